@@ -1,0 +1,1 @@
+//! Scores to metrics, agreement and a summary of systems.

@@ -1,0 +1,1 @@
+//! Files to domain: test cases, answers, and how they are paired.

@@ -1,0 +1,26 @@
+//! The nouns of the field, and nothing that does input or output.
+//!
+//! A [`TestCase`] holds a question and its [`Rubric`]; an [`Answer`] is what one system wrote. A scorer asks
+//! [`JudgeCall`]s, a judge gives a [`JudgeReply`], [`JudgeTask::parse`] reads it into a [`Verdict`], and the
+//! scorer folds verdicts into a [`Score`].
+
+mod answer;
+mod ids;
+mod judge_call;
+mod judge_reply;
+mod python_json;
+mod rubric;
+mod score;
+mod scored_answer;
+mod test_case;
+mod verdict;
+
+pub use answer::Answer;
+pub use ids::{CaseId, Fingerprint, SystemName};
+pub use judge_call::{CallKind, JudgeCall, JudgeTask, Role};
+pub use judge_reply::{JudgeReply, Usage};
+pub use rubric::{Criterion, Rubric, RubricParts};
+pub use score::{Component, ComponentKind, Score};
+pub use scored_answer::ScoredAnswer;
+pub use test_case::TestCase;
+pub use verdict::{ClaimShares, Mode, Unreadable, UnscoredKind, UnscoredReason, Verdict};

@@ -1,0 +1,1 @@
+//! JSON as Python reads it; see `Mode::Compat`.

@@ -1,0 +1,102 @@
+//! A reply that has been read, or the reason why there is none.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Which arithmetic and which parser: ours, or the reference scripts' to the last digit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// The correct behaviour of `docs/metrics.md`.
+    #[default]
+    Default,
+    /// The reference's pairing, parsing and arithmetic, its faults included.
+    Compat,
+}
+
+/// How the claims of an answer are cited.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ClaimShares {
+    /// Claims with at least one citation / max(claims, 1).
+    pub citations: f64,
+    /// Citations with at least one excerpt / max(citations, 1).
+    pub excerpts: f64,
+    /// Claims found (summed over draws when merged).
+    pub claim_count: u64,
+    /// Citations found (summed over draws when merged).
+    pub citation_count: u64,
+}
+
+/// A reply that has been read.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// 0..=10 for a criterion (any number in compat mode).
+    Points(f64),
+    /// How many snippets are present, >= 0 (any number in compat mode); not yet capped.
+    Count(f64),
+    /// Shares of cited claims and of quoted citations.
+    Claims(ClaimShares),
+}
+
+/// Why a whole reply could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// What was wrong: `no JSON object`, `score 11 is outside 0..10`.
+    pub what: String,
+    /// True if asking again may help (false for a reply cut by the token limit, and for compat exceptions).
+    pub ask_again: bool,
+    /// Which kind of unscored it becomes when it is not asked again.
+    pub kind: UnscoredKind,
+}
+
+/// Groups of reasons, for counting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnscoredKind {
+    /// The reply came whole but could not be read.
+    Unreadable,
+    /// The reply was cut at the token limit.
+    Cut,
+    /// The prompt does not fit the model's context.
+    ContextOverflow,
+    /// The server refused the call (a 4xx that no retry helps).
+    Refused,
+    /// The server could not be reached or kept failing.
+    Unreachable,
+    /// It hangs on another component that is unscored.
+    DependsOnUnscored,
+    /// The reference script would have raised here (compat mode).
+    Exception,
+    /// It was never asked: the run was stopped, planned only, or nothing is left to judge.
+    NotAsked,
+}
+
+/// Why a component has no value. Never a silent 0, never NaN.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnscoredReason {
+    /// For counting.
+    pub kind: UnscoredKind,
+    /// For reading: the server's or the parser's words (at most a few hundred characters).
+    pub message: String,
+}
+
+impl UnscoredReason {
+    /// A reason of that kind.
+    pub fn new(kind: UnscoredKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+}
+
+impl From<Unreadable> for UnscoredReason {
+    fn from(unreadable: Unreadable) -> Self {
+        Self::new(unreadable.kind, unreadable.what)
+    }
+}
+
+impl fmt::Display for UnscoredReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}

@@ -1,0 +1,159 @@
+//! The one error type of the library.
+//!
+//! Every message is a lower-case fragment that says what was wrong, where (file, line, case) and what to do
+//! instead. The command line maps each variant to one exit code (see `cli::exit_code`).
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// `Result` with this crate's [`enum@Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// One fault of one input file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputFault {
+    /// The file as the user named it.
+    pub path: PathBuf,
+    /// 1-based line, where the fault has one.
+    pub line: Option<usize>,
+    /// The `case_id` concerned, where known.
+    pub case_id: Option<String>,
+    /// What was wrong, as a lower-case fragment.
+    pub what: String,
+    /// What to type or change instead; empty if nothing sensible can be said.
+    pub hint: String,
+}
+
+impl InputFault {
+    /// A fault of `path` as a whole.
+    pub fn new(path: impl AsRef<Path>, what: impl Into<String>) -> Self {
+        Self { path: path.as_ref().to_path_buf(), line: None, case_id: None, what: what.into(), hint: String::new() }
+    }
+
+    /// Adds the 1-based line.
+    #[must_use]
+    pub fn at_line(mut self, line: usize) -> Self {
+        self.line = Some(line);
+        self
+    }
+
+    /// Adds the case.
+    #[must_use]
+    pub fn of_case(mut self, case_id: impl Into<String>) -> Self {
+        self.case_id = Some(case_id.into());
+        self
+    }
+
+    /// Adds what to do instead.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+}
+
+impl fmt::Display for InputFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        if let Some(case_id) = &self.case_id {
+            write!(f, " (case {})", case_id.escape_debug())?;
+        }
+        write!(f, ": {}", self.what)?;
+        if !self.hint.is_empty() {
+            write!(f, "; {}", self.hint)?;
+        }
+        Ok(())
+    }
+}
+
+/// Everything that can stop a command.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Input that cannot be used: every fault found, in file order (exit 3).
+    #[error("{}", join_faults(.0))]
+    Input(Vec<InputFault>),
+    /// Settings that cannot be used (exit 3).
+    #[error("{0}")]
+    Settings(String),
+    /// A command line that contradicts itself (exit 2).
+    #[error("{0}")]
+    Usage(String),
+    /// The judge cannot be used at all: wrong key, spent quota, no server (exit 4).
+    #[error("{0}")]
+    JudgeUnavailable(String),
+    /// The reply cache cannot be used (exit 3).
+    #[error("cache {}: {what}", path.display())]
+    Cache {
+        /// The cache file.
+        path: PathBuf,
+        /// What is wrong with it and what to do.
+        what: String,
+    },
+    /// A file or directory could not be read or written (exit 3).
+    #[error("{}: cannot {action}: {source}", path.display())]
+    Io {
+        /// The path concerned.
+        path: PathBuf,
+        /// What was tried: `read`, `create`, `append to`.
+        action: &'static str,
+        /// The system's word.
+        source: std::io::Error,
+    },
+    /// Stopped early on purpose; the message says how to go on (exit 7).
+    #[error("{0}")]
+    Stopped(String),
+    /// A fault of this program, never of its input (exit 1).
+    #[error("internal error: {0}; please report it")]
+    Internal(String),
+}
+
+impl Error {
+    /// An [`Error::Io`] for `path`; to be used with `map_err`.
+    pub fn io(path: impl AsRef<Path>, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.as_ref().to_path_buf();
+        move |source| Self::Io { path, action, source }
+    }
+}
+
+impl From<InputFault> for Error {
+    fn from(fault: InputFault) -> Self {
+        Self::Input(vec![fault])
+    }
+}
+
+/// At most this many faults are printed; the rest are counted.
+const FAULTS_SHOWN: usize = 20;
+
+fn join_faults(faults: &[InputFault]) -> String {
+    let mut lines: Vec<String> = faults.iter().take(FAULTS_SHOWN).map(ToString::to_string).collect();
+    if faults.len() > FAULTS_SHOWN {
+        lines.push(format!("and {} more faults", faults.len() - FAULTS_SHOWN));
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_names_file_line_case_and_remedy() {
+        let fault = InputFault::new("a/gpt.jsonl", "duplicate case_id")
+            .at_line(7)
+            .of_case("c1")
+            .hint("keep one of the two lines");
+        assert_eq!(fault.to_string(), "a/gpt.jsonl:7 (case c1): duplicate case_id; keep one of the two lines");
+    }
+
+    #[test]
+    fn many_faults_are_cut_and_counted() {
+        let faults: Vec<_> = (0..25).map(|i| InputFault::new("f", format!("fault {i}"))).collect();
+        let text = Error::Input(faults).to_string();
+        assert_eq!(text.lines().count(), 21);
+        assert!(text.ends_with("and 5 more faults"));
+    }
+}

@@ -1,0 +1,1 @@
+//! Chat bodies: rendered once to canonical bytes, hashed, sent as they are.

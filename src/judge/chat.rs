@@ -1,0 +1,1 @@
+//! Chat completions over an OpenAI-compatible endpoint.

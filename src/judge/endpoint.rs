@@ -1,0 +1,1 @@
+//! Where a judge lives: address, key, headers, time-outs.

@@ -1,0 +1,1 @@
+//! Answers from the cache, and stores what it did not hold.

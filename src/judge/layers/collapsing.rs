@@ -1,0 +1,1 @@
+//! Identical calls in flight become one.

@@ -1,0 +1,1 @@
+//! Requests and tokens per minute, and how many at once.

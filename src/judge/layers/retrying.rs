@@ -1,0 +1,1 @@
+//! Asks again what failed in passing.

@@ -1,0 +1,46 @@
+//! Counters that the layers share with the progress display and the summary.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::domain::Usage;
+
+/// Monotonic counters of one run; cheap to update from any thread.
+#[derive(Debug, Default)]
+pub struct Meters {
+    /// HTTP requests sent, retries included.
+    pub requests: AtomicU64,
+    /// Requests that were repeats after a passing failure.
+    pub retries: AtomicU64,
+    /// Responses that said "too many requests" (429) or "overloaded" (503, 529).
+    pub throttled: AtomicU64,
+    /// Replies taken from the cache.
+    pub cache_hits: AtomicU64,
+    /// Whole replies that arrived.
+    pub replies: AtomicU64,
+    /// Prompt tokens paid, as counted by the server.
+    pub prompt_tokens: AtomicU64,
+    /// Prompt tokens that the server took from its own prefix cache.
+    pub cached_prompt_tokens: AtomicU64,
+    /// Reply tokens paid.
+    pub completion_tokens: AtomicU64,
+}
+
+impl Meters {
+    /// Adds one to a counter of this struct.
+    pub fn add_one(counter: &AtomicU64) {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Reads a counter of this struct.
+    pub fn read(counter: &AtomicU64) -> u64 {
+        counter.load(Ordering::Relaxed)
+    }
+
+    /// Counts a whole reply and its tokens.
+    pub fn count_reply(&self, usage: &Usage) {
+        Self::add_one(&self.replies);
+        self.prompt_tokens.fetch_add(usage.prompt_tokens, Ordering::Relaxed);
+        self.cached_prompt_tokens.fetch_add(usage.cached_prompt_tokens, Ordering::Relaxed);
+        self.completion_tokens.fetch_add(usage.completion_tokens, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,108 @@
+//! Judges: who answers a scorer's questions, and the layers around them.
+//!
+//! A [`Judge`] takes a [`JudgeRequest`] and gives an [`Outcome`]. Judges wrap judges:
+//! `Cached(Collapsing(Retrying(RateLimited(Chat))))`. A cache hit costs no permit and no token, identical calls in
+//! flight collapse into one, and every retry buys its own permits.
+
+pub mod body;
+pub mod cache;
+pub mod chat;
+pub mod endpoint;
+pub mod identity;
+pub mod layers;
+pub mod lexical;
+pub mod meters;
+pub mod planner;
+pub mod tokens;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::domain::{CaseId, Fingerprint, JudgeCall, JudgeReply, SystemName, UnscoredKind, UnscoredReason};
+use crate::error::Error;
+
+/// One call on its way to a judge.
+#[derive(Debug, Clone)]
+pub struct JudgeRequest {
+    /// What is asked.
+    pub call: JudgeCall,
+    /// Whose answer it is about.
+    pub system: SystemName,
+    /// Which case it is about.
+    pub case_id: CaseId,
+    /// 0 for the first time of asking; n for the n-th time the reply was unreadable.
+    pub attempt: u32,
+    /// The rendered call; `None` for judges that answer the task itself (lexical, tests).
+    pub rendered: Option<Rendered>,
+}
+
+/// A call as it goes over the wire, serialised once.
+#[derive(Debug, Clone)]
+pub struct Rendered {
+    /// The canonical JSON body that is sent.
+    pub body: Bytes,
+    /// The cache key: kind, judge identity, messages, sampling parameters, seed, draw, attempt.
+    pub fingerprint: Fingerprint,
+    /// About how many tokens the prompt has (an estimate unless the tokenizer is known).
+    pub prompt_tokens: u64,
+    /// The reply limit that is sent, if one is.
+    pub max_tokens: Option<u64>,
+}
+
+/// What became of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// A whole reply, readable or not.
+    Reply(JudgeReply),
+    /// No reply, for this reason; the run goes on.
+    Unscored(UnscoredReason),
+    /// Not asked now (planning, batch, a spent budget); no failure.
+    Deferred,
+}
+
+/// Why a judge gave no outcome.
+#[derive(Debug)]
+pub enum AskError {
+    /// Worth another attempt (408, 409, 429, 5xx, resets, time-outs, cut bodies).
+    Transient {
+        /// What happened, the server's words included, secrets not.
+        message: String,
+        /// HTTP status, where there was one.
+        status: Option<u16>,
+        /// How long the server asks everybody to wait.
+        retry_after: Option<Duration>,
+    },
+    /// This call will never work (other 4xx); the run goes on without it.
+    Refused {
+        /// The server's words.
+        message: String,
+        /// HTTP status.
+        status: u16,
+        /// Which kind of unscored it becomes.
+        kind: UnscoredKind,
+    },
+    /// The run must stop.
+    Fatal(Error),
+}
+
+/// What [`Judge::ask`] gives.
+pub type AskFuture<'a> = Pin<Box<dyn Future<Output = Result<Outcome, AskError>> + Send + 'a>>;
+
+/// Somebody, or something, that answers questions about answers.
+pub trait Judge: Send + Sync {
+    /// Asks one question.
+    ///
+    /// # Errors
+    /// [`AskError::Fatal`] when the run must stop; the two others are turned into [`Outcome::Unscored`] by the
+    /// retrying layer and by the pipeline.
+    fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a>;
+}
+
+impl<J: Judge + ?Sized> Judge for std::sync::Arc<J> {
+    fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
+        (**self).ask(request)
+    }
+}

@@ -1,0 +1,76 @@
+//! What a run tells while it goes on; progress and records consume it, nothing else prints or writes.
+
+use std::sync::Arc;
+
+use crate::domain::{
+    CallKind, CaseId, Fingerprint, JudgeReply, Role, ScoredAnswer, SystemName, UnscoredReason, Verdict,
+};
+use crate::error::Result;
+
+/// What a run would ask, before it asks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Answers to be scored.
+    pub answers: u64,
+    /// Calls that can be asked now and are not in the cache (exact).
+    pub askable_now: u64,
+    /// Calls if every gate opens (an upper bound; retries of unreadable replies not counted).
+    pub at_most: u64,
+    /// Calls whose reply is in the cache.
+    pub cached: u64,
+    /// About how many prompt tokens `askable_now` has.
+    pub prompt_tokens_now: u64,
+    /// About how many prompt tokens `at_most` has.
+    pub prompt_tokens_at_most: u64,
+}
+
+/// One call and what became of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallRecord {
+    /// Identifies system, case, item, draw and attempt within a run.
+    pub call_id: String,
+    /// Whose answer it was about.
+    pub system: SystemName,
+    /// Which case.
+    pub case_id: CaseId,
+    /// Which component.
+    pub item: Arc<str>,
+    /// Which kind of question.
+    pub kind: CallKind,
+    /// Which judge was asked.
+    pub role: Role,
+    /// The judge's identity.
+    pub judge: Arc<str>,
+    /// Index of the draw.
+    pub draw: u32,
+    /// 0, or the n-th time of asking again after an unreadable reply.
+    pub attempt: u32,
+    /// Cache key; `None` for judges without one.
+    pub fingerprint: Option<Fingerprint>,
+    /// The raw reply, where one came.
+    pub reply: Option<JudgeReply>,
+    /// What was read, or why nothing was.
+    pub verdict: Result<Verdict, UnscoredReason>,
+}
+
+/// One thing that happened in a run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RunEvent {
+    /// The run is about to ask; comes first.
+    Started(Plan),
+    /// A call has an outcome.
+    Call(Box<CallRecord>),
+    /// An answer has its score.
+    Scored(Arc<ScoredAnswer>),
+    /// The run was told to stop; calls in flight are finished or dropped.
+    Stopping(String),
+}
+
+/// Somebody who listens to a run.
+pub trait EventSink {
+    /// Takes one event.
+    ///
+    /// # Errors
+    /// An error stops the run (a record that cannot be written must not go on paying).
+    fn on_event(&mut self, event: &RunEvent) -> Result<()>;
+}

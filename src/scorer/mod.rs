@@ -1,0 +1,42 @@
+//! Scorers: pure functions of a case, an answer and the verdicts so far.
+//!
+//! A scorer asks, it never calls: [`Scorer::step`] gives the calls it needs next, or the finished score. Gated
+//! questions are a second step. No scorer needs an async runtime, a prompt or a file to be tested.
+
+pub mod rubric;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::domain::{Answer, JudgeCall, Score, TestCase, UnscoredReason, Verdict};
+
+/// What became of one asked component, draws already merged.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Judged {
+    /// The merged verdict, with what the judge said besides it.
+    Verdict(Verdict, Option<String>),
+    /// No verdict, for this reason.
+    Unscored(UnscoredReason),
+}
+
+/// The verdicts so far, by component name.
+pub type Verdicts = HashMap<Arc<str>, Judged>;
+
+/// What a scorer wants next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// Ask these (draw 0 of each; the pipeline expands draws), then step again with their verdicts.
+    Ask(Vec<JudgeCall>),
+    /// The score is complete.
+    Done(Score),
+}
+
+/// Scores one answer at a time.
+pub trait Scorer: Send + Sync {
+    /// The scorer's name in records.
+    fn name(&self) -> &'static str;
+
+    /// The next questions, or the score. Called with the same case and answer and growing `verdicts` until done;
+    /// never asks for a component that `verdicts` already holds.
+    fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step;
+}

@@ -1,0 +1,1 @@
+//! The ScholarQA-CS rubric score.

@@ -1,0 +1,1 @@
+//! Statistics on slices: resampling intervals, correlation, summaries. Seeded; `None` where undefined.

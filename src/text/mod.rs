@@ -1,0 +1,1 @@
+//! Text primitives: words, tokens, stems, sentences, citation markers.
