@@ -1,0 +1,362 @@
+//! One answer through its scorer: steps, draws, asking again.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::stream::{FuturesUnordered, StreamExt};
+use tokio::sync::mpsc;
+
+use super::event::{CallRecord, RunEvent};
+use super::lane::{Lanes, Place};
+use super::merge::{Draw, merge_draws};
+use super::stop::StopSignal;
+use super::{Item, Job, call_id};
+use crate::domain::{
+    CallKind, ClaimShares, JudgeCall, JudgeReply, Mode, ScoredAnswer, UnscoredKind, UnscoredReason, Verdict,
+};
+use crate::error::Error;
+use crate::judge::{AskError, Judge, JudgeRequest, Outcome};
+use crate::scorer::{Judged, Scorer, Step, Verdicts};
+
+/// Why an answer was given up.
+#[derive(Debug)]
+pub(super) enum Abort {
+    /// The run was told to stop.
+    Stopped,
+    /// Nothing more can be asked at all.
+    Fatal(Error),
+}
+
+/// What an answer still lacks: calls that were deferred.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Lacking {
+    pub(super) cached: u64,
+    pub(super) now: u64,
+    pub(super) now_tokens: u64,
+    pub(super) gated: u64,
+    pub(super) gated_tokens: u64,
+}
+
+/// What became of an answer.
+#[derive(Debug)]
+pub(super) enum AnswerEnd {
+    Scored(Arc<ScoredAnswer>, Lacking),
+    Deferred(Lacking),
+}
+
+/// Where the records of calls go.
+pub(super) enum Records {
+    /// Kept until the answer is known to be complete (planning).
+    Kept(Mutex<Vec<CallRecord>>),
+    /// Told at once.
+    Told(mpsc::Sender<RunEvent>),
+}
+
+impl Records {
+    async fn tell(&self, record: CallRecord) {
+        match self {
+            Self::Kept(records) => records.lock().unwrap_or_else(PoisonError::into_inner).push(record),
+            // A closed channel means that the run is over; there is nobody left to tell.
+            Self::Told(events) => drop(events.send(RunEvent::Call(Box::new(record))).await),
+        }
+    }
+}
+
+/// Everything one answer needs on its way.
+pub(super) struct AnswerRun<'a> {
+    pub(super) job: &'a Job,
+    pub(super) judge: &'a dyn Judge,
+    pub(super) item: &'a Item,
+    /// `None` asks one call after the other (planning).
+    pub(super) lanes: Option<&'a Lanes>,
+    pub(super) stop: StopSignal,
+    pub(super) records: &'a Records,
+}
+
+/// One draw of one call, to be asked.
+struct Unit {
+    call_index: usize,
+    call: JudgeCall,
+}
+
+/// What became of a unit.
+enum UnitEnd {
+    Answered { draw: Draw, reference: Draw },
+    Deferred { prompt_tokens: u64 },
+}
+
+/// The verdicts of an answer so far, ours and the reference's.
+#[derive(Default)]
+struct State {
+    verdicts: Verdicts,
+    reference: Verdicts,
+    deferred: Vec<(Arc<str>, CallKind)>,
+    lacking: Lacking,
+    warm: bool,
+}
+
+impl AnswerRun<'_> {
+    /// Steps the scorer until it is done, or until only deferred calls are left.
+    pub(super) async fn score(&self) -> Result<AnswerEnd, Abort> {
+        let mut state = State::default();
+        let scorer = &*self.job.scorer;
+        loop {
+            match scorer.step(&self.item.case, &self.item.answer, &state.verdicts) {
+                Step::Ask(calls) => self.ask_all(calls, &mut state, false).await?,
+                Step::Done(score) if state.deferred.is_empty() => {
+                    let scored = ScoredAnswer {
+                        system: self.item.answer.system.clone(),
+                        case: Arc::clone(&self.item.case),
+                        score,
+                        reference: self.reference_score(std::mem::take(&mut state.reference)),
+                        steering: self.item.steering.clone(),
+                    };
+                    return Ok(AnswerEnd::Scored(Arc::new(scored), state.lacking));
+                }
+                Step::Done(_) => break,
+            }
+        }
+        self.count_gated(&mut state).await?;
+        Ok(AnswerEnd::Deferred(state.lacking))
+    }
+
+    /// With every deferred call answered in the way that opens its gate: what else would be asked?
+    async fn count_gated(&self, state: &mut State) -> Result<(), Abort> {
+        for (item, kind) in std::mem::take(&mut state.deferred) {
+            state.verdicts.insert(item, Judged::Verdict(open_verdict(kind), None));
+        }
+        while let Step::Ask(calls) = self.job.scorer.step(&self.item.case, &self.item.answer, &state.verdicts) {
+            self.ask_all(calls, state, true).await?;
+            for (item, kind) in std::mem::take(&mut state.deferred) {
+                state.verdicts.insert(item, Judged::Verdict(open_verdict(kind), None));
+            }
+        }
+        Ok(())
+    }
+
+    /// The reference's score from the same replies; what it would have asked and we did not stays unscored.
+    fn reference_score(&self, mut verdicts: Verdicts) -> Option<crate::domain::Score> {
+        let scorer: &dyn Scorer = &**self.job.reference.as_ref()?;
+        loop {
+            match scorer.step(&self.item.case, &self.item.answer, &verdicts) {
+                Step::Done(score) => return Some(score),
+                Step::Ask(calls) => {
+                    for call in calls {
+                        let reason = UnscoredReason::new(UnscoredKind::NotAsked, "this run did not ask it");
+                        verdicts.insert(call.item, Judged::Unscored(reason));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Asks every draw of these calls; the very first call of an answer goes alone and warms the prefix.
+    async fn ask_all(&self, calls: Vec<JudgeCall>, state: &mut State, gated: bool) -> Result<(), Abort> {
+        let samples = self.job.options.samples.max(1);
+        let mut draws: Vec<(Vec<Draw>, Vec<Draw>, bool)> = calls.iter().map(|_| (vec![], vec![], false)).collect();
+        let mut queue: VecDeque<Unit> = VecDeque::with_capacity(calls.len());
+        for (call_index, call) in calls.iter().enumerate() {
+            queue.extend((0..samples).map(|draw| Unit { call_index, call: JudgeCall { draw, ..call.clone() } }));
+        }
+        let mut flying = FuturesUnordered::new();
+        // An answer's own place is not in `flying`: it is free when nothing, or only widened calls, are in flight.
+        let mut own_place_free = true;
+        while !(queue.is_empty() && flying.is_empty()) {
+            if own_place_free && let Some(unit) = queue.pop_front() {
+                own_place_free = false;
+                flying.push(self.ask_unit(unit, None));
+            }
+            if state.warm {
+                while !queue.is_empty()
+                    && let Some(place) = self.lanes.and_then(Lanes::widen)
+                    && let Some(unit) = queue.pop_front()
+                {
+                    flying.push(self.ask_unit(unit, Some(place)));
+                }
+            }
+            let may_widen = state.warm && !queue.is_empty();
+            tokio::select! {
+                biased;
+                Some((unit, end, place)) = flying.next() => {
+                    own_place_free |= place.is_none();
+                    state.warm = true;
+                    let (ours, theirs, deferred) = &mut draws[unit.call_index];
+                    match end? {
+                        UnitEnd::Answered { draw, reference } => {
+                            ours.push(draw);
+                            theirs.push(reference);
+                        }
+                        UnitEnd::Deferred { prompt_tokens } => {
+                            *deferred = true;
+                            state.lacking.count(gated, prompt_tokens);
+                        }
+                    }
+                }
+                Some(place) = widen_at_the_end(self.lanes), if may_widen => {
+                    if let Some(unit) = queue.pop_front() {
+                        flying.push(self.ask_unit(unit, Some(place)));
+                    }
+                }
+            }
+        }
+        for (call, (ours, theirs, deferred)) in calls.into_iter().zip(draws) {
+            if deferred {
+                let reason = UnscoredReason::new(UnscoredKind::NotAsked, "not asked yet");
+                state.verdicts.insert(Arc::clone(&call.item), Judged::Unscored(reason));
+                state.deferred.push((call.item, call.task.kind()));
+            } else {
+                state.lacking.cached += ours.len() as u64;
+                state.verdicts.insert(Arc::clone(&call.item), merge_draws(ours));
+                state.reference.insert(call.item, merge_draws(theirs));
+            }
+        }
+        Ok(())
+    }
+
+    async fn ask_unit(&self, unit: Unit, place: Option<Place>) -> (Unit, Result<UnitEnd, Abort>, Option<Place>) {
+        let end = self.ask_until_read(&unit.call).await;
+        (unit, end, place)
+    }
+
+    /// Asks one draw, and again while the reply cannot be read and asking again may help.
+    async fn ask_until_read(&self, call: &JudgeCall) -> Result<UnitEnd, Abort> {
+        let mut reference: Option<Draw> = None;
+        let mut fresh_tries = 0;
+        let mut attempt = 0;
+        loop {
+            if self.stop.is_set() {
+                return Err(Abort::Stopped);
+            }
+            let request = self.request(call, attempt);
+            let reply = match self.judge.ask(&request).await {
+                Ok(Outcome::Reply(reply)) => reply,
+                Ok(Outcome::Deferred) => {
+                    let prompt_tokens = request.rendered.as_ref().map_or(0, |rendered| rendered.prompt_tokens);
+                    return Ok(UnitEnd::Deferred { prompt_tokens });
+                }
+                Ok(Outcome::Unscored(reason)) => return Ok(self.unscored(&request, reason, reference).await),
+                Err(AskError::Fatal(error)) => return Err(Abort::Fatal(error)),
+                Err(AskError::Transient { message, .. }) => {
+                    let reason = UnscoredReason::new(UnscoredKind::Unreachable, message);
+                    return Ok(self.unscored(&request, reason, reference).await);
+                }
+                Err(AskError::Refused { message, kind, .. }) => {
+                    let reason = UnscoredReason::new(kind, message);
+                    return Ok(self.unscored(&request, reason, reference).await);
+                }
+            };
+            let reference_draw = reference.get_or_insert_with(|| self.reference_draw(call, &reply)).clone();
+            let read = call.task.parse(&reply, self.job.options.mode);
+            fresh_tries += u32::from(!reply.cached);
+            let again = match &read {
+                Ok(_) => false,
+                Err(unreadable) => self.asks_again(unreadable.ask_again, attempt, fresh_tries, &reply, call)?,
+            };
+            let draw: Draw = read.map_err(UnscoredReason::from);
+            let verdict = draw.as_ref().map(|(verdict, _)| *verdict).map_err(Clone::clone);
+            self.records.tell(self.record(&request, Some(reply), verdict)).await;
+            if !again {
+                return Ok(UnitEnd::Answered { draw, reference: reference_draw });
+            }
+            attempt += 1;
+        }
+    }
+
+    /// Is attempt `attempt + 1` to be made? Replies already paid are looked at, whatever the limit of tries.
+    fn asks_again(
+        &self,
+        may_help: bool,
+        attempt: u32,
+        fresh_tries: u32,
+        reply: &JudgeReply,
+        call: &JudgeCall,
+    ) -> Result<bool, Abort> {
+        let options = &self.job.options;
+        let fresh_left = fresh_tries <= options.parse_retries;
+        if may_help && attempt < options.parse_retries {
+            return Ok(true);
+        }
+        if options.retry_unscored && fresh_left && (may_help || reply.cached) {
+            return Ok(true);
+        }
+        let next = self.request(call, attempt + 1);
+        self.job.source.find(&next).map(|found| found.is_some()).map_err(Abort::Fatal)
+    }
+
+    async fn unscored(&self, request: &JudgeRequest, reason: UnscoredReason, reference: Option<Draw>) -> UnitEnd {
+        self.records.tell(self.record(request, None, Err(reason.clone()))).await;
+        UnitEnd::Answered { reference: reference.unwrap_or_else(|| Err(reason.clone())), draw: Err(reason) }
+    }
+
+    /// What the reference would have read in the first reply.
+    fn reference_draw(&self, call: &JudgeCall, reply: &JudgeReply) -> Draw {
+        match &self.job.reference {
+            Some(_) => call.task.parse(reply, Mode::Compat).map_err(UnscoredReason::from),
+            None => Err(UnscoredReason::new(UnscoredKind::NotAsked, "no reference score is wanted")),
+        }
+    }
+
+    fn request(&self, call: &JudgeCall, attempt: u32) -> JudgeRequest {
+        JudgeRequest {
+            call: call.clone(),
+            system: self.item.answer.system.clone(),
+            case_id: self.item.case.case_id.clone(),
+            attempt,
+            rendered: self.job.renderer.render(call, attempt),
+        }
+    }
+
+    fn record(
+        &self,
+        request: &JudgeRequest,
+        reply: Option<JudgeReply>,
+        verdict: Result<Verdict, UnscoredReason>,
+    ) -> CallRecord {
+        let call = &request.call;
+        CallRecord {
+            call_id: call_id(&request.system, &request.case_id, &call.item, call.draw, request.attempt),
+            system: request.system.clone(),
+            case_id: request.case_id.clone(),
+            item: Arc::clone(&call.item),
+            kind: call.task.kind(),
+            role: call.role,
+            judge: Arc::clone(&self.job.options.judge_id),
+            draw: call.draw,
+            attempt: request.attempt,
+            fingerprint: request.rendered.as_ref().map(|rendered| rendered.fingerprint),
+            reply,
+            verdict,
+        }
+    }
+}
+
+impl Lacking {
+    fn count(&mut self, gated: bool, prompt_tokens: u64) {
+        if gated {
+            self.gated += 1;
+            self.gated_tokens += prompt_tokens;
+        } else {
+            self.now += 1;
+            self.now_tokens += prompt_tokens;
+        }
+    }
+}
+
+/// Waits for a further place at the end of a run; never resolves where there are no lanes.
+async fn widen_at_the_end(lanes: Option<&Lanes>) -> Option<Place> {
+    match lanes {
+        Some(lanes) => lanes.widen_at_the_end().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The verdict that opens every gate behind it.
+fn open_verdict(kind: CallKind) -> Verdict {
+    match kind {
+        CallKind::Expertise | CallKind::Property => Verdict::Points(10.0),
+        CallKind::Evidence => Verdict::Count(1.0),
+        CallKind::Citations => {
+            Verdict::Claims(ClaimShares { citations: 1.0, excerpts: 1.0, claim_count: 1, citation_count: 1 })
+        }
+    }
+}

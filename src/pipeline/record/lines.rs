@@ -1,0 +1,185 @@
+//! The lines of `calls.jsonl` and `scores.jsonl`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::SCHEMA_VERSION;
+use crate::domain::{CaseId, JudgeReply, Score, ScoredAnswer, SystemName, UnscoredKind, UnscoredReason, Usage};
+use crate::pipeline::CallRecord;
+
+/// One line of `calls.jsonl`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallLine {
+    /// Schema version.
+    pub v: u32,
+    /// 32 hexadecimal digits; see [`crate::pipeline::call_id`].
+    pub call_id: String,
+    /// Whose answer.
+    pub system: SystemName,
+    /// Which case.
+    pub case_id: CaseId,
+    /// Which component.
+    pub item: String,
+    /// Which kind of question.
+    pub kind: String,
+    /// Which judge was asked.
+    pub role: String,
+    /// Its identity.
+    pub judge: String,
+    /// Index of the draw.
+    pub draw: u32,
+    /// 0, or the n-th time of asking again.
+    pub attempt: u32,
+    /// Cache key, where the judge has one.
+    pub fingerprint: Option<String>,
+    /// The raw reply; null if none came.
+    pub raw: Option<String>,
+    /// Why the server stopped.
+    pub finish_reason: Option<String>,
+    /// The model the server says it used.
+    pub model: Option<String>,
+    /// What was read (`{"points": 7}`, `{"count": 2}`, `{"claims": {..}}`); null if nothing was.
+    pub verdict: Option<Value>,
+    /// Why nothing was read.
+    pub reason: Option<String>,
+    /// Which kind of reason.
+    pub reason_kind: Option<UnscoredKind>,
+    /// True if the reply was already paid.
+    pub cached: bool,
+    /// Tokens of the prompt.
+    pub prompt_tokens: u64,
+    /// Those of them the server had cached.
+    pub cached_prompt_tokens: u64,
+    /// Tokens of the reply.
+    pub completion_tokens: u64,
+    /// Milliseconds of the original call.
+    pub latency_ms: u64,
+}
+
+impl CallLine {
+    /// The line of that record.
+    pub fn of(record: &CallRecord) -> Self {
+        let reply = record.reply.as_ref();
+        let usage = reply.map_or_else(Usage::default, |reply| reply.usage);
+        let reason = record.verdict.as_ref().err();
+        Self {
+            v: SCHEMA_VERSION,
+            call_id: record.call_id.clone(),
+            system: record.system.clone(),
+            case_id: record.case_id.clone(),
+            item: record.item.to_string(),
+            kind: record.kind.to_string(),
+            role: record.role.as_str().to_owned(),
+            judge: record.judge.to_string(),
+            draw: record.draw,
+            attempt: record.attempt,
+            fingerprint: record.fingerprint.map(|fingerprint| fingerprint.to_string()),
+            raw: reply.map(|reply| reply.content.clone()),
+            finish_reason: reply.and_then(|reply| reply.finish_reason.clone()),
+            model: reply.and_then(|reply| reply.model.clone()),
+            verdict: record.verdict.as_ref().ok().and_then(|verdict| serde_json::to_value(verdict).ok()),
+            reason: reason.map(|reason| reason.message.clone()),
+            reason_kind: reason.map(|reason| reason.kind),
+            cached: reply.is_some_and(|reply| reply.cached),
+            prompt_tokens: usage.prompt_tokens,
+            cached_prompt_tokens: usage.cached_prompt_tokens,
+            completion_tokens: usage.completion_tokens,
+            latency_ms: reply.map_or(0, |reply| reply.latency_ms),
+        }
+    }
+
+    /// The raw reply of this line, as a reply already paid.
+    pub fn reply(&self) -> Option<JudgeReply> {
+        Some(JudgeReply {
+            content: self.raw.clone()?,
+            finish_reason: self.finish_reason.clone(),
+            model: self.model.clone(),
+            usage: Usage {
+                prompt_tokens: self.prompt_tokens,
+                cached_prompt_tokens: self.cached_prompt_tokens,
+                completion_tokens: self.completion_tokens,
+            },
+            latency_ms: self.latency_ms,
+            cached: true,
+        })
+    }
+}
+
+/// One line of `scores.jsonl`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScoreLine {
+    /// Schema version.
+    pub v: u32,
+    /// Whose answer.
+    pub system: SystemName,
+    /// Which case.
+    pub case_id: CaseId,
+    /// Which scorer.
+    pub scorer: String,
+    /// 0..1; null if a component has no value.
+    pub score: Option<f64>,
+    /// 0..1; null if an annotated component has no value.
+    pub ann_score: Option<f64>,
+    /// Value or null by component, in rubric order.
+    pub components: Map<String, Value>,
+    /// Weight by component, in rubric order.
+    pub weights: Map<String, Value>,
+    /// Reason by component that has no value.
+    pub unscored: BTreeMap<String, UnscoredReason>,
+    /// What the reference script makes of the same replies; absent in compat mode and for the baseline.
+    pub reference_score: Option<f64>,
+    /// The same for `ann_score`.
+    pub reference_ann_score: Option<f64>,
+    /// What a reader must know of how the score came about.
+    pub notes: Vec<String>,
+    /// Why the answer looks as if it tried to steer the judge.
+    pub steering: Vec<String>,
+}
+
+impl ScoreLine {
+    /// The line of that answer.
+    pub fn of(scored: &ScoredAnswer) -> Self {
+        let score = &scored.score;
+        let reference = scored.reference.as_ref();
+        Self {
+            v: SCHEMA_VERSION,
+            system: scored.system.clone(),
+            case_id: scored.case.case_id.clone(),
+            scorer: score.scorer.to_owned(),
+            score: finite(score.value),
+            ann_score: finite(score.ann_score),
+            components: values(score, |component| component.value),
+            weights: values(score, |component| Some(component.weight)),
+            unscored: unscored(score),
+            reference_score: reference.and_then(|reference| finite(reference.value)),
+            reference_ann_score: reference.and_then(|reference| finite(reference.ann_score)),
+            notes: score.notes.clone(),
+            steering: scored.steering.clone(),
+        }
+    }
+}
+
+fn finite(value: Option<f64>) -> Option<f64> {
+    value.filter(|value| value.is_finite())
+}
+
+fn values(score: &Score, value: impl Fn(&crate::domain::Component) -> Option<f64>) -> Map<String, Value> {
+    score.components.iter().map(|component| (component.name.clone(), Value::from(finite(value(component))))).collect()
+}
+
+/// Reasons by component; a NaN (compat mode lets it pass) is named, since JSON cannot hold it.
+fn unscored(score: &Score) -> BTreeMap<String, UnscoredReason> {
+    let not_finite = || UnscoredReason::new(UnscoredKind::Exception, "the value is not a finite number");
+    let reason = |component: &crate::domain::Component| match component.value {
+        Some(value) if value.is_finite() => None,
+        Some(_) => Some(not_finite()),
+        None => component.reason.clone().or_else(|| Some(UnscoredReason::new(UnscoredKind::NotAsked, "not asked"))),
+    };
+    score
+        .components
+        .iter()
+        .filter_map(|component| reason(component).map(|reason| (component.name.clone(), reason)))
+        .collect()
+}

@@ -1,0 +1,22 @@
+//! The record of a run: a directory from which every report and re-scoring can be made without a judge.
+//!
+//! `manifest.json` says what was run, `inputs.jsonl` holds cases and answers, `calls.jsonl` every call with its raw
+//! reply, `scores.jsonl` a line for every system and case. All of it is described in `docs/formats.md`.
+//!
+//! `calls.jsonl` is only ever appended to while a run goes on: a call that is in it is not lost by a kill, and a
+//! resumed run adds what is missing. The other files can be made again from it.
+
+mod inputs;
+mod lines;
+mod manifest;
+mod reader;
+mod writer;
+
+pub use inputs::{load_inputs, write_inputs};
+pub use lines::{CallLine, ScoreLine};
+pub use manifest::{InputFile, JudgeEntry, Manifest, PromptsEntry, RunStatus, differences};
+pub use reader::{RecordedReplies, load_manifest};
+pub use writer::{RunDir, RunRecord};
+
+/// Version of all formats of a run directory.
+pub const SCHEMA_VERSION: u32 = 1;

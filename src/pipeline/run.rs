@@ -1,0 +1,247 @@
+//! The two passes over all answers: planning from what is already paid, then asking for the rest.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::answer::{Abort, AnswerEnd, AnswerRun, Lacking, Records};
+use super::event::{EventSink, Plan, RunEvent};
+use super::lane::Lanes;
+use super::stop::StopHandle;
+use super::{Item, Job};
+use crate::domain::ScoredAnswer;
+use crate::error::{Error, Result};
+use crate::judge::Judge;
+use crate::judge::planner::Planner;
+
+/// Calls in flight get this long to finish after the run is told to stop; then they are dropped.
+const STOP_GRACE: Duration = Duration::from_secs(20);
+
+/// Events that may wait for the sink before calls wait for it.
+const EVENTS_QUEUED: usize = 1024;
+
+/// What planning found.
+#[derive(Debug, Default)]
+pub struct PlanOutcome {
+    /// What a run would ask.
+    pub plan: Plan,
+    /// Answers that could be scored from paid replies alone.
+    pub scored: Vec<Arc<ScoredAnswer>>,
+    /// Indices into [`Job::items`] of the others.
+    pub pending: Vec<usize>,
+}
+
+/// What a run gave.
+#[derive(Debug, Default)]
+pub struct RunOutcome {
+    /// Answers that have been scored by this pass.
+    pub scored: Vec<Arc<ScoredAnswer>>,
+    /// Answers that could not be finished, since the run was stopped or calls were deferred.
+    pub unfinished: usize,
+    /// Why the run stopped early.
+    pub stopped: Option<String>,
+}
+
+/// Scores what paid replies can score, and counts what the rest would ask. Complete answers are told to `sink`
+/// (their calls, then their score); nothing is asked.
+///
+/// # Errors
+/// When the reply source cannot be read or the sink fails.
+pub async fn plan(job: &Job, sink: &mut dyn EventSink) -> Result<PlanOutcome> {
+    let mut outcome = PlanOutcome::default();
+    outcome.plan.answers = job.items.len() as u64;
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut tasks = JoinSet::new();
+    let mut next = 0;
+    while next < job.items.len() || !tasks.is_empty() {
+        while next < job.items.len() && tasks.len() < 2 * workers {
+            let job = job.clone();
+            tasks.spawn(async move { (next, plan_one(&job, next).await) });
+            next += 1;
+        }
+        let Some(joined) = tasks.join_next().await else { break };
+        let (index, ended) = joined.map_err(task_error)?;
+        let (end, records) = ended?;
+        match end {
+            AnswerEnd::Scored(scored, lacking) => {
+                outcome.plan.cached += lacking.cached;
+                for record in records {
+                    sink.on_event(&RunEvent::Call(Box::new(record)))?;
+                }
+                sink.on_event(&RunEvent::Scored(Arc::clone(&scored)))?;
+                outcome.scored.push(scored);
+            }
+            AnswerEnd::Deferred(lacking) => {
+                outcome.plan.add(&lacking);
+                outcome.pending.push(index);
+            }
+        }
+    }
+    outcome.pending.sort_unstable();
+    Ok(outcome)
+}
+
+type Planned = (AnswerEnd, Vec<super::CallRecord>);
+
+async fn plan_one(job: &Job, index: usize) -> Result<Planned> {
+    let planner = Planner::new(Arc::clone(&job.source));
+    let records = Records::Kept(std::sync::Mutex::default());
+    let run = AnswerRun {
+        job,
+        judge: &planner,
+        item: &job.items[index],
+        lanes: None,
+        stop: StopHandle::new().signal(),
+        records: &records,
+    };
+    let end = match run.score().await {
+        Ok(end) => end,
+        Err(Abort::Fatal(error)) => return Err(error),
+        Err(Abort::Stopped) => return Err(Error::Internal("planning was stopped".into())),
+    };
+    let Records::Kept(records) = records else { return Err(Error::Internal("planning told events".into())) };
+    Ok((end, records.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)))
+}
+
+impl Plan {
+    fn add(&mut self, lacking: &Lacking) {
+        self.cached += lacking.cached;
+        self.askable_now += lacking.now;
+        self.at_most += lacking.now + lacking.gated;
+        self.prompt_tokens_now += lacking.now_tokens;
+        self.prompt_tokens_at_most += lacking.now_tokens + lacking.gated_tokens;
+    }
+}
+
+/// Asks what `pending` answers lack. Long answers start first; the order of results is that of finishing.
+///
+/// # Errors
+/// When nothing more can be asked (wrong key, spent quota, full disk), after calls in flight had time to finish.
+pub async fn run(
+    job: &Job,
+    judge: Arc<dyn Judge>,
+    pending: &[usize],
+    sink: &mut dyn EventSink,
+    stop: &StopHandle,
+) -> Result<RunOutcome> {
+    let mut order = pending.to_vec();
+    order.sort_by_key(|&index| std::cmp::Reverse(job.items[index].answer.answer_text.len()));
+    let (events, mut told) = mpsc::channel(EVENTS_QUEUED);
+    let mut pass = Pass {
+        lanes: Arc::new(Lanes::new(job.options.concurrency, order.len())),
+        order: order.into_iter(),
+        tasks: JoinSet::new(),
+        job,
+        judge,
+        events: Some(events),
+        stop: stop.clone(),
+    };
+    let mut outcome = RunOutcome::default();
+    let mut failure: Option<Error> = None;
+    let mut deadline: Option<Instant> = None;
+    let mut signal = stop.signal();
+    pass.fill();
+    while !pass.tasks.is_empty() {
+        tokio::select! {
+            biased;
+            Some(event) = told.recv() => {
+                if let Err(error) = sink.on_event(&event) {
+                    failure.get_or_insert(error);
+                    stop.stop("the record of the run cannot be written");
+                }
+            }
+            Some(joined) = pass.tasks.join_next() => {
+                match joined.unwrap_or_else(|error| Err(ended_early(error))) {
+                    Ok(AnswerEnd::Scored(scored, _)) => outcome.scored.push(scored),
+                    Ok(AnswerEnd::Deferred(_)) | Err(Abort::Stopped) => outcome.unfinished += 1,
+                    Err(Abort::Fatal(error)) => {
+                        outcome.unfinished += 1;
+                        stop.stop(&error.to_string());
+                        failure.get_or_insert(error);
+                    }
+                }
+                pass.fill();
+            }
+            reason = signal.wait(), if deadline.is_none() => {
+                deadline = Some(Instant::now() + STOP_GRACE);
+                sink.on_event(&RunEvent::Stopping(reason)).or_else(|error| keep_first(&mut failure, error))?;
+            }
+            () = sleep_until(deadline) => pass.tasks.abort_all(),
+        }
+    }
+    outcome.unfinished += pass.order.len();
+    pass.events = None;
+    while let Some(event) = told.recv().await {
+        sink.on_event(&event).or_else(|error| keep_first(&mut failure, error))?;
+    }
+    outcome.stopped = stop.signal().reason();
+    match failure {
+        Some(error) => Err(error),
+        None => Ok(outcome),
+    }
+}
+
+fn keep_first(failure: &mut Option<Error>, error: Error) -> Result<()> {
+    failure.get_or_insert(error);
+    Ok(())
+}
+
+async fn sleep_until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn task_error(error: tokio::task::JoinError) -> Error {
+    Error::Internal(format!("a scoring task ended: {error}"))
+}
+
+/// A task that was dropped after the grace period is no failure; one that panicked is.
+fn ended_early(error: tokio::task::JoinError) -> Abort {
+    if error.is_cancelled() { Abort::Stopped } else { Abort::Fatal(task_error(error)) }
+}
+
+/// The answers of one pass, as many in flight as there are places.
+struct Pass<'a> {
+    lanes: Arc<Lanes>,
+    order: std::vec::IntoIter<usize>,
+    tasks: JoinSet<std::result::Result<AnswerEnd, Abort>>,
+    job: &'a Job,
+    judge: Arc<dyn Judge>,
+    events: Option<mpsc::Sender<RunEvent>>,
+    stop: StopHandle,
+}
+
+impl Pass<'_> {
+    fn fill(&mut self) {
+        while self.tasks.len() < self.job.options.concurrency.max(1) && !self.stop.signal().is_set() {
+            let (Some(index), Some(events)) = (self.order.next(), self.events.clone()) else { return };
+            let (job, judge, lanes) = (self.job.clone(), Arc::clone(&self.judge), Arc::clone(&self.lanes));
+            let stop = self.stop.clone();
+            self.tasks.spawn(async move { score_one(&job, &*judge, &job.items[index], &lanes, &stop, events).await });
+        }
+    }
+}
+
+async fn score_one(
+    job: &Job,
+    judge: &dyn Judge,
+    item: &Item,
+    lanes: &Lanes,
+    stop: &StopHandle,
+    events: mpsc::Sender<RunEvent>,
+) -> std::result::Result<AnswerEnd, Abort> {
+    let _place = lanes.begin().await;
+    let records = Records::Told(events.clone());
+    let run = AnswerRun { job, judge, item, lanes: Some(lanes), stop: stop.signal(), records: &records };
+    let end = run.score().await?;
+    if let AnswerEnd::Scored(scored, _) = &end {
+        // A closed channel means that the run is over; there is nobody left to tell.
+        drop(events.send(RunEvent::Scored(Arc::clone(scored))).await);
+    }
+    Ok(end)
+}
