@@ -61,7 +61,7 @@ pub struct Component {
 }
 
 /// The score of one answer by one scorer.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Score {
     /// The scorer's name.
     pub scorer: &'static str,

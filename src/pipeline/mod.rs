@@ -11,6 +11,8 @@ mod merge;
 pub mod record;
 mod run;
 mod stop;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

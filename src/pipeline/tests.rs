@@ -1,0 +1,364 @@
+//! The step loop with a toy scorer and a judge made of a closure.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::*;
+use crate::domain::{
+    Component, ComponentKind, JudgeReply, JudgeTask, Mode, Role, Rubric, Score, UnscoredKind, Verdict,
+};
+use crate::error::{Error, Result};
+use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
+use crate::scorer::{Judged, Step, Verdicts};
+
+/// Asks `a` and `b`, then `a_evidence` if `a` earned something.
+struct Toy;
+
+impl Scorer for Toy {
+    fn name(&self) -> &'static str {
+        "toy"
+    }
+
+    fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step {
+        let ask = |item: &str| JudgeCall {
+            item: item.into(),
+            role: Role::Rubric,
+            task: JudgeTask::Property {
+                question: case.initial_prompt.as_str().into(),
+                answer: Arc::clone(&answer.answer_text),
+                criterion: item.into(),
+            },
+            draw: 0,
+        };
+        let earned = matches!(verdicts.get("a"), Some(Judged::Verdict(Verdict::Points(p), _)) if *p > 0.0);
+        let wanted: &[&str] = if earned { &["a", "b", "a_evidence"] } else { &["a", "b"] };
+        let missing: Vec<_> =
+            wanted.iter().filter(|item| !verdicts.contains_key(**item)).map(|item| ask(item)).collect();
+        if !missing.is_empty() {
+            return Step::Ask(missing);
+        }
+        let component = |item: &&str| {
+            let (value, reason) = match &verdicts[*item] {
+                Judged::Verdict(Verdict::Points(points), _) => (Some(points / 10.0), None),
+                Judged::Verdict(..) => (None, None),
+                Judged::Unscored(reason) => (None, Some(reason.clone())),
+            };
+            Component {
+                name: (*item).to_owned(),
+                kind: ComponentKind::Property,
+                text: String::new(),
+                weight: 1.0,
+                value,
+                reason,
+                feedback: None,
+            }
+        };
+        let components: Vec<_> = wanted.iter().map(component).collect();
+        let value = components.iter().map(|component| component.value).sum();
+        Step::Done(Score { scorer: "toy", value, components, ..Score::default() })
+    }
+}
+
+type Answering = dyn Fn(&JudgeRequest) -> Result<Outcome, AskError> + Send + Sync;
+
+/// Answers by a closure after a moment, and remembers what it was asked and how many at once.
+struct Scripted {
+    answer: Box<Answering>,
+    asked: Mutex<Vec<String>>,
+    flying: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Scripted {
+    fn new(answer: impl Fn(&JudgeRequest) -> Result<Outcome, AskError> + Send + Sync + 'static) -> Arc<Self> {
+        Arc::new(Self {
+            answer: Box::new(answer),
+            asked: Mutex::default(),
+            flying: AtomicUsize::new(0),
+            most: AtomicUsize::new(0),
+        })
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+fn name(request: &JudgeRequest) -> String {
+    format!("{}/{}#{}.{}", request.case_id, request.call.item, request.call.draw, request.attempt)
+}
+
+impl Judge for Scripted {
+    fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
+        Box::pin(async move {
+            self.asked.lock().unwrap().push(name(request));
+            let flying = self.flying.fetch_add(1, Ordering::SeqCst) + 1;
+            self.most.fetch_max(flying, Ordering::SeqCst);
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            self.flying.fetch_sub(1, Ordering::SeqCst);
+            (self.answer)(request)
+        })
+    }
+}
+
+/// Replies already paid, by name.
+struct Paid(HashMap<String, &'static str>);
+
+impl ReplySource for Paid {
+    fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>> {
+        Ok(self.0.get(&name(request)).map(|text| JudgeReply::of_text(*text)))
+    }
+}
+
+/// First what is paid, then the inner judge.
+struct PaidFirst(Arc<Paid>, Arc<Scripted>);
+
+impl Judge for PaidFirst {
+    fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
+        match self.0.find(request) {
+            Ok(Some(reply)) => Box::pin(std::future::ready(Ok(Outcome::Reply(JudgeReply { cached: true, ..reply })))),
+            _ => self.1.ask(request),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Seen(Vec<RunEvent>);
+
+impl EventSink for Seen {
+    fn on_event(&mut self, event: &RunEvent) -> Result<()> {
+        self.0.push(event.clone());
+        Ok(())
+    }
+}
+
+impl Seen {
+    fn calls(&self) -> Vec<String> {
+        let call = |event: &RunEvent| match event {
+            RunEvent::Call(call) => Some(format!("{}/{}#{}.{}", call.case_id, call.item, call.draw, call.attempt)),
+            _ => None,
+        };
+        self.0.iter().filter_map(call).collect()
+    }
+}
+
+fn points(points: u32) -> Result<Outcome, AskError> {
+    Ok(Outcome::Reply(JudgeReply::of_text(format!("{{\"score\": {points}}}"))))
+}
+
+fn unreadable() -> Result<Outcome, AskError> {
+    Ok(Outcome::Reply(JudgeReply::of_text("no idea")))
+}
+
+fn job(answers: usize, paid: &[(&str, &'static str)], change: impl FnOnce(&mut Options)) -> (Job, Arc<Paid>) {
+    let rubric = Rubric {
+        question: "q".into(),
+        low_length: 300,
+        high_length: 600,
+        length_weight: 0.05,
+        expertise_weight: 0.05,
+        citations_weight: 0.2,
+        excerpts_weight: 0.1,
+        criteria: vec![],
+    };
+    let item = |i: usize| {
+        let case_id = CaseId::from(format!("c{i}"));
+        let case = TestCase {
+            case_id: case_id.clone(),
+            initial_prompt: "q".into(),
+            annotator: String::new(),
+            agreement: false,
+            rubric: rubric.clone(),
+        };
+        let answer =
+            Answer { system: "s".into(), case_id, answer_text: "text".repeat(answers - i).into(), line: i + 1 };
+        Item { case: Arc::new(case), answer, steering: vec![] }
+    };
+    let mut options = Options {
+        concurrency: 1,
+        samples: 1,
+        parse_retries: 2,
+        retry_unscored: false,
+        mode: Mode::Default,
+        judge_id: "toy".into(),
+    };
+    change(&mut options);
+    let paid = Arc::new(Paid(paid.iter().map(|(name, text)| ((*name).to_owned(), *text)).collect()));
+    let job = Job {
+        items: (0..answers).map(item).collect(),
+        scorer: Arc::new(Toy),
+        reference: None,
+        renderer: Arc::new(NoRendering),
+        source: Arc::clone(&paid) as Arc<dyn ReplySource>,
+        options: Arc::new(options),
+    };
+    (job, paid)
+}
+
+async fn both_passes(job: &Job, judge: Arc<dyn Judge>) -> (Plan, RunOutcome, Seen) {
+    let mut seen = Seen::default();
+    let planned = plan(job, &mut seen).await.expect("planned");
+    let mut outcome = run(job, judge, &planned.pending, &mut seen, &StopHandle::new()).await.expect("run");
+    outcome.scored.extend(planned.scored);
+    (planned.plan, outcome, seen)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_gated_call_is_asked_only_where_its_gate_opened() {
+    let (job, _) = job(2, &[], |_| ());
+    let judge = Scripted::new(|request| points(u32::from(request.case_id.as_str() == "c1")));
+    let (plan, outcome, _) = both_passes(&job, judge.clone()).await;
+    assert_eq!(judge.asked(), ["c0/a#0.0", "c0/b#0.0", "c1/a#0.0", "c1/b#0.0", "c1/a_evidence#0.0"]);
+    assert_eq!((plan.askable_now, plan.at_most, plan.cached), (4, 6, 0), "2 x (a, b), 2 x evidence at most");
+    assert_eq!(outcome.scored.len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unreadable_reply_is_asked_again_twice_and_then_unscored() {
+    let (job, _) = job(1, &[], |_| ());
+    let judge = Scripted::new(|request| if &*request.call.item == "a" { unreadable() } else { points(3) });
+    let (_, outcome, seen) = both_passes(&job, judge.clone()).await;
+    assert_eq!(judge.asked(), ["c0/a#0.0", "c0/a#0.1", "c0/a#0.2", "c0/b#0.0"]);
+    assert_eq!(seen.calls(), judge.asked(), "every attempt is recorded");
+    let a = outcome.scored[0].score.component("a").expect("component");
+    assert_eq!(a.reason.as_ref().map(|reason| reason.kind), Some(UnscoredKind::Unreadable));
+}
+
+#[tokio::test(start_paused = true)]
+async fn used_attempts_are_not_paid_again_unless_wanted() {
+    let paid = [("c0/a#0.0", "?"), ("c0/a#0.1", "?"), ("c0/a#0.2", "?"), ("c0/b#0.0", "{\"score\": 1}")];
+    let (plain, source) = job(1, &paid, |_| ());
+    let judge = Scripted::new(|_| points(8));
+    let (plan, outcome, _) = both_passes(&plain, Arc::new(PaidFirst(source, judge.clone()))).await;
+    assert!(judge.asked().is_empty(), "nothing is asked again");
+    assert_eq!((plan.askable_now, outcome.scored.len()), (0, 1));
+
+    let (again, source) = job(1, &paid, |options| options.retry_unscored = true);
+    let (plan, outcome, _) = both_passes(&again, Arc::new(PaidFirst(source, judge.clone()))).await;
+    assert_eq!(judge.asked(), ["c0/a#0.3", "c0/a_evidence#0.0"], "the next attempt is asked");
+    assert_eq!((plan.askable_now, plan.at_most), (1, 2));
+    assert_eq!(outcome.scored[0].score.component("a").and_then(|a| a.value), Some(0.8));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_later_attempt_that_was_paid_is_found_without_asking() {
+    let paid = [
+        ("c0/a#0.0", "?"),
+        ("c0/a#0.1", "?"),
+        ("c0/a#0.2", "?"),
+        ("c0/a#0.3", "{\"score\": 0}"),
+        ("c0/b#0.0", "{\"score\": 1}"),
+    ];
+    let (job, _) = job(1, &paid, |_| ());
+    let mut seen = Seen::default();
+    let planned = plan(&job, &mut seen).await.expect("planned");
+    assert_eq!(planned.scored[0].score.component("a").and_then(|a| a.value), Some(0.0));
+    assert_eq!(planned.plan.cached, 2, "one verdict each for a and b");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_plan_knows_gates_that_paid_replies_opened_or_closed() {
+    let paid = [("c0/a#0.0", "{\"score\": 4}"), ("c1/a#0.0", "{\"score\": 0}"), ("c1/b#0.0", "{\"score\": 2}")];
+    let (job, source) = job(3, &paid, |_| ());
+    let judge = Scripted::new(|_| points(8));
+    let (plan, outcome, seen) = both_passes(&job, Arc::new(PaidFirst(source, judge.clone()))).await;
+    // c0: b and, its gate being open, a_evidence; c1: complete; c2: a and b now, a_evidence perhaps.
+    assert_eq!((plan.askable_now, plan.at_most, plan.cached), (4, 5, 3));
+    assert_eq!(judge.asked().len(), 5);
+    assert_eq!(outcome.scored.len(), 3);
+    assert_eq!(seen.calls().len(), 8, "each call is told once, paid before or now");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_call_of_an_answer_goes_alone_and_idle_places_are_used_at_the_end() {
+    let (job, _) = job(1, &[], |options| {
+        options.concurrency = 8;
+        options.samples = 4;
+    });
+    let judge = Scripted::new(|request| {
+        assert!(request.call.draw < 4);
+        points(0)
+    });
+    let before = tokio::time::Instant::now();
+    let (_, outcome, _) = both_passes(&job, judge.clone()).await;
+    // 8 calls: one alone, then seven at once.
+    assert_eq!(before.elapsed(), Duration::from_millis(200));
+    assert_eq!(judge.most.load(Ordering::SeqCst), 7);
+    assert_eq!(outcome.scored.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_answers_wait_each_asks_one_call_at_a_time() {
+    let (job, _) = job(4, &[], |options| options.concurrency = 2);
+    let judge = Scripted::new(|_| points(0));
+    both_passes(&job, judge.clone()).await;
+    assert_eq!(judge.most.load(Ordering::SeqCst), 2);
+    assert_eq!(judge.asked()[..4], ["c0/a#0.0", "c1/a#0.0", "c0/b#0.0", "c1/b#0.0"], "the two longest answers first");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stopped_run_finishes_what_is_in_flight_and_asks_nothing_new() {
+    let (job, _) = job(3, &[], |options| options.concurrency = 2);
+    let judge = Scripted::new(|_| points(1));
+    let stop = StopHandle::new();
+    let mut seen = Seen::default();
+    let later = stop.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        later.stop("SIGTERM");
+    });
+    let outcome = run(&job, judge.clone(), &[0, 1, 2], &mut seen, &stop).await.expect("run");
+    assert_eq!(judge.asked(), ["c0/a#0.0", "c1/a#0.0"]);
+    assert_eq!(seen.calls(), judge.asked(), "what was in flight is kept");
+    assert_eq!((outcome.unfinished, outcome.stopped.as_deref()), (3, Some("SIGTERM")));
+    assert!(seen.0.contains(&RunEvent::Stopping("SIGTERM".into())));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_hangs_is_dropped_after_the_grace() {
+    struct Hangs;
+    impl Judge for Hangs {
+        fn ask<'a>(&'a self, _request: &'a JudgeRequest) -> AskFuture<'a> {
+            Box::pin(std::future::pending())
+        }
+    }
+    let (job, _) = job(1, &[], |_| ());
+    let stop = StopHandle::new();
+    stop.stop("SIGINT");
+    let outcome = run(&job, Arc::new(Hangs), &[0], &mut Seen::default(), &stop).await.expect("run");
+    assert_eq!(outcome.unfinished, 1);
+    let stop = StopHandle::new();
+    let later = stop.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        later.stop("SIGINT");
+    });
+    let outcome = run(&job, Arc::new(Hangs), &[0], &mut Seen::default(), &stop).await.expect("run");
+    assert_eq!(outcome.unfinished, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fatal_error_ends_the_run_with_it() {
+    let (job, _) = job(3, &[], |_| ());
+    let judge = Scripted::new(|_| Err(AskError::Fatal(Error::JudgeUnavailable("wrong key".into()))));
+    let error = run(&job, judge.clone(), &[0, 1, 2], &mut Seen::default(), &StopHandle::new()).await.unwrap_err();
+    assert_eq!(error.to_string(), "wrong key");
+    assert_eq!(judge.asked().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sink_that_cannot_write_stops_the_run() {
+    struct Full;
+    impl EventSink for Full {
+        fn on_event(&mut self, _event: &RunEvent) -> Result<()> {
+            Err(Error::Settings("disk full".into()))
+        }
+    }
+    let (job, _) = job(5, &[], |_| ());
+    let judge = Scripted::new(|_| points(1));
+    let error = run(&job, judge.clone(), &[0, 1, 2, 3, 4], &mut Full, &StopHandle::new()).await.unwrap_err();
+    assert_eq!(error.to_string(), "disk full");
+    assert!(judge.asked().len() <= 3, "asked {:?}", judge.asked());
+}
