@@ -23,6 +23,7 @@ pub use judge_call::{CallKind, JudgeCall, JudgeTask, Role};
 pub use judge_reply::{JudgeReply, Usage};
 pub use reading::Reading;
 pub use rubric::{Criterion, Rubric, RubricParts};
+pub(crate) use score::WeightedSums;
 pub use score::{Component, ComponentKind, Score};
 pub use scored_answer::ScoredAnswer;
 pub use test_case::TestCase;
