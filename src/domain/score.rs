@@ -23,6 +23,9 @@ pub enum ComponentKind {
 }
 
 impl ComponentKind {
+    /// The components that every rubric has, annotated or not.
+    pub const ALL_STATIC: [Self; 4] = [Self::Length, Self::Expertise, Self::Citations, Self::Excerpts];
+
     /// The kind's name in files.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -69,6 +72,9 @@ pub struct Score {
     pub value: Option<f64>,
     /// The same over annotated components, divided by their total weight; `None` if one of them has no value.
     pub ann_score: Option<f64>,
+    /// What `ann_score` is divided by: the annotated components' total weight (the constant 0.6 in compat mode);
+    /// 0 where no component is annotated, which leaves `ann_score` undefined.
+    pub ann_divisor: f64,
     /// Every component, in the order of the rubric.
     pub components: Vec<Component>,
     /// What a reader must know of how it came about (weights scaled, ..).
@@ -84,5 +90,78 @@ impl Score {
     /// True if every component has a value.
     pub fn is_complete(&self) -> bool {
         self.components.iter().all(|component| component.value.is_some())
+    }
+
+    /// `score` and `ann_score` as they would be if every component without a value had the value `fill`: 0 and 1
+    /// give the bounds, 0 is what `--on-unscored zero` counts. An undefined `ann_score` (no annotated weight) is
+    /// `fill` itself.
+    pub fn filled(&self, fill: f64) -> (f64, f64) {
+        let sums = WeightedSums::of(&self.components, fill);
+        (sums.all, if self.ann_divisor > 0.0 { sums.annotated / self.ann_divisor } else { fill })
+    }
+}
+
+/// Sums of weight x value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct WeightedSums {
+    /// Over all components.
+    pub(crate) all: f64,
+    /// Over annotated ones.
+    pub(crate) annotated: f64,
+}
+
+impl WeightedSums {
+    /// The sums, with `fill` for missing values. Snippets are added last, as in the reference, whose sums ours must
+    /// equal to the last digit.
+    pub(crate) fn of(components: &[Component], fill: f64) -> Self {
+        let is_evidence = |component: &&Component| component.kind == ComponentKind::Evidence;
+        let criteria = components.iter().filter(|component| !is_evidence(component));
+        let mut sums = Self { all: 0.0, annotated: 0.0 };
+        for component in criteria.chain(components.iter().filter(is_evidence)) {
+            let part = component.weight * component.value.unwrap_or(fill);
+            sums.all += part;
+            if component.kind.is_annotated() {
+                sums.annotated += part;
+            }
+        }
+        sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn component(kind: ComponentKind, weight: f64, value: Option<f64>) -> Component {
+        let name = kind.as_str().to_owned();
+        Component { name, kind, text: String::new(), weight, value, reason: None, feedback: None }
+    }
+
+    fn score(components: Vec<Component>, ann_divisor: f64) -> Score {
+        Score { scorer: "rubric", value: None, ann_score: None, ann_divisor, components, notes: Vec::new() }
+    }
+
+    #[test]
+    fn missing_values_are_filled_in_score_and_ann_score() {
+        let score = score(
+            vec![
+                component(ComponentKind::Expertise, 0.5, None),
+                component(ComponentKind::Property, 0.25, Some(0.8)),
+                component(ComponentKind::Evidence, 0.25, None),
+            ],
+            0.5,
+        );
+        // 0.25 * 0.8 = 0.2; divided by 0.5 = 0.4.
+        assert_eq!(score.filled(0.0), (0.2, 0.4));
+        // 0.5 + 0.2 + 0.25 = 0.95; (0.2 + 0.25) / 0.5 = 0.9.
+        assert_eq!(score.filled(1.0), (0.95, 0.9));
+        assert!(!score.is_complete());
+    }
+
+    #[test]
+    fn an_undefined_ann_score_is_bounded_by_the_fill() {
+        let score = score(vec![component(ComponentKind::Length, 1.0, Some(0.5))], 0.0);
+        assert_eq!(score.filled(0.0), (0.5, 0.0));
+        assert_eq!(score.filled(1.0), (0.5, 1.0));
     }
 }

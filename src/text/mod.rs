@@ -1,1 +1,3 @@
 //! Text primitives: words, tokens, stems, sentences, citation markers.
+
+pub mod words;

@@ -1,0 +1,373 @@
+//! Reading replies: from a judge's raw text to a verdict.
+//!
+//! In default mode a reply is read only if it says exactly what was asked; anything else is unreadable, with the
+//! reason, and never a silent zero. In compat mode it is read as the reference script reads it (`reading_compat`).
+
+use super::python_json::{self, Value};
+use super::reading_compat;
+use super::{ClaimShares, JudgeReply, JudgeTask, Mode, Unreadable, UnscoredKind, Verdict};
+
+/// What a readable reply holds: the verdict, and what the judge said besides it.
+pub type Reading = (Verdict, Option<String>);
+
+/// Points are asked for on a scale of 0 to this.
+const MAX_POINTS: f64 = 10.0;
+
+/// At most this many characters of a reply are quoted in a message.
+const QUOTED_CHARS: usize = 40;
+
+/// Keys under which judges explain themselves, best first.
+const FEEDBACK_KEYS: [&str; 3] = ["feedback", "reason", "explanation"];
+
+impl JudgeTask {
+    /// Reads a reply to this task.
+    ///
+    /// Default mode: the text is a JSON object, or holds one as its outermost `{..}` after a leading
+    /// `<think>..</think>`. `score` must be a number, 0..=10 for points and not negative for counts (a count is not
+    /// capped here); `claims` a list of objects, each with a list `citations` of objects, each with a list `excerpts`.
+    /// With the verdict comes the judge's `feedback` (or `reason`, `explanation`), where it is a string.
+    ///
+    /// Compat mode: what the reference makes of the text, in range or not, and never feedback.
+    ///
+    /// # Errors
+    /// [`Unreadable`], which says what was wrong and whether asking again may help: not for a reply cut at the token
+    /// limit (default mode only; compat reads it as it is), nor where the reference would have raised (compat).
+    pub fn parse(&self, reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
+        if mode == Mode::Compat {
+            return reading_compat::read(self, &reply.content).map(|verdict| (verdict, None));
+        }
+        if reply.is_cut() {
+            return Err(cut(reply.usage.completion_tokens));
+        }
+        let object = outermost_object(&reply.content).map_err(unreadable)?;
+        let verdict = match self {
+            Self::Expertise { .. } | Self::Property { .. } => points(&object).map(Verdict::Points),
+            Self::Evidence { .. } => count(&object).map(Verdict::Count),
+            Self::Citations { .. } => claim_shares(&object).map(Verdict::Claims),
+        };
+        Ok((verdict.map_err(unreadable)?, feedback(&object)))
+    }
+}
+
+fn unreadable(what: String) -> Unreadable {
+    Unreadable { what, ask_again: true, kind: UnscoredKind::Unreadable }
+}
+
+fn cut(tokens: u64) -> Unreadable {
+    let what =
+        if tokens > 0 { format!("reply cut at {tokens} tokens") } else { "reply cut at the token limit".to_owned() };
+    Unreadable { what, ask_again: false, kind: UnscoredKind::Cut }
+}
+
+/// The JSON object of a reply: the whole text, or the outermost braces of what follows the judge's thinking.
+fn outermost_object(content: &str) -> Result<Value, String> {
+    let text = content.trim();
+    if text.is_empty() {
+        return Err("the reply is empty".to_owned());
+    }
+    if let Ok(object @ Value::Dict(_)) = python_json::parse(text) {
+        return Ok(object);
+    }
+    let text = after_thinking(text)?;
+    let (Some(start), Some(end)) = (text.find('{'), text.rfind('}')) else {
+        return Err("no JSON object in the reply".to_owned());
+    };
+    if end < start {
+        return Err("no JSON object in the reply".to_owned());
+    }
+    python_json::parse(&text[start..=end]).map_err(|fault| format!("no JSON object in the reply: {fault}"))
+}
+
+/// What follows a leading `<think>` block. A chat template may have swallowed the opening tag: then everything up to
+/// the closing one is thinking.
+fn after_thinking(text: &str) -> Result<&str, String> {
+    const OPEN: &str = "<think>";
+    const CLOSE: &str = "</think>";
+    match (text.strip_prefix(OPEN), text.split_once(CLOSE)) {
+        (_, Some((_, rest))) => Ok(rest),
+        (Some(_), None) => Err("the reply ends inside its <think> block".to_owned()),
+        (None, None) => Ok(text),
+    }
+}
+
+/// The number under `score`.
+fn number(object: &Value) -> Result<f64, String> {
+    match object.get("score") {
+        None => Err("no \"score\" in the reply's object".to_owned()),
+        // An integer beyond range reads as infinity, which no range allows.
+        Some(Value::Int(digits)) => digits.parse().map_err(|_| format!("score {} is no number", quoted(digits))),
+        Some(Value::Float(value)) if value.is_nan() => Err("score is NaN".to_owned()),
+        Some(Value::Float(value)) => Ok(*value),
+        Some(Value::Str(text)) => Err(format!("score is the string \"{}\", not a number", quoted(text))),
+        Some(other) => Err(format!("score is {}, not a number", other.kind())),
+    }
+}
+
+fn points(object: &Value) -> Result<f64, String> {
+    let points = number(object)?;
+    if (0.0..=MAX_POINTS).contains(&points) { Ok(points) } else { Err(format!("score {points} is outside 0..10")) }
+}
+
+fn count(object: &Value) -> Result<f64, String> {
+    let count = number(object)?;
+    if count < 0.0 {
+        Err(format!("count {count} is negative"))
+    } else if count.is_infinite() {
+        Err("count is infinite".to_owned())
+    } else {
+        Ok(count)
+    }
+}
+
+/// The list under `key` of the `index`-th object of `list`; `of` names that list in messages.
+fn list_of<'a>(item: &'a Value, key: &str, of: &str, index: usize) -> Result<&'a [Value], String> {
+    if !matches!(item, Value::Dict(_)) {
+        return Err(format!("{of}[{index}] is {}, not an object", item.kind()));
+    }
+    match item.get(key) {
+        Some(Value::List(list)) => Ok(list),
+        Some(other) => Err(format!("{of}[{index}].{key} is {}, not a list", other.kind())),
+        None => Err(format!("{of}[{index}] has no {key}")),
+    }
+}
+
+fn claim_shares(object: &Value) -> Result<ClaimShares, String> {
+    let claims = match object.get("claims") {
+        Some(Value::List(claims)) => claims,
+        Some(other) => return Err(format!("claims is {}, not a list", other.kind())),
+        None => return Err("no \"claims\" in the reply's object".to_owned()),
+    };
+    let (mut cited, mut citations, mut quoted) = (0, 0, 0);
+    for (i, claim) in claims.iter().enumerate() {
+        let list = list_of(claim, "citations", "claims", i)?;
+        cited += usize::from(!list.is_empty());
+        citations += list.len();
+        for (j, citation) in list.iter().enumerate() {
+            let of = format!("claims[{i}].citations");
+            quoted += usize::from(!list_of(citation, "excerpts", &of, j)?.is_empty());
+        }
+    }
+    Ok(shares_of(Tally { claims: claims.len(), cited, citations, quoted }))
+}
+
+/// Counts of one claims reply.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tally {
+    pub(super) claims: usize,
+    /// Claims with a citation.
+    pub(super) cited: usize,
+    pub(super) citations: usize,
+    /// Citations with an excerpt.
+    pub(super) quoted: usize,
+}
+
+/// `cited / max(claims, 1)` and `quoted / max(citations, 1)`.
+pub(super) fn shares_of(tally: Tally) -> ClaimShares {
+    let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
+    ClaimShares {
+        citations: share(tally.cited, tally.claims),
+        excerpts: share(tally.quoted, tally.citations),
+        claim_count: tally.claims as u64,
+        citation_count: tally.citations as u64,
+    }
+}
+
+fn feedback(object: &Value) -> Option<String> {
+    FEEDBACK_KEYS.into_iter().find_map(|key| match object.get(key) {
+        Some(Value::Str(text)) if !text.trim().is_empty() => Some(text.clone()),
+        _ => None,
+    })
+}
+
+/// The first characters of hostile text, escaped.
+fn quoted(text: &str) -> String {
+    let mut out: String = text.chars().take(QUOTED_CHARS).flat_map(char::escape_debug).collect();
+    if text.chars().nth(QUOTED_CHARS).is_some() {
+        out.push_str("..");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Usage;
+    use proptest::prelude::*;
+
+    pub(super) fn tasks() -> [JudgeTask; 4] {
+        let (question, answer) = (std::sync::Arc::from("q"), std::sync::Arc::from("a"));
+        let (q, a) = (|| std::sync::Arc::clone(&question), || std::sync::Arc::clone(&answer));
+        [
+            JudgeTask::Expertise { question: q(), answer: a() },
+            JudgeTask::Property { question: q(), answer: a(), criterion: "c".into() },
+            JudgeTask::Evidence { question: q(), answer: a(), snippets: vec!["s".to_owned(); 3].into() },
+            JudgeTask::Citations { question: q(), answer: a() },
+        ]
+    }
+
+    fn read(task: usize, text: &str) -> Result<Reading, String> {
+        tasks()[task].parse(&JudgeReply::of_text(text), Mode::Default).map_err(|unreadable| {
+            assert!(unreadable.ask_again, "{unreadable:?}");
+            assert_eq!(unreadable.kind, UnscoredKind::Unreadable);
+            unreadable.what
+        })
+    }
+
+    fn points_of(text: &str) -> Result<f64, String> {
+        match read(1, text)? {
+            (Verdict::Points(points), _) => Ok(points),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_object_is_found_bare_fenced_in_prose_and_after_thinking() {
+        for text in [
+            "{\"score\": 7}",
+            " {\"score\": 7.0} \n",
+            "```json\n{\"score\": 7}\n```",
+            "Here you go: {\"score\": 7}. Done",
+            "<think>maybe {\"score\": 2}? no</think>{\"score\": 7}",
+            "\n<think>\n</think>\n\n{\"score\": 7}",
+            "maybe {2}, no </think> {\"score\": 7}",
+            "{\"score\": 7, \"feedback\": \"the answer says </think>{\"}",
+        ] {
+            assert_eq!(points_of(text), Ok(7.0), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_single_object_is_unreadable() {
+        for text in [
+            "",
+            " ",
+            "7",
+            "[]",
+            "} {",
+            "{\"score\": 7",
+            "{\"score\": 7} {\"score\": 8}",
+            "{'score': 7}",
+            "{\"score\": 7,}",
+            "{\"score\": 007}",
+            "<think>{\"score\": 7}",
+            "<think>x</think>",
+            "I give 7 out of 10",
+        ] {
+            assert!(points_of(text).is_err(), "{text}");
+        }
+        assert_eq!(points_of("<think>{\"score\": 7}"), Err("the reply ends inside its <think> block".into()));
+    }
+
+    #[test]
+    fn only_numbers_within_range_are_points() {
+        assert_eq!(points_of("{\"score\": 0}"), Ok(0.0));
+        assert_eq!(points_of("{\"score\": 10}"), Ok(10.0));
+        assert_eq!(points_of("{\"score\": 7.5}"), Ok(7.5));
+        for (text, what) in [
+            ("{\"score\": 11}", "score 11 is outside 0..10"),
+            ("{\"score\": -3}", "score -3 is outside 0..10"),
+            ("{\"score\": 1e999}", "score inf is outside 0..10"),
+            ("{\"score\": NaN}", "score is NaN"),
+            ("{\"score\": true}", "score is a boolean, not a number"),
+            ("{\"score\": \"7\"}", "score is the string \"7\", not a number"),
+            ("{\"score\": null}", "score is null, not a number"),
+            ("{\"score\": [7]}", "score is a list, not a number"),
+            ("{\"rating\": 7}", "no \"score\" in the reply's object"),
+            ("{}", "no \"score\" in the reply's object"),
+        ] {
+            assert_eq!(points_of(text), Err(what.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_count_may_exceed_the_snippets_but_not_fall_below_zero() {
+        assert_eq!(read(2, "{\"score\": 4}"), Ok((Verdict::Count(4.0), None)));
+        assert_eq!(read(2, "{\"score\": -1}"), Err("count -1 is negative".into()));
+        assert_eq!(read(2, "{\"score\": -Infinity}"), Err("count -inf is negative".into()));
+        assert_eq!(read(2, "{\"score\": Infinity}"), Err("count is infinite".into()));
+    }
+
+    #[test]
+    fn claims_are_counted_where_every_list_is_a_list() {
+        let text = r#"{"claims": [{"citations": [{"excerpts": ["e"]}, {"excerpts": []}]}, {"citations": []}]}"#;
+        // 1 of 2 claims cited; 1 of 2 citations quoted.
+        let shares = ClaimShares { citations: 0.5, excerpts: 0.5, claim_count: 2, citation_count: 2 };
+        assert_eq!(read(3, text), Ok((Verdict::Claims(shares), None)));
+        let none = ClaimShares { citations: 0.0, excerpts: 0.0, claim_count: 0, citation_count: 0 };
+        assert_eq!(read(3, "{\"claims\": []}"), Ok((Verdict::Claims(none), None)));
+    }
+
+    #[test]
+    fn claims_of_another_shape_are_unreadable_and_say_where() {
+        for (text, what) in [
+            ("{}", "no \"claims\" in the reply's object"),
+            ("{\"claims\": null}", "claims is null, not a list"),
+            ("{\"claims\": [1]}", "claims[0] is a number, not an object"),
+            ("{\"claims\": [{}]}", "claims[0] has no citations"),
+            ("{\"claims\": [{\"citations\": \"x\"}]}", "claims[0].citations is a string, not a list"),
+            ("{\"claims\": [{\"citations\": [\"x\"]}]}", "claims[0].citations[0] is a string, not an object"),
+            ("{\"claims\": [{\"citations\": [{}]}]}", "claims[0].citations[0] has no excerpts"),
+            (
+                "{\"claims\": [{\"citations\": [{\"excerpts\": 1}]}]}",
+                "claims[0].citations[0].excerpts is a number, not a list",
+            ),
+        ] {
+            assert_eq!(read(3, text), Err(what.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn feedback_comes_along_where_it_is_a_string() {
+        let (_, said) = read(1, "{\"reason\": \"b\", \"feedback\": \"a\", \"score\": 1}").unwrap();
+        assert_eq!(said.as_deref(), Some("a"));
+        let (_, said) = read(1, "{\"explanation\": \"c\", \"feedback\": 3, \"score\": 1}").unwrap();
+        assert_eq!(said.as_deref(), Some("c"));
+    }
+
+    #[test]
+    fn a_cut_reply_is_never_read_nor_asked_again() {
+        let usage = Usage { completion_tokens: 100, ..Usage::default() };
+        let mut reply = JudgeReply { usage, ..JudgeReply::of_text("{\"score\": 7}") };
+        reply.finish_reason = Some("length".into());
+        for task in tasks() {
+            let unreadable = task.parse(&reply, Mode::Default).unwrap_err();
+            assert_eq!(unreadable.what, "reply cut at 100 tokens");
+            assert_eq!((unreadable.ask_again, unreadable.kind), (false, UnscoredKind::Cut));
+        }
+        reply.usage.completion_tokens = 0;
+        assert_eq!(tasks()[1].parse(&reply, Mode::Default).unwrap_err().what, "reply cut at the token limit");
+        assert_eq!(tasks()[1].parse(&reply, Mode::Compat), Ok((Verdict::Points(7.0), None)));
+    }
+
+    #[test]
+    fn messages_quote_little_of_a_hostile_reply() {
+        let what = points_of(&format!("{{\"score\": \"\u{1b}[2J{}\"}}", "x".repeat(9000)).replace('\u{1b}', "\\u001b"));
+        let what = what.unwrap_err();
+        assert!(what.len() < 120 && !what.contains('\u{1b}'), "{what}");
+        assert!(points_of(&format!("{{\"score\": {}}}", "9".repeat(4000))).unwrap_err().len() < 120);
+        assert!(points_of(&format!("{{\"score\": {}}}", "9".repeat(300))).unwrap_err().len() < 400);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics_in_either_mode(text in prop_oneof![
+            ".{0,120}",
+            "(\\{|\\}|\\[|\\]|,|:|\"score\"|\"claims\"|\"citations\"|\"excerpts\"|1|-2.5|NaN|true| |<think>|</think>){0,20}",
+        ]) {
+            for task in tasks() {
+                let reply = JudgeReply::of_text(text.clone());
+                if let Ok((verdict, _)) = task.parse(&reply, Mode::Default) {
+                    let in_range = match verdict {
+                        Verdict::Points(points) => (0.0..=10.0).contains(&points),
+                        Verdict::Count(count) => count >= 0.0 && count.is_finite(),
+                        Verdict::Claims(shares) => {
+                            (0.0..=1.0).contains(&shares.citations) && (0.0..=1.0).contains(&shares.excerpts)
+                        }
+                    };
+                    prop_assert!(in_range, "{text:?} gave {verdict:?}");
+                }
+                let _ = task.parse(&reply, Mode::Compat);
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Words as Python's `str.split()` sees them.
+//!
+//! The reference scripts count and split words with `str.split()`; its white space is not Unicode's
+//! `White_Space` property: the four information separators U+001C..U+001F count as well.
+
+/// True for the 29 characters that Python's `str.split()` splits at.
+pub fn is_python_whitespace(c: char) -> bool {
+    matches!(
+        c,
+        '\u{9}'..='\u{d}'
+            | '\u{1c}'..='\u{20}'
+            | '\u{85}'
+            | '\u{a0}'
+            | '\u{1680}'
+            | '\u{2000}'..='\u{200a}'
+            | '\u{2028}'
+            | '\u{2029}'
+            | '\u{202f}'
+            | '\u{205f}'
+            | '\u{3000}'
+    )
+}
+
+/// The words of `text`: maximal runs without white space, never empty.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(is_python_whitespace).filter(|word| !word.is_empty())
+}
+
+/// How many words `text` has.
+pub fn word_count(text: &str) -> usize {
+    words(text).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn information_separators_split_words_as_in_python() {
+        // U+001C..U+001F are no `White_Space` to Rust, but Python splits at each of them: a b c d e = 5.
+        assert_eq!(word_count("a\u{1c}b\u{1d}c\u{1e}d\u{1f}e"), 5);
+        assert_eq!("a\u{1c}b".split_whitespace().count(), 1);
+    }
+
+    #[test]
+    fn exactly_pythons_29_white_space_characters_split() {
+        let split: Vec<u32> = ('\0'..=char::MAX).filter(|c| is_python_whitespace(*c)).map(u32::from).collect();
+        // 9-13 (5), 28-32 (5), 0x85, 0xa0, 0x1680, 0x2000-0x200a (11), 0x2028, 0x2029, 0x202f, 0x205f, 0x3000 = 29.
+        assert_eq!(split.len(), 29);
+        // Zero-width space, Mongolian vowel separator and the byte order mark are none.
+        assert!(!split.contains(&0x200b) && !split.contains(&0x180e) && !split.contains(&0xfeff));
+    }
+
+    #[test]
+    fn runs_and_ends_of_white_space_make_no_empty_words() {
+        assert_eq!(words("  one \n\ttwo\u{a0}\u{3000}three  ").collect::<Vec<_>>(), ["one", "two", "three"]);
+        assert_eq!(word_count(""), 0);
+        assert_eq!(word_count(" \n "), 0);
+    }
+}
