@@ -100,9 +100,3 @@ impl fmt::Display for UnscoredReason {
         f.write_str(&self.message)
     }
 }
-impl crate::domain::JudgeTask {
-    #[doc = "tmp"]
-    pub fn parse(&self, _r: &crate::domain::JudgeReply, _m: Mode) -> Result<(Verdict, Option<String>), Unreadable> {
-        unimplemented!()
-    }
-}
