@@ -10,6 +10,8 @@ mod inputs;
 mod lines;
 mod manifest;
 mod reader;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub use inputs::{load_inputs, write_inputs};

@@ -9,10 +9,10 @@ use std::sync::{Mutex, PoisonError};
 use super::SCHEMA_VERSION;
 use super::lines::CallLine;
 use super::manifest::Manifest;
-use crate::domain::JudgeReply;
+use crate::domain::{JudgeReply, UnscoredKind, UnscoredReason};
 use crate::error::{Error, InputFault, Result};
-use crate::judge::JudgeRequest;
 use crate::judge::planner::ReplySource;
+use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 use crate::pipeline::call_id;
 
 /// Reads `manifest.json` of a run directory; `None` where there is none.
@@ -42,12 +42,14 @@ pub struct RecordedReplies {
     path: PathBuf,
     file: Mutex<File>,
     lines: HashMap<u128, Position>,
+    replies: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Position {
     offset: u64,
     length: usize,
+    has_reply: bool,
 }
 
 impl RecordedReplies {
@@ -63,21 +65,39 @@ impl RecordedReplies {
         };
         let mut lines = HashMap::new();
         for_each_line(path, &file, |line| {
-            if line.has_reply {
-                lines.insert(line.call_id, Position { offset: line.offset, length: line.length });
+            let position = Position { offset: line.offset, length: line.length, has_reply: line.has_reply };
+            if position.has_reply || !lines.contains_key(&line.call_id) {
+                lines.insert(line.call_id, position);
             }
         })?;
-        Ok(Some(Self { path: path.to_path_buf(), file: Mutex::new(file), lines }))
+        let replies = lines.values().filter(|position| position.has_reply).count();
+        Ok(Some(Self { path: path.to_path_buf(), file: Mutex::new(file), lines, replies }))
     }
 
     /// How many calls have a reply.
     pub fn len(&self) -> usize {
-        self.lines.len()
+        self.replies
     }
 
     /// True if no call has a reply.
     pub fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+        self.replies == 0
+    }
+
+    /// Why the recorded call has no reply, where it is recorded without one.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn reason(&self, request: &JudgeRequest) -> Result<Option<UnscoredReason>> {
+        let Some(line) = self.line(request)? else { return Ok(None) };
+        let kind = line.reason_kind.unwrap_or(UnscoredKind::NotAsked);
+        Ok(line.reason.filter(|_| line.raw.is_none()).map(|message| UnscoredReason::new(kind, message)))
+    }
+
+    fn line(&self, request: &JudgeRequest) -> Result<Option<CallLine>> {
+        let call = &request.call;
+        let id = call_id(&request.system, &request.case_id, &call.item, call.draw, request.attempt);
+        self.lines.get(&call_key(&id)?).map(|position| self.read(*position)).transpose()
     }
 
     fn read(&self, position: Position) -> Result<CallLine> {
@@ -92,13 +112,24 @@ impl RecordedReplies {
     }
 }
 
+/// A recorded run as a judge: what was replied is replied, what failed stays unscored for the same reason.
+impl Judge for RecordedReplies {
+    fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
+        let outcome = || -> Result<Outcome> {
+            if let Some(reply) = self.find(request)? {
+                return Ok(Outcome::Reply(reply));
+            }
+            let unknown = || UnscoredReason::new(UnscoredKind::NotAsked, "the record of the run holds no such call");
+            Ok(Outcome::Unscored(self.reason(request)?.unwrap_or_else(unknown)))
+        };
+        Box::pin(std::future::ready(outcome().map_err(AskError::Fatal)))
+    }
+}
+
 impl ReplySource for RecordedReplies {
     /// Where the request is rendered, a recorded call of another fingerprint is no reply to it.
     fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>> {
-        let call = &request.call;
-        let id = call_id(&request.system, &request.case_id, &call.item, call.draw, request.attempt);
-        let Some(position) = self.lines.get(&call_key(&id)?) else { return Ok(None) };
-        let line = self.read(*position)?;
+        let Some(line) = self.line(request)? else { return Ok(None) };
         let wanted = request.rendered.as_ref().map(|rendered| rendered.fingerprint.to_string());
         if wanted.is_some() && wanted != line.fingerprint {
             return Ok(None);
