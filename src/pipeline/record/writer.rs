@@ -86,9 +86,18 @@ impl RunDir {
     /// # Errors
     /// When the file cannot be written.
     pub fn write_file(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.write_with(name, |out| out.write_all(bytes))
+    }
+
+    /// Writes the file of that name piece by piece, whole or not at all.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_with(&self, name: &str, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
         let path = self.path.join(name);
         let partial = self.path.join(format!(".{name}.partial"));
-        std::fs::write(&partial, bytes).map_err(Error::io(&partial, "write"))?;
+        let mut out = BufWriter::new(File::create(&partial).map_err(Error::io(&partial, "create"))?);
+        write(&mut out).and_then(|()| out.flush()).map_err(Error::io(&partial, "write"))?;
         std::fs::rename(&partial, &path).map_err(Error::io(&path, "create"))
     }
 }
@@ -159,11 +168,12 @@ impl RunRecord {
         if self.superseded {
             self.drop_superseded()?;
         }
-        let mut bytes = Vec::new();
-        for answer in scored {
-            push_line(&mut bytes, &ScoreLine::of(answer.as_ref()))?;
-        }
-        self.dir.write_file("scores.jsonl", &bytes)?;
+        self.dir.write_with("scores.jsonl", |out| {
+            scored.iter().try_for_each(|answer| {
+                serde_json::to_writer(&mut *out, &ScoreLine::of(answer.as_ref()))?;
+                out.write_all(b"\n")
+            })
+        })?;
         self.manifest.status = status;
         self.manifest.finished_at = Some(jiff::Timestamp::now().to_string());
         self.write_manifest()

@@ -1,0 +1,75 @@
+//! Input files to the items of a run.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::cli::settings::Settings;
+use crate::dataset::{self, PairOptions};
+use crate::domain::{CaseId, SystemName, TestCase};
+use crate::error::{Error, Result};
+use crate::pipeline::Item;
+use crate::pipeline::record::InputFile;
+use crate::prompt::steering;
+
+/// Everything that was read.
+pub(in crate::cli) struct LoadedInputs {
+    /// Answers with their cases, systems in name order, cases in file order.
+    pub(in crate::cli) items: Arc<[Item]>,
+    /// Every test case of the file: the lexical judge's corpus.
+    pub(in crate::cli) all_cases: Vec<Arc<TestCase>>,
+    /// Case ids that count, in file order.
+    pub(in crate::cli) kept_cases: Vec<CaseId>,
+    /// Systems and cases without an answer.
+    pub(in crate::cli) missing: Vec<(SystemName, CaseId)>,
+    /// Files with hashes.
+    pub(in crate::cli) files: Vec<InputFile>,
+    /// What the user should know.
+    pub(in crate::cli) warnings: Vec<String>,
+}
+
+impl LoadedInputs {
+    /// Reads, checks and pairs all input files.
+    ///
+    /// # Errors
+    /// Every fault of every file at once where they can be found independently; see `dataset`.
+    pub(in crate::cli) fn load(settings: &Settings) -> Result<Self> {
+        let paths = settings.inputs()?;
+        let score = &settings.score;
+        let tests = dataset::load_test_cases(paths.tests, score.mode)?;
+        let systems = dataset::load_answers(paths.answers, score.mode)?;
+        let options = PairOptions {
+            agreement: score.agreement,
+            mode: score.mode,
+            systems: score.systems.clone(),
+            cases: score.cases.clone(),
+            limit: score.limit,
+            strict: score.strict,
+        };
+        let pairing = dataset::pair(&tests, &systems, &options)?;
+        let mut files = vec![input_file("tests", paths.tests)?];
+        for system in &systems {
+            if pairing.items.iter().any(|paired| paired.answer.system == system.system) {
+                files.push(input_file(system.system.as_str(), &system.path)?);
+            }
+        }
+        let items = pairing.items.into_iter().map(|paired| Item {
+            steering: steering::signs(&paired.answer.answer_text),
+            case: paired.case,
+            answer: paired.answer,
+        });
+        Ok(Self {
+            items: items.collect(),
+            all_cases: tests.cases,
+            kept_cases: pairing.kept_cases,
+            missing: pairing.missing,
+            files,
+            warnings: pairing.warnings,
+        })
+    }
+}
+
+fn input_file(name: &str, path: &Path) -> Result<InputFile> {
+    let bytes = std::fs::read(path).map_err(Error::io(path, "read"))?;
+    let blake3 = blake3::hash(&bytes).into();
+    Ok(InputFile { name: name.to_owned(), path: path.display().to_string(), blake3 })
+}

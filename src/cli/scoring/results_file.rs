@@ -1,0 +1,66 @@
+//! The reference script's results file: `{source: [{scores, case_id, annotator, agreement, question}]}`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::domain::ScoredAnswer;
+use crate::error::{Error, Result};
+
+/// Checks that the file can be written, before a call is paid. An existing file is not touched.
+///
+/// # Errors
+/// When it cannot be opened for writing.
+pub(in crate::cli) fn check_writable(path: &Path) -> Result<()> {
+    let existed = path.exists();
+    std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path)
+        .map(drop)
+        .and_then(|()| if existed { Ok(()) } else { std::fs::remove_file(path) })
+        .map_err(Error::io(path, "write the results file"))
+}
+
+/// Writes the file: answers of a system sorted by annotator and case, as the reference does; null where unscored.
+///
+/// # Errors
+/// When it cannot be written.
+pub(in crate::cli) fn write(path: &Path, scored: &[Arc<ScoredAnswer>]) -> Result<()> {
+    let mut bytes = serde_json::to_vec(&results(scored))
+        .map_err(|error| Error::Internal(format!("the results file cannot be made: {error}")))?;
+    bytes.push(b'\n');
+    std::fs::write(path, bytes).map_err(Error::io(path, "write"))
+}
+
+fn results(scored: &[Arc<ScoredAnswer>]) -> Value {
+    let mut sorted: Vec<&ScoredAnswer> = scored.iter().map(AsRef::as_ref).collect();
+    sorted.sort_by(|a, b| {
+        let key = |answer: &ScoredAnswer| {
+            (answer.system.clone(), answer.case.annotator.clone(), answer.case.case_id.clone())
+        };
+        key(a).cmp(&key(b))
+    });
+    let mut sources: Map<String, Value> = Map::new();
+    for answer in sorted {
+        let score = &answer.score;
+        let mut scores = Map::new();
+        scores.insert("score".into(), json!(score.value));
+        scores.insert("ann_score".into(), json!(score.ann_score));
+        scores.extend(score.components.iter().map(|part| (part.name.clone(), json!(part.value))));
+        let entry = json!({
+            "scores": scores,
+            "case_id": answer.case.case_id,
+            "annotator": answer.case.annotator,
+            "agreement": answer.case.agreement,
+            "question": answer.case.initial_prompt,
+        });
+        if let Value::Array(entries) =
+            sources.entry(answer.system.as_str()).or_insert_with(|| Value::Array(Vec::new()))
+        {
+            entries.push(entry);
+        }
+    }
+    Value::Object(sources)
+}

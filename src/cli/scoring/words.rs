@@ -1,0 +1,60 @@
+//! The lines that a run says about itself on standard error.
+
+use crate::pipeline::Plan;
+
+/// `1234567` as `1,234,567`.
+pub(in crate::cli) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The line before the first paid call.
+pub(in crate::cli) fn plan_line(plan: &Plan) -> String {
+    if plan.at_most == 0 {
+        return format!("plan: nothing to ask; all {} replies are already paid", grouped(plan.cached));
+    }
+    format!(
+        "plan: {} calls to ask now, at most {}; about {} prompt tokens, at most {} (estimated); {} replies already paid",
+        grouped(plan.askable_now),
+        grouped(plan.at_most),
+        grouped(plan.prompt_tokens_now),
+        grouped(plan.prompt_tokens_at_most),
+        grouped(plan.cached),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_thousands() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn the_plan_says_what_is_asked_and_what_is_paid() {
+        let plan = Plan {
+            answers: 2,
+            askable_now: 10,
+            at_most: 14,
+            cached: 3,
+            prompt_tokens_now: 12_000,
+            prompt_tokens_at_most: 15_000,
+        };
+        assert_eq!(
+            plan_line(&plan),
+            "plan: 10 calls to ask now, at most 14; about 12,000 prompt tokens, at most 15,000 (estimated); \
+             3 replies already paid"
+        );
+        let paid = Plan { cached: 3, ..Plan::default() };
+        assert_eq!(plan_line(&paid), "plan: nothing to ask; all 3 replies are already paid");
+    }
+}
