@@ -360,9 +360,15 @@ mod tests {
             key(|o| o.temperature = Some(0.5)),
             key(|o| o.json_mode = false),
             key(|o| o.seed = Some(0)),
-            key(|o| { o.max_tokens.insert(CallKind::Property, 50); }),
-            key(|o| { o.max_tokens.remove(&CallKind::Property); }),
-            key(|o| { o.extra_body.insert("top_p".into(), json!(0.5)); }),
+            key(|o| {
+                o.max_tokens.insert(CallKind::Property, 50);
+            }),
+            key(|o| {
+                o.max_tokens.remove(&CallKind::Property);
+            }),
+            key(|o| {
+                o.extra_body.insert("top_p".into(), json!(0.5));
+            }),
         ];
         let options = ChatOptions::new("m");
         let calls = [
@@ -383,7 +389,12 @@ mod tests {
         let base = key(|_| {});
         assert_eq!(base, key(|o| o.model = "alias".into()));
         assert_eq!(base, key(|o| o.max_tokens_field = "max_completion_tokens".into()));
-        assert_eq!(base, key(|o| { o.max_tokens.insert(CallKind::Citations, 9)); });
+        assert_eq!(
+            base,
+            key(|o| {
+                o.max_tokens.insert(CallKind::Citations, 9);
+            })
+        );
         assert_eq!(base, key(|o| o.temperature = Some(-0.0)));
     }
 
