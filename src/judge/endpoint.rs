@@ -1,1 +1,383 @@
 //! Where a judge lives: address, key, headers, time-outs.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use reqwest::Url;
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::error::{Error, Result};
+
+/// OpenAI's own address.
+pub const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
+/// The environment variable that holds the key unless another is named.
+pub const DEFAULT_API_KEY_ENV: &str = "OPENAI_API_KEY";
+
+/// What stands in the place of a secret wherever one is shown.
+const MASK: &str = "***";
+/// Shorter values are not looked for in foreign text: masking `1` everywhere would hide more than it protects.
+const SHORTEST_SECRET: usize = 6;
+/// Words that make a header or query name a secret's.
+const SECRET_NAMES: [&str; 8] = ["key", "token", "secret", "auth", "password", "passwd", "sig", "credential"];
+
+/// How long to wait for what, and how much to take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For a connection to come about.
+    pub connect: Duration,
+    /// From sending a request to the last byte of its reply.
+    pub total: Duration,
+    /// Connections may fail for this long before the run stops because nothing has ever answered.
+    pub no_server: Duration,
+    /// Connections may fail for this long in a row before the run stops because the server has gone.
+    pub server_gone: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            total: Duration::from_secs(600),
+            no_server: Duration::from_secs(5),
+            server_gone: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Where a judge lives. Its `Debug` form shows no secret.
+#[derive(Clone)]
+pub struct Endpoint {
+    /// Scheme, host and path up to `/v1`, without a slash at the end and without a query.
+    pub base_url: String,
+    /// The key that is sent as a bearer token; `None` sends no `Authorization` header.
+    pub api_key: Option<SecretString>,
+    /// The environment variable the key comes from: named in messages, never read here.
+    pub api_key_env: String,
+    /// Further headers of every request.
+    pub headers: Vec<(String, String)>,
+    /// Further query parameters of every request.
+    pub query: Vec<(String, String)>,
+    /// Time-outs.
+    pub timeouts: Timeouts,
+    /// Replies above this many bytes are refused.
+    pub max_reply_bytes: usize,
+}
+
+impl Endpoint {
+    /// An endpoint at `url` (see [`Endpoint::parse_base_url`]) without key, headers or query beyond those in the URL.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] if the URL cannot be used.
+    pub fn new(url: &str) -> Result<Self> {
+        let (base_url, query) = split_base_url(url)?;
+        Ok(Self {
+            base_url,
+            api_key: None,
+            api_key_env: DEFAULT_API_KEY_ENV.to_owned(),
+            headers: Vec::new(),
+            query,
+            timeouts: Timeouts::default(),
+            max_reply_bytes: 16 << 20,
+        })
+    }
+
+    /// Mends what people type into a base URL; gives it without query and without a slash at the end.
+    ///
+    /// - A missing scheme becomes `http` for what can hardly be a public service: an IP address, `localhost`, a name
+    ///   without a dot (`gpu07:8000`), a name ending in `.local`, or any name with a port other than 443. Otherwise
+    ///   it becomes `https`.
+    /// - Slashes at the end and a pasted `/chat/completions`, `/completions` or `/models` are taken off.
+    /// - A URL without a path gets `/v1`; any other path is kept (`/openai/deployments/x`).
+    ///
+    /// # Errors
+    /// [`Error::Settings`] for an empty text, another scheme than `http` or `https`, or what is no URL at all.
+    pub fn parse_base_url(text: &str) -> Result<String> {
+        split_base_url(text).map(|(base_url, _)| base_url)
+    }
+
+    /// The base URL with its query, passwords and key-like query values masked: fit for messages and manifests.
+    pub fn masked_url(&self) -> String {
+        match Url::parse(&self.base_url) {
+            Ok(mut url) => {
+                if !self.query.is_empty() {
+                    url.query_pairs_mut().extend_pairs(&self.query);
+                }
+                masked(url)
+            }
+            Err(_) => "(unreadable URL)".to_owned(),
+        }
+    }
+
+    /// `text` with every secret of this endpoint masked; for the server's words, which may quote the key.
+    pub fn scrub(&self, text: &str) -> String {
+        let mut clean = text.to_owned();
+        let url = Url::parse(&self.base_url).ok();
+        let password = url.as_ref().and_then(Url::password);
+        let named = self.headers.iter().chain(&self.query).filter(|(name, _)| is_secret_name(name));
+        let key = self.api_key.as_ref().map(|key| key.expose_secret());
+        for secret in key.into_iter().chain(password).chain(named.map(|(_, value)| value.as_str())) {
+            let bare = secret.strip_prefix("Bearer ").unwrap_or(secret).trim();
+            if bare.len() >= SHORTEST_SECRET {
+                clean = clean.replace(bare, MASK);
+            }
+        }
+        mask_openai_keys(&clean)
+    }
+
+    /// True for OpenAI's own service.
+    pub fn is_openai(&self) -> bool {
+        self.host().is_some_and(|host| host == "api.openai.com")
+    }
+
+    /// True if the host is this machine, where a proxy of the environment must not be asked.
+    pub fn is_loopback(&self) -> bool {
+        self.host().is_some_and(|host| is_loopback(&host))
+    }
+
+    /// The address beside `/v1` of this server, for `GET /props` and `GET /health`.
+    pub(crate) fn beside_v1(&self, path: &str) -> String {
+        let root = self.base_url.strip_suffix("/v1").unwrap_or(&self.base_url);
+        format!("{root}{path}")
+    }
+
+    fn host(&self) -> Option<String> {
+        Url::parse(&self.base_url).ok()?.host_str().map(str::to_owned)
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        f.debug_struct("Endpoint")
+            .field("url", &self.masked_url())
+            .field("has_key", &self.api_key.is_some())
+            .field("headers", &names)
+            .field("timeouts", &self.timeouts)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Reads `name: value` (the space is optional) of `--header`.
+///
+/// # Errors
+/// [`Error::Usage`] without a colon, with an unusable name, or with a line break in the value; the value is not
+/// repeated, it may be a secret.
+pub fn parse_header(text: &str) -> Result<(String, String)> {
+    let (name, value) =
+        text.split_once(':').ok_or_else(|| Error::Usage("--header has no colon; write --header name:value".into()))?;
+    let (name, value) = (name.trim(), value.trim());
+    if http::HeaderName::from_bytes(name.as_bytes()).is_err() {
+        return Err(Error::Usage(format!("--header name {name:?} is no header name; write --header name:value")));
+    }
+    if http::HeaderValue::from_str(value).is_err() {
+        return Err(Error::Usage(format!("the value of --header {name} has characters that no header can hold")));
+    }
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// Reads `key=value` of `--query`.
+///
+/// # Errors
+/// [`Error::Usage`] without an equals sign or without a key; the value is not repeated, it may be a secret.
+pub fn parse_query(text: &str) -> Result<(String, String)> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.to_owned())),
+        Some(_) => Err(Error::Usage("--query has no key; write --query key=value".into())),
+        None => Err(Error::Usage("--query has no equals sign; write --query key=value".into())),
+    }
+}
+
+/// Any URL with its password and key-like query values masked; text that is no URL is masked as a whole if it has
+/// an `@`, else returned as it is.
+pub fn mask_url(text: &str) -> String {
+    match Url::parse(text) {
+        Ok(url) if url.has_host() => masked(url),
+        _ if text.contains('@') || text.contains('?') => MASK.to_owned(),
+        _ => text.to_owned(),
+    }
+}
+
+fn masked(mut url: Url) -> String {
+    // A user name alone is often the key itself (https://KEY@host).
+    if url.password().is_some() {
+        let _ = url.set_password(Some(MASK));
+    } else if !url.username().is_empty() {
+        let _ = url.set_username(MASK);
+    }
+    if url.query().is_some() {
+        let pairs: Vec<(String, String)> = url
+            .query_pairs()
+            .map(|(key, value)| {
+                let value = if is_secret_name(&key) { MASK.into() } else { value.into_owned() };
+                (key.into_owned(), value)
+            })
+            .collect();
+        url.query_pairs_mut().clear().extend_pairs(&pairs);
+    }
+    url.to_string()
+}
+
+fn is_secret_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    SECRET_NAMES.iter().any(|word| name.contains(word))
+}
+
+/// Servers quote keys back, sometimes half masked: whatever looks like one goes.
+fn mask_openai_keys(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("sk-") {
+        let (before, from_key) = rest.split_at(start);
+        let is_word_start = !before.ends_with(|c: char| c.is_alphanumeric());
+        let is_key_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '*');
+        let end = from_key.find(|c: char| !is_key_part(c)).unwrap_or(from_key.len());
+        let (word, tail) = from_key.split_at(end);
+        clean.push_str(before);
+        clean.push_str(if is_word_start && word.len() >= SHORTEST_SECRET { MASK } else { word });
+        rest = tail;
+    }
+    clean.push_str(rest);
+    clean
+}
+
+fn split_base_url(text: &str) -> Result<(String, Vec<(String, String)>)> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(Error::Settings("the base URL is empty; write for example http://localhost:8000/v1".into()));
+    }
+    let with_scheme = match text.split_once("://") {
+        Some(_) => text.to_owned(),
+        None => format!("{}://{text}", guess_scheme(text)),
+    };
+    let refuse = |why: &str| {
+        let shown = mask_url(&with_scheme);
+        Error::Settings(format!("base URL {shown:?} {why}; write for example http://localhost:8000/v1"))
+    };
+    let mut url = Url::parse(&with_scheme).map_err(|error| refuse(&format!("cannot be read ({error})")))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(refuse("is neither http nor https"));
+    }
+    let query = url.query_pairs().map(|(key, value)| (key.into_owned(), value.into_owned())).collect();
+    url.set_query(None);
+    url.set_fragment(None);
+    let path = mended_path(url.path());
+    url.set_path(&path);
+    Ok((url.to_string().trim_end_matches('/').to_owned(), query))
+}
+
+fn mended_path(path: &str) -> String {
+    let mut path = path.trim_end_matches('/');
+    for pasted in ["/chat/completions", "/completions", "/models"] {
+        path = path.strip_suffix(pasted).unwrap_or(path).trim_end_matches('/');
+    }
+    if path.is_empty() { "/v1".to_owned() } else { path.to_owned() }
+}
+
+fn guess_scheme(bare: &str) -> &'static str {
+    let authority = bare.split(['/', '?', '#']).next().unwrap_or_default();
+    let host_and_port = authority.rsplit('@').next().unwrap_or_default();
+    let (host, port) = match host_and_port.rsplit_once(':') {
+        Some((host, port)) if !host_and_port.ends_with(']') => (host, Some(port)),
+        _ => (host_and_port, None),
+    };
+    let bare_host = host.trim_matches(['[', ']']);
+    let is_private = bare_host.parse::<IpAddr>().is_ok() || !bare_host.contains('.') || bare_host.ends_with(".local");
+    match port {
+        Some("443") => "https",
+        Some(_) => "http",
+        None if is_private => "http",
+        None => "https",
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_matches(['[', ']']);
+    bare == "localhost"
+        || bare.ends_with(".localhost")
+        || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback() || address.is_unspecified())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_url_is_mended() {
+        for (typed, mended) in [
+            ("api.openai.com", "https://api.openai.com/v1"),
+            ("https://api.openai.com", "https://api.openai.com/v1"),
+            ("https://api.openai.com/v1/", "https://api.openai.com/v1"),
+            ("https://host.org/v1/chat/completions", "https://host.org/v1"),
+            ("https://host.org/v1/chat/completions//", "https://host.org/v1"),
+            ("https://host.org/openai/deployments/x", "https://host.org/openai/deployments/x"),
+            ("localhost:8000", "http://localhost:8000/v1"),
+            ("localhost", "http://localhost/v1"),
+            ("127.0.0.1:8080/v1", "http://127.0.0.1:8080/v1"),
+            ("[::1]:8080", "http://[::1]:8080/v1"),
+            ("[::1]", "http://[::1]/v1"),
+            ("gpu07:8000", "http://gpu07:8000/v1"),
+            ("judge.example.org:9000", "http://judge.example.org:9000/v1"),
+            ("judge.example.org:443", "https://judge.example.org/v1"),
+            ("  example.org/v1  ", "https://example.org/v1"),
+        ] {
+            assert_eq!(Endpoint::parse_base_url(typed).unwrap(), mended, "{typed}");
+        }
+    }
+
+    #[test]
+    fn an_unusable_base_url_is_told_with_an_example() {
+        for typed in ["", "ftp://host/v1", "http://", "https://[bad"] {
+            let message = Endpoint::parse_base_url(typed).unwrap_err().to_string();
+            assert!(message.contains("http://localhost:8000/v1"), "{typed}: {message}");
+        }
+    }
+
+    #[test]
+    fn the_query_of_a_pasted_url_is_kept_for_every_request() {
+        let endpoint = Endpoint::new("https://host.org/v1?api-version=7").unwrap();
+        assert_eq!(endpoint.base_url, "https://host.org/v1");
+        assert_eq!(endpoint.query, [("api-version".to_owned(), "7".to_owned())]);
+    }
+
+    #[test]
+    fn no_secret_of_a_url_is_shown() {
+        let mut endpoint = Endpoint::new("https://me:hunter22@host.org/v1?api_key=abcdef123&version=2").unwrap();
+        endpoint.api_key = Some(SecretString::from("topsecretkey"));
+        endpoint.headers.push(("X-Api-Key".into(), "headersecret".into()));
+        let shown = format!("{} {endpoint:?}", endpoint.masked_url());
+        assert!(shown.contains("version=2") && shown.contains("me:***@"), "{shown}");
+        for secret in ["hunter22", "abcdef123", "topsecretkey", "headersecret"] {
+            assert!(!shown.contains(secret), "{secret} in {shown}");
+            assert_eq!(endpoint.scrub(&format!("bad: {secret}!")), "bad: ***!");
+        }
+        assert_eq!(mask_url("https://sk-abc@host.org/"), "https://***@host.org/");
+    }
+
+    #[test]
+    fn keys_quoted_by_the_server_are_masked_and_words_like_task_are_not() {
+        let endpoint = Endpoint::new("https://host.org").unwrap();
+        assert_eq!(endpoint.scrub("Incorrect API key: sk-ab****wxyz."), "Incorrect API key: ***.");
+        assert_eq!(endpoint.scrub("this task-specific risk-free sk-"), "this task-specific risk-free sk-");
+    }
+
+    #[test]
+    fn headers_and_queries_are_read_or_told_apart_from_nonsense() {
+        assert_eq!(parse_header("X-A: b:c").unwrap(), ("X-A".into(), "b:c".into()));
+        assert_eq!(parse_query("a=b=c").unwrap(), ("a".into(), "b=c".into()));
+        for bad in ["novalue", "bad name: x", ": x", "a: b\nc"] {
+            assert!(parse_header(bad).is_err(), "{bad:?}");
+        }
+        for bad in ["novalue", "=x"] {
+            assert!(parse_query(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn what_stands_beside_v1_is_found() {
+        let endpoint = Endpoint::new("http://localhost:80/x/v1").unwrap();
+        assert_eq!(endpoint.beside_v1("/props"), "http://localhost/x/props");
+        assert!(endpoint.is_loopback() && !endpoint.is_openai());
+        assert!(Endpoint::new(OPENAI_BASE_URL).unwrap().is_openai());
+    }
+}

@@ -1,1 +1,214 @@
 //! Asks again what failed in passing.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use crate::domain::{UnscoredKind, UnscoredReason};
+use crate::judge::meters::Meters;
+use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
+
+/// How often and how long apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// Attempts in all, the first included; at least 1.
+    pub max_attempts: u32,
+    /// The longest wait before the second attempt; doubles with each further one.
+    pub base: Duration,
+    /// No wait of ours is longer (the server's `Retry-After` may be).
+    pub cap: Duration,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self { max_attempts: 8, base: Duration::from_millis(500), cap: Duration::from_secs(60) }
+    }
+}
+
+impl RetryPolicy {
+    /// The longest wait after attempt `attempt` (1-based): `min(cap, base * 2^(attempt - 1))`.
+    fn ceiling(&self, attempt: u32) -> Duration {
+        let doublings = attempt.saturating_sub(1).min(31);
+        self.base.saturating_mul(1 << doublings).min(self.cap)
+    }
+}
+
+/// Asks `inner` again while it fails in passing; every attempt passes the inner layers anew and buys its own permits.
+///
+/// The wait is drawn evenly from 0 to the ceiling ("full jitter"), so that calls that failed together do not come back
+/// together, and is never shorter than the server's `Retry-After`. What fails to the end, and what the server refuses,
+/// becomes [`Outcome::Unscored`]; [`AskError::Fatal`] passes.
+#[derive(Debug)]
+pub struct Retrying<J> {
+    inner: J,
+    policy: RetryPolicy,
+    jitter: Jitter,
+    meters: Arc<Meters>,
+}
+
+impl<J> Retrying<J> {
+    /// `inner`, asked again by `policy`; repeats are counted in `meters`.
+    pub fn new(inner: J, policy: RetryPolicy, meters: Arc<Meters>) -> Self {
+        Self { inner, policy, jitter: Jitter::default(), meters }
+    }
+}
+
+impl<J: Judge> Judge for Retrying<J> {
+    fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
+        Box::pin(async move {
+            let mut attempt = 1;
+            loop {
+                let (message, retry_after) = match self.inner.ask(request).await {
+                    Err(AskError::Transient { message, retry_after, .. }) => (message, retry_after),
+                    Err(AskError::Refused { message, kind, .. }) => {
+                        return Ok(Outcome::Unscored(UnscoredReason::new(kind, message)));
+                    }
+                    settled => return settled,
+                };
+                if attempt >= self.policy.max_attempts {
+                    let words = format!("{message} (after {attempt} attempts)");
+                    return Ok(Outcome::Unscored(UnscoredReason::new(UnscoredKind::Unreachable, words)));
+                }
+                let wait = self.policy.ceiling(attempt).mul_f64(self.jitter.share());
+                sleep(wait.max(retry_after.unwrap_or_default())).await;
+                Meters::add_one(&self.meters.retries);
+                attempt += 1;
+            }
+        })
+    }
+}
+
+/// Evenly spread numbers without a lock (SplitMix64, Steele, Lea and Flood 2014). Nothing that is reported depends on
+/// them.
+#[derive(Debug)]
+struct Jitter(AtomicU64);
+
+impl Default for Jitter {
+    fn default() -> Self {
+        // Seeded apart for each process: two runs that were throttled together must not keep step.
+        Self(AtomicU64::new(RandomState::new().build_hasher().finish()))
+    }
+}
+
+impl Jitter {
+    /// The next number in 0..1.
+    fn share(&self) -> f64 {
+        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mut z = self.0.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^= z >> 31;
+        // 53 bits fit a double exactly.
+        (z >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::sync::Mutex;
+
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::domain::{CallKind, JudgeCall, JudgeReply, JudgeTask, Role};
+    use crate::error::Error;
+
+    /// Answers from a list, then with a good reply; notes when it was asked.
+    struct Scripted {
+        script: Mutex<VecDeque<AskError>>,
+        asked: Mutex<Vec<Instant>>,
+    }
+
+    impl Judge for Scripted {
+        fn ask<'a>(&'a self, _: &'a JudgeRequest) -> AskFuture<'a> {
+            self.asked.lock().unwrap().push(Instant::now());
+            let next = self.script.lock().unwrap().pop_front();
+            Box::pin(async move { next.map_or_else(|| Ok(Outcome::Reply(JudgeReply::of_text("ok"))), Err) })
+        }
+    }
+
+    fn request() -> JudgeRequest {
+        let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
+        assert_eq!(task.kind(), CallKind::Expertise);
+        let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0 };
+        JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered: None }
+    }
+
+    fn passing(retry_after: Option<Duration>) -> AskError {
+        AskError::Transient { message: "status 500: no".into(), status: Some(500), retry_after }
+    }
+
+    async fn ask(script: Vec<AskError>) -> (Result<Outcome, AskError>, Vec<Instant>, u64) {
+        let meters = Arc::new(Meters::default());
+        let inner = Arc::new(Scripted { script: Mutex::new(script.into()), asked: Mutex::default() });
+        let judge = Retrying::new(Arc::clone(&inner), RetryPolicy::default(), Arc::clone(&meters));
+        let result = judge.ask(&request()).await;
+        let asked = inner.asked.lock().unwrap().clone();
+        (result, asked, Meters::read(&meters.retries))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn passing_failures_are_asked_again_until_a_reply() {
+        let (result, asked, retries) = ask(vec![passing(None), passing(None)]).await;
+        assert_eq!(result.unwrap(), Outcome::Reply(JudgeReply::of_text("ok")));
+        assert_eq!((asked.len(), retries), (3, 2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_wait_exceeds_its_ceiling() {
+        let (_, asked, _) = ask((0..7).map(|_| passing(None)).collect()).await;
+        for (attempt, pair) in asked.windows(2).enumerate() {
+            // 0.5 s, 1 s, 2 s, .. 32 s, and the grain of the timer
+            let ceiling = Duration::from_millis((500 << attempt) + 1);
+            assert!(pair[1] - pair[0] <= ceiling, "wait {attempt}: {:?}", pair[1] - pair[0]);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn retry_after_is_the_least_wait() {
+        let (_, asked, _) = ask(vec![passing(Some(Duration::from_secs(100)))]).await;
+        assert!(asked[1] - asked[0] >= Duration::from_secs(100));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn failing_to_the_end_is_unscored_with_the_servers_words() {
+        let (result, asked, retries) = ask((0..20).map(|_| passing(None)).collect()).await;
+        let words = "status 500: no (after 8 attempts)";
+        assert_eq!(result.unwrap(), Outcome::Unscored(UnscoredReason::new(UnscoredKind::Unreachable, words)));
+        assert_eq!((asked.len(), retries), (8, 7));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn refusals_and_fatal_errors_are_not_asked_again() {
+        let kind = UnscoredKind::ContextOverflow;
+        let (result, asked, _) = ask(vec![AskError::Refused { message: "too long".into(), status: 400, kind }]).await;
+        assert_eq!(result.unwrap(), Outcome::Unscored(UnscoredReason::new(kind, "too long")));
+        assert_eq!(asked.len(), 1);
+        let (result, asked, _) = ask(vec![AskError::Fatal(Error::JudgeUnavailable("key".into()))]).await;
+        assert!(matches!(result, Err(AskError::Fatal(_))));
+        assert_eq!(asked.len(), 1);
+    }
+
+    #[test]
+    fn ceilings_double_up_to_the_cap() {
+        let policy = RetryPolicy::default();
+        let seconds = [1, 2, 3, 8, 200].map(|attempt| policy.ceiling(attempt).as_secs_f64());
+        assert_eq!(seconds, [0.5, 1.0, 2.0, 60.0, 60.0]);
+    }
+
+    #[test]
+    fn shares_spread_over_the_whole_range() {
+        let jitter = Jitter::default();
+        let shares: Vec<f64> = (0..1000).map(|_| jitter.share()).collect();
+        assert!(shares.iter().all(|share| (0.0..1.0).contains(share)));
+        // 1000 even draws miss a given tenth with probability 0.9^1000 = 1.7e-46
+        for tenth in 0..10 {
+            assert!(shares.iter().any(|share| (share * 10.0) as usize == tenth), "{tenth}");
+        }
+    }
+}

@@ -1,1 +1,0 @@
-//! Chat completions over an OpenAI-compatible endpoint.

@@ -1,0 +1,210 @@
+//! Chat completions over an OpenAI-compatible endpoint.
+//!
+//! [`Chat`] sends a rendered body as it is, once, and tells apart what came back: a whole reply (readable or not, it
+//! is paid), a passing failure, a refusal of this call, and what must stop the run. Retries, limits and the cache are
+//! layers around it.
+//!
+//! Requests go through async-openai with our own transport underneath: its executor would retry by itself, past the
+//! limiter. The crate logs bodies it cannot read at error level; the command line filters `async_openai=off`.
+
+mod classify;
+mod reply;
+mod retry_after;
+pub(in crate::judge) mod transport;
+mod words;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use async_openai::Client;
+use async_openai::error::OpenAIError;
+use bytes::Bytes;
+use serde_json::value::RawValue;
+use tokio::time::Instant as TokioInstant;
+
+use self::classify::{EqualRefusals, ErrorResponse};
+use self::reply::WireReply;
+use self::transport::{EndpointConfig, Fault, Transport};
+use self::words::{ServerWords, quote};
+use super::body::ChatOptions;
+use super::endpoint::Endpoint;
+use super::meters::Meters;
+use super::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
+use crate::domain::{CallKind, JudgeReply, UnscoredKind};
+use crate::error::{Error, Result};
+use crate::prompt::Messages;
+
+pub(in crate::judge) use self::classify::key_refused;
+
+/// So many connections must have failed, besides the time, before no server is taken to be there.
+const FEWEST_FAILED_CONNECTIONS: u32 = 3;
+
+/// A judge behind `POST {base}/chat/completions`. Shared by reference; one connection pool.
+pub struct Chat {
+    client: Client<EndpointConfig>,
+    endpoint: Arc<Endpoint>,
+    meters: Arc<Meters>,
+    refusals: EqualRefusals,
+    reach: Mutex<Reach>,
+}
+
+/// Whether the server can be reached.
+#[derive(Debug, Default)]
+struct Reach {
+    /// It has answered at least once.
+    has_answered: bool,
+    /// Since when connections fail, and how many have; `None` while they come about.
+    failing: Option<(TokioInstant, u32)>,
+}
+
+impl Chat {
+    /// A judge at `endpoint`; replies and their tokens are counted in `meters`.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] if no HTTP client can be set up (no CA certificates), [`Error::JudgeUnavailable`] for a key
+    /// that no header can hold.
+    pub fn new(endpoint: Endpoint, meters: Arc<Meters>) -> Result<Self> {
+        let endpoint = Arc::new(endpoint);
+        let transport = Transport::new(Arc::clone(&endpoint))?;
+        let config = EndpointConfig::new(&endpoint)?;
+        let client = Client::build(transport.http().clone(), config)
+            .with_http_service(tower::service_fn(move |factory| transport.clone().serve(factory)));
+        Ok(Self { client, endpoint, meters, refusals: EqualRefusals::default(), reach: Mutex::default() })
+    }
+
+    /// Where this judge lives.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Sends `body` (a chat completion request as JSON) once, byte by byte as it is, and reads the reply.
+    ///
+    /// # Errors
+    /// [`AskError::Transient`] for time-outs, resets, cut bodies, HTML under status 200, 408, 409, 429 and 5xx;
+    /// [`AskError::Refused`] for other 4xx; [`AskError::Fatal`] for a wrong key, a spent quota, an unknown model or
+    /// route, five equal 400s in a row, and a server that cannot be reached for a while.
+    pub async fn send(&self, body: &Bytes) -> Result<JudgeReply, AskError> {
+        let body: &RawValue = serde_json::from_slice(body)
+            .map_err(|error| AskError::Fatal(Error::Internal(format!("the chat body is no JSON: {error}"))))?;
+        let started = Instant::now();
+        let sent: Result<WireReply, OpenAIError> = self.client.chat().create_byot(body).await;
+        let latency_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let reply = sent.map_err(|error| self.failure(error))?;
+        self.note_answer();
+        if let Some(error) = reply.error() {
+            return Err(self.error_response(ErrorResponse::under_200(error, &self.endpoint)));
+        }
+        if !reply.is_completion() {
+            return Err(transient("the reply is JSON, but no chat completion (it has no choices)".to_owned()));
+        }
+        self.refusals.reset();
+        let reply = reply.into_reply(latency_ms);
+        self.meters.count_reply(&reply.usage);
+        Ok(reply)
+    }
+
+    /// One tiny call with the run's own parameters: finds a wrong key, model, route or parameter before anything is
+    /// paid for.
+    ///
+    /// # Errors
+    /// [`Error::JudgeUnavailable`] with the server's words and, where a parameter is refused, the option that helps.
+    pub async fn ping(&self, options: &ChatOptions) -> Result<JudgeReply> {
+        let user = "Reply with this JSON object and nothing else: {\"score\": 1}".to_owned();
+        let rendered = options.render(CallKind::Property, &Messages { system: None, user }, 0, 0);
+        self.send(&rendered.body).await.map_err(|error| match error {
+            AskError::Fatal(error) => error,
+            AskError::Transient { message, .. } => {
+                let hint = "try again later, or give it time with --wait-server 20m";
+                Error::JudgeUnavailable(format!(
+                    "the judge at {} failed: {message}; {hint}",
+                    self.endpoint.masked_url()
+                ))
+            }
+            AskError::Refused { message, .. } => {
+                let option = classify::helping_option(&message.to_lowercase());
+                let url = self.endpoint.masked_url();
+                Error::JudgeUnavailable(format!("the judge at {url} refuses calls like ours ({message}); try {option}"))
+            }
+        })
+    }
+
+    fn failure(&self, error: OpenAIError) -> AskError {
+        let fault = match error {
+            OpenAIError::Boxed(error) => match error.downcast::<Fault>() {
+                Ok(fault) => *fault,
+                Err(other) => return transient(quote(&other.to_string(), &self.endpoint)),
+            },
+            // Braces at both ends and broken between them, or members of impossible types.
+            OpenAIError::JSONDeserialize(error, _) => {
+                self.note_answer();
+                return transient(format!(
+                    "the reply is no chat completion: {}",
+                    quote(&error.to_string(), &self.endpoint)
+                ));
+            }
+            other => return transient(quote(&other.to_string(), &self.endpoint)),
+        };
+        if !matches!(fault, Fault::Connect(_)) {
+            self.note_answer();
+        }
+        match fault {
+            Fault::Connect(words) => self.no_connection(&words),
+            Fault::Status { status, retry_after, body } => {
+                let words = ServerWords::read(&body, &self.endpoint);
+                self.error_response(ErrorResponse { status, retry_after, words })
+            }
+            Fault::TooLong(_) => {
+                let message = format!("{fault}; a judge that does not stop");
+                AskError::Refused { message, status: 200, kind: UnscoredKind::Refused }
+            }
+            Fault::TimedOut(_) | Fault::Broken(_) | Fault::NotJson(_) => transient(fault.to_string()),
+        }
+    }
+
+    fn error_response(&self, response: ErrorResponse) -> AskError {
+        self.refusals.count(response.classify(&self.endpoint))
+    }
+
+    /// A connection that failed: passing, until it has failed for too long.
+    fn no_connection(&self, words: &str) -> AskError {
+        let mut reach = self.reach.lock().unwrap_or_else(PoisonError::into_inner);
+        let (since, before) = reach.failing.unwrap_or((TokioInstant::now(), 0));
+        reach.failing = Some((since, before + 1));
+        let timeouts = &self.endpoint.timeouts;
+        let patience = if reach.has_answered { timeouts.server_gone } else { timeouts.no_server };
+        if before + 1 < FEWEST_FAILED_CONNECTIONS || since.elapsed() < patience {
+            return transient(format!("cannot connect: {words}"));
+        }
+        let url = self.endpoint.masked_url();
+        AskError::Fatal(Error::JudgeUnavailable(if reach.has_answered {
+            format!("the judge at {url} has gone ({words}); start it and give the same command again")
+        } else {
+            no_server(&url, words)
+        }))
+    }
+
+    fn note_answer(&self) {
+        let mut reach = self.reach.lock().unwrap_or_else(PoisonError::into_inner);
+        *reach = Reach { has_answered: true, failing: None };
+    }
+}
+
+/// The message for a server that never answered.
+pub(in crate::judge) fn no_server(url: &str, words: &str) -> String {
+    format!("no judge answers at {url} ({words}); check --base-url, or wait for it to load with --wait-server 20m")
+}
+
+fn transient(message: String) -> AskError {
+    AskError::Transient { message, status: None, retry_after: None }
+}
+
+impl Judge for Chat {
+    fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
+        Box::pin(async move {
+            let Some(rendered) = &request.rendered else {
+                return Err(AskError::Fatal(Error::Internal("a chat judge was asked a call without a body".into())));
+            };
+            self.send(&rendered.body).await.map(Outcome::Reply)
+        })
+    }
+}

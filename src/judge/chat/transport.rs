@@ -1,0 +1,286 @@
+//! Our transport under async-openai: one attempt, no retries, replies read to the end and capped.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use async_openai::config::Config;
+use async_openai::error::OpenAIError;
+use async_openai::middleware::HttpRequestFactory;
+use bytes::{Bytes, BytesMut};
+use http::header::{AUTHORIZATION, LOCATION};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Request, Response};
+use secrecy::{ExposeSecret, SecretString};
+
+use super::retry_after::retry_after;
+use super::words::quote;
+use crate::error::{Error, Result};
+use crate::judge::endpoint::Endpoint;
+
+/// llama.cpp closes connections that were idle for 5 s: we close ours before.
+const POOL_IDLE: Duration = Duration::from_secs(4);
+/// So much of an error page is read.
+const ERROR_BYTES: usize = 64 << 10;
+
+/// Why there is no body to be read. Texts are cleaned and hold no secret.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::judge) enum Fault {
+    /// No connection came about.
+    #[error("cannot connect: {0}")]
+    Connect(String),
+    /// Nothing, or not everything, came in time.
+    #[error("no whole reply within {} s", .0.as_secs())]
+    TimedOut(Duration),
+    /// The connection broke, or the body was cut.
+    #[error("the connection broke: {0}")]
+    Broken(String),
+    /// The reply has more bytes than are taken.
+    #[error("the reply is longer than {0} bytes")]
+    TooLong(usize),
+    /// Status 200, and no JSON object.
+    #[error("the reply is not JSON: {0:?}")]
+    NotJson(String),
+    /// Any other status than 2xx.
+    #[error("status {status}")]
+    Status {
+        /// The HTTP status.
+        status: u16,
+        /// How long the server asks to wait.
+        retry_after: Option<Duration>,
+        /// The body, as far as it was read.
+        body: Bytes,
+    },
+}
+
+impl From<Fault> for OpenAIError {
+    fn from(fault: Fault) -> Self {
+        Self::Boxed(Box::new(fault))
+    }
+}
+
+/// Sends requests to one endpoint.
+#[derive(Clone)]
+pub(in crate::judge) struct Transport {
+    http: reqwest::Client,
+    endpoint: Arc<Endpoint>,
+}
+
+impl Transport {
+    pub(in crate::judge) fn new(endpoint: Arc<Endpoint>) -> Result<Self> {
+        // Fails if a provider is installed already, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut builder = reqwest::Client::builder()
+            .user_agent(concat!("scholareval/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(endpoint.timeouts.connect)
+            .timeout(endpoint.timeouts.total)
+            .pool_idle_timeout(POOL_IDLE)
+            .tcp_nodelay(true)
+            // A followed redirect would repeat a paid call, and carry the key to another host.
+            .redirect(reqwest::redirect::Policy::none());
+        if endpoint.is_loopback() {
+            builder = builder.no_proxy();
+        }
+        if endpoint.base_url.starts_with("http://") {
+            // Without TLS there is no need for the system's certificates, which small containers do not have.
+            builder = builder.tls_certs_only(std::iter::empty());
+        }
+        let http = builder.build().map_err(|error| {
+            Error::Settings(format!(
+                "the HTTP client cannot be set up ({}); are CA certificates installed?",
+                causes(&error)
+            ))
+        })?;
+        Ok(Self { http, endpoint })
+    }
+
+    pub(in crate::judge) fn http(&self) -> &reqwest::Client {
+        &self.http
+    }
+
+    /// The service that async-openai calls: one attempt, the whole body read, faults kept apart from replies.
+    pub(in crate::judge) async fn serve(
+        self,
+        factory: HttpRequestFactory,
+    ) -> std::result::Result<Response, OpenAIError> {
+        let request = factory.build().await?;
+        let (status, body) = self.execute(request).await?;
+        if !looks_like_an_object(&body) {
+            let start = String::from_utf8_lossy(&body[..body.len().min(4096)]).into_owned();
+            return Err(Fault::NotJson(quote(&start, &self.endpoint).chars().take(120).collect()).into());
+        }
+        let mut response = http::Response::new(body);
+        *response.status_mut() = status;
+        Ok(Response::from(response))
+    }
+
+    /// A GET beside the chat route (`/models`, `/props`, `/health`), with the endpoint's headers and query.
+    pub(in crate::judge) async fn get(&self, url: &str, limit: Duration) -> std::result::Result<Bytes, Fault> {
+        let request = self.http.get(url).headers(request_headers(&self.endpoint)).timeout(limit);
+        let request = request.query(&self.endpoint.query).build();
+        let request = request.map_err(|error| Fault::Connect(causes(&error.without_url())))?;
+        self.execute(request).await.map(|(_, body)| body)
+    }
+
+    async fn execute(&self, request: Request) -> std::result::Result<(http::StatusCode, Bytes), Fault> {
+        let mut response = self.http.execute(request).await.map_err(|error| self.fault(error))?;
+        let status = response.status();
+        if !status.is_success() {
+            let wait = retry_after(response.headers(), SystemTime::now());
+            let target = response.headers().get(LOCATION).cloned().filter(|_| status.is_redirection());
+            let body = match target {
+                Some(target) => Bytes::copy_from_slice(target.as_bytes()),
+                // The status alone decides; a broken body only loses its words.
+                None => read_body(&mut response, ERROR_BYTES).await.map(|(body, _)| body).unwrap_or_default(),
+            };
+            return Err(Fault::Status { status: status.as_u16(), retry_after: wait, body });
+        }
+        let most = self.endpoint.max_reply_bytes;
+        match read_body(&mut response, most).await.map_err(|error| self.fault(error))? {
+            (body, true) => Ok((status, body)),
+            (_, false) => Err(Fault::TooLong(most)),
+        }
+    }
+
+    fn fault(&self, error: reqwest::Error) -> Fault {
+        // The URL may hold secrets in its query.
+        let error = error.without_url();
+        // A connect time-out is both; what matters is that no server took the call.
+        if error.is_connect() {
+            Fault::Connect(quote(&causes(&error), &self.endpoint))
+        } else if error.is_timeout() {
+            Fault::TimedOut(self.endpoint.timeouts.total)
+        } else {
+            Fault::Broken(quote(&causes(&error), &self.endpoint))
+        }
+    }
+}
+
+/// Reads at most `most` bytes; the flag tells whether that was all.
+async fn read_body(response: &mut Response, most: usize) -> std::result::Result<(Bytes, bool), reqwest::Error> {
+    // Most replies are one chunk, which is then passed on without a copy.
+    let Some(first) = response.chunk().await? else { return Ok((Bytes::new(), true)) };
+    if first.len() > most {
+        return Ok((first.slice(..most), false));
+    }
+    let Some(second) = response.chunk().await? else { return Ok((first, true)) };
+    let mut body = BytesMut::from(first);
+    let mut next = Some(second);
+    while let Some(chunk) = next {
+        if body.len() + chunk.len() > most {
+            return Ok((body.freeze(), false));
+        }
+        body.extend_from_slice(&chunk);
+        next = response.chunk().await?;
+    }
+    Ok((body.freeze(), true))
+}
+
+/// Cheap look at both ends: HTML pages and cut bodies are found before async-openai reads (and logs) them.
+fn looks_like_an_object(body: &[u8]) -> bool {
+    let body = body.trim_ascii();
+    body.starts_with(b"{") && body.ends_with(b"}")
+}
+
+/// An error with its causes, the innermost last; each said once.
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let words = cause.to_string();
+        if !text.contains(&words) {
+            text = format!("{text}: {words}");
+        }
+        source = cause.source();
+    }
+    text
+}
+
+/// The headers of every request: the user's own come last and win.
+fn request_headers(endpoint: &Endpoint) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    if let Some(key) = &endpoint.api_key
+        && let Ok(mut value) = HeaderValue::try_from(format!("Bearer {}", key.expose_secret()))
+    {
+        value.set_sensitive(true);
+        headers.insert(AUTHORIZATION, value);
+    }
+    for (name, value) in &endpoint.headers {
+        if let (Ok(name), Ok(mut value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+    }
+    headers
+}
+
+/// async-openai's configuration, of our own: theirs reads five environment variables, and would send organisation
+/// and project to any host.
+pub(super) struct EndpointConfig {
+    base_url: String,
+    headers: HeaderMap,
+    query: Vec<(String, String)>,
+    no_key: SecretString,
+}
+
+impl EndpointConfig {
+    /// # Errors
+    /// [`Error::JudgeUnavailable`] if the key cannot stand in a header (a line break at its end, mostly).
+    pub(super) fn new(endpoint: &Endpoint) -> Result<Self> {
+        if let Some(key) = &endpoint.api_key
+            && HeaderValue::try_from(key.expose_secret()).is_err()
+        {
+            let variable = &endpoint.api_key_env;
+            return Err(Error::JudgeUnavailable(format!(
+                "the key in {variable} has characters that no header can hold (a line break?); set {variable} again"
+            )));
+        }
+        Ok(Self {
+            base_url: endpoint.base_url.clone(),
+            headers: request_headers(endpoint),
+            query: endpoint.query.clone(),
+            no_key: SecretString::default(),
+        })
+    }
+}
+
+impl Config for EndpointConfig {
+    fn headers(&self) -> HeaderMap {
+        self.headers.clone()
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base_url)
+    }
+
+    fn query(&self) -> Vec<(&str, &str)> {
+        self.query.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect()
+    }
+
+    fn api_base(&self) -> &str {
+        &self.base_url
+    }
+
+    fn api_key(&self) -> &SecretString {
+        // The key stands in the headers; nothing in async-openai asks for it by itself.
+        &self.no_key
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_no_header_can_hold_is_told_without_showing_it() {
+        let mut endpoint = Endpoint::new("localhost").unwrap();
+        endpoint.api_key = Some(SecretString::from("secret\n"));
+        let message = EndpointConfig::new(&endpoint).err().unwrap().to_string();
+        assert!(message.contains("OPENAI_API_KEY") && !message.contains("secret"), "{message}");
+    }
+
+    #[test]
+    fn html_and_cut_bodies_do_not_look_like_an_object() {
+        assert!(looks_like_an_object(b" {\"a\":1}\n"));
+        assert!(!looks_like_an_object(b"<html>") && !looks_like_an_object(b"{\"a\":") && !looks_like_an_object(b""));
+    }
+}

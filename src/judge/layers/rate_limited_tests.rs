@@ -1,0 +1,206 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use futures::future::join_all;
+
+use super::*;
+use crate::domain::{Fingerprint, JudgeCall, JudgeReply, JudgeTask, Role};
+use crate::judge::Rendered;
+
+type Script = Box<dyn Fn(usize) -> Result<Outcome, AskError> + Send + Sync>;
+
+/// Takes `latency` for each call; notes when each arrived and how many were there at once.
+struct Timed {
+    latency: Duration,
+    script: Script,
+    arrivals: Mutex<Vec<Instant>>,
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Timed {
+    fn new(
+        latency: Duration,
+        script: impl Fn(usize) -> Result<Outcome, AskError> + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Arc::new(Self { latency, script: Box::new(script), arrivals: Mutex::default(), now, most })
+    }
+
+    fn good(latency: Duration) -> Arc<Self> {
+        Self::new(latency, |_| ok())
+    }
+
+    /// Arrivals in milliseconds since the first.
+    fn arrivals(&self) -> Vec<u128> {
+        let arrivals = self.arrivals.lock().unwrap();
+        arrivals.iter().map(|at| (*at - arrivals[0]).as_millis()).collect()
+    }
+}
+
+impl Judge for Timed {
+    fn ask<'a>(&'a self, _: &'a JudgeRequest) -> AskFuture<'a> {
+        Box::pin(async move {
+            let index = {
+                let mut arrivals = self.arrivals.lock().unwrap();
+                arrivals.push(Instant::now());
+                arrivals.len() - 1
+            };
+            self.most.fetch_max(self.now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            sleep(self.latency).await;
+            self.now.fetch_sub(1, Ordering::SeqCst);
+            (self.script)(index)
+        })
+    }
+}
+
+fn ok() -> Result<Outcome, AskError> {
+    Ok(Outcome::Reply(JudgeReply::of_text("ok")))
+}
+
+fn busy(status: u16, retry_after: Option<u64>) -> Result<Outcome, AskError> {
+    let retry_after = retry_after.map(Duration::from_secs);
+    Err(AskError::Transient { message: "busy".into(), status: Some(status), retry_after })
+}
+
+fn request(prompt_tokens: u64, max_tokens: Option<u64>) -> JudgeRequest {
+    let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
+    let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0 };
+    let fingerprint = Fingerprint::from([0; 32]);
+    let rendered = Some(Rendered { body: Bytes::new(), fingerprint, prompt_tokens, max_tokens });
+    JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered }
+}
+
+fn limits(concurrency: usize, rpm: u32, tpm: u32) -> Limits {
+    Limits {
+        concurrency,
+        requests_per_minute: NonZeroU32::new(rpm),
+        tokens_per_minute: NonZeroU32::new(tpm),
+        ..Limits::default()
+    }
+}
+
+/// Asks `calls` times at once; gives the meters.
+async fn ask_all(inner: &Arc<Timed>, limits: Limits, calls: usize) -> (Arc<Meters>, Vec<Result<Outcome, AskError>>) {
+    let meters = Arc::new(Meters::default());
+    let judge = RateLimited::new(Arc::clone(inner), limits, Arc::clone(&meters));
+    let request = request(0, Some(0));
+    let results = join_all((0..calls).map(|_| judge.ask(&request))).await;
+    (meters, results)
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_calls_than_slots_are_in_flight() {
+    let inner = Timed::good(Duration::from_secs(1));
+    let (meters, _) = ask_all(&inner, limits(3, 0, 0), 10).await;
+    assert_eq!(inner.most.load(Ordering::SeqCst), 3);
+    assert_eq!(Meters::read(&meters.requests), 10);
+    // 10 calls on 3 slots of 1 s: four rounds
+    assert_eq!(inner.arrivals().iter().filter(|at| **at == 3000).count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_per_minute_are_spread_over_the_minute() {
+    let inner = Timed::good(Duration::ZERO);
+    ask_all(&inner, limits(100, 60, 0), 90).await;
+    let arrivals = inner.arrivals();
+    // 60 a minute in bursts of 1: one a second; within the first 30 s at most 31, not all 60
+    assert!(arrivals.iter().filter(|at| **at <= 30_000).count() <= 31, "{arrivals:?}");
+    assert!((88_000..=91_000).contains(&arrivals[89]), "{}", arrivals[89]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_above_the_burst_of_tokens_is_paid_in_parts() {
+    let inner = Timed::good(Duration::ZERO);
+    let judge = RateLimited::new(Arc::clone(&inner), limits(10, 0, 600), Arc::new(Meters::default()));
+    // 70 + 50 tokens, and a reply without limit taken to be as long as its prompt: 60 + 60
+    let requests = [request(70, Some(50)), request(60, None), request(100, Some(20))];
+    join_all(requests.iter().map(|request| judge.ask(request))).await;
+    let arrivals = inner.arrivals();
+    // 600 a minute are 10 a second: 120 tokens take 12 s
+    for (i, at) in arrivals.iter().enumerate() {
+        let expected = 12_000 * i as u128;
+        assert!(at.abs_diff(expected) <= 200, "{arrivals:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_leave_in_the_order_they_came() {
+    let inner = Timed::good(Duration::from_millis(10));
+    let judge = RateLimited::new(Arc::clone(&inner), limits(1, 6000, 0), Arc::new(Meters::default()));
+    let done = Mutex::new(Vec::new());
+    let request = request(0, Some(0));
+    let (judge, request, order) = (&judge, &request, &done);
+    join_all((0..50).map(|i| async move {
+        judge.ask(request).await.unwrap();
+        order.lock().unwrap().push(i);
+    }))
+    .await;
+    assert_eq!(*done.lock().unwrap(), (0..50).collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_retry_after_holds_all_waiting_calls() {
+    let inner = Timed::new(Duration::from_millis(5), |i| if i == 0 { busy(429, Some(30)) } else { ok() });
+    let (meters, results) = ask_all(&inner, limits(1, 0, 0), 6).await;
+    let arrivals = inner.arrivals();
+    assert!(arrivals[1..].iter().all(|at| *at >= 30_000), "{arrivals:?}");
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 5);
+    assert_eq!(Meters::read(&meters.throttled), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_pause_calls_do_not_leave_all_at_once() {
+    let inner = Timed::new(Duration::from_millis(5), |i| if i < 8 { busy(503, Some(10)) } else { ok() });
+    let judge = RateLimited::new(Arc::clone(&inner), limits(8, 0, 0), Arc::new(Meters::default()));
+    let request = request(0, Some(0));
+    join_all((0..16).map(|_| judge.ask(&request))).await;
+    let arrivals = inner.arrivals();
+    assert!(arrivals[8] >= 10_000, "{arrivals:?}");
+    // 10 s / 8 slots is more than the largest spacing: 250 ms apart
+    let gaps: Vec<u128> = arrivals[8..].windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(gaps.iter().all(|gap| *gap >= 250), "{gaps:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_429_without_retry_after_pauses_longer_each_time_and_once_for_a_flight() {
+    let inner = Timed::new(Duration::from_millis(5), |i| if i < 6 { busy(429, None) } else { ok() });
+    let judge = RateLimited::new(Arc::clone(&inner), limits(4, 0, 0), Arc::new(Meters::default()));
+    let request = request(0, Some(0));
+    join_all((0..4).map(|_| judge.ask(&request))).await;
+    for _ in 0..3 {
+        let _ = judge.ask(&request).await;
+    }
+    let arrivals = inner.arrivals();
+    // four fail together: one pause of 1 s, not 1 + 2 + 4 + 8; then 2 s, then 4 s
+    let gaps: Vec<u128> = arrivals[3..].windows(2).map(|pair| pair[1] - pair[0]).collect();
+    for (gap, least) in gaps.iter().zip([1000, 2000, 4000]) {
+        assert!((least..least + 600).contains(gap), "{gaps:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_of_hours_ends_the_run_instead() {
+    let inner = Timed::new(Duration::ZERO, |_| busy(429, Some(86_400)));
+    let (_, results) = ask_all(&inner, limits(1, 0, 0), 1).await;
+    let Err(AskError::Fatal(error)) = &results[0] else { panic!("{results:?}") };
+    assert!(error.to_string().contains("86400 s"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_that_is_no_throttling_holds_nobody() {
+    let inner = Timed::new(Duration::ZERO, |i| if i == 0 { busy(500, None) } else { ok() });
+    let (meters, _) = ask_all(&inner, limits(1, 0, 0), 3).await;
+    assert_eq!(inner.arrivals(), [0, 0, 0]);
+    assert_eq!(Meters::read(&meters.throttled), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_call_gives_its_turn_back() {
+    let inner = Timed::good(Duration::from_secs(1));
+    let judge = RateLimited::new(Arc::clone(&inner), limits(1, 0, 0), Arc::new(Meters::default()));
+    let request = request(0, Some(0));
+    let dropped = tokio::time::timeout(Duration::from_millis(10), judge.ask(&request)).await;
+    assert!(dropped.is_err());
+    assert!(judge.ask(&request).await.is_ok());
+}
