@@ -1,1 +1,18 @@
 //! Files to domain: test cases, answers, and how they are paired.
+//!
+//! [`load_test_cases`] and [`load_answers`] read and check whole files and tell every fault they find, each with file,
+//! line, case and remedy; [`pair`] joins answers to test cases. Nothing is dropped silently: what has no partner is a
+//! warning.
+
+mod answer_files;
+mod answers;
+mod fields;
+mod names;
+mod pairing;
+mod rubric_faults;
+mod test_cases;
+mod text_file;
+
+pub use answers::{SystemAnswers, load_answers, parse_answers};
+pub use pairing::{PairOptions, PairedAnswer, Pairing, pair};
+pub use test_cases::{TestCases, load_test_cases, parse_test_cases};

@@ -1,0 +1,73 @@
+//! Suggestions for names that do not exist.
+
+/// At most this many names are suggested or listed.
+const SHOWN: usize = 5;
+
+/// What to say after an unknown name: the close ones, else the first known ones.
+pub(super) fn suggest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    let lower = unknown.to_lowercase();
+    let mut close: Vec<(usize, &str)> = known
+        .iter()
+        .map(|name| (distance(&lower, &name.to_lowercase()), *name))
+        .filter(|(distance, name)| *distance <= (name.chars().count() / 3).max(1))
+        .collect();
+    close.sort();
+    match (close.is_empty(), known.is_empty()) {
+        (false, _) => format!("did you mean {}?", list(close.into_iter().map(|(_, name)| name), SHOWN)),
+        (true, false) => format!("known: {}", list(known, SHOWN)),
+        (true, true) => String::new(),
+    }
+}
+
+/// `a, b, c and 4 more`.
+pub(super) fn list<'a>(names: impl IntoIterator<Item = &'a str>, shown: usize) -> String {
+    let names: Vec<String> = names.into_iter().map(|name| name.escape_debug().to_string()).collect();
+    let mut text = names.iter().take(shown).cloned().collect::<Vec<_>>().join(", ");
+    if names.len() > shown {
+        text.push_str(&format!(" and {} more", names.len() - shown));
+    }
+    text
+}
+
+/// Levenshtein's edit distance in characters.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = i;
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_close_name_is_suggested_before_the_others_are_listed() {
+        let known = ["claude", "gpt", "nora", "perplexity"];
+        assert_eq!(suggest("Cluade", known), "did you mean claude?");
+        assert_eq!(suggest("zzz", known), "known: claude, gpt, nora, perplexity");
+        assert_eq!(suggest("x", []), "");
+    }
+
+    #[test]
+    fn long_lists_are_cut_and_counted() {
+        assert_eq!(list(["a", "b", "c"], 2), "a, b and 1 more");
+    }
+
+    #[test]
+    fn distance_counts_edits() {
+        // kitten -> sitten -> sittin -> sitting.
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("abc", "abc"), 0);
+    }
+}

@@ -1,0 +1,216 @@
+//! Joining answers to test cases.
+//!
+//! Several annotators may have written a rubric for one question (`initial_prompt`). Of their test cases one is kept,
+//! the first in the file, for all systems alike; the reference keeps the first that each system answered
+//! ([`PairOptions::compat`]); for the agreement of annotators all are kept ([`PairOptions::agreement`]).
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::domain::{Answer, CaseId, SystemName, TestCase};
+use crate::error::{Error, InputFault, Result};
+
+use super::names::{list, suggest};
+use super::{SystemAnswers, TestCases};
+
+/// Answers without a test case that are told one by one in each file; the rest are counted.
+const STRAYS_SHOWN: usize = 5;
+
+/// What to pair, and how.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PairOptions {
+    /// Keep every annotator's test case of a question.
+    pub agreement: bool,
+    /// Of several test cases with one question keep the first that the system answered.
+    pub compat: bool,
+    /// Only these systems, in this order (names with or without `.jsonl`); `None` for all.
+    pub systems: Option<Vec<String>>,
+    /// Only these test cases; `None` for all.
+    pub cases: Option<Vec<String>>,
+    /// Only the first so many questions that are left.
+    pub limit: Option<usize>,
+    /// Make warnings errors.
+    pub strict: bool,
+}
+
+/// An answer and the test case it is judged by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PairedAnswer {
+    /// The test case.
+    pub case: Arc<TestCase>,
+    /// The answer.
+    pub answer: Answer,
+}
+
+/// What came of pairing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pairing {
+    /// System by system, each in the order of the test cases.
+    pub items: Vec<PairedAnswer>,
+    /// The systems taken part, in order; also those without any paired answer.
+    pub systems: Vec<SystemName>,
+    /// Test cases that answers are judged by, in file order (in compat mode: by which any system's are).
+    pub kept_cases: Vec<CaseId>,
+    /// What a system did not answer.
+    pub missing: Vec<(SystemName, CaseId)>,
+    /// Everything odd: of the test cases, of the systems' files, and of pairing, in this order.
+    pub warnings: Vec<String>,
+}
+
+/// Joins answers to test cases.
+///
+/// # Errors
+/// [`Error::Settings`] for unknown systems or cases, with suggestions; [`Error::Input`] if no answer of any system has
+/// a test case, and, if strict, for every warning.
+pub fn pair(tests: &TestCases, systems: &[SystemAnswers], options: &PairOptions) -> Result<Pairing> {
+    let systems = chosen_systems(systems, options.systems.as_deref())?;
+    let questions = questions(tests, options)?;
+    let known: HashSet<&CaseId> = tests.cases.iter().map(|case| &case.case_id).collect();
+    let mut warnings: Vec<InputFault> = tests.warnings.clone();
+    let (mut items, mut missing) = (Vec::new(), Vec::new());
+    for system in &systems {
+        warnings.extend(system.warnings.iter().cloned());
+        strays(system, &known, &tests.path, &mut warnings);
+        let answers: HashMap<&CaseId, &Answer> = system.answers.iter().map(|a| (&a.case_id, a)).collect();
+        let mut unanswered = Vec::new();
+        for candidates in &questions {
+            let answered = candidates.iter().find_map(|case| Some((*case, *answers.get(&case.case_id)?)));
+            match (answered, candidates.first()) {
+                (Some((case, answer)), _) => {
+                    items.push(PairedAnswer { case: Arc::clone(case), answer: answer.clone() });
+                }
+                (None, Some(case)) => unanswered.push(case.case_id.clone()),
+                (None, None) => {}
+            }
+        }
+        if !unanswered.is_empty() {
+            let (count, total) = (unanswered.len(), questions.len());
+            let names = list(unanswered.iter().map(CaseId::as_str), STRAYS_SHOWN);
+            let what = format!("{count} of {total} test cases have no answer: {names}");
+            warnings.push(InputFault::new(&system.path, what));
+        }
+        missing.extend(unanswered.into_iter().map(|case_id| (system.system.clone(), case_id)));
+    }
+    if items.is_empty() {
+        return Err(nothing_paired(tests, &systems).into());
+    }
+    if options.strict && !warnings.is_empty() {
+        return Err(Error::Input(warnings));
+    }
+    Ok(Pairing {
+        kept_cases: kept_cases(&questions, &items),
+        systems: systems.iter().map(|system| system.system.clone()).collect(),
+        items,
+        missing,
+        warnings: warnings.iter().map(ToString::to_string).collect(),
+    })
+}
+
+fn chosen_systems<'a>(systems: &'a [SystemAnswers], names: Option<&[String]>) -> Result<Vec<&'a SystemAnswers>> {
+    let Some(names) = names else { return Ok(systems.iter().collect()) };
+    let mut chosen: Vec<&SystemAnswers> = Vec::new();
+    let mut unknown = Vec::new();
+    for name in names {
+        // A stem that itself ends in `.jsonl` is found by its whole name first.
+        let by_name = |name: &str| systems.iter().find(|system| system.system.as_str() == name);
+        match by_name(name).or_else(|| by_name(name.strip_suffix(".jsonl")?)) {
+            Some(system) if chosen.iter().any(|earlier| earlier.system == system.system) => {}
+            Some(system) => chosen.push(system),
+            None => {
+                let hint = suggest(name, systems.iter().map(|system| system.system.as_str()));
+                unknown.push(format!("unknown system \"{}\"; {hint}", name.escape_debug()));
+            }
+        }
+    }
+    if chosen.is_empty() && unknown.is_empty() {
+        unknown.push("no system is named; name some or leave the choice out".to_owned());
+    }
+    if unknown.is_empty() { Ok(chosen) } else { Err(Error::Settings(unknown.join("\n"))) }
+}
+
+/// The test cases in question, grouped: of each group the first that is answered counts.
+fn questions<'a>(tests: &'a TestCases, options: &PairOptions) -> Result<Vec<Vec<&'a Arc<TestCase>>>> {
+    let wanted = wanted_cases(tests, options.cases.as_deref())?;
+    let mut questions: Vec<Vec<&Arc<TestCase>>> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for case in &tests.cases {
+        if wanted.as_ref().is_some_and(|wanted| !wanted.contains(case.case_id.as_str())) {
+            continue;
+        }
+        let place = if options.agreement { None } else { places.get(case.initial_prompt.as_str()) };
+        match place.and_then(|place| questions.get_mut(*place)) {
+            Some(candidates) if options.compat => candidates.push(case),
+            // A question's second annotation.
+            Some(_) => {}
+            None => {
+                places.insert(&case.initial_prompt, questions.len());
+                questions.push(vec![case]);
+            }
+        }
+    }
+    questions.truncate(options.limit.unwrap_or(usize::MAX));
+    if questions.is_empty() {
+        return Err(Error::Settings("no test case is left to score; raise the limit or name other cases".to_owned()));
+    }
+    Ok(questions)
+}
+
+fn wanted_cases<'a>(tests: &TestCases, names: Option<&'a [String]>) -> Result<Option<HashSet<&'a str>>> {
+    let Some(names) = names else { return Ok(None) };
+    let known: HashSet<&str> = tests.cases.iter().map(|case| case.case_id.as_str()).collect();
+    let unknown: Vec<String> = names
+        .iter()
+        .filter(|name| !known.contains(name.as_str()))
+        .map(|name| {
+            let hint = suggest(name, tests.cases.iter().map(|case| case.case_id.as_str()));
+            format!("unknown case \"{}\" in {}; {hint}", name.escape_debug(), tests.path.display())
+        })
+        .collect();
+    if unknown.is_empty() {
+        Ok(Some(names.iter().map(String::as_str).collect()))
+    } else {
+        Err(Error::Settings(unknown.join("\n")))
+    }
+}
+
+/// Answers whose id no test case has.
+fn strays(system: &SystemAnswers, known: &HashSet<&CaseId>, tests: &Path, warnings: &mut Vec<InputFault>) {
+    let strays: Vec<&Answer> = system.answers.iter().filter(|answer| !known.contains(&answer.case_id)).collect();
+    for answer in strays.iter().take(STRAYS_SHOWN) {
+        let what = format!("no test case in {} has this case_id; the answer is not scored", tests.display());
+        let fault = InputFault::new(&system.path, what).at_line(answer.line);
+        warnings.push(fault.of_case(answer.case_id.as_str()));
+    }
+    if strays.len() > STRAYS_SHOWN {
+        let what = format!("{} more answers have no test case and are not scored", strays.len() - STRAYS_SHOWN);
+        warnings.push(InputFault::new(&system.path, what));
+    }
+}
+
+fn nothing_paired(tests: &TestCases, systems: &[&SystemAnswers]) -> InputFault {
+    let example =
+        |id: Option<&CaseId>| id.map_or("none".to_owned(), |id| format!("\"{}\"", id.as_str().escape_debug()));
+    let asked = example(tests.cases.first().map(|case| &case.case_id));
+    let answered = example(systems.iter().flat_map(|system| &system.answers).map(|answer| &answer.case_id).next());
+    let what = format!("no answer of any system has a test case (test cases are {asked}, .., answers {answered}, ..)");
+    InputFault::new(&tests.path, what).hint("give answers the case_id of their test case")
+}
+
+fn kept_cases(questions: &[Vec<&Arc<TestCase>>], items: &[PairedAnswer]) -> Vec<CaseId> {
+    let used: HashSet<&CaseId> = items.iter().map(|item| &item.case.case_id).collect();
+    let mut kept = Vec::new();
+    for candidates in questions {
+        let of_question: Vec<CaseId> =
+            candidates.iter().map(|case| case.case_id.clone()).filter(|case_id| used.contains(case_id)).collect();
+        match (of_question.is_empty(), candidates.first()) {
+            // Nobody answered it: it is missing everywhere, not gone.
+            (true, Some(case)) => kept.push(case.case_id.clone()),
+            _ => kept.extend(of_question),
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+//! What makes a rubric unusable although every field has its type.
+
+use std::collections::HashMap;
+
+use crate::domain::{ComponentKind, Rubric};
+
+/// How far the sum of weights may be from 1 (the reference's tolerance).
+const WEIGHT_TOLERANCE: f64 = 1e-6;
+
+/// Every fault of `rubric`: what is wrong, and what to do instead.
+pub(super) fn rubric_faults(rubric: &Rubric) -> Vec<(String, String)> {
+    let mut faults = Vec::new();
+    if rubric.low_length > rubric.high_length {
+        let what = format!("low_length {} is above high_length {}", rubric.low_length, rubric.high_length);
+        faults.push((what, "swap the two".to_owned()));
+    }
+    for criterion in &rubric.criteria {
+        if criterion.name.is_empty() {
+            faults.push(("a property has an empty name".to_owned(), "name it".to_owned()));
+        }
+        if criterion.criterion.is_empty() && criterion.snippets.is_empty() {
+            let what = format!("property {} has neither a criterion nor evidence", quoted(&criterion.name));
+            faults.push((what, "give it one of the two or take it out".to_owned()));
+        }
+    }
+    name_faults(rubric, &mut faults);
+    weight_faults(rubric, &mut faults);
+    faults
+}
+
+/// Names that would give two components one name.
+fn name_faults(rubric: &Rubric, faults: &mut Vec<(String, String)>) {
+    let mut properties: HashMap<&str, usize> = HashMap::new();
+    let mut of_snippets: HashMap<String, &str> = HashMap::new();
+    for criterion in &rubric.criteria {
+        *properties.entry(&criterion.name).or_default() += 1;
+        if !criterion.snippets.is_empty() {
+            of_snippets.insert(format!("{}_evidence", criterion.name), &criterion.name);
+        }
+    }
+    let rename = "give each property a name of its own";
+    for criterion in &rubric.criteria {
+        let name = criterion.name.as_str();
+        // Told once, at the first of them.
+        if properties.remove(name).is_some_and(|count| count > 1) {
+            faults.push((format!("duplicate property name {}", quoted(name)), rename.to_owned()));
+        }
+        if ComponentKind::ALL_STATIC.iter().any(|kind| kind.as_str() == name) {
+            let what = format!("property name {} is that of a component every rubric has", quoted(name));
+            faults.push((what, "rename the property".to_owned()));
+        }
+        if !criterion.criterion.is_empty()
+            && let Some(other) = of_snippets.get(name)
+        {
+            let what = format!("property name {} is that of the evidence of property {}", quoted(name), quoted(other));
+            faults.push((what, "rename one of the two".to_owned()));
+        }
+    }
+}
+
+fn weight_faults(rubric: &Rubric, faults: &mut Vec<(String, String)>) {
+    let of_rubric = [
+        ("length_weight", rubric.length_weight),
+        ("expertise_weight", rubric.expertise_weight),
+        ("citations_weight", rubric.citations_weight),
+        ("excerpts_weight", rubric.excerpts_weight),
+    ];
+    let of_properties = rubric.criteria.iter().map(|criterion| (criterion.name.as_str(), criterion.weight));
+    let mut sum = 0.0;
+    for (name, weight) in of_rubric.into_iter().chain(of_properties) {
+        sum += weight;
+        if !weight.is_finite() || weight < 0.0 {
+            let what = format!("weight {weight} of {} is not a share", quoted(name));
+            faults.push((what, "write a number from 0 to 1".to_owned()));
+        }
+    }
+    if sum.is_finite() && (sum - 1.0).abs() >= WEIGHT_TOLERANCE {
+        let hint = "make length_weight, expertise_weight, citations_weight, excerpts_weight and the properties' \
+                    weights sum to 1";
+        faults.push((format!("weights sum to {}", rounded(sum)), hint.to_owned()));
+    }
+}
+
+/// A sum without the noise of floating point: eight digits, trailing zeros left out.
+fn rounded(sum: f64) -> String {
+    let text = format!("{sum:.8}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.escape_debug())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Criterion;
+
+    fn criterion(name: &str, text: &str, weight: f64, snippets: &[&str]) -> Criterion {
+        let snippets = snippets.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>().into();
+        Criterion { name: name.into(), criterion: text.into(), weight, snippets }
+    }
+
+    fn faults(criteria: Vec<Criterion>) -> Vec<String> {
+        let rubric = Rubric {
+            question: "q".into(),
+            low_length: 300,
+            high_length: 600,
+            length_weight: 0.05,
+            expertise_weight: 0.05,
+            citations_weight: 0.2,
+            excerpts_weight: 0.1,
+            criteria,
+        };
+        rubric_faults(&rubric).into_iter().map(|(what, _)| what).collect()
+    }
+
+    #[test]
+    fn weights_must_sum_to_one_within_a_millionth() {
+        // 0.05 + 0.05 + 0.2 + 0.1 = 0.4 besides the property.
+        assert!(faults(vec![criterion("a", "x", 0.6 + 9e-7, &[])]).is_empty());
+        assert_eq!(faults(vec![criterion("a", "x", 0.6 + 2e-6, &[])]), ["weights sum to 1.000002"]);
+        assert_eq!(faults(vec![criterion("a", "x", 0.5, &[])]), ["weights sum to 0.9"]);
+    }
+
+    #[test]
+    fn negative_and_infinite_weights_are_named() {
+        assert_eq!(
+            faults(vec![criterion("a", "x", -0.1, &[]), criterion("b", "x", 0.7, &[])]),
+            ["weight -0.1 of \"a\" is not a share"]
+        );
+        assert_eq!(faults(vec![criterion("a", "x", f64::NAN, &[])]), ["weight NaN of \"a\" is not a share"]);
+    }
+
+    #[test]
+    fn duplicate_names_are_told_once() {
+        let three = || criterion("a", "x", 0.2, &[]);
+        assert_eq!(faults(vec![three(), three(), three()]), ["duplicate property name \"a\""]);
+    }
+
+    #[test]
+    fn names_of_other_components_collide() {
+        assert_eq!(
+            faults(vec![criterion("length", "x", 0.6, &[])]),
+            ["property name \"length\" is that of a component every rubric has"]
+        );
+        assert_eq!(
+            faults(vec![criterion("a", "x", 0.3, &["s"]), criterion("a_evidence", "x", 0.3, &[])]),
+            ["property name \"a_evidence\" is that of the evidence of property \"a\""]
+        );
+        // Without snippets `a` has no such component, and nothing collides.
+        assert!(faults(vec![criterion("a", "x", 0.3, &[]), criterion("a_evidence", "x", 0.3, &[])]).is_empty());
+    }
+
+    #[test]
+    fn a_property_without_any_part_and_swapped_bounds_are_faults() {
+        assert_eq!(faults(vec![criterion("a", "", 0.6, &[])]), ["property \"a\" has neither a criterion nor evidence"]);
+    }
+}
