@@ -1,5 +1,7 @@
 //! Prompts: what our own set sends for hostile texts, and what an imported set sends.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,6 +19,7 @@ fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/prompts/checkout")
 }
 
+#[derive(Debug)]
 struct Texts {
     question: Arc<str>,
     answer: Arc<str>,
@@ -132,7 +135,7 @@ fn all_calls_of_one_answer_share_system_message_and_prefix_to_the_byte() {
         assert_eq!(other.user[..prefix_end], messages[0].user[..prefix_end]);
     }
     assert_eq!(sections(&messages[0].user)[0].2, "Q?");
-    assert!(messages[2].user.contains("there are 2 snippets"));
+    assert!(messages[2].user.contains("above are 2 snippets"));
 }
 
 #[test]
@@ -232,7 +235,7 @@ fn a_script_of_another_shape_is_an_error_naming_file_line_and_what_was_looked_fo
     );
     assert_eq!(
         fault("system_prompt=\"Be an owl.\"", "system_prompt=OWL"),
-        format!("{SCRIPT}:46: system_prompt= of _score_citations_excerpts_inner is not a string literal{remedy}")
+        format!("{SCRIPT}:44: system_prompt= of _score_citations_excerpts_inner is not a string literal{remedy}")
     );
     assert_eq!(
         fault("{i + 1}. {x}", "{i}) {x}"),
