@@ -1,1 +1,6 @@
 //! Text primitives: words, tokens, stems, sentences, citation markers.
+
+pub mod citation_markers;
+pub mod sentences;
+pub mod stems;
+pub mod tokens;

@@ -239,7 +239,7 @@ fn a_script_of_another_shape_is_an_error_naming_file_line_and_what_was_looked_fo
     );
     assert_eq!(
         fault("{i + 1}. {x}", "{i}) {x}"),
-        format!("{SCRIPT}:27: snippets are not numbered as `1. text`, one a line{remedy}")
+        format!("{SCRIPT}:26: snippets are not numbered as `1. text`, one a line{remedy}")
     );
     assert!(fault("\"An owlet should \"\n            \"understand it.\"", "owlet").contains("gives no literal"));
 }
