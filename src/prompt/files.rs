@@ -1,0 +1,197 @@
+//! Prompt sets as files: the built-in one, reading a directory, writing one for editing.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use super::manifest::{MANIFEST, Manifest};
+use super::set::PromptSet;
+use crate::domain::CallKind;
+use crate::error::{Error, InputFault, Result};
+
+/// The explanation that is written beside an exported set.
+pub(crate) const README: &str = "README.md";
+const README_TEXT: &str = include_str!("../../rubrics/scholarqa_cs/README.md");
+const BUILTIN_MANIFEST: &str = include_str!("../../rubrics/scholarqa_cs/manifest.toml");
+const BUILTIN_FILES: [(&str, &str); 6] = [
+    ("system.txt", include_str!("../../rubrics/scholarqa_cs/system.txt")),
+    ("answer.txt", include_str!("../../rubrics/scholarqa_cs/answer.txt")),
+    ("expertise.txt", include_str!("../../rubrics/scholarqa_cs/expertise.txt")),
+    ("property.txt", include_str!("../../rubrics/scholarqa_cs/property.txt")),
+    ("evidence.txt", include_str!("../../rubrics/scholarqa_cs/evidence.txt")),
+    ("citations.txt", include_str!("../../rubrics/scholarqa_cs/citations.txt")),
+];
+
+impl PromptSet {
+    /// The prompts scholareval comes with.
+    pub fn builtin() -> Self {
+        let files = BUILTIN_FILES.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+        #[expect(clippy::expect_used, reason = "compiled in, and a test reads it")]
+        Self::compile(BUILTIN_MANIFEST.to_owned(), files, Path::new("built-in prompts")).expect("the built-in prompts")
+    }
+
+    /// True if this set gives the same messages as the built-in one.
+    pub fn is_builtin(&self) -> bool {
+        self.fingerprint() == Self::builtin().fingerprint()
+    }
+
+    /// Reads the set in `dir`: `manifest.toml` and the files it names; other files are let be.
+    ///
+    /// # Errors
+    /// A missing or unreadable file, text that is not UTF-8, an unknown or missing variable: with file, line, remedy.
+    pub fn load(dir: &Path) -> Result<Self> {
+        let manifest_path = dir.join(MANIFEST);
+        if !manifest_path.is_file() {
+            return Err(InputFault::new(dir, format!("is no prompt set: it has no {MANIFEST}"))
+                .hint("`scholareval prompts export DIR` writes one to start from")
+                .into());
+        }
+        let manifest_source = read_text(&manifest_path)?;
+        let manifest = Manifest::parse(&manifest_source, &manifest_path)?;
+        let mut files = BTreeMap::new();
+        for name in CallKind::ALL.iter().flat_map(|kind| manifest.entry(*kind).files()) {
+            if !files.contains_key(name) {
+                let path = dir.join(name);
+                if !path.is_file() {
+                    return Err(InputFault::new(&manifest_path, format!("names the file {name}, which is not there"))
+                        .hint(format!("write {} or change the manifest", path.display()))
+                        .into());
+                }
+                files.insert(name.to_owned(), read_text(&path)?);
+            }
+        }
+        Self::compile(manifest_source, files, dir)
+    }
+
+    /// Writes the set into `dir` for editing, with a README of the variables.
+    ///
+    /// A directory that already holds this set is left as it is.
+    ///
+    /// # Errors
+    /// A directory that holds anything else, and whatever the file system says.
+    pub fn export(&self, dir: &Path) -> Result<()> {
+        fs::create_dir_all(dir).map_err(Error::io(dir, "create"))?;
+        let own = [(MANIFEST, self.manifest_source.as_str()), (README, README_TEXT)];
+        let files = || own.into_iter().chain(self.files.iter().map(|(name, text)| (name.as_str(), text.as_str())));
+        if fs::read_dir(dir).map_err(Error::io(dir, "read"))?.next().is_some() {
+            let other = files().find(|(name, text)| fs::read(dir.join(name)).ok().as_deref() != Some(text.as_bytes()));
+            return match other {
+                None => Ok(()),
+                Some((name, _)) => Err(InputFault::new(dir, format!("is not empty, and its {name} is not this set's"))
+                    .hint("name a new or an empty directory")
+                    .into()),
+            };
+        }
+        for (name, text) in files() {
+            let path = dir.join(name);
+            fs::write(&path, text).map_err(Error::io(&path, "write"))?;
+        }
+        Ok(())
+    }
+}
+
+/// A file's text, byte for byte.
+pub(crate) fn read_text(path: &Path) -> Result<String> {
+    let bytes = fs::read(path).map_err(Error::io(path, "read"))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let line = 1 + error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count();
+        InputFault::new(path, "is not UTF-8").at_line(line).hint("save it as UTF-8").into()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::JudgeTask;
+
+    fn property() -> JudgeTask {
+        JudgeTask::Property { question: "q".into(), answer: "a".into(), criterion: "c".into() }
+    }
+
+    /// An exported built-in set in which one file has been changed.
+    fn edited(name: &str, edit: impl FnOnce(String) -> String) -> (tempfile::TempDir, Result<PromptSet>) {
+        let dir = tempfile::tempdir().unwrap();
+        PromptSet::builtin().export(dir.path()).unwrap();
+        let path = dir.path().join(name);
+        fs::write(&path, edit(fs::read_to_string(&path).unwrap())).unwrap();
+        let set = PromptSet::load(dir.path());
+        (dir, set)
+    }
+
+    #[test]
+    fn an_exported_set_is_the_same_set_when_loaded() {
+        let (_dir, set) = edited("README.md", |text| text + "mine");
+        let set = set.unwrap();
+        assert_eq!(set.fingerprint(), PromptSet::builtin().fingerprint());
+        assert!(set.label().starts_with("scholareval@"), "{}", set.label());
+        assert_eq!(set.render(&property()), PromptSet::builtin().render(&property()));
+    }
+
+    #[test]
+    fn an_edited_set_is_reported_as_custom_and_not_comparable() {
+        let (_dir, set) = edited("property.txt", |text| text + "Be kind.");
+        let set = set.unwrap();
+        assert_eq!(set.label(), format!("custom@{}", set.fingerprint().short(8)));
+        assert_eq!(set.comparability_note(), Some("not comparable with published numbers"));
+    }
+
+    #[test]
+    fn line_breaks_at_the_end_and_of_another_system_change_nothing() {
+        let (_dir, set) = edited("evidence.txt", |text| text.replace('\n', "\r\n") + "\r\n\r\n");
+        assert_eq!(set.unwrap().fingerprint(), PromptSet::builtin().fingerprint());
+    }
+
+    #[test]
+    fn an_unknown_variable_names_file_and_line() {
+        let (dir, set) = edited("property.txt", |text| format!("{{{{criterium}}}}\n{text}"));
+        let message = set.unwrap_err().to_string();
+        let expected = format!("{}:1: unknown variable {{{{criterium}}}}", dir.path().join("property.txt").display());
+        assert!(message.starts_with(&expected), "{message}");
+    }
+
+    #[test]
+    fn a_missing_response_is_an_error_naming_the_task() {
+        let (_dir, set) = edited("answer.txt", |text| text.replace("{{response}}", ""));
+        let message = set.unwrap_err().to_string();
+        assert!(message.contains("the expertise task lacks {{response}}"), "{message}");
+    }
+
+    #[test]
+    fn a_variable_of_another_task_is_an_error() {
+        let (_dir, set) = edited("citations.txt", |text| text + "{{snippets}}");
+        let message = set.unwrap_err().to_string();
+        assert!(message.contains("{{snippets}} has no value in the citations task"), "{message}");
+    }
+
+    #[test]
+    fn a_fenced_text_stands_once_and_never_in_the_system_message() {
+        let (_dir, set) = edited("property.txt", |text| text + "{{response}}");
+        assert!(set.unwrap_err().to_string().contains("{{response}} stands twice in the property task"));
+        let (_dir, set) = edited("system.txt", |text| text + "{{question}}");
+        assert!(set.unwrap_err().to_string().contains("{{question}} stands in a system message"));
+    }
+
+    #[test]
+    fn a_directory_with_other_files_is_never_overwritten() {
+        let (dir, _) = edited("property.txt", |text| text + "edited");
+        let message = PromptSet::builtin().export(dir.path()).unwrap_err().to_string();
+        assert!(message.contains("is not empty, and its property.txt is not this set's"), "{message}");
+        assert!(fs::read_to_string(dir.path().join("property.txt")).unwrap().ends_with("edited"));
+    }
+
+    #[test]
+    fn exporting_twice_to_one_place_is_fine() {
+        let dir = tempfile::tempdir().unwrap();
+        PromptSet::builtin().export(&dir.path().join("new/dir")).unwrap();
+        PromptSet::builtin().export(&dir.path().join("new/dir")).unwrap();
+    }
+
+    #[test]
+    fn a_missing_manifest_or_file_says_what_to_do() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(PromptSet::load(dir.path()).unwrap_err().to_string().contains("prompts export"));
+        let (_dir, set) = edited("manifest.toml", |text| text.replace("system.txt", "other.txt"));
+        assert!(set.unwrap_err().to_string().contains("names the file other.txt, which is not there"));
+    }
+}

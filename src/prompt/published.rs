@@ -1,0 +1,65 @@
+//! Which wording is the published one, known by hashes: the wording itself is not part of this program.
+
+/// How results made with the published wording are reported.
+pub(crate) const LABEL: &str = "scholarqabench@95e6fc5";
+
+/// blake3 of each text of the published set, as the importer writes it.
+///
+/// The texts of `expertise` and `property` give every hash of the reference's recorded requests. Those requests hold no
+/// `evidence` and no `citations` call: these texts were taken from the same script in its first home, multidoc_qa_eval.
+const PUBLISHED: [(&str, &str); 9] = [
+    ("expertise criterion", "0f4e81c1b35b6ee3a71bd80421a48bee6654c1046f16083bd35c8be58b6d0776"),
+    ("expertise system", "60fee52e036aba41989af51e94a81420802c5700c90a0e3aa3c5d8c29cc1fedf"),
+    ("expertise user", "95ed341e07d9bbdc7f514f4da1f658c415882e4580e4f6ad7b500483fbff5e22"),
+    ("property system", "60fee52e036aba41989af51e94a81420802c5700c90a0e3aa3c5d8c29cc1fedf"),
+    ("property user", "95ed341e07d9bbdc7f514f4da1f658c415882e4580e4f6ad7b500483fbff5e22"),
+    ("evidence system", "320f96a2299e2b7616cb6100aa7625d33e3ce7915c536afce07995c017b79ba4"),
+    ("evidence user", "7b8ca061db49bbfa2c2c576c17624c1c5f2c4e671e3eb4b0c95dbd66d2cf35f6"),
+    ("citations system", "b8c5de4f2d4c609746f1dc226580d4f9ddd4267c28d96a6edc1693a9095cb411"),
+    ("citations user", "729c7662585366599e3f7617699eef26dc3da86e266422223f5256c7dae849f8"),
+];
+
+/// The texts that differ from the published ones, by task and part; `ours` holds (`task part`, hex digits of blake3).
+pub(crate) fn differences(ours: &[(String, String)]) -> Vec<String> {
+    let mut different: Vec<String> = ours
+        .iter()
+        .filter(|(part, hash)| !PUBLISHED.contains(&(part.as_str(), hash.as_str())))
+        .map(|(part, _)| part.clone())
+        .collect();
+    let missing = PUBLISHED.iter().filter(|(part, _)| !ours.iter().any(|(own, _)| own == part));
+    different.extend(missing.map(|(part, _)| (*part).to_owned()));
+    if different.is_empty() && ours.len() != PUBLISHED.len() {
+        different.push("number of files".to_owned());
+    }
+    different
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn published() -> Vec<(String, String)> {
+        PUBLISHED.map(|(part, hash)| (part.to_owned(), hash.to_owned())).into()
+    }
+
+    #[test]
+    fn the_published_hashes_do_not_differ_from_themselves() {
+        assert_eq!(differences(&published()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn one_other_text_is_named() {
+        let mut ours = published();
+        ours[5].1 = "00".to_owned();
+        assert_eq!(differences(&ours), ["evidence system"]);
+    }
+
+    #[test]
+    fn a_missing_and_a_doubled_text_differ() {
+        let mut ours = published();
+        let last = ours.pop().unwrap();
+        assert_eq!(differences(&ours), ["citations user"]);
+        ours.extend([last.clone(), last]);
+        assert_eq!(differences(&ours), ["number of files"]);
+    }
+}

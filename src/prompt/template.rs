@@ -1,0 +1,187 @@
+//! Templates: text with `{{variables}}`.
+
+use std::path::Path;
+
+use crate::error::{InputFault, Result};
+
+/// What a template can ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Variable {
+    Question,
+    Response,
+    Criterion,
+    Snippets,
+    SnippetCount,
+    OpenBraces,
+}
+
+impl Variable {
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Question, Self::Response, Self::Criterion, Self::Snippets, Self::SnippetCount, Self::OpenBraces];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Question => "question",
+            Self::Response => "response",
+            Self::Criterion => "criterion",
+            Self::Snippets => "snippets",
+            Self::SnippetCount => "snippet_count",
+            Self::OpenBraces => "open_braces",
+        }
+    }
+
+    /// True for variables that stand for text somebody else wrote.
+    pub(crate) fn is_text(self) -> bool {
+        !matches!(self, Self::SnippetCount | Self::OpenBraces)
+    }
+
+    /// True for variables that all tasks of one answer share.
+    pub(crate) fn is_of_answer(self) -> bool {
+        matches!(self, Self::Question | Self::Response)
+    }
+}
+
+/// `{{a}}, {{b}}`: for messages that name what could have been written.
+pub(crate) fn list_of(variables: &[Variable]) -> String {
+    variables.iter().map(|variable| format!("{{{{{}}}}}", variable.name())).collect::<Vec<_>>().join(", ")
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Piece {
+    Text(String),
+    /// A variable and the 1-based line it stands on.
+    Variable(Variable, usize),
+}
+
+/// A parsed template.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Template {
+    pub(crate) pieces: Vec<Piece>,
+}
+
+impl Template {
+    /// Reads a template; `path` is for messages.
+    ///
+    /// Two braces around a bare word are a variable, spaces inside allowed; around anything else they are text.
+    pub(crate) fn parse(source: &str, path: &Path) -> Result<Self> {
+        let mut pieces = Vec::new();
+        let mut text = String::new();
+        let mut rest = source;
+        while let Some(at) = rest.find("{{") {
+            let Some((word, after)) = bare_word(&rest[at..]) else {
+                // One brace at a time: in `{{{question}}` the variable starts at the second one.
+                text.push_str(&rest[..=at]);
+                rest = &rest[at + 1..];
+                continue;
+            };
+            text.push_str(&rest[..at]);
+            let line = 1 + source[..source.len() - rest.len() + at].matches('\n').count();
+            let variable = Variable::ALL.into_iter().find(|variable| variable.name() == word).ok_or_else(|| {
+                InputFault::new(path, format!("unknown variable {{{{{word}}}}}"))
+                    .at_line(line)
+                    .hint(format!("the variables are {}", list_of(&Variable::ALL)))
+            })?;
+            if !text.is_empty() {
+                pieces.push(Piece::Text(std::mem::take(&mut text)));
+            }
+            pieces.push(Piece::Variable(variable, line));
+            rest = after;
+        }
+        text.push_str(rest);
+        if !text.is_empty() {
+            pieces.push(Piece::Text(text));
+        }
+        Ok(Self { pieces })
+    }
+
+    /// The variables in the order they stand, with their lines.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (Variable, usize)> + '_ {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Variable(variable, line) => Some((*variable, *line)),
+            Piece::Text(_) => None,
+        })
+    }
+
+    /// The text with each variable replaced by what `insert` appends for it.
+    pub(crate) fn fill(&self, out: &mut String, mut insert: impl FnMut(&mut String, Variable)) {
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => out.push_str(text),
+                Piece::Variable(Variable::OpenBraces, _) => out.push_str("{{"),
+                Piece::Variable(variable, _) => insert(out, *variable),
+            }
+        }
+    }
+}
+
+/// `{{ word }}` at the start of `text`: the word and what follows.
+fn bare_word(text: &str) -> Option<(&str, &str)> {
+    let inner = text.strip_prefix("{{")?;
+    let end = inner.find("}}")?;
+    let word = inner[..end].trim_matches(' ');
+    let is_word = word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    is_word.then(|| (word, &inner[end + 2..]))
+}
+
+/// Template source for a text that is to come out as it is.
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("{{") {
+        let step = if bare_word(&rest[at..]).is_some() {
+            out.push_str(&rest[..at]);
+            out.push_str("{{open_braces}}");
+            at + 2
+        } else {
+            out.push_str(&rest[..=at]);
+            at + 1
+        };
+        rest = &rest[step..];
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parse(source: &str) -> Result<Template> {
+        Template::parse(source, Path::new("set/property.txt"))
+    }
+
+    fn filled(source: &str) -> String {
+        let mut out = String::new();
+        parse(source).unwrap().fill(&mut out, |out, variable| out.push_str(&variable.name().to_uppercase()));
+        out
+    }
+
+    #[test]
+    fn variables_are_filled_and_other_braces_are_text() {
+        assert_eq!(filled("a {{question}} b {{ response }}"), "a QUESTION b RESPONSE");
+        assert_eq!(filled("Reply {{\"score\": x}} or {x}"), "Reply {{\"score\": x}} or {x}");
+        assert_eq!(filled("{{{question}}}"), "{QUESTION}");
+        assert_eq!(filled("{{open_braces}}question}}"), "{{question}}");
+        assert_eq!(filled("{{"), "{{");
+    }
+
+    #[test]
+    fn an_unknown_variable_is_an_error_naming_file_line_and_the_known_ones() {
+        let message = parse("one\ntwo {{respons}}").unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "set/property.txt:2: unknown variable {{respons}}; the variables are {{question}}, {{response}}, \
+             {{criterion}}, {{snippets}}, {{snippet_count}}, {{open_braces}}"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn an_escaped_text_comes_out_as_it_went_in(text in "([{}]|question|\"| |x|\n|é){0,30}") {
+            prop_assert_eq!(filled(&escape(&text)), text);
+        }
+    }
+}

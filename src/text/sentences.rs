@@ -1,0 +1,127 @@
+//! A simple splitter into sentences. Not Punkt: for the lexical judge, where a wrong cut costs little.
+
+use std::ops::Range;
+
+/// Abbreviations with a full stop that end no sentence, in lower case.
+const ABBREVIATIONS: [&str; 22] = [
+    "al", "e.g", "i.e", "fig", "figs", "eq", "eqs", "sec", "ref", "refs", "no", "vol", "pp", "vs", "cf", "etc", "dr",
+    "prof", "mr", "ms", "approx", "resp",
+];
+
+/// The sentences of a text as byte ranges, trimmed of white space, none empty.
+///
+/// The rule: a line break ends a sentence; so does a run of `.`, `!`, `?` (with closing quotes, brackets and citation
+/// numbers in square brackets behind it) before white space or the end, unless the full stop follows a known
+/// abbreviation or one letter, or the next word begins in lower case. The full stops of Chinese, Japanese and Hindi
+/// end a sentence wherever they stand.
+pub fn simple_sentences(text: &str) -> Vec<Range<usize>> {
+    let mut sentences = Vec::new();
+    let mut start = 0;
+    let mut skip_to = 0;
+    for (at, c) in text.char_indices() {
+        if at < skip_to {
+            continue;
+        }
+        let (end, ends) = match c {
+            '\n' | '\r' | '\u{2028}' | '\u{2029}' => (at, true),
+            '。' | '！' | '？' | '।' => (at + c.len_utf8(), true),
+            '.' | '!' | '?' => end_after(text, at, start),
+            _ => continue,
+        };
+        skip_to = end;
+        if ends {
+            push(text, start..end, &mut sentences);
+            start = end;
+        }
+    }
+    push(text, start..text.len(), &mut sentences);
+    sentences
+}
+
+fn push(text: &str, range: Range<usize>, sentences: &mut Vec<Range<usize>>) {
+    let sentence = &text[range.clone()];
+    let start = range.start + (sentence.len() - sentence.trim_start().len());
+    let trimmed = sentence.trim();
+    if !trimmed.is_empty() {
+        sentences.push(start..start + trimmed.len());
+    }
+}
+
+/// Where the run of marks at `at` ends, and whether the sentence ends there too.
+fn end_after(text: &str, at: usize, start: usize) -> (usize, bool) {
+    let marks = |c: char| matches!(c, '.' | '!' | '?' | '"' | '\'' | '”' | '’' | '»' | ')' | ']');
+    let marks_end = text.len() - text[at..].trim_start_matches(marks).len();
+    // `.[3]` and `. [3]`: the number belongs to the sentence before it.
+    let mut end = marks_end;
+    while let Some(length) = bracketed_numbers(&text[end..]) {
+        end += length;
+    }
+    let Some(next) = text[end..].chars().next() else { return (end, true) };
+    if !next.is_whitespace() {
+        return (marks_end, false);
+    }
+    let follows = text[end..].trim_start().chars().next().unwrap_or(' ');
+    let goes_on = text[at..].starts_with('.') && (follows.is_lowercase() || is_abbreviation(&text[start..at]));
+    (end, !goes_on)
+}
+
+/// The length of ` [1, 2]` at the start of `rest`.
+fn bracketed_numbers(rest: &str) -> Option<usize> {
+    let inner = rest.trim_start_matches(' ').strip_prefix('[')?;
+    let after = inner.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ',' | ' ' | '-' | '–'));
+    let has_number = inner[..inner.len() - after.len()].contains(|c: char| c.is_ascii_digit());
+    (has_number && after.starts_with(']')).then(|| rest.len() - after.len() + 1)
+}
+
+fn is_abbreviation(before: &str) -> bool {
+    let word = before.rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | ',')).next().unwrap_or_default();
+    let mut chars = word.chars();
+    let one_letter = matches!((chars.next(), chars.next()), (Some(c), None) if c.is_alphabetic());
+    one_letter || ABBREVIATIONS.contains(&word.to_lowercase().as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn split(text: &str) -> Vec<&str> {
+        simple_sentences(text).into_iter().map(|range| &text[range]).collect()
+    }
+
+    #[test]
+    fn full_stops_line_breaks_and_questions_end_sentences() {
+        assert_eq!(split("One. Two? \"Three!\" Four\nFive"), ["One.", "Two?", "\"Three!\"", "Four", "Five"]);
+    }
+
+    #[test]
+    fn abbreviations_initials_and_numbers_do_not() {
+        assert_eq!(
+            split("Wang et al. 2023 found it, e.g. In J. Doe, 0.5 v1.2.x. End."),
+            ["Wang et al. 2023 found it, e.g. In J. Doe, 0.5 v1.2.x.", "End."]
+        );
+    }
+
+    #[test]
+    fn citation_numbers_behind_the_full_stop_stay_with_their_sentence() {
+        assert_eq!(
+            split("It works.[3] It scales. [1, 2] [4] Done."),
+            ["It works.[3]", "It scales. [1, 2] [4]", "Done."]
+        );
+    }
+
+    #[test]
+    fn full_stops_of_other_scripts_end_sentences() {
+        assert_eq!(split("一。二！三"), ["一。", "二！", "三"]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_other_character_than_white_space_is_in_exactly_one_sentence(text in any::<String>()) {
+            let joined: String = split(&text).concat();
+            let without = |s: &str| s.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+            prop_assert_eq!(without(&joined), without(&text));
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Lower-cased word tokens of any script.
+
+/// One token and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    /// The word in lower case.
+    pub text: String,
+    /// Byte offset of its first character.
+    pub start: usize,
+    /// Byte offset behind its last character.
+    pub end: usize,
+}
+
+/// The word tokens of a text, lower-cased, in order.
+///
+/// A token is a longest run of letters, digits and combining marks; everything else separates. Scripts that are
+/// written without spaces (Han, kana, Thai, Lao, Khmer, Burmese) give one token per letter, so that texts in them can
+/// be compared at all.
+pub fn tokens(text: &str) -> Vec<Token> {
+    let mut tokens = Vec::with_capacity(text.len() / 6);
+    let mut start: Option<usize> = None;
+    for (at, c) in text.char_indices() {
+        // ASCII first: nearly every character of a scientific answer.
+        let (belongs, alone) = if c.is_ascii() {
+            (c.is_ascii_alphanumeric(), false)
+        } else {
+            (c.is_alphanumeric() || (is_mark(c) && start.is_some()), is_unspaced(c))
+        };
+        if let Some(from) = start.filter(|_| !belongs || alone) {
+            tokens.push(token(text, from, at));
+            start = None;
+        }
+        if belongs && alone {
+            tokens.push(token(text, at, at + c.len_utf8()));
+        } else if belongs && start.is_none() {
+            start = Some(at);
+        }
+    }
+    if let Some(from) = start {
+        tokens.push(token(text, from, text.len()));
+    }
+    tokens
+}
+
+fn token(text: &str, start: usize, end: usize) -> Token {
+    let word = &text[start..end];
+    let text = if word.is_ascii() { word.to_ascii_lowercase() } else { word.to_lowercase() };
+    Token { text, start, end }
+}
+
+/// Combining marks that `char::is_alphanumeric` leaves out and that would tear words apart.
+fn is_mark(c: char) -> bool {
+    matches!(c, '\u{300}'..='\u{36f}' | '\u{591}'..='\u{5c7}' | '\u{64b}'..='\u{65f}' | '\u{93c}' | '\u{94d}'
+        | '\u{9bc}' | '\u{9cd}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{200c}' | '\u{200d}'
+        | '\u{20d0}'..='\u{20ff}')
+}
+
+/// Letters of scripts that are written without spaces between words.
+fn is_unspaced(c: char) -> bool {
+    matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
+        | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn texts(text: &str) -> Vec<String> {
+        tokens(text).into_iter().map(|token| token.text).collect()
+    }
+
+    #[test]
+    fn words_and_numbers_are_lower_cased_and_punctuation_separates() {
+        assert_eq!(texts("BERT-based F1: 0.93 (n=3)"), ["bert", "based", "f1", "0", "93", "n", "3"]);
+        assert_eq!(texts("ÉCOLE Straße cafe\u{301}"), ["école", "straße", "cafe\u{301}"]);
+    }
+
+    #[test]
+    fn scripts_without_spaces_give_one_token_a_letter() {
+        assert_eq!(texts("深度 BERT学习"), ["深", "度", "bert", "学", "习"]);
+    }
+
+    #[test]
+    fn a_text_without_words_has_no_tokens() {
+        assert_eq!(texts(" .,–\u{301}\n"), Vec::<String>::new());
+    }
+
+    proptest! {
+        #[test]
+        fn offsets_cut_out_the_words(text in any::<String>()) {
+            for token in tokens(&text) {
+                prop_assert_eq!(text[token.start..token.end].to_lowercase(), token.text);
+            }
+        }
+    }
+}
