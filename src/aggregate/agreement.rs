@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::reference_order::descending_order;
 use crate::domain::{CaseId, ScoredAnswer, SystemName};
 use crate::stats::{kendall_tau_b, mean, pearson};
 
@@ -41,8 +42,8 @@ pub struct QuestionAgreement {
     pub pearson: Option<f64>,
 }
 
-/// The reference script's figures: absolute correlations of the orders that `argsort` gives (not of ranks), of the
-/// scores in compat mode. Perfect disagreement of annotators counts as perfect agreement there.
+/// The reference script's figures: absolute correlations of the orders that `numpy.argsort(-scores)` gives (not of
+/// ranks), of the scores in compat mode. Perfect disagreement of annotators counts as perfect agreement there.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ReferenceAgreement {
     /// One value a question.
@@ -148,7 +149,7 @@ fn reference_of(question: &Question<'_>) -> Result<(f64, f64), &'static str> {
         .take(2)
         .map(|annotation| {
             let scores = annotation.answers.iter().map(|a| a.reference.as_ref().unwrap_or(&a.score).ann_score);
-            scores.collect::<Option<Vec<f64>>>().map(|scores| argsort(&scores)).ok_or("TypeError")
+            scores.collect::<Option<Vec<f64>>>().map(|scores| order_of(&scores)).ok_or("TypeError")
         })
         .collect::<Result<Vec<_>, _>>()?;
     let [x, y] = orders.as_slice() else { return Err("ValueError") };
@@ -157,12 +158,9 @@ fn reference_of(question: &Question<'_>) -> Result<(f64, f64), &'static str> {
     Ok((kendall.abs(), pearson.abs()))
 }
 
-/// The indices that would sort the scores, as NumPy gives them for short lists (its default sort is stable up to 16
-/// entries).
-fn argsort(scores: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..scores.len()).collect();
-    order.sort_by(|a, b| scores[*a].total_cmp(&scores[*b]));
-    order.into_iter().map(|index| index as f64).collect()
+/// The order of the systems as numbers, which is what the script correlates.
+fn order_of(scores: &[f64]) -> Vec<f64> {
+    descending_order(scores).into_iter().map(|index| index as f64).collect()
 }
 
 #[cfg(test)]
@@ -196,7 +194,7 @@ mod tests {
         let result = agreement(&question("q", &[0.1, 0.2, 0.3], &[0.3, 0.2, 0.1]));
         assert_eq!(result.kendall_tau_b, Some(-1.0));
         assert!((result.pearson.unwrap() + 1.0).abs() < 1e-12);
-        // argsort gives [0, 1, 2] and [2, 1, 0]; |-1| = 1
+        // the orders are [2, 1, 0] and [0, 1, 2]; |-1| = 1
         assert_eq!(result.reference.kendall, Some(1.0));
     }
 

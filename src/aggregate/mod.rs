@@ -6,6 +6,7 @@
 mod agreement;
 mod difference;
 mod metric;
+mod reference_order;
 mod summarize;
 mod summary;
 
