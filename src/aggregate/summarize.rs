@@ -131,10 +131,9 @@ fn is_unscored(answer: &ScoredAnswer) -> bool {
 
 fn metrics(answers: &[&ScoredAnswer], options: AggregateOptions) -> Metrics {
     let bca = BcaOptions::seeded(options.seed);
-    let of_scores = |part: fn((Option<f64>, Option<f64>)) -> Option<f64>, own: fn(&ScoredAnswer) -> Option<f64>| {
-        let values: Vec<f64> = answers.iter().filter_map(|answer| part(values_of(answer, options))).collect();
-        Metric::of(&values, answers.iter().filter(|answer| own(answer).is_none()).count(), bca)
-    };
+    let pairs: Vec<(Option<f64>, Option<f64>)> = answers.iter().map(|answer| values_of(answer, options)).collect();
+    let scores: Vec<f64> = pairs.iter().filter_map(|pair| pair.0).collect();
+    let ann_scores: Vec<f64> = pairs.iter().filter_map(|pair| pair.1).collect();
     let of_kind = |kind: ComponentKind| {
         let found: Vec<Option<f64>> = answers
             .iter()
@@ -147,8 +146,8 @@ fn metrics(answers: &[&ScoredAnswer], options: AggregateOptions) -> Metrics {
         Metric::of(&values, found.iter().filter(|value| value.is_none()).count(), bca)
     };
     Metrics {
-        score: of_scores(|values| values.0, |answer| answer.score.value),
-        ann_score: of_scores(|values| values.1, |answer| answer.score.ann_score),
+        score: Metric::of(&scores, answers.iter().filter(|answer| answer.score.value.is_none()).count(), bca),
+        ann_score: Metric::of(&ann_scores, answers.iter().filter(|a| a.score.ann_score.is_none()).count(), bca),
         length: of_kind(ComponentKind::Length),
         expertise: of_kind(ComponentKind::Expertise),
         citations: of_kind(ComponentKind::Citations),
