@@ -1,1 +1,37 @@
-//! Pure renderers of a summary: table, JSON, CSV.
+//! Pure renderers of a summary: a table for people, JSON and CSV for programs.
+//!
+//! Nothing here opens a file or prints: every function returns text. Terminal tables are in per cent with one
+//! decimal, files in 0..=1. Names and messages come from files and servers, so whatever could move a cursor or
+//! reverse the reading direction is shown escaped (see [`visible`]); `items.csv` alone keeps texts as they are.
+
+mod files;
+mod footnotes;
+mod items;
+mod layout;
+mod table;
+mod visible;
+
+pub use files::{render_csv, render_json};
+pub use items::ItemsCsv;
+pub use table::{TableStyle, render_table};
+pub use visible::visible;
+
+use crate::aggregate::Agreement;
+
+/// What a report says about a run besides its numbers.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ReportContext {
+    /// The run's name, usually its directory.
+    pub run: String,
+    /// Who judged, as the reader should know it: a model's name, or `lexical`.
+    pub judge_label: String,
+    /// Whose wording was sent: `scholarqabench@95e6fc5`, or a set's fingerprint.
+    pub prompts_label: String,
+    /// Why the numbers cannot be compared with published ones; `None` where they can.
+    pub comparability_note: Option<String>,
+    /// How two annotators' rubrics agree, where that was asked for.
+    pub agreement: Option<Agreement>,
+}
+
+#[cfg(test)]
+mod table_tests;

@@ -1,0 +1,66 @@
+//! Small made scores for the tests of `aggregate` and `report`.
+
+use std::sync::Arc;
+
+use crate::domain::{
+    CaseId, Component, ComponentKind, Rubric, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind, UnscoredReason,
+};
+
+pub(crate) fn component(name: &str, kind: ComponentKind, weight: f64, value: Option<f64>) -> Component {
+    let reason = value.is_none().then(|| UnscoredReason::new(UnscoredKind::Unreadable, "no JSON object"));
+    Component { name: name.to_owned(), kind, text: format!("text of {name}"), weight, value, reason, feedback: None }
+}
+
+/// A score whose `value` and `ann_score` follow from its components, as the rubric scorer makes them.
+pub(crate) fn score(components: Vec<Component>) -> Score {
+    let sum = |annotated_only: bool| {
+        let mut total = (0.0, 0.0);
+        for component in components.iter().filter(|c| !annotated_only || c.kind.is_annotated()) {
+            total = (total.0 + component.weight * component.value?, total.1 + component.weight);
+        }
+        Some(total)
+    };
+    let (value, ann_score) = (sum(false).map(|(sum, _)| sum), sum(true).map(|(sum, weight)| sum / weight));
+    Score { scorer: "rubric", value, ann_score, components, notes: Vec::new() }
+}
+
+/// length 0.1, expertise 0.1, citations 0.1, excerpts 0.1, one property 0.6; all but the property have the value 0.5.
+pub(crate) fn simple_score(property: Option<f64>) -> Score {
+    score(vec![
+        component("length", ComponentKind::Length, 0.1, Some(0.5)),
+        component("expertise", ComponentKind::Expertise, 0.1, Some(0.5)),
+        component("citations", ComponentKind::Citations, 0.1, Some(0.5)),
+        component("excerpts", ComponentKind::Excerpts, 0.1, Some(0.5)),
+        component("most_important_item_0", ComponentKind::Property, 0.6, property),
+    ])
+}
+
+pub(crate) fn case(case_id: &str, question: &str, annotator: &str, agreement: bool) -> Arc<TestCase> {
+    let rubric = Rubric {
+        question: Arc::from(question),
+        low_length: 300,
+        high_length: 600,
+        length_weight: 0.05,
+        expertise_weight: 0.05,
+        citations_weight: 0.2,
+        excerpts_weight: 0.1,
+        criteria: Vec::new(),
+    };
+    Arc::new(TestCase {
+        case_id: CaseId::from(case_id),
+        initial_prompt: question.to_owned(),
+        annotator: annotator.to_owned(),
+        agreement,
+        rubric,
+    })
+}
+
+pub(crate) fn answer(system: &str, case_id: &str, score: Score) -> ScoredAnswer {
+    ScoredAnswer {
+        system: SystemName::from(system),
+        case: case(case_id, &format!("question of {case_id}"), "Annotator 1", false),
+        score,
+        reference: None,
+        steering: Vec::new(),
+    }
+}

@@ -1,0 +1,187 @@
+//! What a reader must know beside the numbers: one sentence or two per matter.
+
+use super::layout::{counted, listed, per_cent};
+use super::visible::shortened;
+use super::{ReportContext, visible};
+use crate::aggregate::{Agreement, OnUnscored, Summary, SystemRow};
+use crate::domain::{Mode, UnscoredKind};
+
+/// Listed entries of one kind before the rest is counted.
+const LISTED: usize = 5;
+
+/// Every footnote that applies, in the order of their weight.
+pub(super) fn footnotes(summary: &Summary, context: &ReportContext) -> Vec<String> {
+    let mut notes = vec![judge(summary, context), prompts(context), intervals(summary)];
+    if summary.mode == Mode::Compat {
+        notes.push("compat mode: pairing, parsing and arithmetic are the reference script's, faults included.".into());
+    }
+    notes.extend(ranking(summary));
+    notes.extend(summary.rows.iter().filter_map(|row| unscored(summary, row)));
+    notes.extend(reference(summary));
+    notes.extend(missing(summary));
+    notes.extend(steering(summary));
+    notes.extend(
+        summary
+            .notes
+            .iter()
+            .map(|note| format!("{} ({}).", shortened(&note.note, 300), counted(note.answers, "answer"))),
+    );
+    notes.extend(context.agreement.as_ref().map(agreement));
+    notes
+}
+
+fn judge(summary: &Summary, context: &ReportContext) -> String {
+    let label = visible(&context.judge_label);
+    if summary.lexical {
+        format!(
+            "{} and {}: the built-in lexical judge is a baseline and no LLM.",
+            summary.score_name(),
+            summary.ann_score_name()
+        )
+    } else {
+        format!("judge: {label}.")
+    }
+}
+
+fn prompts(context: &ReportContext) -> String {
+    let label = visible(&context.prompts_label);
+    match &context.comparability_note {
+        Some(note) => format!("prompts: {label}; {}.", visible(note)),
+        None => format!("prompts: {label}."),
+    }
+}
+
+fn intervals(summary: &Summary) -> String {
+    format!(
+        "intervals: {:.0}%, BCa bootstrap of the mean over cases, {} resamples, seed {}.",
+        100.0 * summary.level,
+        summary.resamples,
+        summary.seed
+    )
+}
+
+fn ranking(summary: &Summary) -> Option<String> {
+    if summary.rows.len() < 2 {
+        return None;
+    }
+    if summary.shared_cases == 0 {
+        return Some("no case is scored for all systems: the rows are in the order of their own means.".into());
+    }
+    let differs = if summary.rank_differs_from_means {
+        ", which is not the order of the means above: those are over each system's own cases"
+    } else {
+        ""
+    };
+    let cases = counted(summary.shared_cases, "case");
+    Some(format!("systems are ranked over the {cases} scored for all of them{differs}."))
+}
+
+fn unscored(summary: &Summary, row: &SystemRow) -> Option<String> {
+    if row.unscored == 0 {
+        return None;
+    }
+    let policy = match summary.on_unscored {
+        OnUnscored::Exclude => "left out of the means",
+        OnUnscored::Zero => "missing components counted as 0",
+    };
+    let reasons = row
+        .unscored_reasons
+        .iter()
+        .map(|reason| format!("{} {}, e.g. {}", reason.components, kind(reason.kind), shortened(&reason.example, 40)));
+    let mut note = format!("{}: {} unscored, {policy}", visible(row.system.as_str()), counted(row.unscored, "answer"));
+    if !row.unscored_reasons.is_empty() {
+        note += &format!(" ({})", reasons.take(LISTED).collect::<Vec<_>>().join("; "));
+    }
+    if let Some(bounds) = row.bounds {
+        note += &format!(
+            "; with every missing value 0 or 1, {} is {} or {}, {} {} or {}",
+            summary.score_name(),
+            per_cent(bounds.score_low),
+            per_cent(bounds.score_high),
+            summary.ann_score_name(),
+            per_cent(bounds.ann_score_low),
+            per_cent(bounds.ann_score_high)
+        );
+    }
+    Some(note + ".")
+}
+
+fn kind(kind: UnscoredKind) -> &'static str {
+    match kind {
+        UnscoredKind::Unreadable => "unreadable",
+        UnscoredKind::Cut => "cut",
+        UnscoredKind::ContextOverflow => "beyond the context",
+        UnscoredKind::Refused => "refused",
+        UnscoredKind::Unreachable => "unreachable",
+        UnscoredKind::DependsOnUnscored => "depending on an unscored one",
+        UnscoredKind::Exception => "exceptions of the reference",
+        UnscoredKind::NotAsked => "not asked",
+    }
+}
+
+/// One note per system whose number differs from the reference's.
+fn reference(summary: &Summary) -> Vec<String> {
+    let of_row = |row: &SystemRow| {
+        let reference = row.reference.as_ref().filter(|reference| !reference.causes.is_empty())?;
+        let one = |name: &str, theirs: Option<f64>, ours: Option<f64>| match (theirs, ours) {
+            (Some(theirs), Some(ours)) => format!("{name} {} ({:+.1})", per_cent(theirs), 100.0 * (theirs - ours)),
+            (Some(theirs), None) => format!("{name} {}", per_cent(theirs)),
+            (None, _) => format!("no {name}"),
+        };
+        let causes: Vec<String> = reference
+            .causes
+            .iter()
+            .map(|count| format!("{} ({})", count.cause.describe(), counted(count.answers, "answer")))
+            .collect();
+        Some(format!(
+            "{}: from the same replies the reference script makes {}, {}: {}.",
+            visible(row.system.as_str()),
+            one(summary.score_name(), reference.score, row.metrics.score.estimate),
+            one(summary.ann_score_name(), reference.ann_score, row.metrics.ann_score.estimate),
+            causes.join("; ")
+        ))
+    };
+    summary.rows.iter().filter_map(of_row).collect()
+}
+
+fn missing(summary: &Summary) -> Option<String> {
+    let names = summary.missing.iter().map(|missing| format!("{}/{}", missing.system, missing.case_id));
+    let count = counted(summary.missing.len(), "answer");
+    (!summary.missing.is_empty()).then(|| format!("{count} missing: {}.", listed(names, LISTED)))
+}
+
+fn steering(summary: &Summary) -> Option<String> {
+    let entry = |entry: &crate::aggregate::SteeringEntry| {
+        format!("{}/{} ({})", entry.system, entry.case_id, entry.signs.join(", "))
+    };
+    let count = counted(summary.steering.len(), "answer");
+    (!summary.steering.is_empty())
+        .then(|| format!("{count} may try to steer the judge: {}.", listed(summary.steering.iter().map(entry), LISTED)))
+}
+
+fn agreement(agreement: &Agreement) -> String {
+    let one = |name: &str, mean: Option<f64>, questions: usize| match mean {
+        Some(mean) => format!("{name} {mean:.3} over {}", counted(questions, "question")),
+        None => format!("{name} undefined"),
+    };
+    let mut note = format!(
+        "agreement of annotators on the systems: {}, {}",
+        one("Kendall's tau-b", agreement.kendall_tau_b, agreement.kendall_questions),
+        one("Pearson's r", agreement.pearson, agreement.pearson_questions)
+    );
+    if agreement.undefined > 0 {
+        note += &format!("; undefined for {}", counted(agreement.undefined, "question"));
+    }
+    let reference = &agreement.reference;
+    match (&reference.exception, reference.kendall, reference.pearson) {
+        (Some(exception), ..) => note += &format!(". The reference script raises {exception}"),
+        (None, Some(kendall), Some(pearson)) => {
+            note += &format!(
+                ". The reference script, which takes absolute correlations of sort orders, prints {kendall:.3} and \
+                 {pearson:.3}"
+            );
+        }
+        _ => {}
+    }
+    note + "."
+}

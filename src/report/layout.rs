@@ -1,0 +1,71 @@
+//! Words into lines.
+
+use super::visible::shortened;
+
+/// Numbers as per cent with one decimal.
+pub(super) fn per_cent(value: f64) -> String {
+    format!("{:.1}", 100.0 * value)
+}
+
+/// `1 answer`, `2 answers`.
+pub(super) fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// At most `limit` of the items, each at most 60 characters, then how many more there are.
+pub(super) fn listed(items: impl ExactSizeIterator<Item = String>, limit: usize) -> String {
+    let more = items.len().saturating_sub(limit);
+    let mut shown: Vec<String> = items.take(limit).map(|item| shortened(&item, 60)).collect();
+    if more > 0 {
+        shown.push(format!("and {more} more"));
+    }
+    shown.join(", ")
+}
+
+/// Appends `text` as an item of a list: a dash, then lines of at most `width` characters, the later ones indented. A
+/// word longer than a line stands alone and is not cut.
+pub(super) fn push_item(out: &mut String, text: &str, width: usize) {
+    const INDENT: &str = "  ";
+    let mut line = String::from("-");
+    let mut used = 1;
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let length = word.chars().count();
+        if used + 1 + length > width && used > INDENT.len() {
+            out.push_str(&line);
+            out.push('\n');
+            line.clear();
+            line.push(' ');
+            used = 1;
+        }
+        line.push(' ');
+        line.push_str(word);
+        used += 1 + length;
+    }
+    out.push_str(&line);
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_is_wrapped_with_its_later_lines_indented() {
+        let mut out = String::new();
+        push_item(&mut out, "one two three four", 10);
+        assert_eq!(out, "- one two\n  three\n  four\n");
+    }
+
+    #[test]
+    fn a_word_that_is_too_long_stands_alone() {
+        let mut out = String::new();
+        push_item(&mut out, "a abcdefghijkl b", 8);
+        assert_eq!(out, "- a\n  abcdefghijkl\n  b\n");
+    }
+
+    #[test]
+    fn long_lists_are_cut_and_counted() {
+        assert_eq!(listed(["a", "b", "c"].map(String::from).into_iter(), 2), "a, b, and 1 more");
+        assert_eq!(counted(1, "case") + " " + &counted(0, "case"), "1 case 0 cases");
+    }
+}

@@ -1,0 +1,159 @@
+//! Tests of `render_table`, on small made summaries.
+
+use super::*;
+use crate::aggregate::made::{answer, simple_score};
+use crate::aggregate::{AggregateOptions, OnUnscored, Summary, summarize};
+use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName};
+
+fn context() -> ReportContext {
+    ReportContext {
+        run: "runs/1".to_owned(),
+        judge_label: "gpt-4o-2024-08-06".to_owned(),
+        prompts_label: "set 5f0c2a19".to_owned(),
+        comparability_note: Some("not comparable with published numbers".to_owned()),
+        agreement: None,
+    }
+}
+
+fn answers(system: &str, values: &[Option<f64>]) -> Vec<ScoredAnswer> {
+    let numbered = values.iter().enumerate();
+    numbered.map(|(i, value)| answer(system, &format!("c{i}"), simple_score(*value))).collect()
+}
+
+/// Two systems; one answer is unscored, one is missing, one tries to steer, one has another reference score.
+fn eventful(options: AggregateOptions) -> Summary {
+    let mut scored = answers("careful", &[Some(1.0), Some(0.9), Some(0.8), Some(1.0)]);
+    scored.extend(answers("brief", &[Some(0.2), None, Some(0.5)]));
+    scored[5].reference = Some(simple_score(Some(0.0)));
+    scored[6].steering = vec!["a ready verdict".to_owned()];
+    scored[0].score.notes = vec!["weights scaled: a property has no snippets".to_owned()];
+    summarize(&scored, &[(SystemName::from("brief"), CaseId::from("c3"))], options)
+}
+
+fn options() -> AggregateOptions {
+    AggregateOptions { seed: 42, ..AggregateOptions::default() }
+}
+
+fn at(width: u16) -> TableStyle {
+    TableStyle { width, color: false }
+}
+
+fn longest(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().unwrap()
+}
+
+#[test]
+fn a_table_of_80_columns() {
+    insta::assert_snapshot!(render_table(&eventful(options()), &context(), &at(80)));
+}
+
+#[test]
+fn a_table_of_110_columns_has_every_interval_below_its_mean() {
+    insta::assert_snapshot!(render_table(&eventful(options()), &context(), &at(110)));
+}
+
+#[test]
+fn a_table_of_180_columns_has_every_interval_beside_its_mean() {
+    insta::assert_snapshot!(render_table(&eventful(options()), &context(), &at(180)));
+}
+
+#[test]
+fn a_lexical_table_says_that_it_is_a_baseline() {
+    let table = render_table(&eventful(AggregateOptions { lexical: true, ..options() }), &context(), &at(80));
+    insta::assert_snapshot!(table);
+    let table = render_table(&eventful(AggregateOptions { lexical: true, ..options() }), &context(), &at(180));
+    assert!(table.contains("is a baseline and no LLM"));
+    assert!(!table.contains("rubric"));
+}
+
+#[test]
+fn the_widest_numbers_fit_80_columns() {
+    let system = "a_system_with_quite_a_long_name_that_goes_on";
+    let mut summary = eventful(options());
+    for row in &mut summary.rows {
+        row.system = SystemName::from(system);
+        (row.cases_scored, row.cases_kept) = (110, 110);
+        let full = crate::aggregate::Metric { estimate: Some(1.0), interval: Some((0.999, 1.0)), n: 1, unscored: 0 };
+        row.metrics = crate::aggregate::Metrics {
+            score: full,
+            ann_score: full,
+            length: full,
+            expertise: full,
+            citations: full,
+            excerpts: full,
+        };
+    }
+    for lexical in [false, true] {
+        summary.lexical = lexical;
+        let table = render_table(&summary, &context(), &at(80));
+        assert!(longest(&table) <= 80, "{table}");
+        assert!(table.contains("99.9–100"), "{table}");
+        assert!(table.contains("a_system_wi"), "the name is in shreds: {table}");
+    }
+}
+
+#[test]
+fn hostile_names_and_messages_cannot_reach_the_terminal() {
+    let mut scored = answers("a\u{1b}[2J\u{202e}b\nc", &[Some(1.0), None]);
+    scored[0].steering = vec!["\u{1b}]0;title\u{7}".to_owned()];
+    scored[1].score.components[4].reason.as_mut().unwrap().message = "\u{9b}31m\r".to_owned();
+    scored[0].score.notes = vec!["\u{8}note".to_owned()];
+    let summary = summarize(&scored, &[(SystemName::from("\u{1b}c"), CaseId::from("\u{7f}"))], options());
+    let context = ReportContext { judge_label: "\u{1b}[31m".to_owned(), ..context() };
+    for width in [80, 110, 180] {
+        let table = render_table(&summary, &context, &at(width));
+        let bad: Vec<char> = table.chars().filter(|c| *c != '\n' && visible(&c.to_string()) != c.to_string()).collect();
+        assert!(bad.is_empty(), "{bad:?} in {table}");
+        assert!(table.contains(r"\u{1b}"), "{table}");
+    }
+}
+
+#[test]
+fn without_colour_there_is_no_escape_and_with_it_the_header_is_bold() {
+    let summary = eventful(options());
+    assert!(!render_table(&summary, &context(), &at(110)).contains('\u{1b}'));
+    let coloured = render_table(&summary, &context(), &TableStyle { width: 110, color: true });
+    assert!(coloured.contains("\u{1b}[1m"), "{coloured}");
+}
+
+#[test]
+fn published_prompts_carry_no_warning() {
+    let context =
+        ReportContext { prompts_label: "scholarqabench@95e6fc5".to_owned(), comparability_note: None, ..context() };
+    let table = render_table(&eventful(options()), &context, &at(80));
+    assert!(table.contains("prompts: scholarqabench@95e6fc5.\n") && !table.contains("not comparable"));
+}
+
+#[test]
+fn policy_and_mode_are_told() {
+    let options = AggregateOptions { mode: Mode::Compat, on_unscored: OnUnscored::Zero, ..options() };
+    let table = render_table(&eventful(options), &context(), &at(180));
+    assert!(table.contains("missing components counted as 0"), "{table}");
+    assert!(table.contains("compat mode"), "{table}");
+}
+
+#[test]
+fn agreement_tells_our_figure_and_the_references() {
+    let agreement = Agreement {
+        kendall_tau_b: Some(0.5),
+        kendall_questions: 9,
+        pearson: None,
+        undefined: 1,
+        reference: crate::aggregate::ReferenceAgreement {
+            kendall: Some(1.0),
+            pearson: Some(0.75),
+            ..crate::aggregate::ReferenceAgreement::default()
+        },
+        ..Agreement::default()
+    };
+    let context = ReportContext { agreement: Some(agreement), ..context() };
+    let table = render_table(&eventful(options()), &context, &at(400));
+    assert!(table.contains("Kendall's tau-b 0.500 over 9 questions, Pearson's r undefined; undefined for 1 question."));
+    assert!(table.contains("prints 1.000 and 0.750."));
+}
+
+#[test]
+fn a_run_without_answers_still_gives_a_table() {
+    let table = render_table(&summarize::<ScoredAnswer>(&[], &[], options()), &context(), &at(80));
+    assert!(table.contains("system") && table.contains("prompts:"));
+}

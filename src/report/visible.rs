@@ -1,0 +1,57 @@
+//! Text of others, made safe to show.
+
+use std::borrow::Cow;
+
+/// The text with every character escaped (as `\u{9b}`, `\n`) that is not for reading: control characters, which could
+/// move the cursor, forge lines or send commands to a terminal, and marks that reverse the reading direction or take
+/// no room.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_unseen) {
+        return Cow::Borrowed(text);
+    }
+    let escaped = text.chars().fold(String::with_capacity(text.len() + 8), |mut shown, character| {
+        if is_unseen(character) {
+            shown.extend(character.escape_default())
+        } else {
+            shown.push(character)
+        }
+        shown
+    });
+    Cow::Owned(escaped)
+}
+
+/// [`visible`], cut after `limit` characters with an ellipsis.
+pub(super) fn shortened(text: &str, limit: usize) -> String {
+    let mut shown: String = visible(text).chars().take(limit + 1).collect();
+    if shown.chars().count() > limit {
+        shown.pop();
+        shown.push('…');
+    }
+    shown
+}
+
+pub(super) fn is_unseen(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_move_a_cursor_is_shown_escaped() {
+        assert_eq!(visible("a\u{1b}[2Jb\r\n\u{9b}x"), r"a\u{1b}[2Jb\r\n\u{9b}x");
+        assert_eq!(visible("\u{202e}gpt"), r"\u{202e}gpt");
+        assert!(matches!(visible("größe 模型"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_long_text_is_cut() {
+        assert_eq!(shortened("abcdef", 4), "abcd…");
+        assert_eq!(shortened("abcd", 4), "abcd");
+    }
+}

@@ -1,0 +1,63 @@
+//! Mean, standard deviation, quantiles.
+
+/// The arithmetic mean; `None` for no values or where a value is not finite.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    if values.is_empty() {
+        return None;
+    }
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    mean.is_finite().then_some(mean)
+}
+
+/// The sample standard deviation (divided by n - 1); `None` for fewer than two values.
+pub fn sd(values: &[f64]) -> Option<f64> {
+    if values.len() < 2 {
+        return None;
+    }
+    let mean = mean(values)?;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    Some((squares / (values.len() - 1) as f64).sqrt())
+}
+
+/// The quantile `p` in 0..=1 of values in ascending order, interpolated linearly between neighbours (type 7 of
+/// Hyndman and Fan 1996, NumPy's default); `None` for no values or `p` outside 0..=1.
+pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
+    if !(0.0..=1.0).contains(&p) {
+        return None;
+    }
+    let last = sorted.len().checked_sub(1)?;
+    let position = p * last as f64;
+    let below = (position.floor() as usize).min(last);
+    let above = (below + 1).min(last);
+    let share = position - below as f64;
+    Some(sorted[below] + (sorted[above] - sorted[below]) * share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_of_nothing_is_none() {
+        assert_eq!(mean(&[]), None);
+        assert_eq!(mean(&[f64::NAN]), None);
+        assert_eq!(mean(&[0.25, 0.75]), Some(0.5));
+    }
+
+    #[test]
+    fn the_standard_deviation_divides_by_n_minus_1() {
+        // mean 2; squares 1 + 0 + 1 = 2; 2 / (3 - 1) = 1
+        assert_eq!(sd(&[1.0, 2.0, 3.0]), Some(1.0));
+        assert_eq!(sd(&[1.0]), None);
+    }
+
+    #[test]
+    fn a_quantile_lies_between_its_neighbours() {
+        // position 0.25 * 3 = 0.75: 0 + 0.75 * (10 - 0) = 7.5
+        assert_eq!(quantile(&[0.0, 10.0, 20.0, 30.0], 0.25), Some(7.5));
+        assert_eq!(quantile(&[0.0, 10.0], 1.0), Some(10.0));
+        assert_eq!(quantile(&[5.0], 0.3), Some(5.0));
+        assert_eq!(quantile(&[], 0.5), None);
+        assert_eq!(quantile(&[1.0], 1.5), None);
+    }
+}
