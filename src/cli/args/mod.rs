@@ -1,0 +1,258 @@
+//! The command line as clap reads it.
+
+mod score;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+pub use score::{CacheArgs, InputArgs, JudgeArgs, LimitArgs, OutputArgs, ScoreArgs, ScoringArgs};
+
+use super::exit_code::ExitCode;
+use super::settings::value::{SettingValue, Share};
+use super::settings::{OnUnscored, OutputFormat};
+
+const SCORE_EXAMPLES: &str = "\
+Examples:
+  Offline, with the built-in lexical baseline:
+    scholareval score answers/ --tests test_cases.json
+  By an OpenAI model, at most 500 requests a minute (key in OPENAI_API_KEY):
+    scholareval score answers/ --tests test_cases.json --model gpt-4o --rpm 500
+  By a local server (vLLM, llama.cpp) that is still loading, two systems only:
+    scholareval score answers/ --tests test_cases.json --base-url localhost:8000 --wait-server 20m --systems a,b";
+
+/// Scores long-form answers to scientific questions.
+#[derive(Parser)]
+#[command(name = "scholareval", version, propagate_version = true, subcommand_required = true)]
+#[command(arg_required_else_help = true, after_long_help = format!("Exit codes:\n{}", ExitCode::table()))]
+pub struct Cli {
+    /// What is to be done.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Options of every command.
+    #[command(flatten)]
+    pub global: GlobalArgs,
+}
+
+/// Options of every command.
+#[derive(Debug, Clone, Default, Args)]
+pub struct GlobalArgs {
+    /// Colours: auto, always or never (auto heeds NO_COLOR)
+    #[arg(long, global = true, value_enum, default_value_t, hide_possible_values = true, value_name = "WHEN")]
+    pub color: ColorChoice,
+    /// Tell more on standard error (-vv: everything); RUST_LOG refines it. Texts and keys are never told
+    #[arg(long, short, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+}
+
+/// When to colour what is printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal, unless `NO_COLOR` is set or `TERM` is `dumb`.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The commands.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Score answers and compare the systems
+    #[command(after_long_help = SCORE_EXAMPLES, long_about = "Score answers and compare the systems.\n\nEvery answer is judged against the rubric of its test case. Replies are kept, so the same command goes on where it stopped and pays nothing twice.")]
+    Score(Box<ScoreArgs>),
+    /// Read all input, ask the judge one tiny question, and stop
+    Check(Box<ScoreArgs>),
+    /// Make scores and tables of a run again from its raw replies, without a judge
+    Rescore(RescoreArgs),
+    /// Show the settings in force and where each came from (same arguments as score)
+    Config(Box<ScoreArgs>),
+    /// Write, import or show prompt sets
+    #[command(subcommand)]
+    Prompts(PromptsCommand),
+    /// Look after the replies that are kept
+    #[command(subcommand)]
+    Cache(CacheCommand),
+    /// Print completions for a shell
+    ShellCompletions {
+        /// The shell: bash, elvish, fish, powershell or zsh
+        #[arg(hide_possible_values = true)]
+        shell: Shell,
+    },
+}
+
+/// Arguments of `rescore`.
+#[derive(Debug, Clone, Args)]
+pub struct RescoreArgs {
+    /// Directory of the run record
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Parse and count as the reference script does, faults included [default: as the run did]
+    #[arg(long)]
+    pub compat: bool,
+    /// Leave unscored answers out of the means, or count their missing parts as 0 [default: exclude]
+    #[arg(long, value_name = "POLICY", value_parser = OnUnscored::parse)]
+    pub on_unscored: Option<OnUnscored>,
+    /// Share of unscored answers that is tolerated; above it exit code 5 [default: 0.01]
+    #[arg(long, value_name = "SHARE", value_parser = Share::parse, allow_negative_numbers = true)]
+    pub max_unscored: Option<Share>,
+    /// Seed of the resampling behind the intervals [default: 42]
+    #[arg(long, value_name = "N", value_parser = u64::parse)]
+    pub seed: Option<u64>,
+    /// Write scores and summaries there [default: into RUN]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Form of the summary on standard output: table, json or csv [default: table]
+    #[arg(long, value_name = "FORM", value_parser = OutputFormat::parse)]
+    pub format: Option<OutputFormat>,
+    /// No notes; errors only
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Commands about prompt sets.
+#[derive(Debug, Clone, Subcommand)]
+pub enum PromptsCommand {
+    /// Write the built-in set into a directory, for editing
+    Export {
+        /// Directory to be made
+        dir: PathBuf,
+    },
+    /// Make a set of the published wording from your own ScholarQABench checkout
+    Import {
+        /// The checkout
+        checkout: PathBuf,
+        /// Directory to be made
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+    },
+    /// Show a set's label and fingerprint
+    Show {
+        /// The set [default: built in]
+        #[arg(long, value_name = "DIR")]
+        prompts: Option<PathBuf>,
+    },
+}
+
+/// Which cache file.
+#[derive(Debug, Clone, Default, Args)]
+pub struct CacheFileArgs {
+    /// The cache [default: .scholareval/cache.sqlite; env: SCHOLAREVAL_CACHE]
+    #[arg(long, value_name = "FILE")]
+    pub cache: Option<PathBuf>,
+}
+
+/// Commands about the reply cache.
+#[derive(Debug, Clone, Subcommand)]
+pub enum CacheCommand {
+    /// Count entries, tokens and bytes
+    Stats {
+        /// Which cache.
+        #[command(flatten)]
+        file: CacheFileArgs,
+        /// table or json [default: table]
+        #[arg(long, value_name = "FORM", value_parser = OutputFormat::parse)]
+        format: Option<OutputFormat>,
+    },
+    /// Delete entries that meet every condition given
+    Prune(PruneArgs),
+    /// Write every entry as a line of JSON
+    Export {
+        /// Which cache.
+        #[command(flatten)]
+        file: CacheFileArgs,
+        /// File to be made; - is standard output
+        #[arg(long, value_name = "FILE", default_value = "-")]
+        out: PathBuf,
+    },
+    /// Copy the entries of caches into one; entries that are there already stay
+    Merge {
+        /// Caches to be read
+        #[arg(required = true, value_name = "FILE")]
+        sources: Vec<PathBuf>,
+        /// Cache to be written
+        #[arg(long, value_name = "FILE")]
+        into: PathBuf,
+    },
+}
+
+/// Arguments of `cache prune`. At least one condition, or `--all`.
+#[derive(Debug, Clone, Args)]
+#[command(group(clap::ArgGroup::new("which").required(true).multiple(true)))]
+pub struct PruneArgs {
+    /// Which cache.
+    #[command(flatten)]
+    pub file: CacheFileArgs,
+    /// Only entries older than this, such as 30d
+    #[arg(long, value_name = "TIME", value_parser = Duration::parse, group = "which")]
+    pub older_than: Option<Duration>,
+    /// Only replies of this judge (its identity as `cache stats` shows it)
+    #[arg(long, value_name = "ID", group = "which")]
+    pub judge: Option<String>,
+    /// Only replies to this kind of question: expertise, property, evidence or citations
+    #[arg(long, value_name = "KIND", group = "which")]
+    pub kind: Option<String>,
+    /// Every entry
+    #[arg(long, group = "which", conflicts_with_all = ["older_than", "judge", "kind"])]
+    pub all: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn parse(line: &str) -> Result<Cli, clap::Error> {
+        Cli::try_parse_from(line.split_whitespace())
+    }
+
+    fn score_args(line: &str) -> ScoreArgs {
+        match parse(line).map(|cli| cli.command) {
+            Ok(Command::Score(args)) => *args,
+            Ok(_) => panic!("not score: {line}"),
+            Err(error) => panic!("{line}: {error}"),
+        }
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_reference_scripts_own_command_line_is_understood() {
+        let args = score_args(
+            "scholareval score --qa-dir D --test-config F --rubrics --snippets --src-names a,b.jsonl --output R.json",
+        );
+        assert_eq!(args.input.qa_dir, [PathBuf::from("D")]);
+        assert_eq!(args.input.tests, Some(PathBuf::from("F")));
+        assert_eq!(args.input.systems.map(|names| names.0), Some(vec!["a".to_owned(), "b.jsonl".to_owned()]));
+        assert_eq!(args.output.results_file, Some(PathBuf::from("R.json")));
+        assert!(args.scoring.rubrics && args.scoring.snippets);
+    }
+
+    #[test]
+    fn headers_and_queries_may_be_repeated() {
+        let args = score_args("scholareval score A --header a:1 --header b:2 --query x=1 --query y=2");
+        assert_eq!((args.judge.headers.len(), args.judge.query.len()), (2, 2));
+    }
+
+    #[test]
+    fn contradicting_flags_are_refused() {
+        for line in ["--cache f --no-cache", "--temperature 0.5 --no-temperature"] {
+            let error = parse(&format!("scholareval score A {line}")).err().expect("an error");
+            assert_eq!(error.kind(), clap::error::ErrorKind::ArgumentConflict, "{line}");
+        }
+    }
+
+    #[test]
+    fn pruning_needs_a_condition() {
+        assert!(parse("scholareval cache prune").is_err());
+        assert!(parse("scholareval cache prune --older-than 30d --kind property").is_ok());
+        assert!(parse("scholareval cache prune --all --kind property").is_err());
+    }
+}

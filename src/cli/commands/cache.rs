@@ -1,0 +1,221 @@
+//! `scholareval cache stats|prune|export|merge`.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::json;
+
+use crate::cli::ExitCode;
+use crate::cli::args::{CacheCommand, CacheFileArgs, PruneArgs};
+use crate::cli::commands::Context;
+use crate::cli::origin::escape_controls;
+use crate::cli::settings::{DEFAULT_CACHE, OutputFormat, keys};
+use crate::cli::suggest::nearest;
+use crate::cli::terminal::{note, write_stdout};
+use crate::domain::CallKind;
+use crate::error::{Error, Result};
+
+/// What is told about a cache.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Stats {
+    /// Replies kept.
+    entries: u64,
+    /// Size of the file.
+    bytes: u64,
+    /// Replies by kind of question.
+    by_kind: Vec<(String, u64)>,
+    /// Replies by judge identity.
+    by_judge: Vec<(String, u64)>,
+    /// Prompt tokens paid for them.
+    prompt_tokens: u64,
+    /// Reply tokens paid for them.
+    completion_tokens: u64,
+    /// Unix seconds of the oldest and newest entry.
+    span: Option<(u64, u64)>,
+}
+
+/// What a merge did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Merged {
+    /// Entries copied.
+    added: u64,
+    /// Entries that were there already.
+    kept: u64,
+    /// Of these, how many had another reply.
+    conflicts: u64,
+}
+
+pub(super) fn run(command: &CacheCommand, context: &Context<'_>) -> Result<ExitCode> {
+    match command {
+        CacheCommand::Stats { file, format } => {
+            let path = existing(file, context)?;
+            let stats = read_stats(&path)?;
+            let text = match format.unwrap_or_default() {
+                OutputFormat::Table => render_stats(&path, &stats),
+                OutputFormat::Json => render_stats_json(&path, &stats),
+                OutputFormat::Csv => return Err(Error::Usage("--format csv: cache stats gives table or json".to_owned())),
+            };
+            write_stdout(text.as_bytes())?;
+        }
+        CacheCommand::Prune(args) => {
+            checked_kind(args)?;
+            let path = existing(&args.file, context)?;
+            let deleted = prune(&path, args)?;
+            write_stdout(format!("deleted {deleted} replies from {}\n", shown(&path)).as_bytes())?;
+        }
+        CacheCommand::Export { file, out } => {
+            let path = existing(file, context)?;
+            let entries = export(&path, out)?;
+            note(&format!("exported {entries} replies"));
+        }
+        CacheCommand::Merge { sources, into } => {
+            for source in sources {
+                must_exist(source)?;
+            }
+            write_stdout(render_merged(into, merge(sources, into)?).as_bytes())?;
+        }
+    }
+    Ok(ExitCode::Ok)
+}
+
+/// The cache that was named (flag, environment, default); it must exist: looking must not make one.
+fn existing(file: &CacheFileArgs, context: &Context<'_>) -> Result<PathBuf> {
+    let from_environment = || keys::CACHE_PATH.env.iter().find_map(|name| context.environment.get(name));
+    let path = file.cache.clone().unwrap_or_else(|| PathBuf::from(from_environment().unwrap_or(DEFAULT_CACHE)));
+    must_exist(&path)?;
+    Ok(path)
+}
+
+fn must_exist(path: &Path) -> Result<()> {
+    if path.is_file() {
+        return Ok(());
+    }
+    let what = "there is no such cache; name one with --cache FILE".to_owned();
+    Err(Error::Cache { path: path.to_path_buf(), what })
+}
+
+fn checked_kind(args: &PruneArgs) -> Result<Option<CallKind>> {
+    let Some(name) = &args.kind else { return Ok(None) };
+    CallKind::from_name(name).map(Some).ok_or_else(|| {
+        let known = CallKind::ALL.map(CallKind::as_str);
+        let hint = nearest(name, known).map_or_else(|| known.join(", "), |near| format!("did you mean {near}?"));
+        Error::Usage(format!("--kind: {name:?} is no kind of question; {hint}"))
+    })
+}
+
+fn shown(path: &Path) -> String {
+    escape_controls(&path.display().to_string())
+}
+
+fn render_stats(path: &Path, stats: &Stats) -> String {
+    let mut text = format!(
+        "cache:    {}\nreplies:  {}\nsize:     {:.1} MB\ntokens:   {} prompt, {} reply\n",
+        shown(path),
+        stats.entries,
+        stats.bytes as f64 / 1e6,
+        stats.prompt_tokens,
+        stats.completion_tokens
+    );
+    if let Some((oldest, newest)) = stats.span {
+        text.push_str(&format!("from:     {}\nto:       {}\n", date(oldest), date(newest)));
+    }
+    for (title, groups) in [("by kind", &stats.by_kind), ("by judge", &stats.by_judge)] {
+        for (i, (name, count)) in groups.iter().enumerate() {
+            let title = if i == 0 { format!("{title}:") } else { String::new() };
+            text.push_str(&format!("{title:<9} {count:>9}  {}\n", escape_controls(name)));
+        }
+    }
+    text
+}
+
+fn render_stats_json(path: &Path, stats: &Stats) -> String {
+    let groups = |groups: &[(String, u64)]| groups.iter().cloned().collect::<std::collections::BTreeMap<_, _>>();
+    let value = json!({
+        "path": path.display().to_string(),
+        "entries": stats.entries,
+        "bytes": stats.bytes,
+        "prompt_tokens": stats.prompt_tokens,
+        "completion_tokens": stats.completion_tokens,
+        "oldest": stats.span.map(|(oldest, _)| oldest),
+        "newest": stats.span.map(|(_, newest)| newest),
+        "by_kind": groups(&stats.by_kind),
+        "by_judge": groups(&stats.by_judge),
+    });
+    format!("{value:#}\n")
+}
+
+fn render_merged(into: &Path, merged: Merged) -> String {
+    let mut text = format!("merged into {}: {} added, {} there already\n", shown(into), merged.added, merged.kept);
+    if merged.conflicts > 0 {
+        text.push_str(&format!("{} of these had another reply; the one that was there stays\n", merged.conflicts));
+    }
+    text
+}
+
+/// Unix seconds as an HTTP date in UTC, or the number itself where no calendar reaches it.
+fn date(seconds: u64) -> String {
+    const YEAR_9999: u64 = 253_402_300_799;
+    let time: Option<SystemTime> = UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
+    match time {
+        Some(time) if seconds <= YEAR_9999 => httpdate::fmt_http_date(time),
+        _ => seconds.to_string(),
+    }
+}
+
+fn read_stats(_path: &Path) -> Result<Stats> {
+    // wired at merge: Cache::open(path)?.stats()
+    Err(Error::Internal("cache stats is not wired yet".to_owned()))
+}
+
+fn prune(_path: &Path, _args: &PruneArgs) -> Result<u64> {
+    // wired at merge: Cache::open(path)?.prune(PruneOptions { older_than, judge, kind: checked_kind(args)?, .. })
+    Err(Error::Internal("cache prune is not wired yet".to_owned()))
+}
+
+fn export(_path: &Path, _out: &Path) -> Result<u64> {
+    // wired at merge: Cache::open(path)?.export(writer); `-` is standard output, with `forgive_closed_pipe`
+    Err(Error::Internal("cache export is not wired yet".to_owned()))
+}
+
+fn merge(_sources: &[PathBuf], _into: &Path) -> Result<Merged> {
+    // wired at merge: Cache::merge(sources, into)
+    Err(Error::Internal("cache merge is not wired yet".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stats_show_groups_tokens_and_dates() {
+        let stats = Stats {
+            entries: 3,
+            bytes: 1_500_000,
+            by_kind: vec![("evidence".to_owned(), 1), ("property".to_owned(), 2)],
+            by_judge: vec![("m\u{1b}".to_owned(), 3)],
+            prompt_tokens: 10,
+            completion_tokens: 5,
+            span: Some((0, 86_400)),
+        };
+        let text = render_stats(Path::new("c.sqlite"), &stats);
+        // 1,500,000 bytes / 1e6 = 1.5 MB; 86,400 s are one day after the epoch, a Thursday
+        assert_eq!(
+            text,
+            "cache:    c.sqlite\nreplies:  3\nsize:     1.5 MB\ntokens:   10 prompt, 5 reply\n\
+             from:     Thu, 01 Jan 1970 00:00:00 GMT\nto:       Fri, 02 Jan 1970 00:00:00 GMT\n\
+             by kind:          1  evidence\n                  2  property\nby judge:         3  m\\u{1b}\n"
+        );
+    }
+
+    #[test]
+    fn a_date_beyond_the_calendar_is_the_number() {
+        assert_eq!(date(u64::MAX), u64::MAX.to_string());
+    }
+
+    #[test]
+    fn a_merge_tells_conflicts_only_where_there_are_some() {
+        let merged = Merged { added: 2, kept: 3, conflicts: 1 };
+        assert!(render_merged(Path::new("c"), merged).contains("2 added, 3 there already\n1 of these"));
+        assert!(!render_merged(Path::new("c"), Merged { conflicts: 0, ..merged }).contains("of these"));
+    }
+}

@@ -1,0 +1,83 @@
+//! `scholareval config`: the settings in force, each with its origin.
+
+use serde_json::{Value, json};
+
+use crate::cli::ExitCode;
+use crate::cli::origin::SettingLine;
+use crate::cli::settings::{OutputFormat, Settings};
+use crate::cli::terminal::write_stdout;
+use crate::error::Result;
+
+pub(super) fn run(settings: &Settings) -> Result<ExitCode> {
+    let lines = settings.describe();
+    let text = match settings.output.format {
+        OutputFormat::Table => render_table(lines),
+        OutputFormat::Json => render_json(lines),
+        OutputFormat::Csv => render_csv(lines),
+    };
+    write_stdout(text.as_bytes())?;
+    Ok(ExitCode::Ok)
+}
+
+/// Three aligned columns: key, value, origin. Long values push their own origin only.
+fn render_table(lines: &[SettingLine]) -> String {
+    const WIDEST_VALUE: usize = 40;
+    let key_width = lines.iter().map(|line| line.key.chars().count()).max().unwrap_or(0);
+    let widths = lines.iter().map(|line| line.shown().chars().count());
+    let value_width = widths.filter(|width| *width <= WIDEST_VALUE).max().unwrap_or(0);
+    let row = |line: &SettingLine| {
+        format!("{:key_width$}  {:value_width$}  {}\n", line.key, line.shown(), line.origin)
+    };
+    lines.iter().map(row).collect()
+}
+
+/// An array of `{key, value, origin}`.
+fn render_json(lines: &[SettingLine]) -> String {
+    let rows: Vec<Value> = lines
+        .iter()
+        .map(|line| json!({"key": line.key, "value": line.value, "origin": line.origin.to_string()}))
+        .collect();
+    format!("{:#}\n", Value::Array(rows))
+}
+
+fn render_csv(lines: &[SettingLine]) -> String {
+    let cell = |text: &str| {
+        if text.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+    };
+    let row = |line: &SettingLine| {
+        format!("{},{},{}\n", cell(&line.key), cell(&line.shown()), cell(&line.origin.to_string()))
+    };
+    std::iter::once("key,value,origin\n".to_owned()).chain(lines.iter().map(row)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::origin::Origin;
+
+    fn lines() -> Vec<SettingLine> {
+        vec![
+            SettingLine { key: "judge.model".to_owned(), value: json!("a,b"), origin: Origin::Flag("--model") },
+            SettingLine { key: "limits.rpm".to_owned(), value: Value::Null, origin: Origin::Default },
+        ]
+    }
+
+    #[test]
+    fn the_table_aligns_key_value_and_origin() {
+        assert_eq!(render_table(&lines()), "judge.model  a,b  flag --model\nlimits.rpm   -    default\n");
+    }
+
+    #[test]
+    fn csv_quotes_cells_with_commas() {
+        assert_eq!(
+            render_csv(&lines()),
+            "key,value,origin\njudge.model,\"a,b\",flag --model\nlimits.rpm,-,default\n"
+        );
+    }
+
+    #[test]
+    fn json_keeps_types() {
+        let rows: Value = serde_json::from_str(&render_json(&lines())).unwrap();
+        assert_eq!(rows[1], json!({"key": "limits.rpm", "value": null, "origin": "default"}));
+    }
+}

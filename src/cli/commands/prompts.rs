@@ -1,0 +1,96 @@
+//! `scholareval prompts export|import|show`.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::ExitCode;
+use crate::cli::args::PromptsCommand;
+use crate::cli::commands::Context;
+use crate::cli::origin::escape_controls;
+use crate::cli::settings::keys;
+use crate::cli::terminal::write_stdout;
+use crate::error::{Error, Result};
+
+/// What is told about a set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct SetSummary {
+    /// `scholareval@..`, `scholarqabench@95e6fc5` or `custom@..`.
+    label: String,
+    /// 64 hexadecimal digits.
+    fingerprint: String,
+    /// What a reader must know before comparing with published numbers; empty for the published set.
+    comparability: String,
+}
+
+pub(super) fn run(command: &PromptsCommand, context: &Context<'_>) -> Result<ExitCode> {
+    let text = match command {
+        PromptsCommand::Export { dir } => {
+            let set = export_builtin(dir)?;
+            render_written(dir, &set)
+        }
+        PromptsCommand::Import { checkout, out } => {
+            let set = import_published(checkout, out)?;
+            render_written(out, &set)
+        }
+        PromptsCommand::Show { prompts } => {
+            let from_environment = || keys::PROMPTS.env.iter().find_map(|name| context.environment.get(name));
+            let dir = prompts.clone().or_else(|| from_environment().map(PathBuf::from));
+            render_set(&load_set(dir.as_deref())?)
+        }
+    };
+    write_stdout(text.as_bytes())?;
+    Ok(ExitCode::Ok)
+}
+
+fn render_written(dir: &Path, set: &SetSummary) -> String {
+    let dir = escape_controls(&dir.display().to_string());
+    format!("wrote {dir}\n{}use it with: --prompts {dir}\n", render_set(set))
+}
+
+fn render_set(set: &SetSummary) -> String {
+    let mut text = format!("prompts:     {}\nfingerprint: {}\n", escape_controls(&set.label), set.fingerprint);
+    if !set.comparability.is_empty() {
+        text.push_str(&format!("note:        {}\n", set.comparability));
+    }
+    text
+}
+
+/// Writes the built-in set into `dir`.
+fn export_builtin(_dir: &Path) -> Result<SetSummary> {
+    // wired at merge: PromptSet::builtin(), .export(dir)
+    Err(Error::Internal("prompts export is not wired yet".to_owned()))
+}
+
+/// Makes the published set from a checkout and writes it into `out`.
+fn import_published(_checkout: &Path, _out: &Path) -> Result<SetSummary> {
+    // wired at merge: PromptSet::import(checkout)?, .export(out)
+    Err(Error::Internal("prompts import is not wired yet".to_owned()))
+}
+
+/// Reads the set in `dir`, or takes the built-in one.
+fn load_set(_dir: Option<&Path>) -> Result<SetSummary> {
+    // wired at merge: dir.map_or_else(|| Ok(PromptSet::builtin()), PromptSet::load)
+    Err(Error::Internal("prompts show is not wired yet".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(comparability: &str) -> SetSummary {
+        SetSummary { label: "custom@12345678".to_owned(), fingerprint: "ab".to_owned(), comparability: comparability.to_owned() }
+    }
+
+    #[test]
+    fn a_set_that_is_not_the_published_one_says_so() {
+        assert_eq!(
+            render_set(&set("not comparable with published numbers")),
+            "prompts:     custom@12345678\nfingerprint: ab\nnote:        not comparable with published numbers\n"
+        );
+        assert!(!render_set(&set("")).contains("note"));
+    }
+
+    #[test]
+    fn a_written_set_says_how_to_use_it() {
+        assert!(render_written(Path::new("my"), &set("")).ends_with("use it with: --prompts my\n"));
+    }
+}

@@ -1,0 +1,124 @@
+//! The exit codes, one documented table.
+
+use crate::error::Error;
+
+/// How a command ended, as the shell sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum ExitCode {
+    /// 0: done.
+    Ok = 0,
+    /// 1: a fault of this program.
+    Unexpected = 1,
+    /// 2: a command line that cannot be understood or contradicts itself.
+    Usage = 2,
+    /// 3: input or settings that cannot be used, the cache and output places among them.
+    BadInput = 3,
+    /// 4: no judge: wrong key, spent quota, no server.
+    JudgeUnavailable = 4,
+    /// 5: finished, but more is unscored than `--max-unscored` tolerates.
+    TooManyUnscored = 5,
+    /// 6: finished, but below a threshold that was demanded.
+    BelowThreshold = 6,
+    /// 7: stopped early (signal, budget, time limit); the same command goes on.
+    Stopped = 7,
+}
+
+impl ExitCode {
+    /// All codes, in order.
+    pub const ALL: [Self; 8] = [
+        Self::Ok,
+        Self::Unexpected,
+        Self::Usage,
+        Self::BadInput,
+        Self::JudgeUnavailable,
+        Self::TooManyUnscored,
+        Self::BelowThreshold,
+        Self::Stopped,
+    ];
+
+    /// The number that the shell sees, 0..=7.
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// What the number means, as one line of the documented table.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Unexpected => "unexpected: a fault of this program",
+            Self::Usage => "usage: the command line cannot be understood",
+            Self::BadInput => "bad input or settings",
+            Self::JudgeUnavailable => "judge unavailable: wrong key, quota gone, no server",
+            Self::TooManyUnscored => "finished, but more unscored than tolerated",
+            Self::BelowThreshold => "finished, below a demanded threshold",
+            Self::Stopped => "stopped early, can be resumed",
+        }
+    }
+
+    /// The documented table, one line a code; the long help ends with it.
+    pub fn table() -> String {
+        Self::ALL.iter().map(|code| format!("  {}  {}\n", code.code(), code.meaning())).collect()
+    }
+}
+
+impl From<&Error> for ExitCode {
+    fn from(error: &Error) -> Self {
+        match error {
+            Error::Usage(_) => Self::Usage,
+            Error::Input(_) | Error::Settings(_) | Error::Cache { .. } | Error::Io { .. } => Self::BadInput,
+            Error::JudgeUnavailable(_) => Self::JudgeUnavailable,
+            Error::Stopped(_) => Self::Stopped,
+            Error::Internal(_) => Self::Unexpected,
+        }
+    }
+}
+
+impl From<ExitCode> for std::process::ExitCode {
+    fn from(code: ExitCode) -> Self {
+        Self::from(code.code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::InputFault;
+
+    #[test]
+    fn the_codes_are_the_documented_numbers() {
+        let by_name = [
+            (ExitCode::Ok, 0),
+            (ExitCode::Unexpected, 1),
+            (ExitCode::Usage, 2),
+            (ExitCode::BadInput, 3),
+            (ExitCode::JudgeUnavailable, 4),
+            (ExitCode::TooManyUnscored, 5),
+            (ExitCode::BelowThreshold, 6),
+            (ExitCode::Stopped, 7),
+        ];
+        assert_eq!(by_name.map(|(code, _)| code), ExitCode::ALL);
+        for (code, number) in by_name {
+            assert_eq!(code.code(), number, "{code:?}");
+            assert!(ExitCode::table().contains(&format!("  {number}  {}", code.meaning())));
+        }
+    }
+
+    #[test]
+    fn every_error_has_its_documented_code() {
+        let io = Error::Io { path: "f".into(), action: "read", source: std::io::Error::other("x") };
+        let cache = Error::Cache { path: "c".into(), what: "corrupt".to_owned() };
+        for (error, code) in [
+            (Error::Usage(String::new()), ExitCode::Usage),
+            (Error::Settings(String::new()), ExitCode::BadInput),
+            (InputFault::new("f", "x").into(), ExitCode::BadInput),
+            (cache, ExitCode::BadInput),
+            (io, ExitCode::BadInput),
+            (Error::JudgeUnavailable(String::new()), ExitCode::JudgeUnavailable),
+            (Error::Stopped(String::new()), ExitCode::Stopped),
+            (Error::Internal(String::new()), ExitCode::Unexpected),
+        ] {
+            assert_eq!(ExitCode::from(&error), code, "{error:?}");
+        }
+    }
+}

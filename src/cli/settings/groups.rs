@@ -1,0 +1,190 @@
+//! The settings as plain data, one struct for each room that needs some.
+
+use std::collections::BTreeMap;
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use secrecy::SecretString;
+use serde_json::{Map, Value};
+
+use super::value::SettingValue;
+use crate::domain::{CallKind, Mode, RubricParts};
+
+macro_rules! named_enum {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        pub enum $name { $($(#[$vdoc])* $variant),* }
+
+        impl $name {
+            /// The name in options and files.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text),* }
+            }
+        }
+
+        impl SettingValue for $name {
+            fn parse(text: &str) -> Result<Self, String> {
+                match text.trim() {
+                    $($text => Ok(Self::$variant),)*
+                    _ => Err(format!("not one of {}", [$($text),*].join(", "))),
+                }
+            }
+
+            fn to_json(&self) -> Value {
+                Value::from(self.as_str())
+            }
+        }
+    };
+}
+
+named_enum! {
+    /// What means do with unscored answers.
+    OnUnscored {
+        /// Leave them out.
+        #[default]
+        Exclude = "exclude",
+        /// Count their missing components as 0.
+        Zero = "zero",
+    }
+}
+
+named_enum! {
+    /// The form of what is printed on standard output.
+    OutputFormat {
+        /// For people.
+        #[default]
+        Table = "table",
+        /// For programs.
+        Json = "json",
+        /// For spreadsheets.
+        Csv = "csv",
+    }
+}
+
+named_enum! {
+    /// Who judges.
+    JudgeKind {
+        /// The built-in baseline: deterministic, offline, no LLM.
+        #[default]
+        Lexical = "lexical",
+        /// An LLM behind an OpenAI-compatible chat endpoint.
+        Chat = "chat",
+    }
+}
+
+/// The judge and what is sent to it. It holds secrets (key, headers, perhaps the URL): it has no `Debug` on purpose.
+#[derive(Clone)]
+pub struct JudgeSettings {
+    /// Who judges. For [`JudgeKind::Lexical`] nothing else here has a meaning.
+    pub kind: JudgeKind,
+    /// The model's name; `None` means the only one that the server has.
+    pub model: Option<String>,
+    /// The server as it was typed (perhaps a bare host; perhaps with secrets: show it through `masking::masked_url`).
+    pub base_url: String,
+    /// Name of the environment variable for the key; messages about a wrong key name it.
+    pub api_key_env: String,
+    /// The key, where that variable is set.
+    pub api_key: Option<SecretString>,
+    /// The judge's name in the cache, in place of model and server.
+    pub cache_id: Option<String>,
+    /// Sampling temperature, 0..=2; `None`: not sent.
+    pub temperature: Option<f64>,
+    /// Seed for the server; `None`: not sent.
+    pub seed: Option<i64>,
+    /// True if the server is asked for JSON mode.
+    pub json_mode: bool,
+    /// Reply limits in tokens, >= 1; a kind without an entry has none.
+    pub max_tokens: BTreeMap<CallKind, u64>,
+    /// The request field that carries the limit.
+    pub max_tokens_field: String,
+    /// Fields added to every request.
+    pub extra_body: Map<String, Value>,
+    /// Headers added to every request, values perhaps secret.
+    pub headers: Vec<(String, String)>,
+    /// Query parameters added to every request, values perhaps secret.
+    pub query: Vec<(String, String)>,
+    /// How long to wait for a server that is loading; `None`: not at all.
+    pub wait_server: Option<Duration>,
+    /// Longest time for one request, > 0.
+    pub timeout: Duration,
+    /// Attempts after the first for failures that pass.
+    pub retries: u32,
+}
+
+/// How fast the judge is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LimitSettings {
+    /// Calls in flight at once.
+    pub concurrency: NonZeroUsize,
+    /// Requests a minute; `None`: no limit.
+    pub rpm: Option<NonZeroU32>,
+    /// Tokens a minute; `None`: no limit.
+    pub tpm: Option<NonZeroU64>,
+}
+
+/// Where replies are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CacheSettings {
+    /// The cache file; `None`: no cache.
+    pub path: Option<PathBuf>,
+    /// True if kept replies that could not be read are asked for again.
+    pub retry_unscored: bool,
+}
+
+/// What is scored, and how.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScoreSettings {
+    /// Files and directories of answers, in the order given; may be empty (see [`Settings::inputs`]).
+    pub answers: Vec<PathBuf>,
+    /// The test cases, where given (see [`Settings::inputs`]).
+    pub tests: Option<PathBuf>,
+    /// Which halves of the rubrics are asked.
+    pub parts: RubricParts,
+    /// Only these systems, perhaps with `.jsonl`.
+    pub systems: Option<Vec<String>>,
+    /// Only these cases.
+    pub cases: Option<Vec<String>>,
+    /// Only the first so many cases.
+    pub limit: Option<usize>,
+    /// Draws of every question, >= 1.
+    pub samples: u32,
+    /// True if questions annotated twice are scored under both rubrics.
+    pub agreement: bool,
+    /// Ours or the reference's arithmetic.
+    pub mode: Mode,
+    /// True if warnings about the input are errors.
+    pub strict: bool,
+    /// What means do with unscored answers.
+    pub on_unscored: OnUnscored,
+    /// Tolerated share of unscored answers, 0..=1.
+    pub max_unscored: f64,
+    /// How often an unreadable reply is asked for again.
+    pub parse_retries: u32,
+    /// Seed of the resampling.
+    pub seed: u64,
+    /// Directory of the prompt set; `None`: the built-in one.
+    pub prompts: Option<PathBuf>,
+    /// True if the run stops after saying what it would ask.
+    pub dry_run: bool,
+}
+
+/// What is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputSettings {
+    /// Directory of the run record; `None`: `runs/<hash>`.
+    pub out: Option<PathBuf>,
+    /// True if a record of other settings may be replaced.
+    pub overwrite: bool,
+    /// True if questions and answers go into the record.
+    pub inputs: bool,
+    /// Name of the run in `items.csv`; `None`: the name of its directory.
+    pub label: Option<String>,
+    /// Where the reference's results file goes, if it is wanted.
+    pub results_file: Option<PathBuf>,
+    /// Form of the summary on standard output.
+    pub format: OutputFormat,
+    /// True if only errors are told.
+    pub quiet: bool,
+}

@@ -1,0 +1,204 @@
+//! The judge's settings: which judge it is, and what is sent to it.
+
+use std::time::Duration;
+
+use secrecy::SecretString;
+use serde_json::Value;
+
+use super::keys::{self, Key};
+use super::merge::{Sources, fault};
+use super::request::{max_tokens, pairs, request_fields};
+use super::value::{SettingValue, Temperature};
+use super::{JudgeKind, JudgeSettings, OPENAI_BASE_URL};
+use crate::cli::args::{JudgeArgs, LimitArgs};
+use crate::cli::masking::masked_url;
+use crate::cli::origin::{Environment, Origin};
+use crate::error::{Error, Result};
+
+/// The variable that other OpenAI clients use, too. It says where a model is, but chooses no judge by itself.
+const OPENAI_BASE_URL_ENV: &str = "OPENAI_BASE_URL";
+
+/// The variable that holds the key unless another is named.
+const OPENAI_API_KEY_ENV: &str = "OPENAI_API_KEY";
+
+/// Merges the judge's settings; warnings go to `warnings`.
+pub(super) fn merge_judge(
+    sources: &mut Sources<'_>,
+    flags: &JudgeArgs,
+    limits: &LimitArgs,
+    warnings: &mut Vec<String>,
+) -> Result<JudgeSettings> {
+    let model = sources.find(&keys::MODEL, flags.model.as_deref().map(str::trim).map(str::to_owned))?;
+    let base_url = sources.find(&keys::BASE_URL, flags.base_url.clone())?;
+    let kind = choose(sources, flags, model.as_ref().map(|found| &found.1), base_url.as_ref().map(|found| &found.1))?;
+    if let Some((name, origin)) = &model
+        && (name.is_empty() || name.chars().any(char::is_control))
+    {
+        return Err(fault(&keys::MODEL, origin, "not a model's name; write one such as gpt-4o"));
+    }
+    let first_line = sources.lines.len();
+    let (model, origin) = model.map_or((None, Origin::Default), |(name, origin)| (Some(name), origin));
+    sources.note(keys::MODEL.name, model.clone().map_or(Value::Null, Value::from), origin);
+    let (base_url, origin) = base_url.unwrap_or_else(|| (OPENAI_BASE_URL.to_owned(), Origin::Default));
+    let base_url = checked_url(&base_url, &origin)?;
+    sources.note(keys::BASE_URL.name, Value::from(masked_url(&base_url)), origin);
+    let (api_key_env, api_key) = api_key(sources, flags, kind)?;
+    if kind == JudgeKind::Chat && api_key.is_none() && base_url == OPENAI_BASE_URL {
+        warnings.push(format!("{api_key_env} is not set: OpenAI will refuse; export it, or name another variable with --api-key-env"));
+    }
+    let temperature = match flags.no_temperature {
+        true => {
+            let key = Key { flag: "--no-temperature", ..keys::TEMPERATURE };
+            sources.or_default(&key, Some(Temperature(None)), Temperature(None))?.0
+        }
+        false => sources.or_default(&keys::TEMPERATURE, flags.temperature, Temperature(Some(0.0)))?.0,
+    };
+    let settings = JudgeSettings {
+        kind,
+        model,
+        base_url,
+        api_key_env,
+        api_key,
+        cache_id: sources.optional(&keys::CACHE_ID, flags.cache_id.clone())?,
+        temperature,
+        seed: sources.optional(&keys::JUDGE_SEED, flags.judge_seed)?,
+        json_mode: sources.or_default(&keys::JSON_MODE, flags.no_json_mode.then_some(false), true)?,
+        max_tokens: max_tokens(sources, flags.max_tokens.as_deref())?,
+        max_tokens_field: max_tokens_field(sources, flags)?,
+        extra_body: request_fields(sources, flags.extra_body.as_deref())?,
+        headers: pairs(sources, &keys::HEADERS, &flags.headers)?,
+        query: pairs(sources, &keys::QUERY, &flags.query)?,
+        wait_server: sources
+            .or_default(&keys::WAIT_SERVER, flags.wait_server, Duration::ZERO)
+            .map(|limit| Some(limit).filter(|limit| !limit.is_zero()))?,
+        timeout: timeout(sources, limits)?,
+        retries: sources.or_default(&keys::RETRIES, limits.retries, 8)?,
+    };
+    if kind == JudgeKind::Lexical {
+        forget_lines(sources, first_line, warnings);
+    }
+    Ok(settings)
+}
+
+/// The baseline sends nothing: its `config` shows nothing of the above, and flags given in vain are told.
+fn forget_lines(sources: &mut Sources<'_>, first: usize, warnings: &mut Vec<String>) {
+    let mut vain: Vec<&str> = Vec::new();
+    for line in sources.lines.drain(first..) {
+        match line.origin {
+            Origin::Flag(flag) if !vain.contains(&flag) => vain.push(flag),
+            _ => {}
+        }
+    }
+    if !vain.is_empty() {
+        warnings.push(format!(
+            "no effect with the lexical judge, which asks no server: {}; give --model or --base-url for an LLM",
+            vain.join(", ")
+        ));
+    }
+}
+
+/// Neither model nor URL: lexical. `OPENAI_BASE_URL` alone counts as no choice, since it may be set for other programs.
+fn choose(
+    sources: &mut Sources<'_>,
+    flags: &JudgeArgs,
+    model: Option<&Origin>,
+    base_url: Option<&Origin>,
+) -> Result<JudgeKind> {
+    // The file's URL is a choice even where OPENAI_BASE_URL overrules its value.
+    let file_url = sources.entry(&keys::BASE_URL).map(|(_, entry)| sources.file_origin(keys::BASE_URL.name, entry));
+    let url = base_url.filter(|origin| **origin != Origin::Environment(OPENAI_BASE_URL_ENV)).or(file_url.as_ref());
+    let choice = model.map(|origin| ("a model", origin)).or(url.map(|origin| ("a URL", origin)));
+    let asked = sources.find(&keys::KIND, flags.judge.clone())?;
+    if let Some((name, origin)) = &asked {
+        if name != "lexical" {
+            let what = format!("{name:?} is no kind of judge; write lexical, or leave it out and give --model or --base-url");
+            return Err(fault(&keys::KIND, origin, &what));
+        }
+        if let Some((what, other)) = choice {
+            let what = format!("lexical takes no model and no URL, but {what} comes from {other}; drop one of the two");
+            let flag = [origin, other].into_iter().find(|origin| matches!(origin, Origin::Flag(_)));
+            return Err(match flag {
+                Some(Origin::Flag(_)) => Error::Usage(format!("--judge lexical ({origin}): {what}")),
+                _ => fault(&keys::KIND, origin, &what),
+            });
+        }
+    }
+    let kind = if choice.is_some() { JudgeKind::Chat } else { JudgeKind::Lexical };
+    let origin = asked.map(|(_, origin)| origin).or(choice.map(|(_, origin)| origin.clone()));
+    sources.note(keys::KIND.name, Value::from(kind.as_str()), origin.unwrap_or(Origin::Default));
+    Ok(kind)
+}
+
+/// Finds slips early; how a bare host is mended is the endpoint's business. The message shows no secret of the URL.
+fn checked_url(url: &str, origin: &Origin) -> Result<String> {
+    let url = url.trim();
+    let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
+    let known = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
+    if !known || rest.is_empty() || rest.starts_with('/') || url.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        let shown = masked_url(url).escape_debug().to_string();
+        let what = format!("\"{shown}\" is no http address; write one such as https://host/v1 or localhost:8000");
+        return Err(fault(&keys::BASE_URL, origin, &what));
+    }
+    Ok(url.to_owned())
+}
+
+/// The variable's name and the key it holds. Only a variable named on purpose must be set: local servers need no key.
+fn api_key(
+    sources: &mut Sources<'_>,
+    flags: &JudgeArgs,
+    kind: JudgeKind,
+) -> Result<(String, Option<SecretString>)> {
+    let found = sources.find(&keys::API_KEY_ENV, flags.api_key_env.clone())?;
+    let (name, origin) = found.unwrap_or_else(|| (OPENAI_API_KEY_ENV.to_owned(), Origin::Default));
+    let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !name.starts_with(|c: char| c.is_ascii_digit());
+    let key = if is_name { read_key(sources.environment, &name)? } else { None };
+    if origin != Origin::Default && key.is_none() && (kind == JudgeKind::Chat || !is_name) {
+        // Somebody may have given the key itself: what was given is repeated only where it looks like a name.
+        let looks_like_a_name = is_name && !name.contains(|c: char| c.is_ascii_lowercase());
+        let what = if looks_like_a_name {
+            format!("environment variable {name} is not set; export {name}=.. first, or name another")
+        } else {
+            "it takes the name of an environment variable that is set, never the key itself; \
+             write one such as OPENAI_API_KEY"
+                .to_owned()
+        };
+        return Err(fault(&keys::API_KEY_ENV, &origin, &what));
+    }
+    sources.note(keys::API_KEY_ENV.name, Value::from(name.as_str()), origin);
+    let shown = if key.is_some() { "set, not shown" } else { "not set" };
+    let origin = if key.is_some() { Origin::Variable(name.clone()) } else { Origin::Default };
+    sources.note("judge.api_key", Value::from(shown), origin);
+    Ok((name, key))
+}
+
+fn read_key(environment: &Environment, name: &str) -> Result<Option<SecretString>> {
+    let Some(key) = environment.get(name).map(str::trim) else { return Ok(None) };
+    if !key.chars().all(|c| c.is_ascii_graphic()) {
+        return Err(Error::Settings(format!(
+            "environment variable {name}: it holds a blank, a line break or a character that no key has; export the bare key"
+        )));
+    }
+    Ok(Some(SecretString::from(key)))
+}
+
+fn max_tokens_field(sources: &mut Sources<'_>, flags: &JudgeArgs) -> Result<String> {
+    let found = sources.find(&keys::MAX_TOKENS_FIELD, flags.max_tokens_field.clone())?;
+    let (name, origin) = found.unwrap_or_else(|| ("max_tokens".to_owned(), Origin::Default));
+    if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        let what = format!("{name:?} is no field's name; write one such as max_completion_tokens");
+        return Err(fault(&keys::MAX_TOKENS_FIELD, &origin, &what));
+    }
+    sources.note(keys::MAX_TOKENS_FIELD.name, Value::from(name.as_str()), origin);
+    Ok(name)
+}
+
+fn timeout(sources: &mut Sources<'_>, limits: &LimitArgs) -> Result<Duration> {
+    let found = sources.find(&keys::TIMEOUT, limits.timeout)?;
+    let (timeout, origin) = found.unwrap_or((Duration::from_secs(600), Origin::Default));
+    if timeout.is_zero() {
+        return Err(fault(&keys::TIMEOUT, &origin, "0s leaves no time for a reply; write one such as 90s or 10m"));
+    }
+    sources.note(keys::TIMEOUT.name, timeout.to_json(), origin);
+    Ok(timeout)
+}

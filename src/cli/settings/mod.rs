@@ -1,0 +1,243 @@
+//! The settings in force, merged once: flags > environment > config file > default.
+//!
+//! [`Settings::load`] reads every source, checks every value and remembers where it came from. What rooms need are the
+//! plain structs inside: [`JudgeSettings`], [`LimitSettings`], [`CacheSettings`], [`ScoreSettings`],
+//! [`OutputSettings`]. [`Settings::describe`] lists all settings with their origins, secrets masked;
+//! [`Settings::run_fingerprint_inputs`] lists those that change scores.
+
+mod fingerprint;
+mod groups;
+mod judge;
+pub mod keys;
+mod merge;
+mod request;
+pub mod value;
+
+use std::fmt;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+pub use groups::{
+    CacheSettings, JudgeKind, JudgeSettings, LimitSettings, OnUnscored, OutputFormat, OutputSettings, ScoreSettings,
+};
+
+use super::args::ScoreArgs;
+use super::config_file::ConfigFile;
+use super::origin::{Environment, Origin, SettingLine};
+use crate::domain::{Mode, RubricParts};
+use crate::error::{Error, Result};
+use merge::{Sources, fault};
+use value::{Names, SettingValue, Share};
+
+/// OpenAI's address: where a model is asked if nothing says otherwise.
+pub const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
+
+/// Where replies are kept if nothing says otherwise, relative to the working directory.
+pub const DEFAULT_CACHE: &str = ".scholareval/cache.sqlite";
+
+/// Seed of the resampling if nothing says otherwise.
+pub const DEFAULT_SEED: u64 = 42;
+
+/// Tolerated share of unscored answers if nothing says otherwise.
+pub const DEFAULT_MAX_UNSCORED: f64 = 0.01;
+
+/// Everything that was set, with its origins.
+#[derive(Clone)]
+pub struct Settings {
+    /// The judge.
+    pub judge: JudgeSettings,
+    /// How fast.
+    pub limits: LimitSettings,
+    /// The cache.
+    pub cache: CacheSettings,
+    /// What is scored.
+    pub score: ScoreSettings,
+    /// What is written.
+    pub output: OutputSettings,
+    /// What the user should know: lower-case fragments for standard error.
+    pub warnings: Vec<String>,
+    lines: Vec<SettingLine>,
+}
+
+impl fmt::Debug for Settings {
+    /// The masked lines only.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.lines.iter().map(|line| (&line.key, &line.value))).finish()
+    }
+}
+
+/// The input files of a run, given for certain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Inputs<'a> {
+    /// The test cases.
+    pub tests: &'a Path,
+    /// Files and directories of answers; not empty.
+    pub answers: &'a [PathBuf],
+}
+
+impl Settings {
+    /// Merges and checks all sources.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a flag, [`Error::Settings`] for an environment variable, [`Error::Input`] (with file and
+    /// line) for the config file; each names the option, what is wrong and what to type.
+    pub fn load(args: &ScoreArgs, environment: &Environment) -> Result<Self> {
+        let file = args.input.config.as_deref().or(environment.get(keys::CONFIG_ENV).map(Path::new));
+        let file = file.map(ConfigFile::load).transpose()?;
+        let mut sources = Sources { environment, file: file.as_ref(), lines: Vec::new() };
+        let mut warnings = Vec::new();
+        let mut score = merge_score(&mut sources, args)?;
+        let judge = judge::merge_judge(&mut sources, &args.judge, &args.limits, &mut warnings)?;
+        let limits = LimitSettings {
+            concurrency: sources.or_default(&keys::CONCURRENCY, args.limits.concurrency, DEFAULT_CONCURRENCY)?,
+            rpm: sources.optional(&keys::RPM, args.limits.rpm)?,
+            tpm: sources.optional(&keys::TPM, args.limits.tpm)?,
+        };
+        let cache = merge_cache(&mut sources, args)?;
+        score.prompts = sources.path(&keys::PROMPTS, args.scoring.prompts.clone())?;
+        let output = merge_output(&mut sources, args)?;
+        let lines = sources.lines;
+        if score.samples > 1 && (judge.kind == JudgeKind::Lexical || judge.temperature == Some(0.0)) {
+            let why = if judge.kind == JudgeKind::Lexical { "by the lexical judge" } else { "at temperature 0" };
+            warnings.push(format!(
+                "{} samples {why} repeat one reply; give --temperature 0.7 or so with an LLM, or --samples 1",
+                score.samples
+            ));
+        }
+        if judge.kind == JudgeKind::Lexical && environment.get("OPENAI_BASE_URL").is_some() {
+            warnings.push("OPENAI_BASE_URL alone chooses no judge: this is the lexical one; give --model".to_owned());
+        }
+        Ok(Self { judge, limits, cache, score, output, warnings, lines })
+    }
+
+    /// The files to be read.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there are none, with what to type.
+    pub fn inputs(&self) -> Result<Inputs<'_>> {
+        let usage = |what: &str| Error::Usage(what.to_owned());
+        if self.score.answers.is_empty() {
+            return Err(usage("no answers given; name JSONL files or a directory of them: scholareval score ANSWERS.."));
+        }
+        let tests = self.score.tests.as_deref().ok_or_else(|| {
+            usage("no test cases given; add --tests FILE, or tests = \"FILE\" under [score] in the config file")
+        })?;
+        Ok(Inputs { tests, answers: &self.score.answers })
+    }
+
+    /// Every setting with its origin, in a fixed order, secrets masked.
+    pub fn describe(&self) -> &[SettingLine] {
+        &self.lines
+    }
+}
+
+/// Calls in flight if nothing says otherwise.
+const DEFAULT_CONCURRENCY: NonZeroUsize = match NonZeroUsize::new(32) {
+    Some(n) => n,
+    None => NonZeroUsize::MIN,
+};
+
+fn merge_score(sources: &mut Sources<'_>, args: &ScoreArgs) -> Result<ScoreSettings> {
+    let names = |names: Option<Names>| names.map(|Names(names)| names);
+    Ok(ScoreSettings {
+        answers: merge_answers(sources, args)?,
+        tests: sources.path(&keys::TESTS, args.input.tests.clone())?,
+        parts: merge_parts(sources, args)?,
+        systems: names(sources.optional(&keys::SYSTEMS, args.input.systems.clone())?),
+        cases: names(sources.optional(&keys::CASES, args.input.cases.clone())?),
+        limit: sources.optional(&keys::LIMIT, args.input.limit)?.map(NonZeroUsize::get),
+        samples: sources.or_default(&keys::SAMPLES, args.scoring.samples, NonZeroU32::MIN)?.get(),
+        agreement: sources.switch(&keys::AGREEMENT, args.scoring.agreement)?,
+        mode: if sources.switch(&keys::COMPAT, args.scoring.compat)? { Mode::Compat } else { Mode::Default },
+        strict: sources.switch(&keys::STRICT, args.input.strict)?,
+        on_unscored: sources.or_default(&keys::ON_UNSCORED, args.scoring.on_unscored, OnUnscored::Exclude)?,
+        max_unscored: {
+            sources.or_default(&keys::MAX_UNSCORED, args.scoring.max_unscored, Share(DEFAULT_MAX_UNSCORED))?.0
+        },
+        parse_retries: sources.or_default(&keys::PARSE_RETRIES, args.scoring.parse_retries, 2)?,
+        seed: sources.or_default(&keys::SEED, args.scoring.seed, DEFAULT_SEED)?,
+        prompts: None,
+        dry_run: sources.switch(&keys::DRY_RUN, args.scoring.dry_run)?,
+    })
+}
+
+fn merge_answers(sources: &mut Sources<'_>, args: &ScoreArgs) -> Result<Vec<PathBuf>> {
+    let given: Vec<PathBuf> = args.input.answers.iter().chain(&args.input.qa_dir).cloned().collect();
+    let flag = if args.input.answers.is_empty() { "--qa-dir" } else { keys::ANSWERS.flag };
+    let (paths, origin) = if given.is_empty() {
+        match sources.in_file::<Names>(&keys::ANSWERS)? {
+            Some((Names(names), origin)) => {
+                (names.into_iter().map(|name| sources.resolved(PathBuf::from(name), &origin)).collect(), origin)
+            }
+            None => (Vec::new(), Origin::Default),
+        }
+    } else {
+        (given, Origin::Flag(flag))
+    };
+    let shown: Vec<Value> = paths.iter().map(PathBuf::to_json).collect();
+    sources.note(keys::ANSWERS.name, if shown.is_empty() { Value::Null } else { Value::Array(shown) }, origin);
+    Ok(paths)
+}
+
+/// `--rubrics` and `--snippets` are one choice: either of them restricts to its half, neither or both mean both; flags
+/// replace the file's choice as a whole.
+fn merge_parts(sources: &mut Sources<'_>, args: &ScoreArgs) -> Result<RubricParts> {
+    let (rubrics, snippets) = (args.scoring.rubrics, args.scoring.snippets);
+    let file_rubrics = sources.in_file::<bool>(&keys::RUBRICS)?;
+    let file_snippets = sources.in_file::<bool>(&keys::SNIPPETS)?;
+    let (parts, origin) = if rubrics || snippets {
+        let flag = if rubrics { keys::RUBRICS.flag } else { keys::SNIPPETS.flag };
+        (RubricParts { rubrics, snippets }, Origin::Flag(flag))
+    } else {
+        let origin = file_rubrics.as_ref().or(file_snippets.as_ref()).map(|(_, origin)| origin.clone());
+        let parts = match (file_rubrics.map(|(on, _)| on), file_snippets.map(|(on, _)| on)) {
+            (None, None) => RubricParts::BOTH,
+            (Some(on), None) => RubricParts { rubrics: on, snippets: !on },
+            (None, Some(on)) => RubricParts { rubrics: !on, snippets: on },
+            (Some(rubrics), Some(snippets)) => RubricParts { rubrics, snippets },
+        };
+        (parts, origin.unwrap_or(Origin::Default))
+    };
+    if !parts.rubrics && !parts.snippets {
+        return Err(fault(&keys::RUBRICS, &origin, "rubrics and snippets are both false; set one of them to true"));
+    }
+    sources.note(keys::RUBRICS.name, Value::from(parts.rubrics), origin.clone());
+    sources.note(keys::SNIPPETS.name, Value::from(parts.snippets), origin);
+    Ok(parts)
+}
+
+/// A path that is stronger than the `enabled = false` of the file turns the cache on again.
+fn merge_cache(sources: &mut Sources<'_>, args: &ScoreArgs) -> Result<CacheSettings> {
+    let enabled = sources.find(&keys::CACHE_ENABLED, args.cache.no_cache.then_some(false))?;
+    let path = sources.find(&keys::CACHE_PATH, args.cache.cache.clone())?;
+    let path_is_stronger = matches!(&path, Some((_, Origin::Flag(_) | Origin::Environment(_))));
+    let (enabled, enabled_origin) = match enabled {
+        Some((false, Origin::File { .. })) if path_is_stronger => {
+            (true, path.as_ref().map_or(Origin::Default, |(_, origin)| origin.clone()))
+        }
+        Some(found) => found,
+        None => (true, Origin::Default),
+    };
+    let (path, origin) = path
+        .map(|(path, origin)| (sources.resolved(path, &origin), origin))
+        .unwrap_or_else(|| (PathBuf::from(DEFAULT_CACHE), Origin::Default));
+    sources.note(keys::CACHE_ENABLED.name, Value::from(enabled), enabled_origin);
+    sources.note(keys::CACHE_PATH.name, if enabled { path.to_json() } else { Value::Null }, origin);
+    let retry_unscored = sources.switch(&keys::RETRY_UNSCORED, args.cache.retry_unscored)?;
+    Ok(CacheSettings { path: enabled.then_some(path), retry_unscored })
+}
+
+fn merge_output(sources: &mut Sources<'_>, args: &ScoreArgs) -> Result<OutputSettings> {
+    let flags = &args.output;
+    Ok(OutputSettings {
+        out: sources.path(&keys::OUT, flags.out.clone())?,
+        overwrite: sources.switch(&keys::OVERWRITE, flags.overwrite)?,
+        inputs: !sources.switch(&keys::NO_INPUTS, flags.no_inputs)?,
+        label: sources.optional(&keys::LABEL, flags.run_label.clone())?,
+        results_file: sources.path(&keys::RESULTS_FILE, flags.results_file.clone())?,
+        format: sources.or_default(&keys::FORMAT, flags.format, OutputFormat::Table)?,
+        quiet: sources.switch(&keys::QUIET, flags.quiet)?,
+    })
+}

@@ -1,0 +1,50 @@
+//! "Did you mean": the known name nearest to a mistyped one.
+
+/// The known name nearest to `typed`, if it is near enough to be a slip: at most a third of its letters differ, and
+/// always one may. Of equally near ones the first.
+pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let typed = typed.to_lowercase().replace('-', "_");
+    let allowed = (typed.chars().count() / 3).max(1);
+    known
+        .into_iter()
+        .map(|name| (edit_distance(&typed, &name.to_lowercase().replace('-', "_")), name))
+        .filter(|(distance, _)| *distance <= allowed)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// Levenshtein's distance: the fewest insertions, deletions and replacements of one character.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_count_single_edits() {
+        assert_eq!(edit_distance("modle", "model"), 2); // d and l are each replaced or moved: 2 edits
+        assert_eq!(edit_distance("", "abc"), 3);
+        assert_eq!(edit_distance("same", "same"), 0);
+    }
+
+    #[test]
+    fn a_slip_finds_its_name_and_nonsense_finds_none() {
+        let known = ["model", "base_url", "max_tokens"];
+        assert_eq!(nearest("base-ulr", known), Some("base_url"));
+        assert_eq!(nearest("max_token", known), Some("max_tokens"));
+        assert_eq!(nearest("colour", known), None);
+    }
+}
