@@ -1,0 +1,3 @@
+//! All integration tests: one binary, one module a subject.
+
+mod layering;
