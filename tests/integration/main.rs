@@ -1,3 +1,5 @@
 //! All integration tests: one binary, one module a subject.
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod layering;
+mod llama_cpp;
