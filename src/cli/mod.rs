@@ -13,6 +13,7 @@ pub mod logging;
 pub mod masking;
 pub mod origin;
 pub mod progress;
+mod scoring;
 pub mod settings;
 pub mod signals;
 pub mod suggest;

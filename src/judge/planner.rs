@@ -52,6 +52,32 @@ impl Judge for Planner {
     }
 }
 
+/// Takes from a [`ReplySource`] what it holds, and asks the inner judge for the rest: a run without a cache is resumed
+/// so from its own record.
+pub struct Recalling<J> {
+    source: Arc<dyn ReplySource>,
+    inner: J,
+}
+
+impl<J> Recalling<J> {
+    /// `inner`, after `source`.
+    pub fn new(source: Arc<dyn ReplySource>, inner: J) -> Self {
+        Self { source, inner }
+    }
+}
+
+impl<J: Judge> Judge for Recalling<J> {
+    fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
+        match self.source.find(request) {
+            Ok(Some(reply)) => {
+                Box::pin(std::future::ready(Ok(Outcome::Reply(JudgeReply { cached: true, ..reply }))))
+            }
+            Ok(None) => self.inner.ask(request),
+            Err(error) => Box::pin(std::future::ready(Err(AskError::Fatal(error)))),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,5 +112,12 @@ mod tests {
         let Ok(Outcome::Reply(reply)) = planner.ask(&request("expertise")).await else { panic!("expected a reply") };
         assert!(reply.cached);
         assert_eq!(planner.ask(&request("other")).await.ok(), Some(Outcome::Deferred));
+    }
+
+    #[tokio::test]
+    async fn recalling_asks_only_for_what_is_not_kept() {
+        let recalling = Recalling::new(Arc::new(Knows("expertise")), Planner::new(Arc::new(NoReplies)));
+        assert!(matches!(recalling.ask(&request("expertise")).await, Ok(Outcome::Reply(reply)) if reply.cached));
+        assert_eq!(recalling.ask(&request("other")).await.ok(), Some(Outcome::Deferred));
     }
 }

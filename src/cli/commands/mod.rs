@@ -1,16 +1,19 @@
 //! One file a command. A command gets merged settings, does its work through the library and gives an exit code.
 
 mod cache;
+mod check;
 mod config;
 mod prompts;
+mod rescore;
+mod score;
 mod shell_completions;
 
 use super::ExitCode;
-use super::args::{Cli, Command, GlobalArgs, RescoreArgs};
+use super::args::{Cli, Command, GlobalArgs};
 use super::origin::Environment;
 use super::settings::Settings;
 use super::terminal;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// What every command knows besides its own arguments.
 #[derive(Clone)]
@@ -31,9 +34,9 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<ExitCode> {
     let color = terminal::stdout_color(cli.global.color, environment);
     let context = Context { environment, global: cli.global, color };
     match cli.command {
-        Command::Score(args) => score(&told(Settings::load(&args, environment)?), &context),
-        Command::Check(args) => check(&told(Settings::load(&args, environment)?), &context),
-        Command::Rescore(args) => rescore(&args, &context),
+        Command::Score(args) => score::run(&told(Settings::load(&args, environment)?), &context),
+        Command::Check(args) => check::run(&told(Settings::load(&args, environment)?), &context),
+        Command::Rescore(args) => rescore::run(&args, &context),
         Command::Config(args) => config::run(&told(Settings::load(&args, environment)?)),
         Command::Prompts(command) => prompts::run(&command, &context),
         Command::Cache(command) => cache::run(&command, &context),
@@ -49,21 +52,4 @@ fn told(settings: Settings) -> Settings {
         }
     }
     settings
-}
-
-// wired at merge: `score::run(settings, context)`
-fn score(settings: &Settings, _context: &Context<'_>) -> Result<ExitCode> {
-    settings.inputs()?;
-    Err(Error::Internal("score is not wired yet".to_owned()))
-}
-
-// wired at merge: `check::run(settings, context)`
-fn check(settings: &Settings, _context: &Context<'_>) -> Result<ExitCode> {
-    settings.inputs()?;
-    Err(Error::Internal("check is not wired yet".to_owned()))
-}
-
-// wired at merge: `rescore::run(args, context)`
-fn rescore(_args: &RescoreArgs, _context: &Context<'_>) -> Result<ExitCode> {
-    Err(Error::Internal("rescore is not wired yet".to_owned()))
 }

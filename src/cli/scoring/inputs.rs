@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::cli::settings::Settings;
 use crate::dataset::{self, PairOptions};
-use crate::domain::{CaseId, SystemName, TestCase};
+use crate::domain::{CaseId, Mode, SystemName, TestCase};
 use crate::error::{Error, Result};
 use crate::pipeline::Item;
 use crate::pipeline::record::InputFile;
@@ -39,7 +39,7 @@ impl LoadedInputs {
         let systems = dataset::load_answers(paths.answers, score.mode)?;
         let options = PairOptions {
             agreement: score.agreement,
-            mode: score.mode,
+            compat: score.mode == Mode::Compat,
             systems: score.systems.clone(),
             cases: score.cases.clone(),
             limit: score.limit,

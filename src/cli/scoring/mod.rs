@@ -6,3 +6,16 @@ pub(super) mod results_file;
 pub(super) mod setup;
 pub(super) mod sinks;
 pub(super) mod words;
+
+use crate::error::{Error, Result};
+
+/// The runtime of a command: as many threads as the machine has.
+///
+/// # Errors
+/// When the system gives no threads.
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::Internal(format!("no runtime can be started: {error}")))
+}

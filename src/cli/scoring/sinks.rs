@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::cli::progress::Progress;
 use crate::domain::ScoredAnswer;
 use crate::error::{Error, Result};
-use crate::pipeline::record::{RunRecord, RunStatus};
+use crate::pipeline::record::{RunDir, RunRecord, RunStatus};
 use crate::pipeline::{EventSink, RunEvent};
 use crate::report::ItemsCsv;
 
@@ -24,6 +24,7 @@ impl EventSink for Nobody {
 /// The record, the items and the progress display of one run.
 pub(in crate::cli) struct Sinks {
     record: RunRecord,
+    run: String,
     items: ItemsCsv,
     items_path: PathBuf,
     items_file: BufWriter<File>,
@@ -42,7 +43,7 @@ impl Sinks {
         let file = File::create(&items_path).map_err(Error::io(&items_path, "create"))?;
         let mut items_file = BufWriter::new(file);
         items_file.write_all(items.header()).map_err(Error::io(&items_path, "append to"))?;
-        Ok(Self { record, items, items_path, items_file, progress: None })
+        Ok(Self { record, run: run.to_owned(), items, items_path, items_file, progress: None })
     }
 
     /// Ends the record; `scored` stands in the order of the input.
@@ -51,10 +52,7 @@ impl Sinks {
     /// When a file cannot be written.
     pub(in crate::cli) fn finish(&mut self, status: RunStatus, scored: &[Arc<ScoredAnswer>]) -> Result<()> {
         self.items_file.flush().map_err(Error::io(&self.items_path, "append to"))?;
-        self.record.dir().write_with("items.csv", |out| {
-            out.write_all(self.items.header())?;
-            scored.iter().try_for_each(|answer| out.write_all(&self.items.rows(answer)))
-        })?;
+        write_items(self.record.dir(), &self.run, scored)?;
         self.record.finish(status, scored)
     }
 
@@ -62,6 +60,18 @@ impl Sinks {
     pub(in crate::cli) fn record(&self) -> &RunRecord {
         &self.record
     }
+}
+
+/// Writes `items.csv` whole, answers in the order given.
+///
+/// # Errors
+/// When the file cannot be written.
+pub(in crate::cli) fn write_items(dir: &RunDir, run: &str, scored: &[Arc<ScoredAnswer>]) -> Result<()> {
+    let items = ItemsCsv::new(run);
+    dir.write_with("items.csv", |out| {
+        out.write_all(items.header())?;
+        scored.iter().try_for_each(|answer| out.write_all(&items.rows(answer)))
+    })
 }
 
 impl EventSink for Sinks {

@@ -119,7 +119,9 @@ impl Settings {
     pub fn inputs(&self) -> Result<Inputs<'_>> {
         let usage = |what: &str| Error::Usage(what.to_owned());
         if self.score.answers.is_empty() {
-            return Err(usage("no answers given; name JSONL files or a directory of them: scholareval score ANSWERS.."));
+            return Err(usage(
+                "no answers given; name JSONL files or a directory of them: scholareval score ANSWERS..",
+            ));
         }
         let tests = self.score.tests.as_deref().ok_or_else(|| {
             usage("no test cases given; add --tests FILE, or tests = \"FILE\" under [score] in the config file")

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::SCHEMA_VERSION;
 use crate::domain::{Fingerprint, Mode};
 
 /// How far a run came.
@@ -91,6 +92,18 @@ pub struct Manifest {
     pub kept_cases: Vec<String>,
     /// Warnings about the input.
     pub warnings: Vec<String>,
+}
+
+impl Manifest {
+    /// A hash of everything that makes this run another than others: settings, inputs, prompts, judge. Paths, times,
+    /// seeds of resampling and versions are no part of it.
+    pub fn identity(&self) -> Fingerprint {
+        let inputs: BTreeMap<&str, String> =
+            self.inputs.iter().map(|input| (input.name.as_str(), input.blake3.to_string())).collect();
+        let prompts = self.prompts.as_ref().map(|prompts| prompts.fingerprint.to_string());
+        let parts = serde_json::json!([SCHEMA_VERSION, self.settings, inputs, prompts, self.judge.id]);
+        blake3::hash(parts.to_string().as_bytes()).into()
+    }
 }
 
 /// What differs between the run that is in a directory and the one that is to be: lines `name: there .., here ..`.

@@ -1,0 +1,118 @@
+//! `scholareval rescore`: scores and tables again, from the raw replies of a recorded run.
+
+use std::sync::Arc;
+
+use super::Context;
+use super::score::REFERENCE;
+use crate::cli::ExitCode;
+use crate::cli::args::RescoreArgs;
+use crate::cli::scoring::outcome::{Presentation, in_input_order, run_name};
+use crate::cli::scoring::runtime;
+use crate::cli::scoring::sinks::{Nobody, write_items};
+use crate::cli::settings::{DEFAULT_MAX_UNSCORED, OnUnscored, OutputFormat};
+use crate::cli::terminal;
+use crate::domain::{Mode, RubricParts, ScoredAnswer};
+use crate::error::{InputFault, Result};
+use crate::pipeline::record::{
+    Manifest, RecordedReplies, RunDir, RunRecord, RunStatus, load_inputs, load_manifest, write_inputs,
+};
+use crate::pipeline::{self, Job, NoRendering, Options, StopHandle};
+use crate::scorer::Scorer;
+use crate::scorer::rubric::RubricScorer;
+
+/// Runs the command.
+///
+/// # Errors
+/// When the directory holds no run that can be scored again, or files cannot be written.
+pub(super) fn run(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> {
+    runtime()?.block_on(rescore(args, context))
+}
+
+async fn rescore(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> {
+    let mut manifest = load_manifest(&args.run)?.ok_or_else(|| {
+        InputFault::new(&args.run, "holds no manifest.json").hint("name the directory of a run (score tells it at the end)")
+    })?;
+    if manifest.status != RunStatus::Complete && !args.quiet {
+        terminal::note("warning: the run did not finish; what it lacks is unscored here (run score again to finish it)");
+    }
+    let was = manifest.mode;
+    let mode = if args.compat { Mode::Compat } else { was };
+    manifest.mode = mode;
+    manifest.reference = (mode == Mode::Compat).then(|| REFERENCE.to_owned());
+    manifest.seed = args.seed.unwrap_or(manifest.seed);
+    let scored = replay(args, &manifest).await?;
+    // A run is not written over with scores of another mode.
+    let target = args.out.as_deref().or_else(|| (mode == was).then_some(args.run.as_path()));
+    let dir = target.map(RunDir::open).transpose()?;
+    if let Some(dir) = &dir {
+        if args.out.is_some() {
+            dir.claim(&manifest, true)?;
+        }
+        write_items(dir, &run_name(dir.path()), &scored)?;
+    }
+    let presentation = Presentation {
+        manifest: &manifest,
+        run: run_name(target.unwrap_or(&args.run)),
+        on_unscored: args.on_unscored.unwrap_or(OnUnscored::Exclude),
+        max_unscored: args.max_unscored.map_or(DEFAULT_MAX_UNSCORED, |share| share.0),
+        seed: manifest.seed,
+        agreement: setting(&manifest, "score.agreement"),
+        mode,
+        format: args.format.unwrap_or(OutputFormat::Table),
+        color: context.color,
+    };
+    let code = presentation.conclude(&scored, dir.as_ref())?;
+    match dir {
+        Some(dir) => {
+            if args.out.is_some() {
+                std::fs::copy(args.run.join("calls.jsonl"), dir.path().join("calls.jsonl"))
+                    .map_err(crate::error::Error::io(dir.path(), "copy calls.jsonl into"))?;
+                write_inputs(&dir.path().join("inputs.jsonl"), &load_inputs(&args.run.join("inputs.jsonl"))?)?;
+            }
+            RunRecord::open(dir, manifest, false)?.finish(RunStatus::Complete, &scored)?;
+        }
+        None if !args.quiet => terminal::note("note: scores of another mode; add --out DIR to write them to files"),
+        None => {}
+    }
+    Ok(code)
+}
+
+/// Every answer through the scorer, with the recorded replies as judge.
+async fn replay(args: &RescoreArgs, manifest: &Manifest) -> Result<Vec<Arc<ScoredAnswer>>> {
+    let items: Arc<[pipeline::Item]> = load_inputs(&args.run.join("inputs.jsonl"))?.into();
+    let calls = args.run.join("calls.jsonl");
+    let replies = RecordedReplies::open(&calls)?.ok_or_else(|| InputFault::new(&calls, "is not there"))?;
+    let replies = Arc::new(replies);
+    let parts = RubricParts { rubrics: setting(manifest, "score.rubrics"), snippets: setting(manifest, "score.snippets") };
+    let scorer = |mode| -> Arc<dyn Scorer> { Arc::new(RubricScorer::new(parts, mode)) };
+    let number = |name: &str, default: u64| {
+        let value = manifest.settings.get(name).and_then(serde_json::Value::as_u64).unwrap_or(default);
+        u32::try_from(value).unwrap_or(u32::MAX)
+    };
+    let wants_reference = manifest.mode == Mode::Default && !manifest.judge.lexical;
+    let job = Job {
+        items: Arc::clone(&items),
+        scorer: scorer(manifest.mode),
+        reference: wants_reference.then(|| scorer(Mode::Compat)),
+        renderer: Arc::new(NoRendering),
+        source: Arc::clone(&replies) as Arc<dyn crate::judge::planner::ReplySource>,
+        options: Arc::new(Options {
+            concurrency: 1,
+            samples: number("score.samples", 1),
+            parse_retries: number("score.parse_retries", 2),
+            retry_unscored: false,
+            mode: manifest.mode,
+            judge_id: manifest.judge.id.as_str().into(),
+        }),
+    };
+    let planned = pipeline::plan(&job, &mut Nobody).await?;
+    let mut scored = planned.scored;
+    let rest = pipeline::run(&job, replies, &planned.pending, &mut Nobody, &StopHandle::new()).await?;
+    scored.extend(rest.scored);
+    in_input_order(&mut scored, &items);
+    Ok(scored)
+}
+
+fn setting(manifest: &Manifest, name: &str) -> bool {
+    manifest.settings.get(name).and_then(serde_json::Value::as_bool).unwrap_or(false)
+}

@@ -1,0 +1,212 @@
+//! `scholareval score`: the main job, end to end.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::Context;
+use crate::cli::ExitCode;
+use crate::cli::progress::Progress;
+use crate::cli::scoring::inputs::LoadedInputs;
+use crate::cli::scoring::outcome::{Presentation, in_input_order, run_name, stopped};
+use crate::cli::scoring::setup::{Identified, Judging};
+use crate::cli::scoring::sinks::{Nobody, Sinks};
+use crate::cli::scoring::words::plan_line;
+use crate::cli::scoring::{results_file, runtime};
+use crate::cli::settings::Settings;
+use crate::cli::signals::Signals;
+use crate::cli::terminal;
+use crate::domain::{Mode, ScoredAnswer};
+use crate::error::{Error, Result};
+use crate::judge::meters::Meters;
+use crate::pipeline::record::{
+    Manifest, RecordedReplies, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, write_inputs,
+};
+use crate::pipeline::{self, EventSink, Job, Options, PlanOutcome, RunEvent, StopHandle};
+use crate::scorer::Scorer;
+use crate::scorer::rubric::RubricScorer;
+
+/// What compat mode reproduces.
+pub(super) const REFERENCE: &str = "ScholarQABench 95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
+
+/// Runs the command.
+///
+/// # Errors
+/// Whatever stopped it; nothing that was paid for is lost.
+pub(super) fn run(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
+    runtime()?.block_on(score(settings, context))
+}
+
+async fn score(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
+    let inputs = LoadedInputs::load(settings)?;
+    let quiet = settings.output.quiet;
+    if !quiet {
+        inputs.warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}")));
+    }
+    let identified = Identified::identify(settings).await?;
+    let manifest = manifest(settings, &inputs, &identified);
+    let meters = Arc::new(Meters::default());
+    if settings.score.dry_run {
+        let judging = judging(settings, &inputs, &identified, None, &meters)?;
+        let planned = pipeline::plan(&job(settings, &inputs, &judging, &manifest), &mut Nobody).await?;
+        return dry_run(&planned, &identified);
+    }
+    let path = out_dir(settings, &manifest);
+    if let Some(results) = &settings.output.results_file {
+        results_file::check_writable(results)?;
+    }
+    let dir = RunDir::open(&path)?;
+    let resumed = dir.claim(&manifest, settings.output.overwrite)?;
+    let recorded = if identified.is_cached() { None } else { RecordedReplies::open(&path.join("calls.jsonl"))? };
+    let inputs_path = path.join("inputs.jsonl");
+    if settings.output.inputs && !(resumed && inputs_path.exists()) {
+        write_inputs(&inputs_path, &inputs.items)?;
+    }
+    let judging = judging(settings, &inputs, &identified, recorded, &meters)?;
+    let name = settings.output.label.clone().unwrap_or_else(|| run_name(&path));
+    let record = RunRecord::open(dir, manifest.clone(), !identified.is_cached())?;
+    let mut sinks = Sinks::open(record, &name)?;
+    let job = job(settings, &inputs, &judging, &manifest);
+    let planned = pipeline::plan(&job, &mut sinks).await?;
+    if !quiet && !manifest.judge.lexical {
+        terminal::note(&plan_line(&planned.plan));
+    }
+    let scored = ask(settings, &identified, &judging, &job, planned, &mut sinks, &meters).await?;
+    sinks.finish(RunStatus::Complete, &scored)?;
+    if let Some(results) = &settings.output.results_file {
+        results_file::write(results, &scored)?;
+    }
+    let presentation = Presentation {
+        manifest: &manifest,
+        run: name,
+        on_unscored: settings.score.on_unscored,
+        max_unscored: settings.score.max_unscored,
+        seed: settings.score.seed,
+        agreement: settings.score.agreement,
+        mode: settings.score.mode,
+        format: settings.output.format,
+        color: context.color,
+    };
+    let code = presentation.conclude(&scored, Some(sinks.record().dir()))?;
+    if !quiet {
+        terminal::note(&format!("record of the run: {}", path.display()));
+    }
+    Ok(code)
+}
+
+/// Asks what the plan left open, and gives all scored answers in the order of the input.
+async fn ask(
+    settings: &Settings,
+    identified: &Identified,
+    judging: &Judging,
+    job: &Job,
+    planned: PlanOutcome,
+    sinks: &mut Sinks,
+    meters: &Arc<Meters>,
+) -> Result<Vec<Arc<ScoredAnswer>>> {
+    let mut scored = planned.scored;
+    if let (Identified::Chat(chat), false) = (identified, planned.pending.is_empty())
+        && let Some(why) = &chat.offline
+    {
+        let kept = planned.plan.askable_now;
+        return Err(Error::JudgeUnavailable(format!("{why}; {kept} calls or more are not in the cache")));
+    }
+    if !planned.pending.is_empty() {
+        let stop = StopHandle::new();
+        let listener = stop.clone();
+        let signals = Signals::listen()?;
+        let watch = tokio::spawn(async move { listener.stop(signals.first().await) });
+        sinks.progress = Some(Progress::new(Arc::clone(meters), settings.output.quiet));
+        sinks.on_event(&RunEvent::Started(planned.plan))?;
+        let ran = pipeline::run(job, Arc::clone(&judging.judge), &planned.pending, sinks, &stop).await;
+        watch.abort();
+        if let Some(progress) = sinks.progress.take() {
+            progress.finish();
+        }
+        let outcome = match ran {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                in_input_order(&mut scored, &job.items);
+                sinks.finish(RunStatus::Stopped, &scored)?;
+                return Err(error);
+            }
+        };
+        scored.extend(outcome.scored);
+        in_input_order(&mut scored, &job.items);
+        if let Some(reason) = outcome.stopped {
+            sinks.finish(RunStatus::Stopped, &scored)?;
+            return Err(stopped(&reason, scored.len(), job.items.len(), identified.is_cached()));
+        }
+    }
+    in_input_order(&mut scored, &job.items);
+    Ok(scored)
+}
+
+fn dry_run(planned: &PlanOutcome, identified: &Identified) -> Result<ExitCode> {
+    let line = match identified {
+        Identified::Lexical => format!(
+            "plan: {} calls at most to the built-in lexical judge; nothing is paid\n",
+            crate::cli::scoring::words::grouped(planned.plan.at_most)
+        ),
+        Identified::Chat(_) => format!("{}\n", plan_line(&planned.plan)),
+    };
+    terminal::write_stdout(line.as_bytes())?;
+    Ok(ExitCode::Ok)
+}
+
+pub(super) fn manifest(settings: &Settings, inputs: &LoadedInputs, identified: &Identified) -> Manifest {
+    let mode = settings.score.mode;
+    Manifest {
+        schema_version: SCHEMA_VERSION,
+        scholareval_version: env!("CARGO_PKG_VERSION").to_owned(),
+        status: RunStatus::Running,
+        started_at: jiff::Timestamp::now().to_string(),
+        finished_at: None,
+        mode,
+        reference: (mode == Mode::Compat).then(|| REFERENCE.to_owned()),
+        settings: settings.run_fingerprint_inputs(),
+        inputs: inputs.files.clone(),
+        prompts: identified.prompts_entry(),
+        judge: identified.entry(),
+        seed: settings.score.seed,
+        answers: inputs.items.len() as u64,
+        missing: inputs.missing.iter().map(|(system, case)| (system.to_string(), case.to_string())).collect(),
+        kept_cases: inputs.kept_cases.iter().map(ToString::to_string).collect(),
+        warnings: inputs.warnings.clone(),
+    }
+}
+
+/// `--out`, else `runs/<hash>`: the same command finds the same directory.
+fn out_dir(settings: &Settings, manifest: &Manifest) -> PathBuf {
+    settings.output.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(manifest.identity().short(12)))
+}
+
+fn judging(
+    settings: &Settings,
+    inputs: &LoadedInputs,
+    identified: &Identified,
+    recorded: Option<RecordedReplies>,
+    meters: &Arc<Meters>,
+) -> Result<Judging> {
+    identified.judging(&settings.limits, settings.judge.retries, &inputs.all_cases, recorded, meters)
+}
+
+fn job(settings: &Settings, inputs: &LoadedInputs, judging: &Judging, manifest: &Manifest) -> Job {
+    let score = &settings.score;
+    let scorer = |mode| -> Arc<dyn Scorer> { Arc::new(RubricScorer::new(score.parts, mode)) };
+    let wants_reference = score.mode == Mode::Default && !manifest.judge.lexical;
+    Job {
+        items: Arc::clone(&inputs.items),
+        scorer: scorer(score.mode),
+        reference: wants_reference.then(|| scorer(Mode::Compat)),
+        renderer: Arc::clone(&judging.renderer),
+        source: Arc::clone(&judging.source),
+        options: Arc::new(Options {
+            concurrency: settings.limits.concurrency.get(),
+            samples: score.samples,
+            parse_retries: score.parse_retries,
+            retry_unscored: settings.cache.retry_unscored,
+            mode: score.mode,
+            judge_id: manifest.judge.id.as_str().into(),
+        }),
+    }
+}

@@ -1,0 +1,298 @@
+//! The judge of a run: who it is, what is sent to it, and the layers around it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::cli::masking::masked_url;
+use crate::cli::settings::{JudgeKind, JudgeSettings, LimitSettings, Settings};
+use crate::cli::terminal;
+use crate::domain::{JudgeCall, JudgeReply, TestCase};
+use crate::error::{Error, Result};
+use crate::judge::body::ChatOptions;
+use crate::judge::cache::Cache;
+use crate::judge::chat::Chat;
+use crate::judge::endpoint::{Endpoint, Timeouts};
+use crate::judge::identity::{ServerIdentity, identify, judge_id, wait_for_server};
+use crate::judge::layers::cached::Cached;
+use crate::judge::layers::collapsing::Collapsing;
+use crate::judge::layers::rate_limited::{Limits, RateLimited};
+use crate::judge::layers::retrying::{RetryPolicy, Retrying};
+use crate::judge::lexical::Lexical;
+use crate::judge::meters::Meters;
+use crate::judge::planner::{NoReplies, Recalling, ReplySource};
+use crate::judge::{Judge, JudgeRequest, Rendered};
+use crate::pipeline::record::{JudgeEntry, PromptsEntry, RecordedReplies};
+use crate::pipeline::{NoRendering, Renderer};
+use crate::prompt::PromptSet;
+
+/// The identity of the baseline: its version changes when its scores do.
+const LEXICAL_ID: &str = "lexical-1";
+
+/// A judge whose identity is known, before any layer is built.
+pub(in crate::cli) enum Identified {
+    /// The built-in baseline.
+    Lexical,
+    /// A model behind an endpoint.
+    Chat(Box<IdentifiedChat>),
+}
+
+/// A model behind an endpoint.
+pub(in crate::cli) struct IdentifiedChat {
+    endpoint: Endpoint,
+    options: ChatOptions,
+    served: ServerIdentity,
+    prompts: Arc<PromptSet>,
+    cache: Option<Cache>,
+    /// Why the server could not be asked; a run that needs a call must not begin then.
+    pub(in crate::cli) offline: Option<Error>,
+}
+
+/// Everything the pipeline needs of a judge.
+pub(in crate::cli) struct Judging {
+    /// Asks for real.
+    pub(in crate::cli) judge: Arc<dyn Judge>,
+    /// Knows what is already paid.
+    pub(in crate::cli) source: Arc<dyn ReplySource>,
+    /// Calls to bytes.
+    pub(in crate::cli) renderer: Arc<dyn Renderer>,
+}
+
+struct ChatRenderer {
+    prompts: Arc<PromptSet>,
+    options: ChatOptions,
+}
+
+impl Renderer for ChatRenderer {
+    fn render(&self, call: &JudgeCall, attempt: u32) -> Option<Rendered> {
+        let messages = self.prompts.render(&call.task);
+        Some(self.options.render(call.task.kind(), &messages, call.draw, attempt))
+    }
+}
+
+/// The cache as a place of paid replies; only what is rendered has a key.
+struct CacheSource(Cache);
+
+impl ReplySource for CacheSource {
+    fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>> {
+        match &request.rendered {
+            Some(rendered) => self.0.get(&rendered.fingerprint),
+            None => Ok(None),
+        }
+    }
+}
+
+impl Identified {
+    /// Opens the cache, reads the prompts, and asks the server who it is.
+    ///
+    /// # Errors
+    /// For a cache, prompts or settings that cannot be used; for no server at all when nothing is known of it from an
+    /// earlier run.
+    pub(in crate::cli) async fn identify(settings: &Settings) -> Result<Self> {
+        if settings.judge.kind == JudgeKind::Lexical {
+            return Ok(Self::Lexical);
+        }
+        let prompts = match &settings.score.prompts {
+            Some(dir) => PromptSet::load(dir)?,
+            None => PromptSet::builtin(),
+        };
+        let cache = settings.cache.path.as_deref().map(Cache::open).transpose()?;
+        let endpoint = endpoint(&settings.judge)?;
+        if let Some(limit) = settings.judge.wait_server {
+            wait(&endpoint, limit).await?;
+        }
+        let judge = &settings.judge;
+        let (model, served, offline) = who(&endpoint, judge, cache.as_ref()).await?;
+        let options = ChatOptions {
+            judge_id: judge_id(&model, judge.cache_id.as_deref(), &served),
+            model,
+            temperature: judge.temperature,
+            seed: judge.seed,
+            json_mode: judge.json_mode,
+            max_tokens: judge.max_tokens.clone(),
+            max_tokens_field: judge.max_tokens_field.clone(),
+            extra_body: judge.extra_body.clone(),
+        };
+        options.check()?;
+        let prompts = Arc::new(prompts);
+        Ok(Self::Chat(Box::new(IdentifiedChat { endpoint, options, served, prompts, cache, offline })))
+    }
+
+    /// What the manifest says of the judge.
+    pub(in crate::cli) fn entry(&self) -> JudgeEntry {
+        match self {
+            Self::Lexical => {
+                JudgeEntry { id: LEXICAL_ID.into(), model: None, base_url: None, served: None, lexical: true }
+            }
+            Self::Chat(chat) => JudgeEntry {
+                id: chat.options.judge_id.clone(),
+                model: Some(chat.options.model.clone()),
+                base_url: Some(chat.endpoint.masked_url()),
+                served: Some(json!({
+                    "id": chat.served.served,
+                    "root": chat.served.root,
+                    "model_path": chat.served.model_path,
+                })),
+                lexical: false,
+            },
+        }
+    }
+
+    /// What the manifest says of the prompts.
+    pub(in crate::cli) fn prompts_entry(&self) -> Option<PromptsEntry> {
+        match self {
+            Self::Lexical => None,
+            Self::Chat(chat) => Some(PromptsEntry {
+                label: chat.prompts.label(),
+                fingerprint: chat.prompts.fingerprint(),
+                comparable_with_published: chat.prompts.is_published(),
+            }),
+        }
+    }
+
+    /// True where replies are kept in a cache.
+    pub(in crate::cli) fn is_cached(&self) -> bool {
+        matches!(self, Self::Chat(chat) if chat.cache.is_some())
+    }
+
+    /// Builds the layers. `recorded` are replies of an earlier session of the same run, used where there is no cache.
+    ///
+    /// # Errors
+    /// When no HTTP client can be set up.
+    pub(in crate::cli) fn judging(
+        &self,
+        limits: &LimitSettings,
+        retries: u32,
+        corpus: &[Arc<TestCase>],
+        recorded: Option<RecordedReplies>,
+        meters: &Arc<Meters>,
+    ) -> Result<Judging> {
+        let chat = match self {
+            Self::Lexical => {
+                return Ok(Judging {
+                    judge: Arc::new(Lexical::new(corpus)),
+                    source: Arc::new(NoReplies),
+                    renderer: Arc::new(NoRendering),
+                });
+            }
+            Self::Chat(chat) => chat,
+        };
+        let transport = Chat::new(chat.endpoint.clone(), Arc::clone(meters))?;
+        let limits = Limits {
+            concurrency: limits.concurrency.get(),
+            requests_per_minute: limits.rpm,
+            tokens_per_minute: limits.tpm.and_then(|tpm| u32::try_from(tpm.get()).ok()?.try_into().ok()),
+            ..Limits::default()
+        };
+        let policy = RetryPolicy { max_attempts: retries.saturating_add(1), ..RetryPolicy::default() };
+        let limited = RateLimited::new(transport, limits, Arc::clone(meters));
+        let asking = Collapsing::new(Retrying::new(limited, policy, Arc::clone(meters)));
+        let renderer = Arc::new(ChatRenderer { prompts: Arc::clone(&chat.prompts), options: chat.options.clone() });
+        let (judge, source): (Arc<dyn Judge>, Arc<dyn ReplySource>) = match (&chat.cache, recorded) {
+            (Some(cache), _) => {
+                let judge_id = chat.options.judge_id.as_str();
+                let cached = Cached::new(asking, cache.clone(), judge_id, Arc::clone(meters));
+                (Arc::new(cached), Arc::new(CacheSource(cache.clone())))
+            }
+            (None, Some(recorded)) => {
+                let recorded = Arc::new(recorded);
+                (Arc::new(Recalling::new(Arc::clone(&recorded), asking)), recorded)
+            }
+            (None, None) => (Arc::new(asking), Arc::new(NoReplies)),
+        };
+        Ok(Judging { judge, source, renderer })
+    }
+
+    /// One tiny call; `None` for the baseline, which needs none.
+    ///
+    /// # Errors
+    /// What the server said, with the option that helps.
+    pub(in crate::cli) async fn ping(&self) -> Result<Option<JudgeReply>> {
+        match self {
+            Self::Lexical => Ok(None),
+            Self::Chat(chat) => {
+                let transport = Chat::new(chat.endpoint.clone(), Arc::default())?;
+                transport.ping(&chat.options).await.map(Some)
+            }
+        }
+    }
+}
+
+/// Model, what the server says of it, and why the server could not be asked.
+async fn who(
+    endpoint: &Endpoint,
+    judge: &JudgeSettings,
+    cache: Option<&Cache>,
+) -> Result<(String, ServerIdentity, Option<Error>)> {
+    let key = format!("judge {} {}", endpoint.masked_url(), judge.model.as_deref().unwrap_or("*"));
+    let there = if endpoint.is_openai() { Ok(()) } else { wait_for_server(endpoint, Duration::ZERO, |_, _| ()).await };
+    let Err(error) = there else {
+        let (model, served) = identify(endpoint, judge.model.as_deref()).await?;
+        if let Some(cache) = cache {
+            tell_change(cache, &key, &model, judge, &served)?;
+            cache.remember(&key, &json!([model, served.served, served.root, served.model_path]).to_string()).await?;
+        }
+        return Ok((model, served, None));
+    };
+    let remembered = cache.map(|cache| cache.recall(&key)).transpose()?.flatten();
+    let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+    match remembered.as_deref().map(serde_json::from_str::<[serde_json::Value; 4]>) {
+        Some(Ok([model, served, root, path])) => {
+            let served = ServerIdentity { served: text(&served), root: text(&root), model_path: text(&path) };
+            terminal::note(&format!(
+                "note: {} cannot be asked now; its replies are taken from the cache under what it last said it serves",
+                endpoint.masked_url()
+            ));
+            Ok((text(&model).unwrap_or_default(), served, Some(error)))
+        }
+        _ => Err(error),
+    }
+}
+
+/// Says so when the server behind a name serves something else than at the last run with this cache.
+fn tell_change(
+    cache: &Cache,
+    key: &str,
+    model: &str,
+    judge: &JudgeSettings,
+    served: &ServerIdentity,
+) -> Result<()> {
+    let now = json!([model, served.served, served.root, served.model_path]).to_string();
+    let Some(before) = cache.recall(key)?.filter(|before| *before != now) else { return Ok(()) };
+    let used = match &judge.cache_id {
+        Some(id) => format!("its replies count as those of cache id {id:?} all the same"),
+        None => "replies kept from the model before are not used".to_owned(),
+    };
+    terminal::note(&format!("warning: {model} is another model than at the last run: before {before}, now {now}; {used}"));
+    Ok(())
+}
+
+async fn wait(endpoint: &Endpoint, limit: Duration) -> Result<()> {
+    let mut told = Duration::ZERO;
+    let url = endpoint.masked_url();
+    wait_for_server(endpoint, limit, |elapsed, state| {
+        if told.is_zero() || elapsed >= told + Duration::from_secs(30) {
+            told = elapsed.max(Duration::from_millis(1));
+            terminal::note(&format!("waiting for {url}: {state} ({} s)", elapsed.as_secs()));
+        }
+    })
+    .await
+}
+
+fn endpoint(judge: &JudgeSettings) -> Result<Endpoint> {
+    let mut endpoint = Endpoint::new(&judge.base_url)?;
+    endpoint.api_key = judge.api_key.clone();
+    endpoint.api_key_env = judge.api_key_env.clone();
+    endpoint.headers.clone_from(&judge.headers);
+    endpoint.query.extend(judge.query.iter().cloned());
+    endpoint.timeouts = Timeouts { total: judge.timeout, ..endpoint.timeouts };
+    if endpoint.is_openai() && endpoint.api_key.is_none() {
+        terminal::note(&format!(
+            "warning: {} is not set, and {} asks for a key; what is not in the cache cannot be asked",
+            endpoint.api_key_env,
+            masked_url(&judge.base_url)
+        ));
+    }
+    Ok(endpoint)
+}
