@@ -1,1 +1,175 @@
-//! The built-in baseline judge.
+//! The built-in baseline judge: deterministic, offline, and no language model.
+//!
+//! It answers the task itself, in the wire format that every judge uses:
+//!
+//! - **A criterion**: 0-10 by how much of its content words the best windows of the answer cover. Content words are
+//!   stems without stop words, weighted by their rarity over the test cases (`ln(1 + (1 + N) / (1 + df))`, N texts,
+//!   df of them with the word). A window holds [`WINDOW`] content words. The best window counts wholly, what a second
+//!   and a third one add counts [`LATER_WINDOWS`]. `score = 10 x covered weight / whole weight`, to one decimal.
+//! - **Snippets**: one counts as present if a single window covers at least [`SNIPPET_PRESENT`] of its weight; the
+//!   window is [`SNIPPET_ROOM`] times as long as the snippet, at least [`WINDOW`].
+//! - **Claims**: sentences with citation markers; see [`claims`].
+//! - **Expertise**: crude. The share of long words ([`LONG_WORD`] characters) of the answer is compared with the
+//!   question's, whose own share is drawn towards that of all questions: `10 x max(0, 1 - |difference| / 0.5)`.
+//!
+//! Its numbers say whether words occur, not whether statements are right.
+
+mod claims;
+mod index;
+mod stop_words;
+mod vocabulary;
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use self::index::{Coverage, Index, Query};
+use self::vocabulary::Vocabulary;
+use super::{AskFuture, Judge, JudgeRequest, Outcome};
+use crate::domain::{JudgeReply, JudgeTask, TestCase};
+
+/// Content words of one window: about a paragraph.
+const WINDOW: u32 = 60;
+/// How much of what they add a second and a third window earn.
+const LATER_WINDOWS: [f64; 2] = [0.7, 0.5];
+/// The share of a snippet's weight that one window must cover for the snippet to count as present.
+const SNIPPET_PRESENT: f64 = 0.5;
+/// A snippet is looked for in a window so many times its own length.
+const SNIPPET_ROOM: u32 = 2;
+/// Words of at least so many characters count as demanding.
+const LONG_WORD: usize = 9;
+/// A difference of the shares of long words that leaves no point.
+const NO_FIT: f64 = 0.5;
+/// The question's own words count against so many words of an average question.
+const PRIOR_WORDS: f64 = 10.0;
+/// The share of long words of an average question where there is no corpus.
+const TYPICAL_SHARE: f64 = 0.3;
+/// So many answers are remembered as indexed: more than are worked on at a time.
+const REMEMBERED: usize = 128;
+/// The name under which the judge appears in replies.
+const NAME: &str = "lexical";
+
+/// The baseline judge; see the module's documentation for its rules.
+pub struct Lexical {
+    vocabulary: Vocabulary,
+    /// Criteria and snippets of the corpus, prepared.
+    queries: HashMap<Box<str>, Arc<Query>>,
+    typical_share: f64,
+    recent: Mutex<VecDeque<(Arc<str>, Arc<Index>)>>,
+}
+
+impl fmt::Debug for Lexical {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lexical").field("queries", &self.queries.len()).finish_non_exhaustive()
+    }
+}
+
+impl Lexical {
+    /// A judge that weights words by their rarity over these test cases' questions, criteria and snippets.
+    ///
+    /// The corpus is part of the judge: over other test cases the same answer may score differently.
+    pub fn new(corpus: &[Arc<TestCase>]) -> Self {
+        let mut vocabulary = Vocabulary::default();
+        let mut queries: HashMap<Box<str>, Arc<Query>> = HashMap::new();
+        let mut documents: HashMap<&str, Vec<u64>> = HashMap::new();
+        let mut questions = (0.0, 0.0);
+        for case in corpus {
+            let question: &str = &case.rubric.question;
+            let criteria = case.rubric.criteria.iter();
+            let texts = criteria.flat_map(|c| c.snippets.iter().map(String::as_str).chain([&*c.criterion]));
+            for text in texts.chain([question]) {
+                documents.entry(text).or_insert_with(|| Query::distinct(&vocabulary.content_keys(text)));
+            }
+            let (long, all) = long_words(&vocabulary, question);
+            questions = (questions.0 + long, questions.1 + all);
+        }
+        vocabulary.count_documents(documents.values());
+        for (text, keys) in documents {
+            queries.insert(text.into(), Arc::new(Query::new(keys, &vocabulary)));
+        }
+        let typical_share = if questions.1 > 0.0 { questions.0 / questions.1 } else { TYPICAL_SHARE };
+        Self { vocabulary, queries, typical_share, recent: Mutex::default() }
+    }
+
+    /// The reply to a task, as JSON text: `{"score": x}` or `{"claims": [..]}`.
+    pub fn answer(&self, task: &JudgeTask) -> String {
+        match task {
+            JudgeTask::Expertise { question, answer } => score_reply(self.expertise(question, answer)),
+            JudgeTask::Property { answer, criterion, .. } => {
+                let coverage = Coverage { width: WINDOW, later_windows: &LATER_WINDOWS };
+                score_reply(10.0 * coverage.of(&self.query(criterion), &self.index(answer)))
+            }
+            JudgeTask::Evidence { answer, snippets, .. } => {
+                let index = self.index(answer);
+                let present = snippets.iter().filter(|snippet| self.is_present(snippet, &index)).count();
+                format!("{{\"score\": {present}}}")
+            }
+            JudgeTask::Citations { answer, .. } => claims::reply(answer),
+        }
+    }
+
+    fn is_present(&self, snippet: &str, index: &Index) -> bool {
+        let query = self.query(snippet);
+        let width = WINDOW.max(query.word_count().saturating_mul(SNIPPET_ROOM));
+        Coverage { width, later_windows: &[] }.of(&query, index) >= SNIPPET_PRESENT
+    }
+
+    fn expertise(&self, question: &str, answer: &Arc<str>) -> f64 {
+        let index = self.index(answer);
+        if index.content_words == 0 {
+            return 0.0;
+        }
+        let (long, all) = long_words(&self.vocabulary, question);
+        let asker = (long + PRIOR_WORDS * self.typical_share) / (all + PRIOR_WORDS);
+        let demanded = f64::from(index.long_words) / f64::from(index.content_words);
+        10.0 * (1.0 - (demanded - asker).abs() / NO_FIT).max(0.0)
+    }
+
+    fn query(&self, text: &str) -> Arc<Query> {
+        match self.queries.get(text) {
+            Some(query) => Arc::clone(query),
+            None => Arc::new(Query::new(Query::distinct(&self.vocabulary.content_keys(text)), &self.vocabulary)),
+        }
+    }
+
+    /// The answer, tokenised and stemmed once for all calls about it.
+    fn index(&self, answer: &Arc<str>) -> Arc<Index> {
+        let recent = || self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |known: &Arc<str>| Arc::ptr_eq(known, answer) || known == answer;
+        if let Some((_, index)) = recent().iter().find(|(known, _)| is_it(known)) {
+            return Arc::clone(index);
+        }
+        // Made outside the lock: two threads may do it twice, none waits for the other.
+        let index = Arc::new(Index::new(answer, &self.vocabulary));
+        let mut recent = recent();
+        if recent.len() >= REMEMBERED {
+            recent.pop_back();
+        }
+        recent.push_front((Arc::clone(answer), Arc::clone(&index)));
+        index
+    }
+}
+
+impl Judge for Lexical {
+    fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
+        Box::pin(async move {
+            let mut reply = JudgeReply::of_text(self.answer(&request.call.task));
+            reply.model = Some(NAME.to_owned());
+            Ok(Outcome::Reply(reply))
+        })
+    }
+}
+
+/// A score to one decimal, within 0..=10.
+fn score_reply(score: f64) -> String {
+    format!("{{\"score\": {:.1}}}", score.clamp(0.0, 10.0))
+}
+
+/// How many content words of a text are long, and how many there are.
+fn long_words(vocabulary: &Vocabulary, text: &str) -> (f64, f64) {
+    let index = Index::new(text, vocabulary);
+    (f64::from(index.long_words), f64::from(index.content_words))
+}
+
+#[cfg(test)]
+mod tests;

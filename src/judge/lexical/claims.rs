@@ -1,0 +1,245 @@
+//! Claims, citations and excerpts by sentences and markers.
+//!
+//! The rules, all of them crude:
+//!
+//! - A claim is a sentence of at least [`CLAIM_WORDS`] words that is neither a heading (`#`) nor in a reference list.
+//! - A reference list starts with a line that says only *References*, *Sources*, *Bibliography* or *Works cited* and
+//!   ends with a heading or two empty lines.
+//! - A citation of a claim is a marker in its sentence: each number of `[1, 2]`, each author-year form.
+//! - An excerpt is a quotation of at least [`EXCERPT_WORDS`] words in the claim's sentence, for the nearest marker; or
+//!   the text of at least [`EXCERPT_WORDS`] words on the lines below the citation's entry in a reference list.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::text::citation_markers::{author_year_markers, number_markers};
+use crate::text::sentences::simple_sentences;
+use crate::text::tokens::tokens;
+
+/// Shorter sentences are headings or fragments.
+const CLAIM_WORDS: usize = 5;
+/// Shorter quotations are terms.
+const EXCERPT_WORDS: usize = 5;
+/// Words of a text that are given back: enough to recognise it.
+const SHOWN_WORDS: usize = 6;
+/// What a reference list is called.
+const LIST_NAMES: [&str; 5] = ["references", "sources", "bibliography", "works cited", "reference list"];
+
+#[derive(Serialize)]
+struct Claims {
+    claims: Vec<Claim>,
+}
+
+#[derive(Serialize)]
+struct Claim {
+    claim_text: String,
+    citations: Vec<Citation>,
+}
+
+#[derive(Serialize)]
+struct Citation {
+    citation_text: String,
+    excerpts: Vec<String>,
+}
+
+/// A marker of one source: where it stands, how it reads, by what it is found in the reference list.
+struct Marker {
+    at: usize,
+    end: usize,
+    text: String,
+    key: String,
+}
+
+/// The reply to a citations task: `{"claims": [..]}`.
+pub(super) fn reply(answer: &str) -> String {
+    let (body, listed) = split_references(answer);
+    let mut claims = Vec::new();
+    for line in body {
+        for range in simple_sentences(line) {
+            let sentence = &line[range];
+            if tokens(sentence).len() >= CLAIM_WORDS {
+                claims.push(claim(sentence, &listed));
+            }
+        }
+    }
+    serde_json::to_string(&Claims { claims }).unwrap_or_else(|_| "{\"claims\": []}".to_owned())
+}
+
+fn claim(sentence: &str, listed: &HashMap<String, String>) -> Claim {
+    let markers = markers(sentence);
+    let mut citations: Vec<Citation> = markers
+        .iter()
+        .map(|marker| Citation {
+            citation_text: marker.text.clone(),
+            excerpts: listed.get(&marker.key).map(|text| first_words(text)).into_iter().collect(),
+        })
+        .collect();
+    for (at, quotation) in quotations(sentence) {
+        let gap = |marker: &Marker| match marker.at.checked_sub(at + quotation.len()) {
+            Some(behind) => behind,
+            None => at.saturating_sub(marker.end),
+        };
+        let nearest = (0..markers.len()).min_by_key(|i| gap(&markers[*i]));
+        if let Some(i) = nearest {
+            citations[i].excerpts.push(first_words(quotation));
+        }
+    }
+    Claim { claim_text: first_words(sentence), citations }
+}
+
+fn markers(text: &str) -> Vec<Marker> {
+    let mut markers = Vec::new();
+    for marker in number_markers(text) {
+        let (at, end) = (marker.range.start, marker.range.end);
+        markers.extend(marker.numbers.iter().map(|n| Marker { at, end, text: format!("[{n}]"), key: n.to_string() }));
+    }
+    for range in author_year_markers(text) {
+        let (at, end, marker) = (range.start, range.end, &text[range]);
+        let key = tokens(marker).into_iter().map(|token| token.text).collect::<Vec<_>>().join(" ");
+        markers.push(Marker { at, end, text: marker.to_owned(), key });
+    }
+    markers.sort_by_key(|marker| marker.at);
+    markers
+}
+
+/// The lines that may hold claims, and the texts given for sources in reference lists.
+fn split_references(answer: &str) -> (Vec<&str>, HashMap<String, String>) {
+    let (mut body, mut listed) = (Vec::new(), HashMap::<String, String>::new());
+    let (mut in_list, mut empty_lines) = (false, 0);
+    let mut entry: Vec<String> = Vec::new();
+    for line in answer.lines().map(str::trim) {
+        empty_lines = if line.is_empty() { empty_lines + 1 } else { 0 };
+        let heading = line.starts_with('#');
+        if is_list_name(line) {
+            (in_list, entry) = (true, Vec::new());
+        } else if heading || empty_lines >= 2 {
+            in_list = false;
+        } else if !in_list && !line.is_empty() {
+            body.push(line);
+        } else if in_list && let Some(keys) = entry_keys(line) {
+            entry = keys;
+        } else if in_list {
+            if tokens(line).len() >= EXCERPT_WORDS {
+                for key in &entry {
+                    listed.entry(key.clone()).or_insert_with(|| line.to_owned());
+                }
+            }
+        }
+    }
+    (body, listed)
+}
+
+fn is_list_name(line: &str) -> bool {
+    let name = line.trim_matches(|c: char| c.is_whitespace() || matches!(c, '#' | '*' | '_' | ':'));
+    name.len() <= 20 && LIST_NAMES.contains(&name.to_lowercase().as_str())
+}
+
+/// What an entry of a reference list is found by; `None` for a line that starts no entry.
+fn entry_keys(line: &str) -> Option<Vec<String>> {
+    let starts_with_number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let number = &line[..line.len() - starts_with_number.len()];
+    let numbered = !number.is_empty() && starts_with_number.starts_with(['.', ')', ':']);
+    if !numbered && !line.starts_with(['[', '(', '-', '*']) {
+        return None;
+    }
+    let mut keys: Vec<String> = markers(line).into_iter().map(|marker| marker.key).collect();
+    if numbered {
+        keys.push(number.to_owned());
+    }
+    Some(keys)
+}
+
+/// Quotations of enough words and where they start.
+fn quotations(sentence: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let mut open: Option<(usize, char)> = None;
+    for (at, c) in sentence.char_indices() {
+        match (open, c) {
+            (Some((start, closing)), _) if c == closing => {
+                let quotation = &sentence[start..at];
+                if tokens(quotation).len() >= EXCERPT_WORDS {
+                    found.push((start, quotation));
+                }
+                open = None;
+            }
+            (None, '"') => open = Some((at + 1, '"')),
+            (None, '“') => open = Some((at + c.len_utf8(), '”')),
+            (None, '«') => open = Some((at + c.len_utf8(), '»')),
+            (None, '„') => open = Some((at + c.len_utf8(), '“')),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The start of a text. Scripts without spaces have one token a letter, so this is short in every script.
+fn first_words(text: &str) -> String {
+    let tokens = tokens(text);
+    match (tokens.first(), tokens.get(SHOWN_WORDS - 1).or(tokens.last())) {
+        (Some(first), Some(last)) => text[first.start..last.end].to_owned(),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn claims(answer: &str) -> Value {
+        serde_json::from_str::<Value>(&reply(answer)).unwrap()["claims"].take()
+    }
+
+    #[test]
+    fn sentences_are_claims_and_markers_their_citations() {
+        let found = claims(
+            "# A heading that has many words in it\nIt is known to work well [1, 2]. \
+                            Nobody has ever shown why this is. Ok [3].",
+        );
+        assert_eq!(
+            found,
+            json!([
+                {"claim_text": "It is known to work well", "citations": [
+                    {"citation_text": "[1]", "excerpts": []}, {"citation_text": "[2]", "excerpts": []}]},
+                {"claim_text": "Nobody has ever shown why this", "citations": []},
+            ])
+        );
+    }
+
+    #[test]
+    fn a_quotation_is_an_excerpt_of_the_nearest_marker() {
+        let found =
+            claims("Some doubt it (Lee, 2020) but “it held in every single trial” (Kim et al., 2021), a \"term\".");
+        assert_eq!(
+            found[0]["citations"],
+            json!([
+                {"citation_text": "Lee, 2020", "excerpts": []},
+                {"citation_text": "Kim et al., 2021", "excerpts": ["it held in every single trial"]},
+            ])
+        );
+    }
+
+    #[test]
+    fn a_reference_list_gives_excerpts_and_no_claims() {
+        let found = claims(
+            "Graphs help in many of the cases (4, Lee et al., 2020) and trees too [2].\n\nReferences:\n\
+             1. [(4, Lee et al., 2020) | n_citations: 7 | On graphs ]:\nWe find that graphs help in most cases.\n\n\
+             2. Trees. A title only.\n\n\n\nThe next part begins here, not in the list.",
+        );
+        assert_eq!(found.as_array().unwrap().len(), 2);
+        assert_eq!(found[0]["citations"][0]["excerpts"], json!(["We find that graphs help in"]));
+        assert_eq!(found[0]["citations"][1], json!({"citation_text": "[2]", "excerpts": []}));
+    }
+
+    proptest! {
+        #[test]
+        fn every_text_gives_readable_claims(
+            text in "(\\PC|[\n\"“”„«.\\[\\](),;#]|References:\n|1\\. |Lee, 2020|深度学习){0,60}"
+        ) {
+            prop_assert!(claims(&text).is_array());
+        }
+    }
+}
