@@ -105,8 +105,9 @@ impl ConfigFile {
         let shown = key.escape_debug();
         if is_secret_name(key) && nearest(key, file_keys(table)).is_none_or(|known| known == "api_key_env") {
             return Some(
-                InputFault::new(&self.path, format!("[{table}] {shown}: a config file must not hold a key"))
-                    .hint("put the key into an environment variable and write api_key_env = \"ITS_NAME\" under [judge]"),
+                InputFault::new(&self.path, format!("[{table}] {shown}: a config file must not hold a key")).hint(
+                    "put the key into an environment variable and write api_key_env = \"ITS_NAME\" under [judge]",
+                ),
             );
         }
         let fault = InputFault::new(&self.path, format!("unknown key {shown} in [{table}]"));

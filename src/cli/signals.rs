@@ -25,7 +25,8 @@ impl Signals {
     #[cfg(unix)]
     pub fn listen() -> Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
-        let listen = |kind| signal(kind).map_err(|error| Error::Internal(format!("cannot listen for signals: {error}")));
+        let listen =
+            |kind| signal(kind).map_err(|error| Error::Internal(format!("cannot listen for signals: {error}")));
         Ok(Self {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,

@@ -53,7 +53,9 @@ pub(super) fn run(command: &CacheCommand, context: &Context<'_>) -> Result<ExitC
             let text = match format.unwrap_or_default() {
                 OutputFormat::Table => render_stats(&path, &stats),
                 OutputFormat::Json => render_stats_json(&path, &stats),
-                OutputFormat::Csv => return Err(Error::Usage("--format csv: cache stats gives table or json".to_owned())),
+                OutputFormat::Csv => {
+                    return Err(Error::Usage("--format csv: cache stats gives table or json".to_owned()));
+                }
             };
             write_stdout(text.as_bytes())?;
         }

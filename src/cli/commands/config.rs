@@ -25,9 +25,7 @@ fn render_table(lines: &[SettingLine]) -> String {
     let key_width = lines.iter().map(|line| line.key.chars().count()).max().unwrap_or(0);
     let widths = lines.iter().map(|line| line.shown().chars().count());
     let value_width = widths.filter(|width| *width <= WIDEST_VALUE).max().unwrap_or(0);
-    let row = |line: &SettingLine| {
-        format!("{:key_width$}  {:value_width$}  {}\n", line.key, line.shown(), line.origin)
-    };
+    let row = |line: &SettingLine| format!("{:key_width$}  {:value_width$}  {}\n", line.key, line.shown(), line.origin);
     lines.iter().map(row).collect()
 }
 
@@ -42,7 +40,11 @@ fn render_json(lines: &[SettingLine]) -> String {
 
 fn render_csv(lines: &[SettingLine]) -> String {
     let cell = |text: &str| {
-        if text.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+        if text.contains(['"', ',', '\n', '\r']) {
+            format!("\"{}\"", text.replace('"', "\"\""))
+        } else {
+            text.to_owned()
+        }
     };
     let row = |line: &SettingLine| {
         format!("{},{},{}\n", cell(&line.key), cell(&line.shown()), cell(&line.origin.to_string()))
@@ -69,10 +71,7 @@ mod tests {
 
     #[test]
     fn csv_quotes_cells_with_commas() {
-        assert_eq!(
-            render_csv(&lines()),
-            "key,value,origin\njudge.model,\"a,b\",flag --model\nlimits.rpm,-,default\n"
-        );
+        assert_eq!(render_csv(&lines()), "key,value,origin\njudge.model,\"a,b\",flag --model\nlimits.rpm,-,default\n");
     }
 
     #[test]

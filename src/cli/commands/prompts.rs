@@ -77,7 +77,11 @@ mod tests {
     use super::*;
 
     fn set(comparability: &str) -> SetSummary {
-        SetSummary { label: "custom@12345678".to_owned(), fingerprint: "ab".to_owned(), comparability: comparability.to_owned() }
+        SetSummary {
+            label: "custom@12345678".to_owned(),
+            fingerprint: "ab".to_owned(),
+            comparability: comparability.to_owned(),
+        }
     }
 
     #[test]

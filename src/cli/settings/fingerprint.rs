@@ -67,8 +67,7 @@ fn sorted(names: &[String]) -> Vec<&str> {
 }
 
 fn system_set(names: &[String]) -> Vec<String> {
-    let stems: Vec<String> =
-        names.iter().map(|name| name.strip_suffix(".jsonl").unwrap_or(name).to_owned()).collect();
+    let stems: Vec<String> = names.iter().map(|name| name.strip_suffix(".jsonl").unwrap_or(name).to_owned()).collect();
     sorted(&stems).into_iter().map(str::to_owned).collect()
 }
 

@@ -44,7 +44,9 @@ pub(super) fn merge_judge(
     sources.note(keys::BASE_URL.name, Value::from(masked_url(&base_url)), origin);
     let (api_key_env, api_key) = api_key(sources, flags, kind)?;
     if kind == JudgeKind::Chat && api_key.is_none() && base_url == OPENAI_BASE_URL {
-        warnings.push(format!("{api_key_env} is not set: OpenAI will refuse; export it, or name another variable with --api-key-env"));
+        warnings.push(format!(
+            "{api_key_env} is not set: OpenAI will refuse; export it, or name another variable with --api-key-env"
+        ));
     }
     let temperature = match flags.no_temperature {
         true => {
@@ -111,7 +113,8 @@ fn choose(
     let asked = sources.find(&keys::KIND, flags.judge.clone())?;
     if let Some((name, origin)) = &asked {
         if name != "lexical" {
-            let what = format!("{name:?} is no kind of judge; write lexical, or leave it out and give --model or --base-url");
+            let what =
+                format!("{name:?} is no kind of judge; write lexical, or leave it out and give --model or --base-url");
             return Err(fault(&keys::KIND, origin, &what));
         }
         if let Some((what, other)) = choice {
@@ -143,15 +146,11 @@ fn checked_url(url: &str, origin: &Origin) -> Result<String> {
 }
 
 /// The variable's name and the key it holds. Only a variable named on purpose must be set: local servers need no key.
-fn api_key(
-    sources: &mut Sources<'_>,
-    flags: &JudgeArgs,
-    kind: JudgeKind,
-) -> Result<(String, Option<SecretString>)> {
+fn api_key(sources: &mut Sources<'_>, flags: &JudgeArgs, kind: JudgeKind) -> Result<(String, Option<SecretString>)> {
     let found = sources.find(&keys::API_KEY_ENV, flags.api_key_env.clone())?;
     let (name, origin) = found.unwrap_or_else(|| (OPENAI_API_KEY_ENV.to_owned(), Origin::Default));
-    let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        && !name.starts_with(|c: char| c.is_ascii_digit());
+    let is_name =
+        name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !name.starts_with(|c: char| c.is_ascii_digit());
     let key = if is_name { read_key(sources.environment, &name)? } else { None };
     if origin != Origin::Default && key.is_none() && (kind == JudgeKind::Chat || !is_name) {
         // Somebody may have given the key itself: what was given is repeated only where it looks like a name.

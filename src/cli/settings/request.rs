@@ -27,7 +27,8 @@ const OWN_FIELDS: [(&str, &str); 6] = [
 ];
 
 /// Headers that belong to the transport.
-const OWN_HEADERS: [&str; 5] = ["content-length", "content-type", "transfer-encoding", "connection", "content-encoding"];
+const OWN_HEADERS: [&str; 5] =
+    ["content-length", "content-type", "transfer-encoding", "connection", "content-encoding"];
 
 /// The reply limit of each kind; a kind without an entry has none. Kinds are merged one by one.
 pub(super) fn max_tokens(sources: &mut Sources<'_>, flag: Option<&str>) -> Result<BTreeMap<CallKind, u64>> {
@@ -68,7 +69,9 @@ fn kind_limit(name: &str, limit: &str) -> Result<(CallKind, Option<u64>), String
         "none" => Ok((kind, None)),
         _ => match limit.parse() {
             Ok(limit) if limit > 0 => Ok((kind, Some(limit))),
-            _ => Err(format!("the limit {limit:?} of {kind} is not a number of at least 1; write {kind}=100, or {kind}=none")),
+            _ => Err(format!(
+                "the limit {limit:?} of {kind} is not a number of at least 1; write {kind}=100, or {kind}=none"
+            )),
         },
     }
 }

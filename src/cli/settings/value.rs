@@ -190,7 +190,8 @@ impl SettingValue for Names {
     }
 
     fn from_json(value: &Value) -> Result<Self, String> {
-        let wrong = |found: &Value| format!("expected an array of strings, such as [\"a\", \"b\"], found {}", type_name(found));
+        let wrong =
+            |found: &Value| format!("expected an array of strings, such as [\"a\", \"b\"], found {}", type_name(found));
         match value {
             // A string is one name here: an array can say several, and a path may hold a comma.
             Value::String(text) => String::parse(text).map(|name| Self(vec![name])),
