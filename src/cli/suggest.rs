@@ -1,10 +1,11 @@
 //! "Did you mean": the known name nearest to a mistyped one.
 
-/// The known name nearest to `typed`, if it is near enough to be a slip: at most a third of its letters differ, and
-/// always one may. Of equally near ones the first.
+/// The known name nearest to `typed`, if it is near enough to be a slip: at most a third of its letters differ, but two
+/// always may (exchanged letters are two edits), in names under five letters one. Of equally near ones the first.
 pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let typed = typed.to_lowercase().replace('-', "_");
-    let allowed = (typed.chars().count() / 3).max(1);
+    let letters = typed.chars().count();
+    let allowed = (letters / 3).max(if letters < 5 { 1 } else { 2 });
     known
         .into_iter()
         .map(|name| (edit_distance(&typed, &name.to_lowercase().replace('-', "_")), name))

@@ -11,6 +11,8 @@ mod judge;
 pub mod keys;
 mod merge;
 mod request;
+#[cfg(test)]
+mod tests;
 pub mod value;
 
 use std::fmt;
@@ -106,7 +108,8 @@ impl Settings {
                 score.samples
             ));
         }
-        if judge.kind == JudgeKind::Lexical && environment.get("OPENAI_BASE_URL").is_some() {
+        let by_default = lines.iter().any(|line| line.key == keys::KIND.name && line.origin == Origin::Default);
+        if by_default && environment.get("OPENAI_BASE_URL").is_some() {
             warnings.push("OPENAI_BASE_URL alone chooses no judge: this is the lexical one; give --model".to_owned());
         }
         Ok(Self { judge, limits, cache, score, output, warnings, lines })

@@ -1,0 +1,201 @@
+//! The counters behind the line of progress, shared with the thread that draws it.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::line::ProgressLine;
+use crate::judge::meters::Meters;
+use crate::pipeline::{CallRecord, Plan};
+
+/// The rate is that of the last half minute: long enough to be calm, short enough to follow a server's mood.
+const WINDOW: Duration = Duration::from_secs(30);
+
+/// Samples of the rate are at least this far apart.
+const SAMPLE: Duration = Duration::from_millis(500);
+
+/// What has happened so far. An event costs a few relaxed additions.
+#[derive(Debug)]
+pub(super) struct Counts {
+    meters: Arc<Meters>,
+    started: Instant,
+    at_most: AtomicU64,
+    answers: AtomicU64,
+    done: AtomicU64,
+    cached: AtomicU64,
+    asked_again: AtomicU64,
+    scored: AtomicU64,
+    samples: Mutex<VecDeque<(Instant, u64)>>,
+}
+
+impl Counts {
+    pub(super) fn new(meters: Arc<Meters>, started: Instant) -> Self {
+        let zero = AtomicU64::default;
+        Self {
+            meters,
+            started,
+            at_most: zero(),
+            answers: zero(),
+            done: zero(),
+            cached: zero(),
+            asked_again: zero(),
+            scored: zero(),
+            samples: Mutex::new(VecDeque::from([(started, 0)])),
+        }
+    }
+
+    pub(super) fn plan(&self, plan: &Plan) {
+        self.at_most.store(plan.at_most, Ordering::Relaxed);
+        self.answers.store(plan.answers, Ordering::Relaxed);
+    }
+
+    /// The first attempt of a call moves the bar; further attempts are not in the plan.
+    pub(super) fn call(&self, record: &CallRecord) {
+        Meters::add_one(if record.attempt == 0 { &self.done } else { &self.asked_again });
+        if record.reply.as_ref().is_some_and(|reply| reply.cached) {
+            Meters::add_one(&self.cached);
+        }
+    }
+
+    pub(super) fn scored(&self) {
+        Meters::add_one(&self.scored);
+    }
+
+    pub(super) fn done(&self) -> u64 {
+        Meters::read(&self.done)
+    }
+
+    pub(super) fn elapsed(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.started)
+    }
+
+    /// The line at a moment; also takes a sample for the rate.
+    pub(super) fn line(&self, now: Instant) -> ProgressLine {
+        let (done, at_most) = (self.done(), Meters::read(&self.at_most));
+        let calls_per_second = self.recent_rate(now, done);
+        let remaining = at_most.saturating_sub(done);
+        // Early guesses jump about; and at a standstill (a pause the server asked for) nobody knows.
+        let known = calls_per_second > 0.0 && self.elapsed(now) >= Duration::from_secs(2);
+        ProgressLine {
+            left: known.then(|| seconds(remaining as f64 / calls_per_second)),
+            calls_per_second,
+            ..self.totals()
+        }
+    }
+
+    /// The line at the end: the rate is that of the whole run.
+    pub(super) fn closing(&self, now: Instant) -> String {
+        let elapsed = self.elapsed(now);
+        let calls_per_second = self.done() as f64 / elapsed.as_secs_f64().max(1e-3);
+        ProgressLine { calls_per_second, ..self.totals() }.closing(elapsed)
+    }
+
+    fn totals(&self) -> ProgressLine {
+        ProgressLine {
+            done: self.done(),
+            at_most: Meters::read(&self.at_most),
+            cached: Meters::read(&self.cached),
+            asked_again: Meters::read(&self.asked_again),
+            throttled: Meters::read(&self.meters.throttled),
+            calls_per_second: 0.0,
+            tokens: Meters::read(&self.meters.prompt_tokens) + Meters::read(&self.meters.completion_tokens),
+            scored: Meters::read(&self.scored),
+            answers: Meters::read(&self.answers),
+            left: None,
+        }
+    }
+
+    fn recent_rate(&self, now: Instant, done: u64) -> f64 {
+        let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        // One sample older than the window stays: it is where the window begins.
+        while samples.get(1).is_some_and(|(at, _)| now.saturating_duration_since(*at) >= WINDOW) {
+            samples.pop_front();
+        }
+        let (from, before) = samples.front().copied().unwrap_or((self.started, 0));
+        if samples.back().is_none_or(|(at, _)| now.saturating_duration_since(*at) >= SAMPLE) {
+            samples.push_back((now, done));
+        }
+        let span = now.saturating_duration_since(from).as_secs_f64();
+        if span > 0.0 { done.saturating_sub(before) as f64 / span } else { 0.0 }
+    }
+}
+
+/// Seconds as a duration; what is too long to be one becomes the longest that is shown sensibly.
+fn seconds(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_secs(999 * 3600))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::domain::{CallKind, JudgeReply, Role, Verdict};
+
+    pub(crate) fn record(attempt: u32, cached: bool) -> CallRecord {
+        CallRecord {
+            call_id: "id".to_owned(),
+            system: "SYSTEM-NAME".into(),
+            case_id: "c".into(),
+            item: "expertise".into(),
+            kind: CallKind::Expertise,
+            role: Role::Rubric,
+            judge: "judge".into(),
+            draw: 0,
+            attempt,
+            fingerprint: None,
+            reply: Some(JudgeReply { cached, ..JudgeReply::of_text("REPLY-TEXT") }),
+            verdict: Ok(Verdict::Points(7.0)),
+        }
+    }
+
+    fn counts(start: Instant) -> Counts {
+        let counts = Counts::new(Arc::new(Meters::default()), start);
+        counts.plan(&Plan { answers: 4, at_most: 100, ..Plan::default() });
+        counts
+    }
+
+    #[test]
+    fn a_repeat_after_an_unreadable_reply_does_not_move_the_bar() {
+        let start = Instant::now();
+        let counts = counts(start);
+        for (attempt, cached) in [(0, true), (0, false), (1, false)] {
+            counts.call(&record(attempt, cached));
+        }
+        let line = counts.line(start);
+        assert_eq!((line.done, line.cached, line.asked_again), (2, 1, 1));
+    }
+
+    #[test]
+    fn time_left_is_the_rest_at_the_recent_rate() {
+        let start = Instant::now();
+        let counts = counts(start);
+        for _ in 0..20 {
+            counts.call(&record(0, false));
+        }
+        let line = counts.line(start + Duration::from_secs(10));
+        // 20 calls in 10 s are 2 a second; the other 80 take 80 / 2 = 40 s
+        assert_eq!((line.calls_per_second, line.left), (2.0, Some(Duration::from_secs(40))));
+    }
+
+    #[test]
+    fn the_rate_forgets_what_is_older_than_the_window() {
+        let start = Instant::now();
+        let counts = counts(start);
+        for _ in 0..20 {
+            counts.call(&record(0, false));
+        }
+        for second in 1..=60 {
+            counts.line(start + Duration::from_secs(second));
+        }
+        let line = counts.line(start + Duration::from_secs(61));
+        assert_eq!((line.calls_per_second, line.left), (0.0, None));
+    }
+
+    #[test]
+    fn nothing_is_promised_in_the_first_two_seconds() {
+        let start = Instant::now();
+        let counts = counts(start);
+        counts.call(&record(0, false));
+        assert_eq!(counts.line(start + Duration::from_secs(1)).left, None);
+    }
+}

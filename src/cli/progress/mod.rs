@@ -1,0 +1,244 @@
+//! Progress on standard error: a bar on a terminal, a line now and then elsewhere, nothing with `--quiet`.
+//!
+//! [`Progress`] listens to [`RunEvent`]s and reads the run's [`Meters`]. An event costs a few additions; drawing happens
+//! on a thread of its own, at most eight times a second, so that the display also lives while the run waits for a server.
+
+mod counts;
+mod line;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+pub use line::{ProgressLine, grouped};
+
+use super::origin::escape_controls;
+use super::terminal;
+use crate::error::Result;
+use crate::judge::meters::Meters;
+use crate::pipeline::{EventSink, RunEvent};
+use counts::Counts;
+
+/// How progress is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgressMode {
+    /// A bar that redraws itself.
+    Bar,
+    /// A line after ten seconds, then one every thirty, and a closing one.
+    Lines,
+    /// Nothing.
+    Quiet,
+}
+
+impl ProgressMode {
+    /// Quiet if asked for, else a bar on a terminal, lines elsewhere.
+    pub fn choose(quiet: bool, is_terminal: bool) -> Self {
+        match (quiet, is_terminal) {
+            (true, _) => Self::Quiet,
+            (false, true) => Self::Bar,
+            (false, false) => Self::Lines,
+        }
+    }
+}
+
+/// Draws a second are limited by this.
+const DRAWS_PER_SECOND: u8 = 8;
+/// The bar redraws this often while nothing happens.
+const TICK: Duration = Duration::from_millis(500);
+/// The first plain line comes after this.
+const FIRST_LINE: Duration = Duration::from_secs(10);
+/// Further plain lines come after this.
+const NEXT_LINE: Duration = Duration::from_secs(30);
+
+/// Who writes a line; standard error, or a test.
+type Teller = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Shows how a run goes. Call [`Progress::finish`] at the end, or drop it.
+pub struct Progress {
+    mode: ProgressMode,
+    counts: Arc<Counts>,
+    teller: Teller,
+    display: Display,
+}
+
+enum Display {
+    None,
+    Bar(ProgressBar),
+    Lines { stop: Sender<()>, thread: JoinHandle<()> },
+}
+
+impl fmt::Debug for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Progress").field("mode", &self.mode).field("done", &self.counts.done()).finish_non_exhaustive()
+    }
+}
+
+impl Progress {
+    /// Shows on standard error; nothing appears before the run has started.
+    pub fn new(mode: ProgressMode, meters: Arc<Meters>) -> Self {
+        Self::with_teller(mode, meters, Arc::new(terminal::note))
+    }
+
+    fn with_teller(mode: ProgressMode, meters: Arc<Meters>, teller: Teller) -> Self {
+        Self { mode, counts: Arc::new(Counts::new(meters, Instant::now())), teller, display: Display::None }
+    }
+
+    /// Writes a line beside the progress without tearing the bar; nothing in quiet mode.
+    pub fn note(&self, text: &str) {
+        match (&self.display, self.mode) {
+            (_, ProgressMode::Quiet) => {}
+            (Display::Bar(bar), _) => bar.suspend(|| (self.teller)(text)),
+            _ => (self.teller)(text),
+        }
+    }
+
+    /// Takes the display away and writes the closing line. A second call does nothing.
+    pub fn finish(&mut self) {
+        match std::mem::replace(&mut self.display, Display::None) {
+            Display::None => return,
+            Display::Bar(bar) => bar.finish_and_clear(),
+            Display::Lines { stop, thread } => {
+                drop(stop);
+                // The thread only sleeps and writes; had it died there would be nothing to mend.
+                let _ = thread.join();
+            }
+        }
+        (self.teller)(&self.counts.closing(Instant::now()));
+    }
+
+    fn start(&mut self) {
+        if matches!(self.display, Display::None) {
+            self.display = match self.mode {
+                ProgressMode::Quiet => Display::None,
+                ProgressMode::Bar => Display::Bar(self.bar()),
+                ProgressMode::Lines => self.lines(Schedule { first: FIRST_LINE, next: NEXT_LINE }),
+            };
+        }
+    }
+
+    fn bar(&self) -> ProgressBar {
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND));
+        let counts = Arc::clone(&self.counts);
+        let style =
+            ProgressStyle::with_template("{bar:20} {counters}").unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(style.with_key("counters", move |_: &ProgressState, out: &mut dyn fmt::Write| {
+            let _ = write!(out, "{}", counts.line(Instant::now()));
+        }));
+        bar.enable_steady_tick(TICK);
+        bar
+    }
+
+    fn lines(&self, schedule: Schedule) -> Display {
+        let (stop, stopped) = channel();
+        let (counts, teller) = (Arc::clone(&self.counts), Arc::clone(&self.teller));
+        let thread = std::thread::spawn(move || {
+            let mut wait = schedule.first;
+            while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                teller(&counts.line(Instant::now()).to_string());
+                wait = schedule.next;
+            }
+        });
+        Display::Lines { stop, thread }
+    }
+}
+
+/// When plain lines come.
+struct Schedule {
+    first: Duration,
+    next: Duration,
+}
+
+impl EventSink for Progress {
+    fn on_event(&mut self, event: &RunEvent) -> Result<()> {
+        match event {
+            RunEvent::Started(plan) => {
+                self.counts.plan(plan);
+                self.start();
+                if let Display::Bar(bar) = &self.display {
+                    bar.set_length(plan.at_most);
+                }
+            }
+            RunEvent::Call(record) => {
+                self.counts.call(record);
+                if let Display::Bar(bar) = &self.display {
+                    bar.set_position(self.counts.done());
+                }
+            }
+            RunEvent::Scored(_) => self.counts.scored(),
+            RunEvent::Stopping(why) => self.note(&format!("stopping: {}", escape_controls(why))),
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::Plan;
+    use std::sync::Mutex;
+
+    fn run(mode: ProgressMode) -> Vec<String> {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&told);
+        let teller: Teller = Arc::new(move |text: &str| sink.lock().unwrap().push(text.to_owned()));
+        let mut progress = Progress::with_teller(mode, Arc::new(Meters::default()), teller);
+        let plan = Plan { answers: 1, at_most: 2, ..Plan::default() };
+        for event in [
+            RunEvent::Started(plan),
+            RunEvent::Call(Box::new(counts::tests::record(0, false))),
+            RunEvent::Stopping("SIGINT".to_owned()),
+        ] {
+            progress.on_event(&event).unwrap();
+        }
+        progress.finish();
+        progress.finish();
+        drop(progress);
+        told.lock().unwrap().clone()
+    }
+
+    #[test]
+    fn quiet_tells_nothing() {
+        assert_eq!(run(ProgressMode::Quiet), Vec::<String>::new());
+    }
+
+    #[test]
+    fn one_closing_line_is_told_and_no_text_of_any_reply() {
+        for mode in [ProgressMode::Lines, ProgressMode::Bar] {
+            let lines = run(mode);
+            assert_eq!(lines.len(), 2, "{lines:?}");
+            assert_eq!(lines[0], "stopping: SIGINT");
+            assert!(lines[1].starts_with("1 calls in ") && lines[1].contains("(0 answers of 1 scored)"), "{lines:?}");
+            assert!(lines.iter().all(|line| !line.contains("REPLY-TEXT") && !line.contains("SYSTEM-NAME")));
+        }
+    }
+
+    #[test]
+    fn plain_lines_come_while_nothing_else_happens() {
+        let (sender, lines) = channel();
+        let teller: Teller = Arc::new(move |text: &str| drop(sender.send(text.to_owned())));
+        let mut progress = Progress::with_teller(ProgressMode::Lines, Arc::new(Meters::default()), teller);
+        let soon = Duration::from_millis(1);
+        progress.display = progress.lines(Schedule { first: soon, next: soon });
+        for _ in 0..2 {
+            assert!(lines.recv().unwrap().starts_with("0/0 calls"));
+        }
+        progress.finish();
+    }
+
+    #[test]
+    fn the_mode_follows_quiet_and_the_terminal() {
+        assert_eq!(ProgressMode::choose(true, true), ProgressMode::Quiet);
+        assert_eq!(ProgressMode::choose(false, true), ProgressMode::Bar);
+        assert_eq!(ProgressMode::choose(false, false), ProgressMode::Lines);
+    }
+}

@@ -1,0 +1,231 @@
+//! The command line as a user meets it: settings and their origins, secrets, messages, exit codes, help.
+
+use std::io::Read;
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+/// The program in an empty directory with an empty environment, so that nothing of the machine leaks in.
+fn scholareval(dir: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_scholareval"));
+    command.env_clear().current_dir(dir).args(arguments);
+    command
+}
+
+fn run(arguments: &[&str], env: &[(&str, &str)], config: &str) -> Output {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("my.toml"), config).unwrap();
+    scholareval(dir.path(), arguments).envs(env.iter().copied()).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// `config --format json` as (value, origin) of one key.
+fn shown(output: &Output, key: &str) -> (Value, String) {
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
+    let rows: Vec<Value> = serde_json::from_str(&stdout(output)).unwrap();
+    let row = rows.iter().find(|row| row["key"] == key).unwrap_or_else(|| panic!("no {key}"));
+    (row["value"].clone(), row["origin"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn settings_show_their_origin_in_order_of_precedence() {
+    let config = "[judge]\nmodel = \"from-file\"\n[limits]\nrpm = 30\ntpm = 300\nconcurrency = 3\n";
+    let arguments = ["config", "--config", "my.toml", "--format", "json", "--rpm", "10"];
+    let output = run(&arguments, &[("SCHOLAREVAL_RPM", "20"), ("SCHOLAREVAL_TPM", "200")], config);
+    assert_eq!(shown(&output, "limits.rpm"), (10.into(), "flag --rpm".to_owned()));
+    assert_eq!(shown(&output, "limits.tpm"), (200.into(), "environment SCHOLAREVAL_TPM".to_owned()));
+    assert_eq!(shown(&output, "limits.concurrency"), (3.into(), "file my.toml:6 (limits.concurrency)".to_owned()));
+    assert_eq!(shown(&output, "judge.model"), ("from-file".into(), "file my.toml:2 (judge.model)".to_owned()));
+    assert_eq!(shown(&output, "judge.retries"), (8.into(), "default".to_owned()));
+}
+
+#[test]
+fn the_environment_can_name_the_config_file() {
+    let output = run(
+        &["config", "--format", "json"],
+        &[("SCHOLAREVAL_CONFIG", "my.toml")],
+        "[score]\nsamples = 3\ntests = \"t.json\"\n",
+    );
+    assert_eq!(shown(&output, "score.samples").0, 3);
+    assert_eq!(shown(&output, "score.tests").0, "t.json");
+}
+
+#[test]
+fn secrets_are_masked_in_every_form_of_config() {
+    let config = "[judge]\nheaders = { Authorization = \"Bearer hunter2\" }\n";
+    for format in ["table", "json", "csv"] {
+        let arguments = [
+            "config",
+            "--config",
+            "my.toml",
+            "--format",
+            format,
+            "--model",
+            "m",
+            "--header",
+            "api-key: hunter2",
+            "--query",
+            "sig=hunter2",
+            "--base-url",
+            "https://me:hunter2@host/v1?token=hunter2",
+            "--extra-body",
+            r#"{"api_key": "hunter2"}"#,
+        ];
+        let output = run(&arguments, &[("OPENAI_API_KEY", "hunter2")], config);
+        let text = stdout(&output) + &stderr(&output);
+        assert_eq!(output.status.code(), Some(0), "{text}");
+        assert!(!text.contains("hunter2") && text.contains("https://***@host/v1?token=***"), "{text}");
+        assert!(text.contains("judge.headers.api-key") && text.contains("set, not shown"), "{text}");
+    }
+}
+
+#[test]
+fn the_reference_scripts_own_command_line_works() {
+    let arguments = [
+        "config",
+        "--qa-dir",
+        "answers",
+        "--test-config",
+        "tests.json",
+        "--rubrics",
+        "--snippets",
+        "--src-names",
+        "a,b.jsonl",
+        "--output",
+        "results.json",
+        "--format",
+        "json",
+    ];
+    let output = run(&arguments, &[], "");
+    assert_eq!(shown(&output, "score.answers").0, serde_json::json!(["answers"]));
+    assert_eq!(shown(&output, "score.tests").0, "tests.json");
+    assert_eq!(shown(&output, "score.systems").0, serde_json::json!(["a", "b.jsonl"]));
+    assert_eq!(shown(&output, "output.results_file").0, "results.json");
+    assert_eq!((shown(&output, "score.rubrics").0, shown(&output, "score.snippets").0), (true.into(), true.into()));
+}
+
+#[test]
+fn every_refusal_names_the_option_and_has_its_exit_code() {
+    let chat = "[judge]\nbase_url = \"localhost:1\"\n";
+    let cases: &[(&[&str], &str, i32, &str)] = &[
+        (&["config", "--nonsense"], "", 2, "--nonsense"),
+        (&["config", "--concurrency", "0"], "", 2, "not a whole number of at least 1, such as 32"),
+        (&["config", "--samples", "none"], "", 2, "--samples"),
+        (&["config", "--max-unscored", "-0.5"], "", 2, "write 0.01 for one in a hundred"),
+        (&["config", "--wait-server", "20"], "", 2, "such as 20m, 90s or 1h30m"),
+        (&["config", "--format", "xml"], "", 2, "not one of table, json, csv"),
+        (&["config", "--on-unscored", "skip"], "", 2, "not one of exclude, zero"),
+        (&["config", "--cache", "f", "--no-cache"], "", 2, "--no-cache"),
+        (&["config", "--judge", "lexical", "--model", "m"], "", 2, "flag --model"),
+        (&["config", "--judge", "lexical", "--config", "my.toml"], chat, 2, "my.toml:2 (judge.base_url)"),
+        (&["config", "--header", "x", "--config", "my.toml"], chat, 2, "error: --header: there is no ':' in it"),
+        (&["config", "--extra-body", "1", "--config", "my.toml"], chat, 2, "error: --extra-body: expected an object"),
+        (&["config", "--config", "absent.toml"], "", 3, "absent.toml: cannot read config file"),
+        (
+            &["config", "--config", "my.toml"],
+            "[judge]\nmodle = \"m\"\n",
+            3,
+            "my.toml:2: unknown key modle in [judge]; did you mean model?",
+        ),
+        (&["config", "--config", "my.toml"], "[judge]\napi_key = \"hunter2\"\n", 3, "api_key_env = "),
+        (&["config", "--config", "my.toml"], "[judge\n", 3, "my.toml:1: not valid TOML"),
+        (
+            &["config", "--config", "my.toml"],
+            "[limits]\nrpm = \"fast\"\n",
+            3,
+            "my.toml:2: limits.rpm: expected a whole number",
+        ),
+        (&["score"], "", 2, "no answers given"),
+        (&["check", "answers"], "", 2, "no test cases given; add --tests FILE"),
+        (&["cache", "stats", "--cache", "absent.sqlite"], "", 3, "absent.sqlite: there is no such cache"),
+        (&["cache", "prune"], "", 2, "--older-than"),
+        (&["cache", "prune", "--kind", "propety"], "", 2, "did you mean property?"),
+    ];
+    for (arguments, config, code, expected) in cases {
+        let output = run(arguments, &[], config);
+        let text = stderr(&output);
+        assert!(text.contains(expected) && !text.contains("hunter2"), "{arguments:?}: {text}");
+        assert_eq!(output.status.code(), Some(*code), "{arguments:?}: {text}");
+        assert_eq!(stdout(&output), "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_bad_environment_variable_is_named_and_exits_3() {
+    let output = run(&["config"], &[("SCHOLAREVAL_TIMEOUT", "ten minutes")], "");
+    assert!(stderr(&output).contains("environment variable SCHOLAREVAL_TIMEOUT (ten minutes): not a duration"));
+    assert_eq!(output.status.code(), Some(3));
+}
+
+#[test]
+fn warnings_go_to_standard_error_unless_quiet() {
+    let arguments = ["config", "--samples", "3"];
+    assert!(stderr(&run(&arguments, &[], "")).starts_with("warning: 3 samples by the lexical judge"));
+    assert_eq!(stderr(&run(&[&arguments[..], &["--quiet"]].concat(), &[], "")), "");
+}
+
+#[test]
+fn help_lists_every_option_of_the_settings() {
+    let output = run(&["score", "--help"], &[], "");
+    let help = stdout(&output);
+    for key in scholareval::cli::settings::keys::ALL {
+        assert!(help.contains(key.flag), "{} is not in the help", key.flag);
+        for name in key.env {
+            assert!(help.contains(name), "{name} is not in the help");
+        }
+    }
+    for other in ["--config", "--no-temperature", "--qa-dir", "--test-config", "--src-names", "--color", "--verbose"] {
+        assert!(help.contains(other), "{other} is not in the help");
+    }
+    for heading in ["Input:", "Scoring:", "Judge:", "Limits:", "Cache:", "Output:", "Examples:"] {
+        assert!(help.contains(&format!("\n{heading}\n")), "no heading {heading}");
+    }
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn the_long_help_holds_the_table_of_exit_codes() {
+    let help = stdout(&run(&["--help"], &[], ""));
+    for code in scholareval::cli::ExitCode::ALL {
+        assert!(help.contains(&format!("  {}  {}", code.code(), code.meaning())), "{code:?}");
+    }
+}
+
+#[test]
+fn completions_know_the_options() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let output = run(&["shell-completions", shell], &[], "");
+        assert!(stdout(&output).contains("test-config"), "{shell}");
+        assert_eq!(output.status.code(), Some(0));
+    }
+}
+
+/// The reader closes the pipe before anything is written.
+#[test]
+fn a_closed_pipe_is_silent_success() {
+    for arguments in [&["config"][..], &["shell-completions", "bash"]] {
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_scholareval"))
+            .args(arguments)
+            .env_clear()
+            .stdout({
+                let (reader, writer) = std::io::pipe().unwrap();
+                drop(reader);
+                Stdio::from(writer)
+            })
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut told = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+        assert_eq!((child.wait().unwrap().code(), told.as_str()), (Some(0), ""), "{arguments:?}");
+    }
+}
