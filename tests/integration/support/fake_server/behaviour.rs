@@ -1,6 +1,7 @@
 //! What the fake server is told to do, and what it notes.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -111,6 +112,7 @@ pub struct Behaviour {
     pub(super) good_content: Content,
     pub(super) latency: Duration,
     models: Act,
+    loading: AtomicUsize,
     props: Act,
     health: Act,
     key: Option<String>,
@@ -133,6 +135,7 @@ impl Behaviour {
             good_content: Box::new(good_content),
             latency: Duration::ZERO,
             models: Act::json(&json!({"object": "list", "data": [{"id": "fake-judge", "object": "model"}]})),
+            loading: AtomicUsize::new(0),
             props: Act::status(404, "{}"),
             health: Act::status(404, "{}"),
             key: None,
@@ -181,6 +184,12 @@ impl Behaviour {
         self
     }
 
+    /// The first `looks` requests of `/v1/models` get 503.
+    pub fn loading(self, looks: usize) -> Self {
+        self.loading.store(looks, Ordering::SeqCst);
+        self
+    }
+
     /// `GET /v1/models` lists one model, as vLLM does.
     pub fn serving(self, id: &str, root: &str) -> Self {
         self.models(Act::json(&json!({"object": "list", "data": [{"id": id, "root": root, "object": "model"}]})))
@@ -216,7 +225,11 @@ impl Behaviour {
             return Act::error(401, "invalid_api_key", "Incorrect API key provided");
         }
         match request.path.as_str() {
-            path if path.ends_with("/models") => return self.models.clone(),
+            path if path.ends_with("/models") => {
+                let count_down = |looks: usize| looks.checked_sub(1);
+                let is_loading = self.loading.fetch_update(Ordering::SeqCst, Ordering::SeqCst, count_down).is_ok();
+                return if is_loading { Act::status(503, "loading") } else { self.models.clone() };
+            }
             path if path.ends_with("/props") => return self.props.clone(),
             path if path.ends_with("/health") => return self.health.clone(),
             _ if !request.is_chat() => return Act::status(404, r#"{"detail":"Not Found"}"#),

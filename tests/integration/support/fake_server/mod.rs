@@ -49,12 +49,12 @@ pub struct FakeServer {
 impl FakeServer {
     /// Listens on a free port of 127.0.0.1.
     pub fn start(behaviour: Behaviour) -> Self {
-        Self::start_on(behaviour, SocketAddr::from(([127, 0, 0, 1], 0)))
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        Self::start_listening(behaviour, TcpListener::bind(address).expect("a port of 127.0.0.1"))
     }
 
-    /// Listens on `address`: for a server that comes back where it was.
-    pub fn start_on(behaviour: Behaviour, address: SocketAddr) -> Self {
-        let listener = TcpListener::bind(address).expect("a port of 127.0.0.1");
+    /// Answers at `listener`: for a server that comes up late, see [`Reserved`].
+    pub fn start_listening(behaviour: Behaviour, listener: TcpListener) -> Self {
         listener.set_nonblocking(true).expect("a nonblocking listener");
         let address = listener.local_addr().expect("the listener's address");
         let state = Arc::new(State {
@@ -123,6 +123,29 @@ impl Drop for FakeServer {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+/// An address of 127.0.0.1 on which nobody listens, and which no other test can get meanwhile.
+pub struct Reserved(tokio::net::TcpSocket);
+
+impl Reserved {
+    /// Reserves a free port.
+    pub fn new() -> Self {
+        let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+        socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port of 127.0.0.1");
+        Self(socket)
+    }
+
+    /// `http://127.0.0.1:PORT/v1`
+    pub fn base_url(&self) -> String {
+        format!("http://{}/v1", self.0.local_addr().expect("the socket's address"))
+    }
+
+    /// Starts to listen there.
+    pub fn start(self, behaviour: Behaviour) -> FakeServer {
+        let listener = self.0.listen(128).and_then(tokio::net::TcpListener::into_std).expect("a listener");
+        FakeServer::start_listening(behaviour, listener)
     }
 }
 
