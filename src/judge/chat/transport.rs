@@ -103,7 +103,7 @@ impl Transport {
         factory: HttpRequestFactory,
     ) -> std::result::Result<Response, OpenAIError> {
         let request = factory.build().await?;
-        let (status, body) = self.execute(request).await?;
+        let (status, body) = self.execute(request, self.endpoint.timeouts.total).await?;
         if !looks_like_an_object(&body) {
             let start = String::from_utf8_lossy(&body[..body.len().min(4096)]).into_owned();
             return Err(Fault::NotJson(quote(&start, &self.endpoint).chars().take(120).collect()).into());
@@ -118,11 +118,15 @@ impl Transport {
         let request = self.http.get(url).headers(request_headers(&self.endpoint)).timeout(limit);
         let request = request.query(&self.endpoint.query).build();
         let request = request.map_err(|error| Fault::Connect(causes(&error.without_url())))?;
-        self.execute(request).await.map(|(_, body)| body)
+        self.execute(request, limit).await.map(|(_, body)| body)
     }
 
-    async fn execute(&self, request: Request) -> std::result::Result<(http::StatusCode, Bytes), Fault> {
-        let mut response = self.http.execute(request).await.map_err(|error| self.fault(error))?;
+    async fn execute(
+        &self,
+        request: Request,
+        limit: Duration,
+    ) -> std::result::Result<(http::StatusCode, Bytes), Fault> {
+        let mut response = self.http.execute(request).await.map_err(|error| self.fault(error, limit))?;
         let status = response.status();
         if !status.is_success() {
             let wait = retry_after(response.headers(), SystemTime::now());
@@ -135,20 +139,20 @@ impl Transport {
             return Err(Fault::Status { status: status.as_u16(), retry_after: wait, body });
         }
         let most = self.endpoint.max_reply_bytes;
-        match read_body(&mut response, most).await.map_err(|error| self.fault(error))? {
+        match read_body(&mut response, most).await.map_err(|error| self.fault(error, limit))? {
             (body, true) => Ok((status, body)),
             (_, false) => Err(Fault::TooLong(most)),
         }
     }
 
-    fn fault(&self, error: reqwest::Error) -> Fault {
+    fn fault(&self, error: reqwest::Error, limit: Duration) -> Fault {
         // The URL may hold secrets in its query.
         let error = error.without_url();
         // A connect time-out is both; what matters is that no server took the call.
         if error.is_connect() {
             Fault::Connect(quote(&causes(&error), &self.endpoint))
         } else if error.is_timeout() {
-            Fault::TimedOut(self.endpoint.timeouts.total)
+            Fault::TimedOut(limit)
         } else {
             Fault::Broken(quote(&causes(&error), &self.endpoint))
         }

@@ -3,9 +3,12 @@
 //! The body is written straight from borrowed texts (a run renders 1e5 bodies of 13 kB; async-openai's request type
 //! would own a copy of each text). That it reads back as that type is tested below.
 //!
-//! The fingerprint is blake3 over [`ENCODING`] and then each part with its length in front, so that no two different
-//! calls can run together into the same bytes. It does not hold URL, key, model alias (the judge's identity covers it)
-//! or the name of the limit field, so that the same judge under another address finds its replies again.
+//! The fingerprint is blake3 over the name and version of the encoding and then each part with its length in front, so
+//! that no two different calls can run together into the same bytes. It does not hold URL, key, model alias (the
+//! judge's identity covers it) or the name of the limit field, so that the same judge under another address finds its
+//! replies again.
+
+mod canonical;
 
 use std::collections::BTreeMap;
 
@@ -14,14 +17,13 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use self::canonical::{KeyHasher, write_json, write_sorted_object};
 use super::Rendered;
 use super::tokens::estimate_prompt_tokens;
 use crate::domain::{CallKind, Fingerprint};
 use crate::error::{Error, Result};
 use crate::prompt::Messages;
 
-/// Name and version of what is hashed; changes with every change of the encoding.
-const ENCODING: &[u8] = b"scholareval chat call 1";
 /// The reply limit of kinds that answer with one number.
 const SCORE_TOKENS: u64 = 100;
 /// How far the seeds of two draws are apart, so that attempts (counted by one) of different draws never meet.
@@ -197,71 +199,6 @@ impl Body<'_> {
             self.bytes[start] = b',';
         }
         Bytes::from(self.bytes)
-    }
-}
-
-fn write_json(value: &impl Serialize, bytes: &mut Vec<u8>) {
-    // Writing plain data to memory cannot fail: no map keys but strings, no input or output.
-    let written = serde_json::to_writer(bytes, value);
-    debug_assert!(written.is_ok());
-}
-
-fn write_sorted_object(object: &Map<String, Value>, bytes: &mut Vec<u8>) {
-    let sorted: BTreeMap<&String, &Value> = object.iter().collect();
-    bytes.push(b'{');
-    for (i, (name, value)) in sorted.into_iter().enumerate() {
-        if i > 0 {
-            bytes.push(b',');
-        }
-        write_json(name, bytes);
-        bytes.push(b':');
-        write_sorted(value, bytes);
-    }
-    bytes.push(b'}');
-}
-
-fn write_sorted(value: &Value, bytes: &mut Vec<u8>) {
-    match value {
-        Value::Object(object) => write_sorted_object(object, bytes),
-        Value::Array(items) => {
-            bytes.push(b'[');
-            for (i, item) in items.iter().enumerate() {
-                if i > 0 {
-                    bytes.push(b',');
-                }
-                write_sorted(item, bytes);
-            }
-            bytes.push(b']');
-        }
-        scalar => write_json(scalar, bytes),
-    }
-}
-
-/// blake3 over parts with their lengths in front.
-struct KeyHasher(blake3::Hasher);
-
-impl KeyHasher {
-    fn new() -> Self {
-        let mut hasher = Self(blake3::Hasher::new());
-        hasher.part(ENCODING);
-        hasher
-    }
-
-    fn part(&mut self, part: &[u8]) {
-        self.0.update(&(part.len() as u64).to_le_bytes());
-        self.0.update(part);
-    }
-
-    /// A part that may be missing; missing and empty differ.
-    fn option(&mut self, part: Option<impl AsRef<[u8]>>) {
-        self.0.update(&[u8::from(part.is_some())]);
-        if let Some(part) = part {
-            self.part(part.as_ref());
-        }
-    }
-
-    fn finish(&self) -> Fingerprint {
-        Fingerprint::from(self.0.finalize())
     }
 }
 

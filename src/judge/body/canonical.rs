@@ -1,0 +1,76 @@
+//! One way to write a JSON value, and one way to hash parts.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::domain::Fingerprint;
+
+/// Name and version of what is hashed; changes with every change of the encoding.
+const ENCODING: &[u8] = b"scholareval chat call 1";
+
+pub(super) fn write_json(value: &impl Serialize, bytes: &mut Vec<u8>) {
+    // Writing plain data to memory cannot fail: no map keys but strings, no input or output.
+    let written = serde_json::to_writer(bytes, value);
+    debug_assert!(written.is_ok());
+}
+
+pub(super) fn write_sorted_object(object: &Map<String, Value>, bytes: &mut Vec<u8>) {
+    let sorted: BTreeMap<&String, &Value> = object.iter().collect();
+    bytes.push(b'{');
+    for (i, (name, value)) in sorted.into_iter().enumerate() {
+        if i > 0 {
+            bytes.push(b',');
+        }
+        write_json(name, bytes);
+        bytes.push(b':');
+        write_sorted(value, bytes);
+    }
+    bytes.push(b'}');
+}
+
+fn write_sorted(value: &Value, bytes: &mut Vec<u8>) {
+    match value {
+        Value::Object(object) => write_sorted_object(object, bytes),
+        Value::Array(items) => {
+            bytes.push(b'[');
+            for (i, item) in items.iter().enumerate() {
+                if i > 0 {
+                    bytes.push(b',');
+                }
+                write_sorted(item, bytes);
+            }
+            bytes.push(b']');
+        }
+        scalar => write_json(scalar, bytes),
+    }
+}
+
+/// blake3 over parts with their lengths in front.
+pub(super) struct KeyHasher(blake3::Hasher);
+
+impl KeyHasher {
+    pub(super) fn new() -> Self {
+        let mut hasher = Self(blake3::Hasher::new());
+        hasher.part(ENCODING);
+        hasher
+    }
+
+    pub(super) fn part(&mut self, part: &[u8]) {
+        self.0.update(&(part.len() as u64).to_le_bytes());
+        self.0.update(part);
+    }
+
+    /// A part that may be missing; missing and empty differ.
+    pub(super) fn option(&mut self, part: Option<impl AsRef<[u8]>>) {
+        self.0.update(&[u8::from(part.is_some())]);
+        if let Some(part) = part {
+            self.part(part.as_ref());
+        }
+    }
+
+    pub(super) fn finish(&self) -> Fingerprint {
+        Fingerprint::from(self.0.finalize())
+    }
+}

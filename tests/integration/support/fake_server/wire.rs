@@ -1,0 +1,132 @@
+//! HTTP/1.1 by hand, and the ways to break it.
+
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::behaviour::{Act, Behaviour, Recorded, completion};
+
+/// Counts a chat request as long as it lives.
+pub(super) struct InFlight<'a> {
+    pub(super) counter: &'a AtomicUsize,
+    pub(super) is_counting: bool,
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        if self.is_counting {
+            self.counter.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Does `act`; true if the connection can be used again. The request is no longer in flight just before the last byte
+/// leaves, so that the next one, which may come at once, is not counted beside it.
+pub(super) async fn perform(
+    mut act: Act,
+    request: &Recorded,
+    stream: &mut TcpStream,
+    counter: InFlight<'_>,
+    behaviour: &Behaviour,
+) -> io::Result<bool> {
+    while let Act::After(wait, then) = act {
+        tokio::time::sleep(wait).await;
+        act = *then;
+    }
+    const HALF: &[u8] =
+        b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{\"choices\":[{\"mess";
+    match act {
+        Act::Good | Act::Content(_) => {
+            let content = if let Act::Content(content) = act { content } else { (behaviour.good_content)(request) };
+            let headers = [("content-type".to_owned(), "application/json".to_owned())];
+            let response = response(200, &headers, &completion(&content, request));
+            drop(counter);
+            stream.write_all(&response).await?;
+            Ok(true)
+        }
+        Act::Response { status, headers, body } => {
+            let response = response(status, &headers, &body);
+            drop(counter);
+            stream.write_all(&response).await?;
+            Ok(true)
+        }
+        Act::ResetBefore => {
+            stream.set_zero_linger()?;
+            Ok(false)
+        }
+        Act::ResetWithin => {
+            stream.write_all(HALF).await?;
+            stream.flush().await?;
+            // Give the head time to arrive: a reset overtakes what is still on its way.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            stream.set_zero_linger()?;
+            Ok(false)
+        }
+        Act::Cut => {
+            stream.write_all(HALF).await?;
+            stream.shutdown().await?;
+            Ok(false)
+        }
+        Act::Endless => {
+            stream
+                .write_all(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n")
+                .await?;
+            loop {
+                stream.write_all(b"1\r\n \r\n").await?;
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+        Act::Silent | Act::After(..) => {
+            std::future::pending::<()>().await;
+            Ok(false)
+        }
+    }
+}
+
+fn response(status: u16, headers: &[(String, String)], body: &str) -> Vec<u8> {
+    let mut head = format!("HTTP/1.1 {status} Fake\r\ncontent-length: {}\r\n", body.len());
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str("\r\n");
+    // One write, one packet.
+    let mut bytes = head.into_bytes();
+    bytes.extend_from_slice(body.as_bytes());
+    bytes
+}
+
+/// The next request; `None` when the client has closed. `buffer` keeps what came after it.
+pub(super) async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result<Option<Recorded>> {
+    let head_end = loop {
+        if let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
+            break end + 4;
+        }
+        if stream.read_buf(buffer).await? == 0 {
+            return Ok(None);
+        }
+    };
+    let head = String::from_utf8_lossy(&buffer[..head_end]).into_owned();
+    let mut lines = head.lines();
+    let mut words = lines.next().unwrap_or_default().split(' ');
+    let method = words.next().unwrap_or_default().to_owned();
+    let target = words.next().unwrap_or_default();
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let headers: Vec<(String, String)> = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.trim().to_ascii_lowercase(), value.trim().to_owned()))
+        .collect();
+    let (path, query) = (path.to_owned(), query.to_owned());
+    let mut request = Recorded { method, path, query, headers, body: Vec::new() };
+    let length = request.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+    buffer.drain(..head_end);
+    while buffer.len() < length {
+        if stream.read_buf(buffer).await? == 0 {
+            return Ok(None);
+        }
+    }
+    request.body = buffer.drain(..length).collect();
+    Ok(Some(request))
+}
