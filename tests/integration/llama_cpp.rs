@@ -54,8 +54,11 @@ impl Work {
     /// `scholareval score` on that server, into the directory `out`, one call after the other.
     fn score(&self, server: &LlamaServer, key: &str, out: &str, more: &[&str]) -> Finished {
         let mut command = cargo_bin_cmd!("scholareval");
-        for name in ["OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "RUST_LOG"] {
-            command.env_remove(name);
+        // settings of the person who runs the tests
+        for (name, _) in std::env::vars_os() {
+            if ["OPENAI_", "SCHOLAREVAL_", "RUST_LOG"].iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
+                command.env_remove(name);
+            }
         }
         command.current_dir(self.path()).env("OPENAI_API_KEY", key).timeout(RUN_LIMIT);
         command.args(["score", "small.jsonl", "--tests", "tests.json", "--cache", "cache.sqlite", "--out", out]);
