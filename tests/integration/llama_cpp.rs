@@ -1,0 +1,204 @@
+//! The whole way to a real server: llama.cpp with a small model. That model judges at chance, so nothing here looks
+//! at a verdict; what is looked at is the protocol, the counters, the errors and the cache.
+
+mod server;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use assert_cmd::cargo::cargo_bin_cmd;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use server::{ALIAS, CONTEXT, KEY, LlamaServer, shared, swapped};
+
+/// A hung run must not hang the suite; far beyond what a slow machine needs.
+const RUN_LIMIT: Duration = Duration::from_secs(200);
+
+/// 65 words.
+const ON_YEAST: &str = "Yeast turns sugar into alcohol and carbon dioxide when oxygen is scarce. Brewers choose a \
+    strain by the temperature at which it works best: ale yeast likes warm tanks, lager yeast cold ones [1]. The \
+    flavour comes less from the alcohol than from esters, which a warm fermentation makes in plenty, and from hops, \
+    which are boiled with the wort before any yeast is added.";
+/// 50 words.
+const ON_TIDES: &str = "The Moon pulls on the near side of the Earth more strongly than on its centre, and on the \
+    centre more strongly than on the far side, so that the sea bulges on both sides. As the Earth turns beneath the \
+    bulges, most coasts see two high tides a day.";
+
+/// A directory with test cases and one system's answers.
+struct Work {
+    folder: TempDir,
+}
+
+struct Finished {
+    code: Option<i32>,
+    stderr: String,
+    out: PathBuf,
+}
+
+impl Work {
+    fn new(answers: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let cases: Vec<Value> = answers.iter().map(|(case_id, _)| test_case(case_id)).collect();
+        std::fs::write(folder.path().join("tests.json"), Value::from(cases).to_string()).unwrap();
+        let line = |(case_id, text): &(&str, &str)| json!({"case_id": case_id, "answer_text": text}).to_string() + "\n";
+        let lines: String = answers.iter().map(line).collect();
+        std::fs::write(folder.path().join("small.jsonl"), lines).unwrap();
+        Self { folder }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// `scholareval score` on that server, into the directory `out`, one call after the other.
+    fn score(&self, server: &LlamaServer, key: &str, out: &str, more: &[&str]) -> Finished {
+        let mut command = cargo_bin_cmd!("scholareval");
+        // settings of the person who runs the tests
+        for (name, _) in std::env::vars_os() {
+            if ["OPENAI_", "SCHOLAREVAL_", "RUST_LOG"].iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
+                command.env_remove(name);
+            }
+        }
+        command.current_dir(self.path()).env("OPENAI_API_KEY", key).timeout(RUN_LIMIT);
+        command.args(["score", "small.jsonl", "--tests", "tests.json", "--cache", "cache.sqlite", "--out", out]);
+        command.args(["--model", ALIAS, "--base-url", &server.base_url(), "--concurrency", "1"]);
+        // short replies, each asked for once: what they say does not matter
+        command.args(["--max-tokens", "expertise=24,property=24,evidence=24,citations=40", "--parse-retries", "0"]);
+        let output = command.args(more).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!stderr.contains(KEY), "the key is in {stderr}");
+        Finished { code: output.status.code(), stderr, out: self.path().join(out) }
+    }
+}
+
+impl Finished {
+    #[track_caller]
+    fn exits_with(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "stderr was:\n{}", self.stderr);
+        self
+    }
+
+    fn lines(&self, file: &str) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.out.join(file)).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    fn calls(&self) -> Vec<Value> {
+        self.lines("calls.jsonl")
+    }
+}
+
+/// A case of the released form with one criterion and one snippet.
+fn test_case(case_id: &str) -> Value {
+    let question = format!("What should a beginner know about {case_id}?");
+    let property = json!({
+        "name": "most_important_item_0",
+        "criterion": format!("The answer should say what drives {case_id}."),
+        "weight": 0.6,
+        "evidence": [format!("Much has been written about {case_id}.")],
+    });
+    let config = json!({
+        "question": question, "low_length": 300, "high_length": 600, "length_weight": 0.05, "expertise_weight": 0.05,
+        "citations_weight": 0.2, "excerpts_weight": 0.1, "other_properties": [property],
+    });
+    json!({
+        "initial_prompt": question, "case_id": case_id, "annotator": "Annotator 1", "agreement": false,
+        "metric_config": {"name": "rubric_corpusqa_generic", "config": config},
+    })
+}
+
+fn of_case<'a>(calls: &'a [Value], case_id: &str) -> Vec<&'a Value> {
+    calls.iter().filter(|call| call["case_id"] == case_id).collect()
+}
+
+#[test]
+fn two_cases_are_judged_with_usage_cached_prefixes_and_nothing_paid_twice() {
+    let Some(server) = shared() else { return };
+    let work = Work::new(&[("yeast", ON_YEAST), ("tides", ON_TIDES)]);
+    let first = work.score(&server, KEY, "run", &["--max-unscored", "1"]).exits_with(0);
+    let calls = first.calls();
+    for (case_id, answer) in [("yeast", ON_YEAST), ("tides", ON_TIDES)] {
+        let calls = of_case(&calls, case_id);
+        // expertise, citations and the criterion always, the snippet where the criterion earned something
+        assert!((3..=4).contains(&calls.len()), "{} calls for {case_id}", calls.len());
+        let words = answer.split_whitespace().count() as u64;
+        for (index, call) in calls.iter().enumerate() {
+            assert!(call["raw"].as_str().is_some_and(|raw| !raw.is_empty()), "no raw reply: {call}");
+            assert!(["stop", "length"].contains(&call["finish_reason"].as_str().unwrap()), "not finished: {call}");
+            assert_eq!(call["model"], ALIAS);
+            assert_eq!(call["cached"], false, "{call}");
+            assert!(call["verdict"].is_null() != call["reason"].is_null(), "neither read nor told why not: {call}");
+            let tokens = |name: &str| call[name].as_u64().unwrap();
+            assert!((1..=40).contains(&tokens("completion_tokens")), "{call}");
+            // a word is a token or more
+            assert!(tokens("prompt_tokens") > words, "{call}");
+            // The later calls of an answer find at least the answer in the server's prefix cache. (The first call
+            // finds what the chat template begins with, at most the system message: that proves nothing.)
+            assert!(index == 0 || tokens("cached_prompt_tokens") > words, "the prefix was not shared: {call}");
+        }
+    }
+    let scores = first.lines("scores.jsonl");
+    assert_eq!(scores.len(), 2);
+    assert!(scores.iter().all(|score| score["components"]["length"] == json!(1.0)), "under 300 words: {scores:?}");
+
+    let generated = server.counter("tokens_predicted_total");
+    assert!(generated > 0.0);
+    let again = work.score(&server, KEY, "again", &["--max-unscored", "1"]).exits_with(0);
+    assert_eq!(server.counter("tokens_predicted_total"), generated, "a reply was paid twice:\n{}", again.stderr);
+    let replies = |calls: &[Value]| -> Vec<(String, String)> {
+        let mut pairs: Vec<_> =
+            calls.iter().map(|call| (call["call_id"].to_string(), call["raw"].to_string())).collect();
+        pairs.sort();
+        pairs
+    };
+    assert_eq!(replies(&again.calls()), replies(&calls));
+    assert!(again.calls().iter().all(|call| call["cached"] == true));
+}
+
+#[test]
+fn an_answer_beyond_the_context_is_unscored_with_the_servers_words() {
+    let Some(server) = shared() else { return };
+    // 3 x 1000 words are 3000 tokens at least, the context has 2048
+    let work = Work::new(&[("yeast", &"yeast makes beer ".repeat(1000))]);
+    let run = work.score(&server, KEY, "run", &[]).exits_with(5);
+    let calls = run.calls();
+    assert!(!calls.is_empty());
+    for call in &calls {
+        assert!(call["raw"].is_null() && call["verdict"].is_null(), "{call}");
+        assert_eq!(call["reason_kind"], "context_overflow", "{call}");
+        let words = format!("exceeds the available context size ({CONTEXT} tokens)");
+        assert!(call["reason"].as_str().unwrap().contains(&words), "not the server's words: {call}");
+    }
+    let scores = run.lines("scores.jsonl");
+    assert_eq!(scores.len(), 1);
+    assert!(scores[0]["score"].is_null(), "{}", scores[0]);
+    assert_eq!(scores[0]["components"]["length"], json!(0.0), "more than 600 words");
+    assert_eq!(scores[0]["unscored"]["expertise"]["kind"], "context_overflow", "{}", scores[0]);
+}
+
+#[test]
+fn a_wrong_key_stops_the_run_and_is_not_told() {
+    let Some(server) = shared() else { return };
+    let work = Work::new(&[("tides", ON_TIDES)]);
+    let wrong = "sk-wrong-0123456789";
+    let run = work.score(&server, wrong, "run", &[]).exits_with(4);
+    assert!(run.stderr.contains("key"), "it should say what was refused: {}", run.stderr);
+    assert!(!run.stderr.contains(wrong), "the key is in {}", run.stderr);
+}
+
+#[test]
+fn another_model_under_the_same_alias_is_noticed_and_its_replies_are_its_own() {
+    let Some(server) = shared() else { return };
+    let work = Work::new(&[("tides", ON_TIDES)]);
+    let before = work.score(&server, KEY, "before", &["--max-unscored", "1"]).exits_with(0);
+    let other = swapped(&server, work.path());
+    let after = work.score(&other, KEY, "after", &["--max-unscored", "1"]).exits_with(0);
+    let (old, new) = (before.calls(), after.calls());
+    assert!(new.len() >= 3 && new.iter().all(|call| call["cached"] == false), "replies of the other model: {new:?}");
+    assert_ne!(new[0]["judge"], old[0]["judge"]);
+    assert!(new.iter().all(|new| old.iter().all(|old| new["fingerprint"] != old["fingerprint"])));
+    let told = |run: &Finished| run.stderr.lines().any(|line| line.contains(ALIAS) && line.contains("not used"));
+    assert!(told(&after), "it should say that cached replies of {ALIAS} are not used:\n{}", after.stderr);
+    assert!(!told(&before), "there was nothing to tell yet:\n{}", before.stderr);
+}
