@@ -66,24 +66,28 @@ pub struct Pairing {
 pub fn pair(tests: &TestCases, systems: &[SystemAnswers], options: &PairOptions) -> Result<Pairing> {
     let systems = chosen_systems(systems, options.systems.as_deref())?;
     let questions = questions(tests, options)?;
-    let known: HashSet<&CaseId> = tests.cases.iter().map(|case| &case.case_id).collect();
+    // Position in the file, by id.
+    let known: HashMap<&CaseId, usize> = tests.cases.iter().enumerate().map(|(i, case)| (&case.case_id, i)).collect();
     let mut warnings: Vec<InputFault> = tests.warnings.clone();
     let (mut items, mut missing) = (Vec::new(), Vec::new());
     for system in &systems {
         warnings.extend(system.warnings.iter().cloned());
         strays(system, &known, &tests.path, &mut warnings);
         let answers: HashMap<&CaseId, &Answer> = system.answers.iter().map(|a| (&a.case_id, a)).collect();
-        let mut unanswered = Vec::new();
+        let (mut paired, mut unanswered) = (Vec::new(), Vec::new());
         for candidates in &questions {
             let answered = candidates.iter().find_map(|case| Some((*case, *answers.get(&case.case_id)?)));
             match (answered, candidates.first()) {
                 (Some((case, answer)), _) => {
-                    items.push(PairedAnswer { case: Arc::clone(case), answer: answer.clone() });
+                    paired.push(PairedAnswer { case: Arc::clone(case), answer: answer.clone() });
                 }
                 (None, Some(case)) => unanswered.push(case.case_id.clone()),
                 (None, None) => {}
             }
         }
+        // In compat mode a later annotation may stand for its question.
+        paired.sort_by_key(|item| known.get(&item.case.case_id));
+        items.append(&mut paired);
         if !unanswered.is_empty() {
             let (count, total) = (unanswered.len(), questions.len());
             let names = list(unanswered.iter().map(CaseId::as_str), STRAYS_SHOWN);
@@ -99,7 +103,7 @@ pub fn pair(tests: &TestCases, systems: &[SystemAnswers], options: &PairOptions)
         return Err(Error::Input(warnings));
     }
     Ok(Pairing {
-        kept_cases: kept_cases(&questions, &items),
+        kept_cases: kept_cases(tests, &questions, &items),
         systems: systems.iter().map(|system| system.system.clone()).collect(),
         items,
         missing,
@@ -175,8 +179,8 @@ fn wanted_cases<'a>(tests: &TestCases, names: Option<&'a [String]>) -> Result<Op
 }
 
 /// Answers whose id no test case has.
-fn strays(system: &SystemAnswers, known: &HashSet<&CaseId>, tests: &Path, warnings: &mut Vec<InputFault>) {
-    let strays: Vec<&Answer> = system.answers.iter().filter(|answer| !known.contains(&answer.case_id)).collect();
+fn strays(system: &SystemAnswers, known: &HashMap<&CaseId, usize>, tests: &Path, warnings: &mut Vec<InputFault>) {
+    let strays: Vec<&Answer> = system.answers.iter().filter(|answer| !known.contains_key(&answer.case_id)).collect();
     for answer in strays.iter().take(STRAYS_SHOWN) {
         let what = format!("no test case in {} has this case_id; the answer is not scored", tests.display());
         let fault = InputFault::new(&system.path, what).at_line(answer.line);
@@ -197,19 +201,15 @@ fn nothing_paired(tests: &TestCases, systems: &[&SystemAnswers]) -> InputFault {
     InputFault::new(&tests.path, what).hint("give answers the case_id of their test case")
 }
 
-fn kept_cases(questions: &[Vec<&Arc<TestCase>>], items: &[PairedAnswer]) -> Vec<CaseId> {
-    let used: HashSet<&CaseId> = items.iter().map(|item| &item.case.case_id).collect();
-    let mut kept = Vec::new();
+fn kept_cases(tests: &TestCases, questions: &[Vec<&Arc<TestCase>>], items: &[PairedAnswer]) -> Vec<CaseId> {
+    let mut kept: HashSet<&CaseId> = items.iter().map(|item| &item.case.case_id).collect();
     for candidates in questions {
-        let of_question: Vec<CaseId> =
-            candidates.iter().map(|case| case.case_id.clone()).filter(|case_id| used.contains(case_id)).collect();
-        match (of_question.is_empty(), candidates.first()) {
-            // Nobody answered it: it is missing everywhere, not gone.
-            (true, Some(case)) => kept.push(case.case_id.clone()),
-            _ => kept.extend(of_question),
+        // A question that nobody answered is missing everywhere, not gone.
+        if !candidates.iter().any(|case| kept.contains(&case.case_id)) {
+            kept.extend(candidates.first().map(|case| &case.case_id));
         }
     }
-    kept
+    tests.cases.iter().map(|case| &case.case_id).filter(|case_id| kept.contains(case_id)).cloned().collect()
 }
 
 #[cfg(test)]

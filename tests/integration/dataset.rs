@@ -1,0 +1,1 @@
+//! Reading and pairing real and made files.
