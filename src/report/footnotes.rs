@@ -20,12 +20,7 @@ pub(super) fn footnotes(summary: &Summary, context: &ReportContext) -> Vec<Strin
     notes.extend(reference(summary));
     notes.extend(missing(summary));
     notes.extend(steering(summary));
-    notes.extend(
-        summary
-            .notes
-            .iter()
-            .map(|note| format!("{} ({}).", shortened(&note.note, 300), counted(note.answers, "answer"))),
-    );
+    notes.extend(remarks(summary));
     notes.extend(context.agreement.as_ref().map(agreement));
     notes
 }
@@ -157,6 +152,18 @@ fn steering(summary: &Summary) -> Option<String> {
     let count = counted(summary.steering.len(), "answer");
     (!summary.steering.is_empty())
         .then(|| format!("{count} may try to steer the judge: {}.", listed(summary.steering.iter().map(entry), LISTED)))
+}
+
+/// What scores say of themselves.
+fn remarks(summary: &Summary) -> Vec<String> {
+    let remark = |note: &crate::aggregate::NoteCount| {
+        format!("{} ({}).", shortened(&note.note, 300), counted(note.answers, "answer"))
+    };
+    let mut remarks: Vec<String> = summary.notes.iter().take(LISTED).map(remark).collect();
+    if summary.notes.len() > LISTED {
+        remarks.push(format!("{} more of such remarks: see the scores.", summary.notes.len() - LISTED));
+    }
+    remarks
 }
 
 fn agreement(agreement: &Agreement) -> String {

@@ -157,3 +157,14 @@ fn a_run_without_answers_still_gives_a_table() {
     let table = render_table(&summarize::<ScoredAnswer>(&[], &[], options()), &context(), &at(80));
     assert!(table.contains("system") && table.contains("prompts:"));
 }
+
+#[test]
+fn many_remarks_are_cut_and_counted() {
+    let mut scored = answers("a", &[Some(1.0); 8]);
+    for (i, answer) in scored.iter_mut().enumerate() {
+        answer.score.notes = vec![format!("weights scaled by {i}")];
+    }
+    let table = render_table(&summarize(&scored, &[], options()), &context(), &at(80));
+    assert_eq!(table.matches("weights scaled").count(), 5);
+    assert!(table.contains("3 more of such remarks"), "{table}");
+}

@@ -1,10 +1,12 @@
 //! Aggregation against the reference's numbers, and reports through the public interface.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use scholareval::aggregate::agreement;
+use scholareval::aggregate::{AggregateOptions, agreement, summarize};
 use scholareval::domain::{CaseId, Rubric, Score, ScoredAnswer, SystemName, TestCase};
+use scholareval::report::{ReportContext, TableStyle, render_csv, render_json, render_table};
 use scholareval::stats::intraclass_correlation;
 use serde_json::Value;
 
@@ -120,4 +122,96 @@ fn the_intraclass_correlation_is_the_references() {
             (expected, ours) => assert_eq!(expected, ours, "{case}"),
         }
     }
+}
+
+fn sample(name: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name)).unwrap()
+}
+
+fn sample_answers(system: &str) -> Vec<(String, String)> {
+    let text = sample(&format!("answers/{system}.jsonl"));
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let text_of = |line: &Value, key: &str| line[key].as_str().unwrap().to_owned();
+    lines.map(|line| (text_of(&line, "case_id"), text_of(&line, "answer_text"))).collect()
+}
+
+#[test]
+fn the_sample_rubrics_have_the_released_weights_and_names() {
+    let cases: Value = serde_json::from_str(&sample("test_cases.json")).unwrap();
+    let cases = cases.as_array().unwrap();
+    assert_eq!(cases.len(), 8);
+    let questions: BTreeSet<&str> = cases.iter().map(|case| case["initial_prompt"].as_str().unwrap()).collect();
+    assert_eq!(questions.len(), 8, "a question is there twice");
+    for case in cases {
+        let config = &case["metric_config"]["config"];
+        assert_eq!(case["initial_prompt"], config["question"]);
+        let properties = config["other_properties"].as_array().unwrap();
+        assert!((3..=5).contains(&properties.len()));
+        let total: f64 = properties.iter().map(|p| p["weight"].as_f64().unwrap()).sum();
+        assert!((total - 0.6).abs() < 1e-9, "{}: {total}", case["case_id"]);
+        let weight_of = |prefix: &str| {
+            let found = properties.iter().find(|p| p["name"].as_str().unwrap().starts_with(prefix)).unwrap();
+            found["weight"].as_f64().unwrap()
+        };
+        assert!((weight_of("most_important_item_") - 2.0 * weight_of("nice_to_have_item_")).abs() < 1e-9);
+        assert!(properties.iter().all(|p| (1..=4).contains(&p["evidence"].as_array().unwrap().len())));
+    }
+}
+
+#[test]
+fn every_sample_system_answers_every_sample_case() {
+    let cases: Value = serde_json::from_str(&sample("test_cases.json")).unwrap();
+    let ids: Vec<&str> = cases.as_array().unwrap().iter().map(|case| case["case_id"].as_str().unwrap()).collect();
+    for system in ["careful", "brief", "vague"] {
+        let answers = sample_answers(system);
+        assert_eq!(answers.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ids, "{system}");
+        assert!(answers.iter().all(|(_, text)| (60..450).contains(&text.split_whitespace().count())), "{system}");
+    }
+}
+
+#[test]
+fn the_sample_systems_cover_their_rubrics_to_clearly_different_degrees() {
+    let words = |text: &str| -> BTreeSet<String> {
+        let lower = text.to_lowercase();
+        lower.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 4).map(str::to_owned).collect()
+    };
+    let cases: Value = serde_json::from_str(&sample("test_cases.json")).unwrap();
+    let coverage = |system: &str| -> f64 {
+        let shares = cases.as_array().unwrap().iter().zip(sample_answers(system)).map(|(case, (_, text))| {
+            let wanted = words(&case["metric_config"]["config"]["other_properties"].to_string());
+            wanted.intersection(&words(&text)).count() as f64 / wanted.len() as f64
+        });
+        shares.sum::<f64>() / 8.0
+    };
+    let [careful, brief, vague] = ["careful", "brief", "vague"].map(coverage);
+    assert!(careful > 2.0 * brief && brief > 2.0 * vague, "{careful} {brief} {vague}");
+}
+
+#[test]
+fn a_summary_goes_through_every_renderer() {
+    let scored: Vec<Arc<ScoredAnswer>> = [("b", 0.25, "c1"), ("a", 0.75, "c1"), ("a", 0.25, "c2")]
+        .map(|(system, score, case)| {
+            Arc::new(answer(system, &serde_json::json!([case, "x", false, case, score, score])))
+        })
+        .to_vec();
+    let missing = [(SystemName::from("b"), CaseId::from("c2"))];
+    let summary = summarize(&scored, &missing, AggregateOptions { seed: 7, ..AggregateOptions::default() });
+    let context = ReportContext {
+        run: "runs/x".to_owned(),
+        judge_label: "stub".to_owned(),
+        prompts_label: "set 1".to_owned(),
+        comparability_note: Some("not comparable with published numbers".to_owned()),
+        agreement: None,
+    };
+    let table = render_table(&summary, &context, &TableStyle::default());
+    // a: (0.75 + 0.25) / 2, ranked by c1 alone
+    assert!(
+        table.lines().any(|line| line.starts_with("a ") && line.contains("50.0") && line.contains("2/2")),
+        "{table}"
+    );
+    assert!(table.contains("1 answer missing: b/c2"), "{table}");
+    let json: Value = serde_json::from_str(&render_json(&summary, &context).unwrap()).unwrap();
+    assert_eq!((&json["rows"][0]["system"], &json["rows"][0]["score"]["estimate"]), (&"a".into(), &0.5.into()));
+    let csv = render_csv(&summary);
+    assert!(csv.lines().nth(2).unwrap().starts_with("b,2,0.25,,,1,0,"), "{csv}");
 }
