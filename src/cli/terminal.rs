@@ -39,6 +39,11 @@ pub fn stderr_is_terminal() -> bool {
     std::io::stderr().is_terminal()
 }
 
+/// Columns of the terminal behind standard output; `None` if there is none.
+pub fn stdout_width() -> Option<u16> {
+    std::io::stdout().is_terminal().then(|| console::Term::stdout().size().1)
+}
+
 /// True if what goes to standard output may be coloured.
 pub fn stdout_color(choice: ColorChoice, environment: &Environment) -> bool {
     color(choice, std::io::stdout().is_terminal(), environment)

@@ -69,9 +69,7 @@ impl<J> Recalling<J> {
 impl<J: Judge> Judge for Recalling<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         match self.source.find(request) {
-            Ok(Some(reply)) => {
-                Box::pin(std::future::ready(Ok(Outcome::Reply(JudgeReply { cached: true, ..reply }))))
-            }
+            Ok(Some(reply)) => Box::pin(std::future::ready(Ok(Outcome::Reply(JudgeReply { cached: true, ..reply })))),
             Ok(None) => self.inner.ask(request),
             Err(error) => Box::pin(std::future::ready(Err(AskError::Fatal(error)))),
         }

@@ -1,6 +1,10 @@
 //! `scholareval cache stats|prune|export|merge`.
 
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
@@ -11,9 +15,10 @@ use crate::cli::commands::Context;
 use crate::cli::origin::escape_controls;
 use crate::cli::settings::{DEFAULT_CACHE, OutputFormat, keys};
 use crate::cli::suggest::nearest;
-use crate::cli::terminal::{note, write_stdout};
-use crate::domain::CallKind;
+use crate::cli::terminal::{forgive_closed_pipe, note, write_stdout};
+use crate::domain::{CallKind, JudgeTask, Mode};
 use crate::error::{Error, Result};
+use crate::judge::cache::{self, Cache, Entry, GroupStats, PruneOptions};
 
 /// What is told about a cache.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -164,24 +169,92 @@ fn date(seconds: u64) -> String {
     }
 }
 
-fn read_stats(_path: &Path) -> Result<Stats> {
-    // wired at merge: Cache::open(path)?.stats()
-    Err(Error::Internal("cache stats is not wired yet".to_owned()))
+fn read_stats(path: &Path) -> Result<Stats> {
+    let stats = Cache::open(path)?.stats()?;
+    let counts = |groups: &BTreeMap<String, GroupStats>| {
+        groups.iter().map(|(name, group)| (name.clone(), group.entries)).collect()
+    };
+    Ok(Stats {
+        entries: stats.total.entries,
+        bytes: stats.bytes,
+        by_kind: counts(&stats.by_kind),
+        by_judge: counts(&stats.by_judge),
+        prompt_tokens: stats.total.prompt_tokens,
+        completion_tokens: stats.total.completion_tokens,
+        span: stats.oldest.zip(stats.newest),
+    })
 }
 
-fn prune(_path: &Path, _args: &PruneArgs) -> Result<u64> {
-    // wired at merge: Cache::open(path)?.prune(PruneOptions { older_than, judge, kind: checked_kind(args)?, .. })
-    Err(Error::Internal("cache prune is not wired yet".to_owned()))
+fn prune(path: &Path, args: &PruneArgs) -> Result<u64> {
+    let unreadable = |entry: &Entry| !is_readable(entry);
+    let options = PruneOptions {
+        older_than: args.older_than,
+        judge: args.judge.as_deref(),
+        kind: checked_kind(args)?.map(CallKind::as_str),
+        matching: args.unreadable.then_some(&unreadable as &dyn Fn(&Entry) -> bool),
+        damaged: false,
+    };
+    Ok(Cache::open(path)?.prune(options)?.removed)
 }
 
-fn export(_path: &Path, _out: &Path) -> Result<u64> {
-    // wired at merge: Cache::open(path)?.export(writer); `-` is standard output, with `forgive_closed_pipe`
-    Err(Error::Internal("cache export is not wired yet".to_owned()))
+/// Whether a verdict can be read in the reply. What is read does not depend on the texts that were asked about.
+fn is_readable(entry: &Entry) -> bool {
+    let text: Arc<str> = Arc::from("");
+    let (question, answer) = (Arc::clone(&text), Arc::clone(&text));
+    let task = match CallKind::from_name(&entry.label.kind) {
+        Some(CallKind::Expertise) => JudgeTask::Expertise { question, answer },
+        Some(CallKind::Property) => JudgeTask::Property { question, answer, criterion: text },
+        Some(CallKind::Evidence) => JudgeTask::Evidence { question, answer, snippets: Arc::from(vec![String::new()]) },
+        Some(CallKind::Citations) => JudgeTask::Citations { question, answer },
+        // A kind of a later version: not ours to call unreadable.
+        None => return true,
+    };
+    task.parse(&entry.reply, Mode::Default).is_ok()
 }
 
-fn merge(_sources: &[PathBuf], _into: &Path) -> Result<Merged> {
-    // wired at merge: Cache::merge(sources, into)
-    Err(Error::Internal("cache merge is not wired yet".to_owned()))
+fn export(path: &Path, out: &Path) -> Result<u64> {
+    let cache = Cache::open(path)?;
+    if out == Path::new("-") {
+        let mut stdout = BufWriter::new(ForgivingStdout);
+        let report = cache.export(&mut stdout, Path::new("standard output"))?;
+        stdout.flush().map_err(Error::io("standard output", "write"))?;
+        return Ok(report.entries);
+    }
+    let mut file = BufWriter::new(File::create(out).map_err(Error::io(out, "create"))?);
+    let report = cache.export(&mut file, out)?;
+    file.flush().map_err(Error::io(out, "write"))?;
+    if report.damaged > 0 {
+        note(&format!("warning: {} damaged replies were left out", report.damaged));
+    }
+    Ok(report.entries)
+}
+
+/// Standard output; a reader that has gone away is no fault.
+struct ForgivingStdout;
+
+impl Write for ForgivingStdout {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        forgive_closed_pipe(std::io::stdout().lock().write_all(bytes)).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        forgive_closed_pipe(std::io::stdout().lock().flush())
+    }
+}
+
+fn merge(sources: &[PathBuf], into: &Path) -> Result<Merged> {
+    let report = cache::merge(sources, into)?;
+    for source in &report.sources {
+        let path = shown(&source.path);
+        if source.damaged > 0 {
+            note(&format!("warning: {path}: {} damaged replies were left out", source.damaged));
+        }
+        if let Some(why) = &source.broken_off {
+            note(&format!("warning: {path}: could not be read to its end ({}); what came before is merged", escape_controls(why)));
+        }
+    }
+    let known: u64 = report.sources.iter().map(|source| source.entries.known).sum();
+    Ok(Merged { added: report.added(), kept: known + report.conflicts(), conflicts: report.conflicts() })
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use super::Context;
 use crate::cli::ExitCode;
+use crate::cli::progress::grouped;
 use crate::cli::scoring::inputs::LoadedInputs;
 use crate::cli::scoring::runtime;
 use crate::cli::scoring::setup::Identified;
-use crate::cli::scoring::words::grouped;
 use crate::cli::settings::Settings;
 use crate::cli::terminal;
 use crate::error::Result;

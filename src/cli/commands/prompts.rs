@@ -8,7 +8,8 @@ use crate::cli::commands::Context;
 use crate::cli::origin::escape_controls;
 use crate::cli::settings::keys;
 use crate::cli::terminal::write_stdout;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::prompt::PromptSet;
 
 /// What is told about a set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,21 +56,31 @@ fn render_set(set: &SetSummary) -> String {
 }
 
 /// Writes the built-in set into `dir`.
-fn export_builtin(_dir: &Path) -> Result<SetSummary> {
-    // wired at merge: PromptSet::builtin(), .export(dir)
-    Err(Error::Internal("prompts export is not wired yet".to_owned()))
+fn export_builtin(dir: &Path) -> Result<SetSummary> {
+    let set = PromptSet::builtin();
+    set.export(dir)?;
+    Ok(summary(&set))
 }
 
 /// Makes the published set from a checkout and writes it into `out`.
-fn import_published(_checkout: &Path, _out: &Path) -> Result<SetSummary> {
-    // wired at merge: PromptSet::import(checkout)?, .export(out)
-    Err(Error::Internal("prompts import is not wired yet".to_owned()))
+fn import_published(checkout: &Path, out: &Path) -> Result<SetSummary> {
+    let set = PromptSet::import(checkout)?;
+    set.export(out)?;
+    Ok(summary(&set))
 }
 
 /// Reads the set in `dir`, or takes the built-in one.
-fn load_set(_dir: Option<&Path>) -> Result<SetSummary> {
-    // wired at merge: dir.map_or_else(|| Ok(PromptSet::builtin()), PromptSet::load)
-    Err(Error::Internal("prompts show is not wired yet".to_owned()))
+fn load_set(dir: Option<&Path>) -> Result<SetSummary> {
+    let set = dir.map_or_else(|| Ok(PromptSet::builtin()), PromptSet::load)?;
+    Ok(summary(&set))
+}
+
+fn summary(set: &PromptSet) -> SetSummary {
+    SetSummary {
+        label: set.label(),
+        fingerprint: set.fingerprint().to_string(),
+        comparability: set.comparability_note().unwrap_or_default().to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -30,10 +30,13 @@ pub(super) fn run(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode>
 
 async fn rescore(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> {
     let mut manifest = load_manifest(&args.run)?.ok_or_else(|| {
-        InputFault::new(&args.run, "holds no manifest.json").hint("name the directory of a run (score tells it at the end)")
+        InputFault::new(&args.run, "holds no manifest.json")
+            .hint("name the directory of a run (score tells it at the end)")
     })?;
     if manifest.status != RunStatus::Complete && !args.quiet {
-        terminal::note("warning: the run did not finish; what it lacks is unscored here (run score again to finish it)");
+        terminal::note(
+            "warning: the run did not finish; what it lacks is unscored here (run score again to finish it)",
+        );
     }
     let was = manifest.mode;
     let mode = if args.compat { Mode::Compat } else { was };
@@ -83,7 +86,8 @@ async fn replay(args: &RescoreArgs, manifest: &Manifest) -> Result<Vec<Arc<Score
     let calls = args.run.join("calls.jsonl");
     let replies = RecordedReplies::open(&calls)?.ok_or_else(|| InputFault::new(&calls, "is not there"))?;
     let replies = Arc::new(replies);
-    let parts = RubricParts { rubrics: setting(manifest, "score.rubrics"), snippets: setting(manifest, "score.snippets") };
+    let parts =
+        RubricParts { rubrics: setting(manifest, "score.rubrics"), snippets: setting(manifest, "score.snippets") };
     let scorer = |mode| -> Arc<dyn Scorer> { Arc::new(RubricScorer::new(parts, mode)) };
     let number = |name: &str, default: u64| {
         let value = manifest.settings.get(name).and_then(serde_json::Value::as_u64).unwrap_or(default);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Context;
 use crate::cli::ExitCode;
-use crate::cli::progress::Progress;
+use crate::cli::progress::{Progress, ProgressMode, grouped};
 use crate::cli::scoring::inputs::LoadedInputs;
 use crate::cli::scoring::outcome::{Presentation, in_input_order, run_name, stopped};
 use crate::cli::scoring::setup::{Identified, Judging};
@@ -18,9 +18,7 @@ use crate::cli::terminal;
 use crate::domain::{Mode, ScoredAnswer};
 use crate::error::{Error, Result};
 use crate::judge::meters::Meters;
-use crate::pipeline::record::{
-    Manifest, RecordedReplies, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, write_inputs,
-};
+use crate::pipeline::record::{Manifest, RecordedReplies, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, write_inputs};
 use crate::pipeline::{self, EventSink, Job, Options, PlanOutcome, RunEvent, StopHandle};
 use crate::scorer::Scorer;
 use crate::scorer::rubric::RubricScorer;
@@ -115,11 +113,14 @@ async fn ask(
         let listener = stop.clone();
         let signals = Signals::listen()?;
         let watch = tokio::spawn(async move { listener.stop(signals.first().await) });
-        sinks.progress = Some(Progress::new(Arc::clone(meters), settings.output.quiet));
+        sinks.progress = Some(Progress::new(
+            ProgressMode::choose(settings.output.quiet, terminal::stderr_is_terminal()),
+            Arc::clone(meters),
+        ));
         sinks.on_event(&RunEvent::Started(planned.plan))?;
         let ran = pipeline::run(job, Arc::clone(&judging.judge), &planned.pending, sinks, &stop).await;
         watch.abort();
-        if let Some(progress) = sinks.progress.take() {
+        if let Some(mut progress) = sinks.progress.take() {
             progress.finish();
         }
         let outcome = match ran {
@@ -145,7 +146,7 @@ fn dry_run(planned: &PlanOutcome, identified: &Identified) -> Result<ExitCode> {
     let line = match identified {
         Identified::Lexical => format!(
             "plan: {} calls at most to the built-in lexical judge; nothing is paid\n",
-            crate::cli::scoring::words::grouped(planned.plan.at_most)
+            grouped(planned.plan.at_most)
         ),
         Identified::Chat(_) => format!("{}\n", plan_line(&planned.plan)),
     };

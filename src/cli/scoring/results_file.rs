@@ -37,9 +37,8 @@ pub(in crate::cli) fn write(path: &Path, scored: &[Arc<ScoredAnswer>]) -> Result
 fn results(scored: &[Arc<ScoredAnswer>]) -> Value {
     let mut sorted: Vec<&ScoredAnswer> = scored.iter().map(AsRef::as_ref).collect();
     sorted.sort_by(|a, b| {
-        let key = |answer: &ScoredAnswer| {
-            (answer.system.clone(), answer.case.annotator.clone(), answer.case.case_id.clone())
-        };
+        let key =
+            |answer: &ScoredAnswer| (answer.system.clone(), answer.case.annotator.clone(), answer.case.case_id.clone());
         key(a).cmp(&key(b))
     });
     let mut sources: Map<String, Value> = Map::new();
@@ -56,8 +55,7 @@ fn results(scored: &[Arc<ScoredAnswer>]) -> Value {
             "agreement": answer.case.agreement,
             "question": answer.case.initial_prompt,
         });
-        if let Value::Array(entries) =
-            sources.entry(answer.system.as_str()).or_insert_with(|| Value::Array(Vec::new()))
+        if let Value::Array(entries) = sources.entry(answer.system.as_str()).or_insert_with(|| Value::Array(Vec::new()))
         {
             entries.push(entry);
         }

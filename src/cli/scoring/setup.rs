@@ -196,7 +196,7 @@ impl Identified {
                 (Arc::new(cached), Arc::new(CacheSource(cache.clone())))
             }
             (None, Some(recorded)) => {
-                let recorded = Arc::new(recorded);
+                let recorded: Arc<dyn ReplySource> = Arc::new(recorded);
                 (Arc::new(Recalling::new(Arc::clone(&recorded), asking)), recorded)
             }
             (None, None) => (Arc::new(asking), Arc::new(NoReplies)),
@@ -231,11 +231,11 @@ async fn who(
         let (model, served) = identify(endpoint, judge.model.as_deref()).await?;
         if let Some(cache) = cache {
             tell_change(cache, &key, &model, judge, &served)?;
-            cache.remember(&key, &json!([model, served.served, served.root, served.model_path]).to_string()).await?;
+            cache.remember_server(&key, &said(&model, &served))?;
         }
         return Ok((model, served, None));
     };
-    let remembered = cache.map(|cache| cache.recall(&key)).transpose()?.flatten();
+    let remembered = cache.map(|cache| cache.recall_server(&key)).transpose()?.flatten();
     let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
     match remembered.as_deref().map(serde_json::from_str::<[serde_json::Value; 4]>) {
         Some(Ok([model, served, root, path])) => {
@@ -250,21 +250,22 @@ async fn who(
     }
 }
 
+/// Model and identity as they are kept in the cache.
+fn said(model: &str, served: &ServerIdentity) -> String {
+    json!([model, served.served, served.root, served.model_path]).to_string()
+}
+
 /// Says so when the server behind a name serves something else than at the last run with this cache.
-fn tell_change(
-    cache: &Cache,
-    key: &str,
-    model: &str,
-    judge: &JudgeSettings,
-    served: &ServerIdentity,
-) -> Result<()> {
-    let now = json!([model, served.served, served.root, served.model_path]).to_string();
-    let Some(before) = cache.recall(key)?.filter(|before| *before != now) else { return Ok(()) };
+fn tell_change(cache: &Cache, key: &str, model: &str, judge: &JudgeSettings, served: &ServerIdentity) -> Result<()> {
+    let now = said(model, served);
+    let Some(before) = cache.recall_server(key)?.filter(|before| *before != now) else { return Ok(()) };
     let used = match &judge.cache_id {
         Some(id) => format!("its replies count as those of cache id {id:?} all the same"),
         None => "replies kept from the model before are not used".to_owned(),
     };
-    terminal::note(&format!("warning: {model} is another model than at the last run: before {before}, now {now}; {used}"));
+    terminal::note(&format!(
+        "warning: {model} is another model than at the last run: before {before}, now {now}; {used}"
+    ));
     Ok(())
 }
 

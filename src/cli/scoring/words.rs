@@ -1,19 +1,7 @@
 //! The lines that a run says about itself on standard error.
 
+use crate::cli::progress::grouped;
 use crate::pipeline::Plan;
-
-/// `1234567` as `1,234,567`.
-pub(in crate::cli) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
 
 /// The line before the first paid call.
 pub(in crate::cli) fn plan_line(plan: &Plan) -> String {
@@ -33,11 +21,6 @@ pub(in crate::cli) fn plan_line(plan: &Plan) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_grouped_by_thousands() {
-        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
-    }
 
     #[test]
     fn the_plan_says_what_is_asked_and_what_is_paid() {

@@ -37,6 +37,7 @@ mod file;
 mod merge;
 mod mounts;
 mod record;
+mod servers;
 mod store;
 mod upkeep;
 mod writer;
