@@ -44,3 +44,18 @@ impl Meters {
         self.completion_tokens.fetch_add(usage.completion_tokens, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replies_add_up_with_their_tokens() {
+        let meters = Meters::default();
+        let usage = Usage { prompt_tokens: 10, cached_prompt_tokens: 4, completion_tokens: 3 };
+        meters.count_reply(&usage);
+        meters.count_reply(&usage);
+        let read = [&meters.replies, &meters.prompt_tokens, &meters.cached_prompt_tokens, &meters.completion_tokens];
+        assert_eq!(read.map(Meters::read), [2, 20, 8, 6]);
+    }
+}

@@ -111,11 +111,16 @@ async fn headers_query_and_key_are_sent() {
     let mut endpoint = endpoint(&server);
     endpoint.headers.push(("X-Team".into(), "judges".into()));
     endpoint.query.push(("api-version".into(), "2 3".into()));
+    identify(&endpoint, None).await.unwrap();
     Chat::new(endpoint, Arc::default()).unwrap().ask(&request("x")).await.unwrap();
-    let sent = &server.chats()[0];
-    assert_eq!(sent.header("authorization"), Some("Bearer very-secret-key-123"));
-    assert_eq!(sent.header("x-team"), Some("judges"));
-    assert_eq!(sent.query, "api-version=2+3");
+    let requests = server.requests();
+    let paths: Vec<&str> = requests.iter().map(|sent| sent.path.as_str()).collect();
+    assert_eq!(paths, ["/v1/models", "/props", "/v1/chat/completions"]);
+    for sent in requests {
+        assert_eq!(sent.header("authorization"), Some("Bearer very-secret-key-123"));
+        assert_eq!(sent.header("x-team"), Some("judges"));
+        assert_eq!(sent.query, "api-version=2+3");
+    }
 }
 
 #[tokio::test]

@@ -126,7 +126,8 @@ impl Drop for FakeServer {
     }
 }
 
-/// An address of 127.0.0.1 on which nobody listens, and which no other test can get meanwhile.
+/// An address of 127.0.0.1 on which nobody listens, and which no other test can get meanwhile. To be used
+/// within a tokio runtime.
 pub struct Reserved(tokio::net::TcpSocket);
 
 impl Reserved {
