@@ -4,12 +4,12 @@
 //!
 //! - **A criterion**: 0-10 by how much of its content words the best windows of the answer cover. Content words are
 //!   stems without stop words, weighted by their rarity over the test cases (`ln(1 + (1 + N) / (1 + df))`, N texts,
-//!   df of them with the word). A window holds [`WINDOW`] content words. The best window counts wholly, what a second
-//!   and a third one add counts [`LATER_WINDOWS`]. `score = 10 x covered weight / whole weight`, to one decimal.
-//! - **Snippets**: one counts as present if a single window covers at least [`SNIPPET_PRESENT`] of its weight; the
-//!   window is [`SNIPPET_ROOM`] times as long as the snippet, at least [`WINDOW`].
-//! - **Claims**: sentences with citation markers; see [`claims`].
-//! - **Expertise**: crude. The share of long words ([`LONG_WORD`] characters) of the answer is compared with the
+//!   df of them with the word). A window holds `WINDOW` content words. The best window counts wholly, what a second
+//!   and a third one add counts `LATER_WINDOWS`. `score = 10 x covered weight / whole weight`, to one decimal.
+//! - **Snippets**: one counts as present if a single window covers at least `SNIPPET_PRESENT` of its weight; the
+//!   window is `SNIPPET_ROOM` times as long as the snippet, at least `WINDOW`.
+//! - **Claims**: sentences with citation markers; the rules are in `claims.rs`.
+//! - **Expertise**: crude. The share of long words (`LONG_WORD` characters) of the answer is compared with the
 //!   question's, whose own share is drawn towards that of all questions: `10 x max(0, 1 - |difference| / 0.5)`.
 //!
 //! Its numbers say whether words occur, not whether statements are right.

@@ -47,7 +47,9 @@ impl PromptSet {
         evidence_method.check_numbering()?;
         let evidence = evidence_method.task("evidence", &mut files)?;
         let citations = class.child("def", "_score_citations_excerpts_inner")?.task("citations", &mut files)?;
-        let criterion = class.child("def", "score_output")?.expertise_criterion()?;
+        // A fork may give the literal in another method: then the first one of the class counts.
+        let criterion = class.child("def", "score_output").and_then(Scope::expertise_criterion);
+        let criterion = criterion.or_else(|_| class.expertise_criterion())?;
         files.insert("expertise.criterion.txt".to_owned(), criterion);
         let expertise = TaskEntry { criterion: Some("expertise.criterion.txt".to_owned()), ..property.clone() };
         property.criterion = None;
@@ -225,7 +227,7 @@ impl<'a> Scope<'a> {
     }
 
     /// The literal that is given to the `_score_property` call for the component `expertise`.
-    fn expertise_criterion(&self) -> Result<String> {
+    fn expertise_criterion(self) -> Result<String> {
         for (at, _) in self.body.iter().enumerate().filter(|(_, placed)| placed.is_name("_score_property")) {
             let mut depth = 0_usize;
             for (i, placed) in self.body.iter().enumerate().skip(at + 1) {

@@ -22,6 +22,7 @@
 pub mod fence;
 pub mod steering;
 
+mod compile;
 mod files;
 mod import;
 mod manifest;

@@ -1,5 +1,7 @@
 //! Lower-cased word tokens of any script.
 
+use std::ops::Range;
+
 /// One token and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
@@ -17,35 +19,75 @@ pub struct Token {
 /// written without spaces (Han, kana, Thai, Lao, Khmer, Burmese) give one token per letter, so that texts in them can
 /// be compared at all.
 pub fn tokens(text: &str) -> Vec<Token> {
-    let mut tokens = Vec::with_capacity(text.len() / 6);
-    let mut start: Option<usize> = None;
-    for (at, c) in text.char_indices() {
-        // ASCII first: nearly every character of a scientific answer.
-        let (belongs, alone) = if c.is_ascii() {
-            (c.is_ascii_alphanumeric(), false)
-        } else {
-            (c.is_alphanumeric() || (is_mark(c) && start.is_some()), is_unspaced(c))
-        };
-        if let Some(from) = start.filter(|_| !belongs || alone) {
-            tokens.push(token(text, from, at));
-            start = None;
-        }
-        if belongs && alone {
-            tokens.push(token(text, at, at + c.len_utf8()));
-        } else if belongs && start.is_none() {
-            start = Some(at);
-        }
-    }
-    if let Some(from) = start {
-        tokens.push(token(text, from, text.len()));
-    }
-    tokens
+    token_ranges(text).map(|range| token(text, range)).collect()
 }
 
-fn token(text: &str, start: usize, end: usize) -> Token {
-    let word = &text[start..end];
+/// Where the tokens of [`tokens`] stand, one after another; for callers that need only the first few or their number.
+pub fn token_ranges(text: &str) -> TokenRanges<'_> {
+    TokenRanges { text, at: 0 }
+}
+
+/// The iterator of [`token_ranges`].
+#[derive(Debug, Clone)]
+pub struct TokenRanges<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+/// What a character is for a token.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Letter,
+    Mark,
+    /// A letter that is a token by itself.
+    Alone,
+    Separator,
+}
+
+impl TokenRanges<'_> {
+    /// The next character's part and length in bytes; ASCII first, which nearly every character is.
+    fn peek(&self) -> Option<(Part, usize)> {
+        let byte = *self.text.as_bytes().get(self.at)?;
+        if byte < 0x80 {
+            return Some((if byte.is_ascii_alphanumeric() { Part::Letter } else { Part::Separator }, 1));
+        }
+        let c = self.text[self.at..].chars().next()?;
+        let part = match c {
+            _ if is_unspaced(c) && c.is_alphanumeric() => Part::Alone,
+            _ if c.is_alphanumeric() => Part::Letter,
+            _ if is_mark(c) => Part::Mark,
+            _ => Part::Separator,
+        };
+        Some((part, c.len_utf8()))
+    }
+}
+
+impl Iterator for TokenRanges<'_> {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Range<usize>> {
+        let (first, length) = loop {
+            let (part, length) = self.peek()?;
+            if matches!(part, Part::Letter | Part::Alone) {
+                break (part, length);
+            }
+            self.at += length;
+        };
+        let start = self.at;
+        self.at += length;
+        if first == Part::Letter {
+            while let Some((Part::Letter | Part::Mark, length)) = self.peek() {
+                self.at += length;
+            }
+        }
+        Some(start..self.at)
+    }
+}
+
+fn token(text: &str, range: Range<usize>) -> Token {
+    let word = &text[range.clone()];
     let text = if word.is_ascii() { word.to_ascii_lowercase() } else { word.to_lowercase() };
-    Token { text, start, end }
+    Token { text, start: range.start, end: range.end }
 }
 
 /// Combining marks that `char::is_alphanumeric` leaves out and that would tear words apart.

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::text::citation_markers::{author_year_markers, number_markers};
 use crate::text::sentences::simple_sentences;
-use crate::text::tokens::tokens;
+use crate::text::tokens::{token_ranges, tokens};
 
 /// Shorter sentences are headings or fragments.
 const CLAIM_WORDS: usize = 5;
@@ -58,7 +58,7 @@ pub(super) fn reply(answer: &str) -> String {
     for line in body {
         for range in simple_sentences(line) {
             let sentence = &line[range];
-            if tokens(sentence).len() >= CLAIM_WORDS {
+            if has_words(sentence, CLAIM_WORDS) {
                 claims.push(claim(sentence, &listed));
             }
         }
@@ -119,11 +119,9 @@ fn split_references(answer: &str) -> (Vec<&str>, HashMap<String, String>) {
             body.push(line);
         } else if in_list && let Some(keys) = entry_keys(line) {
             entry = keys;
-        } else if in_list {
-            if tokens(line).len() >= EXCERPT_WORDS {
-                for key in &entry {
-                    listed.entry(key.clone()).or_insert_with(|| line.to_owned());
-                }
+        } else if in_list && has_words(line, EXCERPT_WORDS) {
+            for key in &entry {
+                listed.entry(key.clone()).or_insert_with(|| line.to_owned());
             }
         }
     }
@@ -158,7 +156,7 @@ fn quotations(sentence: &str) -> Vec<(usize, &str)> {
         match (open, c) {
             (Some((start, closing)), _) if c == closing => {
                 let quotation = &sentence[start..at];
-                if tokens(quotation).len() >= EXCERPT_WORDS {
+                if has_words(quotation, EXCERPT_WORDS) {
                     found.push((start, quotation));
                 }
                 open = None;
@@ -175,11 +173,15 @@ fn quotations(sentence: &str) -> Vec<(usize, &str)> {
 
 /// The start of a text. Scripts without spaces have one token a letter, so this is short in every script.
 fn first_words(text: &str) -> String {
-    let tokens = tokens(text);
-    match (tokens.first(), tokens.get(SHOWN_WORDS - 1).or(tokens.last())) {
+    let shown: Vec<_> = token_ranges(text).take(SHOWN_WORDS).collect();
+    match (shown.first(), shown.last()) {
         (Some(first), Some(last)) => text[first.start..last.end].to_owned(),
         _ => String::new(),
     }
+}
+
+fn has_words(text: &str, count: usize) -> bool {
+    token_ranges(text).nth(count - 1).is_some()
 }
 
 #[cfg(test)]
