@@ -1,4 +1,5 @@
 //! Integration tests: one binary, one module per subject.
 
 mod dataset;
+mod python_replies;
 mod rubric_golden;

@@ -75,6 +75,7 @@ fn object(raw: &str) -> Option<Value> {
     if whole.as_ref().is_some_and(Value::is_object) {
         return whole;
     }
+    let raw = raw.split_once("</think>").map_or(raw, |(_, rest)| rest);
     let braces = raw.get(raw.find('{')?..=raw.rfind('}')?)?;
     serde_json::from_str(braces).ok()
 }
