@@ -267,7 +267,7 @@ fn parse(kind: &str, raw: &str, mode: Mode) -> Result<Value, String> {
         "evidence3" => JudgeTask::Evidence { question, answer, snippets: vec!["s".to_owned(); 3].into() },
         _ => JudgeTask::Citations { question, answer },
     };
-    let number = |value: f64| if value.is_nan() { Value::from("NaN") } else { Value::from(value) };
+    let number = |value: f64| if value.is_finite() { Value::from(value) } else { Value::from(value.to_string()) };
     match task.parse(&JudgeReply::of_text(raw), mode) {
         Ok((Verdict::Points(points), _)) => Ok(number(points / 10.0)),
         // Python's min(count / 3, 1.0), NaN included.
@@ -323,8 +323,8 @@ fn in_default_mode_golden_replies_are_read_or_unreadable_and_never_zero_by_defau
                     agreed += 1;
                 }
                 (Err(_), None) => {}
-                // serde_json refuses lone surrogates, Python and we do not.
-                (Ok(actual), None) if raw.contains("\\ud") => {
+                // serde_json refuses lone surrogates, bare NaN and numbers beyond range; Python and we do not.
+                (Ok(actual), None) if oracle::is_foreign(raw) => {
                     assert!(same_value(actual, &row[kind]), "{raw}: {actual}")
                 }
                 _ => panic!("{kind} of {raw}: {actual:?}, expected {expected:?}"),
