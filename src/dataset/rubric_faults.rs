@@ -45,13 +45,15 @@ fn name_faults(rubric: &Rubric, faults: &mut Vec<(String, String)>) {
         if properties.remove(name).is_some_and(|count| count > 1) {
             faults.push((format!("duplicate property name {}", quoted(name)), rename.to_owned()));
         }
+        // Without a text of its own a property has no component of its name.
+        if criterion.criterion.is_empty() {
+            continue;
+        }
         if ComponentKind::ALL_STATIC.iter().any(|kind| kind.as_str() == name) {
             let what = format!("property name {} is that of a component every rubric has", quoted(name));
             faults.push((what, "rename the property".to_owned()));
         }
-        if !criterion.criterion.is_empty()
-            && let Some(other) = of_snippets.get(name)
-        {
+        if let Some(other) = of_snippets.get(name) {
             let what = format!("property name {} is that of the evidence of property {}", quoted(name), quoted(other));
             faults.push((what, "rename one of the two".to_owned()));
         }
@@ -148,7 +150,8 @@ mod tests {
             faults(vec![criterion("a", "x", 0.3, &["s"]), criterion("a_evidence", "x", 0.3, &[])]),
             ["property name \"a_evidence\" is that of the evidence of property \"a\""]
         );
-        // Without snippets `a` has no such component, and nothing collides.
+        // Without snippets `a` has no such component, and without a text nor has `length`: nothing collides.
+        assert!(faults(vec![criterion("length", "", 0.6, &["s"])]).is_empty());
         assert!(faults(vec![criterion("a", "x", 0.3, &[]), criterion("a_evidence", "x", 0.3, &[])]).is_empty());
     }
 

@@ -75,8 +75,14 @@ fn object(raw: &str) -> Option<Value> {
     if whole.as_ref().is_some_and(Value::is_object) {
         return whole;
     }
+    let raw = raw.split_once("</think>").map_or(raw, |(_, rest)| rest);
     let braces = raw.get(raw.find('{')?..=raw.rfind('}')?)?;
     serde_json::from_str(braces).ok()
+}
+
+/// True for texts whose object this oracle cannot read although Python can, or may.
+pub(super) fn is_foreign(raw: &str) -> bool {
+    object(raw).is_none()
 }
 
 /// What a kind of question gets from a reply: a number, or the two shares; `None` if it is unreadable.
