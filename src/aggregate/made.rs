@@ -20,7 +20,10 @@ pub(crate) fn score(components: Vec<Component>) -> Score {
         }
         Some(total)
     };
-    let (value, ann_score) = (sum(false).map(|(sum, _)| sum), sum(true).map(|(sum, weight)| sum / weight));
+    let (value, ann_score) = (
+        sum(false).map(|(sum, _)| sum),
+        sum(true).filter(|(_, weight)| *weight > 0.0).map(|(sum, weight)| sum / weight),
+    );
     Score { scorer: "rubric", value, ann_score, components, notes: Vec::new() }
 }
 

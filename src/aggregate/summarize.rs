@@ -96,7 +96,7 @@ fn values_of(answer: &ScoredAnswer, options: AggregateOptions) -> (Option<f64>, 
         OnUnscored::Exclude => (score.value, score.ann_score),
         OnUnscored::Zero => {
             let (value, ann_score) = filled(score, 0.0, options.mode);
-            (score.value.or(Some(value)), score.ann_score.or(Some(ann_score)))
+            (score.value.or(Some(value)), score.ann_score.or(ann_score))
         }
     }
 }
@@ -129,6 +129,11 @@ fn is_unscored(answer: &ScoredAnswer) -> bool {
     answer.score.value.is_none() || !answer.score.is_complete()
 }
 
+/// True if the answer has annotated components, but not the value of all of them.
+fn lacks_ann_score(answer: &ScoredAnswer) -> bool {
+    answer.score.ann_score.is_none() && answer.score.components.iter().any(|component| component.kind.is_annotated())
+}
+
 fn metrics(answers: &[&ScoredAnswer], options: AggregateOptions) -> Metrics {
     let bca = BcaOptions::seeded(options.seed);
     let pairs: Vec<(Option<f64>, Option<f64>)> = answers.iter().map(|answer| values_of(answer, options)).collect();
@@ -147,7 +152,7 @@ fn metrics(answers: &[&ScoredAnswer], options: AggregateOptions) -> Metrics {
     };
     Metrics {
         score: Metric::of(&scores, answers.iter().filter(|answer| answer.score.value.is_none()).count(), bca),
-        ann_score: Metric::of(&ann_scores, answers.iter().filter(|a| a.score.ann_score.is_none()).count(), bca),
+        ann_score: Metric::of(&ann_scores, answers.iter().filter(|answer| lacks_ann_score(answer)).count(), bca),
         length: of_kind(ComponentKind::Length),
         expertise: of_kind(ComponentKind::Expertise),
         citations: of_kind(ComponentKind::Citations),
@@ -180,14 +185,10 @@ fn bounds(answers: &[&ScoredAnswer], mode: Mode) -> Option<Bounds> {
         return None;
     }
     let means = |fill: f64| {
-        let (scores, ann_scores): (Vec<f64>, Vec<f64>) = answers
-            .iter()
-            .map(|answer| {
-                let (score, ann_score) = filled(&answer.score, fill, mode);
-                (answer.score.value.unwrap_or(score), answer.score.ann_score.unwrap_or(ann_score))
-            })
-            .unzip();
-        Some((mean(&scores)?, mean(&ann_scores)?))
+        let filled = answers.iter().map(|answer| (&answer.score, filled(&answer.score, fill, mode)));
+        let (scores, ann_scores): (Vec<f64>, Vec<Option<f64>>) =
+            filled.map(|(score, (all, annotated))| (score.value.unwrap_or(all), score.ann_score.or(annotated))).unzip();
+        Some((mean(&scores)?, mean(&ann_scores.into_iter().flatten().collect::<Vec<_>>())))
     };
     let ((score_low, ann_score_low), (score_high, ann_score_high)) = (means(0.0)?, means(1.0)?);
     Some(Bounds { score_low, score_high, ann_score_low, ann_score_high })

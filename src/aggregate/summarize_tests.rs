@@ -41,8 +41,8 @@ fn bounds_put_0_and_1_for_each_missing_value() {
     // scores 0.8 and 0.2..0.8; ann_score 1 and 0..1
     close(Some(bounds.score_low), 0.5);
     close(Some(bounds.score_high), 0.8);
-    close(Some(bounds.ann_score_low), 0.5);
-    close(Some(bounds.ann_score_high), 1.0);
+    close(bounds.ann_score_low, 0.5);
+    close(bounds.ann_score_high, 1.0);
     assert_eq!(summarize(&answers("a", &[Some(1.0)]), &[], EXCLUDE).rows[0].bounds, None);
 }
 
@@ -62,6 +62,8 @@ fn the_zero_policy_fills_a_mean_of_components_too() {
     // (0.8 + 0) / 2 against 0.8
     close(summarize(&scored, &[], ZERO).rows[0].metrics.expertise.estimate, 0.4);
     close(summarize(&scored, &[], EXCLUDE).rows[0].metrics.expertise.estimate, 0.8);
+    // nothing annotated: nothing to fill
+    assert_eq!(summarize(&scored, &[], ZERO).rows[0].metrics.ann_score, Metric::default());
 }
 
 #[test]

@@ -173,10 +173,10 @@ pub struct Bounds {
     pub score_low: f64,
     /// Highest mean score.
     pub score_high: f64,
-    /// Lowest mean `ann_score`.
-    pub ann_score_low: f64,
-    /// Highest mean `ann_score`.
-    pub ann_score_high: f64,
+    /// Lowest mean `ann_score`; `None` if no answer has annotated components.
+    pub ann_score_low: Option<f64>,
+    /// Highest mean `ann_score`; `None` if no answer has annotated components.
+    pub ann_score_high: Option<f64>,
 }
 
 /// What the reference script would make of the same replies.

@@ -92,7 +92,7 @@ pub fn render_csv(summary: &Summary) -> String {
         cells.extend([row.cases_scored, row.cases_kept, row.missing, row.unscored].map(|count| cell(Some(count))));
         let (bounds, reference) = (row.bounds, row.reference.as_ref());
         cells.extend([cell(bounds.map(|b| b.score_low)), cell(bounds.map(|b| b.score_high))]);
-        cells.extend([cell(bounds.map(|b| b.ann_score_low)), cell(bounds.map(|b| b.ann_score_high))]);
+        cells.extend([cell(bounds.and_then(|b| b.ann_score_low)), cell(bounds.and_then(|b| b.ann_score_high))]);
         cells.extend([cell(reference.and_then(|r| r.score)), cell(reference.and_then(|r| r.ann_score))]);
         cells.push(cell(Some(row.steering)));
         csv_line(&mut csv, &cells);

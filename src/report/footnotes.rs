@@ -89,14 +89,14 @@ fn unscored(summary: &Summary, row: &SystemRow) -> Option<String> {
     }
     if let Some(bounds) = row.bounds {
         note += &format!(
-            "; with every missing value 0 or 1, {} is {} or {}, {} {} or {}",
+            "; with every missing value 0 or 1, {} is {} or {}",
             summary.score_name(),
             per_cent(bounds.score_low),
-            per_cent(bounds.score_high),
-            summary.ann_score_name(),
-            per_cent(bounds.ann_score_low),
-            per_cent(bounds.ann_score_high)
+            per_cent(bounds.score_high)
         );
+        if let (Some(low), Some(high)) = (bounds.ann_score_low, bounds.ann_score_high) {
+            note += &format!(", {} {} or {}", summary.ann_score_name(), per_cent(low), per_cent(high));
+        }
     }
     Some(note + ".")
 }

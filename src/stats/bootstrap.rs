@@ -50,18 +50,21 @@ pub fn bca_mean_interval(values: &[f64], options: BcaOptions) -> Option<Interval
     if rest.iter().all(|value| value == first) {
         return Some(Interval { low: *first, high: *first });
     }
+    let seeded = ChaCha8Rng::seed_from_u64(options.seed);
     let mut means: Vec<f64> = (0..options.resamples)
         .into_par_iter()
-        .map(|replicate| resampled_mean(values, options.seed, replicate))
+        .map(|replicate| {
+            let mut rng = seeded.clone();
+            rng.set_stream(u64::from(replicate));
+            resampled_mean(values, &mut rng)
+        })
         .collect();
     means.sort_unstable_by(f64::total_cmp);
     bca_from_resamples(values, &means, options.level)
 }
 
-/// The mean of one resample: n values drawn with replacement from stream `replicate`.
-fn resampled_mean(values: &[f64], seed: u64, replicate: u32) -> f64 {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    rng.set_stream(u64::from(replicate));
+/// The mean of one resample: n values drawn with replacement.
+fn resampled_mean(values: &[f64], rng: &mut ChaCha8Rng) -> f64 {
     let n = values.len() as u64;
     // Multiply and shift: the bias of at most n / 2^32 is far below what 10,000 resamples can show.
     let sum: f64 = values.iter().map(|_| values[((u64::from(rng.next_u32()) * n) >> 32) as usize]).sum();
