@@ -85,7 +85,8 @@ fn exit_at_once() {
     std::process::exit(i32::from(ExitCode::Stopped.code()));
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
     use std::io::{BufRead, BufReader};

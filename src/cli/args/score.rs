@@ -197,7 +197,7 @@ pub struct CacheArgs {
 #[derive(Clone, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
-    /// Directory of the run record [default: runs/<hash of inputs and settings>]
+    /// Directory of the run record [default: runs/HASH, a hash of inputs and settings]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Replace a run record of other settings
