@@ -196,8 +196,11 @@ pub struct PruneArgs {
     /// Only replies to this kind of question: expertise, property, evidence or citations
     #[arg(long, value_name = "KIND", group = "which")]
     pub kind: Option<String>,
-    /// Every entry
+    /// Only entries that are damaged
     #[arg(long, group = "which", conflicts_with_all = ["older_than", "judge", "kind"])]
+    pub damaged: bool,
+    /// Every entry
+    #[arg(long, group = "which", conflicts_with_all = ["older_than", "judge", "kind", "damaged"])]
     pub all: bool,
 }
 
