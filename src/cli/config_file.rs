@@ -2,6 +2,12 @@
 //!
 //! Keys are those of [`keys`](super::settings::keys); an unknown one is an error that names the nearest known one.
 //! Paths are relative to the file. The file never holds a key: `judge.api_key_env` names the variable that does.
+//!
+//! Every key ([`EXAMPLE`]):
+//!
+//! ```toml
+#![doc = include_str!("example.toml")]
+//! ```
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,6 +19,9 @@ use super::masking::is_secret_name;
 use super::settings::keys::{TABLES, file_keys};
 use super::suggest::nearest;
 use crate::error::{Error, InputFault, Result};
+
+/// A config file with every key, as documentation.
+pub const EXAMPLE: &str = include_str!("example.toml");
 
 /// One value of the file.
 #[derive(Clone)]
@@ -168,6 +177,18 @@ mod tests {
 
     fn message(text: &str) -> String {
         parse(text).err().expect("an error").to_string()
+    }
+
+    #[test]
+    fn the_example_holds_every_key_of_every_table() {
+        let file = parse(EXAMPLE).unwrap();
+        for table in TABLES {
+            for key in file_keys(table) {
+                // kind stands as a comment: it contradicts the model that the example also has
+                let shown = file.get(&format!("{table}.{key}")).is_some() || EXAMPLE.contains(&format!("# {key} = "));
+                assert!(shown, "{table}.{key} is missing in example.toml");
+            }
+        }
     }
 
     #[test]

@@ -85,15 +85,54 @@ fn exit_at_once() {
     std::process::exit(i32::from(ExitCode::Stopped.code()));
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    /// Set in the child process of the test below.
+    const CHILD: &str = "SCHOLAREVAL_TEST_SIGNAL_CHILD";
+
+    fn send(signal: &str, process: u32) {
+        assert!(Command::new("kill").args([signal, &process.to_string()]).status().unwrap().success());
+    }
 
     #[tokio::test]
     async fn a_signal_is_told_by_name() {
         let signals = Signals::listen().unwrap();
-        let status = std::process::Command::new("kill").args(["-USR1", &std::process::id().to_string()]).status();
-        assert!(status.unwrap().success());
+        send("-USR1", std::process::id());
         assert_eq!(signals.first().await, "SIGUSR1");
+    }
+
+    /// What the child of the next test does: tell the first signal, then wait for ever.
+    #[tokio::test]
+    async fn child_that_waits_for_signals() {
+        if std::env::var_os(CHILD).is_some() {
+            let signals = Signals::listen().unwrap();
+            println!("listening");
+            println!("told {}", signals.first().await);
+            std::future::pending::<()>().await;
+        }
+    }
+
+    #[test]
+    fn the_first_interrupt_is_told_and_the_second_ends_with_code_7() {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "cli::signals::tests::child_that_waits_for_signals", "--nocapture"])
+            .env(CHILD, "1")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        // The test harness may write its own words on the same line.
+        assert!(lines.any(|line| line.ends_with("listening")));
+        send("-INT", child.id());
+        assert!(lines.any(|line| line.ends_with("told SIGINT")));
+        send("-USR1", child.id()); // a warning that repeats does not cut the stop short
+        send("-INT", child.id());
+        assert_eq!(child.wait().unwrap().code(), Some(7));
     }
 }

@@ -1,5 +1,12 @@
 //! All integration tests, in one binary.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+mod cli_settings;
+mod dataset;
+mod judge_http;
+mod layering;
+mod llama_cpp;
 mod prompts;
 mod reports;
+mod rubric_golden;
+mod support;

@@ -196,8 +196,14 @@ pub struct PruneArgs {
     /// Only replies to this kind of question: expertise, property, evidence or citations
     #[arg(long, value_name = "KIND", group = "which")]
     pub kind: Option<String>,
+    /// Only replies that hold no verdict that can be read
+    #[arg(long, group = "which")]
+    pub unreadable: bool,
+    /// Only entries that are damaged
+    #[arg(long, group = "which", conflicts_with_all = ["older_than", "judge", "kind", "unreadable"])]
+    pub damaged: bool,
     /// Every entry
-    #[arg(long, group = "which", conflicts_with_all = ["older_than", "judge", "kind"])]
+    #[arg(long, group = "which", conflicts_with_all = ["older_than", "judge", "kind", "unreadable", "damaged"])]
     pub all: bool,
 }
 

@@ -41,7 +41,7 @@ pub struct ScoreArgs {
 #[command(next_help_heading = "Input")]
 pub struct InputArgs {
     /// JSONL files of answers, or directories of them (every *.jsonl; a system's name is the file's stem)
-    #[arg(value_name = "ANSWERS")]
+    #[arg(value_name = "ANSWERS", help_heading = None::<&'static str>)]
     pub answers: Vec<PathBuf>,
     /// The same as ANSWERS, as the reference script calls it
     #[arg(long, value_name = "DIR")]
@@ -80,7 +80,7 @@ pub struct ScoringArgs {
     #[arg(long, value_name = "K", value_parser = NonZeroU32::parse)]
     pub samples: Option<NonZeroU32>,
     /// Leave unscored answers out of the means, or count their missing parts as 0 [default: exclude]
-    #[arg(long, value_name = "POLICY", value_parser = OnUnscored::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = "POLICY", value_parser = OnUnscored::parse)]
     pub on_unscored: Option<OnUnscored>,
     /// Share of unscored answers that is tolerated; above it exit code 5 [default: 0.01]
     #[arg(long, value_name = "SHARE", value_parser = Share::parse, allow_negative_numbers = true)]
@@ -110,14 +110,14 @@ pub struct ScoringArgs {
 #[command(next_help_heading = "Judge")]
 pub struct JudgeArgs {
     /// Model that judges; with neither --model nor --base-url the built-in lexical baseline [env: SCHOLAREVAL_MODEL]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = <String as SettingValue>::parse)]
     pub model: Option<String>,
     /// OpenAI-compatible server [default with --model: OPENAI_BASE_URL, else OpenAI; env: SCHOLAREVAL_BASE_URL].
     /// OPENAI_BASE_URL alone chooses no judge
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
     /// `lexical`: insist on the built-in baseline (no LLM, offline)
-    #[arg(long, value_name = "KIND")]
+    #[arg(long, value_name = "KIND", value_parser = <String as SettingValue>::parse)]
     pub judge: Option<String>,
     /// Environment variable that holds the API key [default: OPENAI_API_KEY; env: SCHOLAREVAL_API_KEY_ENV]
     #[arg(long, value_name = "NAME")]
@@ -141,7 +141,7 @@ pub struct JudgeArgs {
     #[arg(long, value_name = "KIND=N,..")]
     pub max_tokens: Option<String>,
     /// Field that carries the limit, such as max_completion_tokens [default: max_tokens]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = <String as SettingValue>::parse)]
     pub max_tokens_field: Option<String>,
     /// Fields added to every request, a JSON object such as '{"top_k": 1}'
     #[arg(long, value_name = "JSON")]
@@ -153,7 +153,7 @@ pub struct JudgeArgs {
     #[arg(long = "query", value_name = "K=V")]
     pub query: Vec<String>,
     /// Name of the judge in the cache, instead of the model and what the server reports
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = <String as SettingValue>::parse)]
     pub cache_id: Option<String>,
 }
 
@@ -197,7 +197,7 @@ pub struct CacheArgs {
 #[derive(Clone, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
-    /// Directory of the run record [default: runs/<hash of inputs and settings>]
+    /// Directory of the run record [default: runs/HASH, a hash of inputs and settings]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Replace a run record of other settings
@@ -207,7 +207,7 @@ pub struct OutputArgs {
     #[arg(long)]
     pub no_inputs: bool,
     /// Name of the run in items.csv [default: the name of its directory]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = <String as SettingValue>::parse)]
     pub run_label: Option<String>,
     /// Also write the reference script's results file
     #[arg(long = "output", value_name = "FILE")]

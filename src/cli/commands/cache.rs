@@ -40,7 +40,7 @@ struct Stats {
 }
 
 /// What a merge did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Merged {
     /// Entries copied.
     added: u64,
@@ -48,6 +48,10 @@ struct Merged {
     kept: u64,
     /// Of these, how many had another reply.
     conflicts: u64,
+    /// Entries left out because they are damaged.
+    damaged: u64,
+    /// Sources that could not be read to their end: path and why.
+    broken_off: Vec<(PathBuf, String)>,
 }
 
 pub(super) fn run(command: &CacheCommand, context: &Context<'_>) -> Result<ExitCode> {
@@ -79,7 +83,7 @@ pub(super) fn run(command: &CacheCommand, context: &Context<'_>) -> Result<ExitC
             for source in sources {
                 must_exist(source)?;
             }
-            write_stdout(render_merged(into, merge(sources, into)?).as_bytes())?;
+            write_stdout(render_merged(into, &merge(sources, into)?).as_bytes())?;
         }
     }
     Ok(ExitCode::Ok)
@@ -151,10 +155,16 @@ fn render_stats_json(path: &Path, stats: &Stats) -> String {
     format!("{value:#}\n")
 }
 
-fn render_merged(into: &Path, merged: Merged) -> String {
+fn render_merged(into: &Path, merged: &Merged) -> String {
     let mut text = format!("merged into {}: {} added, {} there already\n", shown(into), merged.added, merged.kept);
     if merged.conflicts > 0 {
         text.push_str(&format!("{} of these had another reply; the one that was there stays\n", merged.conflicts));
+    }
+    if merged.damaged > 0 {
+        text.push_str(&format!("{} damaged ones were left out\n", merged.damaged));
+    }
+    for (path, why) in &merged.broken_off {
+        text.push_str(&format!("{}: not read to its end: {}\n", shown(path), escape_controls(why)));
     }
     text
 }
@@ -186,13 +196,13 @@ fn read_stats(path: &Path) -> Result<Stats> {
 }
 
 fn prune(path: &Path, args: &PruneArgs) -> Result<u64> {
-    let unreadable = |entry: &Entry| !is_readable(entry);
+    let matching = |entry: &Entry| args.all || !is_readable(entry);
     let options = PruneOptions {
         older_than: args.older_than,
         judge: args.judge.as_deref(),
         kind: checked_kind(args)?.map(CallKind::as_str),
-        matching: args.unreadable.then_some(&unreadable as &dyn Fn(&Entry) -> bool),
-        damaged: false,
+        matching: (args.all || args.unreadable).then_some(&matching as &dyn Fn(&Entry) -> bool),
+        damaged: args.damaged,
     };
     Ok(Cache::open(path)?.prune(options)?.removed)
 }
@@ -288,9 +298,14 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_tells_conflicts_only_where_there_are_some() {
-        let merged = Merged { added: 2, kept: 3, conflicts: 1 };
-        assert!(render_merged(Path::new("c"), merged).contains("2 added, 3 there already\n1 of these"));
-        assert!(!render_merged(Path::new("c"), Merged { conflicts: 0, ..merged }).contains("of these"));
+    fn a_merge_tells_trouble_only_where_there_was_some() {
+        let calm = Merged { added: 2, kept: 3, ..Merged::default() };
+        assert_eq!(render_merged(Path::new("c"), &calm), "merged into c: 2 added, 3 there already\n");
+        let broken_off = vec![(PathBuf::from("s"), "malformed page".to_owned())];
+        let text = render_merged(Path::new("c"), &Merged { conflicts: 1, damaged: 4, broken_off, ..calm });
+        assert!(text.ends_with(
+            "1 of these had another reply; the one that was there stays\n4 damaged ones were left out\n\
+             s: not read to its end: malformed page\n"
+        ));
     }
 }

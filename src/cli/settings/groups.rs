@@ -136,9 +136,9 @@ pub struct CacheSettings {
 /// What is scored, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScoreSettings {
-    /// Files and directories of answers, in the order given; may be empty (see [`Settings::inputs`]).
+    /// Files and directories of answers, in the order given; may be empty (see [`Settings::inputs`](super::Settings::inputs)).
     pub answers: Vec<PathBuf>,
-    /// The test cases, where given (see [`Settings::inputs`]).
+    /// The test cases, where given (see [`Settings::inputs`](super::Settings::inputs)).
     pub tests: Option<PathBuf>,
     /// Which halves of the rubrics are asked.
     pub parts: RubricParts,

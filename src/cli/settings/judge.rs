@@ -136,7 +136,8 @@ fn choose(
 fn checked_url(url: &str, origin: &Origin) -> Result<String> {
     let url = url.trim();
     let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
-    let known = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
+    let half_typed = !url.contains("://") && ["http:", "https:"].iter().any(|start| url.starts_with(start));
+    let known = !half_typed && ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
     if !known || rest.is_empty() || rest.starts_with('/') || url.chars().any(|c| c.is_control() || c.is_whitespace()) {
         let shown = masked_url(url).escape_debug().to_string();
         let what = format!("\"{shown}\" is no http address; write one such as https://host/v1 or localhost:8000");

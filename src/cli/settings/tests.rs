@@ -62,6 +62,20 @@ fn every_documented_key_is_shown_once_with_an_llm_judge() {
 }
 
 #[test]
+fn the_documented_example_is_accepted_and_its_defaults_are_the_defaults() {
+    let example = load("", &[("OPENAI_API_KEY", "k")], crate::cli::config_file::EXAMPLE).unwrap();
+    let default = load("--model gpt-4o", &[("OPENAI_API_KEY", "k")], "").unwrap();
+    assert_eq!((&example.judge.max_tokens, example.judge.retries), (&default.judge.max_tokens, default.judge.retries));
+    for key in ["samples", "on_unscored", "max_unscored", "parse_retries", "seed", "rubrics", "snippets"] {
+        let key = format!("score.{key}");
+        assert_eq!(line(&example, &key).value, line(&default, &key).value, "{key}");
+    }
+    for key in ["judge.base_url", "judge.temperature", "judge.timeout", "judge.wait_server", "limits.concurrency"] {
+        assert_eq!(line(&example, key).value, line(&default, key).value, "{key}");
+    }
+}
+
+#[test]
 fn paths_of_the_file_are_relative_to_the_file_and_those_of_flags_are_not() {
     let file = "[score]\nanswers = [\"a\", \"/b\"]\ntests = \"t.json\"\n[cache]\npath = \"c.sqlite\"\n[prompts]\ndir = \"p\"\n";
     let settings = load("--tests mine.json", &[], file).unwrap();
@@ -229,6 +243,8 @@ fn bad_values_name_option_and_example_and_never_a_secret() {
         assert!(message.contains(expected) && !message.contains("hunter2"), "{flags}: {message}");
         assert_eq!(code, ExitCode::Usage, "{flags}");
     }
+    let (message, _) = refused("--base-url http:/h/v1", &[], "");
+    assert!(message.contains("is no http address"), "{message}");
     let (message, _) = refused("--base-url ftp://me:hunter2@h", &[], "");
     assert!(message.contains("--base-url: \"ftp://***@h\" is no http address; write one such as"), "{message}");
 }
