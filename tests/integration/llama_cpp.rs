@@ -10,7 +10,7 @@ use assert_cmd::cargo::cargo_bin_cmd;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use server::{ALIAS, CONTEXT, KEY, LlamaServer, shared, swapped};
+use server::{ALIAS, CONTEXT, KEY, LlamaServer, another, other_weights, shared};
 
 /// A hung run must not hang the suite; far beyond what a slow machine needs.
 const RUN_LIMIT: Duration = Duration::from_secs(200);
@@ -187,18 +187,35 @@ fn a_wrong_key_stops_the_run_and_is_not_told() {
     assert!(!run.stderr.contains(wrong), "the key is in {}", run.stderr);
 }
 
-#[test]
-fn another_model_under_the_same_alias_is_noticed_and_its_replies_are_its_own() {
-    let Some(server) = shared() else { return };
-    let work = Work::new(&[("tides", ON_TIDES)]);
-    let before = work.score(&server, KEY, "before", &["--max-unscored", "1"]).exits_with(0);
-    let other = swapped(&server, work.path());
-    let after = work.score(&other, KEY, "after", &["--max-unscored", "1"]).exits_with(0);
+/// The same alias, other weights: nothing of `before` may be used by `after`, and it must be said.
+fn assert_swap_is_noticed(before: &Finished, after: &Finished) {
     let (old, new) = (before.calls(), after.calls());
     assert!(new.len() >= 3 && new.iter().all(|call| call["cached"] == false), "replies of the other model: {new:?}");
     assert_ne!(new[0]["judge"], old[0]["judge"]);
     assert!(new.iter().all(|new| old.iter().all(|old| new["fingerprint"] != old["fingerprint"])));
     let told = |run: &Finished| run.stderr.lines().any(|line| line.contains(ALIAS) && line.contains("not used"));
-    assert!(told(&after), "it should say that cached replies of {ALIAS} are not used:\n{}", after.stderr);
-    assert!(!told(&before), "there was nothing to tell yet:\n{}", before.stderr);
+    assert!(told(after), "it should say that cached replies of {ALIAS} are not used:\n{}", after.stderr);
+    assert!(!told(before), "there was nothing to tell yet:\n{}", before.stderr);
+}
+
+#[test]
+fn another_model_behind_the_same_address_and_alias_is_noticed() {
+    let Some(shared) = shared() else { return };
+    let work = Work::new(&[("tides", ON_TIDES)]);
+    let server = another(shared.model());
+    let before = work.score(&server, KEY, "before", &["--max-unscored", "1"]).exits_with(0);
+    let server = server.restarted_with(&other_weights(&shared, work.path()));
+    let after = work.score(&server, KEY, "after", &["--max-unscored", "1"]).exits_with(0);
+    assert_swap_is_noticed(&before, &after);
+}
+
+#[test]
+fn another_model_under_the_same_alias_at_another_address_is_noticed() {
+    let Some(server) = shared() else { return };
+    let work = Work::new(&[("tides", ON_TIDES)]);
+    let before = work.score(&server, KEY, "before", &["--max-unscored", "1"]).exits_with(0);
+    // the address is no part of a cache key: replies would be found if the model were the same
+    let other = another(&other_weights(&server, work.path()));
+    let after = work.score(&other, KEY, "after", &["--max-unscored", "1"]).exits_with(0);
+    assert_swap_is_noticed(&before, &after);
 }

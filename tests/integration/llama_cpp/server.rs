@@ -24,12 +24,21 @@ pub(super) struct LlamaServer {
 }
 
 impl LlamaServer {
-    /// Starts one and waits until the model is loaded; without `model`, that of the Python package.
-    fn start(python: &str, model: Option<&Path>) -> Self {
+    /// Starts one and waits until the model is loaded; without `model`, that of the Python package. Port 0: a free one.
+    fn start(python: &str, model: Option<&Path>, port: u16) -> Self {
         let log = tempfile::Builder::new().prefix("llama-").suffix(".log").tempfile().unwrap();
         let mut command = Command::new(python);
         command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/llama_server.py"));
-        command.args(["--alias", ALIAS, "--api-key", KEY, "--n-ctx", &CONTEXT.to_string()]);
+        command.args([
+            "--alias",
+            ALIAS,
+            "--api-key",
+            KEY,
+            "--n-ctx",
+            &CONTEXT.to_string(),
+            "--port",
+            &port.to_string(),
+        ]);
         if let Some(model) = model {
             command.arg("--model").arg(model);
         }
@@ -51,6 +60,17 @@ impl LlamaServer {
     /// The model file, as the server reports it.
     pub(super) fn model(&self) -> &Path {
         &self.model
+    }
+
+    fn port(&self) -> u16 {
+        self.address.rsplit(':').next().unwrap().parse().unwrap()
+    }
+
+    /// Ends this server and starts one at the same address with another model file.
+    pub(super) fn restarted_with(self, model: &Path) -> Self {
+        let port = self.port();
+        drop(self);
+        Self::start(&python().unwrap(), Some(model), port)
     }
 
     /// A counter of `GET /metrics`.
@@ -80,7 +100,7 @@ fn python() -> Option<String> {
 /// `None`, with a word why, where llama.cpp is not installed.
 pub(super) fn shared() -> Option<MutexGuard<'static, LlamaServer>> {
     static SERVER: LazyLock<Option<Mutex<LlamaServer>>> =
-        LazyLock::new(|| Some(Mutex::new(LlamaServer::start(&python()?, None))));
+        LazyLock::new(|| Some(Mutex::new(LlamaServer::start(&python()?, None, 0))));
     let Some(server) = SERVER.as_ref() else {
         eprintln!("skipped: SCHOLAREVAL_LLAMA_PYTHON is not set; `bash .ci/run` installs llama.cpp and sets it");
         return None;
@@ -89,11 +109,16 @@ pub(super) fn shared() -> Option<MutexGuard<'static, LlamaServer>> {
     Some(server.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
 }
 
-/// Another server with the same weights and the same alias, from a file of another name in `folder`.
-pub(super) fn swapped(server: &LlamaServer, folder: &Path) -> LlamaServer {
+/// One more server on a port of its own, with this model file. Only while [`shared`] is held: one of two is idle then.
+pub(super) fn another(model: &Path) -> LlamaServer {
+    LlamaServer::start(&python().unwrap(), Some(model), 0)
+}
+
+/// The same weights in a file of another name: to a client, another model.
+pub(super) fn other_weights(server: &LlamaServer, folder: &Path) -> PathBuf {
     let file = folder.join("other-weights.gguf");
     if std::fs::hard_link(server.model(), &file).is_err() {
         std::fs::copy(server.model(), &file).unwrap();
     }
-    LlamaServer::start(&python().unwrap(), Some(&file))
+    file
 }
