@@ -1,4 +1,5 @@
-//! Integration tests: one binary, one module per subject.
+//! All integration tests: one binary, one module a subject.
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod dataset;
 mod python_replies;
