@@ -260,7 +260,10 @@ fn merge(sources: &[PathBuf], into: &Path) -> Result<Merged> {
             note(&format!("warning: {path}: {} damaged replies were left out", source.damaged));
         }
         if let Some(why) = &source.broken_off {
-            note(&format!("warning: {path}: could not be read to its end ({}); what came before is merged", escape_controls(why)));
+            note(&format!(
+                "warning: {path}: could not be read to its end ({}); what came before is merged",
+                escape_controls(why)
+            ));
         }
     }
     let known: u64 = report.sources.iter().map(|source| source.entries.known).sum();
