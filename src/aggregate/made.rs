@@ -24,7 +24,9 @@ pub(crate) fn score(components: Vec<Component>) -> Score {
         sum(false).map(|(sum, _)| sum),
         sum(true).filter(|(_, weight)| *weight > 0.0).map(|(sum, weight)| sum / weight),
     );
-    Score { scorer: "rubric", value, ann_score, components, notes: Vec::new() }
+    let annotated = components.iter().filter(|c| c.kind.is_annotated());
+    let ann_divisor = annotated.map(|c| c.weight).sum();
+    Score { scorer: "rubric", value, ann_score, ann_divisor, components, notes: Vec::new() }
 }
 
 /// length 0.1, expertise 0.1, citations 0.1, excerpts 0.1, one property 0.6; all but the property have the value 0.5.

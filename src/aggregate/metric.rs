@@ -2,7 +2,6 @@
 
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
-use crate::domain::{Mode, Score};
 use crate::stats::{BcaOptions, bca_mean_interval, mean};
 
 /// What the reference script divides `ann_score` by, whatever the weights of the properties sum to.
@@ -41,55 +40,9 @@ impl Serialize for Metric {
     }
 }
 
-/// `(score, ann_score)` with every component that has no value set to `fill`.
-///
-/// The sums of `docs/metrics.md` section 1: weight x value over all components; the same over the annotated ones
-/// divided by their total weight (in compat mode by 0.6). `ann_score` is `None` without
-/// annotated components.
-pub fn filled(score: &Score, fill: f64, mode: Mode) -> (f64, Option<f64>) {
-    let (mut total, mut annotated, mut annotated_weight) = (0.0, 0.0, 0.0);
-    for component in &score.components {
-        let part = component.weight * component.value.unwrap_or(fill);
-        total += part;
-        if component.kind.is_annotated() {
-            annotated += part;
-            annotated_weight += component.weight;
-        }
-    }
-    let divisor = match mode {
-        Mode::Default => annotated_weight,
-        Mode::Compat => REFERENCE_ANNOTATED_WEIGHT,
-    };
-    (total, (annotated_weight > 0.0).then(|| annotated / divisor))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aggregate::made::{component, score};
-    use crate::domain::ComponentKind;
-
-    #[test]
-    fn a_filled_score_counts_each_null_as_told() {
-        let score = score(vec![
-            component("length", ComponentKind::Length, 0.1, Some(0.5)),
-            component("a", ComponentKind::Property, 0.4, Some(1.0)),
-            component("b", ComponentKind::Property, 0.4, None),
-        ]);
-        // 0.1 * 0.5 + 0.4 * 1 + 0.4 * f; annotated (0.4 + 0.4 f) / 0.8
-        let (low, low_ann) = filled(&score, 0.0, Mode::Default);
-        let (high, high_ann) = filled(&score, 1.0, Mode::Default);
-        assert!((low - 0.45).abs() < 1e-12 && (low_ann.unwrap() - 0.5).abs() < 1e-12);
-        assert!((high - 0.85).abs() < 1e-12 && (high_ann.unwrap() - 1.0).abs() < 1e-12);
-        // compat: 0.8 / 0.6
-        assert!((filled(&score, 1.0, Mode::Compat).1.unwrap() - 0.8 / 0.6).abs() < 1e-12);
-    }
-
-    #[test]
-    fn without_annotated_components_there_is_no_ann_score_to_fill() {
-        let score = score(vec![component("length", ComponentKind::Length, 0.1, None)]);
-        assert_eq!(filled(&score, 1.0, Mode::Default), (0.1, None));
-    }
 
     #[test]
     fn a_metric_without_values_has_no_estimate() {

@@ -12,7 +12,7 @@ mod summary;
 
 pub use agreement::{Agreement, QuestionAgreement, ReferenceAgreement, agreement};
 pub use difference::DifferenceCause;
-pub use metric::{Metric, filled};
+pub use metric::Metric;
 pub use summarize::{AggregateOptions, OnUnscored, summarize};
 pub use summary::{
     AnswerId, Bounds, CauseCount, Metrics, NoteCount, ReasonCount, ReferenceMeans, SteeringEntry, Summary, SystemRow,

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::difference::causes;
-use super::metric::filled;
 use super::{
     AnswerId, Bounds, CauseCount, Metric, Metrics, NoteCount, ReasonCount, ReferenceMeans, SteeringEntry, Summary,
     SystemRow,
@@ -95,7 +94,7 @@ fn values_of(answer: &ScoredAnswer, options: AggregateOptions) -> (Option<f64>, 
     match options.on_unscored {
         OnUnscored::Exclude => (score.value, score.ann_score),
         OnUnscored::Zero => {
-            let (value, ann_score) = filled(score, 0.0, options.mode);
+            let (value, ann_score) = score.filled(0.0);
             (score.value.or(Some(value)), score.ann_score.or(ann_score))
         }
     }
@@ -119,7 +118,7 @@ fn row(
         missing,
         unscored: answers.iter().filter(|answer| is_unscored(answer)).count(),
         unscored_reasons: reasons(answers),
-        bounds: bounds(answers, options.mode),
+        bounds: bounds(answers),
         reference: reference(answers),
         steering: answers.iter().filter(|answer| !answer.steering.is_empty()).count(),
     }
@@ -180,12 +179,12 @@ fn reasons(answers: &[&ScoredAnswer]) -> Vec<ReasonCount> {
     counts
 }
 
-fn bounds(answers: &[&ScoredAnswer], mode: Mode) -> Option<Bounds> {
+fn bounds(answers: &[&ScoredAnswer]) -> Option<Bounds> {
     if !answers.iter().any(|answer| is_unscored(answer)) {
         return None;
     }
     let means = |fill: f64| {
-        let filled = answers.iter().map(|answer| (&answer.score, filled(&answer.score, fill, mode)));
+        let filled = answers.iter().map(|answer| (&answer.score, answer.score.filled(fill)));
         let (scores, ann_scores): (Vec<f64>, Vec<Option<f64>>) =
             filled.map(|(score, (all, annotated))| (score.value.unwrap_or(all), score.ann_score.or(annotated))).unzip();
         Some((mean(&scores)?, mean(&ann_scores.into_iter().flatten().collect::<Vec<_>>())))

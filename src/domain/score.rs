@@ -93,11 +93,12 @@ impl Score {
     }
 
     /// `score` and `ann_score` as they would be if every component without a value had the value `fill`: 0 and 1
-    /// give the bounds, 0 is what `--on-unscored zero` counts. An undefined `ann_score` (no annotated weight) is
-    /// `fill` itself.
-    pub fn filled(&self, fill: f64) -> (f64, f64) {
+    /// give the bounds, 0 is what `--on-unscored zero` counts. Without annotated
+    /// components there is no `ann_score` to fill.
+    pub fn filled(&self, fill: f64) -> (f64, Option<f64>) {
         let sums = WeightedSums::of(&self.components, fill);
-        (sums.all, if self.ann_divisor > 0.0 { sums.annotated / self.ann_divisor } else { fill })
+        let annotated = self.components.iter().any(|component| component.kind.is_annotated());
+        (sums.all, (annotated && self.ann_divisor > 0.0).then(|| sums.annotated / self.ann_divisor))
     }
 }
 
@@ -152,16 +153,16 @@ mod tests {
             0.5,
         );
         // 0.25 * 0.8 = 0.2; divided by 0.5 = 0.4.
-        assert_eq!(score.filled(0.0), (0.2, 0.4));
+        assert_eq!(score.filled(0.0), (0.2, Some(0.4)));
         // 0.5 + 0.2 + 0.25 = 0.95; (0.2 + 0.25) / 0.5 = 0.9.
-        assert_eq!(score.filled(1.0), (0.95, 0.9));
+        assert_eq!(score.filled(1.0), (0.95, Some(0.9)));
         assert!(!score.is_complete());
     }
 
     #[test]
     fn an_undefined_ann_score_is_bounded_by_the_fill() {
         let score = score(vec![component(ComponentKind::Length, 1.0, Some(0.5))], 0.0);
-        assert_eq!(score.filled(0.0), (0.5, 0.0));
-        assert_eq!(score.filled(1.0), (0.5, 1.0));
+        assert_eq!(score.filled(0.0), (0.5, None));
+        assert_eq!(score.filled(1.0), (0.5, None));
     }
 }

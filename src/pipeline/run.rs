@@ -32,6 +32,8 @@ pub struct PlanOutcome {
     pub scored: Vec<Arc<ScoredAnswer>>,
     /// Indices into [`Job::items`] of the others.
     pub pending: Vec<usize>,
+    /// Calls of those others whose reply is already paid.
+    pub pending_cached: u64,
 }
 
 /// What a run gave.
@@ -76,6 +78,7 @@ pub async fn plan(job: &Job, sink: &mut dyn EventSink) -> Result<PlanOutcome> {
             }
             AnswerEnd::Deferred(lacking) => {
                 outcome.plan.add(&lacking);
+                outcome.pending_cached += lacking.cached;
                 outcome.pending.push(index);
             }
         }

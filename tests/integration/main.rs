@@ -7,6 +7,7 @@ mod judge_http;
 mod layering;
 mod llama_cpp;
 mod prompts;
+mod python_replies;
 mod reports;
 mod rubric_golden;
 mod support;

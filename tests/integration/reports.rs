@@ -53,6 +53,7 @@ fn answer(system: &str, line: &Value) -> ScoredAnswer {
         scorer: "rubric",
         value: line[4].as_f64(),
         ann_score: line[5].as_f64(),
+        ann_divisor: 0.6,
         components: Vec::new(),
         notes: Vec::new(),
     };

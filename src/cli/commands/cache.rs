@@ -254,20 +254,16 @@ impl Write for ForgivingStdout {
 
 fn merge(sources: &[PathBuf], into: &Path) -> Result<Merged> {
     let report = cache::merge(sources, into)?;
-    for source in &report.sources {
-        let path = shown(&source.path);
-        if source.damaged > 0 {
-            note(&format!("warning: {path}: {} damaged replies were left out", source.damaged));
-        }
-        if let Some(why) = &source.broken_off {
-            note(&format!(
-                "warning: {path}: could not be read to its end ({}); what came before is merged",
-                escape_controls(why)
-            ));
-        }
-    }
     let known: u64 = report.sources.iter().map(|source| source.entries.known).sum();
-    Ok(Merged { added: report.added(), kept: known + report.conflicts(), conflicts: report.conflicts() })
+    Ok(Merged {
+        added: report.added(),
+        kept: known + report.conflicts(),
+        conflicts: report.conflicts(),
+        damaged: report.sources.iter().map(|source| source.damaged).sum(),
+        broken_off: (report.sources.iter())
+            .filter_map(|source| Some((source.path.clone(), source.broken_off.clone()?)))
+            .collect(),
+    })
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use crate::domain::{Mode, ScoredAnswer};
 use crate::error::{Error, Result};
 use crate::judge::meters::Meters;
 use crate::pipeline::record::{Manifest, RecordedReplies, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, write_inputs};
-use crate::pipeline::{self, EventSink, Job, Options, PlanOutcome, RunEvent, StopHandle};
+use crate::pipeline::{self, EventSink, Job, Options, Plan, PlanOutcome, RunEvent, StopHandle};
 use crate::scorer::Scorer;
 use crate::scorer::rubric::RubricScorer;
 
@@ -117,7 +117,13 @@ async fn ask(
             ProgressMode::choose(settings.output.quiet, terminal::stderr_is_terminal()),
             Arc::clone(meters),
         ));
-        sinks.on_event(&RunEvent::Started(planned.plan))?;
+        // What progress counts are the calls that are still to come: those of pending answers, paid ones included.
+        let ahead = Plan {
+            answers: planned.pending.len() as u64,
+            at_most: planned.plan.at_most + planned.pending_cached,
+            ..planned.plan
+        };
+        sinks.on_event(&RunEvent::Started(ahead))?;
         let ran = pipeline::run(job, Arc::clone(&judging.judge), &planned.pending, sinks, &stop).await;
         watch.abort();
         if let Some(mut progress) = sinks.progress.take() {
