@@ -169,7 +169,8 @@ fn three_processes_on_one_cache_pay_every_call_once() {
     let mut children = [child("child_that_asks_all", &path), child("child_that_asks_all", &path)];
     let mut asked = ask_all(&path);
     for child in &mut children {
-        asked += numbers(child, "asked").next().unwrap();
+        // Read to the end: a child whose output is closed early fails.
+        asked += numbers(child, "asked").sum::<u64>();
         assert!(child.wait().unwrap().success());
     }
     assert_eq!(asked, SHARED_CALLS);
@@ -296,10 +297,11 @@ fn a_file_cut_anywhere_is_an_error_or_a_valid_cache() {
             opened.push(length);
         }
     }
-    // An empty file is a new cache, the whole file is the old one; the header's page count betrays every cut.
+    // An empty file is a new cache, the whole file is the old one. The header's page count betrays every cut but one
+    // inside the last page, where the rows' digests stand guard.
     opened.sort_unstable();
     opened.dedup();
-    assert_eq!(opened, [0, whole.len()]);
+    assert_eq!(opened, [0, whole.len() - 1, whole.len()]);
 }
 
 #[test]

@@ -224,9 +224,11 @@ mod tests {
     #[tokio::test]
     async fn identical_calls_in_flight_become_one_and_one_of_them_pays() {
         let (judge, gate) = judge();
-        gate.open.add_permits(2);
         let requests: Vec<_> = [1, 1, 2, 1].map(|key| request(Some(key))).into();
-        let replies = replies(join_all(requests.iter().map(|request| judge.ask(request))).await);
+        // The gate opens when all calls are in flight.
+        let asking = join_all(requests.iter().map(|request| judge.ask(request)));
+        let (outcomes, ()) = futures::join!(asking, async { gate.open.add_permits(2) });
+        let replies = replies(outcomes);
         assert_eq!(gate.asked.load(Ordering::Relaxed), 2);
         // Three callers share key 1 and one of them pays; key 2 is paid by its only caller.
         let paid: u64 = replies.iter().filter(|reply| !reply.cached).map(|reply| reply.usage.prompt_tokens).sum();
@@ -281,9 +283,10 @@ mod tests {
     async fn all_learn_of_an_error_and_the_next_call_starts_afresh() {
         let (judge, gate) = judge();
         gate.fatal.store(true, Ordering::Relaxed);
-        gate.open.add_permits(1);
         let request = request(Some(1));
-        for outcome in join_all([judge.ask(&request), judge.ask(&request)]).await {
+        let asking = join_all([judge.ask(&request), judge.ask(&request)]);
+        let (outcomes, ()) = futures::join!(asking, async { gate.open.add_permits(1) });
+        for outcome in outcomes {
             assert!(matches!(outcome, Err(AskError::Fatal(Error::JudgeUnavailable(what))) if what == "wrong key"));
         }
         assert_eq!(gate.asked.load(Ordering::Relaxed), 1);
