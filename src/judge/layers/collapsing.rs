@@ -31,16 +31,17 @@ pub struct Collapsing<J> {
 
 type Answer = Arc<Landed>;
 type Flight = Shared<BoxFuture<'static, Answer>>;
+type ByKey = HashMap<Fingerprint, (u64, WeakShared<BoxFuture<'static, Answer>>)>;
 
 /// The calls in the air, each with a number, so that a late one cannot strike out its successor.
 #[derive(Default)]
 struct Flights {
-    by_key: Mutex<HashMap<Fingerprint, (u64, WeakShared<BoxFuture<'static, Answer>>)>>,
+    by_key: Mutex<ByKey>,
     next: AtomicU64,
 }
 
 impl Flights {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Fingerprint, (u64, WeakShared<BoxFuture<'static, Answer>>)>> {
+    fn lock(&self) -> MutexGuard<'_, ByKey> {
         // Nothing panics while holding it.
         self.by_key.lock().unwrap_or_else(PoisonError::into_inner)
     }
