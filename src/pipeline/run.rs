@@ -130,18 +130,7 @@ pub async fn run(
     sink: &mut dyn EventSink,
     stop: &StopHandle,
 ) -> Result<RunOutcome> {
-    let mut order = pending.to_vec();
-    order.sort_by_key(|&index| std::cmp::Reverse(job.items[index].answer.answer_text.len()));
-    let (events, mut told) = mpsc::channel(EVENTS_QUEUED);
-    let mut pass = Pass {
-        lanes: Arc::new(Lanes::new(job.options.concurrency, order.len())),
-        order: order.into_iter(),
-        tasks: JoinSet::new(),
-        job,
-        judge,
-        events: Some(events),
-        stop: stop.clone(),
-    };
+    let (mut pass, mut told) = Pass::new(job, judge, pending, stop);
     let mut outcome = RunOutcome::default();
     let mut failure: Option<Error> = None;
     let mut deadline: Option<Instant> = None;
@@ -157,14 +146,9 @@ pub async fn run(
                 }
             }
             Some(joined) = pass.tasks.join_next() => {
-                match joined.unwrap_or_else(|error| Err(ended_early(error))) {
-                    Ok(AnswerEnd::Scored(scored, _)) => outcome.scored.push(scored),
-                    Ok(AnswerEnd::Deferred(_)) | Err(Abort::Stopped) => outcome.unfinished += 1,
-                    Err(Abort::Fatal(error)) => {
-                        outcome.unfinished += 1;
-                        stop.stop(&error.to_string());
-                        failure.get_or_insert(error);
-                    }
+                if let Some(error) = outcome.take(joined.unwrap_or_else(|error| Err(ended_early(error)))) {
+                    stop.stop(&error.to_string());
+                    failure.get_or_insert(error);
                 }
                 pass.fill();
             }
@@ -184,6 +168,21 @@ pub async fn run(
     match failure {
         Some(error) => Err(error),
         None => Ok(outcome),
+    }
+}
+
+impl RunOutcome {
+    /// Counts the end of one answer; gives the error that must stop the run.
+    fn take(&mut self, end: std::result::Result<AnswerEnd, Abort>) -> Option<Error> {
+        match end {
+            Ok(AnswerEnd::Scored(scored, _)) => self.scored.push(scored),
+            Ok(AnswerEnd::Deferred(_)) | Err(Abort::Stopped) => self.unfinished += 1,
+            Err(Abort::Fatal(error)) => {
+                self.unfinished += 1;
+                return Some(error);
+            }
+        }
+        None
     }
 }
 
@@ -219,7 +218,29 @@ struct Pass<'a> {
     stop: StopHandle,
 }
 
-impl Pass<'_> {
+impl<'a> Pass<'a> {
+    /// The pass and where its events arrive; long answers come first.
+    fn new(
+        job: &'a Job,
+        judge: Arc<dyn Judge>,
+        pending: &[usize],
+        stop: &StopHandle,
+    ) -> (Self, mpsc::Receiver<RunEvent>) {
+        let mut order = pending.to_vec();
+        order.sort_by_key(|&index| std::cmp::Reverse(job.items[index].answer.answer_text.len()));
+        let (events, told) = mpsc::channel(EVENTS_QUEUED);
+        let pass = Self {
+            lanes: Arc::new(Lanes::new(job.options.concurrency, order.len())),
+            order: order.into_iter(),
+            tasks: JoinSet::new(),
+            job,
+            judge,
+            events: Some(events),
+            stop: stop.clone(),
+        };
+        (pass, told)
+    }
+
     fn fill(&mut self) {
         while self.tasks.len() < self.job.options.concurrency.max(1) && !self.stop.signal().is_set() {
             let (Some(index), Some(events)) = (self.order.next(), self.events.clone()) else { return };

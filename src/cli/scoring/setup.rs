@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::cli::masking::masked_url;
+use crate::cli::origin::escape_controls;
 use crate::cli::settings::{JudgeKind, JudgeSettings, LimitSettings, Settings};
 use crate::cli::terminal;
 use crate::domain::{JudgeCall, JudgeReply, TestCase};
@@ -230,7 +231,7 @@ async fn who(
     let Err(error) = there else {
         let (model, served) = identify(endpoint, judge.model.as_deref()).await?;
         if let Some(cache) = cache {
-            tell_change(cache, &key, &model, judge, &served)?;
+            tell_change(cache, &model, judge, &served)?;
             cache.remember_server(&key, &said(&model, &served))?;
         }
         return Ok((model, served, None));
@@ -255,17 +256,20 @@ fn said(model: &str, served: &ServerIdentity) -> String {
     json!([model, served.served, served.root, served.model_path]).to_string()
 }
 
-/// Says so when the server behind a name serves something else than at the last run with this cache.
-fn tell_change(cache: &Cache, key: &str, model: &str, judge: &JudgeSettings, served: &ServerIdentity) -> Result<()> {
+/// Says so when a model of that name is another one than at the last run with this cache, at whatever address.
+fn tell_change(cache: &Cache, model: &str, judge: &JudgeSettings, served: &ServerIdentity) -> Result<()> {
     let now = said(model, served);
-    let Some(before) = cache.recall_server(key)?.filter(|before| *before != now) else { return Ok(()) };
+    let names_it = |identity: &str| {
+        serde_json::from_str::<[serde_json::Value; 4]>(identity).is_ok_and(|parts| parts[0].as_str() == Some(model))
+    };
+    let last = cache.servers()?.into_iter().map(|(_, identity)| identity).find(|identity| names_it(identity));
+    let Some(before) = last.filter(|before| *before != now) else { return Ok(()) };
     let used = match &judge.cache_id {
         Some(id) => format!("its replies count as those of cache id {id:?} all the same"),
         None => "replies kept from the model before are not used".to_owned(),
     };
-    terminal::note(&format!(
-        "warning: {model} is another model than at the last run: before {before}, now {now}; {used}"
-    ));
+    let line = format!("warning: {model} is another model than at the last run: before {before}, now {now}; {used}");
+    terminal::note(&escape_controls(&line));
     Ok(())
 }
 
