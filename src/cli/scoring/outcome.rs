@@ -99,7 +99,7 @@ impl Presentation<'_> {
     }
 
     fn exit_code(&self, summary: &Summary) -> ExitCode {
-        if self.on_unscored == OnUnscored::Exclude && summary.exceeds(self.max_unscored) {
+        if summary.exceeds(self.max_unscored) {
             terminal::note(&format!(
                 "error: {:.1}% of the answers are unscored, more than --max-unscored {} tolerates; \
                  --retry-unscored asks again",
