@@ -10,4 +10,5 @@ mod prompts;
 mod python_replies;
 mod reports;
 mod rubric_golden;
+mod score_run;
 mod support;
