@@ -200,12 +200,13 @@ impl AnswerRun<'_> {
             }
         }
         for (call, (ours, theirs, deferred)) in calls.into_iter().zip(draws) {
+            // Of a call that lacks some draws the others are paid all the same.
+            state.lacking.cached += ours.len() as u64;
             if deferred {
                 let reason = UnscoredReason::new(UnscoredKind::NotAsked, "not asked yet");
                 state.verdicts.insert(Arc::clone(&call.item), Judged::Unscored(reason));
                 state.deferred.push((call.item, call.task.kind()));
             } else {
-                state.lacking.cached += ours.len() as u64;
                 state.verdicts.insert(Arc::clone(&call.item), merge_draws(ours));
                 state.reference.insert(call.item, merge_draws(theirs));
             }

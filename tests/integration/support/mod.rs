@@ -1,3 +1,5 @@
 //! What several integration tests share.
 
 pub(crate) mod fake_server;
+pub(crate) mod judging;
+pub(crate) mod workspace;

@@ -1,0 +1,330 @@
+//! The table, the files of a run, and scoring them again.
+
+use serde_json::{Value, json};
+
+use super::judging::{CONSTANT_ANN_SCORE, CONSTANT_SCORE, constant_judge, constant_reply};
+use super::workspace::{AT_MOST, KEY, Workspace, scoring};
+use super::{Act, FakeServer, Recorded};
+use crate::support::judging::kind_of;
+
+/// What stays the same when a run is scored again.
+const SCORED: [&str; 4] = ["scores.jsonl", "items.csv", "summary.json", "summary.csv"];
+
+#[track_caller]
+fn has_exactly(object: &Value, names: &str) {
+    let mut found: Vec<&str> = object.as_object().unwrap().keys().map(String::as_str).collect();
+    let mut expected: Vec<&str> = names.split_whitespace().collect();
+    found.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+}
+
+#[track_caller]
+fn is_close(value: &Value, expected: f64) {
+    assert!(value.as_f64().is_some_and(|value| (value - expected).abs() < 1e-12), "{value} is not {expected}");
+}
+
+fn scored_files(work: &Workspace, out: &str) -> Vec<String> {
+    SCORED.iter().map(|name| work.read(&format!("{out}/{name}"))).collect()
+}
+
+#[test]
+fn a_run_prints_the_table_and_says_where_its_record_is() {
+    let work = Workspace::new(&["alpha", "beta"], 3);
+    let server = FakeServer::start(constant_judge());
+    let done = work.score(&server, &[]).exits_with(0).says(&["record of the run: out"]);
+    let header = done.stdout.lines().find(|line| line.starts_with("system")).unwrap();
+    for column in ["rubric score", "ann_score", "length", "expertise", "citations", "excerpts", "cases", "unscored"] {
+        assert!(header.contains(column), "{column} is not in {header}");
+    }
+    for system in ["alpha", "beta"] {
+        let row = done.stdout.lines().find(|line| line.starts_with(system)).unwrap();
+        let cells: Vec<&str> = row.split_whitespace().collect();
+        // the numbers of `constant_judge`, in per cent
+        assert_eq!(cells, [system, "75.5", "77.5", "100.0", "80.0", "50.0", "100.0", "3/3", "0"]);
+    }
+    for note in ["judge: fake-judge", "prompts: scholareval@", "not comparable with published", "95%", "seed 42"] {
+        assert!(done.stdout.contains(note), "{note} is not in\n{}", done.stdout);
+    }
+    assert_eq!(server.chat_count(), 2 * 3 * AT_MOST, "every gate is open, every call is asked once");
+}
+
+#[test]
+fn every_file_of_the_record_has_the_documented_fields() {
+    let work = Workspace::new(&["alpha", "beta"], 2);
+    let server = FakeServer::start(constant_judge());
+    work.score(&server, &[]).exits_with(0);
+    let manifest = work.json("out/manifest.json");
+    has_exactly(
+        &manifest,
+        "schema_version scholareval_version status started_at finished_at mode reference settings inputs prompts judge \
+         seed answers kept_cases missing warnings",
+    );
+    assert_eq!((&manifest["schema_version"], &manifest["status"]), (&json!(1), &json!("complete")));
+    assert_eq!((&manifest["answers"], &manifest["kept_cases"]), (&json!(4), &json!(["c1", "c2"])));
+    has_exactly(&manifest["judge"], "id model base_url served lexical");
+    has_exactly(&manifest["prompts"], "label fingerprint comparable_with_published");
+    let tests_hash = blake3::hash(work.read("tests.json").as_bytes()).to_hex().to_string();
+    assert_eq!(manifest["inputs"][0], json!({"name": "tests", "path": "tests.json", "blake3": tests_hash}));
+    let inputs = work.lines("out/inputs.jsonl");
+    assert_eq!(inputs.iter().filter(|line| line["type"] == "case").count(), 2, "every case once");
+    has_exactly(&inputs[0], "type v case_id initial_prompt annotator agreement config");
+    has_exactly(&inputs[1], "type v system case_id line answer_text steering");
+    for score in work.lines("out/scores.jsonl") {
+        has_exactly(
+            &score,
+            "v system case_id scorer score ann_score components weights unscored reference_score reference_ann_score \
+             notes steering",
+        );
+        is_close(&score["score"], CONSTANT_SCORE);
+        is_close(&score["ann_score"], CONSTANT_ANN_SCORE);
+        let names = "length expertise citations excerpts p0 p0_evidence p1 p1_evidence";
+        has_exactly(&score["components"], names);
+        has_exactly(&score["weights"], names);
+        assert_eq!((&score["components"]["p0_evidence"], &score["weights"]["p0"]), (&json!(0.5), &json!(0.15)));
+        assert_eq!((&score["v"], &score["unscored"]), (&json!(1), &json!({})));
+    }
+    let order: Vec<String> =
+        work.lines("out/scores.jsonl").iter().map(|line| format!("{}{}", line["system"], line["case_id"])).collect();
+    assert_eq!(order, [r#""alpha""c1""#, r#""alpha""c2""#, r#""beta""c1""#, r#""beta""c2""#]);
+}
+
+#[test]
+fn the_record_holds_every_call_with_its_raw_reply() {
+    let work = Workspace::new(&["alpha", "beta"], 2);
+    let server = FakeServer::start(constant_judge());
+    work.score(&server, &[]).exits_with(0);
+    let calls = work.lines("out/calls.jsonl");
+    assert_eq!(calls.len(), server.chat_count());
+    let bodies: std::collections::HashMap<String, usize> =
+        server.chats().iter().map(|chat| (kind_of(chat).to_owned(), chat.body.len() / 4)).collect();
+    for call in &calls {
+        has_exactly(
+            call,
+            "v call_id system case_id item kind role judge draw attempt fingerprint raw finish_reason model verdict \
+             reason reason_kind cached prompt_tokens cached_prompt_tokens completion_tokens latency_ms",
+        );
+        let kind = call["kind"].as_str().unwrap();
+        assert_eq!(call["raw"], constant_reply(kind), "{call}");
+        assert_eq!((&call["finish_reason"], &call["model"]), (&json!("stop"), &json!("fake-judge")));
+        assert_eq!((&call["draw"], &call["attempt"], &call["cached"]), (&json!(0), &json!(0), &json!(false)));
+        assert_eq!((call["call_id"].as_str().unwrap().len(), call["fingerprint"].as_str().unwrap().len()), (32, 64));
+        assert_eq!(call["reason"], Value::Null);
+        let verdict = match kind {
+            "citations" => {
+                json!({"claims": {"citations": 0.5, "excerpts": 1.0, "claim_count": 2, "citation_count": 1}})
+            }
+            "evidence" => json!({"count": 1.0}),
+            _ => json!({"points": 8.0}),
+        };
+        assert_eq!(call["verdict"], verdict);
+        // the fake counts a token for four bytes of the body; bodies of a kind are of one length, but for the names
+        let tokens = call["prompt_tokens"].as_u64().unwrap();
+        assert!(tokens.abs_diff(bodies[kind] as u64) < 20, "{tokens} tokens for {kind}");
+    }
+    let ids: std::collections::HashSet<&Value> = calls.iter().map(|call| &call["call_id"]).collect();
+    assert_eq!(ids.len(), calls.len(), "call ids are unique");
+}
+
+#[test]
+fn the_tidy_and_the_summary_files_hold_the_same_numbers() {
+    let work = Workspace::new(&["alpha", "beta"], 2);
+    let server = FakeServer::start(constant_judge());
+    let done = work.score(&server, &["--run-label", "first"]).exits_with(0);
+    assert!(done.stdout.contains("75.5"));
+    let items = work.read("out/items.csv");
+    let rows: Vec<&str> = items.lines().collect();
+    assert_eq!(rows[0], "run,system,case_id,scorer,item,kind,text,weight,value,reason,feedback");
+    assert_eq!(rows.len(), 1 + 2 * 2 * 8, "a header, then eight components an answer");
+    assert!(rows[1].starts_with("first,alpha,c1,rubric,length,length,"), "{}", rows[1]);
+    let criterion = "first,beta,c2,rubric,p1,property,The answer should name the effects of c2.,0.15,0.8,,it is so";
+    assert!(rows.contains(&criterion), "{items}");
+    let summary = work.json("out/summary.json");
+    assert_eq!((&summary["schema_version"], &summary["run"]), (&json!(1), &json!("first")));
+    for row in summary["rows"].as_array().unwrap() {
+        is_close(&row["score"]["estimate"], CONSTANT_SCORE);
+        is_close(&row["ann_score"]["estimate"], CONSTANT_ANN_SCORE);
+        is_close(&row["reference_score"], CONSTANT_SCORE);
+        assert_eq!((&row["cases_scored"], &row["unscored"]), (&json!(2), &json!(0)));
+    }
+    let csv = work.read("out/summary.csv");
+    let (header, first) = (csv.lines().next().unwrap(), csv.lines().nth(1).unwrap());
+    let cell = |name: &str| first.split(',').nth(header.split(',').position(|own| own == name).unwrap()).unwrap();
+    is_close(&json!(cell("score").parse::<f64>().unwrap()), CONSTANT_SCORE);
+    assert_eq!((cell("system"), cell("cases_scored"), cell("missing"), cell("rank")), ("alpha", "2", "0", "1"));
+}
+
+#[test]
+fn json_and_csv_on_standard_output_are_the_summary_files() {
+    let work = Workspace::new(&["alpha"], 1);
+    let server = FakeServer::start(constant_judge());
+    let json = work.score(&server, &["--format", "json"]).exits_with(0);
+    assert_eq!(json.stdout, work.read("out/summary.json"));
+    let csv = work.score(&server, &["--format", "csv", "--quiet"]).exits_with(0);
+    assert_eq!((csv.stdout, csv.stderr), (work.read("out/summary.csv"), String::new()));
+}
+
+#[test]
+fn the_results_file_has_the_shape_of_the_reference() {
+    let work = Workspace::new(&["alpha", "beta"], 2);
+    let server = FakeServer::start(constant_judge());
+    let url = server.base_url();
+    // the reference script's own command line, beside the judge
+    let line = "score --qa-dir answers --test-config tests.json --rubrics --snippets --src-names beta.jsonl,alpha \
+                --output results.json --model fake-judge --base-url";
+    let arguments: Vec<&str> = line.split_whitespace().chain([url.as_str()]).collect();
+    work.run(&arguments).exits_with(0).says(&["record of the run: runs/"]);
+    let results = work.json("results.json");
+    has_exactly(&results, "alpha beta");
+    for entry in results["alpha"].as_array().unwrap() {
+        has_exactly(entry, "scores case_id annotator agreement question");
+        let names = "score ann_score length expertise citations excerpts p0 p0_evidence p1 p1_evidence";
+        has_exactly(&entry["scores"], names);
+        is_close(&entry["scores"]["score"], CONSTANT_SCORE);
+    }
+    assert_eq!(results["beta"][1]["case_id"], "c2");
+    assert_eq!(results["beta"][1]["question"], "What is known about c2?");
+    assert_eq!(server.chat_count(), 2 * 2 * AT_MOST);
+    // the same command finds its own directory and has nothing to ask
+    work.run(&arguments).exits_with(0).says(&["nothing to ask"]);
+    assert_eq!((server.chat_count(), std::fs::read_dir(work.path("runs")).unwrap().count()), (2 * 2 * AT_MOST, 1));
+}
+
+#[test]
+fn a_run_is_scored_again_byte_for_byte_without_server_cache_or_input() {
+    let work = Workspace::new(&["alpha", "beta"], 3);
+    let server = FakeServer::start(super::Behaviour::good());
+    let first = work.score(&server, &[]).exits_with(0);
+    let before = scored_files(&work, "out");
+    drop(server);
+    for gone in ["answers", ".scholareval"] {
+        std::fs::remove_dir_all(work.path(gone)).unwrap();
+    }
+    for name in SCORED {
+        std::fs::remove_file(work.path("out").join(name)).unwrap();
+    }
+    let again = work.run(&["rescore", "out"]).exits_with(0);
+    assert_eq!(again.stdout, first.stdout, "the same table");
+    assert_eq!(scored_files(&work, "out"), before);
+    // elsewhere, all but the run's name is the same
+    work.run(&["rescore", "out", "--out", "elsewhere", "--quiet"]).exits_with(0);
+    assert_eq!(work.read("elsewhere/scores.jsonl"), before[0]);
+    assert_eq!(work.read("elsewhere/summary.csv"), before[3]);
+    work.run(&["rescore", "elsewhere"]).exits_with(0);
+}
+
+#[test]
+fn compat_scores_come_from_the_same_replies_by_cache_and_by_record() {
+    let work = Workspace::new(&["alpha"], 2);
+    // 11 points: unreadable for us, 1.1 for the reference
+    let is_first_criterion = |request: &Recorded| request.user_message().contains("name the causes of c1");
+    let eleven = Act::Content(json!({"score": 11}).to_string());
+    let server = FakeServer::start(constant_judge().when(is_first_criterion, eleven));
+    work.score(&server, &["--max-unscored", "1"]).exits_with(0);
+    // 2 answers of 6 calls, less the snippets behind the unscored criterion, and 2 more tries of it
+    assert_eq!(server.chat_count(), 2 * AT_MOST - 1 + 2);
+    let scores = work.lines("out/scores.jsonl");
+    assert_eq!((&scores[0]["score"], &scores[0]["components"]["p0"]), (&Value::Null, &Value::Null));
+    // the reference would have asked the snippets of p0, so that its score of c1 is not known
+    assert_eq!(scores[0]["reference_score"], Value::Null);
+    assert_eq!(work.json("out/summary.json")["rows"][0]["reference_cases"], 1);
+    let asked = server.chat_count();
+    let compat = work.score(&server, &["--compat", "--out", "compat"]).exits_with(0);
+    let theirs = work.lines("compat/scores.jsonl");
+    // 11 / 10 = 1.1, a fault of the reference; c2 has no difference
+    is_close(&theirs[0]["components"]["p0"], 1.1);
+    is_close(&theirs[1]["score"], CONSTANT_SCORE);
+    assert!(compat.stdout.contains("compat mode"), "{}", compat.stdout);
+    let manifest = work.json("compat/manifest.json");
+    assert_eq!(manifest["mode"], "compat");
+    assert!(manifest["reference"].as_str().unwrap().contains("95e6fc5"));
+    // the reference would have asked the snippets of p0, which are not paid
+    assert_eq!(server.chat_count(), asked + 1);
+    // the default run again: nothing new
+    work.score(&server, &["--max-unscored", "1"]).exits_with(0);
+    assert_eq!(server.chat_count(), asked + 1);
+    // the record of the compat run scores to the same, also where another run is named
+    let untouched = scored_files(&work, "out");
+    work.run(&["rescore", "compat", "--out", "compat2"]).exits_with(0);
+    assert_eq!(work.read("compat2/scores.jsonl"), work.read("compat/scores.jsonl"));
+    work.run(&["rescore", "out", "--compat"]).says(&["scores of another mode; add --out DIR"]);
+    assert_eq!(scored_files(&work, "out"), untouched, "a run is not written over with scores of another mode");
+}
+
+#[test]
+fn from_readable_replies_compat_and_default_ask_nothing_of_each_other() {
+    let work = Workspace::new(&["alpha"], 2);
+    let server = FakeServer::start(constant_judge());
+    work.score(&server, &[]).exits_with(0);
+    let asked = server.chat_count();
+    work.score(&server, &["--compat", "--out", "compat"]).exits_with(0).says(&["nothing to ask"]);
+    assert_eq!(server.chat_count(), asked);
+    work.run(&["rescore", "out", "--compat", "--out", "compat2"]).exits_with(0);
+    assert_eq!(work.read("compat2/scores.jsonl"), work.read("compat/scores.jsonl"));
+}
+
+#[test]
+fn a_directory_of_other_settings_is_refused_with_what_differs() {
+    let work = Workspace::new(&["alpha"], 2);
+    let server = FakeServer::start(constant_judge());
+    work.score(&server, &[]).exits_with(0);
+    let asked = server.chat_count();
+    let differing = ["--samples", "2", "--limit", "1"];
+    work.score(&server, &differing).exits_with(3).says(&[
+        "out: holds a run of other settings",
+        "score.samples: there 1, here 2",
+        "score.limit: there null, here 1",
+        "--overwrite",
+    ]);
+    assert_eq!(server.chat_count(), asked, "nothing was asked");
+    work.write("answers/alpha.jsonl", "{\"case_id\": \"c1\", \"answer_text\": \"other\"}\n");
+    work.score(&server, &[]).exits_with(3).says(&["input alpha: there "]);
+    work.score(&server, &["--overwrite"]).exits_with(0);
+    assert_eq!(work.lines("out/scores.jsonl").len(), 1);
+    assert_eq!(server.chat_count(), asked + AT_MOST, "the new answer only");
+}
+
+#[test]
+fn inputs_can_be_left_out_of_the_record() {
+    let work = Workspace::new(&["alpha"], 1);
+    let server = FakeServer::start(constant_judge());
+    work.score(&server, &["--no-inputs"]).exits_with(0);
+    assert!(!work.path("out/inputs.jsonl").exists());
+    work.run(&["rescore", "out"]).exits_with(3).says(&["inputs.jsonl", "--no-inputs", "run score once more"]);
+}
+
+#[test]
+fn no_secret_reaches_a_file_or_a_stream() {
+    let work = Workspace::new(&["alpha"], 1);
+    // the server quotes the key and the header when it refuses one of the calls
+    let quoting = Act::error(422, "bad", &format!("no: {KEY} hunter2-header hunter2-query hunter2-password"));
+    let is_claims = |request: &Recorded| request.asks_for_claims();
+    let server = FakeServer::start(constant_judge().when(is_claims, quoting));
+    let url = server.base_url().replace("http://", "http://me:hunter2-password@");
+    let more =
+        ["--header", "X-Api-Key: hunter2-header", "--query", "api_key=hunter2-query", "--max-unscored", "1", "-vv"];
+    let extra = ["--extra-body", r#"{"api_token": "hunter2-body"}"#, "--wait-server", "1s"];
+    let arguments = [scoring(&url, &more), extra.to_vec()].concat();
+    let mut output = work.run(&arguments).exits_with(0).all_text();
+    // the secrets were sent, so that this test can fail
+    let chat = &server.chats()[0];
+    assert_eq!(chat.header("x-api-key"), Some("hunter2-header"));
+    assert!(chat.query.contains("hunter2-query") && chat.text().contains("hunter2-body"));
+    assert!(server.chats().iter().any(Recorded::asks_for_claims));
+    drop(server);
+    output += &work.run(&arguments).all_text();
+    output += &work.run(&["cache", "export"]).all_text();
+    output += &work.run(&["cache", "stats"]).all_text();
+    let secrets = [KEY, "hunter2"];
+    for secret in secrets {
+        assert!(!output.contains(secret), "{secret} in\n{output}");
+    }
+    let files = work.files();
+    assert!(files.iter().any(|(path, _)| path.ends_with("cache.sqlite")) && files.len() > 8, "{}", files.len());
+    for (path, bytes) in files {
+        for secret in secrets {
+            let found = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+            assert!(!found, "{secret} in {}", path.display());
+        }
+    }
+}
