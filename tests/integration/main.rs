@@ -11,4 +11,5 @@ mod prompts;
 mod python_replies;
 mod reports;
 mod rubric_golden;
+mod score_run;
 mod support;
