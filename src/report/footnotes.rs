@@ -18,6 +18,7 @@ pub(super) fn footnotes(summary: &Summary, context: &ReportContext) -> Vec<Strin
     notes.extend(ranking(summary));
     notes.extend(summary.rows.iter().filter_map(|row| unscored(summary, row)));
     notes.extend(reference(summary));
+    notes.extend(context.remarks.iter().map(|remark| format!("{}.", shortened(remark, 300))));
     notes.extend(missing(summary));
     notes.extend(steering(summary));
     notes.extend(remarks(summary));
@@ -129,8 +130,9 @@ fn reference(summary: &Summary) -> Vec<String> {
             .map(|count| format!("{} ({})", count.cause.describe(), counted(count.answers, "answer")))
             .collect();
         Some(format!(
-            "{}: from the same replies the reference script makes {}, {}: {}.",
+            "{}: from the same replies ({}) the reference script makes {}, {}: {}.",
             visible(row.system.as_str()),
+            counted(reference.n, "answer"),
             one(summary.score_name(), reference.score, row.metrics.score.estimate),
             one(summary.ann_score_name(), reference.ann_score, row.metrics.ann_score.estimate),
             causes.join("; ")

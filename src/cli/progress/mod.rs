@@ -17,6 +17,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 pub use line::{ProgressLine, grouped};
 
 use super::terminal;
+use crate::domain::ScoredAnswer;
 use crate::error::Result;
 use crate::judge::meters::Meters;
 use crate::pipeline::{EventSink, RunEvent};
@@ -84,6 +85,11 @@ impl Progress {
 
     fn with_teller(mode: ProgressMode, meters: Arc<Meters>, teller: Teller) -> Self {
         Self { mode, counts: Arc::new(Counts::new(meters, Instant::now())), teller, display: Display::None }
+    }
+
+    /// Counts what paid replies have settled before the run asks: so many calls, and these answers.
+    pub fn behind(&self, calls: u64, answers: &[Arc<ScoredAnswer>]) {
+        self.counts.behind(calls, answers);
     }
 
     /// Writes a line beside the progress without tearing the bar; nothing in quiet mode.

@@ -30,6 +30,7 @@ fn manifest(setting: &str) -> Manifest {
         answers: 1,
         missing: vec![],
         kept_cases: vec![],
+        pairing_differences: vec![],
         warnings: vec![],
     }
 }
