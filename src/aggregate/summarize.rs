@@ -88,14 +88,15 @@ fn by_system<'a, A: Borrow<ScoredAnswer>>(scored: &'a [A], missing: &'a [(System
     systems
 }
 
-/// `(score, ann_score)` of an answer under the policy.
+/// `(score, ann_score)` of an answer under the policy. A NaN (which compat mode lets pass) has no mean: it is left
+/// out, and [`is_unscored`] counts it.
 fn values_of(answer: &ScoredAnswer, options: AggregateOptions) -> (Option<f64>, Option<f64>) {
     let score = &answer.score;
     match options.on_unscored {
-        OnUnscored::Exclude => (score.value, score.ann_score),
+        OnUnscored::Exclude => (finite(score.value), finite(score.ann_score)),
         OnUnscored::Zero => {
             let (value, ann_score) = score.filled(0.0);
-            (score.value.or(Some(value)), score.ann_score.or(ann_score))
+            (finite(score.value.or(Some(value))), finite(score.ann_score.or(ann_score)))
         }
     }
 }
@@ -124,8 +125,13 @@ fn row(
     }
 }
 
+/// A number that can be averaged.
+fn finite(value: Option<f64>) -> Option<f64> {
+    value.filter(|value| value.is_finite())
+}
+
 fn is_unscored(answer: &ScoredAnswer) -> bool {
-    answer.score.value.is_none() || !answer.score.is_complete()
+    finite(answer.score.value).is_none() || !answer.score.is_complete()
 }
 
 /// True if the answer has annotated components, but not the value of all of them.
@@ -143,14 +149,14 @@ fn metrics(answers: &[&ScoredAnswer], options: AggregateOptions) -> Metrics {
             .iter()
             .flat_map(|answer| &answer.score.components)
             .filter(|component| component.kind == kind)
-            .map(|component| component.value)
+            .map(|component| finite(component.value))
             .collect();
         let fill = (options.on_unscored == OnUnscored::Zero).then_some(0.0);
         let values: Vec<f64> = found.iter().filter_map(|value| value.or(fill)).collect();
         Metric::of(&values, found.iter().filter(|value| value.is_none()).count(), bca)
     };
     Metrics {
-        score: Metric::of(&scores, answers.iter().filter(|answer| answer.score.value.is_none()).count(), bca),
+        score: Metric::of(&scores, answers.iter().filter(|answer| finite(answer.score.value).is_none()).count(), bca),
         ann_score: Metric::of(&ann_scores, answers.iter().filter(|answer| lacks_ann_score(answer)).count(), bca),
         length: of_kind(ComponentKind::Length),
         expertise: of_kind(ComponentKind::Expertise),
@@ -199,8 +205,8 @@ fn reference(answers: &[&ScoredAnswer]) -> Option<ReferenceMeans> {
     if pairs.is_empty() {
         return None;
     }
-    let scores: Vec<f64> = pairs.iter().filter_map(|(_, theirs)| theirs.value).collect();
-    let ann_scores: Vec<f64> = pairs.iter().filter_map(|(_, theirs)| theirs.ann_score).collect();
+    let scores: Vec<f64> = pairs.iter().filter_map(|(_, theirs)| finite(theirs.value)).collect();
+    let ann_scores: Vec<f64> = pairs.iter().filter_map(|(_, theirs)| finite(theirs.ann_score)).collect();
     let mut counts = BTreeMap::new();
     for cause in pairs.iter().flat_map(|(ours, theirs)| causes(ours, theirs)) {
         *counts.entry(cause).or_insert(0) += 1;

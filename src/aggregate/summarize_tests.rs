@@ -35,6 +35,15 @@ fn an_unscored_answer_is_left_out_of_the_score_and_told() {
 }
 
 #[test]
+fn a_nan_that_compat_mode_let_pass_is_counted_and_left_out() {
+    let summary = summarize(&answers("a", &[Some(1.0), Some(f64::NAN)]), &[], EXCLUDE);
+    let row = &summary.rows[0];
+    close(row.metrics.score.estimate, 0.8);
+    assert_eq!((row.metrics.score.n, row.metrics.score.unscored), (1, 1));
+    assert_eq!((row.cases_scored, row.cases_kept, row.unscored), (1, 2, 1));
+}
+
+#[test]
 fn bounds_put_0_and_1_for_each_missing_value() {
     let row = summarize(&answers("a", &[Some(1.0), None]), &[], EXCLUDE).rows.remove(0);
     let bounds = row.bounds.unwrap();

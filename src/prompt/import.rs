@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::checkout::head_commit;
 use super::files::read_text;
-use super::manifest::{InsertMode, Manifest, TaskEntry};
+use super::manifest::{Imported, InsertMode, Manifest, TaskEntry};
 use super::python::{LiteralPiece, Placed, Token, tokens};
 use super::set::PromptSet;
 use super::template::{Variable, escape};
@@ -31,7 +32,8 @@ struct Scope<'a> {
 impl PromptSet {
     /// Reads the published wording from a checkout of ScholarQABench.
     ///
-    /// The set is verbatim; [`PromptSet::is_published`] tells whether it is the wording known by its hashes.
+    /// The set is verbatim; [`PromptSet::is_published`] tells whether it is the published
+    /// wording. The commit of the checkout is kept in the manifest, where it can be told.
     ///
     /// # Errors
     /// No such script, or one of another shape: with file, line and what was looked for.
@@ -53,18 +55,23 @@ impl PromptSet {
         files.insert("expertise.criterion.txt".to_owned(), criterion);
         let expertise = TaskEntry { criterion: Some("expertise.criterion.txt".to_owned()), ..property.clone() };
         property.criterion = None;
-        let manifest = Manifest {
+        let mut manifest = Manifest {
             name: "scholarqabench".to_owned(),
             version: 1,
             mode: InsertMode::Verbatim,
             model: file.child("class", CONFIG_CLASS).ok().and_then(|config| config.default_of("model_name")),
+            imported: None,
             expertise,
             property,
             evidence,
             citations,
         };
-        let manifest = toml::to_string(&manifest).map_err(|error| Error::Internal(error.to_string()))?;
-        Self::compile(manifest, files, &path)
+        let source =
+            |manifest: &Manifest| toml::to_string(manifest).map_err(|error| Error::Internal(error.to_string()));
+        let set = Self::compile(source(&manifest)?, files, &path)?;
+        let Some(commit) = head_commit(checkout) else { return Ok(set) };
+        manifest.imported = Some(Imported { commit, fingerprint: set.fingerprint() });
+        Self::compile(source(&manifest)?, set.files, &path)
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::CallKind;
+use crate::domain::{CallKind, Fingerprint};
 use crate::error::{InputFault, Result};
 
 /// The manifest's file name.
@@ -30,10 +30,23 @@ pub(crate) struct Manifest {
     /// The model the wording was published with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<String>,
+    /// Where an imported set comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) imported: Option<Imported>,
     pub(crate) expertise: TaskEntry,
     pub(crate) property: TaskEntry,
     pub(crate) evidence: TaskEntry,
     pub(crate) citations: TaskEntry,
+}
+
+/// What a set was imported from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Imported {
+    /// The commit the checkout stood at.
+    pub(crate) commit: String,
+    /// The set's fingerprint when it was imported: a set that was edited afterwards has another.
+    pub(crate) fingerprint: Fingerprint,
 }
 
 /// The files and parameters of one task.

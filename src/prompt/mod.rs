@@ -22,6 +22,7 @@
 pub mod fence;
 pub mod steering;
 
+mod checkout;
 mod compile;
 mod files;
 mod import;

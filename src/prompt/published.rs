@@ -3,6 +3,9 @@
 /// How results made with the published wording are reported.
 pub(crate) const LABEL: &str = "scholarqabench@95e6fc5";
 
+/// The commit of ScholarQABench that the label names.
+pub(crate) const COMMIT: &str = "95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
+
 /// blake3 of each text of the published set, as the importer writes it.
 ///
 /// The texts of `expertise` and `property` give every hash of the reference's recorded requests. Those requests hold no
@@ -18,6 +21,11 @@ const PUBLISHED: [(&str, &str); 9] = [
     ("citations system", "b8c5de4f2d4c609746f1dc226580d4f9ddd4267c28d96a6edc1693a9095cb411"),
     ("citations user", "729c7662585366599e3f7617699eef26dc3da86e266422223f5256c7dae849f8"),
 ];
+
+/// True for a part whose hash is proven by the reference's recorded requests (and for a set of other parts).
+pub(crate) fn is_proven(part: &str) -> bool {
+    !matches!(part, "evidence system" | "evidence user" | "citations system" | "citations user")
+}
 
 /// The texts that differ from the published ones, by task and part; `ours` holds (`task part`, hex digits of blake3).
 pub(crate) fn differences(ours: &[(String, String)]) -> Vec<String> {

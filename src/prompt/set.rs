@@ -127,8 +127,22 @@ impl PromptSet {
     }
 
     /// True if every text is the published one, inserted verbatim.
+    ///
+    /// The texts of `expertise` and `property` are known by the hashes of the reference's recorded requests. Those of
+    /// `evidence` and `citations` are known by their hashes in the script's first home; where a later script words
+    /// them otherwise, they count as published if they were imported, and not edited since, from a git checkout at
+    /// the published commit.
     pub fn is_published(&self) -> bool {
-        self.manifest.mode == InsertMode::Verbatim && self.differences_from_published().is_empty()
+        if self.manifest.mode != InsertMode::Verbatim {
+            return false;
+        }
+        let different = self.differences_from_published();
+        let from_the_commit = || {
+            self.manifest.imported.as_ref().is_some_and(|imported| {
+                imported.commit == published::COMMIT && imported.fingerprint == self.fingerprint
+            })
+        };
+        different.is_empty() || (!different.iter().any(|part| published::is_proven(part)) && from_the_commit())
     }
 
     /// The texts that are not the published ones (`evidence system`, ..); empty for the published wording.

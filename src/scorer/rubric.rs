@@ -25,11 +25,15 @@ use plan::{Part, Plan, Source};
 /// Judges give points from 0 to this.
 const MAX_POINTS: f64 = 10.0;
 
+/// Name of the scorer where the built-in baseline judged: its numbers are never called `score`.
+pub const LEXICAL: &str = "lexical_rubric";
+
 /// Scores answers by the rubric of their test case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RubricScorer {
     parts: RubricParts,
     mode: Mode,
+    name: &'static str,
 }
 
 /// What is known of one part.
@@ -51,7 +55,13 @@ impl RubricScorer {
     /// In [`Mode::Compat`] the verdicts must have been parsed in that mode too: numbers are taken as they are, and a
     /// score that the reference would have died on is unscored with the exception's name.
     pub fn new(parts: RubricParts, mode: Mode) -> Self {
-        Self { parts, mode }
+        Self { parts, mode, name: "rubric" }
+    }
+
+    /// The same, for verdicts of the lexical baseline: its scores go under another name ([`LEXICAL`]).
+    #[must_use]
+    pub fn for_lexical_judge(self) -> Self {
+        Self { name: LEXICAL, ..self }
     }
 
     /// Every call that scoring this answer can need: what [`Scorer::step`] asks if every gate opens.
@@ -82,7 +92,7 @@ impl RubricScorer {
 
 impl Scorer for RubricScorer {
     fn name(&self) -> &'static str {
-        "rubric"
+        self.name
     }
 
     fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step {

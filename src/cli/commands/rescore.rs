@@ -7,8 +7,8 @@ use super::score::REFERENCE;
 use crate::cli::ExitCode;
 use crate::cli::args::RescoreArgs;
 use crate::cli::scoring::outcome::{Presentation, in_input_order, run_name};
-use crate::cli::scoring::runtime;
 use crate::cli::scoring::sinks::{Nobody, write_items};
+use crate::cli::scoring::{runtime, scorers};
 use crate::cli::settings::{DEFAULT_MAX_UNSCORED, OnUnscored, OutputFormat};
 use crate::cli::terminal;
 use crate::domain::{Mode, RubricParts, ScoredAnswer};
@@ -17,8 +17,6 @@ use crate::pipeline::record::{
     Manifest, RecordedReplies, RunDir, RunRecord, RunStatus, load_inputs, load_manifest, write_inputs,
 };
 use crate::pipeline::{self, Job, NoRendering, Options, StopHandle};
-use crate::scorer::Scorer;
-use crate::scorer::rubric::RubricScorer;
 
 /// Runs the command.
 ///
@@ -88,16 +86,15 @@ async fn replay(args: &RescoreArgs, manifest: &Manifest) -> Result<Vec<Arc<Score
     let replies = Arc::new(replies);
     let parts =
         RubricParts { rubrics: setting(manifest, "score.rubrics"), snippets: setting(manifest, "score.snippets") };
-    let scorer = |mode| -> Arc<dyn Scorer> { Arc::new(RubricScorer::new(parts, mode)) };
+    let (scorer, reference) = scorers(parts, manifest.mode, manifest.judge.lexical);
     let number = |name: &str, default: u64| {
         let value = manifest.settings.get(name).and_then(serde_json::Value::as_u64).unwrap_or(default);
         u32::try_from(value).unwrap_or(u32::MAX)
     };
-    let wants_reference = manifest.mode == Mode::Default && !manifest.judge.lexical;
     let job = Job {
         items: Arc::clone(&items),
-        scorer: scorer(manifest.mode),
-        reference: wants_reference.then(|| scorer(Mode::Compat)),
+        scorer,
+        reference,
         renderer: Arc::new(NoRendering),
         source: Arc::clone(&replies) as Arc<dyn crate::judge::planner::ReplySource>,
         options: Arc::new(Options {

@@ -11,7 +11,7 @@ use crate::cli::scoring::outcome::{Presentation, in_input_order, run_name, stopp
 use crate::cli::scoring::setup::{Identified, Judging};
 use crate::cli::scoring::sinks::{Nobody, Sinks};
 use crate::cli::scoring::words::plan_line;
-use crate::cli::scoring::{results_file, runtime};
+use crate::cli::scoring::{results_file, runtime, scorers};
 use crate::cli::settings::Settings;
 use crate::cli::signals::Signals;
 use crate::cli::terminal;
@@ -20,8 +20,6 @@ use crate::error::{Error, Result};
 use crate::judge::meters::Meters;
 use crate::pipeline::record::{Manifest, RecordedReplies, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, write_inputs};
 use crate::pipeline::{self, EventSink, Job, Options, Plan, PlanOutcome, RunEvent, StopHandle};
-use crate::scorer::Scorer;
-use crate::scorer::rubric::RubricScorer;
 
 /// What compat mode reproduces.
 pub(super) const REFERENCE: &str = "ScholarQABench 95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
@@ -199,12 +197,11 @@ fn judging(
 
 fn job(settings: &Settings, inputs: &LoadedInputs, judging: &Judging, manifest: &Manifest) -> Job {
     let score = &settings.score;
-    let scorer = |mode| -> Arc<dyn Scorer> { Arc::new(RubricScorer::new(score.parts, mode)) };
-    let wants_reference = score.mode == Mode::Default && !manifest.judge.lexical;
+    let (scorer, reference) = scorers(score.parts, score.mode, manifest.judge.lexical);
     Job {
         items: Arc::clone(&inputs.items),
-        scorer: scorer(score.mode),
-        reference: wants_reference.then(|| scorer(Mode::Compat)),
+        scorer,
+        reference,
         renderer: Arc::clone(&judging.renderer),
         source: Arc::clone(&judging.source),
         options: Arc::new(Options {

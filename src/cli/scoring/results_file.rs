@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::ScoredAnswer;
 use crate::error::{Error, Result};
+use crate::scorer::rubric::LEXICAL;
 
 /// Checks that the file can be written, before a call is paid. An existing file is not touched.
 ///
@@ -45,8 +46,10 @@ fn results(scored: &[Arc<ScoredAnswer>]) -> Value {
     for answer in sorted {
         let score = &answer.score;
         let mut scores = Map::new();
-        scores.insert("score".into(), json!(score.value));
-        scores.insert("ann_score".into(), json!(score.ann_score));
+        // The baseline's numbers are not to be taken for a judge's.
+        let prefix = if score.scorer == LEXICAL { "lexical_" } else { "" };
+        scores.insert(format!("{prefix}score"), json!(score.value));
+        scores.insert(format!("{prefix}ann_score"), json!(score.ann_score));
         scores.extend(score.components.iter().map(|part| (part.name.clone(), json!(part.value))));
         let entry = json!({
             "scores": scores,

@@ -36,7 +36,7 @@ CREATE TABLE replies (
 );
 CREATE TABLE claims (
     key BLOB PRIMARY KEY,                  -- a call that is being asked now
-    owner TEXT NOT NULL,                   -- process id and a random number
+    owner TEXT NOT NULL,                   -- process, see owner.rs
     expires_at INTEGER NOT NULL            -- unix milliseconds
 ) WITHOUT ROWID;
 ";
@@ -87,6 +87,11 @@ pub(crate) fn open_or_create(path: &Path) -> Result<Connection> {
     let mut connection = Connection::open_with_flags(path, flags(OpenFlags::SQLITE_OPEN_READ_WRITE, true))
         .map_err(|error| explain(path, "open it", &error))?;
     set_up(&connection).map_err(|error| explain(path, "open it", &error))?;
+    // SQLite falls back to reading where it may not write; that must not come out after the first paid call.
+    if connection.is_readonly("main").map_err(|error| explain(path, "open it", &error))? {
+        let what = "cannot be written; make it writable, or name another with --cache, or use --no-cache";
+        return Err(fault(path, what));
+    }
     create_tables(path, &mut connection)?;
     use_wal(&connection).map_err(|error| explain(path, "switch it to WAL mode", &error))?;
     connection

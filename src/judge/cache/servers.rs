@@ -13,8 +13,12 @@ use crate::error::Result;
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS servers (
     name TEXT PRIMARY KEY,                 -- endpoint and model as asked for
     identity TEXT NOT NULL,                -- what it said: JSON
-    seen_at INTEGER NOT NULL               -- unix seconds
+    seen_at REAL NOT NULL                  -- unix seconds
 ) WITHOUT ROWID";
+
+/// Two that are asked within one tick of the clock still have an order.
+const KEEP: &str = "INSERT OR REPLACE INTO servers VALUES \
+    (?1, ?2, max(unixepoch('subsec'), (SELECT coalesce(max(seen_at), 0) + 0.001 FROM servers)))";
 
 impl Cache {
     /// Keeps what the server of that name says now.
@@ -26,10 +30,7 @@ impl Cache {
         let connection = Connection::open(self.path()).map_err(failed)?;
         connection.busy_timeout(super::file::BUSY_TIMEOUT).map_err(failed)?;
         connection.execute_batch(TABLE).map_err(failed)?;
-        connection
-            .execute("INSERT OR REPLACE INTO servers VALUES (?1, ?2, unixepoch())", [name, identity])
-            .map(drop)
-            .map_err(failed)
+        connection.execute(KEEP, [name, identity]).map(drop).map_err(failed)
     }
 
     /// What the server of that name said when it was last asked.
@@ -37,13 +38,21 @@ impl Cache {
     /// # Errors
     /// [`crate::Error::Cache`] where the file cannot be read.
     pub fn recall_server(&self, name: &str) -> Result<Option<String>> {
-        self.read("look up what the server said", |connection| {
+        Ok(self.servers()?.into_iter().find(|(of, _)| of == name).map(|(_, identity)| identity))
+    }
+
+    /// All servers and what they last said, the one that was asked last first.
+    ///
+    /// # Errors
+    /// [`crate::Error::Cache`] where the file cannot be read.
+    pub fn servers(&self) -> Result<Vec<(String, String)>> {
+        self.read("look up what servers said", |connection| {
             let table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'servers'";
             if connection.query_row(table, [], |_| Ok(())).optional()?.is_none() {
-                return Ok(None);
+                return Ok(Vec::new());
             }
-            let identity = "SELECT identity FROM servers WHERE name = ?1";
-            connection.query_row(identity, [name], |row| row.get(0)).optional()
+            let mut all = connection.prepare("SELECT name, identity FROM servers ORDER BY seen_at DESC")?;
+            all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
         })
     }
 }
@@ -64,5 +73,6 @@ mod tests {
         drop(cache);
         let cache = Cache::open(&path).unwrap();
         assert_eq!(cache.recall_server("http://a m").unwrap().as_deref(), Some("two"));
+        assert_eq!(cache.servers().unwrap()[0].1, "three", "the last one asked comes first");
     }
 }

@@ -115,6 +115,10 @@ impl<J: Judge> Judge for Cached<J> {
             Some(rendered) => Box::pin(self.through_cache(request, rendered)),
         }
     }
+
+    fn asking(&self) -> Option<usize> {
+        self.inner.asking()
+    }
 }
 
 impl<J: fmt::Debug> fmt::Debug for Cached<J> {
@@ -126,5 +130,146 @@ impl<J: fmt::Debug> fmt::Debug for Cached<J> {
             .field("only_cached", &self.only_cached)
             .field("bypass", &self.bypass.is_some())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use futures::FutureExt;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::domain::{JudgeCall, JudgeTask, Role, UnscoredKind, UnscoredReason};
+
+    /// Answers with a number that grows, or with what it was told.
+    #[derive(Default)]
+    struct Counting {
+        asked: AtomicU64,
+        next: Mutex<Option<Result<Outcome, AskError>>>,
+    }
+
+    impl Judge for Counting {
+        fn ask<'a>(&'a self, _request: &'a JudgeRequest) -> AskFuture<'a> {
+            let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+            let told = self.next.lock().unwrap().take();
+            async move { told.unwrap_or_else(|| Ok(Outcome::Reply(JudgeReply::of_text(number.to_string())))) }.boxed()
+        }
+    }
+
+    fn request(key: Option<u8>) -> JudgeRequest {
+        let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
+        let rendered = key.map(|key| Rendered {
+            body: bytes::Bytes::new(),
+            fingerprint: Fingerprint::from([key; 32]),
+            prompt_tokens: 1,
+            max_tokens: None,
+        });
+        let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0 };
+        JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered }
+    }
+
+    fn judge() -> (TempDir, Cached<Arc<Counting>>, Arc<Counting>, Arc<Meters>) {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::open(&dir.path().join("cache")).unwrap();
+        let (inner, meters) = (Arc::new(Counting::default()), Arc::new(Meters::default()));
+        (dir, Cached::new(Arc::clone(&inner), cache, "gpt", Arc::clone(&meters)), inner, meters)
+    }
+
+    async fn content(judge: &impl Judge, key: u8) -> (String, bool) {
+        match judge.ask(&request(Some(key))).await.unwrap() {
+            Outcome::Reply(reply) => (reply.content, reply.cached),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_reply_is_paid_once_and_counted_as_a_hit_after() {
+        let (_dir, judge, inner, meters) = judge();
+        assert_eq!(content(&judge, 1).await, ("1".into(), false));
+        assert_eq!(content(&judge, 1).await, ("1".into(), true));
+        assert_eq!(content(&judge, 2).await, ("2".into(), false));
+        assert_eq!(inner.asked.load(Ordering::Relaxed), 2);
+        assert_eq!(Meters::read(&meters.cache_hits), 1);
+        assert_eq!(judge.lookup(&Fingerprint::from([2; 32])).unwrap().unwrap().content, "2");
+        let stats = judge.cache().stats().unwrap();
+        assert_eq!((stats.by_judge["gpt"].entries, stats.by_kind["expertise"].entries), (2, 2));
+    }
+
+    #[tokio::test]
+    async fn what_is_no_whole_reply_is_not_stored_and_its_claim_is_given_back() {
+        let (_dir, judge, inner, _) = judge();
+        let reason = UnscoredReason::new(UnscoredKind::Refused, "no");
+        let transient = AskError::Transient { message: "reset".into(), status: None, retry_after: None };
+        for told in [Ok(Outcome::Unscored(reason)), Ok(Outcome::Deferred), Err(transient)] {
+            let shown = format!("{told:?}");
+            *inner.next.lock().unwrap() = Some(told);
+            assert_eq!(format!("{:?}", judge.ask(&request(Some(1))).await), shown);
+            assert_eq!(judge.lookup(&Fingerprint::from([1; 32])).unwrap(), None);
+        }
+        let other = Cache::open(judge.cache().path()).unwrap();
+        assert!(matches!(other.claim(&Fingerprint::from([1; 32])).await.unwrap(), Claim::Mine(_)));
+    }
+
+    #[tokio::test]
+    async fn a_dropped_call_gives_its_claim_back() {
+        struct Never;
+        impl Judge for Never {
+            fn ask<'a>(&'a self, _request: &'a JudgeRequest) -> AskFuture<'a> {
+                std::future::pending().boxed()
+            }
+        }
+        let (_dir, counting, _, meters) = judge();
+        let never = Cached::new(Never, counting.cache().clone(), "gpt", meters);
+        let request = request(Some(1));
+        let mut asking = never.ask(&request).map(drop).boxed();
+        let other = Cache::open(never.cache().path()).unwrap();
+        loop {
+            assert!(futures::poll!(&mut asking).is_pending());
+            if matches!(other.try_claim(&Fingerprint::from([1; 32])).await.unwrap(), Claim::Theirs) {
+                break;
+            }
+        }
+        drop(asking);
+        assert!(matches!(other.claim(&Fingerprint::from([1; 32])).await.unwrap(), Claim::Mine(_)));
+    }
+
+    #[tokio::test]
+    async fn a_judge_that_is_only_cached_defers_what_it_does_not_hold() {
+        let (_dir, judge, inner, meters) = judge();
+        content(&judge, 1).await;
+        let replay = Cached::new(Arc::clone(&inner), judge.cache().clone(), "gpt", meters).only_cached();
+        assert_eq!(content(&replay, 1).await, ("1".into(), true));
+        assert_eq!(replay.ask(&request(Some(2))).await.unwrap(), Outcome::Deferred);
+        assert_eq!(inner.asked.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test]
+    async fn a_bypassed_call_is_asked_again_and_its_new_reply_kept() {
+        let (_dir, judge, inner, meters) = judge();
+        content(&judge, 1).await;
+        let again = Cached::new(inner, judge.cache().clone(), "gpt", meters).bypassing(|request| request.attempt == 0);
+        assert_eq!(content(&again, 1).await, ("2".into(), false));
+        assert_eq!(content(&judge, 1).await, ("2".into(), true));
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_not_rendered_passes_straight_through() {
+        let (_dir, judge, inner, _) = judge();
+        for _ in 0..2 {
+            judge.ask(&request(None)).await.unwrap();
+        }
+        assert_eq!(inner.asked.load(Ordering::Relaxed), 2);
+        assert_eq!(judge.cache().stats().unwrap().total.entries, 0);
+    }
+
+    #[tokio::test]
+    async fn an_unreadable_reply_is_stored_like_any_other() {
+        let (_dir, judge, inner, _) = judge();
+        *inner.next.lock().unwrap() = Some(Ok(Outcome::Reply(JudgeReply::of_text("I'd rather not say"))));
+        content(&judge, 1).await;
+        assert_eq!(content(&judge, 1).await, ("I'd rather not say".into(), true));
     }
 }

@@ -31,16 +31,17 @@ pub struct Collapsing<J> {
 
 type Answer = Arc<Landed>;
 type Flight = Shared<BoxFuture<'static, Answer>>;
+type ByKey = HashMap<Fingerprint, (u64, WeakShared<BoxFuture<'static, Answer>>)>;
 
 /// The calls in the air, each with a number, so that a late one cannot strike out its successor.
 #[derive(Default)]
 struct Flights {
-    by_key: Mutex<HashMap<Fingerprint, (u64, WeakShared<BoxFuture<'static, Answer>>)>>,
+    by_key: Mutex<ByKey>,
     next: AtomicU64,
 }
 
 impl Flights {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Fingerprint, (u64, WeakShared<BoxFuture<'static, Answer>>)>> {
+    fn lock(&self) -> MutexGuard<'_, ByKey> {
         // Nothing panics while holding it.
         self.by_key.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -125,6 +126,10 @@ impl<J: Judge + 'static> Judge for Collapsing<J> {
             }
         })
     }
+
+    fn asking(&self) -> Option<usize> {
+        self.inner.asking()
+    }
 }
 
 /// The same error once more; an I/O error keeps its kind and words.
@@ -154,5 +159,153 @@ fn copy(error: &AskError) -> AskError {
 impl<J: fmt::Debug> fmt::Debug for Collapsing<J> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Collapsing").field("inner", &self.inner).field("in_flight", &self.in_flight()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::future::join_all;
+    use tokio::sync::Semaphore;
+
+    use super::*;
+    use crate::domain::{JudgeCall, JudgeReply, JudgeTask, Role, Usage};
+    use crate::judge::Rendered;
+
+    /// Answers when it is let; fails while told to.
+    struct Gate {
+        asked: AtomicU64,
+        finished: AtomicU64,
+        open: Semaphore,
+        fatal: AtomicBool,
+    }
+
+    impl Judge for Gate {
+        fn ask<'a>(&'a self, _request: &'a JudgeRequest) -> AskFuture<'a> {
+            Box::pin(async move {
+                self.asked.fetch_add(1, Ordering::Relaxed);
+                self.open.acquire().await.unwrap().forget();
+                self.finished.fetch_add(1, Ordering::Relaxed);
+                if self.fatal.load(Ordering::Relaxed) {
+                    return Err(AskError::Fatal(Error::JudgeUnavailable("wrong key".into())));
+                }
+                let usage = Usage { prompt_tokens: 5, cached_prompt_tokens: 0, completion_tokens: 1 };
+                Ok(Outcome::Reply(JudgeReply { usage, ..JudgeReply::of_text("x") }))
+            })
+        }
+    }
+
+    fn judge() -> (Collapsing<Arc<Gate>>, Arc<Gate>) {
+        let gate = Arc::new(Gate {
+            asked: AtomicU64::new(0),
+            finished: AtomicU64::new(0),
+            open: Semaphore::new(0),
+            fatal: AtomicBool::new(false),
+        });
+        (Collapsing::new(Arc::clone(&gate)), gate)
+    }
+
+    fn request(key: Option<u8>) -> JudgeRequest {
+        let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
+        let rendered = key.map(|key| Rendered {
+            body: bytes::Bytes::new(),
+            fingerprint: Fingerprint::from([key; 32]),
+            prompt_tokens: 1,
+            max_tokens: None,
+        });
+        let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0 };
+        JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered }
+    }
+
+    fn replies(outcomes: Vec<Result<Outcome, AskError>>) -> Vec<JudgeReply> {
+        outcomes
+            .into_iter()
+            .map(|outcome| match outcome {
+                Ok(Outcome::Reply(reply)) => reply,
+                other => panic!("{other:?}"),
+            })
+            .collect()
+    }
+
+    #[tokio::test]
+    async fn identical_calls_in_flight_become_one_and_one_of_them_pays() {
+        let (judge, gate) = judge();
+        let requests: Vec<_> = [1, 1, 2, 1].map(|key| request(Some(key))).into();
+        // The gate opens when all calls are in flight.
+        let asking = join_all(requests.iter().map(|request| judge.ask(request)));
+        let (outcomes, ()) = futures::join!(asking, async { gate.open.add_permits(2) });
+        let replies = replies(outcomes);
+        assert_eq!(gate.asked.load(Ordering::Relaxed), 2);
+        // Three callers share key 1 and one of them pays; key 2 is paid by its only caller.
+        let paid: u64 = replies.iter().filter(|reply| !reply.cached).map(|reply| reply.usage.prompt_tokens).sum();
+        assert_eq!(paid, 2 * 5);
+        assert!(replies.iter().all(|reply| reply.content == "x" && reply.usage.prompt_tokens == 5));
+        assert_eq!(judge.in_flight(), 0);
+    }
+
+    #[tokio::test]
+    async fn the_first_caller_may_go_and_the_others_still_get_the_paid_reply() {
+        let (judge, gate) = judge();
+        let request = request(Some(1));
+        let mut first = judge.ask(&request);
+        let mut second = judge.ask(&request);
+        let mut third = judge.ask(&request);
+        assert!(futures::poll!(&mut first).is_pending());
+        assert!(futures::poll!(&mut second).is_pending());
+        assert!(futures::poll!(&mut third).is_pending());
+        drop(first);
+        gate.open.add_permits(1);
+        let replies = replies(vec![third.await, second.await]);
+        assert_eq!(gate.asked.load(Ordering::Relaxed), 1);
+        assert_eq!(replies.iter().map(|reply| reply.cached).collect::<Vec<_>>(), [false, true]);
+    }
+
+    #[tokio::test]
+    async fn a_caller_that_is_not_polled_holds_nobody_up() {
+        let (judge, gate) = judge();
+        let request = request(Some(1));
+        let mut sleeping = judge.ask(&request);
+        assert!(futures::poll!(&mut sleeping).is_pending());
+        gate.open.add_permits(1);
+        replies(vec![judge.ask(&request).await]);
+        assert_eq!(gate.asked.load(Ordering::Relaxed), 1);
+        assert!(replies(vec![sleeping.await])[0].cached);
+    }
+
+    #[tokio::test]
+    async fn a_call_whose_callers_have_all_gone_is_dropped_and_asked_afresh() {
+        let (judge, gate) = judge();
+        let request = request(Some(1));
+        let mut gone = judge.ask(&request);
+        assert!(futures::poll!(&mut gone).is_pending());
+        drop(gone);
+        assert_eq!(judge.in_flight(), 0);
+        gate.open.add_permits(1);
+        assert!(!replies(vec![judge.ask(&request).await])[0].cached);
+        assert_eq!((gate.asked.load(Ordering::Relaxed), gate.finished.load(Ordering::Relaxed)), (2, 1));
+    }
+
+    #[tokio::test]
+    async fn all_learn_of_an_error_and_the_next_call_starts_afresh() {
+        let (judge, gate) = judge();
+        gate.fatal.store(true, Ordering::Relaxed);
+        let request = request(Some(1));
+        let asking = join_all([judge.ask(&request), judge.ask(&request)]);
+        let (outcomes, ()) = futures::join!(asking, async { gate.open.add_permits(1) });
+        for outcome in outcomes {
+            assert!(matches!(outcome, Err(AskError::Fatal(Error::JudgeUnavailable(what))) if what == "wrong key"));
+        }
+        assert_eq!(gate.asked.load(Ordering::Relaxed), 1);
+        gate.fatal.store(false, Ordering::Relaxed);
+        gate.open.add_permits(1);
+        assert!(!replies(vec![judge.ask(&request).await])[0].cached);
+    }
+
+    #[tokio::test]
+    async fn requests_that_are_not_rendered_are_not_collapsed() {
+        let (judge, gate) = judge();
+        gate.open.add_permits(2);
+        let request = request(None);
+        join_all([judge.ask(&request), judge.ask(&request)]).await;
+        assert_eq!(gate.asked.load(Ordering::Relaxed), 2);
     }
 }

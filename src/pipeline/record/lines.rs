@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::SCHEMA_VERSION;
 use crate::domain::{CaseId, JudgeReply, Score, ScoredAnswer, SystemName, UnscoredKind, UnscoredReason, Usage};
 use crate::pipeline::CallRecord;
+use crate::scorer::rubric::LEXICAL;
 
 /// One line of `calls.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -107,8 +109,9 @@ impl CallLine {
     }
 }
 
-/// One line of `scores.jsonl`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// One line of `scores.jsonl`. Where the lexical baseline judged, `score` and `ann_score` are written as
+/// `lexical_score` and `lexical_ann_score`.
+#[derive(Debug, Clone, PartialEq)]
 pub struct ScoreLine {
     /// Schema version.
     pub v: u32,
@@ -117,7 +120,7 @@ pub struct ScoreLine {
     /// Which case.
     pub case_id: CaseId,
     /// Which scorer.
-    pub scorer: String,
+    pub scorer: &'static str,
     /// 0..1; null if a component has no value.
     pub score: Option<f64>,
     /// 0..1; null if an annotated component has no value.
@@ -128,7 +131,7 @@ pub struct ScoreLine {
     pub weights: Map<String, Value>,
     /// Reason by component that has no value.
     pub unscored: BTreeMap<String, UnscoredReason>,
-    /// What the reference script makes of the same replies; absent in compat mode and for the baseline.
+    /// What the reference script makes of the same replies; null in compat mode and for the baseline.
     pub reference_score: Option<f64>,
     /// The same for `ann_score`.
     pub reference_ann_score: Option<f64>,
@@ -136,6 +139,28 @@ pub struct ScoreLine {
     pub notes: Vec<String>,
     /// Why the answer looks as if it tried to steer the judge.
     pub steering: Vec<String>,
+}
+
+impl Serialize for ScoreLine {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let lexical = self.scorer == LEXICAL;
+        let name = |plain: &'static str, lexical_name: &'static str| if lexical { lexical_name } else { plain };
+        let mut map = serializer.serialize_map(Some(13))?;
+        map.serialize_entry("v", &self.v)?;
+        map.serialize_entry("system", &self.system)?;
+        map.serialize_entry("case_id", &self.case_id)?;
+        map.serialize_entry("scorer", self.scorer)?;
+        map.serialize_entry(name("score", "lexical_score"), &self.score)?;
+        map.serialize_entry(name("ann_score", "lexical_ann_score"), &self.ann_score)?;
+        map.serialize_entry("components", &self.components)?;
+        map.serialize_entry("weights", &self.weights)?;
+        map.serialize_entry("unscored", &self.unscored)?;
+        map.serialize_entry("reference_score", &self.reference_score)?;
+        map.serialize_entry("reference_ann_score", &self.reference_ann_score)?;
+        map.serialize_entry("notes", &self.notes)?;
+        map.serialize_entry("steering", &self.steering)?;
+        map.end()
+    }
 }
 
 impl ScoreLine {
@@ -147,7 +172,7 @@ impl ScoreLine {
             v: SCHEMA_VERSION,
             system: scored.system.clone(),
             case_id: scored.case.case_id.clone(),
-            scorer: score.scorer.to_owned(),
+            scorer: score.scorer,
             score: finite(score.value),
             ann_score: finite(score.ann_score),
             components: values(score, |component| component.value),

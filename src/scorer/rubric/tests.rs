@@ -68,8 +68,8 @@ fn half_marks(call: &JudgeCall) -> Judged {
     Judged::Verdict(verdict, Some(format!("about {}", call.item)))
 }
 
-const DEFAULT: RubricScorer = RubricScorer { parts: RubricParts::BOTH, mode: Mode::Default };
-const COMPAT: RubricScorer = RubricScorer { parts: RubricParts::BOTH, mode: Mode::Compat };
+const DEFAULT: RubricScorer = RubricScorer { parts: RubricParts::BOTH, mode: Mode::Default, name: "rubric" };
+const COMPAT: RubricScorer = RubricScorer { parts: RubricParts::BOTH, mode: Mode::Compat, name: "rubric" };
 
 fn close(actual: Option<f64>, expected: f64) -> bool {
     actual.is_some_and(|actual| (actual - expected).abs() < 1e-12)
