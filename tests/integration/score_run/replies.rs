@@ -167,7 +167,9 @@ fn more_unscored_answers_than_tolerated_exit_with_5() {
 fn missing_components_can_count_as_zero() {
     let work = Workspace::new(&["alpha"], 2);
     let server = FakeServer::start(constant_judge().when(causes_of("c1"), content("no")));
-    let done = work.score(&server, &["--on-unscored", "zero"]).exits_with(0);
+    let zero = ["--on-unscored", "zero"];
+    work.score(&server, &zero).exits_with(5);
+    let done = work.score(&server, &[&zero[..], &["--max-unscored", "0.5"]].concat()).exits_with(0);
     let summary = work.json("out/summary.json");
     let estimate = summary["rows"][0]["score"]["estimate"].as_f64().unwrap();
     // (0.56 + 0.755) / 2, see the first test of this file
