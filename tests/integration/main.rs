@@ -10,6 +10,7 @@ mod llama_cpp;
 mod prompts;
 mod python_replies;
 mod reports;
+mod resume;
 mod rubric_golden;
 mod score_run;
 mod support;

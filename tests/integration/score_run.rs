@@ -1,7 +1,11 @@
 //! `score` from end to end against a fake judge: what a user can do, and what is written.
 
+mod inputs;
+mod judge_options;
+mod keeping;
 mod planning;
 mod record;
+mod replies;
 
 use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded};
 use crate::support::judging;

@@ -41,6 +41,8 @@ struct State {
 /// A running server; stops when dropped.
 pub struct FakeServer {
     address: SocketAddr,
+    /// Keeps the port for a server that takes over.
+    listener: TcpListener,
     state: Arc<State>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -57,6 +59,7 @@ impl FakeServer {
     pub fn start_listening(behaviour: Behaviour, listener: TcpListener) -> Self {
         listener.set_nonblocking(true).expect("a nonblocking listener");
         let address = listener.local_addr().expect("the listener's address");
+        let kept = listener.try_clone().expect("the listener once more");
         let state = Arc::new(State {
             behaviour,
             requests: Mutex::default(),
@@ -78,7 +81,14 @@ impl FakeServer {
                 }
             });
         });
-        Self { address, state, stop: Some(stop), thread: Some(thread) }
+        Self { address, listener: kept, state, stop: Some(stop), thread: Some(thread) }
+    }
+
+    /// Stops, and starts another server at the same address; nobody can take the port in between.
+    pub fn replaced_by(self, behaviour: Behaviour) -> Self {
+        let listener = self.listener.try_clone().expect("the listener once more");
+        drop(self);
+        Self::start_listening(behaviour, listener)
     }
 
     pub fn address(&self) -> SocketAddr {

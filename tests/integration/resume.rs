@@ -1,0 +1,272 @@
+//! Runs that end early, and what the same command does afterwards: kills, signals, two processes, full disks.
+
+use std::collections::BTreeMap;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use crate::support::fake_server::{Act, Behaviour, FakeServer};
+use crate::support::workspace::{AT_MOST, Finished, Workspace, scoring, wait_until};
+
+const SYSTEMS: [&str; 2] = ["alpha", "beta"];
+const CASES: usize = 4;
+/// Calls in flight at once.
+const PLACES: &str = "4";
+const IN_FLIGHT: usize = 4;
+
+/// A judge whose scores differ from call to call, slow enough to be interrupted.
+fn slow() -> Behaviour {
+    Behaviour::good().latency(Duration::from_millis(10))
+}
+
+/// The calls and scores of a run that nobody disturbs.
+struct Undisturbed {
+    calls: usize,
+    scores: String,
+    stdout: String,
+}
+
+fn undisturbed() -> Undisturbed {
+    let work = Workspace::new(&SYSTEMS, CASES);
+    let server = FakeServer::start(Behaviour::good());
+    let done = work.score(&server, &[]).exits_with(0);
+    let calls = server.chat_count();
+    assert!((SYSTEMS.len() * CASES * 4..=SYSTEMS.len() * CASES * AT_MOST).contains(&calls));
+    Undisturbed { calls, scores: work.read("out/scores.jsonl"), stdout: done.stdout }
+}
+
+/// How often each body was sent, beyond once.
+fn sent_again(server: &FakeServer) -> usize {
+    let mut bodies: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
+    for chat in server.chats() {
+        *bodies.entry(chat.body).or_default() += 1;
+    }
+    bodies.values().map(|times| times - 1).sum()
+}
+
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+    assert!(sent.success(), "kill {name}");
+}
+
+/// Lets a run come to its `calls`-th request.
+fn begin(work: &Workspace, server: &FakeServer, calls: usize, more: &[&str]) -> Child {
+    let before = server.chat_count();
+    let child = work.spawn_score(server, &[&["--concurrency", PLACES], more].concat());
+    wait_until("the run has asked so much", || server.chat_count() >= before + calls);
+    child
+}
+
+fn finish(child: Child) -> Finished {
+    Finished::of(child.wait_with_output().unwrap())
+}
+
+#[test]
+fn a_killed_run_finishes_and_pays_no_whole_reply_twice() {
+    let expected = undisturbed();
+    for (calls, more) in [
+        (1, &[][..]),
+        (11, &[]),
+        (expected.calls - 3, &[]),
+        // without a cache the record is where paid replies are found
+        (1, &["--no-cache"]),
+        (17, &["--no-cache"]),
+        (expected.calls - 3, &["--no-cache"]),
+    ] {
+        let work = Workspace::new(&SYSTEMS, CASES);
+        let server = FakeServer::start(slow());
+        let mut child = begin(&work, &server, calls, more);
+        child.kill().unwrap();
+        assert_eq!(child.wait().unwrap().code(), None, "killed at call {calls}");
+        assert_eq!(work.json("out/manifest.json")["status"], "running");
+        let sent = server.chat_count();
+        assert!(sent < expected.calls, "the run was over before the kill at call {calls}");
+        let done = work.score(&server, more).exits_with(0);
+        let again = sent_again(&server);
+        assert!(again <= IN_FLIGHT, "{again} calls were sent twice, killed at call {calls} {more:?}");
+        assert_eq!(server.chat_count() - again, expected.calls, "killed at call {calls} {more:?}");
+        assert_eq!(work.read("out/scores.jsonl"), expected.scores, "killed at call {calls} {more:?}");
+        assert_eq!(done.stdout, expected.stdout);
+        assert_eq!(work.lines("out/calls.jsonl").len(), expected.calls);
+        assert_eq!(work.json("out/manifest.json")["status"], "complete");
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_again_and_again_comes_to_its_end() {
+    let expected = undisturbed();
+    let work = Workspace::new(&SYSTEMS, CASES);
+    let server = FakeServer::start(slow());
+    for _ in 0..4 {
+        let mut child = begin(&work, &server, 8, &[]);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    work.score(&server, &[]).exits_with(0);
+    assert!(sent_again(&server) <= 4 * IN_FLIGHT);
+    assert_eq!(work.read("out/scores.jsonl"), expected.scores);
+}
+
+#[test]
+fn a_torn_last_line_of_the_record_is_mended() {
+    let expected = undisturbed();
+    for more in [&[][..], &["--no-cache"]] {
+        let work = Workspace::new(&SYSTEMS, CASES);
+        let server = FakeServer::start(Behaviour::good());
+        work.score(&server, more).exits_with(0);
+        let calls = work.read("out/calls.jsonl");
+        let torn = calls.len() - 40;
+        work.write("out/calls.jsonl", &calls[..torn]);
+        work.score(&server, more).exits_with(0);
+        assert_eq!(work.lines("out/calls.jsonl").len(), expected.calls);
+        assert_eq!(work.read("out/scores.jsonl"), expected.scores);
+        assert_eq!(sent_again(&server), usize::from(!more.is_empty()), "without a cache the torn reply is lost");
+    }
+}
+
+#[test]
+fn a_signal_stops_the_run_cleanly_and_the_same_command_asks_only_the_rest() {
+    let expected = undisturbed();
+    for (name, more) in
+        [("-TERM", &[][..]), ("-INT", &[]), ("-USR1", &[]), ("-TERM", &["--no-cache"]), ("-INT", &["--no-cache"])]
+    {
+        let work = Workspace::new(&SYSTEMS, CASES);
+        let server = FakeServer::start(slow());
+        let child = begin(&work, &server, 14, more);
+        signal(&child, name);
+        let stopped = finish(child).exits_with(7);
+        let told = format!("stopped: SIG{}; ", &name[1..]);
+        let stopped = stopped.says(&[&told, "of 8 answers are scored", "the same command goes on from there"]);
+        assert_eq!(stopped.stdout, "", "no table of half a run");
+        assert_eq!(work.json("out/manifest.json")["status"], "stopped");
+        assert!(server.chat_count() < expected.calls);
+        let done = work.score(&server, more).exits_with(0);
+        // what was in flight was waited for, and is kept
+        assert_eq!((server.chat_count(), sent_again(&server)), (expected.calls, 0), "{name} {more:?}");
+        assert_eq!(work.read("out/scores.jsonl"), expected.scores);
+        assert_eq!(done.stdout, expected.stdout);
+    }
+}
+
+#[test]
+fn a_second_signal_ends_the_run_at_once() {
+    let work = Workspace::new(&["alpha"], 1);
+    // the first reply never comes: a clean stop would wait for it
+    let server = FakeServer::start(Behaviour::always(Act::Silent));
+    let child = begin(&work, &server, 1, &[]);
+    signal(&child, "-INT");
+    // until the first one is told, a second one is the same
+    let mut child = child;
+    wait_until("the second signal has ended it", || {
+        signal(&child, "-INT");
+        std::thread::sleep(Duration::from_millis(20));
+        child.try_wait().unwrap().is_some()
+    });
+    finish(child).exits_with(7).says(&["the same command goes on"]);
+}
+
+#[test]
+fn a_stopped_run_can_be_scored_as_far_as_it_came() {
+    let work = Workspace::new(&SYSTEMS, CASES);
+    let server = FakeServer::start(slow());
+    let child = begin(&work, &server, 20, &[]);
+    signal(&child, "-TERM");
+    finish(child).exits_with(7);
+    let there: Vec<serde_json::Value> = work.lines("out/scores.jsonl");
+    let done = work.run(&["rescore", "out", "--out", "half", "--max-unscored", "1"]).exits_with(0);
+    done.says(&["warning: the run did not finish; what it lacks is unscored here"]);
+    let half = work.lines("half/scores.jsonl");
+    assert_eq!(half.len(), SYSTEMS.len() * CASES);
+    for score in &there {
+        assert!(half.contains(score), "{score}");
+    }
+    let unscored = half.iter().filter(|score| score["score"].is_null());
+    assert!(unscored.clone().count() > 0);
+    for score in unscored {
+        let kinds: Vec<&serde_json::Value> =
+            score["unscored"].as_object().unwrap().values().map(|reason| &reason["kind"]).collect();
+        assert!(kinds.iter().any(|kind| *kind == "not_asked"), "{score}");
+    }
+}
+
+#[test]
+fn two_processes_with_the_same_work_on_one_cache_ask_everything_once() {
+    let expected = undisturbed();
+    let work = Workspace::new(&SYSTEMS, CASES);
+    let server = FakeServer::start(slow());
+    let runs = ["one", "two"].map(|out| work.spawn_score(&server, &["--concurrency", PLACES, "--out", out]));
+    let [one, two] = runs.map(|run| finish(run).exits_with(0));
+    assert_eq!((server.chat_count(), sent_again(&server)), (expected.calls, 0));
+    for out in ["one", "two"] {
+        assert_eq!(work.read(&format!("{out}/scores.jsonl")), expected.scores, "{out}");
+        assert_eq!(work.lines(&format!("{out}/calls.jsonl")).len(), expected.calls, "{out}");
+    }
+    assert_eq!(one.stdout, two.stdout);
+}
+
+#[test]
+fn a_process_waits_for_the_calls_of_another_and_takes_over_when_it_dies() {
+    let expected = undisturbed();
+    let work = Workspace::new(&SYSTEMS, CASES);
+    let server = FakeServer::start(slow());
+    let mut killed = begin(&work, &server, 6, &["--out", "one"]);
+    let other = work.spawn_score(&server, &["--concurrency", PLACES, "--out", "two"]);
+    wait_until("both have asked", || server.chat_count() >= 14);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    finish(other).exits_with(0);
+    let again = sent_again(&server);
+    assert!(again <= IN_FLIGHT, "{again} calls were sent twice");
+    assert_eq!(work.read("two/scores.jsonl"), expected.scores);
+}
+
+/// `/dev/full` takes nothing: writing to it fails as on a full disk.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_behind_an_output_is_an_error_and_the_record_is_whole() {
+    let expected = undisturbed();
+    let work = Workspace::new(&SYSTEMS, CASES);
+    let server = FakeServer::start(Behaviour::good());
+    let full = "No space left on device";
+    let done = work.score(&server, &["--output", "/dev/full"]).exits_with(3).says(&["/dev/full", full]);
+    assert_eq!(done.stdout, "");
+    assert_eq!(work.read("out/scores.jsonl"), expected.scores);
+    let url = server.base_url();
+    let to_full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_scholareval"))
+        .env_clear()
+        .current_dir(work.path("."))
+        .args(scoring(&url, &[]))
+        .stdout(Stdio::from(to_full))
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap();
+    Finished::of(output).exits_with(3).says(&["standard output", full]);
+    assert_eq!(server.chat_count(), expected.calls, "nothing is paid twice");
+}
+
+/// A limit on the size of files stands for a full disk: the cache or the record cannot grow.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_disk_that_fills_midway_stops_the_run_and_loses_nothing_that_was_kept() {
+    let expected = undisturbed();
+    for (limit, more) in [(120, &[][..]), (20, &["--no-cache"])] {
+        let work = Workspace::new(&SYSTEMS, CASES);
+        let server = FakeServer::start(slow());
+        let url = server.base_url();
+        // blocks of 1,024 bytes; the signal that goes with the limit is ignored, so that writing gives an error
+        let script = format!("trap '' XFSZ; ulimit -f {limit}; exec \"$0\" \"$@\"");
+        let output = Command::new("bash")
+            .args(["-c", &script, env!("CARGO_BIN_EXE_scholareval")])
+            .args(scoring(&url, &[&["--concurrency", PLACES], more].concat()))
+            .env_clear()
+            .current_dir(work.path("."))
+            .output()
+            .unwrap();
+        let stopped = Finished::of(output).exits_with(3);
+        let sent = server.chat_count();
+        assert!((1..expected.calls).contains(&sent), "{sent} calls before the limit: {}", stopped.stderr);
+        work.score(&server, more).exits_with(0);
+        assert!(sent_again(&server) <= 2 * IN_FLIGHT, "{} calls were sent twice", sent_again(&server));
+        assert_eq!(work.read("out/scores.jsonl"), expected.scores);
+    }
+}

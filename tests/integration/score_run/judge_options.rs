@@ -1,0 +1,238 @@
+//! Reaching the judge, what is sent to it, and which judge it is.
+
+use serde_json::{Value, json};
+
+use super::judging::{constant_judge, kind_of};
+use super::workspace::{AT_MOST, KEY, Workspace, scoring};
+use super::{Act, Behaviour, FakeServer, Recorded};
+use crate::support::fake_server::Reserved;
+
+#[test]
+fn without_options_the_requests_carry_the_references_parameters() {
+    let work = Workspace::new(&["alpha"], 1);
+    let server = FakeServer::start(constant_judge());
+    work.score(&server, &[]).exits_with(0);
+    for chat in server.chats() {
+        let body = chat.json();
+        let limit = if kind_of(&chat) == "citations" { Value::Null } else { json!(100) };
+        assert_eq!((&body["temperature"], &body["max_tokens"]), (&json!(0.0), &limit), "{body}");
+        assert_eq!(body["response_format"], json!({"type": "json_object"}));
+        assert_eq!(
+            (&body["stream"], &body["seed"], &body["model"]),
+            (&json!(false), &Value::Null, &json!("fake-judge"))
+        );
+        assert_eq!(chat.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
+        assert_eq!((chat.path.as_str(), chat.query.as_str()), ("/v1/chat/completions", ""));
+    }
+}
+
+#[test]
+fn options_for_servers_that_differ_are_seen_in_every_request() {
+    let work = Workspace::new(&["alpha"], 1);
+    let server = FakeServer::start(constant_judge());
+    let more = [
+        "--max-tokens",
+        "property=77,citations=16000,evidence=none",
+        "--max-tokens-field",
+        "max_completion_tokens",
+        "--no-temperature",
+        "--no-json-mode",
+        "--extra-body",
+        r#"{"top_k": 1, "chat_template_kwargs": {"enable_thinking": false}}"#,
+        "--header",
+        "X-Team: biology",
+        "--header",
+        "X-Run:7",
+        "--query",
+        "api-version=2024-10-21",
+    ];
+    work.score(&server, &more).exits_with(0);
+    assert_eq!(server.chat_count(), AT_MOST);
+    for chat in server.chats() {
+        let body = chat.json();
+        let limit = match kind_of(&chat) {
+            "property" => json!(77),
+            "citations" => json!(16000),
+            "evidence" => Value::Null,
+            _ => json!(100),
+        };
+        assert_eq!(body["max_completion_tokens"], limit, "{body}");
+        for absent in ["max_tokens", "temperature", "response_format"] {
+            assert!(body.get(absent).is_none(), "{absent} in {body}");
+        }
+        assert_eq!((&body["top_k"], &body["chat_template_kwargs"]["enable_thinking"]), (&json!(1), &json!(false)));
+        assert_eq!((chat.header("x-team"), chat.header("x-run")), (Some("biology"), Some("7")));
+        assert_eq!(chat.query, "api-version=2024-10-21");
+    }
+}
+
+#[test]
+fn openai_base_url_is_used_where_a_model_is_named_and_no_key_is_needed() {
+    let work = Workspace::new(&["alpha"], 1);
+    let server = FakeServer::start(constant_judge());
+    // a bare host gets /v1
+    let host = server.address().to_string();
+    let arguments = ["score", "answers", "--tests", "tests.json", "--model", "fake-judge", "--out", "out"];
+    let mut command = work.command(&arguments);
+    let output = command.env("OPENAI_BASE_URL", &host).env_remove("OPENAI_API_KEY").output().unwrap();
+    super::workspace::Finished::of(output).exits_with(0);
+    assert_eq!(server.chat_count(), AT_MOST);
+    assert!(server.chats().iter().all(|chat| chat.header("authorization").is_none()));
+    // the URL alone names no judge: the baseline scores
+    let mut command = work.command(&["score", "answers", "--tests", "tests.json", "--out", "lexical"]);
+    let output = command.env("OPENAI_BASE_URL", &host).output().unwrap();
+    let done = super::workspace::Finished::of(output).exits_with(0);
+    assert!(done.stdout.contains("lexical_score") && server.chat_count() == AT_MOST, "{}", done.stdout);
+}
+
+#[test]
+fn without_a_model_the_only_one_of_the_server_is_asked() {
+    let work = Workspace::new(&["alpha"], 1);
+    let server = FakeServer::start(constant_judge().serving("the-only-one", "/weights"));
+    let url = server.base_url();
+    work.run(&["score", "answers", "--tests", "tests.json", "--base-url", &url, "--out", "out"]).exits_with(0);
+    assert!(server.chats().iter().all(|chat| chat.json()["model"] == "the-only-one"));
+    let judge = work.json("out/manifest.json")["judge"].clone();
+    assert_eq!(judge["id"], "the-only-one|root=/weights");
+    assert_eq!(judge["served"], json!({"id": "the-only-one", "root": "/weights", "model_path": null}));
+}
+
+#[test]
+fn a_server_that_is_still_loading_is_waited_for() {
+    let work = Workspace::new(&["alpha"], 1);
+    let server = FakeServer::start(constant_judge().loading(1));
+    work.score(&server, &["--wait-server", "30s"]).exits_with(0).says(&["waiting for http://127.0.0.1"]);
+    assert_eq!(server.chat_count(), AT_MOST);
+    // without patience it is an error
+    let server = FakeServer::start(constant_judge().loading(100));
+    work.score(&server, &["--out", "other"]).exits_with(4).says(&["--wait-server"]);
+    assert_eq!(server.chat_count(), 0);
+}
+
+#[test]
+fn a_server_that_starts_later_is_waited_for() {
+    let work = Workspace::new(&["alpha"], 1);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let guard = runtime.enter();
+    let reserved = Reserved::new();
+    let url = reserved.base_url();
+    work.run(&scoring(&url, &[])).exits_with(4).says(&["no judge answers at http://127.0.0.1"]);
+    let (told, hear) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| {
+            told.send(()).unwrap();
+            work.run(&scoring(&url, &["--wait-server", "60s"]))
+        });
+        hear.recv().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(150));
+        let server = reserved.start(constant_judge());
+        run.join().unwrap().exits_with(0);
+        assert_eq!(server.chat_count(), AT_MOST);
+    });
+    drop(guard);
+}
+
+#[test]
+fn a_wrong_key_a_spent_quota_and_an_unknown_model_stop_the_run_with_exit_4() {
+    let quota = Act::error(429, "insufficient_quota", "You exceeded your current quota");
+    let unknown = Act::error(404, "model_not_found", "The model `fake-judge` does not exist");
+    for (judge, words) in [
+        (Behaviour::good().key("sk-another-key"), "refused the key from OPENAI_API_KEY"),
+        (Behaviour::always(quota), "the quota of the judge's account is spent"),
+        (Behaviour::always(unknown), "does not serve the model"),
+    ] {
+        let work = Workspace::new(&["alpha"], 4);
+        let server = FakeServer::start(judge);
+        let done = work.score(&server, &["--concurrency", "2"]).exits_with(4).says(&[words]);
+        assert!(server.chat_count() <= 2, "{} calls after {words}", server.chat_count());
+        assert!(!done.stderr.contains(KEY), "{}", done.stderr);
+    }
+}
+
+#[test]
+fn a_quota_that_is_spent_midway_loses_nothing() {
+    let work = Workspace::new(&["alpha"], 3);
+    let quota = Act::error(429, "insufficient_quota", "You exceeded your current quota");
+    let server = FakeServer::start(constant_judge().nth(10, quota.clone()).nth(11, quota));
+    work.score(&server, &["--concurrency", "1"]).exits_with(4).says(&["the same command goes on where it stopped"]);
+    assert_eq!(server.chat_count(), 11);
+    assert_eq!(work.json("out/manifest.json")["status"], "stopped");
+    let server = server.replaced_by(constant_judge());
+    work.score(&server, &[]).exits_with(0);
+    assert_eq!(server.chat_count(), 3 * AT_MOST - 10, "what was paid is not asked again");
+}
+
+#[test]
+fn five_equal_refusals_stop_the_run_with_the_option_that_helps() {
+    let work = Workspace::new(&["alpha"], 3);
+    let needs = "Unsupported parameter: 'max_tokens' is not supported with this model.";
+    let accepts = |request: &Recorded| request.json().get("max_completion_tokens").is_some();
+    let judge = Behaviour::always(Act::error(400, "unsupported_parameter", needs));
+    let server = FakeServer::start(judge.when(accepts, Act::Good));
+    let done = work.score(&server, &["--concurrency", "1"]).exits_with(4);
+    done.says(&[
+        "refused 5 calls in a row",
+        "'max_tokens' is not supported",
+        "--max-tokens-field max_completion_tokens",
+    ]);
+    assert_eq!(server.chat_count(), 5);
+    let check = ["check", "answers", "--tests", "tests.json", "--model", "fake-judge", "--base-url"];
+    let url = server.base_url();
+    work.run(&[&check[..], &[&url]].concat()).exits_with(4).says(&["--max-tokens-field max_completion_tokens"]);
+}
+
+#[test]
+fn a_rerun_sends_nothing_also_when_the_server_is_gone() {
+    let work = Workspace::new(&["alpha", "beta"], 2);
+    let server = FakeServer::start(Behaviour::good());
+    let first = work.score(&server, &[]).exits_with(0);
+    let asked = server.chat_count();
+    let second = work.score(&server, &[]).exits_with(0).says(&["nothing to ask"]);
+    assert_eq!((server.chat_count(), &second.stdout), (asked, &first.stdout));
+    let url = server.base_url();
+    drop(server);
+    let third = work.run(&scoring(&url, &[])).exits_with(0).says(&["cannot be asked now"]);
+    assert_eq!(third.stdout, first.stdout);
+    let before = work.read("out/scores.jsonl");
+    work.run(&scoring(&url, &["--overwrite"])).exits_with(0);
+    assert_eq!(work.read("out/scores.jsonl"), before);
+    // what is not paid cannot be had
+    work.answers("gamma", [("c1", "New.".to_owned())]);
+    work.run(&scoring(&url, &["--out", "other"])).exits_with(4).says(&["4 calls or more are not in the cache"]);
+}
+
+#[test]
+fn the_replies_of_another_model_under_the_same_alias_are_not_used() {
+    let work = Workspace::new(&["alpha"], 1);
+    let old = FakeServer::start(constant_judge().serving("fake-judge", "/weights/old"));
+    work.score(&old, &[]).exits_with(0);
+    let new = old.replaced_by(constant_judge().serving("fake-judge", "/weights/new"));
+    let told = "warning: fake-judge is another model than at the last run";
+    work.score(&new, &[])
+        .exits_with(3)
+        .says(&[told, "judge: there fake-judge|root=/weights/old, here fake-judge|root"]);
+    assert_eq!(new.chat_count(), 0);
+    work.score(&new, &["--out", "new"]).exits_with(0);
+    assert_eq!(new.chat_count(), AT_MOST, "nothing of the old one is used");
+    // the old one again, under another address: its replies are found
+    let old = FakeServer::start(constant_judge().serving("fake-judge", "/weights/old"));
+    work.score(&old, &[]).exits_with(0).says(&["nothing to ask"]);
+    assert_eq!(old.chat_count(), 0);
+    // a model file, as llama.cpp tells it
+    let new = new.replaced_by(constant_judge().model_path("/models/a.gguf"));
+    work.score(&new, &["--out", "llama"]).exits_with(0).says(&[told]);
+    assert_eq!(work.json("out/manifest.json")["judge"]["id"], "fake-judge|root=/weights/old");
+    assert_eq!(work.json("llama/manifest.json")["judge"]["id"], "fake-judge|path=/models/a.gguf");
+}
+
+#[test]
+fn a_cache_id_of_the_users_own_stands_for_the_judge() {
+    let work = Workspace::new(&["alpha"], 1);
+    let server = FakeServer::start(constant_judge().serving("fake-judge", "/a"));
+    work.score(&server, &["--cache-id", "mine"]).exits_with(0);
+    let server = server.replaced_by(constant_judge().serving("fake-judge", "/b"));
+    work.score(&server, &["--cache-id", "mine"])
+        .exits_with(0)
+        .says(&["cache id \"mine\" all the same", "nothing to ask"]);
+    assert_eq!(server.chat_count(), 0);
+}

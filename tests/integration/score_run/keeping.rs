@@ -1,0 +1,154 @@
+//! The cache file and prompt sets, as their commands show and change them.
+
+use serde_json::Value;
+
+use super::judging::constant_judge;
+use super::workspace::{AT_MOST, NOW, Workspace};
+use super::{Act, FakeServer, Recorded};
+
+fn stats(work: &Workspace, cache: &str) -> Value {
+    let done = work.run(&["cache", "stats", "--cache", cache, "--format", "json"]).exits_with(0);
+    serde_json::from_str(&done.stdout).unwrap()
+}
+
+#[test]
+fn the_cache_of_a_run_is_counted_by_kind_and_judge() {
+    let work = Workspace::new(&["alpha"], 2);
+    let server = FakeServer::start(constant_judge());
+    work.score(&server, &[]).exits_with(0);
+    // the default place, beside the work
+    let stats = stats(&work, ".scholareval/cache.sqlite");
+    assert_eq!(stats["entries"], 2 * AT_MOST);
+    assert_eq!(stats["by_kind"], serde_json::json!({"citations": 2, "evidence": 4, "expertise": 2, "property": 4}));
+    assert_eq!(stats["by_judge"], serde_json::json!({"fake-judge": 12}));
+    let paid: u64 = work.lines("out/calls.jsonl").iter().map(|call| call["prompt_tokens"].as_u64().unwrap()).sum();
+    assert_eq!(stats["prompt_tokens"], paid);
+    let table = work.run(&["cache", "stats"]).exits_with(0).stdout;
+    assert!(table.contains("replies:  12") && table.contains("fake-judge"), "{table}");
+}
+
+#[test]
+fn an_export_has_a_line_for_every_reply_and_no_text_that_was_asked_about() {
+    let work = Workspace::new(&["alpha"], 1);
+    let server = FakeServer::start(constant_judge());
+    work.score(&server, &["--cache", "c.sqlite"]).exits_with(0);
+    work.run(&["cache", "export", "--cache", "c.sqlite", "--out", "replies.jsonl"]).exits_with(0).says(&["exported 6"]);
+    let lines = work.lines("replies.jsonl");
+    assert_eq!(lines.len(), AT_MOST);
+    let raw: Vec<Value> = work.lines("out/calls.jsonl").into_iter().map(|call| call["raw"].clone()).collect();
+    let all = work.read("replies.jsonl");
+    for reply in raw {
+        assert!(all.contains(reply.to_string().trim_matches('"')), "{reply} is not in {all}");
+    }
+    let printed = work.run(&["cache", "export", "--cache", "c.sqlite"]).exits_with(0).stdout;
+    assert_eq!(printed, all);
+}
+
+#[test]
+fn what_is_pruned_is_asked_again_and_nothing_else() {
+    let work = Workspace::new(&["alpha"], 2);
+    let unreadable = |request: &Recorded| request.user_message().contains("effects of c2");
+    let server = FakeServer::start(constant_judge().when(unreadable, Act::Content("no".to_owned())));
+    let tolerant = ["--max-unscored", "1"];
+    work.score(&server, &tolerant).exits_with(0);
+    let asked = server.chat_count();
+    let prune = |more: &[&str]| work.run(&[&["cache", "prune"], more].concat()).exits_with(0).stdout;
+    assert!(prune(&["--older-than", "1d"]).starts_with("deleted 0 replies"));
+    assert!(prune(&["--unreadable"]).starts_with("deleted 3 replies"));
+    assert!(prune(&["--kind", "expertise"]).starts_with("deleted 2 replies"));
+    assert!(prune(&["--judge", "another", "--kind", "property"]).starts_with("deleted 0 replies"));
+    work.score(&server, &tolerant).exits_with(0);
+    assert_eq!(server.chat_count(), asked + 3 + 2);
+    assert!(prune(&["--all"]).starts_with(&format!("deleted {asked} replies")));
+    work.score(&server, &tolerant).exits_with(0);
+    assert_eq!(server.chat_count(), asked + 5 + asked);
+}
+
+#[test]
+fn merged_caches_serve_the_work_of_both() {
+    let work = Workspace::new(&["alpha", "beta"], 2);
+    let server = FakeServer::start(constant_judge());
+    work.score(&server, &["--systems", "alpha", "--cache", "a.sqlite", "--out", "a"]).exits_with(0);
+    work.score(&server, &["--cases", "c1", "--cache", "b.sqlite", "--out", "b"]).exits_with(0);
+    let merged = work.run(&["cache", "merge", "a.sqlite", "b.sqlite", "--into", "c.sqlite"]).exits_with(0);
+    // a: alpha's c1 and c2; b: c1 of both, alpha's being there already
+    assert_eq!(merged.stdout, "merged into c.sqlite: 18 added, 6 there already\n");
+    assert_eq!(stats(&work, "c.sqlite")["entries"], 3 * AT_MOST);
+    let before = server.chat_count();
+    work.score(&server, &["--cache", "c.sqlite"]).exits_with(0).says(&["18 replies already paid"]);
+    assert_eq!(server.chat_count(), before + AT_MOST, "beta's answer to c2 is left");
+}
+
+#[test]
+fn a_corrupt_or_foreign_cache_is_named_and_never_overwritten() {
+    let work = Workspace::new(&["alpha"], 1);
+    let server = FakeServer::start(constant_judge());
+    for text in ["this is no database, but somebody's only copy of something", "SQLite format 3\0 and then rubbish"] {
+        work.write("mine.sqlite", text);
+        work.score(&server, &["--cache", "mine.sqlite"]).exits_with(3).says(&["cache mine.sqlite: "]);
+        assert_eq!(work.read("mine.sqlite"), text);
+    }
+    assert_eq!(server.chat_count(), 0);
+}
+
+#[test]
+fn without_a_cache_no_file_is_made_and_a_rerun_reads_the_record() {
+    let work = Workspace::new(&["alpha"], 1);
+    let server = FakeServer::start(constant_judge());
+    let first = work.score(&server, &["--no-cache"]).exits_with(0);
+    assert!(!work.path(".scholareval").exists());
+    let second = work.score(&server, &["--no-cache"]).exits_with(0).says(&["nothing to ask"]);
+    assert_eq!((server.chat_count(), second.stdout), (AT_MOST, first.stdout));
+    work.score(&server, &["--no-cache", "--out", "other"]).exits_with(0);
+    assert_eq!(server.chat_count(), 2 * AT_MOST);
+}
+
+#[test]
+fn an_exported_prompt_set_can_be_edited_and_is_told_apart() {
+    let work = Workspace::new(&["alpha"], 1);
+    let server = FakeServer::start(constant_judge());
+    work.score(&server, &[]).exits_with(0);
+    work.run(&["prompts", "export", "mine"]).exits_with(0);
+    // as exported it is the same set: nothing is asked
+    work.score(&server, &["--prompts", "mine"]).exits_with(0).says(&["nothing to ask"]);
+    let edited = work.read("mine/property.txt") + "\nBe strict about it.\n";
+    work.write("mine/property.txt", &edited);
+    let shown = work.run(&["prompts", "show", "--prompts", "mine"]).exits_with(0).stdout;
+    // somebody's words are not written over
+    work.run(&["prompts", "export", "mine"]).exits_with(3).says(&["property.txt"]);
+    assert_eq!(work.read("mine/property.txt"), edited);
+    work.score(&server, &["--prompts", "mine"]).exits_with(3).says(&["prompts: there "]);
+    let done = work.score(&server, &["--prompts", "mine", "--out", "edited"]).exits_with(0);
+    // only the two criteria are asked in other words
+    assert_eq!(server.chat_count(), AT_MOST + 2);
+    let strict = server.chats().iter().filter(|chat| chat.user_message().contains("Be strict about it.")).count();
+    assert_eq!(strict, 2);
+    let label = work.json("edited/manifest.json")["prompts"]["label"].as_str().unwrap().to_owned();
+    assert!(shown.contains(&label) && done.stdout.contains(&label), "{label} is not in {shown} or {}", done.stdout);
+    assert_ne!(label, work.json("out/manifest.json")["prompts"]["label"]);
+    assert!(done.stdout.contains("not comparable with published numbers"));
+}
+
+#[test]
+fn an_unknown_variable_in_a_prompt_is_an_error_that_names_the_known_ones() {
+    let work = Workspace::new(&["alpha"], 1);
+    let server = FakeServer::start(constant_judge());
+    work.run(&["prompts", "export", "mine"]).exits_with(0);
+    work.write("mine/property.txt", "{{criterion}}\n\nThe answer: {{anwser}}\n");
+    work.score(&server, &["--prompts", "mine"])
+        .exits_with(3)
+        .says(&["mine/property.txt:3: unknown variable {{anwser}}", "{{question}}, {{response}}, {{criterion}}"]);
+    assert_eq!(server.chat_count(), 0);
+}
+
+#[test]
+fn two_runs_with_one_record_directory_do_not_meet() {
+    let work = Workspace::new(&["alpha"], 2);
+    let latency = std::time::Duration::from_millis(50);
+    let server = FakeServer::start(constant_judge().latency(latency));
+    let mut first = work.spawn_score(&server, &["--concurrency", "1"]);
+    crate::support::workspace::wait_until("the first run asks", || server.chat_count() > 0);
+    work.score(&server, &[]).exits_with(3).says(&["another scholareval is writing into this directory"]);
+    assert_eq!(first.wait().unwrap().code(), Some(0));
+    assert!(server.chat_count() >= 2 * NOW);
+}

@@ -1,0 +1,180 @@
+//! Replies that cannot be used: unreadable, cut, refused, beyond the context.
+
+use serde_json::{Value, json};
+
+use super::judging::{constant_judge, section};
+use super::workspace::{AT_MOST, NOW, Workspace};
+use super::{Act, FakeServer, Recorded};
+
+/// Is this the criterion about the causes of that case?
+fn causes_of(case_id: &'static str) -> impl Fn(&Recorded) -> bool + Send + Sync + 'static {
+    move |request| section(request, "criterion").contains(&format!("causes of {case_id}."))
+}
+
+fn content(text: &str) -> Act {
+    Act::Content(text.to_owned())
+}
+
+/// A completion that the token limit has cut.
+fn cut(text: &str, tokens: u64) -> Act {
+    Act::json(&json!({
+        "id": "x", "object": "chat.completion", "created": 1, "model": "fake-judge",
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "length"}],
+        "usage": {"prompt_tokens": 10, "completion_tokens": tokens, "total_tokens": 10 + tokens},
+    }))
+}
+
+/// The calls of one item of `c1`, as the record has them.
+fn recorded(work: &Workspace, item: &str) -> Vec<Value> {
+    let calls = work.lines("out/calls.jsonl");
+    calls.into_iter().filter(|call| call["case_id"] == "c1" && call["item"] == item).collect()
+}
+
+#[test]
+fn an_unreadable_reply_is_asked_again_twice_and_then_unscored_with_its_reason() {
+    let work = Workspace::new(&["alpha"], 2);
+    let server = FakeServer::start(constant_judge().when(causes_of("c1"), content("I would say a solid eight!")));
+    let done = work.score(&server, &["--max-unscored", "1"]).exits_with(0);
+    // of c1: 4 calls at first, 2 more tries of p0, the snippets of p1; those of p0 depend on it and are not asked
+    assert_eq!(server.chat_count(), AT_MOST + NOW + 2 + 1);
+    let score = &work.lines("out/scores.jsonl")[0];
+    for name in ["score", "ann_score"] {
+        assert_eq!(score[name], Value::Null, "{name}");
+    }
+    assert_eq!((&score["components"]["p0"], &score["components"]["p0_evidence"]), (&Value::Null, &Value::Null));
+    assert_eq!(score["unscored"]["p0"]["kind"], "unreadable");
+    assert!(score["unscored"]["p0"]["message"].as_str().unwrap().contains("no JSON object"), "{score}");
+    assert_eq!(score["unscored"]["p0_evidence"]["kind"], "depends_on_unscored");
+    let calls = recorded(&work, "p0");
+    assert_eq!(calls.iter().map(|call| call["attempt"].as_u64().unwrap()).collect::<Vec<_>>(), [0, 1, 2]);
+    let keys: std::collections::HashSet<&Value> = calls.iter().map(|call| &call["fingerprint"]).collect();
+    assert_eq!(keys.len(), 3, "the attempt is part of the key");
+    assert!(
+        calls.iter().all(|call| call["raw"] == "I would say a solid eight!" && call["reason_kind"] == "unreadable")
+    );
+    // the table counts it, and says what the mean would be: c1 lacks 0.3 of its weight, so that its score lies
+    // between 0.755 - 0.15 * (0.8 + 0.5) = 0.56 and 0.56 + 0.3 = 0.86; with c2's 0.755: 0.6575 and 0.8075
+    let told = done.stdout.replace("\n  ", " ");
+    assert!(told.contains("alpha: 1 answer unscored, left out of the means"), "{told}");
+    assert!(told.contains("score is 65.8 or 80.8"), "{told}");
+    // the reference makes 0 of it, and closes the gate: (0.56 + 0.755) / 2
+    assert!(told.contains("the reference script makes score 65.8 (-9.8)"), "{told}");
+    assert!(told.contains("1/2"), "{told}");
+}
+
+#[test]
+fn an_unreadable_reply_counts_as_a_used_attempt_until_it_is_wanted_again() {
+    let work = Workspace::new(&["alpha"], 1);
+    let stubborn = constant_judge().when(causes_of("c1"), content("no"));
+    let server = FakeServer::start(stubborn);
+    let tolerant = ["--max-unscored", "1"];
+    let first = work.score(&server, &tolerant).exits_with(0);
+    let asked = server.chat_count();
+    let again = work.score(&server, &tolerant).exits_with(0).says(&["nothing to ask"]);
+    assert_eq!((server.chat_count(), again.stdout), (asked, first.stdout.clone()));
+    // the judge has come to its senses, at the same address
+    let server = server.replaced_by(constant_judge());
+    work.score(&server, &tolerant).exits_with(0);
+    assert_eq!(server.chat_count(), 0);
+    let mended = work.score(&server, &["--max-unscored", "1", "--retry-unscored"]).exits_with(0);
+    assert_eq!(server.chat_count(), 2, "the criterion, then its snippets");
+    assert!(mended.stdout.contains("75.5") && mended.stdout.contains("1/1"), "{}", mended.stdout);
+    // what is mended stays mended, also without the flag
+    let after = work.score(&server, &tolerant).exits_with(0).says(&["nothing to ask"]);
+    assert_eq!((server.chat_count(), after.stdout), (2, mended.stdout));
+}
+
+#[test]
+fn a_second_try_that_can_be_read_is_taken() {
+    let work = Workspace::new(&["alpha"], 1);
+    let tries = std::sync::atomic::AtomicUsize::new(0);
+    let first = move |request: &Recorded| {
+        causes_of("c1")(request) && tries.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 0
+    };
+    let server = FakeServer::start(constant_judge().when(first, content("{\"score\": true}")));
+    work.score(&server, &["--judge-seed", "7"]).exits_with(0);
+    assert_eq!(server.chat_count(), AT_MOST + 1);
+    assert_eq!(work.lines("out/scores.jsonl")[0]["components"]["p0"], 0.8);
+    let seeds: Vec<Value> =
+        server.chats().iter().filter(|chat| causes_of("c1")(chat)).map(|chat| chat.json()["seed"].clone()).collect();
+    assert_eq!(seeds, [7, 8], "another seed, else a server at temperature 0 says the same again");
+}
+
+#[test]
+fn a_reply_that_the_limit_cut_is_not_asked_again() {
+    let work = Workspace::new(&["alpha"], 1);
+    let is_claims = |request: &Recorded| request.asks_for_claims();
+    let server = FakeServer::start(constant_judge().when(is_claims, cut("{\"claims\": [{\"claim_te", 16)));
+    let tolerant = ["--max-unscored", "1", "--max-tokens", "citations=16"];
+    work.score(&server, &tolerant).exits_with(0);
+    assert_eq!(server.chat_count(), AT_MOST, "every call once");
+    let score = &work.lines("out/scores.jsonl")[0];
+    for item in ["citations", "excerpts"] {
+        assert_eq!(score["unscored"][item]["kind"], "cut");
+        assert_eq!(score["unscored"][item]["message"], "reply cut at 16 tokens");
+    }
+    // ann_score has all its parts
+    assert!((score["ann_score"].as_f64().unwrap() - 0.775).abs() < 1e-12 && score["score"].is_null(), "{score}");
+    assert_eq!(recorded(&work, "citations")[0]["finish_reason"], "length");
+    work.score(&server, &tolerant).exits_with(0).says(&["nothing to ask"]);
+    assert_eq!(server.chat_count(), AT_MOST);
+}
+
+#[test]
+fn fenced_and_thoughtful_replies_are_read_and_kept_raw() {
+    let work = Workspace::new(&["alpha"], 2);
+    let fenced = "```json\n{\"score\": 8}\n```";
+    let thoughtful = "<think>Perhaps {\"score\": 3}?</think>\nSo: {\"score\": 8}.";
+    let judge = constant_judge().when(causes_of("c1"), content(fenced)).when(causes_of("c2"), content(thoughtful));
+    let server = FakeServer::start(judge);
+    work.score(&server, &[]).exits_with(0);
+    assert_eq!(server.chat_count(), 2 * AT_MOST);
+    for score in work.lines("out/scores.jsonl") {
+        assert_eq!(score["components"]["p0"], 0.8, "{score}");
+    }
+    assert_eq!(recorded(&work, "p0")[0]["raw"], fenced);
+}
+
+#[test]
+fn a_call_that_the_server_refuses_is_unscored_with_its_words() {
+    let work = Workspace::new(&["alpha"], 1);
+    let long = Act::error(400, "context_length_exceeded", "maximum context length is 4096 tokens, you asked for 9000");
+    let server = FakeServer::start(constant_judge().when(causes_of("c1"), long));
+    let done = work.score(&server, &["--max-unscored", "1"]).exits_with(0);
+    let reason = work.lines("out/scores.jsonl")[0]["unscored"]["p0"].clone();
+    assert_eq!(reason["kind"], "context_overflow");
+    assert!(reason["message"].as_str().unwrap().contains("maximum context length is 4096"), "{reason}");
+    assert!(done.stdout.replace("\n  ", " ").contains("1 beyond the context"), "{}", done.stdout);
+    // nothing was paid, nothing is kept: asked again by the next run
+    let before = server.chat_count();
+    work.score(&server, &["--max-unscored", "1"]).exits_with(0);
+    assert_eq!(server.chat_count(), before + 1);
+}
+
+#[test]
+fn more_unscored_answers_than_tolerated_exit_with_5() {
+    let work = Workspace::new(&["alpha"], 2);
+    let server = FakeServer::start(constant_judge().when(causes_of("c1"), content("no")));
+    work.score(&server, &[]).exits_with(5).says(&["50.0% of the answers are unscored", "--max-unscored 0.01"]);
+    assert_eq!(work.json("out/manifest.json")["status"], "complete");
+    work.score(&server, &["--max-unscored", "0.5"]).exits_with(0);
+    work.score(&server, &["--max-unscored", "0.49"]).exits_with(5);
+    work.run(&["rescore", "out"]).exits_with(5);
+    work.run(&["rescore", "out", "--max-unscored", "1"]).exits_with(0);
+}
+
+#[test]
+fn missing_components_can_count_as_zero() {
+    let work = Workspace::new(&["alpha"], 2);
+    let server = FakeServer::start(constant_judge().when(causes_of("c1"), content("no")));
+    let zero = ["--on-unscored", "zero"];
+    work.score(&server, &zero).exits_with(5);
+    let done = work.score(&server, &[&zero[..], &["--max-unscored", "0.5"]].concat()).exits_with(0);
+    let summary = work.json("out/summary.json");
+    let estimate = summary["rows"][0]["score"]["estimate"].as_f64().unwrap();
+    // (0.56 + 0.755) / 2, see the first test of this file
+    assert!((estimate - 0.6575).abs() < 1e-12, "{estimate}");
+    assert!(done.stdout.replace("\n  ", " ").contains("missing components counted as 0"), "{}", done.stdout);
+    assert_eq!(work.lines("out/scores.jsonl")[0]["score"], Value::Null, "the files still say that it is unscored");
+    assert_eq!(summary["rows"][0]["unscored"], 1);
+}
