@@ -9,6 +9,7 @@ mod layering;
 mod llama_cpp;
 mod prompts;
 mod python_replies;
+mod readme;
 mod reports;
 mod rubric_golden;
 mod support;
