@@ -74,6 +74,10 @@ impl<J: Judge> Judge for Recalling<J> {
             Err(error) => Box::pin(std::future::ready(Err(AskError::Fatal(error)))),
         }
     }
+
+    fn asking(&self) -> Option<usize> {
+        self.inner.asking()
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 
 use super::event::{CallRecord, RunEvent};
 use super::lane::{Lanes, Place};
+use super::legibility::Legibility;
 use super::merge::{Draw, merge_draws};
 use super::stop::StopSignal;
 use super::{Item, Job, call_id};
@@ -71,6 +72,7 @@ pub(super) struct AnswerRun<'a> {
     pub(super) lanes: Option<&'a Lanes>,
     pub(super) stop: StopSignal,
     pub(super) records: &'a Records,
+    pub(super) legibility: &'a Legibility,
 }
 
 /// One draw of one call, to be asked.
@@ -83,6 +85,13 @@ struct Unit {
 enum UnitEnd {
     Answered { draw: Draw, reference: Draw },
     Deferred { prompt_tokens: u64 },
+}
+
+/// What became of one call: its draws in the order they came, with index, our reading and the reference's.
+#[derive(Default)]
+struct Asked {
+    draws: Vec<(u32, Draw, Draw)>,
+    deferred: bool,
 }
 
 /// The verdicts of an answer so far, ours and the reference's.
@@ -152,12 +161,8 @@ impl AnswerRun<'_> {
 
     /// Asks every draw of these calls; the very first call of an answer goes alone and warms the prefix.
     async fn ask_all(&self, calls: Vec<JudgeCall>, state: &mut State, gated: bool) -> Result<(), Abort> {
-        let samples = self.job.options.samples.max(1);
-        let mut draws: Vec<(Vec<Draw>, Vec<Draw>, bool)> = calls.iter().map(|_| (vec![], vec![], false)).collect();
-        let mut queue: VecDeque<Unit> = VecDeque::with_capacity(calls.len());
-        for (call_index, call) in calls.iter().enumerate() {
-            queue.extend((0..samples).map(|draw| Unit { call_index, call: JudgeCall { draw, ..call.clone() } }));
-        }
+        let mut asked: Vec<Asked> = calls.iter().map(|_| Asked::default()).collect();
+        let mut queue = self.units(&calls);
         let mut flying = FuturesUnordered::new();
         // An answer's own place is not in `flying`: it is free when nothing, or only widened calls, are in flight.
         let mut own_place_free = true;
@@ -180,14 +185,11 @@ impl AnswerRun<'_> {
                 Some((unit, end, place)) = flying.next() => {
                     own_place_free |= place.is_none();
                     state.warm = true;
-                    let (ours, theirs, deferred) = &mut draws[unit.call_index];
+                    let asked = &mut asked[unit.call_index];
                     match end? {
-                        UnitEnd::Answered { draw, reference } => {
-                            ours.push(draw);
-                            theirs.push(reference);
-                        }
+                        UnitEnd::Answered { draw, reference } => asked.draws.push((unit.call.draw, draw, reference)),
                         UnitEnd::Deferred { prompt_tokens } => {
-                            *deferred = true;
+                            asked.deferred = true;
                             state.lacking.count(gated, prompt_tokens);
                         }
                     }
@@ -199,19 +201,18 @@ impl AnswerRun<'_> {
                 }
             }
         }
-        for (call, (ours, theirs, deferred)) in calls.into_iter().zip(draws) {
-            // Of a call that lacks some draws the others are paid all the same.
-            state.lacking.cached += ours.len() as u64;
-            if deferred {
-                let reason = UnscoredReason::new(UnscoredKind::NotAsked, "not asked yet");
-                state.verdicts.insert(Arc::clone(&call.item), Judged::Unscored(reason));
-                state.deferred.push((call.item, call.task.kind()));
-            } else {
-                state.verdicts.insert(Arc::clone(&call.item), merge_draws(ours));
-                state.reference.insert(call.item, merge_draws(theirs));
-            }
-        }
+        calls.into_iter().zip(asked).for_each(|(call, asked)| state.take(call, asked));
         Ok(())
+    }
+
+    /// Every draw of these calls, in order.
+    fn units(&self, calls: &[JudgeCall]) -> VecDeque<Unit> {
+        let samples = self.job.options.samples.max(1);
+        let draws = |(call_index, call): (usize, &JudgeCall)| {
+            let call = call.clone();
+            (0..samples).map(move |draw| Unit { call_index, call: JudgeCall { draw, ..call.clone() } })
+        };
+        calls.iter().enumerate().flat_map(draws).collect()
     }
 
     async fn ask_unit(&self, unit: Unit, place: Option<Place>) -> (Unit, Result<UnitEnd, Abort>, Option<Place>) {
@@ -251,11 +252,15 @@ impl AnswerRun<'_> {
             fresh_tries += u32::from(!reply.cached);
             let again = match &read {
                 Ok(_) => false,
-                Err(unreadable) => self.asks_again(unreadable.ask_again, attempt, fresh_tries, &reply, call)?,
+                Err(unreadable) => self.asks_again(unreadable.ask_again, attempt, fresh_tries, call)?,
             };
             let draw: Draw = read.map_err(UnscoredReason::from);
             let verdict = draw.as_ref().map(|(verdict, _)| *verdict).map_err(Clone::clone);
+            let is_fresh = !reply.cached;
             self.records.tell(self.record(&request, Some(reply), verdict)).await;
+            if is_fresh {
+                self.legibility.note(call.task.kind(), draw.as_ref().err()).map_err(Abort::Fatal)?;
+            }
             if !again {
                 return Ok(UnitEnd::Answered { draw, reference: reference_draw });
             }
@@ -264,20 +269,13 @@ impl AnswerRun<'_> {
     }
 
     /// Is attempt `attempt + 1` to be made? Replies already paid are looked at, whatever the limit of tries.
-    fn asks_again(
-        &self,
-        may_help: bool,
-        attempt: u32,
-        fresh_tries: u32,
-        reply: &JudgeReply,
-        call: &JudgeCall,
-    ) -> Result<bool, Abort> {
+    fn asks_again(&self, may_help: bool, attempt: u32, fresh_tries: u32, call: &JudgeCall) -> Result<bool, Abort> {
         let options = &self.job.options;
         let fresh_left = fresh_tries <= options.parse_retries;
         if may_help && attempt < options.parse_retries {
             return Ok(true);
         }
-        if options.retry_unscored && fresh_left && (may_help || reply.cached) {
+        if options.retry_unscored && fresh_left && may_help {
             return Ok(true);
         }
         let next = self.request(call, attempt + 1);
@@ -328,6 +326,24 @@ impl AnswerRun<'_> {
             reply,
             verdict,
         }
+    }
+}
+
+impl State {
+    /// Merges the draws of a call, in the order of their index whichever came first.
+    fn take(&mut self, call: JudgeCall, mut asked: Asked) {
+        // Of a call that lacks some draws the others are paid all the same.
+        self.lacking.cached += asked.draws.len() as u64;
+        if asked.deferred {
+            let reason = UnscoredReason::new(UnscoredKind::NotAsked, "not asked yet");
+            self.verdicts.insert(Arc::clone(&call.item), Judged::Unscored(reason));
+            self.deferred.push((call.item, call.task.kind()));
+            return;
+        }
+        asked.draws.sort_by_key(|(draw, ..)| *draw);
+        let (ours, theirs) = asked.draws.into_iter().map(|(_, ours, theirs)| (ours, theirs)).unzip();
+        self.verdicts.insert(Arc::clone(&call.item), merge_draws(ours));
+        self.reference.insert(call.item, merge_draws(theirs));
     }
 }
 

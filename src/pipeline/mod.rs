@@ -7,6 +7,7 @@
 mod answer;
 mod event;
 mod lane;
+mod legibility;
 mod merge;
 pub mod record;
 mod run;

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::answer::{Abort, AnswerEnd, AnswerRun, Lacking, Records};
 use super::event::{EventSink, Plan, RunEvent};
 use super::lane::Lanes;
+use super::legibility::Legibility;
 use super::stop::StopHandle;
 use super::{Item, Job};
 use crate::domain::ScoredAnswer;
@@ -19,6 +20,11 @@ use crate::judge::planner::Planner;
 
 /// Calls in flight get this long to finish after the run is told to stop; then they are dropped.
 const STOP_GRACE: Duration = Duration::from_secs(20);
+
+/// A stopped run ends before that when nothing has been with the judge for so many looks, so far apart: what only
+/// waits for a permit, a pause or a backoff is not waited for.
+const QUIET_CHECKS: u32 = 5;
+const QUIET_CHECK: Duration = Duration::from_millis(100);
 
 /// Events that may wait for the sink before calls wait for it.
 const EVENTS_QUEUED: usize = 1024;
@@ -99,6 +105,7 @@ async fn plan_one(job: &Job, index: usize) -> Result<Planned> {
         lanes: None,
         stop: StopHandle::new().signal(),
         records: &records,
+        legibility: &Legibility::default(),
     };
     let end = match run.score().await {
         Ok(end) => end,
@@ -135,6 +142,7 @@ pub async fn run(
     let mut failure: Option<Error> = None;
     let mut deadline: Option<Instant> = None;
     let mut signal = stop.signal();
+    let mut quiet = 0;
     pass.fill();
     while !pass.tasks.is_empty() {
         tokio::select! {
@@ -157,6 +165,12 @@ pub async fn run(
                 sink.on_event(&RunEvent::Stopping(reason)).or_else(|error| keep_first(&mut failure, error))?;
             }
             () = sleep_until(deadline) => pass.tasks.abort_all(),
+            () = tokio::time::sleep(QUIET_CHECK), if deadline.is_some() => {
+                quiet = if pass.judge.asking() == Some(0) { quiet + 1 } else { 0 };
+                if quiet >= QUIET_CHECKS {
+                    pass.tasks.abort_all();
+                }
+            }
         }
     }
     outcome.unfinished += pass.order.len();
@@ -216,6 +230,7 @@ struct Pass<'a> {
     judge: Arc<dyn Judge>,
     events: Option<mpsc::Sender<RunEvent>>,
     stop: StopHandle,
+    legibility: Arc<Legibility>,
 }
 
 impl<'a> Pass<'a> {
@@ -237,6 +252,7 @@ impl<'a> Pass<'a> {
             judge,
             events: Some(events),
             stop: stop.clone(),
+            legibility: Arc::default(),
         };
         (pass, told)
     }
@@ -245,8 +261,11 @@ impl<'a> Pass<'a> {
         while self.tasks.len() < self.job.options.concurrency.max(1) && !self.stop.signal().is_set() {
             let (Some(index), Some(events)) = (self.order.next(), self.events.clone()) else { return };
             let (job, judge, lanes) = (self.job.clone(), Arc::clone(&self.judge), Arc::clone(&self.lanes));
-            let stop = self.stop.clone();
-            self.tasks.spawn(async move { score_one(&job, &*judge, &job.items[index], &lanes, &stop, events).await });
+            let (stop, legibility) = (self.stop.clone(), Arc::clone(&self.legibility));
+            self.tasks.spawn(async move {
+                let item = &job.items[index];
+                score_one(&job, &*judge, item, &lanes, (&stop, &legibility), events).await
+            });
         }
     }
 }
@@ -256,12 +275,12 @@ async fn score_one(
     judge: &dyn Judge,
     item: &Item,
     lanes: &Lanes,
-    stop: &StopHandle,
+    (stop, legibility): (&StopHandle, &Legibility),
     events: mpsc::Sender<RunEvent>,
 ) -> std::result::Result<AnswerEnd, Abort> {
     let _place = lanes.begin().await;
     let records = Records::Told(events.clone());
-    let run = AnswerRun { job, judge, item, lanes: Some(lanes), stop: stop.signal(), records: &records };
+    let run = AnswerRun { job, judge, item, lanes: Some(lanes), stop: stop.signal(), records: &records, legibility };
     let end = run.score().await?;
     if let AnswerEnd::Scored(scored, _) = &end {
         // A closed channel means that the run is over; there is nobody left to tell.

@@ -340,6 +340,42 @@ async fn a_call_that_hangs_is_dropped_after_the_grace() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_stopped_run_does_not_wait_for_calls_that_only_wait_themselves() {
+    struct Waits;
+    impl Judge for Waits {
+        fn ask<'a>(&'a self, _request: &'a JudgeRequest) -> AskFuture<'a> {
+            Box::pin(std::future::pending())
+        }
+
+        fn asking(&self) -> Option<usize> {
+            Some(0)
+        }
+    }
+    let (job, _) = job(2, &[], |options| options.concurrency = 2);
+    let stop = StopHandle::new();
+    let later = stop.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        later.stop("SIGINT");
+    });
+    let before = tokio::time::Instant::now();
+    let outcome = run(&job, Arc::new(Waits), &[0, 1], &mut Seen::default(), &stop).await.expect("run");
+    assert_eq!(outcome.unfinished, 2);
+    // 1 s until the stop, 5 looks of 100 ms; far from the 20 s that calls in flight would get.
+    assert_eq!(before.elapsed(), Duration::from_millis(1500));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_judge_that_is_never_understood_stops_the_run_early() {
+    let (job, _) = job(40, &[], |_| ());
+    let judge = Scripted::new(|_| unreadable());
+    let all: Vec<usize> = (0..40).collect();
+    let error = run(&job, judge.clone(), &all, &mut Seen::default(), &StopHandle::new()).await.unwrap_err();
+    assert!(error.to_string().contains("none of the first 30 replies"), "{error}");
+    assert_eq!(judge.asked().len(), 30);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_fatal_error_ends_the_run_with_it() {
     let (job, _) = job(3, &[], |_| ());
     let judge = Scripted::new(|_| Err(AskError::Fatal(Error::JudgeUnavailable("wrong key".into()))));

@@ -205,6 +205,31 @@ fn the_claim_of_a_killed_process_ends_with_its_lease() {
     assert!(matches!(runtime.block_on(cache.claim(&key(1))).unwrap(), Claim::Mine(_)));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_claim_of_a_killed_process_is_free_at_once_where_its_end_is_known() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("cache.sqlite");
+    let mut child = child("child_that_claims_for_long", &path);
+    assert_eq!(numbers(&mut child, "claimed").next(), Some(1));
+    let cache = Cache::open(&path).unwrap();
+    assert!(matches!(block_on(cache.try_claim(&key(1))).unwrap(), Claim::Theirs), "its owner lives");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // Its lease has two minutes to go.
+    assert!(matches!(block_on(cache.try_claim(&key(1))).unwrap(), Claim::Mine(_)));
+}
+
+#[test]
+#[ignore = "runs as a child of `the_claim_of_a_killed_process_is_free_at_once_where_its_end_is_known`"]
+fn child_that_claims_for_long() {
+    let Some(path) = child_cache() else { return };
+    let cache = Cache::open(&path).unwrap();
+    let claim = block_on(cache.try_claim(&key(1))).unwrap();
+    tell("claimed", u64::from(matches!(claim, Claim::Mine(_))));
+    std::thread::sleep(Duration::from_secs(60));
+}
+
 #[test]
 fn who_waits_for_a_claim_gets_the_reply_when_it_comes() {
     let dir = tempfile::tempdir().unwrap();

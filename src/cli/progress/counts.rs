@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::line::ProgressLine;
+use crate::domain::ScoredAnswer;
 use crate::judge::meters::Meters;
 use crate::pipeline::{CallRecord, Plan};
 
@@ -25,7 +26,9 @@ pub(super) struct Counts {
     done: AtomicU64,
     cached: AtomicU64,
     asked_again: AtomicU64,
+    failed: AtomicU64,
     scored: AtomicU64,
+    unscored: AtomicU64,
     samples: Mutex<VecDeque<(Instant, u64)>>,
 }
 
@@ -40,7 +43,9 @@ impl Counts {
             done: zero(),
             cached: zero(),
             asked_again: zero(),
+            failed: zero(),
             scored: zero(),
+            unscored: zero(),
             samples: Mutex::new(VecDeque::from([(started, 0)])),
         }
     }
@@ -56,10 +61,16 @@ impl Counts {
         if record.reply.as_ref().is_some_and(|reply| reply.cached) {
             Meters::add_one(&self.cached);
         }
+        if record.verdict.is_err() {
+            Meters::add_one(&self.failed);
+        }
     }
 
-    pub(super) fn scored(&self) {
+    pub(super) fn scored(&self, answer: &ScoredAnswer) {
         Meters::add_one(&self.scored);
+        if answer.score.value.is_none() {
+            Meters::add_one(&self.unscored);
+        }
     }
 
     pub(super) fn done(&self) -> u64 {
@@ -97,6 +108,9 @@ impl Counts {
             at_most: Meters::read(&self.at_most),
             cached: Meters::read(&self.cached),
             asked_again: Meters::read(&self.asked_again),
+            retried: Meters::read(&self.meters.retries),
+            failed: Meters::read(&self.failed),
+            unscored: Meters::read(&self.unscored),
             throttled: Meters::read(&self.meters.throttled),
             calls_per_second: 0.0,
             tokens: Meters::read(&self.meters.prompt_tokens) + Meters::read(&self.meters.completion_tokens),

@@ -16,12 +16,18 @@ pub struct ProgressLine {
     pub asked_again: u64,
     /// Responses that said "too many requests" or "overloaded".
     pub throttled: u64,
+    /// Requests sent once more after a failure in passing (429s among them).
+    pub retried: u64,
+    /// Calls that ended without a reply, or with one that could not be read.
+    pub failed: u64,
     /// Calls per second of late.
     pub calls_per_second: f64,
     /// Prompt and reply tokens paid.
     pub tokens: u64,
-    /// Answers with a score.
+    /// Answers that are through.
     pub scored: u64,
+    /// Those of them without a score.
+    pub unscored: u64,
     /// Answers in all.
     pub answers: u64,
     /// At most this long to go; `None` while nobody knows.
@@ -31,8 +37,10 @@ pub struct ProgressLine {
 impl ProgressLine {
     /// The same numbers once the run is over.
     pub fn closing(&self, elapsed: Duration) -> String {
+        let unscored =
+            if self.unscored > 0 { format!(", {} without a score", grouped(self.unscored)) } else { String::new() };
         format!(
-            "{} calls in {} ({} answers of {} scored){}",
+            "{} calls in {} ({} answers of {} judged{unscored}){}",
             grouped(self.done),
             coarse(elapsed),
             grouped(self.scored),
@@ -49,6 +57,12 @@ impl ProgressLine {
         }
         if self.throttled > 0 {
             text.push_str(&format!(", {} times 429", grouped(self.throttled)));
+        }
+        if self.retried > 0 {
+            text.push_str(&format!(", {} retried", grouped(self.retried)));
+        }
+        if self.failed > 0 {
+            text.push_str(&format!(", {} failed", grouped(self.failed)));
         }
         text.push_str(&format!(", {} calls/s, {} tokens", rate(self.calls_per_second), short(self.tokens)));
         text
@@ -114,9 +128,12 @@ mod tests {
             cached: 40,
             asked_again: 2,
             throttled: 1,
+            retried: 3,
+            failed: 4,
             calls_per_second: 31.26,
             tokens: 1_400_000,
             scored: 90,
+            unscored: 5,
             answers: 400,
             left: Some(Duration::from_secs(128)),
         }
@@ -126,13 +143,14 @@ mod tests {
     fn a_line_tells_all_counters() {
         assert_eq!(
             line().to_string(),
-            "1,200/5,205 calls, 40 cached, 2 asked again, 1 times 429, 31 calls/s, 1.4M tokens, at most 2m left"
+            "1,200/5,205 calls, 40 cached, 2 asked again, 1 times 429, 3 retried, 4 failed, \
+             31 calls/s, 1.4M tokens, at most 2m left"
         );
     }
 
     #[test]
     fn counters_of_trouble_are_left_out_where_there_was_none() {
-        let calm = ProgressLine { asked_again: 0, throttled: 0, left: None, ..line() };
+        let calm = ProgressLine { asked_again: 0, throttled: 0, retried: 0, failed: 0, left: None, ..line() };
         assert_eq!(calm.to_string(), "1,200/5,205 calls, 40 cached, 31 calls/s, 1.4M tokens");
     }
 
@@ -146,7 +164,8 @@ mod tests {
     fn the_closing_line_says_how_long_it_took() {
         assert_eq!(
             line().closing(Duration::from_secs(7_500)), // 7,500 s = 2 h + 300 s
-            "1,200 calls in 2h05m (90 answers of 400 scored), 40 cached, 2 asked again, 1 times 429, 31 calls/s, 1.4M tokens"
+            "1,200 calls in 2h05m (90 answers of 400 judged, 5 without a score), 40 cached, 2 asked again, 1 times 429, \
+             3 retried, 4 failed, 31 calls/s, 1.4M tokens"
         );
     }
 

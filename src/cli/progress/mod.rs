@@ -16,7 +16,6 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 pub use line::{ProgressLine, grouped};
 
-use super::origin::escape_controls;
 use super::terminal;
 use crate::error::Result;
 use crate::judge::meters::Meters;
@@ -168,8 +167,11 @@ impl EventSink for Progress {
                     bar.set_position(self.counts.done());
                 }
             }
-            RunEvent::Scored(_) => self.counts.scored(),
-            RunEvent::Stopping(why) => self.note(&format!("stopping: {}", escape_controls(why))),
+            RunEvent::Scored(answer) => self.counts.scored(answer),
+            // Why is told once, by the error or the note that ends the command.
+            RunEvent::Stopping(_) => {
+                self.note("stopping: calls in flight may finish; press Ctrl-C again to leave at once")
+            }
         }
         Ok(())
     }
@@ -216,8 +218,8 @@ mod tests {
         for mode in [ProgressMode::Lines, ProgressMode::Bar] {
             let lines = run(mode);
             assert_eq!(lines.len(), 2, "{lines:?}");
-            assert_eq!(lines[0], "stopping: SIGINT");
-            assert!(lines[1].starts_with("1 calls in ") && lines[1].contains("(0 answers of 1 scored)"), "{lines:?}");
+            assert_eq!(lines[0], "stopping: calls in flight may finish; press Ctrl-C again to leave at once");
+            assert!(lines[1].starts_with("1 calls in ") && lines[1].contains("(0 answers of 1 judged"), "{lines:?}");
             assert!(lines.iter().all(|line| !line.contains("REPLY-TEXT") && !line.contains("SYSTEM-NAME")));
         }
     }

@@ -1,6 +1,6 @@
 //! What a run ends with: the summary, the tables, the exit code.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::aggregate::{self, AggregateOptions, Summary};
 use crate::cli::ExitCode;
 use crate::cli::settings::{OnUnscored, OutputFormat};
 use crate::cli::terminal;
-use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName};
+use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName, UnscoredKind};
 use crate::error::{Error, Result};
 use crate::pipeline::Item;
 use crate::pipeline::record::{Manifest, RunDir};
@@ -99,16 +99,31 @@ impl Presentation<'_> {
     }
 
     fn exit_code(&self, summary: &Summary) -> ExitCode {
-        if summary.exceeds(self.max_unscored) {
-            terminal::note(&format!(
-                "error: {:.1}% of the answers are unscored, more than --max-unscored {} tolerates; \
-                 --retry-unscored asks again",
-                100.0 * summary.unscored_share(),
-                self.max_unscored
-            ));
-            return ExitCode::TooManyUnscored;
+        if !summary.exceeds(self.max_unscored) {
+            return ExitCode::Ok;
         }
-        ExitCode::Ok
+        let kinds: BTreeSet<UnscoredKind> =
+            summary.rows.iter().flat_map(|row| &row.unscored_reasons).map(|reason| reason.kind).collect();
+        let remedies: Vec<&str> = kinds.into_iter().filter_map(remedy).collect();
+        let share = 100.0 * summary.unscored_share();
+        terminal::note(&format!(
+            "error: {share:.1}% of the answers are unscored, more than --max-unscored {} tolerates{}",
+            self.max_unscored,
+            remedies.iter().map(|remedy| format!("; {remedy}")).collect::<String>()
+        ));
+        ExitCode::TooManyUnscored
+    }
+}
+
+/// What may bring a verdict where there is none.
+fn remedy(kind: UnscoredKind) -> Option<&'static str> {
+    match kind {
+        UnscoredKind::Unreadable => Some("replies that cannot be read are asked again with --retry-unscored"),
+        UnscoredKind::Cut => Some("replies that were cut need more room: --max-tokens KIND=N"),
+        UnscoredKind::ContextOverflow => Some("prompts that do not fit need a judge with a longer context"),
+        UnscoredKind::Unreachable => Some("calls that found no server are asked again by the same command"),
+        UnscoredKind::Refused => Some("calls that the server refused are asked again by the same command"),
+        UnscoredKind::DependsOnUnscored | UnscoredKind::Exception | UnscoredKind::NotAsked => None,
     }
 }
 

@@ -231,24 +231,19 @@ async fn who(
     let Err(error) = there else {
         let (model, served) = identify(endpoint, judge.model.as_deref()).await?;
         if let Some(cache) = cache {
+            refuse_silence(cache, &key, judge, &served)?;
             tell_change(cache, &model, judge, &served)?;
             cache.remember_server(&key, &said(&model, &served))?;
         }
         return Ok((model, served, None));
     };
-    let remembered = cache.map(|cache| cache.recall_server(&key)).transpose()?.flatten();
-    let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
-    match remembered.as_deref().map(serde_json::from_str::<[serde_json::Value; 4]>) {
-        Some(Ok([model, served, root, path])) => {
-            let served = ServerIdentity { served: text(&served), root: text(&root), model_path: text(&path) };
-            terminal::note(&format!(
-                "note: {} cannot be asked now; its replies are taken from the cache under what it last said it serves",
-                endpoint.masked_url()
-            ));
-            Ok((text(&model).unwrap_or_default(), served, Some(error)))
-        }
-        _ => Err(error),
-    }
+    let last = cache.map(|cache| cache.recall_server(&key)).transpose()?.flatten();
+    let Some((model, served)) = last.as_deref().and_then(remembered) else { return Err(error) };
+    terminal::note(&format!(
+        "note: {} cannot be asked now; its replies are taken from the cache under what it last said it serves",
+        endpoint.masked_url()
+    ));
+    Ok((model, served, Some(error)))
 }
 
 /// Model and identity as they are kept in the cache.
@@ -256,18 +251,40 @@ fn said(model: &str, served: &ServerIdentity) -> String {
     json!([model, served.served, served.root, served.model_path]).to_string()
 }
 
+/// A server that told more about itself at the last run has a bad moment: its replies would be filed under another
+/// identity, and everything that is already paid would be paid again.
+fn refuse_silence(cache: &Cache, key: &str, judge: &JudgeSettings, served: &ServerIdentity) -> Result<()> {
+    let nothing = ServerIdentity::default();
+    if judge.cache_id.is_some() || *served != nothing {
+        return Ok(());
+    }
+    match cache.recall_server(key)?.and_then(|identity| remembered(&identity)) {
+        Some((model, before)) if before != nothing => Err(Error::JudgeUnavailable(format!(
+            "the server does not say what it serves, and did at the last run ({}); try again, or give the model a fixed \
+             name in the cache with --cache-id NAME",
+            judge_id(&model, None, &before)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Reads what [`said`] wrote.
+fn remembered(identity: &str) -> Option<(String, ServerIdentity)> {
+    let [model, served, root, model_path] = serde_json::from_str::<[Option<String>; 4]>(identity).ok()?;
+    Some((model?, ServerIdentity { served, root, model_path }))
+}
+
 /// Says so when a model of that name is another one than at the last run with this cache, at whatever address.
 fn tell_change(cache: &Cache, model: &str, judge: &JudgeSettings, served: &ServerIdentity) -> Result<()> {
-    let now = said(model, served);
-    let names_it = |identity: &str| {
-        serde_json::from_str::<[serde_json::Value; 4]>(identity).is_ok_and(|parts| parts[0].as_str() == Some(model))
+    let known = cache.servers()?.into_iter().filter_map(|(_, identity)| remembered(&identity));
+    let Some((_, before)) = known.into_iter().find(|(of, _)| of == model).filter(|(_, before)| before != served) else {
+        return Ok(());
     };
-    let last = cache.servers()?.into_iter().map(|(_, identity)| identity).find(|identity| names_it(identity));
-    let Some(before) = last.filter(|before| *before != now) else { return Ok(()) };
     let used = match &judge.cache_id {
         Some(id) => format!("its replies count as those of cache id {id:?} all the same"),
         None => "replies kept from the model before are not used".to_owned(),
     };
+    let (before, now) = (judge_id(model, None, &before), judge_id(model, None, served));
     let line = format!("warning: {model} is another model than at the last run: before {before}, now {now}; {used}");
     terminal::note(&escape_controls(&line));
     Ok(())

@@ -1,15 +1,16 @@
 //! Who is asking what just now, so that two processes on one cache do not pay one call twice.
 //!
-//! A claim is a row with an owner and a time at which it ends by itself. The clock is the machine's; where it jumps, or
+//! A claim is a row with an owner and a time at which it ends by itself; the claim of a process that is known to have
+//! ended ([`owner`]) is free at once. The clock is the machine's; where it jumps, or
 //! a process sleeps through its lease, the worst that happens is that a call is paid twice.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
+use super::owner;
 use super::record::{self, StoredRow};
 use super::writer::Job;
 use crate::domain::{Fingerprint, JudgeReply};
@@ -20,6 +21,7 @@ pub(crate) const SELECT_CLAIM: &str = "SELECT owner, expires_at FROM claims WHER
 const CLAIM: &str = "INSERT INTO claims (key, owner, expires_at) VALUES (?1, ?2, ?3) \
     ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, expires_at = excluded.expires_at \
     WHERE claims.expires_at <= ?4 OR claims.owner = excluded.owner";
+const INHERIT: &str = "UPDATE claims SET owner = ?2, expires_at = ?3 WHERE key = ?1 AND owner = ?4";
 const RELEASE: &str = "DELETE FROM claims WHERE key = ?1 AND owner = ?2";
 const RELEASE_ALL: &str = "DELETE FROM claims WHERE owner = ?1";
 const RENEW: &str = "UPDATE claims SET expires_at = ?3 WHERE key = ?1 AND owner = ?2";
@@ -90,10 +92,7 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     pub(crate) fn new(lease: Duration) -> Self {
-        // The standard library's hasher keys are the random numbers at hand; process ids are used again.
-        let random = RandomState::new().build_hasher().finish();
-        let owner = format!("{}-{random:016x}", std::process::id());
-        Self { owner, lease, held: HashMap::new(), uncommitted: Vec::new() }
+        Self { owner: owner::name(), lease, held: HashMap::new(), uncommitted: Vec::new() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -130,12 +129,21 @@ impl Ledger {
         let count = self.held.get(key).copied().unwrap_or(0);
         if count == 0 {
             let values = params![key.as_bytes(), self.owner, self.end_of_lease(now), millis(now)];
-            if connection.prepare_cached(CLAIM)?.execute(values)? == 0 {
+            if connection.prepare_cached(CLAIM)?.execute(values)? == 0 && !self.inherit(connection, key, now)? {
                 return Ok(Found::Taken);
             }
         }
         self.set(key, count.saturating_add(1));
         Ok(Found::Free)
+    }
+
+    /// Takes a claim over whose owner has ended without giving it back.
+    fn inherit(&self, connection: &Connection, key: &Fingerprint, now: u64) -> rusqlite::Result<bool> {
+        let owner: Option<String> =
+            connection.prepare_cached(SELECT_CLAIM)?.query_row([key.as_bytes()], |row| row.get(0)).optional()?;
+        let Some(dead) = owner.filter(|owner| owner::is_dead(owner)) else { return Ok(false) };
+        let values = params![key.as_bytes(), self.owner, self.end_of_lease(now), dead];
+        Ok(connection.prepare_cached(INHERIT)?.execute(values)? > 0)
     }
 
     /// Gives one holding of `key` back, and with the last one the claim; `stored` says that its reply is there.
@@ -182,9 +190,11 @@ impl Ledger {
 
 /// True if somebody's claim on `key` still runs at `now` (unix milliseconds).
 pub(crate) fn is_claimed(connection: &Connection, key: &Fingerprint, now: u64) -> rusqlite::Result<bool> {
-    let expires_at: Option<i64> =
-        connection.prepare_cached(SELECT_CLAIM)?.query_row([key.as_bytes()], |row| row.get(1)).optional()?;
-    Ok(expires_at.is_some_and(|end| end > millis(now)))
+    let claim: Option<(String, i64)> = connection
+        .prepare_cached(SELECT_CLAIM)?
+        .query_row([key.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    Ok(claim.is_some_and(|(owner, end)| end > millis(now) && !owner::is_dead(&owner)))
 }
 
 fn millis(now: u64) -> i64 {

@@ -36,7 +36,7 @@ CREATE TABLE replies (
 );
 CREATE TABLE claims (
     key BLOB PRIMARY KEY,                  -- a call that is being asked now
-    owner TEXT NOT NULL,                   -- process id and a random number
+    owner TEXT NOT NULL,                   -- process, see owner.rs
     expires_at INTEGER NOT NULL            -- unix milliseconds
 ) WITHOUT ROWID;
 ";

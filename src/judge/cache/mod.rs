@@ -36,6 +36,7 @@ mod exchange;
 mod file;
 mod merge;
 mod mounts;
+mod owner;
 mod record;
 mod servers;
 mod store;

@@ -16,6 +16,10 @@ const TABLE: &str = "CREATE TABLE IF NOT EXISTS servers (
     seen_at REAL NOT NULL                  -- unix seconds
 ) WITHOUT ROWID";
 
+/// Two that are asked within one tick of the clock still have an order.
+const KEEP: &str = "INSERT OR REPLACE INTO servers VALUES \
+    (?1, ?2, max(unixepoch('subsec'), (SELECT coalesce(max(seen_at), 0) + 0.001 FROM servers)))";
+
 impl Cache {
     /// Keeps what the server of that name says now.
     ///
@@ -26,10 +30,7 @@ impl Cache {
         let connection = Connection::open(self.path()).map_err(failed)?;
         connection.busy_timeout(super::file::BUSY_TIMEOUT).map_err(failed)?;
         connection.execute_batch(TABLE).map_err(failed)?;
-        connection
-            .execute("INSERT OR REPLACE INTO servers VALUES (?1, ?2, unixepoch('subsec'))", [name, identity])
-            .map(drop)
-            .map_err(failed)
+        connection.execute(KEEP, [name, identity]).map(drop).map_err(failed)
     }
 
     /// What the server of that name said when it was last asked.

@@ -14,6 +14,9 @@ use crate::judge::endpoint::Endpoint;
 /// So many 400s of one message in a row stop the run.
 pub(super) const EQUAL_REFUSALS: u32 = 5;
 
+/// How a refusal begins that is about the text of an answer.
+const MODERATED: &str = "moderated: ";
+
 /// An error response, or an error body under status 200.
 #[derive(Debug)]
 pub(super) struct ErrorResponse {
@@ -60,7 +63,9 @@ impl ErrorResponse {
             return refused(UnscoredKind::ContextOverflow);
         }
         match status {
-            401 | 403 if is_moderation(&words) => refused(UnscoredKind::Refused),
+            400 | 401 | 403 | 422 if is_moderation(&words) => {
+                AskError::Refused { message: format!("{MODERATED}{quoted}"), status, kind: UnscoredKind::Refused }
+            }
             401 | 403 => fatal(key_refused(endpoint, &quoted)),
             404 | 405 => fatal(not_found(endpoint, &words, &quoted)),
             300..=399 => fatal(format!(
@@ -114,7 +119,7 @@ fn is_quota(words: &ServerWords) -> bool {
 
 fn is_moderation(words: &ServerWords) -> bool {
     words.is_named(&["content_filter", "content_policy_violation"])
-        || words.mentions(&["moderation", "flagged", "content filter", "content policy"])
+        || words.mentions(&["moderation", "flagged", "content filter", "content policy", "content management policy"])
 }
 
 fn is_context_overflow(words: &ServerWords) -> bool {
@@ -144,6 +149,10 @@ impl EqualRefusals {
         let AskError::Refused { message, status: 400 | 422, kind: UnscoredKind::Refused } = &error else {
             return error;
         };
+        // What one answer says is no fault of the request.
+        if message.starts_with(MODERATED) {
+            return error;
+        }
         let shape = without_numbers(message);
         let mut row = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if row.0 == shape {
@@ -229,6 +238,15 @@ mod tests {
                 matches!(&error, AskError::Transient { status: Some(s), retry_after, .. } if *s == status && *retry_after == wait),
                 "{status}: {error:?}"
             );
+        }
+    }
+
+    #[test]
+    fn moderated_answers_do_not_stop_the_run() {
+        let refusals = EqualRefusals::default();
+        for _ in 0..3 * EQUAL_REFUSALS {
+            let error = classify(400, r#"{"error":{"code":"content_filter","message":"The response was filtered"}}"#);
+            assert_eq!(refused(&refusals.count(error)), Some(UnscoredKind::Refused));
         }
     }
 

@@ -115,6 +115,10 @@ impl<J: Judge> Judge for Cached<J> {
             Some(rendered) => Box::pin(self.through_cache(request, rendered)),
         }
     }
+
+    fn asking(&self) -> Option<usize> {
+        self.inner.asking()
+    }
 }
 
 impl<J: fmt::Debug> fmt::Debug for Cached<J> {

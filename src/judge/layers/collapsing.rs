@@ -126,6 +126,10 @@ impl<J: Judge + 'static> Judge for Collapsing<J> {
             }
         })
     }
+
+    fn asking(&self) -> Option<usize> {
+        self.inner.asking()
+    }
 }
 
 /// The same error once more; an I/O error keeps its kind and words.

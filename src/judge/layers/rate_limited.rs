@@ -8,6 +8,7 @@
 //! run at once, leave a little apart from each other: the server is not met by all of them in one moment.
 
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -63,6 +64,7 @@ pub struct RateLimited<J> {
     requests: Option<Bucket>,
     tokens: Option<Bucket>,
     pause: Mutex<Pause>,
+    flying: AtomicUsize,
     meters: Arc<Meters>,
 }
 
@@ -78,6 +80,7 @@ impl<J> RateLimited<J> {
             requests: limits.requests_per_minute.map(Bucket::per_minute),
             tokens: limits.tokens_per_minute.map(Bucket::per_minute),
             pause: Mutex::default(),
+            flying: AtomicUsize::new(0),
             meters,
         }
     }
@@ -142,9 +145,30 @@ impl<J: Judge> Judge for RateLimited<J> {
                 return Err(AskError::Fatal(Error::Internal("the judge's slots are closed".into())));
             };
             Meters::add_one(&self.meters.requests);
+            let _flying = Flying::new(&self.flying);
             let result = self.inner.ask(request).await;
             self.heed(sent, result)
         })
+    }
+
+    fn asking(&self) -> Option<usize> {
+        Some(self.flying.load(Ordering::Acquire))
+    }
+}
+
+/// Counts one call for as long as it is with the judge, however it ends.
+struct Flying<'a>(&'a AtomicUsize);
+
+impl<'a> Flying<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::AcqRel);
+        Self(count)
+    }
+}
+
+impl Drop for Flying<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

@@ -80,6 +80,10 @@ impl<J: Judge> Judge for Retrying<J> {
             }
         })
     }
+
+    fn asking(&self) -> Option<usize> {
+        self.inner.asking()
+    }
 }
 
 /// Evenly spread numbers without a lock (SplitMix64, Steele, Lea and Flood 2014). Nothing that is reported depends on
