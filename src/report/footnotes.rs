@@ -124,15 +124,18 @@ fn reference(summary: &Summary) -> Vec<String> {
             (Some(theirs), None) => format!("{name} {}", per_cent(theirs)),
             (None, _) => format!("no {name}"),
         };
+        let ours = row.metrics.score.n;
+        let over = counted(reference.n, "answer");
+        let over = if ours == reference.n { over } else { format!("{over}, ours {ours}") };
         let causes: Vec<String> = reference
             .causes
             .iter()
             .map(|count| format!("{} ({})", count.cause.describe(), counted(count.answers, "answer")))
             .collect();
         Some(format!(
-            "{}: from the same replies ({}) the reference script makes {}, {}: {}.",
+            "{}: from the same replies ({}), the reference script makes {}, {}: {}.",
             visible(row.system.as_str()),
-            counted(reference.n, "answer"),
+            over,
             one(summary.score_name(), reference.score, row.metrics.score.estimate),
             one(summary.ann_score_name(), reference.ann_score, row.metrics.ann_score.estimate),
             causes.join("; ")
