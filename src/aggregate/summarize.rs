@@ -193,7 +193,10 @@ fn bounds(answers: &[&ScoredAnswer]) -> Option<Bounds> {
         let filled = answers.iter().map(|answer| (&answer.score, answer.score.filled(fill)));
         let (scores, ann_scores): (Vec<f64>, Vec<Option<f64>>) =
             filled.map(|(score, (all, annotated))| (score.value.unwrap_or(all), score.ann_score.or(annotated))).unzip();
-        Some((mean(&scores)?, mean(&ann_scores.into_iter().flatten().collect::<Vec<_>>())))
+        // Weights sum to 1 within rounding: a bound of all ones is 1.
+        let tidy = |value: f64| if (value - 1.0).abs() < 1e-12 { 1.0 } else { value };
+        let ann_scores: Vec<f64> = ann_scores.into_iter().flatten().collect();
+        Some((tidy(mean(&scores)?), mean(&ann_scores).map(tidy)))
     };
     let ((score_low, ann_score_low), (score_high, ann_score_high)) = (means(0.0)?, means(1.0)?);
     Some(Bounds { score_low, score_high, ann_score_low, ann_score_high })
