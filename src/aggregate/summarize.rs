@@ -153,16 +153,22 @@ fn metrics(answers: &[&ScoredAnswer], options: AggregateOptions) -> Metrics {
             .collect();
         let fill = (options.on_unscored == OnUnscored::Zero).then_some(0.0);
         let values: Vec<f64> = found.iter().filter_map(|value| value.or(fill)).collect();
-        Metric::of(&values, found.iter().filter(|value| value.is_none()).count(), bca)
+        (values, found.iter().filter(|value| value.is_none()).count())
     };
-    Metrics {
-        score: Metric::of(&scores, answers.iter().filter(|answer| finite(answer.score.value).is_none()).count(), bca),
-        ann_score: Metric::of(&ann_scores, answers.iter().filter(|answer| lacks_ann_score(answer)).count(), bca),
-        length: of_kind(ComponentKind::Length),
-        expertise: of_kind(ComponentKind::Expertise),
-        citations: of_kind(ComponentKind::Citations),
-        excerpts: of_kind(ComponentKind::Excerpts),
-    }
+    let unscored = answers.iter().filter(|answer| finite(answer.score.value).is_none()).count();
+    let without_ann_score = answers.iter().filter(|answer| lacks_ann_score(answer)).count();
+    let [score, ann_score, length, expertise, citations, excerpts] = Metric::of_each(
+        [
+            (scores, unscored),
+            (ann_scores, without_ann_score),
+            of_kind(ComponentKind::Length),
+            of_kind(ComponentKind::Expertise),
+            of_kind(ComponentKind::Citations),
+            of_kind(ComponentKind::Excerpts),
+        ],
+        bca,
+    );
+    Metrics { score, ann_score, length, expertise, citations, excerpts }
 }
 
 fn reasons(answers: &[&ScoredAnswer]) -> Vec<ReasonCount> {
