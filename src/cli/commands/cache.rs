@@ -228,15 +228,20 @@ fn export(path: &Path, out: &Path) -> Result<u64> {
         let mut stdout = BufWriter::new(ForgivingStdout);
         let report = cache.export(&mut stdout, Path::new("standard output"))?;
         stdout.flush().map_err(Error::io("standard output", "write"))?;
-        return Ok(report.entries);
+        return Ok(told(report));
     }
     let mut file = BufWriter::new(File::create(out).map_err(Error::io(out, "create"))?);
     let report = cache.export(&mut file, out)?;
     file.flush().map_err(Error::io(out, "write"))?;
+    Ok(told(report))
+}
+
+/// The entries of an export, once what is left out has been told.
+fn told(report: cache::ExportReport) -> u64 {
     if report.damaged > 0 {
         note(&format!("warning: {} damaged replies were left out", report.damaged));
     }
-    Ok(report.entries)
+    report.entries
 }
 
 /// Standard output; a reader that has gone away is no fault.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use super::exchange::{ImportReport, store};
+use super::exchange::{TakenOver, store};
 use super::file;
 use super::mounts::resolve;
 use super::record::{self, Entry, StoredRow};
@@ -16,7 +16,7 @@ pub struct SourceReport {
     /// The source, as it was named.
     pub path: PathBuf,
     /// Its entries: new, known, and in conflict with what was there (which stays).
-    pub entries: ImportReport,
+    pub entries: TakenOver,
     /// Entries left out because they are damaged.
     pub damaged: u64,
     /// Why the source could not be read to its end, where it could not; what came before it was taken over.
@@ -72,7 +72,7 @@ pub fn merge(sources: &[PathBuf], into: &Path) -> Result<MergeReport> {
 
 fn take_over(path: &Path, source: &Connection, into: &Path, target: &mut Connection) -> Result<SourceReport> {
     let mut report =
-        SourceReport { path: path.to_path_buf(), entries: ImportReport::default(), damaged: 0, broken_off: None };
+        SourceReport { path: path.to_path_buf(), entries: TakenOver::default(), damaged: 0, broken_off: None };
     let mut last = i64::MIN;
     loop {
         let page = match record::page_after(source, path, last) {

@@ -47,7 +47,7 @@ mod writer;
 mod tests;
 
 pub use claims::{Claim, ClaimGuard};
-pub use exchange::{ExportReport, ImportReport};
+pub use exchange::{ExportReport, TakenOver};
 pub use file::{APPLICATION_ID, SCHEMA_VERSION};
 pub use merge::{MergeReport, SourceReport, merge};
 pub use record::{CallLabel, Entry};

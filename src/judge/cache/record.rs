@@ -22,15 +22,12 @@ pub(crate) const SELECT_ONE: &str = concat!("SELECT ", columns!(), " FROM replie
 /// All replies in the order they were stored, from after a rowid on, so many.
 pub(crate) const SELECT_PAGE: &str =
     concat!("SELECT ", columns!(), ", rowid FROM replies WHERE rowid > ?1 ORDER BY rowid LIMIT ?2");
-/// Is there a reply of this key?
-pub(crate) const EXISTS: &str = "SELECT 1 FROM replies WHERE key = ?1";
 
 const INSERT_NEW: &str = concat!(
     "INSERT INTO replies (",
     columns!(),
     ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) ON CONFLICT (key) DO NOTHING"
 );
-const DELETE_ONE: &str = "DELETE FROM replies WHERE key = ?1";
 
 /// What a stored reply answers; for people who look into the cache, not part of its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,12 +131,6 @@ impl Entry {
             self.reply.content,
         ])?;
         Ok(changed == 1)
-    }
-
-    /// Stores it in the place of what its key held.
-    pub(crate) fn replace(&self, connection: &Connection) -> rusqlite::Result<()> {
-        connection.prepare_cached(DELETE_ONE)?.execute([self.key.as_bytes()])?;
-        self.insert(connection).map(drop)
     }
 
     /// True if both say the same; when they were stored and how long they took does not count.

@@ -108,34 +108,13 @@ impl Cache {
         }
     }
 
-    /// For each key whether its reply is there, in the order of `keys`; around 3 microseconds a key, inline.
-    ///
-    /// # Errors
-    /// [`Error::Cache`] for a damaged file.
-    pub fn contains_many(&self, keys: &[Fingerprint]) -> Result<Vec<bool>> {
-        self.read("look up keys", |connection| {
-            // One transaction takes the file's read lock once instead of once a key.
-            let transaction = connection.unchecked_transaction()?;
-            let mut exists = transaction.prepare_cached(record::EXISTS)?;
-            keys.iter().map(|key| exists.exists([key.as_bytes()])).collect()
-        })
-    }
-
     /// Stores a reply unless its key already has one. Queued at once (before the future is first polled, and also if
     /// it is dropped); the future resolves when the reply is committed.
     ///
     /// # Errors
     /// The future gives [`Error::Cache`] where the disk is full or fails; what was committed before stays whole.
     pub fn put(&self, entry: Entry) -> impl Future<Output = Result<()>> + Send + 'static {
-        self.queue_put(entry, false, false)
-    }
-
-    /// As [`Cache::put`], but takes the place of an older reply of the key.
-    ///
-    /// # Errors
-    /// As [`Cache::put`].
-    pub fn replace(&self, entry: Entry) -> impl Future<Output = Result<()>> + Send + 'static {
-        self.queue_put(entry, true, false)
+        self.queue_put(entry, false)
     }
 
     /// As [`Cache::put`], and gives the claim back in the same transaction.
@@ -147,18 +126,13 @@ impl Cache {
         if claimed {
             claim.disarm();
         }
-        self.queue_put(entry, false, claimed)
+        self.queue_put(entry, claimed)
     }
 
-    fn queue_put(
-        &self,
-        entry: Entry,
-        replace: bool,
-        claimed: bool,
-    ) -> impl Future<Output = Result<()>> + Send + 'static {
+    fn queue_put(&self, entry: Entry, claimed: bool) -> impl Future<Output = Result<()>> + Send + 'static {
         let (done, answer) = oneshot::channel();
         // A failed send drops `done`, which the future sees.
-        let _ = self.inner.jobs.send(Job::Put { entry: Box::new(entry), replace, claimed, done });
+        let _ = self.inner.jobs.send(Job::Put { entry: Box::new(entry), claimed, done });
         let path = self.inner.path.clone();
         async move { answer.await.unwrap_or_else(|_| Err(writer_gone(&path))) }
     }

@@ -21,8 +21,6 @@ pub(crate) enum Job {
     /// A reply to store.
     Put {
         entry: Box<Entry>,
-        /// True if it takes the place of an older reply, false if an older one stays.
-        replace: bool,
         /// True if a claim on its key is given back with it.
         claimed: bool,
         done: oneshot::Sender<Result<()>>,
@@ -189,12 +187,8 @@ impl Writer {
 
 fn apply(connection: &Connection, ledger: &mut Ledger, job: &Job, now: u64) -> rusqlite::Result<Applied> {
     match job {
-        Job::Put { entry, replace, claimed, .. } => {
-            if *replace {
-                entry.replace(connection)?;
-            } else {
-                entry.insert(connection)?;
-            }
+        Job::Put { entry, claimed, .. } => {
+            entry.insert(connection)?;
             if *claimed {
                 ledger.release(connection, &entry.key, true)?;
             }

@@ -3,14 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::domain::{Fingerprint, JudgeReply};
+use crate::domain::JudgeReply;
 use crate::error::Result;
 use crate::judge::cache::{Cache, CallLabel, Claim, Entry};
 use crate::judge::meters::Meters;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, Rendered};
-
-/// Says which requests are asked although the cache may hold their reply.
-type Bypass = Box<dyn Fn(&JudgeRequest) -> bool + Send + Sync>;
 
 /// A judge behind the reply cache.
 ///
@@ -23,42 +20,12 @@ pub struct Cached<J> {
     cache: Cache,
     judge: Arc<str>,
     meters: Arc<Meters>,
-    only_cached: bool,
-    bypass: Option<Bypass>,
 }
 
 impl<J> Cached<J> {
     /// Puts `cache` before `inner`; `judge` is the identity that is stored beside each reply.
     pub fn new(inner: J, cache: Cache, judge: impl Into<Arc<str>>, meters: Arc<Meters>) -> Self {
-        Self { inner, cache, judge: judge.into(), meters, only_cached: false, bypass: None }
-    }
-
-    /// Never asks: what the cache does not hold is [`Outcome::Deferred`]. For planning and replay.
-    #[must_use]
-    pub fn only_cached(mut self) -> Self {
-        self.only_cached = true;
-        self
-    }
-
-    /// Asks the requests for which `predicate` holds although their reply is cached, and stores the new reply in the
-    /// place of the old one.
-    #[must_use]
-    pub fn bypassing(mut self, predicate: impl Fn(&JudgeRequest) -> bool + Send + Sync + 'static) -> Self {
-        self.bypass = Some(Box::new(predicate));
-        self
-    }
-
-    /// The cached reply of that key, if there is one; counts as no hit.
-    ///
-    /// # Errors
-    /// [`Error::Cache`](crate::Error::Cache) for a damaged entry or file.
-    pub fn lookup(&self, key: &Fingerprint) -> Result<Option<JudgeReply>> {
-        self.cache.get(key)
-    }
-
-    /// The cache.
-    pub fn cache(&self) -> &Cache {
-        &self.cache
+        Self { inner, cache, judge: judge.into(), meters }
     }
 
     fn hit(&self, reply: JudgeReply) -> Outcome {
@@ -76,18 +43,8 @@ impl<J> Cached<J> {
 impl<J: Judge> Cached<J> {
     async fn through_cache(&self, request: &JudgeRequest, rendered: &Rendered) -> Result<Outcome, AskError> {
         let key = &rendered.fingerprint;
-        if self.bypass.as_ref().is_some_and(|bypass| bypass(request)) && !self.only_cached {
-            let outcome = self.inner.ask(request).await?;
-            if let Outcome::Reply(reply) = &outcome {
-                self.cache.replace(self.entry(request, rendered, reply)).await.map_err(AskError::Fatal)?;
-            }
-            return Ok(outcome);
-        }
         if let Some(reply) = self.cache.get(key).map_err(AskError::Fatal)? {
             return Ok(self.hit(reply));
-        }
-        if self.only_cached {
-            return Ok(Outcome::Deferred);
         }
         let claim = match self.cache.claim(key).await.map_err(AskError::Fatal)? {
             Claim::Cached(reply) => return Ok(self.hit(reply)),
@@ -127,8 +84,6 @@ impl<J: fmt::Debug> fmt::Debug for Cached<J> {
             .field("inner", &self.inner)
             .field("cache", &self.cache)
             .field("judge", &self.judge)
-            .field("only_cached", &self.only_cached)
-            .field("bypass", &self.bypass.is_some())
             .finish_non_exhaustive()
     }
 }
@@ -142,7 +97,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::domain::{JudgeCall, JudgeTask, Role, UnscoredKind, UnscoredReason};
+    use crate::domain::{Fingerprint, JudgeCall, JudgeTask, Role, UnscoredKind, UnscoredReason};
 
     /// Answers with a number that grows, or with what it was told.
     #[derive(Default)]
@@ -193,8 +148,8 @@ mod tests {
         assert_eq!(content(&judge, 2).await, ("2".into(), false));
         assert_eq!(inner.asked.load(Ordering::Relaxed), 2);
         assert_eq!(Meters::read(&meters.cache_hits), 1);
-        assert_eq!(judge.lookup(&Fingerprint::from([2; 32])).unwrap().unwrap().content, "2");
-        let stats = judge.cache().stats().unwrap();
+        assert_eq!(judge.cache.get(&Fingerprint::from([2; 32])).unwrap().unwrap().content, "2");
+        let stats = judge.cache.stats().unwrap();
         assert_eq!((stats.by_judge["gpt"].entries, stats.by_kind["expertise"].entries), (2, 2));
     }
 
@@ -207,9 +162,9 @@ mod tests {
             let shown = format!("{told:?}");
             *inner.next.lock().unwrap() = Some(told);
             assert_eq!(format!("{:?}", judge.ask(&request(Some(1))).await), shown);
-            assert_eq!(judge.lookup(&Fingerprint::from([1; 32])).unwrap(), None);
+            assert_eq!(judge.cache.get(&Fingerprint::from([1; 32])).unwrap(), None);
         }
-        let other = Cache::open(judge.cache().path()).unwrap();
+        let other = Cache::open(judge.cache.path()).unwrap();
         assert!(matches!(other.claim(&Fingerprint::from([1; 32])).await.unwrap(), Claim::Mine(_)));
     }
 
@@ -222,10 +177,10 @@ mod tests {
             }
         }
         let (_dir, counting, _, meters) = judge();
-        let never = Cached::new(Never, counting.cache().clone(), "gpt", meters);
+        let never = Cached::new(Never, counting.cache.clone(), "gpt", meters);
         let request = request(Some(1));
         let mut asking = never.ask(&request).map(drop).boxed();
-        let other = Cache::open(never.cache().path()).unwrap();
+        let other = Cache::open(never.cache.path()).unwrap();
         loop {
             assert!(futures::poll!(&mut asking).is_pending());
             if matches!(other.try_claim(&Fingerprint::from([1; 32])).await.unwrap(), Claim::Theirs) {
@@ -237,32 +192,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_judge_that_is_only_cached_defers_what_it_does_not_hold() {
-        let (_dir, judge, inner, meters) = judge();
-        content(&judge, 1).await;
-        let replay = Cached::new(Arc::clone(&inner), judge.cache().clone(), "gpt", meters).only_cached();
-        assert_eq!(content(&replay, 1).await, ("1".into(), true));
-        assert_eq!(replay.ask(&request(Some(2))).await.unwrap(), Outcome::Deferred);
-        assert_eq!(inner.asked.load(Ordering::Relaxed), 1);
-    }
-
-    #[tokio::test]
-    async fn a_bypassed_call_is_asked_again_and_its_new_reply_kept() {
-        let (_dir, judge, inner, meters) = judge();
-        content(&judge, 1).await;
-        let again = Cached::new(inner, judge.cache().clone(), "gpt", meters).bypassing(|request| request.attempt == 0);
-        assert_eq!(content(&again, 1).await, ("2".into(), false));
-        assert_eq!(content(&judge, 1).await, ("2".into(), true));
-    }
-
-    #[tokio::test]
     async fn a_request_that_is_not_rendered_passes_straight_through() {
         let (_dir, judge, inner, _) = judge();
         for _ in 0..2 {
             judge.ask(&request(None)).await.unwrap();
         }
         assert_eq!(inner.asked.load(Ordering::Relaxed), 2);
-        assert_eq!(judge.cache().stats().unwrap().total.entries, 0);
+        assert_eq!(judge.cache.stats().unwrap().total.entries, 0);
     }
 
     #[tokio::test]
