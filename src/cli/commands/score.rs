@@ -41,23 +41,26 @@ async fn score(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
     let identified = Identified::identify(settings).await?;
     let manifest = manifest(settings, &inputs, &identified);
     let meters = Arc::new(Meters::default());
+    let path = out_dir(settings, &manifest);
+    let recorded = || match identified.is_cached() {
+        true => Ok(None),
+        false => RecordedReplies::open(&path.join("calls.jsonl")),
+    };
     if settings.score.dry_run {
-        let judging = judging(settings, &inputs, &identified, None, &meters)?;
+        let judging = judging(settings, &inputs, &identified, recorded()?, &meters)?;
         let planned = pipeline::plan(&job(settings, &inputs, &judging, &manifest), &mut Nobody).await?;
         return dry_run(&planned, &identified);
     }
-    let path = out_dir(settings, &manifest);
     if let Some(results) = &settings.output.results_file {
         results_file::check_writable(results)?;
     }
     let dir = RunDir::open(&path)?;
     let resumed = dir.claim(&manifest, settings.output.overwrite)?;
-    let recorded = if identified.is_cached() { None } else { RecordedReplies::open(&path.join("calls.jsonl"))? };
     let inputs_path = path.join("inputs.jsonl");
     if settings.output.inputs && !(resumed && inputs_path.exists()) {
         write_inputs(&inputs_path, &inputs.items)?;
     }
-    let judging = judging(settings, &inputs, &identified, recorded, &meters)?;
+    let judging = judging(settings, &inputs, &identified, recorded()?, &meters)?;
     let name = settings.output.label.clone().unwrap_or_else(|| run_name(&path));
     let record = RunRecord::open(dir, manifest.clone(), !identified.is_cached())?;
     let mut sinks = Sinks::open(record, &name)?;
@@ -128,6 +131,7 @@ async fn ask(
         let outcome = match ran {
             Ok(outcome) => outcome,
             Err(error) => {
+                let mut scored = std::mem::take(&mut sinks.scored);
                 in_input_order(&mut scored, &job.items);
                 sinks.finish(RunStatus::Stopped, &scored)?;
                 return Err(error);

@@ -28,6 +28,8 @@ pub(in crate::cli) struct Sinks {
     items: ItemsCsv,
     items_path: PathBuf,
     items_file: BufWriter<File>,
+    /// Every answer that has its score, in the order it came: what a run that fails has scored until then.
+    pub(in crate::cli) scored: Vec<Arc<ScoredAnswer>>,
     /// `None` before the run asks, and where nothing is shown.
     pub(in crate::cli) progress: Option<Progress>,
 }
@@ -43,7 +45,7 @@ impl Sinks {
         let file = File::create(&items_path).map_err(Error::io(&items_path, "create"))?;
         let mut items_file = BufWriter::new(file);
         items_file.write_all(items.header()).map_err(Error::io(&items_path, "append to"))?;
-        Ok(Self { record, run: run.to_owned(), items, items_path, items_file, progress: None })
+        Ok(Self { record, run: run.to_owned(), items, items_path, items_file, scored: Vec::new(), progress: None })
     }
 
     /// Ends the record; `scored` stands in the order of the input.
@@ -78,6 +80,7 @@ impl EventSink for Sinks {
     fn on_event(&mut self, event: &RunEvent) -> Result<()> {
         self.record.on_event(event)?;
         if let RunEvent::Scored(scored) = event {
+            self.scored.push(Arc::clone(scored));
             let rows = self.items.rows(scored);
             self.items_file.write_all(&rows).map_err(Error::io(&self.items_path, "append to"))?;
         }

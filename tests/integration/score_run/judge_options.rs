@@ -157,6 +157,8 @@ fn a_quota_that_is_spent_midway_loses_nothing() {
     work.score(&server, &["--concurrency", "1"]).exits_with(4).says(&["the same command goes on where it stopped"]);
     assert_eq!(server.chat_count(), 11);
     assert_eq!(work.json("out/manifest.json")["status"], "stopped");
+    // 10 replies: the 6 calls of one answer, and 4 of the next
+    assert_eq!(work.lines("out/scores.jsonl").len(), 1, "what was scored stays in the record");
     let server = server.replaced_by(constant_judge());
     work.score(&server, &[]).exits_with(0);
     assert_eq!(server.chat_count(), 3 * AT_MOST - 10, "what was paid is not asked again");

@@ -97,6 +97,8 @@ fn without_a_cache_no_file_is_made_and_a_rerun_reads_the_record() {
     let server = FakeServer::start(constant_judge());
     let first = work.score(&server, &["--no-cache"]).exits_with(0);
     assert!(!work.path(".scholareval").exists());
+    let planned = work.score(&server, &["--no-cache", "--dry-run"]).exits_with(0);
+    assert!(planned.stdout.contains("nothing to ask"), "{}", planned.stdout);
     let second = work.score(&server, &["--no-cache"]).exits_with(0).says(&["nothing to ask"]);
     assert_eq!((server.chat_count(), second.stdout), (AT_MOST, first.stdout));
     work.score(&server, &["--no-cache", "--out", "other"]).exits_with(0);
