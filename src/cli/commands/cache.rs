@@ -83,7 +83,12 @@ pub(super) fn run(command: &CacheCommand, context: &Context<'_>) -> Result<ExitC
             for source in sources {
                 must_exist(source)?;
             }
-            write_stdout(render_merged(into, &merge(sources, into)?).as_bytes())?;
+            let merged = merge(sources, into)?;
+            write_stdout(render_merged(into, &merged).as_bytes())?;
+            // Who deletes the sources next must not take this for the whole of them.
+            if !merged.broken_off.is_empty() {
+                return Ok(ExitCode::BadInput);
+            }
         }
     }
     Ok(ExitCode::Ok)
