@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::domain::{Answer, CaseId, Mode, SystemName};
+use crate::domain::{Answer, CaseId, Fingerprint, Mode, SystemName};
 use crate::error::{Error, InputFault, Result};
 
 use super::answer_files::answer_files;
@@ -19,6 +19,8 @@ pub struct SystemAnswers {
     pub system: SystemName,
     /// Its file.
     pub path: PathBuf,
+    /// blake3 of the file's bytes.
+    pub blake3: Fingerprint,
     /// Its answers, no two with one `case_id`.
     pub answers: Vec<Answer>,
     /// What is odd but usable (empty answers; duplicates in compat mode).
@@ -36,9 +38,9 @@ pub fn load_answers(paths: &[PathBuf], mode: Mode) -> Result<Vec<SystemAnswers>>
     let mut systems = Vec::new();
     let mut faults = Vec::new();
     for (system, path) in answer_files(paths)? {
-        let bytes = read_bytes(&path)?;
+        let (bytes, blake3) = read_bytes(&path)?;
         match parse_answers(&bytes, system, &path, mode) {
-            Ok(answers) => systems.push(answers),
+            Ok(answers) => systems.push(SystemAnswers { blake3, ..answers }),
             Err(Error::Input(more)) => faults.extend(more),
             Err(other) => return Err(other),
         }
@@ -81,7 +83,8 @@ pub fn parse_answers(bytes: &[u8], system: SystemName, path: &Path, mode: Mode) 
     if answers.is_empty() {
         found.warnings.push(InputFault::new(path, "no answers in the file"));
     }
-    Ok(SystemAnswers { system, path: path.to_path_buf(), answers, warnings: found.warnings })
+    let blake3 = blake3::hash(bytes).into();
+    Ok(SystemAnswers { system, path: path.to_path_buf(), blake3, answers, warnings: found.warnings })
 }
 
 /// The answer of one line; `None` if it is blank or faulty.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::domain::{Criterion, Mode, Rubric, TestCase};
+use crate::domain::{Criterion, Fingerprint, Mode, Rubric, TestCase};
 use crate::error::{Error, InputFault, Result};
 
 use super::fields::{Fields, Findings, Place};
@@ -19,6 +19,8 @@ use super::text_file::{as_text, read_bytes};
 pub struct TestCases {
     /// The file they came from.
     pub path: PathBuf,
+    /// blake3 of the file's bytes.
+    pub blake3: Fingerprint,
     /// The cases; never empty, no two with one `case_id`.
     pub cases: Vec<Arc<TestCase>>,
     /// What is odd but usable (weights written as strings, ..).
@@ -33,8 +35,8 @@ pub struct TestCases {
 /// # Errors
 /// [`Error::Input`] with every fault found, each with its line; [`Error::Io`] if the file cannot be read.
 pub fn load_test_cases(path: &Path, mode: Mode) -> Result<TestCases> {
-    let bytes = read_bytes(path)?;
-    parse_test_cases(as_text(&bytes, path, 1)?, path, mode)
+    let (bytes, blake3) = read_bytes(path)?;
+    Ok(TestCases { blake3, ..parse_test_cases(as_text(&bytes, path, 1)?, path, mode)? })
 }
 
 /// Reads the text of a file of test cases; `path` stands in messages. See [`load_test_cases`].
@@ -72,7 +74,8 @@ pub fn parse_test_cases(text: &str, path: &Path, mode: Mode) -> Result<TestCases
         found.faults.push(fault.hint("expected a JSON list of objects with initial_prompt, case_id and metric_config"));
     }
     if found.faults.is_empty() {
-        Ok(TestCases { path: path.to_path_buf(), cases, warnings: found.warnings })
+        let blake3 = blake3::hash(text.as_bytes()).into();
+        Ok(TestCases { path: path.to_path_buf(), blake3, cases, warnings: found.warnings })
     } else {
         Err(Error::Input(found.faults))
     }
@@ -204,7 +207,7 @@ mod tests {
     fn a_list_and_json_lines_read_the_same_with_defaults_and_unknown_fields() {
         let list = load(&json!([case("1"), case("2")]).to_string()).unwrap();
         let lines = load(&format!("{}\n\n{}\n", case("1"), case("2"))).unwrap();
-        assert_eq!(list, lines);
+        assert_eq!((&list.cases, &list.warnings), (&lines.cases, &lines.warnings));
         let rubric = &list.cases[1].rubric;
         assert_eq!((rubric.low_length, rubric.high_length, rubric.citations_weight), (300, 600, 0.2));
         assert_eq!((rubric.criteria[0].snippets.len(), rubric.criteria[1].snippets.len()), (1, 0));

@@ -2,19 +2,22 @@
 
 use std::path::Path;
 
+use crate::domain::Fingerprint;
 use crate::error::{Error, InputFault, Result};
 
 use super::names::suggest;
 
-/// The bytes of a file without a UTF-8 byte order mark; a missing file is an error that suggests close names.
-pub(super) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
+/// The bytes of a file without a UTF-8 byte order mark, and their hash with it (a pipe can be read only once); a
+/// missing file is an error that suggests close names.
+pub(super) fn read_bytes(path: &Path) -> Result<(Vec<u8>, Fingerprint)> {
     let mut bytes = std::fs::read(path).map_err(|error| {
         if error.kind() == std::io::ErrorKind::NotFound { no_such(path).into() } else { Error::io(path, "read")(error) }
     })?;
+    let blake3 = blake3::hash(&bytes).into();
     if bytes.starts_with(b"\xef\xbb\xbf") {
         bytes.drain(..3);
     }
-    Ok(bytes)
+    Ok((bytes, blake3))
 }
 
 /// A fault for a path that does not exist.
@@ -58,7 +61,7 @@ mod tests {
     fn a_missing_file_suggests_its_neighbours() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("answers.jsonl"), "\u{feff}x").unwrap();
-        assert_eq!(read_bytes(&dir.path().join("answers.jsonl")).unwrap(), b"x");
+        assert_eq!(read_bytes(&dir.path().join("answers.jsonl")).unwrap().0, b"x");
         let error = read_bytes(&dir.path().join("anwsers.jsonl")).unwrap_err().to_string();
         assert!(error.ends_with("no such file or directory; did you mean answers.jsonl?"), "{error}");
         let error = read_bytes(&dir.path().join("no/such")).unwrap_err().to_string();

@@ -8,8 +8,8 @@ use rayon::prelude::*;
 
 use crate::cli::settings::Settings;
 use crate::dataset::{self, PairOptions, Pairing};
-use crate::domain::{CaseId, Mode, SystemName, TestCase};
-use crate::error::{Error, Result};
+use crate::domain::{CaseId, Fingerprint, Mode, SystemName, TestCase};
+use crate::error::Result;
 use crate::pipeline::Item;
 use crate::pipeline::record::InputFile;
 use crate::prompt::steering;
@@ -55,10 +55,10 @@ impl LoadedInputs {
             Mode::Default => pairing_differences(&pairing, &dataset::pair(&tests, &systems, &compat(options))?),
             Mode::Compat => Vec::new(),
         };
-        let mut files = vec![input_file("tests", paths.tests)?];
+        let mut files = vec![input_file("tests", paths.tests, tests.blake3)];
         for system in &systems {
             if pairing.items.iter().any(|paired| paired.answer.system == system.system) {
-                files.push(input_file(system.system.as_str(), &system.path)?);
+                files.push(input_file(system.system.as_str(), &system.path, system.blake3));
             }
         }
         let items: Vec<Item> = pairing
@@ -105,8 +105,6 @@ fn pairing_differences(ours: &Pairing, theirs: &Pairing) -> Vec<String> {
     theirs.systems.iter().filter_map(differences).collect()
 }
 
-fn input_file(name: &str, path: &Path) -> Result<InputFile> {
-    let bytes = std::fs::read(path).map_err(Error::io(path, "read"))?;
-    let blake3 = blake3::hash(&bytes).into();
-    Ok(InputFile { name: name.to_owned(), path: path.display().to_string(), blake3 })
+fn input_file(name: &str, path: &Path, blake3: Fingerprint) -> InputFile {
+    InputFile { name: name.to_owned(), path: path.display().to_string(), blake3 }
 }

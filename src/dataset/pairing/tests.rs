@@ -21,7 +21,7 @@ fn case(id: &str, prompt: &str) -> Arc<TestCase> {
 /// Cases 1 and 3 are two annotations of question A.
 fn tests() -> TestCases {
     let cases = vec![case("1", "A"), case("2", "B"), case("3", "A"), case("4", "C")];
-    TestCases { path: "t.json".into(), cases, warnings: Vec::new() }
+    TestCases { path: "t.json".into(), blake3: [0; 32].into(), cases, warnings: Vec::new() }
 }
 
 fn system(name: &str, ids: &[&str]) -> SystemAnswers {
@@ -32,7 +32,13 @@ fn system(name: &str, ids: &[&str]) -> SystemAnswers {
         line: i + 1,
     };
     let answers = ids.iter().enumerate().map(answer).collect();
-    SystemAnswers { system: name.into(), path: format!("{name}.jsonl").into(), answers, warnings: Vec::new() }
+    SystemAnswers {
+        system: name.into(),
+        path: format!("{name}.jsonl").into(),
+        blake3: [0; 32].into(),
+        answers,
+        warnings: Vec::new(),
+    }
 }
 
 fn ids(pairing: &Pairing) -> Vec<(&str, &str)> {

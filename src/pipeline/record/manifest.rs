@@ -101,11 +101,20 @@ impl Manifest {
     /// A hash of everything that makes this run another than others: settings, inputs, prompts, judge. Paths, times,
     /// seeds of resampling and versions are no part of it.
     pub fn identity(&self) -> Fingerprint {
-        let inputs: BTreeMap<&str, String> =
-            self.inputs.iter().map(|input| (input.name.as_str(), input.blake3.to_string())).collect();
+        let inputs = self.input_hashes(usize::MAX);
         let prompts = self.prompts.as_ref().map(|prompts| prompts.fingerprint.to_string());
         let parts = serde_json::json!([SCHEMA_VERSION, self.settings, inputs, prompts, self.judge.id]);
         blake3::hash(parts.to_string().as_bytes()).into()
+    }
+
+    /// So many digits of each input's hash, by name. A system may be called `tests`, too: then the name has both.
+    fn input_hashes(&self, digits: usize) -> BTreeMap<&str, String> {
+        let mut hashes: BTreeMap<&str, String> = BTreeMap::new();
+        for input in &self.inputs {
+            let hash: String = input.blake3.to_string().chars().take(digits).collect();
+            hashes.entry(&input.name).and_modify(|both| *both += &format!("+{hash}")).or_insert(hash);
+        }
+        hashes
     }
 }
 
@@ -124,14 +133,9 @@ pub fn differences(there: &Manifest, here: &Manifest) -> Vec<String> {
         manifest.prompts.as_ref().map_or_else(|| "none".to_owned(), |prompts| prompts.fingerprint.to_string())
     };
     compare("prompts", prompts(there), prompts(here));
-    let inputs = |manifest: &Manifest| -> BTreeMap<String, String> {
-        manifest.inputs.iter().map(|input| (input.name.clone(), input.blake3.to_string())).collect()
-    };
-    let (old_inputs, new_inputs) = (inputs(there), inputs(here));
+    let (old_inputs, new_inputs) = (there.input_hashes(12), here.input_hashes(12));
     for name in union(old_inputs.keys(), new_inputs.keys()) {
-        let hash = |of: &BTreeMap<String, String>| {
-            of.get(name).map_or("absent".to_owned(), |hash| hash.chars().take(12).collect())
-        };
+        let hash = |of: &BTreeMap<&str, String>| of.get(name).cloned().unwrap_or_else(|| "absent".to_owned());
         compare(&format!("input {name}"), hash(&old_inputs), hash(&new_inputs));
     }
     for name in union(there.settings.keys(), here.settings.keys()) {
@@ -141,9 +145,9 @@ pub fn differences(there: &Manifest, here: &Manifest) -> Vec<String> {
     lines
 }
 
-fn union<'a>(
-    left: impl Iterator<Item = &'a String>,
-    right: impl Iterator<Item = &'a String>,
-) -> std::collections::BTreeSet<&'a String> {
+fn union<'a, T: Ord + ?Sized>(
+    left: impl Iterator<Item = &'a T>,
+    right: impl Iterator<Item = &'a T>,
+) -> std::collections::BTreeSet<&'a T> {
     left.chain(right).collect()
 }

@@ -121,6 +121,18 @@ fn a_directory_of_other_settings_is_refused_with_what_differs() {
 }
 
 #[test]
+fn a_system_called_tests_hides_no_change_of_the_test_cases() {
+    let input = |hash: u8| InputFile { name: "tests".into(), path: "p".into(), blake3: [hash; 32].into() };
+    let of = |inputs: [u8; 2]| Manifest { inputs: inputs.map(input).into(), ..manifest("m") };
+    let (there, here) = (of([1, 3]), of([2, 3]));
+    assert_ne!(there.identity(), here.identity());
+    assert_eq!(
+        differences(&there, &here),
+        ["input tests: there 010101010101+030303030303, here 020202020202+030303030303"]
+    );
+}
+
+#[test]
 fn two_processes_cannot_write_into_one_directory() {
     let dir = tempfile::tempdir().expect("a directory");
     let _first = RunDir::open(dir.path()).expect("a directory");
