@@ -176,6 +176,7 @@ fn a_stopped_run_can_be_scored_as_far_as_it_came() {
     done.says(&["warning: the run did not finish; what it lacks is unscored here"]);
     let half = work.lines("half/scores.jsonl");
     assert_eq!(half.len(), SYSTEMS.len() * CASES);
+    assert_eq!(work.json("half/manifest.json")["status"], "stopped", "scoring what is there does not finish a run");
     for score in &there {
         assert!(half.contains(score), "{score}");
     }

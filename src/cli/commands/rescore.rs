@@ -52,15 +52,16 @@ async fn rescore(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> 
     // A run is not written over with scores of another mode.
     let target = elsewhere.or_else(|| (mode == was).then_some(args.run.as_path()));
     let dir = target.map(RunDir::open).transpose()?;
+    let name = manifest.label.clone().unwrap_or_else(|| run_name(target.unwrap_or(&args.run)));
     if let Some(dir) = &dir {
         if elsewhere.is_some() {
             claim(dir, args, &manifest)?;
         }
-        write_items(dir, &run_name(dir.path()), &scored)?;
+        write_items(dir, &name, &scored)?;
     }
     let presentation = Presentation {
         manifest: &manifest,
-        run: run_name(target.unwrap_or(&args.run)),
+        run: name,
         on_unscored: args.on_unscored.unwrap_or(OnUnscored::Exclude),
         max_unscored: args.max_unscored.map_or(DEFAULT_MAX_UNSCORED, |share| share.0),
         seed: manifest.seed,
@@ -77,7 +78,10 @@ async fn rescore(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> 
                     .map_err(Error::io(dir.path(), "copy calls.jsonl into"))?;
                 write_inputs(&dir.path().join("inputs.jsonl"), &load_inputs(&args.run.join("inputs.jsonl"))?)?;
             }
-            RunRecord::open(dir, manifest, false)?.finish(RunStatus::Complete, &scored)?;
+            // A run that did not finish is none that did for having been scored.
+            let finished = manifest.status == RunStatus::Complete;
+            let status = if finished { RunStatus::Complete } else { RunStatus::Stopped };
+            RunRecord::open(dir, manifest, false)?.finish(status, &scored)?;
         }
         None if !args.quiet => terminal::note("note: scores of another mode; add --out DIR to write them to files"),
         None => {}

@@ -168,6 +168,7 @@ pub(super) fn manifest(settings: &Settings, inputs: &LoadedInputs, identified: &
         schema_version: SCHEMA_VERSION,
         scholareval_version: env!("CARGO_PKG_VERSION").to_owned(),
         status: RunStatus::Running,
+        label: settings.output.label.clone(),
         started_at: jiff::Timestamp::now().to_string(),
         finished_at: None,
         mode,

@@ -66,6 +66,9 @@ pub struct Manifest {
     pub scholareval_version: String,
     /// How far it came.
     pub status: RunStatus,
+    /// The run's name as it was given; `None`: that of its directory.
+    #[serde(default)]
+    pub label: Option<String>,
     /// RFC 3339, UTC.
     pub started_at: String,
     /// RFC 3339, UTC; of the last session where a run was resumed.

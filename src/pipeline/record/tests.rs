@@ -18,6 +18,7 @@ fn manifest(setting: &str) -> Manifest {
         schema_version: SCHEMA_VERSION,
         scholareval_version: "0".into(),
         status: RunStatus::Running,
+        label: None,
         started_at: "2026-01-01T00:00:00Z".into(),
         finished_at: None,
         mode: Mode::Default,

@@ -57,7 +57,7 @@ fn every_file_of_the_record_has_the_documented_fields() {
     let manifest = work.json("out/manifest.json");
     has_exactly(
         &manifest,
-        "schema_version scholareval_version status started_at finished_at mode reference settings inputs prompts judge \
+        "schema_version scholareval_version status label started_at finished_at mode reference settings inputs prompts judge \
          seed answers kept_cases missing pairing_differences warnings",
     );
     assert_eq!((&manifest["schema_version"], &manifest["status"]), (&json!(1), &json!("complete")));
@@ -249,6 +249,18 @@ fn compat_scores_come_from_the_same_replies_by_cache_and_by_record() {
     assert_eq!(work.read("compat2/scores.jsonl"), work.read("compat/scores.jsonl"));
     work.run(&["rescore", "out", "--compat"]).says(&["scores of another mode; add --out DIR"]);
     assert_eq!(scored_files(&work, "out"), untouched, "a run is not written over with scores of another mode");
+}
+
+#[test]
+fn rescoring_keeps_the_name_that_was_given_to_the_run() {
+    let work = Workspace::new(&["alpha"], 1);
+    let server = FakeServer::start(constant_judge());
+    work.score(&server, &["--run-label", "mine"]).exits_with(0);
+    let items = work.read("out/items.csv");
+    assert!(items.lines().skip(1).all(|line| line.starts_with("mine,")), "{items}");
+    work.run(&["rescore", "out", "--out", "copy"]).exits_with(0);
+    assert_eq!(work.read("copy/items.csv"), items);
+    assert_eq!(work.json("copy/summary.json")["run"], "mine");
 }
 
 #[test]
