@@ -6,7 +6,6 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::cli::masking::masked_url;
-use crate::cli::origin::escape_controls;
 use crate::cli::settings::{JudgeKind, JudgeSettings, LimitSettings, Settings};
 use crate::cli::terminal;
 use crate::domain::{JudgeCall, JudgeReply, TestCase};
@@ -286,7 +285,7 @@ fn tell_change(cache: &Cache, model: &str, judge: &JudgeSettings, served: &Serve
     };
     let (before, now) = (judge_id(model, None, &before), judge_id(model, None, served));
     let line = format!("warning: {model} is another model than at the last run: before {before}, now {now}; {used}");
-    terminal::note(&escape_controls(&line));
+    terminal::note(&line);
     Ok(())
 }
 
