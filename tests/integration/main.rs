@@ -12,5 +12,6 @@ mod python_replies;
 mod reports;
 mod resume;
 mod rubric_golden;
+mod safety;
 mod score_run;
 mod support;
