@@ -9,6 +9,7 @@ mod layering;
 mod llama_cpp;
 mod prompts;
 mod python_replies;
+mod real_data;
 mod reports;
 mod resume;
 mod rubric_golden;
