@@ -1,4 +1,74 @@
 //! Scores long-form answers to scientific questions.
+//!
+//! The program `scholareval` is a thin layer over this library. What it computes stands in `docs/metrics.md`, every file
+//! it reads or writes in `docs/formats.md`, why it is built this way in `docs/design.md`.
+//!
+//! # The way of one answer
+//!
+//! 1. [`dataset`] reads test cases and answers and joins them: every fault is told with file, line and case.
+//! 2. A [`Scorer`] is asked to [`step`](Scorer::step). It is a pure function: it gives the questions it needs
+//!    ([`JudgeCall`](domain::JudgeCall)s, structured tasks and no prompts) or the finished [`Score`](domain::Score).
+//! 3. [`prompt`] turns a task into messages, where the judge reads prompts at all.
+//! 4. A [`Judge`] replies. Judges wrap judges: [`judge::cache`] and [`judge::layers`] stand around [`judge::chat`];
+//!    [`judge::lexical`] is a baseline that answers the task itself.
+//! 5. [`JudgeTask::parse`](domain::JudgeTask::parse) reads the raw reply into a [`Verdict`](domain::Verdict), or says why
+//!    it cannot. What has no verdict is *unscored*, with a reason, and never a silent 0.
+//! 6. [`pipeline`] runs the loop over all answers, first as a plan that asks nothing, then for real, and tells what happens
+//!    as events; [`pipeline::record`] writes them down.
+//! 7. [`aggregate`] makes means with intervals and ranks of the scores, [`report`] makes text of those.
+//!
+//! # One answer, scored by hand
+//!
+//! The scorer can be driven without any pipeline, prompt or runtime:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use scholareval::domain::{Answer, JudgeReply, Mode, RubricParts};
+//! use scholareval::judge::lexical::Lexical;
+//! use scholareval::scorer::{Judged, Scorer, Step, Verdicts, rubric::RubricScorer};
+//!
+//! # fn main() -> scholareval::Result<()> {
+//! let cases = r#"[{"case_id": "c1", "initial_prompt": "Why is the sky blue?", "metric_config": {"config": {
+//!     "question": "Why is the sky blue?",
+//!     "other_properties": [{"name": "rayleigh", "weight": 0.6, "evidence": [],
+//!         "criterion": "The answer should name Rayleigh scattering of short wavelengths."}]}}}]"#;
+//! let tests = scholareval::dataset::parse_test_cases(cases, "cases.json".as_ref(), Mode::Default)?;
+//! let case = &tests.cases[0];
+//! let answer_text = "Rayleigh scattering is strongest at short wavelengths [1].";
+//! let answer = Answer { system: "mine".into(), case_id: "c1".into(), answer_text: answer_text.into(), line: 1 };
+//!
+//! let judge = Lexical::new(&tests.cases);
+//! let scorer = RubricScorer::new(RubricParts::BOTH, Mode::Default);
+//! let mut verdicts = Verdicts::new();
+//! let score = loop {
+//!     match scorer.step(case, &answer, &verdicts) {
+//!         Step::Done(score) => break score,
+//!         Step::Ask(calls) => {
+//!             for call in calls {
+//!                 let reply = JudgeReply::of_text(judge.answer(&call.task));
+//!                 let judged = match call.task.parse(&reply, Mode::Default) {
+//!                     Ok((verdict, feedback)) => Judged::Verdict(verdict, feedback),
+//!                     Err(unreadable) => Judged::Unscored(unreadable.into()),
+//!                 };
+//!                 verdicts.insert(Arc::clone(&call.item), judged);
+//!             }
+//!         }
+//!     }
+//! };
+//! assert_eq!(score.component("citations").and_then(|part| part.value), Some(1.0)); // 1 claim, cited
+//! assert!(score.value.is_some_and(|value| value > 0.5 && value <= 1.0));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `examples/score_one.rs` does the same through the pipeline, with a judge made of a closure; `examples/custom_scorer.rs`
+//! runs a scorer of its own over many answers.
+//!
+//! # What is promised
+//!
+//! Numbers: the default mode follows `docs/metrics.md`; [`Mode::Compat`](domain::Mode::Compat) gives the reference
+//! script's numbers, faults included. Files carry a version. The Rust interface may change with every minor version
+//! before 1.0.
 
 pub mod aggregate;
 pub mod cli;
@@ -14,3 +84,5 @@ pub mod stats;
 pub mod text;
 
 pub use error::{Error, Result};
+pub use judge::Judge;
+pub use scorer::Scorer;

@@ -24,6 +24,8 @@ pub enum DifferenceCause {
     UnscoredHere,
     /// The script would have raised.
     ReferenceRaises,
+    /// What it would have asked was not asked in this run: what it makes of the answer cannot be told.
+    NeedsOtherCalls,
     /// The parts or their weights differ (scaled weights, names that collapse).
     Weights,
     /// The words of the answer are counted differently.
@@ -43,6 +45,7 @@ impl DifferenceCause {
             Self::OutOfRange => "it takes numbers outside their range as they are",
             Self::UnscoredHere => "it has values for components that are unscored here",
             Self::ReferenceRaises => "it raises an exception",
+            Self::NeedsOtherCalls => "it needs calls that this run did not ask and --compat does",
             Self::Weights => "its components or weights differ",
             Self::Length => "it counts words differently",
             Self::Claims => "it reads claims replies differently",
@@ -54,6 +57,15 @@ impl DifferenceCause {
 /// Every cause that makes `reference` differ from `ours`; empty if both give the same numbers.
 pub(crate) fn causes(ours: &Score, reference: &Score) -> BTreeSet<DifferenceCause> {
     let mut causes = BTreeSet::new();
+    let not_asked = |theirs: &Component| theirs.reason.as_ref().is_some_and(|r| r.kind == UnscoredKind::NotAsked);
+    let asked_here = |theirs: &&Component| {
+        ours.component(&theirs.name)
+            .is_none_or(|ours| ours.reason.as_ref().is_none_or(|r| r.kind != UnscoredKind::NotAsked))
+    };
+    if reference.value.is_none() && reference.components.iter().filter(asked_here).any(not_asked) {
+        causes.insert(DifferenceCause::NeedsOtherCalls);
+        return causes;
+    }
     if same(ours.value, reference.value) && same(ours.ann_score, reference.ann_score) {
         return causes;
     }

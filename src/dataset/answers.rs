@@ -125,7 +125,11 @@ fn invalid_json(place: Place<'_>, error: &serde_json::Error) -> InputFault {
     let message = error.to_string();
     let message = message.split(" at line ").next().unwrap_or_default();
     let fault = place.fault(format!("invalid JSON at column {}: {message}", error.column()));
-    fault.hint("write one {\"case_id\": .., \"answer_text\": ..} object per line")
+    fault.hint(if message.contains("surrogate") || message.contains("hex escape") {
+        "half a character (an escape like \\ud800 without its other half): take it out of the text"
+    } else {
+        "write one {\"case_id\": .., \"answer_text\": ..} object per line"
+    })
 }
 
 #[cfg(test)]

@@ -198,7 +198,9 @@ fn nothing_paired(tests: &TestCases, systems: &[&SystemAnswers]) -> InputFault {
     let asked = example(tests.cases.first().map(|case| &case.case_id));
     let answered = example(systems.iter().flat_map(|system| &system.answers).map(|answer| &answer.case_id).next());
     let what = format!("no answer of any system has a test case (test cases are {asked}, .., answers {answered}, ..)");
-    InputFault::new(&tests.path, what).hint("give answers the case_id of their test case")
+    let path = systems.first().map_or(&tests.path, |system| &system.path);
+    let hint = format!("give answers the case_id of their test case in {}", tests.path.display());
+    InputFault::new(path, what).hint(hint)
 }
 
 fn kept_cases(tests: &TestCases, questions: &[Vec<&Arc<TestCase>>], items: &[PairedAnswer]) -> Vec<CaseId> {

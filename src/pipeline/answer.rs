@@ -28,6 +28,16 @@ pub(super) enum Abort {
     Fatal(Error),
 }
 
+impl Abort {
+    /// The one that says more.
+    fn worse(before: Option<Self>, new: Self) -> Self {
+        match before {
+            Some(Self::Fatal(error)) => Self::Fatal(error),
+            _ => new,
+        }
+    }
+}
+
 /// What an answer still lacks: calls that were deferred.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Lacking {
@@ -166,6 +176,7 @@ impl AnswerRun<'_> {
         let mut flying = FuturesUnordered::new();
         // An answer's own place is not in `flying`: it is free when nothing, or only widened calls, are in flight.
         let mut own_place_free = true;
+        let mut abort: Option<Abort> = None;
         while !(queue.is_empty() && flying.is_empty()) {
             if own_place_free && let Some(unit) = queue.pop_front() {
                 own_place_free = false;
@@ -186,11 +197,18 @@ impl AnswerRun<'_> {
                     own_place_free |= place.is_none();
                     state.warm = true;
                     let asked = &mut asked[unit.call_index];
-                    match end? {
-                        UnitEnd::Answered { draw, reference } => asked.draws.push((unit.call.draw, draw, reference)),
-                        UnitEnd::Deferred { prompt_tokens } => {
+                    match end {
+                        Ok(UnitEnd::Answered { draw, reference }) => {
+                            asked.draws.push((unit.call.draw, draw, reference));
+                        }
+                        Ok(UnitEnd::Deferred { prompt_tokens }) => {
                             asked.deferred = true;
                             state.lacking.count(gated, prompt_tokens);
+                        }
+                        // What else is in flight is paid for: it is waited for, and nothing new is asked.
+                        Err(new) => {
+                            queue.clear();
+                            abort = Some(Abort::worse(abort, new));
                         }
                     }
                 }
@@ -200,6 +218,9 @@ impl AnswerRun<'_> {
                     }
                 }
             }
+        }
+        if let Some(abort) = abort {
+            return Err(abort);
         }
         calls.into_iter().zip(asked).for_each(|(call, asked)| state.take(call, asked));
         Ok(())

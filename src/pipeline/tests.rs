@@ -317,6 +317,42 @@ async fn a_stopped_run_finishes_what_is_in_flight_and_asks_nothing_new() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_stop_keeps_every_call_of_an_answer_that_is_in_flight() {
+    let (job, _) = job(1, &[], |options| {
+        options.concurrency = 4;
+        options.samples = 8;
+    });
+    // Each reply takes another time, so that the first one back finds the others in flight.
+    struct Uneven(Mutex<u64>);
+    impl Judge for Uneven {
+        fn ask<'a>(&'a self, _request: &'a JudgeRequest) -> AskFuture<'a> {
+            let nth = {
+                let mut asked = self.0.lock().unwrap();
+                *asked += 1;
+                *asked
+            };
+            Box::pin(async move {
+                tokio::time::sleep(Duration::from_millis(100 * nth)).await;
+                points(1)
+            })
+        }
+    }
+    let stop = StopHandle::new();
+    let later = stop.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        later.stop("SIGTERM");
+    });
+    let mut seen = Seen::default();
+    let judge = Arc::new(Uneven(Mutex::new(0)));
+    let outcome = run(&job, Arc::clone(&judge) as Arc<dyn Judge>, &[0], &mut seen, &stop).await.expect("run");
+    let asked = *judge.0.lock().unwrap();
+    assert!(asked > 2, "several calls were in flight");
+    assert_eq!(seen.calls().len() as u64, asked, "each call that was asked is recorded");
+    assert_eq!(outcome.unfinished, 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_that_hangs_is_dropped_after_the_grace() {
     struct Hangs;
     impl Judge for Hangs {

@@ -23,6 +23,7 @@ struct SummaryFile<'a> {
     unscored_share: f64,
     #[serde(flatten)]
     summary: &'a Summary,
+    remarks: &'a [String],
     agreement: Option<&'a Agreement>,
 }
 
@@ -42,6 +43,7 @@ pub fn render_json(summary: &Summary, context: &ReportContext) -> Result<String>
         comparability_note: context.comparability_note.as_deref(),
         unscored_share: summary.unscored_share(),
         summary,
+        remarks: &context.remarks,
         agreement: context.agreement.as_ref(),
     };
     let json = serde_json::to_string_pretty(&file).map_err(|e| Error::Internal(format!("summary as JSON: {e}")))?;

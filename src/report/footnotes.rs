@@ -18,6 +18,7 @@ pub(super) fn footnotes(summary: &Summary, context: &ReportContext) -> Vec<Strin
     notes.extend(ranking(summary));
     notes.extend(summary.rows.iter().filter_map(|row| unscored(summary, row)));
     notes.extend(reference(summary));
+    notes.extend(context.remarks.iter().map(|remark| format!("{}.", shortened(remark, 300))));
     notes.extend(missing(summary));
     notes.extend(steering(summary));
     notes.extend(remarks(summary));
@@ -123,14 +124,18 @@ fn reference(summary: &Summary) -> Vec<String> {
             (Some(theirs), None) => format!("{name} {}", per_cent(theirs)),
             (None, _) => format!("no {name}"),
         };
+        let ours = row.metrics.score.n;
+        let over = counted(reference.n, "answer");
+        let over = if ours == reference.n { over } else { format!("{over}, ours {ours}") };
         let causes: Vec<String> = reference
             .causes
             .iter()
             .map(|count| format!("{} ({})", count.cause.describe(), counted(count.answers, "answer")))
             .collect();
         Some(format!(
-            "{}: from the same replies the reference script makes {}, {}: {}.",
+            "{}: from the same replies ({}), the reference script makes {}, {}: {}.",
             visible(row.system.as_str()),
+            over,
             one(summary.score_name(), reference.score, row.metrics.score.estimate),
             one(summary.ann_score_name(), reference.ann_score, row.metrics.ann_score.estimate),
             causes.join("; ")

@@ -29,6 +29,8 @@ pub struct ReportContext {
     pub prompts_label: String,
     /// Why the numbers cannot be compared with published ones; `None` where they can.
     pub comparability_note: Option<String>,
+    /// Further sentences about the run, without the full stop.
+    pub remarks: Vec<String>,
     /// How two annotators' rubrics agree, where that was asked for.
     pub agreement: Option<Agreement>,
 }

@@ -11,6 +11,7 @@ fn context() -> ReportContext {
         judge_label: "gpt-4o-2024-08-06".to_owned(),
         prompts_label: "set 5f0c2a19".to_owned(),
         comparability_note: Some("not comparable with published numbers".to_owned()),
+        remarks: vec![],
         agreement: None,
     }
 }

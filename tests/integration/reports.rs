@@ -202,6 +202,7 @@ fn a_summary_goes_through_every_renderer() {
         judge_label: "stub".to_owned(),
         prompts_label: "set 1".to_owned(),
         comparability_note: Some("not comparable with published numbers".to_owned()),
+        remarks: vec![],
         agreement: None,
     };
     let table = render_table(&summary, &context, &TableStyle::default());

@@ -101,27 +101,25 @@ async fn ask(
 ) -> Result<Vec<Arc<ScoredAnswer>>> {
     let mut scored = planned.scored;
     if let (Identified::Chat(chat), false) = (identified, planned.pending.is_empty())
-        && let Some(why) = &chat.offline
+        && let Some(why) = chat.cannot_be_asked()
     {
-        let kept = planned.plan.askable_now;
-        return Err(Error::JudgeUnavailable(format!("{why}; {kept} calls or more are not in the cache")));
+        let lacking = grouped(planned.plan.askable_now);
+        return Err(Error::JudgeUnavailable(format!("{why}; {lacking} calls or more are not in the cache")));
     }
     if !planned.pending.is_empty() {
         let stop = StopHandle::new();
         let listener = stop.clone();
         let signals = Signals::listen()?;
         let watch = tokio::spawn(async move { listener.stop(signals.first().await) });
-        sinks.progress = Some(Progress::new(
+        let settled = planned.plan.cached - planned.pending_cached;
+        let whole = Plan { at_most: planned.plan.at_most + planned.plan.cached, ..planned.plan };
+        let progress = Progress::new(
             ProgressMode::choose(settings.output.quiet, terminal::stderr_is_terminal()),
             Arc::clone(meters),
-        ));
-        // What progress counts are the calls that are still to come: those of pending answers, paid ones included.
-        let ahead = Plan {
-            answers: planned.pending.len() as u64,
-            at_most: planned.plan.at_most + planned.pending_cached,
-            ..planned.plan
-        };
-        sinks.on_event(&RunEvent::Started(ahead))?;
+        );
+        progress.behind(settled, &scored);
+        sinks.progress = Some(progress);
+        sinks.on_event(&RunEvent::Started(whole))?;
         let ran = pipeline::run(job, Arc::clone(&judging.judge), &planned.pending, sinks, &stop).await;
         watch.abort();
         if let Some(mut progress) = sinks.progress.take() {
@@ -176,6 +174,7 @@ pub(super) fn manifest(settings: &Settings, inputs: &LoadedInputs, identified: &
         answers: inputs.items.len() as u64,
         missing: inputs.missing.iter().map(|(system, case)| (system.to_string(), case.to_string())).collect(),
         kept_cases: inputs.kept_cases.iter().map(ToString::to_string).collect(),
+        pairing_differences: inputs.pairing_differences.clone(),
         warnings: inputs.warnings.clone(),
     }
 }

@@ -23,6 +23,8 @@ pub(super) struct Counts {
     started: Instant,
     at_most: AtomicU64,
     answers: AtomicU64,
+    /// Calls that were done before the run began to ask; no part of any rate.
+    behind: AtomicU64,
     done: AtomicU64,
     cached: AtomicU64,
     asked_again: AtomicU64,
@@ -40,6 +42,7 @@ impl Counts {
             started,
             at_most: zero(),
             answers: zero(),
+            behind: zero(),
             done: zero(),
             cached: zero(),
             asked_again: zero(),
@@ -53,6 +56,17 @@ impl Counts {
     pub(super) fn plan(&self, plan: &Plan) {
         self.at_most.store(plan.at_most, Ordering::Relaxed);
         self.answers.store(plan.answers, Ordering::Relaxed);
+    }
+
+    /// Calls and answers that paid replies have settled before the run asks.
+    pub(super) fn behind(&self, calls: u64, answers: &[Arc<ScoredAnswer>]) {
+        self.behind.store(calls, Ordering::Relaxed);
+        self.done.fetch_add(calls, Ordering::Relaxed);
+        self.cached.fetch_add(calls, Ordering::Relaxed);
+        answers.iter().for_each(|answer| self.scored(answer));
+        if let Some(first) = self.samples.lock().unwrap_or_else(PoisonError::into_inner).front_mut() {
+            first.1 = calls;
+        }
     }
 
     /// The first attempt of a call moves the bar; further attempts are not in the plan.
@@ -98,7 +112,8 @@ impl Counts {
     /// The line at the end: the rate is that of the whole run.
     pub(super) fn closing(&self, now: Instant) -> String {
         let elapsed = self.elapsed(now);
-        let calls_per_second = self.done() as f64 / elapsed.as_secs_f64().max(1e-3);
+        let asked = self.done().saturating_sub(Meters::read(&self.behind));
+        let calls_per_second = asked as f64 / elapsed.as_secs_f64().max(1e-3);
         ProgressLine { calls_per_second, ..self.totals() }.closing(elapsed)
     }
 

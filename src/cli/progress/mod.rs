@@ -17,6 +17,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 pub use line::{ProgressLine, grouped};
 
 use super::terminal;
+use crate::domain::ScoredAnswer;
 use crate::error::Result;
 use crate::judge::meters::Meters;
 use crate::pipeline::{EventSink, RunEvent};
@@ -44,6 +45,8 @@ impl ProgressMode {
     }
 }
 
+/// Columns of the bar; the counters get the rest of the line, and no more.
+const BAR: usize = 12;
 /// Draws a second are limited by this.
 const DRAWS_PER_SECOND: u8 = 8;
 /// The bar redraws this often while nothing happens.
@@ -86,6 +89,11 @@ impl Progress {
         Self { mode, counts: Arc::new(Counts::new(meters, Instant::now())), teller, display: Display::None }
     }
 
+    /// Counts what paid replies have settled before the run asks: so many calls, and these answers.
+    pub fn behind(&self, calls: u64, answers: &[Arc<ScoredAnswer>]) {
+        self.counts.behind(calls, answers);
+    }
+
     /// Writes a line beside the progress without tearing the bar; nothing in quiet mode.
     pub fn note(&self, text: &str) {
         match (&self.display, self.mode) {
@@ -123,9 +131,11 @@ impl Progress {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND));
         let counts = Arc::clone(&self.counts);
         let style =
-            ProgressStyle::with_template("{bar:20} {counters}").unwrap_or_else(|_| ProgressStyle::default_bar());
+            ProgressStyle::with_template("{bar:12} {counters}").unwrap_or_else(|_| ProgressStyle::default_bar());
         bar.set_style(style.with_key("counters", move |_: &ProgressState, out: &mut dyn fmt::Write| {
-            let _ = write!(out, "{}", counts.line(Instant::now()));
+            let room = usize::from(console::Term::stderr().size().1).saturating_sub(BAR + 2);
+            let line = counts.line(Instant::now()).to_string();
+            let _ = out.write_str(&console::truncate_str(&line, room, ".."));
         }));
         bar.enable_steady_tick(TICK);
         bar

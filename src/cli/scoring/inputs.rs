@@ -1,10 +1,11 @@
 //! Input files to the items of a run.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::cli::settings::Settings;
-use crate::dataset::{self, PairOptions};
+use crate::dataset::{self, PairOptions, Pairing};
 use crate::domain::{CaseId, Mode, SystemName, TestCase};
 use crate::error::{Error, Result};
 use crate::pipeline::Item;
@@ -23,6 +24,8 @@ pub(in crate::cli) struct LoadedInputs {
     pub(in crate::cli) missing: Vec<(SystemName, CaseId)>,
     /// Files with hashes.
     pub(in crate::cli) files: Vec<InputFile>,
+    /// Where the reference script would have paired other answers.
+    pub(in crate::cli) pairing_differences: Vec<String>,
     /// What the user should know.
     pub(in crate::cli) warnings: Vec<String>,
 }
@@ -46,6 +49,10 @@ impl LoadedInputs {
             strict: score.strict,
         };
         let pairing = dataset::pair(&tests, &systems, &options)?;
+        let pairing_differences = match score.mode {
+            Mode::Default => pairing_differences(&pairing, &dataset::pair(&tests, &systems, &compat(options))?),
+            Mode::Compat => Vec::new(),
+        };
         let mut files = vec![input_file("tests", paths.tests)?];
         for system in &systems {
             if pairing.items.iter().any(|paired| paired.answer.system == system.system) {
@@ -63,9 +70,33 @@ impl LoadedInputs {
             kept_cases: pairing.kept_cases,
             missing: pairing.missing,
             files,
+            pairing_differences,
             warnings: pairing.warnings,
         })
     }
+}
+
+fn compat(options: PairOptions) -> PairOptions {
+    PairOptions { compat: true, strict: false, ..options }
+}
+
+/// The reference keeps, of several annotators' test cases, the first that a system answered; we keep the first of the
+/// file for all. Replies to the cases it would have kept instead do not exist here.
+fn pairing_differences(ours: &Pairing, theirs: &Pairing) -> Vec<String> {
+    let pairs = |pairing: &Pairing| -> HashSet<(SystemName, CaseId)> {
+        pairing.items.iter().map(|item| (item.answer.system.clone(), item.case.case_id.clone())).collect()
+    };
+    let (here, there) = (pairs(ours), pairs(theirs));
+    let differences = |system: &SystemName| {
+        let more = there.difference(&here).filter(|(of, _)| of == system).count();
+        (more > 0).then(|| {
+            format!(
+                "{system}: the reference script would also score {more} of its answers under another annotator's rubric; \
+                 this run did not ask for them, --compat does"
+            )
+        })
+    };
+    theirs.systems.iter().filter_map(differences).collect()
 }
 
 fn input_file(name: &str, path: &Path) -> Result<InputFile> {

@@ -94,6 +94,7 @@ impl Presentation<'_> {
             judge_label: self.manifest.judge.id.clone(),
             prompts_label: prompts.map_or_else(|| "none".to_owned(), |prompts| prompts.label.clone()),
             comparability_note: (!comparable).then(|| "not comparable with published numbers".to_owned()),
+            remarks: if self.mode == Mode::Default { self.manifest.pairing_differences.clone() } else { Vec::new() },
             agreement: self.agreement.then(|| aggregate::agreement(scored)),
         }
     }

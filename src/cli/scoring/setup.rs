@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::cli::masking::masked_url;
 use crate::cli::settings::{JudgeKind, JudgeSettings, LimitSettings, Settings};
 use crate::cli::terminal;
 use crate::domain::{JudgeCall, JudgeReply, TestCase};
@@ -45,8 +44,21 @@ pub(in crate::cli) struct IdentifiedChat {
     served: ServerIdentity,
     prompts: Arc<PromptSet>,
     cache: Option<Cache>,
-    /// Why the server could not be asked; a run that needs a call must not begin then.
-    pub(in crate::cli) offline: Option<Error>,
+    /// Why the server could not be reached.
+    offline: Option<Error>,
+}
+
+impl IdentifiedChat {
+    /// Why a run that needs a call must not begin.
+    pub(in crate::cli) fn cannot_be_asked(&self) -> Option<String> {
+        let variable = &self.endpoint.api_key_env;
+        let no_key = || {
+            (self.endpoint.is_openai() && self.endpoint.api_key.is_none()).then(|| {
+                format!("{variable} is not set, and OpenAI asks for a key; export it, or name another variable with --api-key-env")
+            })
+        };
+        self.offline.as_ref().map(ToString::to_string).or_else(no_key)
+    }
 }
 
 /// Everything the pipeline needs of a judge.
@@ -91,6 +103,9 @@ impl Identified {
     /// earlier run.
     pub(in crate::cli) async fn identify(settings: &Settings) -> Result<Self> {
         if settings.judge.kind == JudgeKind::Lexical {
+            if settings.score.prompts.is_some() && !settings.output.quiet {
+                terminal::note("warning: the lexical judge reads no prompts; --prompts has no effect without a model");
+            }
             return Ok(Self::Lexical);
         }
         let prompts = match &settings.score.prompts {
@@ -308,12 +323,5 @@ fn endpoint(judge: &JudgeSettings) -> Result<Endpoint> {
     endpoint.headers.clone_from(&judge.headers);
     endpoint.query.extend(judge.query.iter().cloned());
     endpoint.timeouts = Timeouts { total: judge.timeout, ..endpoint.timeouts };
-    if endpoint.is_openai() && endpoint.api_key.is_none() {
-        terminal::note(&format!(
-            "warning: {} is not set, and {} asks for a key; what is not in the cache cannot be asked",
-            endpoint.api_key_env,
-            masked_url(&judge.base_url)
-        ));
-    }
     Ok(endpoint)
 }

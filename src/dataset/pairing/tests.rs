@@ -129,7 +129,7 @@ fn a_system_without_any_paired_answer_is_kept_but_none_at_all_is_an_error() {
     let error = pair(&tests(), &[system("a", &["id-7"])], &PairOptions::default()).unwrap_err().to_string();
     assert_eq!(
         error,
-        "t.json: no answer of any system has a test case (test cases are \"1\", .., answers \"id-7\", ..); give \
-         answers the case_id of their test case"
+        "a.jsonl: no answer of any system has a test case (test cases are \"1\", .., answers \"id-7\", ..); give \
+         answers the case_id of their test case in t.json"
     );
 }

@@ -52,8 +52,12 @@ pub(crate) fn fault(path: &Path, what: impl Into<String>) -> Error {
 /// Puts an SQLite error into words: what happened, and what to do.
 pub(crate) fn explain(path: &Path, doing: &str, error: &rusqlite::Error) -> Error {
     let remedy = match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-            "the file is damaged or no SQLite database; it is left as it is: move it away or name another with \
+        Some(ErrorCode::NotADatabase) => {
+            "the file is no SQLite database (or its beginning is damaged); it is left as it is: move it away or name \
+             another with --cache"
+        }
+        Some(ErrorCode::DatabaseCorrupt) => {
+            "the file is damaged; it is left as it is: move it away or name another with \
              --cache (`scholareval cache merge` takes over what is still whole)"
         }
         Some(ErrorCode::DiskFull) => "the disk is full: free some space and run the same command again",

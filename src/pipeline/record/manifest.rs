@@ -90,6 +90,9 @@ pub struct Manifest {
     pub missing: Vec<(String, String)>,
     /// Case ids that count, in file order.
     pub kept_cases: Vec<String>,
+    /// Where the reference script would have paired other answers than this run.
+    #[serde(default)]
+    pub pairing_differences: Vec<String>,
     /// Warnings about the input.
     pub warnings: Vec<String>,
 }

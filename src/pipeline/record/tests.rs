@@ -30,6 +30,7 @@ fn manifest(setting: &str) -> Manifest {
         answers: 1,
         missing: vec![],
         kept_cases: vec![],
+        pairing_differences: vec![],
         warnings: vec![],
     }
 }
@@ -133,7 +134,7 @@ fn files_of_ours_without_a_manifest_are_not_written_over() {
     std::fs::write(dir.path().join("scores.jsonl"), "precious").expect("written");
     let run_dir = RunDir::open(dir.path()).expect("a directory");
     let error = run_dir.claim(&manifest("m"), false).unwrap_err().to_string();
-    assert!(error.contains("holds scores.jsonl but no manifest.json"), "{error}");
+    assert!(error.contains("holds \"scores.jsonl\" but no manifest.json"), "{error}");
 }
 
 #[test]

@@ -66,11 +66,13 @@ impl RunDir {
             return Ok(false);
         }
         let Some(there) = load_manifest(&self.path)? else {
-            return match FILES.iter().find(|name| self.path.join(name).exists()) {
+            return match self.foreign_file()? {
                 None => Ok(false),
-                Some(name) => Err(InputFault::new(&self.path, format!("holds {name} but no manifest.json"))
-                    .hint("name another place with --out, or add --overwrite")
-                    .into()),
+                Some(name) => {
+                    Err(InputFault::new(&self.path, format!("holds {name:?} but no manifest.json: it is no run"))
+                        .hint("name another place with --out, or add --overwrite")
+                        .into())
+                }
             };
         };
         let differ = differences(&there, manifest);
@@ -79,6 +81,13 @@ impl RunDir {
         }
         let what = format!("holds a run of other settings:\n  {}\n ", differ.join("\n  "));
         Err(InputFault::new(&self.path, what).hint("name another place with --out, or add --overwrite").into())
+    }
+
+    /// A file in the directory that is not hidden.
+    fn foreign_file(&self) -> Result<Option<String>> {
+        let entries = std::fs::read_dir(&self.path).map_err(Error::io(&self.path, "read"))?;
+        let mut names = entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));
+        Ok(names.find(|name| !name.starts_with('.')))
     }
 
     /// Writes `bytes` as the file of that name, whole or not at all.
