@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
-use crate::stats::{BcaOptions, bca_mean_interval, mean};
+use crate::stats::{BcaOptions, bca_mean_intervals, mean};
 
 /// What the reference script divides `ann_score` by, whatever the weights of the properties sum to.
 pub(crate) const REFERENCE_ANNOTATED_WEIGHT: f64 = 0.6;
@@ -21,10 +21,16 @@ pub struct Metric {
 }
 
 impl Metric {
-    /// The mean of the values that are there.
-    pub(crate) fn of(values: &[f64], unscored: usize, options: BcaOptions) -> Self {
-        let interval = bca_mean_interval(values, options).map(|interval| (interval.low, interval.high));
-        Self { estimate: mean(values), interval, n: values.len(), unscored }
+    /// The means of several quantities: of each the values that are there, and how many are not.
+    pub(crate) fn of_each<const N: usize>(quantities: [(Vec<f64>, usize); N], options: BcaOptions) -> [Self; N] {
+        let samples = quantities.each_ref().map(|(values, _)| values.as_slice());
+        let mut intervals = bca_mean_intervals(&samples, options).into_iter();
+        quantities.map(|(values, unscored)| Self {
+            estimate: mean(&values),
+            interval: intervals.next().flatten().map(|interval| (interval.low, interval.high)),
+            n: values.len(),
+            unscored,
+        })
     }
 }
 
@@ -46,7 +52,7 @@ mod tests {
 
     #[test]
     fn a_metric_without_values_has_no_estimate() {
-        let metric = Metric::of(&[], 3, BcaOptions::seeded(1));
+        let [metric] = Metric::of_each([(vec![], 3)], BcaOptions::seeded(1));
         assert_eq!(metric, Metric { estimate: None, interval: None, n: 0, unscored: 3 });
         assert_eq!(
             serde_json::to_string(&metric).unwrap(),

@@ -153,16 +153,22 @@ fn metrics(answers: &[&ScoredAnswer], options: AggregateOptions) -> Metrics {
             .collect();
         let fill = (options.on_unscored == OnUnscored::Zero).then_some(0.0);
         let values: Vec<f64> = found.iter().filter_map(|value| value.or(fill)).collect();
-        Metric::of(&values, found.iter().filter(|value| value.is_none()).count(), bca)
+        (values, found.iter().filter(|value| value.is_none()).count())
     };
-    Metrics {
-        score: Metric::of(&scores, answers.iter().filter(|answer| finite(answer.score.value).is_none()).count(), bca),
-        ann_score: Metric::of(&ann_scores, answers.iter().filter(|answer| lacks_ann_score(answer)).count(), bca),
-        length: of_kind(ComponentKind::Length),
-        expertise: of_kind(ComponentKind::Expertise),
-        citations: of_kind(ComponentKind::Citations),
-        excerpts: of_kind(ComponentKind::Excerpts),
-    }
+    let unscored = answers.iter().filter(|answer| finite(answer.score.value).is_none()).count();
+    let without_ann_score = answers.iter().filter(|answer| lacks_ann_score(answer)).count();
+    let [score, ann_score, length, expertise, citations, excerpts] = Metric::of_each(
+        [
+            (scores, unscored),
+            (ann_scores, without_ann_score),
+            of_kind(ComponentKind::Length),
+            of_kind(ComponentKind::Expertise),
+            of_kind(ComponentKind::Citations),
+            of_kind(ComponentKind::Excerpts),
+        ],
+        bca,
+    );
+    Metrics { score, ann_score, length, expertise, citations, excerpts }
 }
 
 fn reasons(answers: &[&ScoredAnswer]) -> Vec<ReasonCount> {
@@ -193,7 +199,10 @@ fn bounds(answers: &[&ScoredAnswer]) -> Option<Bounds> {
         let filled = answers.iter().map(|answer| (&answer.score, answer.score.filled(fill)));
         let (scores, ann_scores): (Vec<f64>, Vec<Option<f64>>) =
             filled.map(|(score, (all, annotated))| (score.value.unwrap_or(all), score.ann_score.or(annotated))).unzip();
-        Some((mean(&scores)?, mean(&ann_scores.into_iter().flatten().collect::<Vec<_>>())))
+        // Weights sum to 1 within rounding: a bound of all ones is 1.
+        let tidy = |value: f64| if (value - 1.0).abs() < 1e-12 { 1.0 } else { value };
+        let ann_scores: Vec<f64> = ann_scores.into_iter().flatten().collect();
+        Some((tidy(mean(&scores)?), mean(&ann_scores).map(tidy)))
     };
     let ((score_low, ann_score_low), (score_high, ann_score_high)) = (means(0.0)?, means(1.0)?);
     Some(Bounds { score_low, score_high, ann_score_low, ann_score_high })

@@ -18,6 +18,8 @@
 //! Characters / 4 is 12 to 25% high on the same texts. Scripts other than Latin come out high, which a limit
 //! forgives.
 
+use crate::prompt::Messages;
+
 /// Letters of a word that one token is assumed to hold.
 const LETTERS_IN_FIRST_TOKEN: usize = 8;
 /// Letters above those that are counted as one more token.
@@ -29,6 +31,37 @@ const TOKENS_PER_MESSAGE: u64 = 4;
 
 /// About how many tokens `text` has; see the module for the rule and its error.
 pub fn estimate_tokens(text: &str) -> u64 {
+    parts(text).div_ceil(PARTS) as u64
+}
+
+/// About how many tokens a chat prompt of these message texts has, the framing of the messages included.
+pub fn estimate_prompt_tokens<'a>(messages: impl IntoIterator<Item = &'a str>) -> u64 {
+    messages.into_iter().map(|text| estimate_tokens(text) + TOKENS_PER_MESSAGE).sum()
+}
+
+/// The same for a system message and a user message whose start may be known to be shared: it is counted once.
+pub(super) fn estimate_messages(messages: &Messages) -> u64 {
+    let shared = messages.shared.as_ref().filter(|shared| ends_between_runs(shared.text(), &messages.user));
+    let user = match shared {
+        Some(shared) => {
+            let own = messages.user.get(shared.text().len()..).unwrap_or_default();
+            (shared.size(parts) + parts(own)).div_ceil(PARTS) as u64 + TOKENS_PER_MESSAGE
+        }
+        None => estimate_prompt_tokens([messages.user.as_str()]),
+    };
+    user + estimate_prompt_tokens(messages.system.as_deref())
+}
+
+/// True if `text` starts with `start` and no run of one sort goes on behind it.
+fn ends_between_runs(start: &str, text: &str) -> bool {
+    let Some(own) = text.strip_prefix(start) else { return false };
+    match (start.as_bytes().last(), own.as_bytes().first()) {
+        (Some(&before), Some(&after)) => Sort::of(before) != Sort::of(after),
+        _ => true,
+    }
+}
+
+fn parts(text: &str) -> usize {
     let mut parts = 0;
     let mut rest = text.as_bytes();
     while let Some(&first) = rest.first() {
@@ -38,12 +71,7 @@ pub fn estimate_tokens(text: &str) -> u64 {
         parts += sort.parts(run);
         rest = tail;
     }
-    parts.div_ceil(PARTS) as u64
-}
-
-/// About how many tokens a chat prompt of these message texts has, the framing of the messages included.
-pub fn estimate_prompt_tokens<'a>(messages: impl IntoIterator<Item = &'a str>) -> u64 {
-    messages.into_iter().map(|text| estimate_tokens(text) + TOKENS_PER_MESSAGE).sum()
+    parts
 }
 
 /// Sorts of characters that tokenizers split between.
@@ -82,7 +110,10 @@ impl Sort {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::prompt::SharedPrefix;
 
     #[test]
     fn a_sentence_counts_words_and_marks() {
@@ -101,6 +132,22 @@ mod tests {
         // three CJK characters are nine bytes
         assert_eq!(estimate_tokens("\u{8a9e}\u{8a9e}\u{8a9e}"), 3);
         assert_eq!(estimate_tokens(""), 0);
+    }
+
+    #[test]
+    fn a_shared_start_changes_no_count_wherever_it_ends() {
+        let user = "Once, electrodynamics 12345!?  \n ends (\u{e9}\u{e8}) here  now.";
+        let whole = estimate_prompt_tokens(["be fair", user]);
+        for end in (0..=user.len()).filter(|end| user.is_char_boundary(*end)) {
+            let shared = Some(Arc::new(SharedPrefix::new(&user[..end])));
+            let messages = Messages { system: Some("be fair".into()), user: user.into(), shared };
+            assert_eq!(estimate_messages(&messages), whole, "shared: {:?}", &user[..end]);
+        }
+        let foreign = Some(Arc::new(SharedPrefix::new("Other")));
+        assert_eq!(
+            estimate_messages(&Messages { system: Some("be fair".into()), user: user.into(), shared: foreign }),
+            whole
+        );
     }
 
     #[test]

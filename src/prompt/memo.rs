@@ -1,16 +1,60 @@
 //! Remembers the last shared prefixes: an answer is fenced once, not once per call.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// So many prefixes are kept; more than answers are worked on at a time, so that none is fenced twice.
 const KEPT: usize = 128;
+
+/// The start that the user messages of one answer share, and what is made of it once instead of once a call.
+pub struct SharedPrefix {
+    text: String,
+    json: OnceLock<Vec<u8>>,
+    size: OnceLock<usize>,
+}
+
+impl SharedPrefix {
+    /// That start.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), json: OnceLock::new(), size: OnceLock::new() }
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The text as it stands in JSON, without quotes; `escape` is called for it the first time.
+    pub fn json(&self, escape: impl FnOnce(&str) -> Vec<u8>) -> &[u8] {
+        self.json.get_or_init(|| escape(&self.text))
+    }
+
+    /// A size of the text in whatever unit the one caller counts; `count` is called for it the first time.
+    pub fn size(&self, count: impl FnOnce(&str) -> usize) -> usize {
+        *self.size.get_or_init(|| count(&self.text))
+    }
+}
+
+impl fmt::Debug for SharedPrefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SharedPrefix").field(&self.text).finish()
+    }
+}
+
+impl PartialEq for SharedPrefix {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for SharedPrefix {}
 
 struct Entry {
     prefix: usize,
     question: Arc<str>,
     answer: Arc<str>,
-    rendered: Arc<str>,
+    rendered: Arc<SharedPrefix>,
 }
 
 /// A small store of rendered prefixes, safe to share between threads.
@@ -27,7 +71,7 @@ impl PrefixMemo {
         question: &Arc<str>,
         answer: &Arc<str>,
         render: impl FnOnce() -> String,
-    ) -> Arc<str> {
+    ) -> Arc<SharedPrefix> {
         let is_it = |entry: &Entry| {
             entry.prefix == prefix && same_text(&entry.answer, answer) && same_text(&entry.question, question)
         };
@@ -36,7 +80,7 @@ impl PrefixMemo {
             return rendered;
         }
         // Rendered outside the lock: two threads may do it twice, none waits for the other.
-        let rendered: Arc<str> = render().into();
+        let rendered = Arc::new(SharedPrefix::new(render()));
         let mut entries = self.lock();
         if entries.len() >= KEPT {
             entries.pop_back();
@@ -69,9 +113,10 @@ mod tests {
         let memo = PrefixMemo::default();
         let first = memo.get(0, &"q".into(), &"a".into(), || "one".to_owned());
         let second = memo.get(0, &"q".into(), &"a".into(), || "two".to_owned());
-        assert_eq!((&*first, &*second), ("one", "one"));
-        assert_eq!(&*memo.get(1, &"q".into(), &"a".into(), || "other prefix".to_owned()), "other prefix");
-        assert_eq!(&*memo.get(0, &"q".into(), &"b".into(), || "other answer".to_owned()), "other answer");
+        assert_eq!((first.text(), second.text()), ("one", "one"));
+        assert!(Arc::ptr_eq(&first, &second));
+        assert_eq!(memo.get(1, &"q".into(), &"a".into(), || "other prefix".to_owned()).text(), "other prefix");
+        assert_eq!(memo.get(0, &"q".into(), &"b".into(), || "other answer".to_owned()).text(), "other answer");
     }
 
     #[test]
@@ -81,6 +126,6 @@ mod tests {
             memo.get(0, &"q".into(), &i.to_string().into(), || "old".to_owned());
         }
         assert_eq!(memo.lock().len(), KEPT);
-        assert_eq!(&*memo.get(0, &"q".into(), &"0".into(), || "new".to_owned()), "new");
+        assert_eq!(memo.get(0, &"q".into(), &"0".into(), || "new".to_owned()).text(), "new");
     }
 }

@@ -33,7 +33,10 @@ mod python;
 mod set;
 mod template;
 
+use std::sync::Arc;
+
 pub use manifest::InsertMode;
+pub use memo::SharedPrefix;
 pub use set::PromptSet;
 
 /// What is sent for one task.
@@ -43,4 +46,14 @@ pub struct Messages {
     pub system: Option<String>,
     /// The user message.
     pub user: String,
+    /// What the user message starts with and other messages about the same answer do too, where that is known; a
+    /// help for who encodes it, never a part of the text's meaning.
+    pub shared: Option<Arc<SharedPrefix>>,
+}
+
+impl Messages {
+    /// Messages of which nothing is known to be shared.
+    pub fn new(system: Option<String>, user: impl Into<String>) -> Self {
+        Self { system, user: user.into(), shared: None }
+    }
 }

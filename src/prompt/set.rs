@@ -10,7 +10,7 @@ use super::Messages;
 use super::compile::{CompiledTask, compile_task, fingerprint_of};
 use super::fence::{Marker, neutralise, numbered_lines};
 use super::manifest::{InsertMode, MANIFEST, Manifest};
-use super::memo::PrefixMemo;
+use super::memo::{PrefixMemo, SharedPrefix};
 use super::published;
 use super::template::{Template, Variable};
 use crate::domain::{CallKind, Fingerprint, JudgeTask};
@@ -78,26 +78,27 @@ impl PromptSet {
             template.fill(&mut out, |out, variable| values.insert_verbatim(out, variable));
             out
         });
-        let user = match self.manifest.mode {
+        let (user, shared) = match self.manifest.mode {
             InsertMode::Verbatim => {
                 let mut out = String::with_capacity(values.answer.len() + values.question.len() + 1024);
                 for template in &compiled.user {
                     template.fill(&mut out, |out, variable| values.insert_verbatim(out, variable));
                 }
-                out
+                (out, None)
             }
             InsertMode::Fenced => self.fenced_user(compiled, &values),
         };
-        Messages { system, user }
+        Messages { system, user, shared }
     }
 
-    fn fenced_user(&self, task: &CompiledTask, values: &Values<'_>) -> String {
+    fn fenced_user(&self, task: &CompiledTask, values: &Values<'_>) -> (String, Option<Arc<SharedPrefix>>) {
         let (shared, own) = task.user.split_at(task.shared);
         let mut user = String::new();
-        if !shared.is_empty() {
-            let prefix = self.memo.get(task.prefix, values.question, values.answer, || values.fenced(shared.iter()));
-            user.reserve(prefix.len() + 2048);
-            user.push_str(&prefix);
+        let prefix = (!shared.is_empty())
+            .then(|| self.memo.get(task.prefix, values.question, values.answer, || values.fenced(shared.iter())));
+        if let Some(prefix) = &prefix {
+            user.reserve(prefix.text().len() + 2048);
+            user.push_str(prefix.text());
         }
         if !own.is_empty() {
             if !shared.is_empty() {
@@ -105,7 +106,7 @@ impl PromptSet {
             }
             user.push_str(&values.fenced(own.iter()));
         }
-        user
+        (user, prefix)
     }
 
     /// blake3 over the mode and, for each task in order, its system, user and criterion texts.

@@ -81,7 +81,7 @@ const EXCERPT: usize = 60;
 ///
 /// Each sign is one fragment with an excerpt; control characters in it are escaped.
 pub fn signs(answer_text: &str) -> Vec<String> {
-    let plain: String = answer_text.chars().filter(|c| !is_invisible(*c)).map(narrow).collect();
+    let plain = plain(answer_text);
     let lower = plain.to_ascii_lowercase();
     let mut signs = Vec::new();
     for (at, forgery) in forgeries(&plain) {
@@ -101,6 +101,21 @@ pub fn signs(answer_text: &str) -> Vec<String> {
     phrases(&lower, &plain, &mut signs);
     hidden(answer_text, &mut signs);
     signs
+}
+
+/// The text without invisible characters, full-width letters and typographic quotes made plain.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    // Stretches of ASCII, which is nearly everything, stay as they are.
+    while let Some(at) = rest.bytes().position(|byte| !byte.is_ascii()) {
+        plain.push_str(&rest[..at]);
+        let mut chars = rest[at..].chars();
+        plain.extend(chars.next().filter(|c| !is_invisible(*c)).map(narrow));
+        rest = chars.as_str();
+    }
+    plain.push_str(rest);
+    plain
 }
 
 /// Adds a sign, unless it is there already.
@@ -167,9 +182,19 @@ fn words(lower: &str) -> Vec<(usize, &str)> {
     words
 }
 
+/// True for the words that a rule of [`phrases`] begins with; most words are none.
+fn is_beginning(word: &str) -> bool {
+    // The shortest is "as", the longest "disregarding".
+    (2..=12).contains(&word.len())
+        && [&DROP_VERBS[..], &ADDRESSES, &GIVE_VERBS].into_iter().any(|words| words.contains(&word))
+}
+
 fn phrases(lower: &str, plain: &str, signs: &mut Vec<String>) {
     let words = words(lower);
     for (i, (at, word)) in words.iter().enumerate() {
+        if !is_beginning(word) {
+            continue;
+        }
         let next: Vec<&str> = words[i + 1..].iter().take(REACH).map(|(_, word)| *word).collect();
         let sentence = next.split(|word| word.is_empty()).next().unwrap_or_default();
         let has = |among: &[&str], list: &[&str]| among.iter().any(|word| list.contains(word));
@@ -197,6 +222,9 @@ fn phrases(lower: &str, plain: &str, signs: &mut Vec<String>) {
 
 /// Characters that hide text from a human reader.
 fn hidden(text: &str, signs: &mut Vec<String>) {
+    if text.is_ascii() || !text.chars().any(is_invisible) {
+        return;
+    }
     let overrides = text.chars().filter(|c| matches!(c, '\u{202d}' | '\u{202e}')).count();
     if overrides > 0 {
         signs.push(format!("{overrides} characters that override the direction of text"));

@@ -3,6 +3,8 @@
 //! B. Efron, "Better bootstrap confidence intervals", JASA 82 (1987), pages 171-185; the acceleration is estimated
 //! from the jackknife as there, and the bias correction counts ties by half, as SciPy does.
 
+use std::collections::BTreeMap;
+
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -42,33 +44,62 @@ pub struct Interval {
 /// `None` for fewer than two values, for values that are not finite and for a level outside 0..1; one point where
 /// all values are equal.
 pub fn bca_mean_interval(values: &[f64], options: BcaOptions) -> Option<Interval> {
-    let (first, rest) = values.split_first()?;
-    let level_is_usable = options.level > 0.0 && options.level < 1.0;
-    if rest.is_empty() || options.resamples == 0 || !level_is_usable || values.iter().any(|v| !v.is_finite()) {
-        return None;
-    }
-    if rest.iter().all(|value| value == first) {
-        return Some(Interval { low: *first, high: *first });
-    }
-    let seeded = ChaCha8Rng::seed_from_u64(options.seed);
-    let mut means: Vec<f64> = (0..options.resamples)
-        .into_par_iter()
-        .map(|replicate| {
-            let mut rng = seeded.clone();
-            rng.set_stream(u64::from(replicate));
-            resampled_mean(values, &mut rng)
-        })
-        .collect();
-    means.sort_unstable_by(f64::total_cmp);
-    bca_from_resamples(values, &means, options.level)
+    bca_mean_intervals(&[values], options).pop().flatten()
 }
 
-/// The mean of one resample: n values drawn with replacement.
-fn resampled_mean(values: &[f64], rng: &mut ChaCha8Rng) -> f64 {
-    let n = values.len() as u64;
-    // Multiply and shift: the bias of at most n / 2^32 is far below what 10,000 resamples can show.
-    let sum: f64 = values.iter().map(|_| values[((u64::from(rng.next_u32()) * n) >> 32) as usize]).sum();
-    sum / values.len() as f64
+/// [`bca_mean_interval`] of each sample, in their order. Samples of one size are resampled together: they draw the same
+/// indices anyway.
+pub fn bca_mean_intervals(samples: &[&[f64]], options: BcaOptions) -> Vec<Option<Interval>> {
+    let mut intervals = vec![None; samples.len()];
+    let mut by_size: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (index, values) in samples.iter().enumerate() {
+        match known_beforehand(values, options) {
+            Some(interval) => intervals[index] = interval,
+            None => by_size.entry(values.len()).or_default().push(index),
+        }
+    }
+    for indices in by_size.into_values() {
+        let group: Vec<&[f64]> = indices.iter().map(|index| samples[*index]).collect();
+        let means = resampled_means(&group, options);
+        for (column, index) in indices.into_iter().enumerate() {
+            let mut own: Vec<f64> = means.iter().skip(column).step_by(group.len()).copied().collect();
+            own.sort_unstable_by(f64::total_cmp);
+            intervals[index] = bca_from_resamples(samples[index], &own, options.level);
+        }
+    }
+    intervals
+}
+
+/// The interval where no resampling is needed to tell it, or to tell that there is none.
+fn known_beforehand(values: &[f64], options: BcaOptions) -> Option<Option<Interval>> {
+    let Some((first, rest)) = values.split_first() else { return Some(None) };
+    let level_is_usable = options.level > 0.0 && options.level < 1.0;
+    if rest.is_empty() || options.resamples == 0 || !level_is_usable || values.iter().any(|v| !v.is_finite()) {
+        return Some(None);
+    }
+    rest.iter().all(|value| value == first).then_some(Some(Interval { low: *first, high: *first }))
+}
+
+/// The means of all resamples of samples of one size: for each resample one mean a sample.
+fn resampled_means(samples: &[&[f64]], options: BcaOptions) -> Vec<f64> {
+    let (width, n) = (samples.len(), samples.first().map_or(0, |values| values.len()));
+    // Values that are drawn together stand together.
+    let rows: Vec<f64> = (0..n).flat_map(|row| samples.iter().map(move |values| values[row])).collect();
+    let seeded = ChaCha8Rng::seed_from_u64(options.seed);
+    let mut means = vec![0.0; width * options.resamples as usize];
+    means.par_chunks_mut(width).enumerate().for_each(|(replicate, sums)| {
+        let mut rng = seeded.clone();
+        rng.set_stream(replicate as u64);
+        for _ in 0..n {
+            // Multiply and shift: the bias of at most n / 2^32 is far below what 10,000 resamples can show.
+            let drawn = ((u64::from(rng.next_u32()) * n as u64) >> 32) as usize;
+            for (sum, value) in sums.iter_mut().zip(&rows[drawn * width..(drawn + 1) * width]) {
+                *sum += value;
+            }
+        }
+        sums.iter_mut().for_each(|sum| *sum /= n as f64);
+    });
+    means
 }
 
 /// The interval from resampled means in ascending order.
@@ -160,6 +191,33 @@ mod tests {
         };
         assert_eq!(on(1), on(4));
         assert_ne!(on(1), bca_mean_interval(&values, BcaOptions::seeded(4)), "the seed has no effect");
+    }
+
+    #[test]
+    fn samples_resampled_together_get_the_intervals_they_get_alone() {
+        let sample = |n: u32, step: u32| (0..n).map(|i| f64::from(i * step % 17) / 17.0).collect::<Vec<f64>>();
+        let samples = [sample(50, 3), sample(20, 5), vec![], sample(50, 7), vec![0.5; 50], sample(20, 11)];
+        let borrowed: Vec<&[f64]> = samples.iter().map(Vec::as_slice).collect();
+        let alone: Vec<_> = borrowed.iter().map(|values| bca_mean_interval(values, BcaOptions::seeded(3))).collect();
+        assert_eq!(bca_mean_intervals(&borrowed, BcaOptions::seeded(3)), alone);
+        assert_eq!(alone.iter().filter(|interval| interval.is_none()).count(), 1);
+    }
+
+    #[test]
+    fn an_interval_is_the_one_that_was_published_with_this_seed() {
+        // Resample r draws from stream r: values[next_u32 * n >> 32], n times; means and interval by hand from there.
+        let values: Vec<f64> = (0..30).map(|i| f64::from(i * i % 17) / 17.0).collect();
+        let options = BcaOptions { resamples: 500, ..BcaOptions::seeded(3) };
+        let mut means: Vec<f64> = (0..500)
+            .map(|replicate| {
+                let mut rng = ChaCha8Rng::seed_from_u64(3);
+                rng.set_stream(replicate);
+                let drawn = (0..30).map(|_| values[((u64::from(rng.next_u32()) * 30) >> 32) as usize]);
+                drawn.sum::<f64>() / 30.0
+            })
+            .collect();
+        means.sort_unstable_by(f64::total_cmp);
+        assert_eq!(bca_mean_interval(&values, options), bca_from_resamples(&values, &means, 0.95));
     }
 
     #[test]

@@ -16,6 +16,6 @@ mod bootstrap;
 mod correlation;
 mod summary;
 
-pub use bootstrap::{BcaOptions, Interval, bca_mean_interval};
+pub use bootstrap::{BcaOptions, Interval, bca_mean_interval, bca_mean_intervals};
 pub use correlation::{intraclass_correlation, kendall_tau_b, pearson, spearman};
 pub use summary::{mean, quantile, sd};

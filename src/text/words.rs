@@ -28,12 +28,41 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
 
 /// How many words `text` has.
 pub fn word_count(text: &str) -> usize {
-    words(text).count()
+    let mut count = 0;
+    let mut within = false;
+    let mut rest = text;
+    while let Some(&first) = rest.as_bytes().first() {
+        // Stretches of ASCII, which is nearly everything, need no decoding.
+        let ascii = if first.is_ascii() { rest.bytes().position(|byte| !byte.is_ascii()) } else { Some(0) };
+        let (plain, other) = rest.split_at(ascii.unwrap_or(rest.len()));
+        for &byte in plain.as_bytes() {
+            let is_word = !is_python_whitespace(char::from(byte));
+            count += usize::from(is_word && !within);
+            within = is_word;
+        }
+        let mut chars = other.chars();
+        if let Some(c) = chars.next() {
+            let is_word = !is_python_whitespace(c);
+            count += usize::from(is_word && !within);
+            within = is_word;
+        }
+        rest = chars.as_str();
+    }
+    count
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn as_many_words_are_counted_as_are_found(text in "([a-z .\\n\\t\u{1c}\u{1f}\u{a0}\u{e9}\u{2028}\u{3000}\u{1f600}]|\\PC){0,40}") {
+            prop_assert_eq!(word_count(&text), words(&text).count());
+        }
+    }
 
     #[test]
     fn information_separators_split_words_as_in_python() {

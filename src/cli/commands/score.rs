@@ -158,6 +158,8 @@ fn dry_run(planned: &PlanOutcome, identified: &Identified) -> Result<ExitCode> {
 
 pub(super) fn manifest(settings: &Settings, inputs: &LoadedInputs, identified: &Identified) -> Manifest {
     let mode = settings.score.mode;
+    let mut in_force = settings.run_fingerprint_inputs();
+    in_force.extend(identified.reply_limits().map(|limits| ("judge.max_tokens".to_owned(), limits)));
     Manifest {
         schema_version: SCHEMA_VERSION,
         scholareval_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -166,7 +168,7 @@ pub(super) fn manifest(settings: &Settings, inputs: &LoadedInputs, identified: &
         finished_at: None,
         mode,
         reference: (mode == Mode::Compat).then(|| REFERENCE.to_owned()),
-        settings: settings.run_fingerprint_inputs(),
+        settings: in_force,
         inputs: inputs.files.clone(),
         prompts: identified.prompts_entry(),
         judge: identified.entry(),

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use crate::cli::settings::Settings;
 use crate::dataset::{self, PairOptions, Pairing};
 use crate::domain::{CaseId, Mode, SystemName, TestCase};
@@ -59,13 +61,17 @@ impl LoadedInputs {
                 files.push(input_file(system.system.as_str(), &system.path)?);
             }
         }
-        let items = pairing.items.into_iter().map(|paired| Item {
-            steering: steering::signs(&paired.answer.answer_text),
-            case: paired.case,
-            answer: paired.answer,
-        });
+        let items: Vec<Item> = pairing
+            .items
+            .into_par_iter()
+            .map(|paired| Item {
+                steering: steering::signs(&paired.answer.answer_text),
+                case: paired.case,
+                answer: paired.answer,
+            })
+            .collect();
         Ok(Self {
-            items: items.collect(),
+            items: items.into(),
             all_cases: tests.cases,
             kept_cases: pairing.kept_cases,
             missing: pairing.missing,

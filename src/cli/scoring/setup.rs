@@ -1,5 +1,6 @@
 //! The judge of a run: who it is, what is sent to it, and the layers around it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use serde_json::json;
 
 use crate::cli::settings::{JudgeKind, JudgeSettings, LimitSettings, Settings};
 use crate::cli::terminal;
-use crate::domain::{JudgeCall, JudgeReply, TestCase};
+use crate::domain::{CallKind, JudgeCall, JudgeReply, TestCase};
 use crate::error::{Error, Result};
 use crate::judge::body::ChatOptions;
 use crate::judge::cache::Cache;
@@ -74,12 +75,22 @@ pub(in crate::cli) struct Judging {
 struct ChatRenderer {
     prompts: Arc<PromptSet>,
     options: ChatOptions,
+    /// The same for the kinds of which the prompt set says that they are no JSON.
+    plain_options: ChatOptions,
+}
+
+impl ChatRenderer {
+    fn new(prompts: Arc<PromptSet>, options: ChatOptions) -> Self {
+        Self { prompts, plain_options: ChatOptions { json_mode: false, ..options.clone() }, options }
+    }
 }
 
 impl Renderer for ChatRenderer {
     fn render(&self, call: &JudgeCall, attempt: u32) -> Option<Rendered> {
+        let kind = call.task.kind();
         let messages = self.prompts.render(&call.task);
-        Some(self.options.render(call.task.kind(), &messages, call.draw, attempt))
+        let options = if self.prompts.json_mode(kind) { &self.options } else { &self.plain_options };
+        Some(options.render(kind, &messages, call.draw, attempt))
     }
 }
 
@@ -125,7 +136,7 @@ impl Identified {
             temperature: judge.temperature,
             seed: judge.seed,
             json_mode: judge.json_mode,
-            max_tokens: judge.max_tokens.clone(),
+            max_tokens: reply_limits(judge, &prompts),
             max_tokens_field: judge.max_tokens_field.clone(),
             extra_body: judge.extra_body.clone(),
         };
@@ -151,6 +162,18 @@ impl Identified {
                 })),
                 lexical: false,
             },
+        }
+    }
+
+    /// The reply limits in force, as a setting of the run; `None` for the baseline.
+    pub(in crate::cli) fn reply_limits(&self) -> Option<serde_json::Value> {
+        match self {
+            Self::Lexical => None,
+            Self::Chat(chat) => {
+                let limits: BTreeMap<&str, u64> =
+                    chat.options.max_tokens.iter().map(|(k, n)| (k.as_str(), *n)).collect();
+                Some(json!(limits))
+            }
         }
     }
 
@@ -203,7 +226,7 @@ impl Identified {
         let policy = RetryPolicy { max_attempts: retries.saturating_add(1), ..RetryPolicy::default() };
         let limited = RateLimited::new(transport, limits, Arc::clone(meters));
         let asking = Collapsing::new(Retrying::new(limited, policy, Arc::clone(meters)));
-        let renderer = Arc::new(ChatRenderer { prompts: Arc::clone(&chat.prompts), options: chat.options.clone() });
+        let renderer = Arc::new(ChatRenderer::new(Arc::clone(&chat.prompts), chat.options.clone()));
         let (judge, source): (Arc<dyn Judge>, Arc<dyn ReplySource>) = match (&chat.cache, recorded) {
             (Some(cache), _) => {
                 let judge_id = chat.options.judge_id.as_str();
@@ -232,6 +255,15 @@ impl Identified {
             }
         }
     }
+}
+
+/// What was given, else what the prompt set says.
+fn reply_limits(judge: &JudgeSettings, prompts: &PromptSet) -> BTreeMap<CallKind, u64> {
+    let limit = |kind: CallKind| match judge.max_tokens_given.contains(&kind) {
+        true => judge.max_tokens.get(&kind).copied(),
+        false => prompts.max_tokens(kind),
+    };
+    CallKind::ALL.into_iter().filter_map(|kind| Some((kind, limit(kind)?))).collect()
 }
 
 /// Model, what the server says of it, and why the server could not be asked.

@@ -1,6 +1,6 @@
 //! The settings as plain data, one struct for each room that needs some.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -97,6 +97,8 @@ pub struct JudgeSettings {
     pub json_mode: bool,
     /// Reply limits in tokens, >= 1; a kind without an entry has none.
     pub max_tokens: BTreeMap<CallKind, u64>,
+    /// The kinds whose limit was given; for the others a prompt set's own limit wins over our default.
+    pub max_tokens_given: BTreeSet<CallKind>,
     /// The request field that carries the limit.
     pub max_tokens_field: String,
     /// Fields added to every request.

@@ -48,6 +48,7 @@ pub(super) fn merge_judge(
             "{api_key_env} is not set: OpenAI will refuse; export it, or name another variable with --api-key-env"
         ));
     }
+    let reply_limits = max_tokens(sources, flags.max_tokens.as_deref())?;
     let temperature = match flags.no_temperature {
         true => {
             let key = Key { flag: "--no-temperature", ..keys::TEMPERATURE };
@@ -65,7 +66,8 @@ pub(super) fn merge_judge(
         temperature,
         seed: sources.optional(&keys::JUDGE_SEED, flags.judge_seed)?,
         json_mode: sources.or_default(&keys::JSON_MODE, flags.no_json_mode.then_some(false), true)?,
-        max_tokens: max_tokens(sources, flags.max_tokens.as_deref())?,
+        max_tokens: reply_limits.limits,
+        max_tokens_given: reply_limits.given,
         max_tokens_field: max_tokens_field(sources, flags)?,
         extra_body: request_fields(sources, flags.extra_body.as_deref())?,
         headers: pairs(sources, &keys::HEADERS, &flags.headers)?,

@@ -1,7 +1,7 @@
 //! What is added to every request: reply limits, request fields, headers, query parameters. Messages about them never
 //! repeat a value, since it may be a secret.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
@@ -30,8 +30,14 @@ const OWN_FIELDS: [(&str, &str); 6] = [
 const OWN_HEADERS: [&str; 5] =
     ["content-length", "content-type", "transfer-encoding", "connection", "content-encoding"];
 
+/// Reply limits by kind, and the kinds whose limit the user gave.
+pub(super) struct ReplyLimits {
+    pub(super) limits: BTreeMap<CallKind, u64>,
+    pub(super) given: BTreeSet<CallKind>,
+}
+
 /// The reply limit of each kind; a kind without an entry has none. Kinds are merged one by one.
-pub(super) fn max_tokens(sources: &mut Sources<'_>, flag: Option<&str>) -> Result<BTreeMap<CallKind, u64>> {
+pub(super) fn max_tokens(sources: &mut Sources<'_>, flag: Option<&str>) -> Result<ReplyLimits> {
     let key = &keys::MAX_TOKENS;
     let mut limits: BTreeMap<CallKind, (Option<u64>, Origin)> = CallKind::ALL
         .into_iter()
@@ -57,7 +63,9 @@ pub(super) fn max_tokens(sources: &mut Sources<'_>, flag: Option<&str>) -> Resul
         let shown = limit.map_or(Value::from("none"), Value::from);
         sources.note(format!("{}.{kind}", key.name), shown, origin.clone());
     }
-    Ok(limits.into_iter().filter_map(|(kind, (limit, _))| Some((kind, limit?))).collect())
+    let given = limits.iter().filter(|(_, (_, origin))| *origin != Origin::Default).map(|(kind, _)| *kind).collect();
+    let limits = limits.into_iter().filter_map(|(kind, (limit, _))| Some((kind, limit?))).collect();
+    Ok(ReplyLimits { limits, given })
 }
 
 fn kind_limit(name: &str, limit: &str) -> Result<(CallKind, Option<u64>), String> {

@@ -17,9 +17,9 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use self::canonical::{KeyHasher, write_json, write_sorted_object};
+use self::canonical::{KeyHasher, escaped, write_json, write_sorted_object};
 use super::Rendered;
-use super::tokens::estimate_prompt_tokens;
+use super::tokens::estimate_messages;
 use crate::domain::{CallKind, Fingerprint};
 use crate::error::{Error, Result};
 use crate::prompt::Messages;
@@ -115,7 +115,7 @@ impl ChatOptions {
         let max_tokens = self.max_tokens.get(&kind).copied();
         let length = system.map_or(0, str::len) + messages.user.len();
         let mut body = Body { bytes: Vec::with_capacity(length + length / 16 + BODY_FRAME), extra: &self.extra_body };
-        body.open(&self.model, &wire_messages(system, &messages.user));
+        body.open(&self.model, messages);
         body.parameter("temperature", self.temperature);
         body.parameter(&self.max_tokens_field, max_tokens);
         body.parameter("response_format", self.json_mode.then_some(ResponseFormat::JsonObject));
@@ -125,13 +125,14 @@ impl ChatOptions {
         Rendered {
             body: body.close(),
             fingerprint: self.fingerprint(kind, messages, draw, attempt),
-            prompt_tokens: estimate_prompt_tokens(system.into_iter().chain([messages.user.as_str()])),
+            prompt_tokens: estimate_messages(messages),
             max_tokens: replaced_limit.unwrap_or(max_tokens),
         }
     }
 
     fn fingerprint(&self, kind: CallKind, messages: &Messages, draw: u32, attempt: u32) -> Fingerprint {
-        let mut key = KeyHasher::new();
+        let texts = messages.system.as_deref().map_or(0, str::len) + messages.user.len();
+        let mut key = KeyHasher::new(texts + BODY_FRAME);
         key.part(kind.as_str().as_bytes());
         key.part(self.judge_id.as_bytes());
         key.option(messages.system.as_deref().map(str::as_bytes));
@@ -154,18 +155,6 @@ fn seed_of(seed: i64, draw: u32, attempt: u32) -> i64 {
     seed.wrapping_add(i64::from(draw) * SEEDS_PER_DRAW).wrapping_add(i64::from(attempt))
 }
 
-/// A message as it stands in the body, borrowed.
-#[derive(Serialize)]
-struct WireMessage<'a> {
-    role: &'static str,
-    content: &'a str,
-}
-
-fn wire_messages<'a>(system: Option<&'a str>, user: &'a str) -> Vec<WireMessage<'a>> {
-    let system = system.map(|content| WireMessage { role: "system", content });
-    system.into_iter().chain([WireMessage { role: "user", content: user }]).collect()
-}
-
 /// A JSON object on its way to bytes.
 struct Body<'a> {
     bytes: Vec<u8>,
@@ -173,11 +162,34 @@ struct Body<'a> {
 }
 
 impl Body<'_> {
-    fn open(&mut self, model: &str, messages: &[WireMessage<'_>]) {
+    fn open(&mut self, model: &str, messages: &Messages) {
         self.bytes.extend_from_slice(b"{\"model\":");
         write_json(&model, &mut self.bytes);
-        self.bytes.extend_from_slice(b",\"messages\":");
-        write_json(&messages, &mut self.bytes);
+        self.bytes.extend_from_slice(b",\"messages\":[");
+        if let Some(system) = &messages.system {
+            self.bytes.extend_from_slice(b"{\"role\":\"system\",\"content\":");
+            write_json(system, &mut self.bytes);
+            self.bytes.extend_from_slice(b"},");
+        }
+        self.bytes.extend_from_slice(b"{\"role\":\"user\",\"content\":");
+        self.user(messages);
+        self.bytes.extend_from_slice(b"}]");
+    }
+
+    /// The user message as a JSON string; of what is known to be shared the escaped form is kept.
+    fn user(&mut self, messages: &Messages) {
+        let user = messages.user.as_str();
+        let shared = messages.shared.as_deref().and_then(|shared| Some((shared, user.strip_prefix(shared.text())?)));
+        match shared {
+            None => write_json(&user, &mut self.bytes),
+            Some((shared, own)) => {
+                self.bytes.push(b'"');
+                self.bytes.extend_from_slice(shared.json(escaped));
+                let quote = self.bytes.len();
+                write_json(&own, &mut self.bytes);
+                self.bytes.remove(quote);
+            }
+        }
     }
 
     /// A member, unless there is no value or the extra members bring their own.
@@ -204,13 +216,16 @@ impl Body<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use async_openai::types::chat::CreateChatCompletionRequest;
     use serde_json::json;
 
     use super::*;
+    use crate::prompt::SharedPrefix;
 
     fn messages() -> Messages {
-        Messages { system: Some("be \"fair\"".into()), user: "rate\nthis \u{e9}".into() }
+        Messages::new(Some("be \"fair\"".into()), "rate\nthis \u{e9}")
     }
 
     fn body(options: &ChatOptions, kind: CallKind) -> String {
@@ -289,6 +304,48 @@ mod tests {
     }
 
     #[test]
+    fn a_shared_start_changes_neither_body_nor_fingerprint() {
+        let options = ChatOptions::new("m");
+        let (system, user) = (Some("be \"fair\"".to_owned()), "\"a\"\n\u{1}\u{e9}</x> \\ b");
+        let plain = options.render(CallKind::Property, &Messages::new(system.clone(), user), 0, 0);
+        for end in (0..=user.len()).filter(|end| user.is_char_boundary(*end)) {
+            let shared = Some(Arc::new(SharedPrefix::new(&user[..end])));
+            let messages = Messages { system: system.clone(), user: user.to_owned(), shared };
+            for _first_and_again in 0..2 {
+                let rendered = options.render(CallKind::Property, &messages, 0, 0);
+                assert_eq!((rendered.body, rendered.fingerprint), (plain.body.clone(), plain.fingerprint));
+            }
+        }
+    }
+
+    #[test]
+    fn the_encoding_of_fingerprints_is_the_one_that_caches_were_filled_with() {
+        // blake3 fed part by part, as the first version did it
+        let part = |hasher: &mut blake3::Hasher, part: &[u8]| {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        };
+        let mut hasher = blake3::Hasher::new();
+        part(&mut hasher, b"scholareval chat call 1");
+        part(&mut hasher, b"property");
+        part(&mut hasher, b"m");
+        hasher.update(&[1]);
+        part(&mut hasher, b"be \"fair\"");
+        part(&mut hasher, "rate\nthis \u{e9}".as_bytes());
+        hasher.update(&[1]);
+        part(&mut hasher, &0.0_f64.to_bits().to_le_bytes());
+        hasher.update(&[1]);
+        part(&mut hasher, &100_u64.to_le_bytes());
+        part(&mut hasher, &[1]);
+        part(&mut hasher, b"{}");
+        hasher.update(&[0]);
+        part(&mut hasher, &2_u32.to_le_bytes());
+        part(&mut hasher, &1_u32.to_le_bytes());
+        let rendered = ChatOptions::new("m").render(CallKind::Property, &messages(), 2, 1);
+        assert_eq!(rendered.fingerprint, Fingerprint::from(hasher.finalize()));
+    }
+
+    #[test]
     fn the_fingerprint_covers_what_shapes_the_reply() {
         let base = key(|_| {});
         let changed = [
@@ -312,7 +369,7 @@ mod tests {
             options.render(CallKind::Evidence, &messages(), 0, 0),
             options.render(CallKind::Property, &messages(), 1, 0),
             options.render(CallKind::Property, &messages(), 0, 1),
-            options.render(CallKind::Property, &Messages { system: None, user: messages().user }, 0, 0),
+            options.render(CallKind::Property, &Messages::new(None, messages().user), 0, 0),
         ];
         let mut all: Vec<Fingerprint> = changed.into_iter().chain(calls.map(|call| call.fingerprint)).collect();
         all.push(base);
@@ -339,7 +396,7 @@ mod tests {
     fn text_cannot_move_between_the_parts_of_a_fingerprint() {
         let options = ChatOptions::new("m");
         let key = |system: Option<&str>, user: &str| {
-            let messages = Messages { system: system.map(str::to_owned), user: user.to_owned() };
+            let messages = Messages::new(system.map(str::to_owned), user);
             options.render(CallKind::Property, &messages, 0, 0).fingerprint
         };
         assert_ne!(key(Some("ab"), "c"), key(Some("a"), "bc"));

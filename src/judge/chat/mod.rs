@@ -110,7 +110,7 @@ impl Chat {
     /// [`Error::JudgeUnavailable`] with the server's words and, where a parameter is refused, the option that helps.
     pub async fn ping(&self, options: &ChatOptions) -> Result<JudgeReply> {
         let user = "Reply with this JSON object and nothing else: {\"score\": 1}".to_owned();
-        let rendered = options.render(CallKind::Property, &Messages { system: None, user }, 0, 0);
+        let rendered = options.render(CallKind::Property, &Messages::new(None, user), 0, 0);
         self.send(&rendered.body).await.map_err(|error| match error {
             AskError::Fatal(error) => error,
             AskError::Transient { message, .. } => {
