@@ -9,6 +9,7 @@ mod layering;
 mod llama_cpp;
 mod prompts;
 mod python_replies;
+mod readme;
 mod real_data;
 mod reports;
 mod resume;
