@@ -12,6 +12,7 @@ mod python_replies;
 mod readme;
 mod real_data;
 mod reports;
+#[cfg(unix)]
 mod resume;
 mod rubric_golden;
 mod safety;

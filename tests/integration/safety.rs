@@ -173,6 +173,7 @@ fn unseen(text: &str) -> String {
 const EVIL: &str = "ev\u{1b}[2J\u{9b}31m\u{202e}il";
 
 #[test]
+#[cfg(unix)]
 fn control_characters_of_names_and_case_ids_do_not_reach_the_terminal() {
     let id = format!("case{EVIL}\u{7}");
     let work = Workspace::with_cases(&[plain_case(&id), plain_case(&format!("other{EVIL}"))]);
