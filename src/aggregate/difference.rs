@@ -44,7 +44,7 @@ impl DifferenceCause {
             Self::UnreadableAsZero => "it counts unreadable replies as 0",
             Self::OutOfRange => "it takes numbers outside their range as they are",
             Self::UnscoredHere => "it has values for components that are unscored here",
-            Self::ReferenceRaises => "it raises an exception",
+            Self::ReferenceRaises => "it has no score where a call fails or it raises an exception",
             Self::NeedsOtherCalls => "it needs calls that this run did not ask and --compat does",
             Self::Weights => "its components or weights differ",
             Self::Length => "it counts words differently",
@@ -69,7 +69,8 @@ pub(crate) fn causes(ours: &Score, reference: &Score) -> BTreeSet<DifferenceCaus
     if same(ours.value, reference.value) && same(ours.ann_score, reference.ann_score) {
         return causes;
     }
-    if reference.value.is_none() && ours.value.is_some() {
+    let lost = |theirs: Option<f64>, ours: Option<f64>| theirs.is_none() && ours.is_some();
+    if lost(reference.value, ours.value) || lost(reference.ann_score, ours.ann_score) {
         causes.insert(DifferenceCause::ReferenceRaises);
         return causes;
     }

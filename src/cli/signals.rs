@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use super::exit_code::ExitCode;
 use super::terminal;
 
-/// Listens for SIGINT, SIGTERM and SIGUSR1 (Ctrl-C elsewhere). Listening starts when it is made, inside a tokio
+/// Listens for SIGINT, SIGTERM, SIGHUP and SIGUSR1 (Ctrl-C elsewhere). Listening starts when it is made, inside a tokio
 /// runtime, so that no signal falls into a gap.
 #[derive(Debug)]
 pub struct Signals {
@@ -13,6 +13,8 @@ pub struct Signals {
     interrupt: tokio::signal::unix::Signal,
     #[cfg(unix)]
     terminate: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    hangup: tokio::signal::unix::Signal,
     #[cfg(unix)]
     user: tokio::signal::unix::Signal,
 }
@@ -30,6 +32,7 @@ impl Signals {
         Ok(Self {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
+            hangup: listen(SignalKind::hangup())?,
             user: listen(SignalKind::user_defined1())?,
         })
     }
@@ -43,12 +46,13 @@ impl Signals {
         Ok(Self {})
     }
 
-    /// Waits for a signal and gives its name: `SIGINT`, `SIGTERM`, `SIGUSR1` (`Ctrl-C` elsewhere).
+    /// Waits for a signal and gives its name: `SIGINT`, `SIGTERM`, `SIGHUP`, `SIGUSR1` (`Ctrl-C` elsewhere).
     #[cfg(unix)]
     pub async fn next(&mut self) -> &'static str {
         tokio::select! {
             _ = self.interrupt.recv() => "SIGINT",
             _ = self.terminate.recv() => "SIGTERM",
+            _ = self.hangup.recv() => "SIGHUP",
             _ = self.user.recv() => "SIGUSR1",
         }
     }
@@ -70,7 +74,8 @@ impl Signals {
         tokio::spawn(async move {
             loop {
                 // Batch systems repeat SIGUSR1 as a warning; only the insistent ones cut the clean stop short.
-                if self.next().await != "SIGUSR1" {
+                // A terminal that closes may hang up more than once.
+                if !matches!(self.next().await, "SIGUSR1" | "SIGHUP") {
                     exit_at_once();
                 }
             }

@@ -177,7 +177,7 @@ fn agreement(agreement: &Agreement) -> String {
         None => format!("{name} undefined"),
     };
     let mut note = format!(
-        "agreement of annotators on the systems: {}, {}",
+        "agreement of annotators' ann_score on the systems: {}, {}",
         one("Kendall's tau-b", agreement.kendall_tau_b, agreement.kendall_questions),
         one("Pearson's r", agreement.pearson, agreement.pearson_questions)
     );
@@ -186,7 +186,10 @@ fn agreement(agreement: &Agreement) -> String {
     }
     let reference = &agreement.reference;
     match (&reference.exception, reference.kendall, reference.pearson) {
-        (Some(exception), ..) => note += &format!(". The reference script raises {exception}"),
+        (Some(exception), ..) => {
+            note +=
+                &format!(". The reference script raises {exception} (a question lacks a system under one annotator)");
+        }
         (None, Some(kendall), Some(pearson)) => {
             note += &format!(
                 ". The reference script, which takes absolute correlations of sort orders, prints {kendall:.3} and \

@@ -1,4 +1,5 @@
-//! The reference script's results file: `{source: [{scores, case_id, annotator, agreement, question}]}`.
+//! The reference script's results file: `{source: [{scores, case_id, annotator, agreement, question}]}`, a source being
+//! the name of an answer file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -58,7 +59,8 @@ fn results(scored: &[Arc<ScoredAnswer>]) -> Value {
             "agreement": answer.case.agreement,
             "question": answer.case.initial_prompt,
         });
-        if let Value::Array(entries) = sources.entry(answer.system.as_str()).or_insert_with(|| Value::Array(Vec::new()))
+        if let Value::Array(entries) =
+            sources.entry(format!("{}.jsonl", answer.system)).or_insert_with(|| Value::Array(Vec::new()))
         {
             entries.push(entry);
         }

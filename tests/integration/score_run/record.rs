@@ -175,15 +175,15 @@ fn the_results_file_has_the_shape_of_the_reference() {
     let arguments: Vec<&str> = line.split_whitespace().chain([url.as_str()]).collect();
     work.run(&arguments).exits_with(0).says(&["record of the run: runs/"]);
     let results = work.json("results.json");
-    has_exactly(&results, "alpha beta");
-    for entry in results["alpha"].as_array().unwrap() {
+    has_exactly(&results, "alpha.jsonl beta.jsonl");
+    for entry in results["alpha.jsonl"].as_array().unwrap() {
         has_exactly(entry, "scores case_id annotator agreement question");
         let names = "score ann_score length expertise citations excerpts p0 p0_evidence p1 p1_evidence";
         has_exactly(&entry["scores"], names);
         is_close(&entry["scores"]["score"], CONSTANT_SCORE);
     }
-    assert_eq!(results["beta"][1]["case_id"], "c2");
-    assert_eq!(results["beta"][1]["question"], "What is known about c2?");
+    assert_eq!(results["beta.jsonl"][1]["case_id"], "c2");
+    assert_eq!(results["beta.jsonl"][1]["question"], "What is known about c2?");
     assert_eq!(server.chat_count(), 2 * 2 * AT_MOST);
     // the same command finds its own directory and has nothing to ask
     work.run(&arguments).exits_with(0).says(&["nothing to ask"]);
