@@ -15,6 +15,9 @@ use crate::error::Result;
 
 /// At most this many jobs share one transaction: enough to make its fixed cost small, few enough to commit soon.
 const GROUP: usize = 64;
+/// How long the first job of a group waits for others. Calls take a hundred times longer; a commit, and waking threads
+/// for it, cost more than all of the rest that is done for a reply.
+const GATHER: Duration = Duration::from_millis(1);
 
 /// Something to write.
 pub(crate) enum Job {
@@ -81,6 +84,9 @@ impl Writer {
                     break;
                 }
                 group.push(job);
+                if group.len() == 1 {
+                    std::thread::sleep(GATHER);
+                }
                 next = if group.len() < GROUP { self.jobs.try_recv().ok() } else { None };
             }
             if !group.is_empty() {
