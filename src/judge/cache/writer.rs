@@ -15,7 +15,7 @@ use crate::error::Result;
 
 /// At most this many jobs share one transaction: enough to make its fixed cost small, few enough to commit soon.
 const GROUP: usize = 64;
-/// How long the first job of a group waits for others. Calls take a hundred times longer; a commit, and waking threads
+/// How long a reply that begins a group waits for others. Calls take a hundred times longer; a commit, and waking threads
 /// for it, cost more than all of the rest that is done for a reply.
 const GATHER: Duration = Duration::from_millis(1);
 
@@ -83,10 +83,11 @@ impl Writer {
                     open = false;
                     break;
                 }
-                group.push(job);
-                if group.len() == 1 {
+                // Only a reply waits: a claim stands before a call, and whoever gave one back must be seen to have.
+                if group.is_empty() && matches!(job, Job::Put { .. }) {
                     std::thread::sleep(GATHER);
                 }
+                group.push(job);
                 next = if group.len() < GROUP { self.jobs.try_recv().ok() } else { None };
             }
             if !group.is_empty() {
