@@ -2,22 +2,10 @@
 
 use serde_json::Value;
 
+pub use crate::judge::endpoint::is_secret_name;
+
 /// What stands in place of a secret.
 pub const MASK: &str = "***";
-
-/// Parts of names whose values are secrets.
-const SECRET_PARTS: [&str; 11] =
-    ["key", "token", "secret", "password", "passwd", "pwd", "auth", "cookie", "credential", "signature", "bearer"];
-
-/// Whole names whose values are secrets though no part gives them away (`sig` signs Azure's links, `code` opens its
-/// functions).
-const SECRET_NAMES: [&str; 4] = ["sig", "code", "pat", "pass"];
-
-/// True for names of headers, query parameters and fields whose value must not be shown.
-pub fn is_secret_name(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    SECRET_NAMES.contains(&name.as_str()) || SECRET_PARTS.iter().any(|part| name.contains(part))
-}
 
 /// The value, or the mask if the name says that it is a secret.
 pub fn masked_value<'a>(name: &str, value: &'a str) -> &'a str {

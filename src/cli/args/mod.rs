@@ -106,6 +106,9 @@ pub struct RescoreArgs {
     /// Write scores and summaries there [default: into RUN]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace the run record of another run in --out
+    #[arg(long, requires = "out")]
+    pub overwrite: bool,
     /// Form of the summary on standard output: table, json or csv [default: table]
     #[arg(long, value_name = "FORM", value_parser = OutputFormat::parse)]
     pub format: Option<OutputFormat>,

@@ -1,5 +1,6 @@
 //! `scholareval rescore`: scores and tables again, from the raw replies of a recorded run.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::Context;
@@ -12,7 +13,7 @@ use crate::cli::scoring::{runtime, scorers};
 use crate::cli::settings::{DEFAULT_MAX_UNSCORED, OnUnscored, OutputFormat};
 use crate::cli::terminal;
 use crate::domain::{Mode, RubricParts, ScoredAnswer};
-use crate::error::{InputFault, Result};
+use crate::error::{Error, InputFault, Result};
 use crate::pipeline::record::{
     Manifest, RecordedReplies, RunDir, RunRecord, RunStatus, load_inputs, load_manifest, write_inputs,
 };
@@ -39,15 +40,21 @@ async fn rescore(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> 
     let was = manifest.mode;
     let mode = if args.compat { Mode::Compat } else { was };
     manifest.mode = mode;
+    manifest.settings.insert("score.compat".to_owned(), (mode == Mode::Compat).into());
     manifest.reference = (mode == Mode::Compat).then(|| REFERENCE.to_owned());
     manifest.seed = args.seed.unwrap_or(manifest.seed);
+    // The run's own directory by another name is no copy of it: nothing there is removed or copied onto itself.
+    let elsewhere = args.out.as_deref().filter(|out| !same_directory(out, &args.run));
+    if elsewhere.is_none() && args.out.is_some() && mode != was {
+        return Err(other_mode_into_itself(&args.run));
+    }
     let scored = replay(args, &manifest).await?;
     // A run is not written over with scores of another mode.
-    let target = args.out.as_deref().or_else(|| (mode == was).then_some(args.run.as_path()));
+    let target = elsewhere.or_else(|| (mode == was).then_some(args.run.as_path()));
     let dir = target.map(RunDir::open).transpose()?;
     if let Some(dir) = &dir {
-        if args.out.is_some() {
-            dir.claim(&manifest, true)?;
+        if elsewhere.is_some() {
+            claim(dir, args, &manifest)?;
         }
         write_items(dir, &run_name(dir.path()), &scored)?;
     }
@@ -65,9 +72,9 @@ async fn rescore(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> 
     let code = presentation.conclude(&scored, dir.as_ref())?;
     match dir {
         Some(dir) => {
-            if args.out.is_some() {
+            if elsewhere.is_some() {
                 std::fs::copy(args.run.join("calls.jsonl"), dir.path().join("calls.jsonl"))
-                    .map_err(crate::error::Error::io(dir.path(), "copy calls.jsonl into"))?;
+                    .map_err(Error::io(dir.path(), "copy calls.jsonl into"))?;
                 write_inputs(&dir.path().join("inputs.jsonl"), &load_inputs(&args.run.join("inputs.jsonl"))?)?;
             }
             RunRecord::open(dir, manifest, false)?.finish(RunStatus::Complete, &scored)?;
@@ -76,6 +83,32 @@ async fn rescore(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> 
         None => {}
     }
     Ok(code)
+}
+
+fn same_directory(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
+fn other_mode_into_itself(run: &Path) -> Error {
+    InputFault::new(run, "a run is not written over with scores of another mode")
+        .hint("name another directory with --out")
+        .into()
+}
+
+/// Takes a directory for the copy. What is there may be replaced only if it is an earlier copy of this run: another
+/// record may hold replies that are nowhere else.
+fn claim(dir: &RunDir, args: &RescoreArgs, manifest: &Manifest) -> Result<()> {
+    let is_copy = dir.claim(manifest, args.overwrite)?;
+    let path = dir.path().join("calls.jsonl");
+    if is_copy && path.exists() {
+        let read = |path: &Path| std::fs::read(path).map_err(Error::io(path, "read"));
+        if read(&path)? != read(&args.run.join("calls.jsonl"))? {
+            return Err(InputFault::new(dir.path(), "holds a record of other calls")
+                .hint("name another place with --out, or add --overwrite")
+                .into());
+        }
+    }
+    Ok(())
 }
 
 /// Every answer through the scorer, with the recorded replies as judge.

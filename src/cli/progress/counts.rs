@@ -69,11 +69,18 @@ impl Counts {
         }
     }
 
-    /// The first attempt of a call moves the bar; further attempts are not in the plan.
+    /// The first attempt of a call moves the bar; further attempts are not in the plan, and those already paid are not
+    /// asked again.
     pub(super) fn call(&self, record: &CallRecord) {
-        Meters::add_one(if record.attempt == 0 { &self.done } else { &self.asked_again });
-        if record.reply.as_ref().is_some_and(|reply| reply.cached) {
-            Meters::add_one(&self.cached);
+        match (record.attempt, record.reply.as_ref().is_some_and(|reply| reply.cached)) {
+            (0, is_cached) => {
+                Meters::add_one(&self.done);
+                if is_cached {
+                    Meters::add_one(&self.cached);
+                }
+            }
+            (_, false) => Meters::add_one(&self.asked_again),
+            (_, true) => {}
         }
         if record.verdict.is_err() {
             Meters::add_one(&self.failed);
@@ -187,7 +194,7 @@ pub(super) mod tests {
     fn a_repeat_after_an_unreadable_reply_does_not_move_the_bar() {
         let start = Instant::now();
         let counts = counts(start);
-        for (attempt, cached) in [(0, true), (0, false), (1, false)] {
+        for (attempt, cached) in [(0, true), (0, false), (1, false), (1, true)] {
             counts.call(&record(attempt, cached));
         }
         let line = counts.line(start);

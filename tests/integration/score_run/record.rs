@@ -252,6 +252,36 @@ fn compat_scores_come_from_the_same_replies_by_cache_and_by_record() {
 }
 
 #[test]
+fn rescoring_removes_no_record_but_an_earlier_copy_of_the_run() {
+    let work = Workspace::new(&["alpha"], 2);
+    let server = FakeServer::start(constant_judge());
+    work.score(&server, &["--no-cache"]).exits_with(0);
+    let (calls, inputs) = (work.read("out/calls.jsonl"), work.read("out/inputs.jsonl"));
+    // its own directory, named as if it were another
+    work.run(&["rescore", "out", "--out", "out/../out"]).exits_with(0);
+    work.run(&["rescore", "out", "--compat", "--out", "out"])
+        .exits_with(3)
+        .says(&["name another directory with --out"]);
+    assert_eq!((work.read("out/calls.jsonl"), work.read("out/inputs.jsonl")), (calls.clone(), inputs));
+    // a run of other settings, and one of the same settings with replies of its own
+    work.score(&server, &["--no-cache", "--rubrics", "--out", "other"]).exits_with(0);
+    work.score(&server, &["--no-cache", "--out", "twin"]).exits_with(0);
+    for (name, why) in [("other", "score.snippets: there false, here true"), ("twin", "a record of other calls")] {
+        let before = work.read(&format!("{name}/calls.jsonl"));
+        work.run(&["rescore", "out", "--out", name]).exits_with(3).says(&[why, "--overwrite"]);
+        assert_eq!(work.read(&format!("{name}/calls.jsonl")), before);
+    }
+    // a copy is made again, and what the user insists on is replaced
+    for _ in 0..2 {
+        work.run(&["rescore", "out", "--out", "copy"]).exits_with(0);
+    }
+    work.run(&["rescore", "out", "--out", "twin", "--overwrite"]).exits_with(0);
+    for name in ["copy", "twin"] {
+        assert_eq!(work.read(&format!("{name}/calls.jsonl")), calls);
+    }
+}
+
+#[test]
 fn from_readable_replies_compat_and_default_ask_nothing_of_each_other() {
     let work = Workspace::new(&["alpha"], 2);
     let server = FakeServer::start(constant_judge());
