@@ -26,10 +26,10 @@ impl Cache {
         let connection = Connection::open(self.path()).map_err(failed)?;
         connection.busy_timeout(super::file::BUSY_TIMEOUT).map_err(failed)?;
         connection.execute_batch(TABLE).map_err(failed)?;
-        connection
-            .execute("INSERT OR REPLACE INTO servers VALUES (?1, ?2, unixepoch('subsec'))", [name, identity])
-            .map(drop)
-            .map_err(failed)
+        // The clock has a grain of a millisecond, and may be set back: whoever is asked later stands later all the same.
+        let insert = "INSERT OR REPLACE INTO servers VALUES (?1, ?2, \
+            max(unixepoch('subsec'), (SELECT ifnull(max(seen_at), 0) + 0.001 FROM servers)))";
+        connection.execute(insert, [name, identity]).map(drop).map_err(failed)
     }
 
     /// What the server of that name said when it was last asked.
