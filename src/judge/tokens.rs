@@ -142,7 +142,7 @@ impl Sparse {
         while left != 0 {
             let bit = left & left.wrapping_neg();
             *place = if self.first & bit != 0 { 0 } else { *place + 1 };
-            found += usize::from(*place % step == 0);
+            found += usize::from(place.is_multiple_of(step));
             left ^= bit;
         }
         found
@@ -167,7 +167,7 @@ impl Masks {
         for (i, eight) in block.as_chunks::<8>().0.iter().enumerate() {
             let bytes = u64::from_le_bytes(*eight);
             let (foreign, ascii) = (bytes & TOPS, bytes & !TOPS);
-            let letters = from_to(ascii | ONES * 0x20, b'a', b'z') & !foreign;
+            let letters = from_to(ascii | (ONES * 0x20), b'a', b'z') & !foreign;
             let digits = from_to(ascii, b'0', b'9') & !foreign;
             let space = (from_to(ascii, 0, b' ') | from_to(ascii, 0x7f, 0x7f)) & !foreign;
             let blank = from_to(ascii, b' ', b' ') & !foreign;
