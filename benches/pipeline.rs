@@ -44,7 +44,7 @@ fn main() {
     {
         bench.compare(name, latency, concurrency, &bodies, repeats);
     }
-    bench.run_from_cache(repeats);
+    bench.measure_from_cache(repeats);
     bench.memory(repeats);
 }
 
@@ -144,7 +144,7 @@ impl Bench {
     }
 
     /// All calls once more, every reply from the cache; into a new record, and into the finished one.
-    fn run_from_cache(&self, repeats: usize) {
+    fn measure_from_cache(&self, repeats: usize) {
         let server = FakeServer::start(Behaviour::good().without_record());
         self.remove("paid");
         let mut command = self.score(&server, NARROW, "paid");

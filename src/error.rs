@@ -54,7 +54,7 @@ impl InputFault {
 
 impl fmt::Display for InputFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.path.display())?;
+        write!(f, "{}", shown(&self.path))?;
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
         }
@@ -86,7 +86,7 @@ pub enum Error {
     #[error("{0}")]
     JudgeUnavailable(String),
     /// The reply cache cannot be used (exit 3).
-    #[error("cache {}: {what}", path.display())]
+    #[error("cache {}: {what}", shown(path))]
     Cache {
         /// The cache file.
         path: PathBuf,
@@ -94,7 +94,7 @@ pub enum Error {
         what: String,
     },
     /// A file or directory could not be read or written (exit 3).
-    #[error("{}: cannot {action}: {source}", path.display())]
+    #[error("{}: cannot {action}: {source}", shown(path))]
     Io {
         /// The path concerned.
         path: PathBuf,
@@ -125,6 +125,12 @@ impl From<InputFault> for Error {
     }
 }
 
+/// The path with control characters escaped: a line break in a file's name must not forge a line of a message.
+fn shown(path: &Path) -> String {
+    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    path.display().to_string().chars().map(escaped).collect()
+}
+
 /// At most this many faults are printed; the rest are counted.
 const FAULTS_SHOWN: usize = 20;
 
@@ -147,6 +153,13 @@ mod tests {
             .of_case("c1")
             .hint("keep one of the two lines");
         assert_eq!(fault.to_string(), "a/gpt.jsonl:7 (case c1): duplicate case_id; keep one of the two lines");
+    }
+
+    #[test]
+    fn a_file_name_cannot_forge_a_line() {
+        let fault = InputFault::new("a\nerror: forged.jsonl", "no answers in the file");
+        assert_eq!(fault.to_string(), "a\\nerror: forged.jsonl: no answers in the file");
+        assert_eq!(Error::io("a\u{1b}", "read")(std::io::Error::other("x")).to_string(), "a\\u{1b}: cannot read: x");
     }
 
     #[test]

@@ -66,16 +66,10 @@ impl SettingLine {
     }
 }
 
-/// The text with control characters (escape sequences, line breaks) made visible.
+/// The text with control characters (escape sequences, line breaks) and marks that turn the reading direction made
+/// visible, as in the reports.
 pub fn escape_controls(text: &str) -> String {
-    text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
-        if c.is_control() {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
-        }
-        out
-    })
+    crate::report::visible(text).into_owned()
 }
 
 /// The process environment, read once. It holds keys: it has no `Debug` on purpose.

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
 use super::args::ColorChoice;
-use super::origin::Environment;
+use super::origin::{Environment, escape_controls};
 use crate::error::{Error, Result};
 
 /// Writes a result to standard output. A reader that has gone away (`| head`) is no fault.
@@ -28,10 +28,16 @@ pub fn forgive_closed_pipe(result: std::io::Result<()>) -> std::io::Result<()> {
     }
 }
 
-/// Writes a line to standard error. Where even that fails nobody is left to be told.
+/// Writes lines to standard error, control characters visible (names in them may come from hostile files or servers).
+/// Where even that fails nobody is left to be told.
 pub fn note(text: &str) {
     let mut stderr = std::io::stderr().lock();
-    let _ = writeln!(stderr, "{text}");
+    let _ = writeln!(stderr, "{}", escaped_lines(text));
+}
+
+/// The text with everything but its line breaks escaped.
+pub fn escaped_lines(text: &str) -> String {
+    text.split('\n').map(escape_controls).collect::<Vec<_>>().join("\n")
 }
 
 /// True if standard error is a terminal: then progress is a bar.

@@ -1,7 +1,7 @@
 //! Judges: who answers a scorer's questions, and the layers around them.
 //!
 //! A [`Judge`] takes a [`JudgeRequest`] and gives an [`Outcome`]. Judges wrap judges:
-//! `Cached(Collapsing(Retrying(RateLimited(Chat))))`. A cache hit costs no permit and no token, identical calls in
+//! `Collapsing(Cached(Retrying(RateLimited(Chat))))`. A cache hit costs no permit and no token, identical calls in
 //! flight collapse into one, and every retry buys its own permits.
 
 pub mod body;

@@ -11,6 +11,7 @@ use super::lane::{Lanes, Place};
 use super::legibility::Legibility;
 use super::merge::{Draw, merge_draws};
 use super::stop::StopSignal;
+use super::tally::Tally;
 use super::{Item, Job, call_id};
 use crate::domain::{
     CallKind, ClaimShares, JudgeCall, JudgeReply, Mode, ScoredAnswer, UnscoredKind, UnscoredReason, Verdict,
@@ -38,21 +39,13 @@ impl Abort {
     }
 }
 
-/// What an answer still lacks: calls that were deferred.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Lacking {
-    pub(super) cached: u64,
-    pub(super) now: u64,
-    pub(super) now_tokens: u64,
-    pub(super) gated: u64,
-    pub(super) gated_tokens: u64,
-}
-
 /// What became of an answer.
 #[derive(Debug)]
 pub(super) enum AnswerEnd {
-    Scored(Arc<ScoredAnswer>, Lacking),
-    Deferred(Lacking),
+    /// It has a score, from so many calls.
+    Scored(Arc<ScoredAnswer>, u64),
+    /// Calls were deferred; so many others have their replies.
+    Deferred(u64),
 }
 
 /// Where the records of calls go.
@@ -83,18 +76,22 @@ pub(super) struct AnswerRun<'a> {
     pub(super) stop: StopSignal,
     pub(super) records: &'a Records,
     pub(super) legibility: &'a Legibility,
+    /// Where deferred calls are counted (planning).
+    pub(super) tally: Option<&'a Tally>,
 }
 
 /// One draw of one call, to be asked.
 struct Unit {
     call_index: usize,
     call: JudgeCall,
+    /// Whether it is asked only since a deferred call is taken to have opened its gate.
+    gated: bool,
 }
 
 /// What became of a unit.
 enum UnitEnd {
     Answered { draw: Draw, reference: Draw },
-    Deferred { prompt_tokens: u64 },
+    Deferred,
 }
 
 /// What became of one call: its draws in the order they came, with index, our reading and the reference's.
@@ -110,7 +107,7 @@ struct State {
     verdicts: Verdicts,
     reference: Verdicts,
     deferred: Vec<(Arc<str>, CallKind)>,
-    lacking: Lacking,
+    answered: u64,
     warm: bool,
 }
 
@@ -130,13 +127,13 @@ impl AnswerRun<'_> {
                         reference: self.reference_score(std::mem::take(&mut state.reference)),
                         steering: self.item.steering.clone(),
                     };
-                    return Ok(AnswerEnd::Scored(Arc::new(scored), state.lacking));
+                    return Ok(AnswerEnd::Scored(Arc::new(scored), state.answered));
                 }
                 Step::Done(_) => break,
             }
         }
         self.count_gated(&mut state).await?;
-        Ok(AnswerEnd::Deferred(state.lacking))
+        Ok(AnswerEnd::Deferred(state.answered))
     }
 
     /// With every deferred call answered in the way that opens its gate: what else would be asked?
@@ -172,7 +169,7 @@ impl AnswerRun<'_> {
     /// Asks every draw of these calls; the very first call of an answer goes alone and warms the prefix.
     async fn ask_all(&self, calls: Vec<JudgeCall>, state: &mut State, gated: bool) -> Result<(), Abort> {
         let mut asked: Vec<Asked> = calls.iter().map(|_| Asked::default()).collect();
-        let mut queue = self.units(&calls);
+        let mut queue = self.units(&calls, gated);
         let mut flying = FuturesUnordered::new();
         // An answer's own place is not in `flying`: it is free when nothing, or only widened calls, are in flight.
         let mut own_place_free = true;
@@ -201,10 +198,7 @@ impl AnswerRun<'_> {
                         Ok(UnitEnd::Answered { draw, reference }) => {
                             asked.draws.push((unit.call.draw, draw, reference));
                         }
-                        Ok(UnitEnd::Deferred { prompt_tokens }) => {
-                            asked.deferred = true;
-                            state.lacking.count(gated, prompt_tokens);
-                        }
+                        Ok(UnitEnd::Deferred) => asked.deferred = true,
                         // What else is in flight is paid for: it is waited for, and nothing new is asked.
                         Err(new) => {
                             queue.clear();
@@ -227,22 +221,22 @@ impl AnswerRun<'_> {
     }
 
     /// Every draw of these calls, in order.
-    fn units(&self, calls: &[JudgeCall]) -> VecDeque<Unit> {
+    fn units(&self, calls: &[JudgeCall], gated: bool) -> VecDeque<Unit> {
         let samples = self.job.options.samples.max(1);
         let draws = |(call_index, call): (usize, &JudgeCall)| {
             let call = call.clone();
-            (0..samples).map(move |draw| Unit { call_index, call: JudgeCall { draw, ..call.clone() } })
+            (0..samples).map(move |draw| Unit { call_index, call: JudgeCall { draw, ..call.clone() }, gated })
         };
         calls.iter().enumerate().flat_map(draws).collect()
     }
 
     async fn ask_unit(&self, unit: Unit, place: Option<Place>) -> (Unit, Result<UnitEnd, Abort>, Option<Place>) {
-        let end = self.ask_until_read(&unit.call).await;
+        let end = self.ask_until_read(&unit.call, unit.gated).await;
         (unit, end, place)
     }
 
     /// Asks one draw, and again while the reply cannot be read and asking again may help.
-    async fn ask_until_read(&self, call: &JudgeCall) -> Result<UnitEnd, Abort> {
+    async fn ask_until_read(&self, call: &JudgeCall, gated: bool) -> Result<UnitEnd, Abort> {
         let mut reference: Option<Draw> = None;
         let mut fresh_tries = 0;
         let mut attempt = 0;
@@ -254,8 +248,10 @@ impl AnswerRun<'_> {
             let reply = match self.judge.ask(&request).await {
                 Ok(Outcome::Reply(reply)) => reply,
                 Ok(Outcome::Deferred) => {
-                    let prompt_tokens = request.rendered.as_ref().map_or(0, |rendered| rendered.prompt_tokens);
-                    return Ok(UnitEnd::Deferred { prompt_tokens });
+                    if let Some(tally) = self.tally {
+                        tally.count(request.rendered.as_ref(), gated);
+                    }
+                    return Ok(UnitEnd::Deferred);
                 }
                 Ok(Outcome::Unscored(reason)) => return Ok(self.unscored(&request, reason, reference).await),
                 Err(AskError::Fatal(error)) => return Err(Abort::Fatal(error)),
@@ -354,7 +350,7 @@ impl State {
     /// Merges the draws of a call, in the order of their index whichever came first.
     fn take(&mut self, call: JudgeCall, mut asked: Asked) {
         // Of a call that lacks some draws the others are paid all the same.
-        self.lacking.cached += asked.draws.len() as u64;
+        self.answered += asked.draws.len() as u64;
         if asked.deferred {
             let reason = UnscoredReason::new(UnscoredKind::NotAsked, "not asked yet");
             self.verdicts.insert(Arc::clone(&call.item), Judged::Unscored(reason));
@@ -365,18 +361,6 @@ impl State {
         let (ours, theirs) = asked.draws.into_iter().map(|(_, ours, theirs)| (ours, theirs)).unzip();
         self.verdicts.insert(Arc::clone(&call.item), merge_draws(ours));
         self.reference.insert(call.item, merge_draws(theirs));
-    }
-}
-
-impl Lacking {
-    fn count(&mut self, gated: bool, prompt_tokens: u64) {
-        if gated {
-            self.gated += 1;
-            self.gated_tokens += prompt_tokens;
-        } else {
-            self.now += 1;
-            self.now_tokens += prompt_tokens;
-        }
     }
 }
 

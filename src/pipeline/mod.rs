@@ -12,6 +12,7 @@ mod merge;
 pub mod record;
 mod run;
 mod stop;
+mod tally;
 #[cfg(test)]
 mod tests;
 

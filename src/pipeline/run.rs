@@ -7,11 +7,12 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::answer::{Abort, AnswerEnd, AnswerRun, Lacking, Records};
+use super::answer::{Abort, AnswerEnd, AnswerRun, Records};
 use super::event::{EventSink, Plan, RunEvent};
 use super::lane::Lanes;
 use super::legibility::Legibility;
 use super::stop::StopHandle;
+use super::tally::Tally;
 use super::{Item, Job};
 use crate::domain::ScoredAnswer;
 use crate::error::{Error, Result};
@@ -62,40 +63,42 @@ pub async fn plan(job: &Job, sink: &mut dyn EventSink) -> Result<PlanOutcome> {
     let mut outcome = PlanOutcome::default();
     outcome.plan.answers = job.items.len() as u64;
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let tally = Arc::new(Tally::default());
     let mut tasks = JoinSet::new();
     let mut next = 0;
     while next < job.items.len() || !tasks.is_empty() {
         while next < job.items.len() && tasks.len() < 2 * workers {
-            let job = job.clone();
-            tasks.spawn(async move { (next, plan_one(&job, next).await) });
+            let (job, tally) = (job.clone(), Arc::clone(&tally));
+            tasks.spawn(async move { (next, plan_one(&job, next, &tally).await) });
             next += 1;
         }
         let Some(joined) = tasks.join_next().await else { break };
         let (index, ended) = joined.map_err(task_error)?;
         let (end, records) = ended?;
         match end {
-            AnswerEnd::Scored(scored, lacking) => {
-                outcome.plan.cached += lacking.cached;
+            AnswerEnd::Scored(scored, paid) => {
+                outcome.plan.cached += paid;
                 for record in records {
                     sink.on_event(&RunEvent::Call(Box::new(record)))?;
                 }
                 sink.on_event(&RunEvent::Scored(Arc::clone(&scored)))?;
                 outcome.scored.push(scored);
             }
-            AnswerEnd::Deferred(lacking) => {
-                outcome.plan.add(&lacking);
-                outcome.pending_cached += lacking.cached;
+            AnswerEnd::Deferred(paid) => {
+                outcome.plan.cached += paid;
+                outcome.pending_cached += paid;
                 outcome.pending.push(index);
             }
         }
     }
+    tally.add_to(&mut outcome.plan);
     outcome.pending.sort_unstable();
     Ok(outcome)
 }
 
 type Planned = (AnswerEnd, Vec<super::CallRecord>);
 
-async fn plan_one(job: &Job, index: usize) -> Result<Planned> {
+async fn plan_one(job: &Job, index: usize, tally: &Tally) -> Result<Planned> {
     let planner = Planner::new(Arc::clone(&job.source));
     let records = Records::Kept(std::sync::Mutex::default());
     let run = AnswerRun {
@@ -106,6 +109,7 @@ async fn plan_one(job: &Job, index: usize) -> Result<Planned> {
         stop: StopHandle::new().signal(),
         records: &records,
         legibility: &Legibility::default(),
+        tally: Some(tally),
     };
     let end = match run.score().await {
         Ok(end) => end,
@@ -114,16 +118,6 @@ async fn plan_one(job: &Job, index: usize) -> Result<Planned> {
     };
     let Records::Kept(records) = records else { return Err(Error::Internal("planning told events".into())) };
     Ok((end, records.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)))
-}
-
-impl Plan {
-    fn add(&mut self, lacking: &Lacking) {
-        self.cached += lacking.cached;
-        self.askable_now += lacking.now;
-        self.at_most += lacking.now + lacking.gated;
-        self.prompt_tokens_now += lacking.now_tokens;
-        self.prompt_tokens_at_most += lacking.now_tokens + lacking.gated_tokens;
-    }
 }
 
 /// Asks what `pending` answers lack. Long answers start first; the order of results is that of finishing.
@@ -280,7 +274,16 @@ async fn score_one(
 ) -> std::result::Result<AnswerEnd, Abort> {
     let _place = lanes.begin().await;
     let records = Records::Told(events.clone());
-    let run = AnswerRun { job, judge, item, lanes: Some(lanes), stop: stop.signal(), records: &records, legibility };
+    let run = AnswerRun {
+        job,
+        judge,
+        item,
+        lanes: Some(lanes),
+        stop: stop.signal(),
+        records: &records,
+        legibility,
+        tally: None,
+    };
     let end = run.score().await?;
     if let AnswerEnd::Scored(scored, _) = &end {
         // A closed channel means that the run is over; there is nobody left to tell.

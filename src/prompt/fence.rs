@@ -76,8 +76,24 @@ pub fn neutralise(text: &str) -> Cow<'_, str> {
 
 /// Where tag-like strings begin, and what they pretend to be.
 pub(crate) fn forgeries(text: &str) -> impl Iterator<Item = (usize, Forgery)> + '_ {
-    text.match_indices(['<', '\u{ff1c}', '\u{fe64}', '[', '\u{ff3b}']).filter_map(|(at, bracket)| {
-        forgery_after(fold(bracket.chars().next()?), &text[at + bracket.len()..]).map(|f| (at, f))
+    brackets(text).filter_map(|(at, bracket, rest)| forgery_after(fold(bracket), rest).map(|forgery| (at, forgery)))
+}
+
+/// The brackets that could begin a tag, where they stand, and what follows.
+fn brackets(text: &str) -> impl Iterator<Item = (usize, char, &str)> + '_ {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            // The bytes that such a bracket begins with in UTF-8; 0xef begins the full-width and the small ones.
+            let begins = |byte: &u8| matches!(byte, b'<' | b'[' | 0xef);
+            at += text.as_bytes().get(at..)?.iter().position(begins)?;
+            let here = at;
+            let bracket = text[here..].chars().next()?;
+            at += bracket.len_utf8();
+            if matches!(bracket, '<' | '\u{ff1c}' | '\u{fe64}' | '[' | '\u{ff3b}') {
+                return Some((here, bracket, &text[at..]));
+            }
+        }
     })
 }
 

@@ -18,7 +18,7 @@ use crate::domain::{
     WeightedSums,
 };
 use crate::scorer::{Judged, Scorer, Step, Verdicts};
-use crate::text::words::word_count;
+use crate::text::words::word_count_up_to;
 
 use plan::{Part, Plan, Source};
 
@@ -187,7 +187,10 @@ fn exception(state: &State) -> Option<String> {
 /// The state of a part whose gate is open; `None` if there is no verdict yet.
 fn judged(part: &Part, verdicts: &Verdicts, rubric: &Rubric, answer: &Answer) -> Option<State> {
     if part.source == Source::Length {
-        return Some(State::Known(length_score(rubric, word_count(&answer.answer_text)), None));
+        // Words above both bounds change nothing.
+        let enough = usize::try_from(rubric.low_length.max(rubric.high_length)).unwrap_or(0).saturating_add(1);
+        let words = word_count_up_to(&answer.answer_text, enough);
+        return Some(State::Known(length_score(rubric, words), None));
     }
     let (verdict, feedback) = match verdicts.get(&part.item)? {
         Judged::Verdict(verdict, feedback) => (*verdict, feedback.clone()),

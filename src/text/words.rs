@@ -28,27 +28,35 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
 
 /// How many words `text` has.
 pub fn word_count(text: &str) -> usize {
+    word_count_up_to(text, usize::MAX)
+}
+
+/// How many words `text` has, or `limit` if it has more; what follows then is not looked at.
+pub fn word_count_up_to(text: &str, limit: usize) -> usize {
+    // ASCII, which is nearly everything, needs no decoding; looked at in stretches of so many bytes.
+    const STRETCH: usize = 512;
     let mut count = 0;
     let mut within = false;
     let mut rest = text;
-    while let Some(&first) = rest.as_bytes().first() {
-        // Stretches of ASCII, which is nearly everything, need no decoding.
-        let ascii = if first.is_ascii() { rest.bytes().position(|byte| !byte.is_ascii()) } else { Some(0) };
-        let (plain, other) = rest.split_at(ascii.unwrap_or(rest.len()));
-        for &byte in plain.as_bytes() {
-            let is_word = !is_python_whitespace(char::from(byte));
+    while !rest.is_empty() && count < limit {
+        let ascii = rest.bytes().take(STRETCH).position(|byte| !byte.is_ascii());
+        let (plain, other) = rest.split_at(ascii.unwrap_or(rest.len().min(STRETCH)));
+        for byte in plain.bytes() {
+            let is_word = !matches!(byte, 0x9..=0xd | 0x1c..=0x20);
             count += usize::from(is_word && !within);
             within = is_word;
         }
         let mut chars = other.chars();
-        if let Some(c) = chars.next() {
+        if ascii.is_some()
+            && let Some(c) = chars.next()
+        {
             let is_word = !is_python_whitespace(c);
             count += usize::from(is_word && !within);
             within = is_word;
         }
         rest = chars.as_str();
     }
-    count
+    count.min(limit)
 }
 
 #[cfg(test)]
@@ -61,6 +69,9 @@ mod tests {
         #[test]
         fn as_many_words_are_counted_as_are_found(text in "([a-z .\\n\\t\u{1c}\u{1f}\u{a0}\u{e9}\u{2028}\u{3000}\u{1f600}]|\\PC){0,40}") {
             prop_assert_eq!(word_count(&text), words(&text).count());
+            let long = text.repeat(60);
+            prop_assert_eq!(word_count(&long), words(&long).count());
+            prop_assert_eq!(word_count_up_to(&long, 100), words(&long).count().min(100));
         }
     }
 

@@ -143,7 +143,7 @@ fn request(number: u64) -> JudgeRequest {
 fn ask_all(path: &Path) -> u64 {
     let slow = Arc::new(Slow(AtomicU64::new(0)));
     let cache = Cache::open(path).unwrap();
-    let judge = Cached::new(Collapsing::new(Arc::clone(&slow)), cache, "gpt", Arc::new(Meters::default()));
+    let judge = Collapsing::new(Cached::new(Arc::clone(&slow), cache, "gpt", Arc::new(Meters::default())));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let requests: Vec<_> = (0..SHARED_CALLS).flat_map(|number| [request(number), request(number)]).collect();
     let outcomes: Vec<_> =

@@ -10,8 +10,11 @@ mod llama_cpp;
 mod prompts;
 mod python_replies;
 mod readme;
+mod real_data;
 mod reports;
+#[cfg(unix)]
 mod resume;
 mod rubric_golden;
+mod safety;
 mod score_run;
 mod support;

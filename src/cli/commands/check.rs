@@ -49,6 +49,7 @@ async fn check(settings: &Settings) -> Result<ExitCode> {
         )),
         None => lines.push_str("endpoint: none needed, the judge is the built-in lexical baseline\n"),
     }
-    terminal::write_stdout(lines.as_bytes())?;
+    // The judge's identity is in the server's words.
+    terminal::write_stdout(terminal::escaped_lines(&lines).as_bytes())?;
     Ok(ExitCode::Ok)
 }

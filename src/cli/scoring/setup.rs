@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::cli::origin::escape_controls;
 use crate::cli::settings::{JudgeKind, JudgeSettings, LimitSettings, Settings};
 use crate::cli::terminal;
 use crate::domain::{CallKind, JudgeCall, JudgeReply, TestCase};
@@ -226,19 +225,19 @@ impl Identified {
         };
         let policy = RetryPolicy { max_attempts: retries.saturating_add(1), ..RetryPolicy::default() };
         let limited = RateLimited::new(transport, limits, Arc::clone(meters));
-        let asking = Collapsing::new(Retrying::new(limited, policy, Arc::clone(meters)));
+        let asking = Retrying::new(limited, policy, Arc::clone(meters));
         let renderer = Arc::new(ChatRenderer::new(Arc::clone(&chat.prompts), chat.options.clone()));
         let (judge, source): (Arc<dyn Judge>, Arc<dyn ReplySource>) = match (&chat.cache, recorded) {
             (Some(cache), _) => {
                 let judge_id = chat.options.judge_id.as_str();
                 let cached = Cached::new(asking, cache.clone(), judge_id, Arc::clone(meters));
-                (Arc::new(cached), Arc::new(CacheSource(cache.clone())))
+                (Arc::new(Collapsing::new(cached)), Arc::new(CacheSource(cache.clone())))
             }
             (None, Some(recorded)) => {
                 let recorded: Arc<dyn ReplySource> = Arc::new(recorded);
-                (Arc::new(Recalling::new(Arc::clone(&recorded), asking)), recorded)
+                (Arc::new(Recalling::new(Arc::clone(&recorded), Collapsing::new(asking))), recorded)
             }
-            (None, None) => (Arc::new(asking), Arc::new(NoReplies)),
+            (None, None) => (Arc::new(Collapsing::new(asking)), Arc::new(NoReplies)),
         };
         Ok(Judging { judge, source, renderer })
     }
@@ -333,7 +332,7 @@ fn tell_change(cache: &Cache, model: &str, judge: &JudgeSettings, served: &Serve
     };
     let (before, now) = (judge_id(model, None, &before), judge_id(model, None, served));
     let line = format!("warning: {model} is another model than at the last run: before {before}, now {now}; {used}");
-    terminal::note(&escape_controls(&line));
+    terminal::note(&line);
     Ok(())
 }
 

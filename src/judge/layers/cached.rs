@@ -33,8 +33,7 @@ impl<J> Cached<J> {
         Outcome::Reply(reply)
     }
 
-    /// What is stored of a reply. A reply that a collapsed call shares is stored by each of the calls (the first one
-    /// counts), so that each of them returns only once it is committed.
+    /// What is stored of a reply.
     fn entry(&self, request: &JudgeRequest, rendered: &Rendered, reply: &JudgeReply) -> Entry {
         Entry::new(rendered.fingerprint, CallLabel::of(request, &self.judge), reply.clone())
     }

@@ -118,6 +118,11 @@ fn a_reply_that_the_limit_cut_is_not_asked_again() {
     assert_eq!(recorded(&work, "citations")[0]["finish_reason"], "length");
     work.score(&server, &tolerant).exits_with(0).says(&["nothing to ask"]);
     assert_eq!(server.chat_count(), AT_MOST);
+    // asking the same again is of no use; with more room it is another call
+    work.score(&server, &[&tolerant[..], &["--retry-unscored"]].concat()).exits_with(0).says(&["nothing to ask"]);
+    let more = ["--max-unscored", "1", "--max-tokens", "citations=64", "--out", "more"];
+    work.score(&server, &more).exits_with(0);
+    assert_eq!(server.chat_count(), AT_MOST + 1, "the claims only");
 }
 
 #[test]
