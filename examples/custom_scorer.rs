@@ -98,6 +98,7 @@ async fn main() -> Result<()> {
             samples: 1,
             parse_retries: 2,
             retry_unscored: false,
+            acknowledge: false,
             mode: Mode::Default,
             judge_id: "lexical".into(),
         }),

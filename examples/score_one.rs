@@ -47,6 +47,7 @@ async fn score(item: &Item, judge: Arc<dyn Judge>) -> Result<Option<Arc<ScoredAn
             samples: 1,
             parse_retries: 2,
             retry_unscored: false,
+            acknowledge: false,
             mode: Mode::Default,
             judge_id: "example".into(),
         }),

@@ -65,6 +65,9 @@ pub struct Options {
     pub parse_retries: u32,
     /// Ask again where the cache holds only replies that could not be read.
     pub retry_unscored: bool,
+    /// Wait until the sink has taken a reply before the next call: for runs whose record is the only place where paid
+    /// replies are kept.
+    pub acknowledge: bool,
     /// How replies are read.
     pub mode: crate::domain::Mode,
     /// The judge's identity, for records.

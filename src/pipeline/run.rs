@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::answer::{Abort, AnswerEnd, AnswerRun, Records};
+use super::answer::{Abort, AnswerEnd, AnswerRun, Records, Teller, Told};
 use super::event::{EventSink, Plan, RunEvent};
 use super::lane::Lanes;
 use super::legibility::Legibility;
@@ -141,8 +141,8 @@ pub async fn run(
     while !pass.tasks.is_empty() {
         tokio::select! {
             biased;
-            Some(event) = told.recv() => {
-                if let Err(error) = sink.on_event(&event) {
+            Some(told) = told.recv() => {
+                if let Err(error) = take(told, sink) {
                     failure.get_or_insert(error);
                     stop.stop("the record of the run cannot be written");
                 }
@@ -168,9 +168,9 @@ pub async fn run(
         }
     }
     outcome.unfinished += pass.order.len();
-    pass.events = None;
-    while let Some(event) = told.recv().await {
-        sink.on_event(&event).or_else(|error| keep_first(&mut failure, error))?;
+    pass.teller = None;
+    while let Some(told) = told.recv().await {
+        take(told, sink).or_else(|error| keep_first(&mut failure, error))?;
     }
     outcome.stopped = stop.signal().reason();
     match failure {
@@ -192,6 +192,16 @@ impl RunOutcome {
         }
         None
     }
+}
+
+/// Hands an event to the sink, and says so to who waits for it.
+fn take(told: Told, sink: &mut dyn EventSink) -> Result<()> {
+    sink.on_event(&told.event)?;
+    if let Some(taken) = told.taken {
+        // Who waited may have been dropped at the end of the grace.
+        let _ = taken.send(());
+    }
+    Ok(())
 }
 
 fn keep_first(failure: &mut Option<Error>, error: Error) -> Result<()> {
@@ -222,19 +232,14 @@ struct Pass<'a> {
     tasks: JoinSet<std::result::Result<AnswerEnd, Abort>>,
     job: &'a Job,
     judge: Arc<dyn Judge>,
-    events: Option<mpsc::Sender<RunEvent>>,
+    teller: Option<Teller>,
     stop: StopHandle,
     legibility: Arc<Legibility>,
 }
 
 impl<'a> Pass<'a> {
     /// The pass and where its events arrive; long answers come first.
-    fn new(
-        job: &'a Job,
-        judge: Arc<dyn Judge>,
-        pending: &[usize],
-        stop: &StopHandle,
-    ) -> (Self, mpsc::Receiver<RunEvent>) {
+    fn new(job: &'a Job, judge: Arc<dyn Judge>, pending: &[usize], stop: &StopHandle) -> (Self, mpsc::Receiver<Told>) {
         let mut order = pending.to_vec();
         order.sort_by_key(|&index| std::cmp::Reverse(job.items[index].answer.answer_text.len()));
         let (events, told) = mpsc::channel(EVENTS_QUEUED);
@@ -244,7 +249,7 @@ impl<'a> Pass<'a> {
             tasks: JoinSet::new(),
             job,
             judge,
-            events: Some(events),
+            teller: Some(Teller { events, acknowledged: job.options.acknowledge }),
             stop: stop.clone(),
             legibility: Arc::default(),
         };
@@ -253,12 +258,12 @@ impl<'a> Pass<'a> {
 
     fn fill(&mut self) {
         while self.tasks.len() < self.job.options.concurrency.max(1) && !self.stop.signal().is_set() {
-            let (Some(index), Some(events)) = (self.order.next(), self.events.clone()) else { return };
+            let (Some(index), Some(teller)) = (self.order.next(), self.teller.clone()) else { return };
             let (job, judge, lanes) = (self.job.clone(), Arc::clone(&self.judge), Arc::clone(&self.lanes));
             let (stop, legibility) = (self.stop.clone(), Arc::clone(&self.legibility));
             self.tasks.spawn(async move {
                 let item = &job.items[index];
-                score_one(&job, &*judge, item, &lanes, (&stop, &legibility), events).await
+                score_one(&job, &*judge, item, &lanes, (&stop, &legibility), teller).await
             });
         }
     }
@@ -270,10 +275,10 @@ async fn score_one(
     item: &Item,
     lanes: &Lanes,
     (stop, legibility): (&StopHandle, &Legibility),
-    events: mpsc::Sender<RunEvent>,
+    teller: Teller,
 ) -> std::result::Result<AnswerEnd, Abort> {
     let _place = lanes.begin().await;
-    let records = Records::Told(events.clone());
+    let records = Records::Told(teller.clone());
     let run = AnswerRun {
         job,
         judge,
@@ -286,8 +291,7 @@ async fn score_one(
     };
     let end = run.score().await?;
     if let AnswerEnd::Scored(scored, _) = &end {
-        // A closed channel means that the run is over; there is nobody left to tell.
-        drop(events.send(RunEvent::Scored(Arc::clone(scored))).await);
+        teller.tell(RunEvent::Scored(Arc::clone(scored))).await;
     }
     Ok(end)
 }

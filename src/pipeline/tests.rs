@@ -181,6 +181,7 @@ fn job(answers: usize, paid: &[(&str, &'static str)], change: impl FnOnce(&mut O
         samples: 1,
         parse_retries: 2,
         retry_unscored: false,
+        acknowledge: false,
         mode: Mode::Default,
         judge_id: "toy".into(),
     };

@@ -139,6 +139,7 @@ async fn replay(args: &RescoreArgs, manifest: &Manifest) -> Result<Vec<Arc<Score
             samples: number("score.samples", 1),
             parse_retries: number("score.parse_retries", 2),
             retry_unscored: false,
+            acknowledge: false,
             mode: manifest.mode,
             judge_id: manifest.judge.id.as_str().into(),
         }),

@@ -215,6 +215,7 @@ fn job(settings: &Settings, inputs: &LoadedInputs, judging: &Judging, manifest: 
             samples: score.samples,
             parse_retries: score.parse_retries,
             retry_unscored: settings.cache.retry_unscored,
+            acknowledge: settings.cache.path.is_none(),
             mode: score.mode,
             judge_id: manifest.judge.id.as_str().into(),
         }),
