@@ -140,6 +140,7 @@ pub(in crate::cli) fn run_name(path: &Path) -> String {
 pub(in crate::cli) fn stopped(reason: &str, scored: usize, answers: usize, cached: bool) -> Error {
     let kept = if cached { "every reply that arrived is in the cache" } else { "every reply that arrived is recorded" };
     Error::Stopped(format!(
-        "stopped: {reason}; {scored} of {answers} answers are scored, {kept}; the same command goes on from there"
+        "stopped: {reason}; {scored} of {answers} answers are scored, {kept}; the same command goes on from there, \
+         and rescore with the run's directory shows what is scored so far"
     ))
 }

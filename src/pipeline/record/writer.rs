@@ -79,7 +79,7 @@ impl RunDir {
         if differ.is_empty() {
             return Ok(true);
         }
-        let what = format!("holds a run of other settings:\n  {}\n ", differ.join("\n  "));
+        let what = format!("holds a run of other settings ({})", differ.join("; "));
         Err(InputFault::new(&self.path, what).hint("name another place with --out, or add --overwrite").into())
     }
 
