@@ -13,5 +13,6 @@ mod readme;
 mod reports;
 mod resume;
 mod rubric_golden;
+mod scifact_golden;
 mod score_run;
 mod support;
