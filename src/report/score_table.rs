@@ -90,7 +90,7 @@ pub fn render_score_table(scores: &ScoreTable, style: &TableStyle) -> String {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    let mut out = format!("{}\n\n{}\n", visible(&scores.title), table.trim_fmt());
+    let mut out = format!("{}\nPer cent with 95% intervals\n\n{}\n", visible(&scores.title), table.trim_fmt());
     let unscored = scores.rows.iter().filter_map(|row| Some(format!("{}: {}", row.system, row.unscored.as_ref()?)));
     for (at, note) in unscored.chain(scores.notes.iter().cloned()).enumerate() {
         out.push_str(if at == 0 { "\n" } else { "" });
@@ -170,7 +170,7 @@ mod tests {
             ..ScoreRow::default()
         };
         ScoreTable {
-            title: "Things, in per cent".to_owned(),
+            title: "Things".to_owned(),
             names: vec!["left_p".to_owned(), "left_f1".to_owned()],
             shown: vec![1],
             rows: systems.iter().map(row).collect(),
@@ -182,8 +182,8 @@ mod tests {
     fn one_system_has_a_row_a_number_and_several_have_a_row_a_system() {
         let one = render_score_table(&scores(&["a\u{1b}"]), &TableStyle::default());
         let lines: Vec<&str> = one.lines().map(str::trim_end).collect();
-        assert!(lines[2].starts_with("a\\u{1b}") && lines[4].ends_with("25.0"), "{one}");
-        assert!(lines[5].ends_with("50.0     40.0–62.5") && lines[7] == "- that is all", "{one}");
+        assert!(lines[3].starts_with("a\\u{1b}") && lines[5].ends_with("25.0"), "{one}");
+        assert!(lines[6].ends_with("50.0     40.0–62.5") && lines[8] == "- that is all", "{one}");
         let two = render_score_table(&scores(&["a", "b"]), &TableStyle::default());
         assert!(!two.contains("25.0") && two.matches("40.0–62.5").count() == 2, "{two}");
     }

@@ -13,6 +13,7 @@ mod readme;
 mod reports;
 mod resume;
 mod rubric_golden;
+mod scifact_cli;
 mod scifact_golden;
 mod score_run;
 mod support;

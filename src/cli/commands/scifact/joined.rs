@@ -59,6 +59,6 @@ pub(super) fn typed_claim<'a>(claims: &'a [Claim], typed: &str, path: &Path) -> 
     by_text.get(typed.trim()).copied().ok_or_else(|| {
         let first: Vec<String> = claims.iter().take(5).map(|claim| claim.id.to_string()).collect();
         let fault = InputFault::new(path, format!("--explain {typed:?}: there is no such claim"));
-        fault.hint(format!("the first of its {} are {}", counted(claims.len(), "claim"), first.join(", "))).into()
+        fault.hint(format!("it has {}: {}, ..", counted(claims.len(), "claim"), first.join(", "))).into()
     })
 }

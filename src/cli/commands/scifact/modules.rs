@@ -39,7 +39,7 @@ fn table<T>(
     }
     let as_reference = if mode == Mode::Compat { ", as the reference scores" } else { "" };
     let mut scores = ScoreTable {
-        title: format!("SciFact {title}, per cent with 95% intervals{as_reference}"),
+        title: format!("SciFact {title}{as_reference}"),
         names: names.iter().map(|name| (*name).to_owned()).collect(),
         shown: (0..names.len()).collect(),
         ..ScoreTable::default()

@@ -86,7 +86,7 @@ fn title(cap: SentenceCap, mode: Mode) -> String {
         SentenceCap::ShortestRationale => "first max(3, shortest rationale) sentences",
     };
     let mode = if mode == Mode::Compat { ", as the reference scores" } else { "" };
-    format!("SciFact, per cent with 95% intervals; rationalized: {cap}; best sentence_label first{mode}")
+    format!("SciFact; rationalized: {cap}; best sentence_label first{mode}")
 }
 
 fn metric_names() -> Vec<String> {
@@ -151,12 +151,13 @@ fn notes(
     let told = told.into_iter().filter(|(count, _, _)| *count > 0);
     let mut notes: Vec<String> =
         told.map(|(count, noun, what)| format!("{system}: {} {what}", counted(count, noun))).collect();
-    notes.extend(reference.and_then(|reference| differs(system, &scored.measures(), reference)));
+    notes.extend(reference.and_then(|reference| differs(system, scored, reference)));
     notes
 }
 
 /// By how much and why the reference gives other numbers, if it does.
-fn differs(system: &str, ours: &Measures, reference: &Result<Measures, Raised>) -> Option<String> {
+fn differs(system: &str, scored: &Submission, reference: &Result<Measures, Raised>) -> Option<String> {
+    let (ours, unpredicted) = (&scored.measures(), scored.claims_unpredicted);
     let reference = match reference {
         Ok(reference) if reference == ours => return None,
         Ok(reference) => reference,
@@ -165,8 +166,9 @@ fn differs(system: &str, ours: &Measures, reference: &Result<Measures, Raised>) 
     let (ours, theirs) = (ours.flat(), reference.flat());
     let of = |which: &usize| format!("{} {:.1}", metric_names()[*which], 100.0 * theirs[*which]);
     let different: Vec<String> = F1S.iter().filter(|which| ours[**which] != theirs[**which]).map(of).collect();
-    let why = "it forgets claims without a prediction (--compat)";
-    Some(format!("{system}: the reference gives {}: {why}", different.join(", ")))
+    let why =
+        if unpredicted > 0 { "it forgets claims without a prediction" } else { "it knows no SUPPORTS and REFUTES" };
+    Some(format!("{system}: the reference gives {}: {why} (--compat)", different.join(", ")))
 }
 
 fn explain_claim(
