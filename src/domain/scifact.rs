@@ -205,6 +205,12 @@ pub enum Oddity {
     TwoLabels,
     /// A gold abstract without a rationale.
     NoRationale,
+    /// A prediction without `evidence`, `label` or `sentences`.
+    MissingKey,
+    /// Sentences that are no list.
+    NoList,
+    /// An abstract whose id is no whole number.
+    TextDocId,
 }
 
 /// The exception of the reference, by which compat has no score.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::lines::{Line, OnceEach, Spelled, by_abstract, claim_id, doc_id, each_line, label, sentences};
 use crate::domain::Mode;
-use crate::domain::scifact::{Label, Oddity, PredictedAbstract, Prediction};
+use crate::domain::scifact::{DocId, Label, Oddity, PredictedAbstract, Prediction};
 use crate::error::{InputFault, Result};
 
 const EXAMPLE: &str = "{\"id\": 52, \"evidence\": {\"11\": {\"label\": \"SUPPORT\", \"sentences\": [1]}}}";
@@ -23,8 +23,14 @@ pub fn parse_predictions(bytes: &[u8], path: &Path, mode: Mode) -> Result<Vec<Pr
         let mut faults = once.check(line, &claim_id, mode, "claim");
         let mut prediction =
             Prediction { claim_id, evidence: Vec::new(), undecided: 0, line: line.number, oddity: None };
+        if mode == Mode::Compat && !line.object.contains_key("evidence") {
+            prediction.oddity = Some(Oddity::MissingKey);
+            return Ok(prediction);
+        }
         for (key, value) in by_abstract(line, "evidence")? {
-            if let Err(fault) = add(line, key, value, mode, &mut prediction) {
+            if mode == Mode::Compat {
+                add_as_reference(line, key, value, &mut prediction);
+            } else if let Err(fault) = add(line, key, value, &mut prediction) {
                 faults.push(fault);
             }
         }
@@ -32,23 +38,60 @@ pub fn parse_predictions(bytes: &[u8], path: &Path, mode: Mode) -> Result<Vec<Pr
     })
 }
 
-fn add(line: &Line<'_>, key: &str, value: &Value, mode: Mode, prediction: &mut Prediction) -> Result<(), InputFault> {
+fn add(line: &Line<'_>, key: &str, value: &Value, prediction: &mut Prediction) -> Result<(), InputFault> {
     let doc_id = doc_id(line, key)?;
     let sentences = sentences(line, doc_id, value.get("sentences"))?;
-    let (label, oddity) = match label(line, doc_id, value.get("label"))? {
-        Spelled::Plainly(Label::NotEnoughInfo) => {
-            prediction.undecided += 1;
-            prediction.oddity = prediction.oddity.or((mode == Mode::Compat).then_some(Oddity::Undecided));
-            return Ok(());
+    match label(line, doc_id, value.get("label"))? {
+        Spelled::Plainly(Label::NotEnoughInfo) => prediction.undecided += 1,
+        Spelled::Plainly(label) | Spelled::AsInFever(label) => {
+            prediction.evidence.push(PredictedAbstract { doc_id, label, sentences });
         }
-        Spelled::Plainly(label) => (label, None),
-        Spelled::AsInFever(label) => (label, (mode == Mode::Compat).then_some(Oddity::UnknownLabel)),
-        Spelled::Unknown(_) if mode == Mode::Compat => (Label::NotEnoughInfo, Some(Oddity::UnknownLabel)),
         Spelled::Unknown(fault) => return Err(fault),
-    };
-    prediction.oddity = prediction.oddity.or(oddity);
-    prediction.evidence.push(PredictedAbstract { doc_id, label, sentences });
+    }
     Ok(())
+}
+
+/// Takes an abstract as Python does; of what the reference stumbles over the first is noted.
+fn add_as_reference(line: &Line<'_>, key: &str, value: &Value, prediction: &mut Prediction) {
+    let doc_id = doc_id(line, key).ok();
+    let label = match value.get("label") {
+        Some(Value::String(name)) => Label::from_name(name).ok_or(Oddity::UnknownLabel),
+        Some(_) => Err(Oddity::UnknownLabel),
+        None => Err(Oddity::MissingKey),
+    };
+    let sentences = match value.get("sentences") {
+        Some(Value::Array(list)) => Ok(list.iter().map(python_index).collect()),
+        Some(_) => Err(Oddity::NoList),
+        None => Err(Oddity::MissingKey),
+    };
+    let found = match (&label, &sentences, doc_id) {
+        (Err(Oddity::MissingKey), _, _) => Some(Oddity::MissingKey),
+        (_, Err(Oddity::MissingKey), _) => Some(Oddity::MissingKey),
+        (_, _, None) => Some(Oddity::TextDocId),
+        (Err(odd), _, _) => Some(*odd),
+        (Ok(Label::NotEnoughInfo), _, _) => Some(Oddity::Undecided),
+        (_, Err(odd), _) => Some(*odd),
+        _ => None,
+    };
+    prediction.oddity = prediction.oddity.or(found);
+    if label == Ok(Label::NotEnoughInfo) {
+        prediction.undecided += 1;
+        return;
+    }
+    // An id that no gold abstract has.
+    let doc_id = doc_id.unwrap_or(DocId(i64::MIN));
+    let (label, sentences) = (label.unwrap_or(Label::NotEnoughInfo), sentences.unwrap_or_default());
+    prediction.evidence.push(PredictedAbstract { doc_id, label, sentences });
+}
+
+/// The position that is equal to this value in Python; one that no rationale has for everything else.
+fn python_index(value: &Value) -> u32 {
+    let number = match value {
+        Value::Bool(flag) => Some(f64::from(u8::from(*flag))),
+        other => other.as_f64(),
+    };
+    let index = number.filter(|number| (0.0..f64::from(u32::MAX)).contains(number) && number.fract() == 0.0);
+    index.map_or(u32::MAX, |index| index as u32)
 }
 
 /// A submission as JSONL, in the order given.
@@ -89,6 +132,23 @@ mod tests {
         let read = parse(text, Mode::Default).unwrap();
         assert_eq!((read[0].evidence.len(), read[0].undecided, read[0].oddity), (0, 1, None));
         assert_eq!(parse(text, Mode::Compat).unwrap()[0].oddity, Some(Oddity::Undecided));
+    }
+
+    #[test]
+    fn compat_takes_values_as_python_does_and_notes_what_the_reference_stumbles_over() {
+        let text = r#"{"id": 1, "evidence": {"7": {"label": "SUPPORT", "sentences": [1.0, true, -1, "2"]}}}"#;
+        let read = parse(text, Mode::Compat).unwrap();
+        assert_eq!((&read[0].evidence[0].sentences[..], read[0].oddity), (&[1, 1, u32::MAX, u32::MAX][..], None));
+        for (text, oddity) in [
+            (r#"{"id": 1}"#, Oddity::MissingKey),
+            (r#"{"id": 1, "evidence": {"7": {"label": "SUPPORT"}}}"#, Oddity::MissingKey),
+            (r#"{"id": 1, "evidence": {"7": {"label": "SUPPORT", "sentences": null}}}"#, Oddity::NoList),
+            (r#"{"id": 1, "evidence": {"x": {"label": "SUPPORT", "sentences": []}}}"#, Oddity::TextDocId),
+            (r#"{"id": 1, "evidence": {"7": {"label": "REFUTES", "sentences": []}}}"#, Oddity::UnknownLabel),
+        ] {
+            assert_eq!(parse(text, Mode::Compat).unwrap()[0].oddity, Some(oddity), "{text}");
+            assert!(text.contains("REFUTES") || parse(text, Mode::Default).is_err(), "{text}");
+        }
     }
 
     #[test]

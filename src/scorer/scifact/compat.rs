@@ -28,6 +28,12 @@ fn verisci(claims: &[Claim], predictions: &[Prediction]) -> Result<(), Raised> {
             Some(Oddity::Undecided) => {
                 return raised("ValueError", "prediction", &prediction.claim_id, "NOT_ENOUGH_INFO");
             }
+            Some(Oddity::TextDocId) => {
+                return raised("ValueError", "prediction", &prediction.claim_id, "an abstract that is no number");
+            }
+            Some(Oddity::MissingKey) => return raised("KeyError", "prediction", &prediction.claim_id, "missing key"),
+            // Met only when it counts.
+            Some(Oddity::NoList) => {}
             Some(_) => return raised("KeyError", "prediction", &prediction.claim_id, "unknown label"),
             None => {}
         }
@@ -38,6 +44,7 @@ fn verisci(claims: &[Claim], predictions: &[Prediction]) -> Result<(), Raised> {
     }
     for prediction in predictions {
         match by_id.get(&prediction.claim_id).map(Vec::as_slice) {
+            Some(_) if prediction.oddity == Some(Oddity::NoList) => return no_list(&prediction.claim_id),
             Some([claim]) => no_sentence_twice(claim, prediction)?,
             Some(_) => return raised("AssertionError", "gold claim", &prediction.claim_id, "stands twice"),
             None => return raised("AssertionError", "prediction", &prediction.claim_id, "no such claim"),
@@ -61,8 +68,12 @@ fn leaderboard(claims: &[Claim], predictions: &[Prediction]) -> Result<(), Raise
         return Err(Raised { exception: "ValueError", at: "the ids or their order are not those of the gold".into() });
     }
     for (claim, prediction) in claims.iter().zip(predictions) {
-        if prediction.oddity.is_some() {
-            return raised("ValueError", "prediction", &prediction.claim_id, "label that is not allowed");
+        match prediction.oddity {
+            Some(Oddity::MissingKey) => return raised("KeyError", "prediction", &prediction.claim_id, "missing key"),
+            Some(Oddity::NoList) => return no_list(&prediction.claim_id),
+            // Ids are compared as texts there.
+            Some(Oddity::TextDocId) | None => {}
+            Some(_) => return raised("ValueError", "prediction", &prediction.claim_id, "label that is not allowed"),
         }
         no_sentence_twice(claim, prediction)?;
     }
@@ -85,6 +96,10 @@ fn in_two_rationales(group: &EvidenceGroup, predicted: &PredictedAbstract) -> bo
     let sets = group.rationales.iter().map(|rationale| rationale.0.iter().collect::<HashSet<_>>());
     let twice: HashSet<_> = sets.flatten().filter(|sentence| !seen.insert(*sentence)).collect();
     predicted.sentences.iter().any(|sentence| twice.contains(sentence))
+}
+
+fn no_list(id: &ClaimId) -> Result<(), Raised> {
+    raised("TypeError", "prediction", id, "sentences are no list")
 }
 
 fn raised(exception: &'static str, what: &str, id: &ClaimId, why: &str) -> Result<(), Raised> {

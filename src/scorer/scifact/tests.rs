@@ -55,6 +55,17 @@ fn a_prediction_without_a_claim_counts_nowhere() {
 }
 
 #[test]
+fn a_claim_predicted_twice_counts_twice_in_compat() {
+    let claims = [claim(1, &[(7, Label::Support, &[&[0]])])];
+    let predictions = [prediction(1, &[(7, Label::Support, &[0])]), prediction(1, &[])];
+    let options = ScoreOptions { mode: Mode::Compat, ..ScoreOptions::default() };
+    // The gold counts with each: 1 of 1 sentence predicted, 1 of 2 found.
+    let sums = score(&claims, &predictions, options).unwrap().sums();
+    assert_eq!((sums.sentences_label, sums.sentences_retrieved, sums.sentences_relevant), (1, 1, 2));
+    assert_eq!(exception(&claims, &predictions, SentenceCap::ShortestRationale), Some("ValueError"));
+}
+
+#[test]
 fn a_sentence_in_two_rationales_counts_if_one_is_whole_and_compat_raises() {
     let claims = [claim(1, &[(7, Label::Support, &[&[0, 1], &[1, 2]])])];
     let predictions = [prediction(1, &[(7, Label::Support, &[1, 2])])];
@@ -89,6 +100,15 @@ fn what_default_refuses_or_skips_is_an_exception_in_compat() {
         let odd = [Prediction { oddity: Some(oddity), ..predictions[0].clone() }];
         assert_eq!(exception(&good, &odd, three), Some(verisci), "{oddity:?}");
         assert_eq!(exception(&good, &odd, shortest), Some("ValueError"), "{oddity:?}");
+    }
+    for (oddity, verisci, leaderboard) in [
+        (Oddity::MissingKey, "KeyError", Some("KeyError")),
+        (Oddity::NoList, "TypeError", Some("TypeError")),
+        (Oddity::TextDocId, "ValueError", None),
+    ] {
+        let odd = [Prediction { oddity: Some(oddity), ..predictions[0].clone() }];
+        assert_eq!(exception(&good, &odd, three), Some(verisci), "{oddity:?}");
+        assert_eq!(exception(&good, &odd, shortest), leaderboard, "{oddity:?}");
     }
 }
 
