@@ -13,7 +13,8 @@ use scholareval::dataset::scifact::{
 use scholareval::domain::Mode;
 use scholareval::domain::scifact::{Claim, DocId, PredictedAbstract, Prediction, Raised};
 use scholareval::scorer::scifact::{
-    Measures, ScoreOptions, SentenceCap, oracle, score, score_labels, score_rationales, score_retrieval, unreachable,
+    Measures, ScoreOptions, SentenceCap, never_rationalized, oracle, score, score_labels, score_rationales,
+    score_retrieval,
 };
 use serde_json::{Value, json};
 
@@ -254,7 +255,7 @@ fn the_oracle_of_the_real_claims_scores_1() {
             |cap| score(&claims, &predictions, ScoreOptions { cap, mode: Mode::Default }).unwrap().measures();
         assert_eq!(measures(SentenceCap::ShortestRationale).flat(), [1.0; 12], "{name}");
         // One abstract of the training claims has no rationale of at most 3 sentences: it can never be rationalized.
-        assert_eq!(unreachable(&claims, SentenceCap::Three).len(), without, "{name}");
+        assert_eq!(never_rationalized(&claims, SentenceCap::Three).len(), without, "{name}");
         let reachable = measures(SentenceCap::Three).flat().iter().filter(|value| **value == 1.0).count();
         assert_eq!(reachable, if without == 0 { 12 } else { 9 }, "{name}");
     }

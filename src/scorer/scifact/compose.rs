@@ -58,7 +58,7 @@ fn merge_claim(line: &RationaleSelection, labels: &LabelPrediction, unmerged: &m
 }
 
 /// The submission that scores 1: of each gold abstract its label and the sentences of all its rationales, those of the
-/// shortest first, so that a whole rationale stands within the first 3 where one is that short (see [`unreachable`]).
+/// shortest first, so that a whole rationale stands within the first 3 where one is that short (see [`never_rationalized`]).
 pub fn oracle(claims: &[Claim]) -> Vec<Prediction> {
     let of_claim = |claim: &Claim| {
         let decided = claim.groups().iter().filter(|group| group.label != Label::NotEnoughInfo);
@@ -78,7 +78,7 @@ fn perfect(group: &EvidenceGroup) -> PredictedAbstract {
 
 /// Gold abstracts whose shortest rationale has more sentences than count: under this cap no submission gets them
 /// *rationalized*.
-pub fn unreachable(claims: &[Claim], cap: SentenceCap) -> Vec<(ClaimId, DocId)> {
+pub fn never_rationalized(claims: &[Claim], cap: SentenceCap) -> Vec<(ClaimId, DocId)> {
     let missed = |group: &&EvidenceGroup| matched_rationale(group, &perfect(group), cap).is_none();
     let of_claim =
         |claim: &Claim| claim.groups().iter().filter(missed).map(|g| (claim.id.clone(), g.doc_id)).collect::<Vec<_>>();

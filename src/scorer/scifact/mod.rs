@@ -41,7 +41,7 @@ mod labels;
 mod modules;
 mod score;
 
-pub use compose::{Unmerged, merge, oracle, unreachable};
+pub use compose::{Unmerged, merge, never_rationalized, oracle};
 pub use counts::{Counts, Measures, Prf, SentenceCap, count_claim};
 pub use explain::{AbstractExplanation, ClaimExplanation, SentenceCredit, explain};
 pub use labels::{ClassScores, LabelScores, score_labels};

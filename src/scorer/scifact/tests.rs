@@ -121,8 +121,8 @@ fn the_leaderboard_counts_as_many_sentences_as_the_shortest_rationale_has() {
         score(&claims, &predictions, options).unwrap().measures().abstract_rationalized.f1
     };
     assert_eq!((f1(SentenceCap::Three), f1(SentenceCap::ShortestRationale)), (0.0, 1.0));
-    assert_eq!(unreachable(&claims, SentenceCap::Three), [(ClaimId::Number(1), DocId(7))]);
-    assert!(unreachable(&claims, SentenceCap::ShortestRationale).is_empty());
+    assert_eq!(never_rationalized(&claims, SentenceCap::Three), [(ClaimId::Number(1), DocId(7))]);
+    assert!(never_rationalized(&claims, SentenceCap::ShortestRationale).is_empty());
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::dataset::scifact::{
 use crate::domain::Mode;
 use crate::domain::scifact::{Claim, ClaimId, Prediction};
 use crate::error::{Error, InputFault, Result};
-use crate::scorer::scifact::{self, SentenceCap, Unmerged, unreachable};
+use crate::scorer::scifact::{self, SentenceCap, Unmerged, never_rationalized};
 
 /// `scifact merge`.
 ///
@@ -60,7 +60,7 @@ pub(super) fn oracle(args: &OracleArgs) -> Result<ExitCode> {
     write(&args.out, &predictions)?;
     let abstracts = predictions.iter().map(|line| line.evidence.len()).sum();
     terminal::note(&format!("wrote {} with {}", counted(claims.len(), "claim"), counted(abstracts, "abstract")));
-    let missed = unreachable(&claims, SentenceCap::Three);
+    let missed = never_rationalized(&claims, SentenceCap::Three);
     if !missed.is_empty() {
         let first: Vec<String> = missed.iter().take(5).map(|(id, doc_id)| format!("{doc_id} of claim {id}")).collect();
         terminal::note(&format!(
