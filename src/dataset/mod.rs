@@ -10,6 +10,7 @@ mod fields;
 mod names;
 mod pairing;
 mod rubric_faults;
+pub mod scifact;
 mod test_cases;
 mod text_file;
 

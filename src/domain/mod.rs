@@ -12,6 +12,7 @@ mod python_json;
 mod reading;
 mod reading_compat;
 mod rubric;
+pub mod scifact;
 mod score;
 mod scored_answer;
 mod test_case;

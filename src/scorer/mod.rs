@@ -4,6 +4,7 @@
 //! questions are a second step. No scorer needs an async runtime, a prompt or a file to be tested.
 
 pub mod rubric;
+pub mod scifact;
 
 use std::collections::HashMap;
 use std::sync::Arc;

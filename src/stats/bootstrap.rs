@@ -105,13 +105,17 @@ fn resampled_means(samples: &[&[f64]], options: BcaOptions) -> Vec<f64> {
 /// The interval from resampled means in ascending order.
 fn bca_from_resamples(values: &[f64], sorted_means: &[f64], level: f64) -> Option<Interval> {
     let observed = mean(values)?;
+    bca_ends(observed, acceleration(values, observed), sorted_means, level)
+}
+
+/// The BCa interval of a statistic from its observed value, its acceleration and its resampled values in ascending order.
+pub(super) fn bca_ends(observed: f64, acceleration: f64, sorted: &[f64], level: f64) -> Option<Interval> {
     let normal = Normal::standard();
-    let bias = normal.inverse_cdf(share_below(sorted_means, observed));
-    let acceleration = acceleration(values, observed);
+    let bias = normal.inverse_cdf(share_below(sorted, observed));
     let end = |z: f64| {
         let shifted = bias + z;
         let p = normal.cdf(bias + shifted / (1.0 - acceleration * shifted));
-        quantile(sorted_means, p)
+        quantile(sorted, p)
     };
     let z = normal.inverse_cdf((1.0 + level) / 2.0);
     Some(Interval { low: end(-z)?, high: end(z)? })
@@ -131,7 +135,7 @@ fn share_below(sorted_means: &[f64], observed: f64) -> f64 {
 
 /// The acceleration, from the jackknife: sum(d^3) / (6 sum(d^2)^1.5) with d = mean of all leave-one-out means minus
 /// one of them. For a mean, d = (value - mean) / (n - 1); the constant cancels.
-fn acceleration(values: &[f64], observed: f64) -> f64 {
+pub(super) fn acceleration(values: &[f64], observed: f64) -> f64 {
     let (squares, cubes) = values.iter().fold((0.0, 0.0), |(squares, cubes), value| {
         let d = value - observed;
         (squares + d * d, cubes + d * d * d)

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 21] = [
     "",
     "score",
     "check",
@@ -21,6 +21,13 @@ const COMMANDS: [&str; 14] = [
     "cache prune",
     "cache export",
     "cache merge",
+    "scifact score",
+    "scifact retrieval",
+    "scifact rationales",
+    "scifact labels",
+    "scifact merge",
+    "scifact oracle",
+    "scifact check",
     "shell-completions",
 ];
 

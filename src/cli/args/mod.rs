@@ -1,5 +1,6 @@
 //! The command line as clap reads it.
 
+mod scifact;
 mod score;
 
 use std::path::PathBuf;
@@ -8,6 +9,9 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+pub use scifact::{
+    Cap, CheckArgs, FilesArgs, LabelsArgs, MergeArgs, OracleArgs, OutArgs, ScifactCommand, ScifactScoreArgs, Structure,
+};
 pub use score::{CacheArgs, InputArgs, JudgeArgs, LimitArgs, OutputArgs, ScoreArgs, ScoringArgs};
 
 use super::exit_code::ExitCode;
@@ -74,6 +78,9 @@ pub enum Command {
     /// Write, import or show prompt sets
     #[command(subcommand)]
     Prompts(PromptsCommand),
+    /// Score SciFact submissions and the outputs of their modules; no judge
+    #[command(subcommand)]
+    Scifact(ScifactCommand),
     /// Look after the replies that are kept
     #[command(subcommand)]
     Cache(CacheCommand),

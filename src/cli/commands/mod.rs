@@ -5,6 +5,7 @@ mod check;
 mod config;
 mod prompts;
 mod rescore;
+mod scifact;
 mod score;
 mod shell_completions;
 
@@ -39,6 +40,7 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<ExitCode> {
         Command::Rescore(args) => rescore::run(&args, &context),
         Command::Config(args) => config::run(&told(Settings::load(&args, environment)?)),
         Command::Prompts(command) => prompts::run(&command, &context),
+        Command::Scifact(command) => scifact::run(&command, &context),
         Command::Cache(command) => cache::run(&command, &context),
         Command::ShellCompletions { shell } => shell_completions::run(shell),
     }

@@ -1,0 +1,80 @@
+//! SciFact's files: claims with their evidence, the corpus, submissions, and the outputs of the three modules.
+//!
+//! All are JSONL, one claim (or abstract) a line; `docs/formats.md` shows them. In default mode every fault of a file is
+//! told at once, with line and claim. In compat what the reference would stumble over is noted as an
+//! [`Oddity`](crate::domain::scifact::Oddity) and left to the scorer, which knows what it would have raised.
+
+mod claims;
+mod corpus;
+mod lines;
+mod modules;
+mod predictions;
+
+use std::path::Path;
+
+use crate::domain::Mode;
+use crate::domain::scifact::{Claim, LabelPrediction, Prediction, RationaleSelection, Retrieval};
+use crate::error::Result;
+
+pub use claims::{parse_blind_claims, parse_claims};
+pub use corpus::{Corpus, parse_corpus};
+pub use modules::{parse_labels, parse_rationales, parse_retrievals};
+pub use predictions::{parse_predictions, render_predictions};
+
+use super::text_file::read_bytes;
+
+macro_rules! load {
+    ($($(#[$doc:meta])* $load:ident = $parse:ident -> $of:ty;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Errors
+        /// Every fault of the file, or why it could not be read.
+        pub fn $load(path: &Path, mode: Mode) -> Result<Vec<$of>> {
+            $parse(&read_bytes(path)?, path, mode)
+        }
+    )*};
+}
+
+load! {
+    /// Reads claims with their gold evidence.
+    load_claims = parse_claims -> Claim;
+    /// Reads claims whose evidence may be withheld.
+    load_blind_claims = parse_blind_claims -> Claim;
+    /// Reads a submission.
+    load_predictions = parse_predictions -> Prediction;
+    /// Reads retrieved abstracts.
+    load_retrievals = parse_retrievals -> Retrieval;
+    /// Reads selected rationale sentences.
+    load_rationales = parse_rationales -> RationaleSelection;
+    /// Reads predicted labels.
+    load_labels = parse_labels -> LabelPrediction;
+}
+
+/// Reads a corpus.
+///
+/// # Errors
+/// Every fault of the file, or why it could not be read.
+pub fn load_corpus(path: &Path) -> Result<Corpus> {
+    parse_corpus(&read_bytes(path)?, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn no_text_makes_a_reader_panic(text in "\\PC*", json in r#"\{"(id|claim_id)":[0-9]{1,3},"(evidence|labels|doc_ids)":[\[\]{}":0-9a-z,]{0,30}\}"#) {
+            for bytes in [text.as_bytes(), json.as_bytes()] {
+                for mode in [Mode::Default, Mode::Compat] {
+                    let path = Path::new("f");
+                    let _ = (parse_blind_claims(bytes, path, mode), parse_predictions(bytes, path, mode));
+                    let _ = (parse_retrievals(bytes, path, mode), parse_rationales(bytes, path, mode));
+                    let _ = (parse_labels(bytes, path, mode), parse_corpus(bytes, path));
+                }
+            }
+        }
+    }
+}
