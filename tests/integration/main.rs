@@ -4,6 +4,7 @@
 mod cache;
 mod cli_settings;
 mod dataset;
+mod fever;
 mod judge_http;
 mod layering;
 mod llama_cpp;

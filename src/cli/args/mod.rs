@@ -1,5 +1,6 @@
 //! The command line as clap reads it.
 
+mod fever;
 mod score;
 
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+pub use fever::{FeverCommand, FeverScoreArgs, MaxEvidence};
 pub use score::{CacheArgs, InputArgs, JudgeArgs, LimitArgs, OutputArgs, ScoreArgs, ScoringArgs};
 
 use super::exit_code::ExitCode;
@@ -77,6 +79,9 @@ pub enum Command {
     /// Look after the replies that are kept
     #[command(subcommand)]
     Cache(CacheCommand),
+    /// Score fact verification as the FEVER shared task does
+    #[command(subcommand)]
+    Fever(FeverCommand),
     /// Print completions for a shell
     ShellCompletions {
         /// The shell: bash, elvish, fish, powershell or zsh
