@@ -230,8 +230,10 @@ fn the_9999_real_predictions_get_the_references_scores_in_any_order_and_with_one
     let scores = score(&batch);
     // fever-scorer 2.0.39 on the same files.
     assert!(close(scores, &json!(REAL)), "{scores:?}");
+    // Compat adds up in file order, so that not even the last digit differs.
     let compat = batch.score(Some(5), Mode::Compat, Mode::Compat).unwrap().unwrap();
-    assert!(close(compat, &json!(REAL)), "{compat:?}");
+    let bits = [compat.strict_score, compat.label_accuracy, compat.precision, compat.recall, compat.f1];
+    assert_eq!(bits, REAL);
 
     let reversed = |text: &str| text.lines().rev().map(|line| format!("{line}\n")).collect::<String>();
     assert_eq!(score(&Batch::new(&reversed(&predictions), Some(&reversed(&gold)))), scores);
@@ -242,4 +244,5 @@ fn the_9999_real_predictions_get_the_references_scores_in_any_order_and_with_one
 }
 
 /// Strict score, label accuracy, precision, recall, F1 of `data/fever`, by the reference.
-const REAL: [f64; 5] = [0.0; 5];
+const REAL: [f64; 5] =
+    [0.32573257325732574, 0.5208520852085209, 0.1043804380438068, 0.44224422442244227, 0.1688970477815144];

@@ -117,20 +117,7 @@ impl Leaderboard {
             let [user, team] = [format!("{}{mark}", visible(&row.user)), visible(&row.team).into_owned()];
             table.add_row([cells[0].clone(), user, team].into_iter().chain(cells[1..].iter().cloned()));
         }
-        table.set_content_arrangement(ContentArrangement::Disabled);
-        for (index, column) in table.column_iter_mut().enumerate() {
-            column.set_padding((0, 2));
-            if !(1..=2).contains(&index) {
-                column.set_cell_alignment(CellAlignment::Right);
-                column.set_constraint(ColumnConstraint::ContentWidth);
-            }
-        }
-        let width = style.width.max(80);
-        let mut drawn = table.trim_fmt();
-        if drawn.lines().any(|line| line.chars().count() > usize::from(width)) {
-            table.set_width(width).set_content_arrangement(ContentArrangement::Dynamic);
-            drawn = table.trim_fmt();
-        }
+        let drawn = fitted(table, style.width.max(80));
         let counted = match self.max_evidence {
             Some(most) => format!("first {most} predicted sentences"),
             None => "all predicted sentences".to_owned(),
@@ -237,6 +224,27 @@ impl Row {
             "unknown": system.unknown,
         })
     }
+}
+
+/// The table within `width`: with two spaces between columns, else with one, else with names wrapped.
+fn fitted(mut table: Table, width: u16) -> String {
+    let fits = |text: &str| text.lines().all(|line| line.chars().count() <= usize::from(width));
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    for padding in [2, 1] {
+        for (index, column) in table.column_iter_mut().enumerate() {
+            column.set_padding((0, padding));
+            if !(1..=2).contains(&index) {
+                column.set_cell_alignment(CellAlignment::Right);
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
+        }
+        let drawn = table.trim_fmt();
+        if fits(&drawn) {
+            return drawn;
+        }
+    }
+    table.set_width(width).set_content_arrangement(ContentArrangement::Dynamic);
+    table.trim_fmt()
 }
 
 /// Greater keys first, systems without numbers last.
