@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 16] = [
     "",
     "score",
     "check",
@@ -21,6 +21,8 @@ const COMMANDS: [&str; 14] = [
     "cache prune",
     "cache export",
     "cache merge",
+    "fever score",
+    "fever check",
     "shell-completions",
 ];
 
