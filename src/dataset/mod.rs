@@ -6,6 +6,7 @@
 
 mod answer_files;
 mod answers;
+pub mod fever;
 mod fields;
 mod names;
 mod pairing;

@@ -5,6 +5,7 @@
 //! scorer folds verdicts into a [`Score`].
 
 mod answer;
+pub mod fever;
 mod ids;
 mod judge_call;
 mod judge_reply;

@@ -3,6 +3,7 @@
 //! A scorer asks, it never calls: [`Scorer::step`] gives the calls it needs next, or the finished score. Gated
 //! questions are a second step. No scorer needs an async runtime, a prompt or a file to be tested.
 
+pub mod fever;
 pub mod rubric;
 pub mod scifact;
 

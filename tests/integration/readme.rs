@@ -8,6 +8,7 @@ use assert_cmd::Command;
 
 /// Every command that has a help of its own.
 const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 16] = [
     "",
     "score",
     "check",
@@ -28,6 +29,8 @@ const COMMANDS: [&str; 21] = [
     "scifact merge",
     "scifact oracle",
     "scifact check",
+    "fever score",
+    "fever check",
     "shell-completions",
 ];
 

@@ -1,6 +1,7 @@
 //! The command line as clap reads it.
 
 mod scifact;
+mod fever;
 mod score;
 
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use clap_complete::Shell;
 pub use scifact::{
     Cap, CheckArgs, FilesArgs, LabelsArgs, MergeArgs, OracleArgs, OutArgs, ScifactCommand, ScifactScoreArgs, Structure,
 };
+pub use fever::{FeverCommand, FeverScoreArgs, MaxEvidence};
 pub use score::{CacheArgs, InputArgs, JudgeArgs, LimitArgs, OutputArgs, ScoreArgs, ScoringArgs};
 
 use super::exit_code::ExitCode;
@@ -84,6 +86,9 @@ pub enum Command {
     /// Look after the replies that are kept
     #[command(subcommand)]
     Cache(CacheCommand),
+    /// Score fact verification as the FEVER shared task does
+    #[command(subcommand)]
+    Fever(FeverCommand),
     /// Print completions for a shell
     ShellCompletions {
         /// The shell: bash, elvish, fish, powershell or zsh

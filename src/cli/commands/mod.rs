@@ -3,6 +3,7 @@
 mod cache;
 mod check;
 mod config;
+mod fever;
 mod prompts;
 mod rescore;
 mod scifact;
@@ -42,6 +43,7 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<ExitCode> {
         Command::Prompts(command) => prompts::run(&command, &context),
         Command::Scifact(command) => scifact::run(&command, &context),
         Command::Cache(command) => cache::run(&command, &context),
+        Command::Fever(command) => fever::run(&command, &context),
         Command::ShellCompletions { shell } => shell_completions::run(shell),
     }
 }

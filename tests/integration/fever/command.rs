@@ -1,0 +1,167 @@
+//! `scholareval fever` as the shell sees it.
+
+use crate::support::workspace::{Finished, Workspace};
+
+const GOLD: &str = r#"{"id": 1, "label": "REFUTES", "evidence": [[[null, null, "page1", 1], [null, null, "page2", 2]]]}
+{"id": 2, "label": "REFUTES", "evidence": [[[null, null, "page1", 1], [null, null, "page2", 2]]]}
+"#;
+
+/// The worked example of the reference: the first lacks page2:2, the second has one sentence too many.
+const PREDICTIONS: &str = r#"{"id": 1, "predicted_label": "REFUTES", "predicted_evidence": [["page1", 1]]}
+{"id": 2, "predicted_label": "REFUTES", "predicted_evidence": [["page1", 1], ["page2", 2], ["page3", 3]]}
+"#;
+
+fn workspace() -> Workspace {
+    let workspace = Workspace::with_cases(&[]);
+    workspace.write("gold.jsonl", GOLD);
+    workspace.write("predictions.jsonl", PREDICTIONS);
+    workspace
+}
+
+fn json(finished: &Finished) -> serde_json::Value {
+    serde_json::from_str(&finished.stdout).unwrap()
+}
+
+#[test]
+fn a_blind_file_is_scored_against_its_gold() {
+    let workspace = workspace();
+    let done = workspace.run(&["fever", "score", "--gold", "gold.jsonl", "predictions.jsonl"]).exits_with(0);
+    // F1, label accuracy, strict score, precision (1 + 2/3) / 2, recall, claims
+    let row = done.stdout.lines().last().unwrap().split_whitespace().collect::<Vec<_>>();
+    assert_eq!(row, ["1", "predictions", "0.6250", "1.0000", "0.5000", "0.8333", "0.5000", "2"]);
+    assert_eq!(done.stderr, "");
+    let one =
+        ["fever", "score", "--gold", "gold.jsonl", "predictions.jsonl", "--max-evidence", "1", "--format", "json"];
+    let one = json(&workspace.run(&one).exits_with(0));
+    assert_eq!((one["max_evidence"].as_u64(), one["rows"][0]["strict_score"].as_f64()), (Some(1), Some(0.0)));
+}
+
+#[test]
+fn several_files_are_a_leaderboard_with_teams() {
+    let workspace = workspace();
+    workspace.write(
+        "worse.jsonl",
+        &PREDICTIONS.replace("\"predicted_label\": \"REFUTES\"", "\"predicted_label\": \"SUPPORTS\""),
+    );
+    workspace.write("teams.csv", "file,user,team\npredictions.jsonl,ann,\"A, B\"\n");
+    let arguments = [
+        "fever",
+        "score",
+        "--gold",
+        "gold.jsonl",
+        "worse.jsonl",
+        "predictions.jsonl",
+        "--teams",
+        "teams.csv",
+        "--format",
+        "csv",
+    ];
+    let done = workspace.run(&arguments).exits_with(0);
+    let lines: Vec<&str> = done.stdout.lines().collect();
+    assert!(lines[1].starts_with("1,ann,\"A, B\",0.625,1,0.5,0.83"), "{}", lines[1]);
+    assert!(lines[2].starts_with("2,worse,,0.625,0,0,0.83"), "{}", lines[2]);
+    workspace.write("teams.csv", "other.jsonl,ann,A\n");
+    workspace
+        .run(&arguments)
+        .exits_with(3)
+        .says(&["teams.csv: no file of predictions is called other.jsonl; given: worse.jsonl, predictions.jsonl"]);
+}
+
+#[test]
+fn beside_the_published_rows_a_system_has_the_rank_it_would_have_had() {
+    let workspace = workspace();
+    let arguments =
+        ["fever", "score", "--gold", "gold.jsonl", "predictions.jsonl", "--beside-published", "--format", "json"];
+    let board = json(&workspace.run(&arguments).exits_with(0));
+    let rows = board["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 25);
+    // 0.5 stands between papelo (0.5736) and chidey (0.4994).
+    assert_eq!((rows[4]["rank"].as_u64(), rows[4]["user"].as_str()), (Some(5), Some("predictions")));
+    assert_eq!(rows[5]["user"], "chidey");
+}
+
+#[test]
+fn without_order_predictions_are_joined_by_id_and_what_is_left_over_is_told() {
+    let workspace = workspace();
+    let second = PREDICTIONS.lines().nth(1).unwrap();
+    workspace.write("p.jsonl", &format!("{second}\n{}\n", second.replace("\"id\": 2", "\"id\": 9")));
+    let arguments = ["fever", "score", "--gold", "gold.jsonl", "--join", "id", "p.jsonl", "--format", "json"];
+    let done = workspace.run(&arguments).exits_with(0).says(&[
+        "p.jsonl:2 (case 9): no claim of gold.jsonl has this id; left out",
+        "p.jsonl: 1 predictions without a claim, left out",
+        "p.jsonl: 1 claims without a prediction count as wrong; the first has id 1",
+    ]);
+    let row = &json(&done)["rows"][0];
+    // Claim 1 counts as wrong, without evidence: strict 1/2, accuracy 1/2, precision (1 + 2/3) / 2, recall 1/2.
+    assert_eq!((row["strict_score"].as_f64(), row["label_accuracy"].as_f64()), (Some(0.5), Some(0.5)));
+    assert_eq!((row["evidence_recall"].as_f64(), row["missing"].as_u64()), (Some(0.5), Some(1)));
+}
+
+#[test]
+fn in_compat_what_the_reference_raises_leaves_the_system_unscored() {
+    let workspace = workspace();
+    workspace.write("p.jsonl", &PREDICTIONS.replace("page", "other"));
+    let arguments = ["fever", "score", "--gold", "gold.jsonl", "p.jsonl"];
+    let done = workspace.run(&[&arguments[..], &["--compat"]].concat()).exits_with(5);
+    assert!(done.stdout.contains("p: unscored, the reference raises ZeroDivisionError"), "{}", done.stdout);
+    let done = workspace.run(&[&arguments[..], &["--format", "json"]].concat()).exits_with(0);
+    assert_eq!(json(&done)["rows"][0]["evidence_f1"].as_f64(), Some(0.0));
+}
+
+#[test]
+fn an_explanation_names_the_sentence_that_is_missing() {
+    let workspace = workspace();
+    let done =
+        workspace.run(&["fever", "score", "--gold", "gold.jsonl", "predictions.jsonl", "--explain", "1"]).exits_with(0);
+    assert_eq!(
+        done.stdout,
+        "predictions.jsonl:1, claim 1\n\
+         \x20 label      predicted REFUTES, gold REFUTES: right\n\
+         \x20 group 1    not whole: page1:1 (predicted), page2:2 (missing)\n\
+         \x20 sentence 1 page1:1: in a group\n\
+         \x20 score      strict 0, precision 1/1, recall 0\n"
+    );
+    workspace
+        .run(&["fever", "score", "--gold", "gold.jsonl", "predictions.jsonl", "--explain", "7"])
+        .exits_with(3)
+        .says(&["predictions.jsonl: no prediction has the id 7"]);
+}
+
+#[test]
+fn what_cannot_be_scored_is_told_with_file_line_and_remedy() {
+    let workspace = workspace();
+    workspace
+        .run(&["fever", "score", "predictions.jsonl"])
+        .exits_with(3)
+        .says(&["predictions.jsonl:1 (case 1): the line has no gold label and evidence; give --gold FILE"]);
+    workspace
+        .run(&["fever", "score", "--gold", "gold.jsonl", "prediction.jsonl"])
+        .exits_with(3)
+        .says(&["prediction.jsonl: no such file or directory; did you mean predictions.jsonl?"]);
+    workspace
+        .run(&["fever", "score", "predictions.jsonl", "--join", "id"])
+        .exits_with(2)
+        .says(&["give --gold FILE too"]);
+    workspace
+        .run(&["fever", "score", "predictions.jsonl", "--max-evidence", "x"])
+        .exits_with(2)
+        .says(&["a number or all"]);
+}
+
+#[test]
+fn a_submission_is_checked_against_blind_claims() {
+    let workspace = workspace();
+    workspace.write("claims.jsonl", "{\"id\": 1, \"claim\": \"c\"}\n{\"id\": 2, \"claim\": \"d\"}\n");
+    let done = workspace.run(&["fever", "check", "predictions.jsonl", "--claims", "claims.jsonl"]).exits_with(0);
+    assert_eq!(
+        done.stdout,
+        "predictions.jsonl: 2 predictions: 0 SUPPORTS, 2 REFUTES, 0 NOT ENOUGH INFO\n\
+         0 with more than 5 sentences (the shared task drops the surplus without penalty)\n\
+         all 2 claims predicted, in their order\nno fault found\n"
+    );
+    workspace.write("p.jsonl", &PREDICTIONS.replace("page2\", 2", "page2\", \"2\""));
+    workspace
+        .run(&["fever", "check", "p.jsonl"])
+        .exits_with(3)
+        .says(&["p.jsonl:2 (case 2): predicted_evidence[1]: expected [page, line], a string and a whole number"]);
+}
