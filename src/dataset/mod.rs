@@ -6,13 +6,19 @@
 
 mod answer_files;
 mod answers;
+mod elements;
 mod fields;
 mod names;
 mod pairing;
+mod prediction_fields;
+mod predictions;
+mod references;
 mod rubric_faults;
 mod test_cases;
 mod text_file;
 
 pub use answers::{SystemAnswers, load_answers, parse_answers};
 pub use pairing::{PairOptions, PairedAnswer, Pairing, pair};
+pub use predictions::{Predictions, load_predictions, parse_predictions};
+pub use references::{References, load_references};
 pub use test_cases::{TestCases, load_test_cases, parse_test_cases};
