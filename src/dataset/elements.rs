@@ -118,7 +118,8 @@ mod tests {
     #[test]
     fn a_list_a_list_under_data_and_lines_hold_the_same_elements() {
         let expected = ["{\"a\":1}", "{\"a\":2}"];
-        for text in ["[{\"a\":1},\n{\"a\":2}]", "{\"x\":0,\"data\":[{\"a\":1},\n{\"a\":2}]}", "{\"a\":1}\n{\"a\":2}\n"] {
+        for text in ["[{\"a\":1},\n{\"a\":2}]", "{\"x\":0,\"data\":[{\"a\":1},\n{\"a\":2}]}", "{\"a\":1}\n{\"a\":2}\n"]
+        {
             let found = read(text);
             assert_eq!(found.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [1, 2], "{text}");
             assert_eq!(found.into_iter().map(|(_, value)| value).collect::<Vec<_>>(), expected, "{text}");

@@ -124,14 +124,19 @@ mod tests {
     #[test]
     fn an_object_of_sources_has_text_and_title() {
         let item = &parse(r#"{"input": "q", "output": "", "ctxs": {"k": ["text", "title"]}}"#).unwrap().items[0];
-        let expected =
-            Source { title: Some("title".into()), text: Some("text".into()), text_is_nan: false, key: Some("k".into()) };
+        let expected = Source {
+            title: Some("title".into()),
+            text: Some("text".into()),
+            text_is_nan: false,
+            key: Some("k".into()),
+        };
         assert_eq!(item.sources, [expected]);
     }
 
     #[test]
     fn a_bare_nan_is_missing_text_with_a_warning() {
-        let read = parse("[\n{\"input\": \"q\", \"output\": \"o\", \"ctxs\": [{\"title\": \"T\", \"text\": NaN}]}]").unwrap();
+        let read =
+            parse("[\n{\"input\": \"q\", \"output\": \"o\", \"ctxs\": [{\"title\": \"T\", \"text\": NaN}]}]").unwrap();
         assert!(read.items[0].sources[0].text_is_nan && read.items[0].sources[0].text.is_none());
         assert_eq!(
             read.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
@@ -141,7 +146,8 @@ mod tests {
 
     #[test]
     fn every_fault_is_told_with_line_and_id() {
-        let text = "{\"id\": \"a\", \"output\": 3}\n7\n{\"id\": \"b\", \"input\": \"q\", \"output\": \"\", \"ctxs\": [1]}";
+        let text =
+            "{\"id\": \"a\", \"output\": 3}\n7\n{\"id\": \"b\", \"input\": \"q\", \"output\": \"\", \"ctxs\": [1]}";
         assert_eq!(
             faults(text),
             [

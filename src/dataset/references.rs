@@ -105,7 +105,10 @@ mod tests {
         let text = "{\"input\": \"q\", \"output\": \"o\", \"answer\": \"own\"}\n{\"input\": \"r\", \"output\": \"o\"}";
         let mut predictions = parse_predictions(text, "s".into(), Path::new("s.jsonl")).unwrap();
         let warning = references.join(&mut predictions).unwrap().to_string();
-        assert!(warning.starts_with("s.jsonl: 1 predictions without a reference in ") && warning.contains(": 2;"), "{warning}");
+        assert!(
+            warning.starts_with("s.jsonl: 1 predictions without a reference in ") && warning.contains(": 2;"),
+            "{warning}"
+        );
         assert_eq!(predictions.items[0].gold.answer.as_deref(), Some("gold"));
     }
 }

@@ -51,7 +51,7 @@ pub fn render_json(summary: &Summary, context: &ReportContext) -> Result<String>
 }
 
 /// Unseen characters other than the line feeds of the layout stand only within strings, where `\uXXXX` means the same.
-fn terminal_safe_json(json: &str) -> String {
+pub(super) fn terminal_safe_json(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     for character in json.chars() {
         if character != '\n' && is_unseen(character) {

@@ -8,11 +8,13 @@ mod files;
 mod footnotes;
 mod items;
 mod layout;
+mod means;
 mod table;
 mod visible;
 
 pub use files::{render_csv, render_json};
 pub use items::ItemsCsv;
+pub use means::{render_means_csv, render_means_json, render_means_table};
 pub use table::{TableStyle, render_table};
 pub use visible::visible;
 

@@ -2,6 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod cache;
+mod citations_golden;
 mod cli_settings;
 mod dataset;
 mod judge_http;

@@ -189,7 +189,10 @@ fn agreement_scores_both_annotations_and_says_how_far_they_agree() {
     assert_eq!(work.lines("out/scores.jsonl").len(), 3 * 4);
     // q1: the same order, tau-b 1; q2: one of three pairs is turned round, tau-b (2 - 1) / 3; mean 2/3
     let told = done.stdout.replace("\n  ", " ");
-    assert!(told.contains("agreement of annotators' ann_score on the systems: Kendall's tau-b 0.667 over 2 questions"), "{told}");
+    assert!(
+        told.contains("agreement of annotators' ann_score on the systems: Kendall's tau-b 0.667 over 2 questions"),
+        "{told}"
+    );
     let agreement = work.json("out/summary.json")["agreement"].clone();
     assert!((agreement["kendall_tau_b"].as_f64().unwrap() - 2.0 / 3.0).abs() < 1e-12, "{agreement}");
     // scored again from the record
