@@ -1,6 +1,7 @@
 //! The command line as clap reads it.
 
 mod score;
+mod texts;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub use score::{CacheArgs, InputArgs, JudgeArgs, LimitArgs, OutputArgs, ScoreArgs, ScoringArgs};
+pub use texts::{BuildTestsArgs, CitationsArgs, ConvertArgs, IndexBaseChoice, ReferencesBlock};
 
 use super::exit_code::ExitCode;
 use super::settings::value::{SettingValue, Share};
@@ -77,6 +79,12 @@ pub enum Command {
     /// Look after the replies that are kept
     #[command(subcommand)]
     Cache(CacheCommand),
+    /// Audit citations without a judge: what is cited, what dangles, what is never cited
+    Citations(CitationsArgs),
+    /// Make answers for score out of predictions with sources
+    Convert(ConvertArgs),
+    /// Build test cases from annotated ingredients
+    BuildTests(BuildTestsArgs),
     /// Print completions for a shell
     ShellCompletions {
         /// The shell: bash, elvish, fish, powershell or zsh

@@ -1,8 +1,11 @@
 //! One file a command. A command gets merged settings, does its work through the library and gives an exit code.
 
+mod build_tests;
 mod cache;
 mod check;
+mod citations;
 mod config;
+mod convert;
 mod prompts;
 mod rescore;
 mod score;
@@ -40,6 +43,9 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<ExitCode> {
         Command::Config(args) => config::run(&told(Settings::load(&args, environment)?)),
         Command::Prompts(command) => prompts::run(&command, &context),
         Command::Cache(command) => cache::run(&command, &context),
+        Command::Citations(args) => citations::run(&args, &context),
+        Command::Convert(args) => convert::run(&args),
+        Command::BuildTests(args) => build_tests::run(&args),
         Command::ShellCompletions { shell } => shell_completions::run(shell),
     }
 }
