@@ -1,5 +1,7 @@
 //! Tables of means: for people, as JSON and as CSV.
 
+use std::ops::Range;
+
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table};
 use serde_json::{Value, json};
 
@@ -12,30 +14,35 @@ use crate::error::{Error, Result};
 /// Version of the shape of the JSON file.
 const SCHEMA_VERSION: u32 = 1;
 
-/// Where the intervals go; tried in this order until the table fits.
+/// Where the intervals go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Intervals {
     Beside,
     Below,
-    LeftOut,
 }
 
-/// The table: shares in per cent with one decimal, counts with one decimal, 95% intervals where there is room; then
-/// the notes.
+/// The table: shares in per cent with one decimal, counts with one decimal, 95% intervals beside the means where there
+/// is room, else below them; columns that do not fit beside each other follow below. Then the notes.
 pub fn render_means_table(means: &Means, notes: &[String], style: &TableStyle) -> String {
     let width = usize::from(style.width.max(80));
-    let widest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
-    let fits = |intervals: &Intervals| widest(&draw(means, *intervals)) <= width;
-    let intervals = [Intervals::Beside, Intervals::Below].into_iter().find(fits).unwrap_or(Intervals::LeftOut);
-    let mut out = String::from("Means an answer; shares (%) in per cent");
-    out.push_str(if intervals == Intervals::LeftOut {
-        " (95% intervals: --format csv or json)"
+    let fits = |columns: Range<usize>, intervals| {
+        draw(means, columns, intervals).lines().all(|line| line.chars().count() <= width)
+    };
+    let all = 0..means.columns.len();
+    let mut out = String::from("Means an answer, shares (%) in per cent, 95% intervals\n\n");
+    if fits(all.clone(), Intervals::Beside) {
+        out.push_str(&draw(means, all, Intervals::Beside));
+        out.push('\n');
     } else {
-        ", 95% intervals"
-    });
-    out.push_str("\n\n");
-    out.push_str(&draw(means, intervals));
-    out.push('\n');
+        let mut start = 0;
+        while start < all.end {
+            let end = (start + 1..=all.end).rev().find(|end| fits(start..*end, Intervals::Below)).unwrap_or(start + 1);
+            out.push_str(if start > 0 { "\n" } else { "" });
+            out.push_str(&draw(means, start..end, Intervals::Below));
+            out.push('\n');
+            start = end;
+        }
+    }
     if !notes.is_empty() {
         out.push('\n');
     }
@@ -45,24 +52,22 @@ pub fn render_means_table(means: &Means, notes: &[String], style: &TableStyle) -
     out
 }
 
-fn draw(means: &Means, intervals: Intervals) -> String {
+/// The systems with some of the columns.
+fn draw(means: &Means, columns: Range<usize>, intervals: Intervals) -> String {
     let mut table = Table::new();
     table.load_style(comfy_table::TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
     table.force_no_tty();
+    let shown = means.columns.iter().skip(columns.start).take(columns.len());
     let mut header = vec!["system".to_owned(), "n".to_owned()];
-    header.extend(means.columns.iter().map(|column| match column.unit {
+    header.extend(shown.clone().map(|column| match column.unit {
         Unit::Share => format!("{} %", column.name.replace('_', " ")),
         Unit::Count => column.name.replace('_', " "),
     }));
-    table.set_header(header.into_iter().map(|name| match intervals {
-        Intervals::LeftOut => name.replace(' ', "\n"),
-        _ => name,
-    }));
+    table.set_header(header);
     for row in &means.rows {
         let mut cells = vec![visible(row.system.as_str()).into_owned(), row.items.to_string()];
-        cells.extend(
-            row.metrics.iter().zip(&means.columns).map(|(metric, column)| cell(metric, column.unit, intervals)),
-        );
+        let metrics = row.metrics.iter().skip(columns.start).take(columns.len());
+        cells.extend(metrics.zip(shown.clone()).map(|(metric, column)| cell(metric, column.unit, intervals)));
         table.add_row(cells);
     }
     table.set_content_arrangement(ContentArrangement::Disabled);
@@ -85,7 +90,7 @@ fn cell(metric: &Metric, unit: Unit, intervals: Intervals) -> String {
     match (intervals, metric.interval) {
         (Intervals::Beside, Some((low, high))) => format!("{mean} [{}, {}]", shown(low), shown(high)),
         (Intervals::Below, Some((low, high))) => format!("{mean}\n{}–{}", shown(low), shown(high)),
-        _ => mean,
+        (_, None) => mean,
     }
 }
 
@@ -147,10 +152,16 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_per_cent_in_the_table_and_shares_in_files() {
+    fn shares_are_per_cent_in_the_table_which_never_is_too_wide_and_shares_in_files() {
         let table = render_means_table(&means(), &["a note".to_owned()], &TableStyle::default());
         assert!(table.contains("cited sentences %") && table.contains("2.0 [2.0, 2.0]"), "{table}");
         assert!(table.contains("50.0") && table.contains("a\\u{1b}") && table.ends_with("\n- a note\n"), "{table}");
+        let names: &[&str] = &["one_quantity", "two_quantity", "three_quantity", "four_quantity", "five_quantity"];
+        let columns: Vec<Column> = names.iter().map(|name| Column { name, unit: Unit::Share }).collect();
+        let items = vec![vec![Some(0.25); 5], vec![Some(0.75); 5]];
+        let table = render_means_table(&Means::of(&columns, &[("s".into(), items)], 1), &[], &TableStyle::default());
+        assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+        assert!(names.iter().all(|name| table.contains(&name.replace('_', " "))), "{table}");
         let csv = render_means_csv(&means());
         assert_eq!(csv.lines().nth(1), Some("a\\u{1b},2,2,2,2,2,0,0.5,,,1,1"));
         let json: Value = serde_json::from_str(&render_means_json(&means(), &[]).unwrap()).unwrap();

@@ -16,3 +16,4 @@ mod resume;
 mod rubric_golden;
 mod score_run;
 mod support;
+mod text_commands;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 17] = [
     "",
     "score",
     "check",
@@ -21,6 +21,9 @@ const COMMANDS: [&str; 14] = [
     "cache prune",
     "cache export",
     "cache merge",
+    "citations",
+    "convert",
+    "build-tests",
     "shell-completions",
 ];
 

@@ -73,7 +73,7 @@ fn converted(
             Ok(text) => answers.extend(ids.iter().map(|id| (id.clone(), text.clone()))),
             Err(what) => faults.push(fault(what)),
         }
-        if !ids.iter().all(|id| answered.insert(id)) {
+        if mode == Mode::Default && !ids.iter().all(|id| answered.insert(id)) {
             faults.push(fault("the question is answered twice".to_owned()).hint("keep one of the two"));
         }
     }
