@@ -5,6 +5,7 @@
 
 mod agreement;
 mod difference;
+mod means;
 mod metric;
 mod reference_order;
 mod summarize;
@@ -12,6 +13,7 @@ mod summary;
 
 pub use agreement::{Agreement, QuestionAgreement, ReferenceAgreement, agreement};
 pub use difference::DifferenceCause;
+pub use means::{Column, Means, MeansRow, Unit};
 pub use metric::Metric;
 pub use summarize::{AggregateOptions, OnUnscored, summarize};
 pub use summary::{

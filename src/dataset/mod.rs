@@ -7,14 +7,24 @@
 mod answer_files;
 mod answers;
 pub mod fever;
+mod elements;
 mod fields;
+mod ingredients;
+mod md5;
 mod names;
 mod pairing;
+mod prediction_fields;
+mod predictions;
+mod python_repr;
+mod references;
 mod rubric_faults;
 pub mod scifact;
 mod test_cases;
 mod text_file;
 
 pub use answers::{SystemAnswers, load_answers, parse_answers};
+pub use ingredients::{build_test_cases, load_ingredients, render_test_cases};
 pub use pairing::{PairOptions, PairedAnswer, Pairing, pair};
+pub use predictions::{Predictions, load_predictions, parse_predictions};
+pub use references::{References, load_references};
 pub use test_cases::{TestCases, load_test_cases, parse_test_cases};

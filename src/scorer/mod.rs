@@ -4,6 +4,8 @@
 //! questions are a second step. No scorer needs an async runtime, a prompt or a file to be tested.
 
 pub mod fever;
+pub mod citation;
+pub mod convert;
 pub mod rubric;
 pub mod scifact;
 

@@ -1,6 +1,9 @@
-//! Markers that point to sources: `[3]`, `[1, 2]`, and author-year forms.
+//! Markers that point to sources: `[3]`, `[1, 2]`, and author-year forms; texts without them.
 
 use std::ops::Range;
+
+use super::digits::decimal_digit;
+use super::words::is_python_whitespace;
 
 /// The longest author-year marker that is looked for, in bytes: more is a remark in brackets.
 const LONGEST_AUTHOR_YEAR: usize = 240;
@@ -14,7 +17,14 @@ pub struct NumberMarker {
     pub numbers: Vec<u64>,
 }
 
-/// The markers `\[(\d+(?:,\s*\d+)*)\]` of a text, in order (`docs/metrics.md`, section 3; ASCII digits).
+/// The markers `\[(\d+(?:,\s*\d+)*)\]` of a text, in order (`docs/metrics.md`, citations). Digits and white space are
+/// Python's: decimal digits of every script count, `[²]` does not.
+///
+/// ```
+/// use scholareval::text::citation_markers::number_markers;
+/// let numbers: Vec<Vec<u64>> = number_markers("A [0]. B [1, 12], not [12 mice].").into_iter().map(|m| m.numbers).collect();
+/// assert_eq!(numbers, [vec![0], vec![1, 12]]);
+/// ```
 pub fn number_markers(text: &str) -> Vec<NumberMarker> {
     text.match_indices('[')
         .filter_map(|(start, _)| {
@@ -29,17 +39,85 @@ fn numbers_in(inner: &str) -> Option<(Vec<u64>, usize)> {
     let mut numbers = Vec::new();
     let mut rest = inner;
     loop {
-        let after = rest.trim_start_matches(|c: char| c.is_ascii_digit());
-        let digits = &rest[..rest.len() - after.len()];
+        let (digits, after) = leading_digits(rest);
         if digits.is_empty() {
             return None;
         }
-        numbers.push(digits.parse().unwrap_or(u64::MAX));
+        numbers.push(number(digits));
         if after.starts_with(']') {
             return Some((numbers, inner.len() - after.len() + 1));
         }
-        rest = after.strip_prefix(',')?.trim_start();
+        rest = after.strip_prefix(',')?.trim_start_matches(is_python_whitespace);
     }
+}
+
+fn leading_digits(text: &str) -> (&str, &str) {
+    let after = text.trim_start_matches(|c| decimal_digit(c).is_some());
+    text.split_at(text.len() - after.len())
+}
+
+fn number(digits: &str) -> u64 {
+    let step = |value: u64, c| value.saturating_mul(10).saturating_add(u64::from(decimal_digit(c).unwrap_or(0)));
+    digits.chars().fold(0, step)
+}
+
+/// The digits in ASCII without leading zeros: what Python's `str(int(digits))` gives, of any length.
+fn canonical(digits: &str) -> String {
+    let ascii: String = digits.chars().filter_map(decimal_digit).map(|digit| char::from(b'0' + digit)).collect();
+    let significant = ascii.trim_start_matches('0');
+    if significant.is_empty() { "0".to_owned() } else { significant.to_owned() }
+}
+
+/// Every number of every marker as a marker of its own, in order, duplicates kept: `[1, 02] [1]` gives `[1]`, `[2]`,
+/// `[1]`. Source: `extract_citations` of ScholarQABench's `citation_correctness_eval.py`.
+pub fn citation_ids(text: &str) -> Vec<String> {
+    let in_marker = |marker: NumberMarker| {
+        let inner = text[marker.range.start + 1..marker.range.end - 1].split(',');
+        inner.map(|digits| format!("[{}]", canonical(digits))).collect::<Vec<_>>()
+    };
+    number_markers(text).into_iter().flat_map(in_marker).collect()
+}
+
+/// What the reference's entailment takes for citations: the digits right behind any `[`, so that `[1, 2]` is 1 and
+/// `[12 mice]` is 12 (a fault that compat mode keeps). Decimal, without leading zeros.
+pub fn first_numbers(text: &str) -> Vec<String> {
+    let behind = |(at, _): (usize, &str)| leading_digits(&text[at + 1..]).0;
+    text.match_indices('[').map(behind).filter(|digits| !digits.is_empty()).map(canonical).collect()
+}
+
+/// The text without its number markers: runs of two or more white-space characters become one space, the ends are
+/// trimmed, ` .` and ` ,` become `.` and `,`. Source: `remove_citations` of the same script.
+///
+/// ```
+/// use scholareval::text::citation_markers::without_citations;
+/// assert_eq!(without_citations("Lipids help [1, 2] , proteins too [3] ."), "Lipids help, proteins too.");
+/// ```
+pub fn without_citations(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut end = 0;
+    for marker in number_markers(text) {
+        kept.push_str(&text[end..marker.range.start]);
+        end = marker.range.end;
+    }
+    kept.push_str(&text[end..]);
+    let single = single_spaces(&kept);
+    single.trim_matches(is_python_whitespace).replace(" .", ".").replace(" ,", ",")
+}
+
+/// Runs of two or more white-space characters as one space; a single one stays what it is.
+fn single_spaces(text: &str) -> String {
+    let mut single = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(is_python_whitespace) {
+        let (before, from) = rest.split_at(at);
+        let after = from.trim_start_matches(is_python_whitespace);
+        let run = &from[..from.len() - after.len()];
+        single.push_str(before);
+        single.push_str(if run.chars().nth(1).is_some() { " " } else { run });
+        rest = after;
+    }
+    single.push_str(rest);
+    single
 }
 
 /// The author-year markers of a text, in order: `(Wang et al., 2023)`, `(1, Mir et al., 2021)`, `Lee (2020a)`.
@@ -124,6 +202,29 @@ mod tests {
     }
 
     #[test]
+    fn digits_of_other_scripts_and_all_of_pythons_white_space_count() {
+        assert_eq!(numbers("[1,\u{a0}2] [1, ２] [٣,\u{1c}4]"), [vec![1, 2], vec![1, 2], vec![3, 4]]);
+        assert_eq!(numbers("[²] [Ⅳ] [1\u{200b}]"), Vec::<Vec<u64>>::new());
+    }
+
+    #[test]
+    fn an_id_is_a_number_in_brackets_without_leading_zeros() {
+        assert_eq!(citation_ids("A [0] B [00] C [007, 1] [1]"), ["[0]", "[0]", "[7]", "[1]", "[1]"]);
+        assert_eq!(citation_ids("[123456789012345678901234567890]"), ["[123456789012345678901234567890]"]);
+    }
+
+    #[test]
+    fn the_reference_sees_the_first_number_behind_every_bracket() {
+        assert_eq!(first_numbers("[1, 2] [12 mice] [2023] [a] [ 1] [[04]"), ["1", "12", "2023", "4"]);
+    }
+
+    #[test]
+    fn removing_citations_tightens_the_text_around_them() {
+        assert_eq!(without_citations("a [1]  .  [2]  ,"), "a.,");
+        assert_eq!(without_citations("nl\n[1]\nnl, one\nbreak"), "nl nl, one\nbreak");
+    }
+
+    #[test]
     fn author_year_markers_have_a_name_and_a_year() {
         assert_eq!(
             authors("x (Wang et al., 2023) (12, Mir et al., 2021)"),
@@ -144,7 +245,16 @@ mod tests {
             for range in author_year_markers(&text) {
                 prop_assert!(!text[range].is_empty());
             }
-            number_markers(&text);
+            let ids = citation_ids(&text);
+            prop_assert_eq!(ids.len(), number_markers(&text).iter().map(|marker| marker.numbers.len()).sum::<usize>());
+            prop_assert!(first_numbers(&text).len() >= number_markers(&text).len());
+        }
+
+        #[test]
+        fn what_is_left_has_no_outer_space_and_no_double_space(text in "([\\[\\],. ]|[0-9]|\\n|\\PC){0,40}") {
+            let left = without_citations(&text);
+            prop_assert_eq!(left.trim_matches(is_python_whitespace), &left);
+            prop_assert!(!left.contains("  ") && left.len() <= text.len());
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Text primitives: words, tokens, stems, sentences, citation markers.
 
 pub mod citation_markers;
+pub mod digits;
 pub mod sentences;
 pub mod stems;
 pub mod tokens;

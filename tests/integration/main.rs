@@ -2,6 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod cache;
+mod citations_golden;
 mod cli_settings;
 mod dataset;
 mod judge_http;
@@ -18,3 +19,4 @@ mod rubric_golden;
 mod safety;
 mod score_run;
 mod support;
+mod text_commands;

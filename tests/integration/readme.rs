@@ -9,6 +9,7 @@ use assert_cmd::Command;
 /// Every command that has a help of its own.
 const COMMANDS: [&str; 21] = [
 const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "",
     "score",
     "check",
@@ -31,6 +32,9 @@ const COMMANDS: [&str; 16] = [
     "scifact check",
     "fever score",
     "fever check",
+    "citations",
+    "convert",
+    "build-tests",
     "shell-completions",
 ];
 

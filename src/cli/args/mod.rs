@@ -3,6 +3,7 @@
 mod scifact;
 mod fever;
 mod score;
+mod texts;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,6 +16,7 @@ pub use scifact::{
 };
 pub use fever::{FeverCommand, FeverScoreArgs, MaxEvidence};
 pub use score::{CacheArgs, InputArgs, JudgeArgs, LimitArgs, OutputArgs, ScoreArgs, ScoringArgs};
+pub use texts::{BuildTestsArgs, CitationsArgs, ConvertArgs, IndexBaseChoice, ReferencesBlock};
 
 use super::exit_code::ExitCode;
 use super::settings::value::{SettingValue, Share};
@@ -89,6 +91,12 @@ pub enum Command {
     /// Score fact verification as the FEVER shared task does
     #[command(subcommand)]
     Fever(FeverCommand),
+    /// Audit citations without a judge: what is cited, what dangles, what is never cited
+    Citations(CitationsArgs),
+    /// Make answers for score out of predictions with sources
+    Convert(ConvertArgs),
+    /// Build test cases from annotated ingredients
+    BuildTests(BuildTestsArgs),
     /// Print completions for a shell
     ShellCompletions {
         /// The shell: bash, elvish, fish, powershell or zsh

@@ -1,9 +1,12 @@
 //! One file a command. A command gets merged settings, does its work through the library and gives an exit code.
 
+mod build_tests;
 mod cache;
 mod check;
+mod citations;
 mod config;
 mod fever;
+mod convert;
 mod prompts;
 mod rescore;
 mod scifact;
@@ -44,6 +47,9 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<ExitCode> {
         Command::Scifact(command) => scifact::run(&command, &context),
         Command::Cache(command) => cache::run(&command, &context),
         Command::Fever(command) => fever::run(&command, &context),
+        Command::Citations(args) => citations::run(&args, &context),
+        Command::Convert(args) => convert::run(&args),
+        Command::BuildTests(args) => build_tests::run(&args),
         Command::ShellCompletions { shell } => shell_completions::run(shell),
     }
 }

@@ -1,0 +1,96 @@
+//! Arguments of the commands that need no judge and no rubric.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::cli::settings::OutputFormat;
+use crate::cli::settings::value::SettingValue;
+
+/// Where counting of sources begins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum IndexBaseChoice {
+    /// `[0]` is the first source.
+    #[default]
+    #[value(name = "0")]
+    Zero,
+    /// `[1]` is the first source.
+    #[value(name = "1")]
+    One,
+}
+
+/// What becomes of cited sources.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum ReferencesBlock {
+    /// Appended to the answer as a list.
+    #[default]
+    Append,
+    /// Left out.
+    None,
+}
+
+/// Arguments of `citations`.
+#[derive(Debug, Clone, Args)]
+pub struct CitationsArgs {
+    /// Prediction files, one a system (a JSON list, {"data": [..]} or JSON lines), or directories of *.jsonl
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Which number means the first source
+    #[arg(long, value_enum, default_value = "0", value_name = "N")]
+    pub index_base: IndexBaseChoice,
+    /// File with the gold sources, joined by equal input; its golds replace the predictions' own
+    #[arg(long, value_name = "FILE")]
+    pub references: Option<PathBuf>,
+    /// Seed of the resampling behind the intervals
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    pub seed: u64,
+    /// Show for the item of this id (its place in the file, from 1, where it has none) what was found
+    #[arg(long, value_name = "ID", conflicts_with_all = ["out", "format"])]
+    pub explain: Option<String>,
+    /// Directory for scores.jsonl (a line an item), summary.json and summary.csv
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Form of the summary on standard output: table, json or csv [default: table]
+    #[arg(long, value_name = "FORM", value_parser = OutputFormat::parse)]
+    pub format: Option<OutputFormat>,
+    /// No notes on standard error; errors only
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Arguments of `convert`.
+#[derive(Debug, Clone, Args)]
+pub struct ConvertArgs {
+    /// Predictions (a JSON list, {"data": [..]} or JSON lines)
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Test cases; a question is looked up by its initial_prompt
+    #[arg(long, value_name = "FILE")]
+    pub tests: PathBuf,
+    /// Answers to be made: JSON lines of {case_id, answer_text}
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+    /// Whether cited sources are appended as a list
+    #[arg(long, value_enum, default_value = "append", value_name = "HOW")]
+    pub references_block: ReferencesBlock,
+    /// Which number means the first source
+    #[arg(long, value_enum, default_value = "0", value_name = "N")]
+    pub index_base: IndexBaseChoice,
+    /// Convert as the reference script does: sources numbered anew, of two cases the last
+    #[arg(long)]
+    pub compat: bool,
+    /// No notes on standard error; errors only
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Arguments of `build-tests`.
+#[derive(Debug, Clone, Args)]
+pub struct BuildTestsArgs {
+    /// Annotated ingredients (a JSON list, {"data": [..]} or JSON lines)
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Test cases to be made
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+}

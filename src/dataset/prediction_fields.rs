@@ -1,0 +1,240 @@
+//! The fields of one prediction.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::domain::{Gold, Prediction, Source};
+
+use super::elements::is_nan;
+use super::fields::{Findings, Place, describe};
+
+/// The prediction of one object; `None` with faults pushed if it cannot be used.
+pub(super) fn read_prediction(
+    value: &Value,
+    position: usize,
+    place: Place<'_>,
+    found: &mut Findings,
+) -> Option<Prediction> {
+    let id = ["id", "case_id"].iter().find_map(|key| value.get(*key)).and_then(scalar);
+    let place = Place { case_id: id.as_deref(), ..place };
+    let Value::Object(map) = value else {
+        found.faults.push(place.fault(format!("each element: expected an object, found {}", describe(value))));
+        return None;
+    };
+    let faults_before = found.faults.len();
+    let mut reader = Reader { map, place, found };
+    let input = reader.input();
+    let output = reader.text("output");
+    let sources = reader.sources();
+    let gold = Gold {
+        answer: reader.text("answer"),
+        gold_ctxs: reader.gold_ids(),
+        gold_texts: reader.gold_texts(),
+        short_answers: reader.short_answers(),
+        long_answers: reader.long_answers(),
+    };
+    let id_mapping = reader.id_mapping();
+    if found.faults.len() > faults_before {
+        return None;
+    }
+    let line = place.line;
+    let id = id.unwrap_or_else(|| position.to_string());
+    Some(Prediction { id, input: input?, output, sources, id_mapping, gold, line })
+}
+
+/// A string or a number as text.
+fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+struct Reader<'a, 'f> {
+    map: &'a Map<String, Value>,
+    place: Place<'a>,
+    found: &'f mut Findings,
+}
+
+impl<'a> Reader<'a, '_> {
+    fn wrong(&mut self, name: &str, expected: &str, value: &Value) {
+        let what = format!("{name}: expected {expected}, found {}", describe(value));
+        self.found.faults.push(self.place.fault(what));
+    }
+
+    /// The value under `key`; null counts as absent.
+    fn get(&self, key: &str) -> Option<&'a Value> {
+        self.map.get(key).filter(|value| !value.is_null())
+    }
+
+    /// The elements of the list under `key`; none where it is absent.
+    fn list(&mut self, key: &str) -> &'a [Value] {
+        match self.get(key) {
+            None => &[],
+            Some(Value::Array(list)) => list,
+            Some(other) => {
+                self.wrong(key, "a list", other);
+                &[]
+            }
+        }
+    }
+
+    fn text(&mut self, key: &str) -> Option<String> {
+        self.text_of(key, self.get(key)?)
+    }
+
+    /// A string; a bare `NaN` is missing, with a warning.
+    fn text_of(&mut self, name: &str, value: &Value) -> Option<String> {
+        match value {
+            Value::String(text) => Some(text.clone()),
+            other if is_nan(other) => {
+                let what = format!("{name} is a bare NaN; read as missing");
+                self.found.warnings.push(self.place.fault(what).hint("write a text or null"));
+                None
+            }
+            other => {
+                self.wrong(name, "a string", other);
+                None
+            }
+        }
+    }
+
+    fn input(&mut self) -> Option<String> {
+        match ["input", "query"].into_iter().find(|key| self.get(key).is_some()) {
+            Some(key) => self.text(key),
+            None => {
+                let fault = self.place.fault("neither input nor query");
+                self.found.faults.push(fault.hint("give each element the question as input"));
+                None
+            }
+        }
+    }
+
+    /// `docs` where present, else `ctxs`: a list of objects, or an object of `[text, title]`.
+    fn sources(&mut self) -> Vec<Source> {
+        let Some((key, value)) = ["docs", "ctxs"].into_iter().find_map(|key| Some((key, self.get(key)?))) else {
+            return Vec::new();
+        };
+        match value {
+            Value::Array(list) => {
+                list.iter().enumerate().map(|(index, item)| self.source(&format!("{key}[{index}]"), item)).collect()
+            }
+            Value::Object(map) => map.iter().map(|(name, pair)| self.keyed_source(key, name, pair)).collect(),
+            other => {
+                self.wrong(key, "a list or an object", other);
+                Vec::new()
+            }
+        }
+    }
+
+    fn source(&mut self, name: &str, value: &Value) -> Source {
+        let Value::Object(map) = value else {
+            self.wrong(name, "an object with title and text", value);
+            return Source::default();
+        };
+        let key = if map.contains_key("sent") { "sent" } else { "text" };
+        let text = map.get(key).filter(|text| !text.is_null());
+        let title = map.get("title").map(|title| match title {
+            Value::Null => String::new(),
+            title => self.text_of(&format!("{name}.title"), title).unwrap_or_default(),
+        });
+        Source {
+            title,
+            text: text.and_then(|text| self.text_of(&format!("{name}.{key}"), text)),
+            text_is_nan: text.is_some_and(is_nan),
+            key: None,
+        }
+    }
+
+    fn keyed_source(&mut self, key: &str, name: &str, pair: &Value) -> Source {
+        let at = format!("{key}.{name}");
+        match pair.as_array().map(Vec::as_slice) {
+            Some([text, title]) => Source {
+                title: self.text_of(&format!("{at}[1]"), title),
+                text: self.text_of(&format!("{at}[0]"), text),
+                text_is_nan: is_nan(text),
+                key: Some(name.to_owned()),
+            },
+            _ => {
+                self.wrong(&at, "[text, title]", pair);
+                Source::default()
+            }
+        }
+    }
+
+    fn gold_ids(&mut self) -> Option<Vec<String>> {
+        self.get("gold_ctxs")?;
+        let mut ids = Vec::new();
+        for (index, value) in self.list("gold_ctxs").iter().enumerate() {
+            match scalar(value) {
+                Some(id) => ids.push(id),
+                None => self.wrong(&format!("gold_ctxs[{index}]"), "an id", value),
+            }
+        }
+        Some(ids)
+    }
+
+    fn id_mapping(&mut self) -> Option<BTreeMap<String, String>> {
+        let value = self.get("id_mapping")?;
+        let Value::Object(map) = value else {
+            self.wrong("id_mapping", "an object", value);
+            return None;
+        };
+        let mut mapping = BTreeMap::new();
+        for (number, id) in map {
+            match scalar(id) {
+                Some(id) => {
+                    mapping.insert(number.clone(), id);
+                }
+                None => self.wrong(&format!("id_mapping.{number}"), "an id", id),
+            }
+        }
+        Some(mapping)
+    }
+
+    /// Texts of `gold_ctx`; a text may be an object `{contexts: [..]}`, which is joined by spaces.
+    fn gold_texts(&mut self) -> Vec<String> {
+        let mut texts = Vec::new();
+        for (index, document) in self.list("gold_ctx").iter().enumerate() {
+            let name = format!("gold_ctx[{index}].text");
+            match document.get("text").unwrap_or(document) {
+                Value::Object(text) => match text.get("contexts") {
+                    Some(Value::Array(parts)) if parts.iter().all(Value::is_string) => {
+                        texts.push(parts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "));
+                    }
+                    _ => self.wrong(&name, "a string or {contexts: [..]}", document),
+                },
+                text => texts.extend(self.text_of(&name, text)),
+            }
+        }
+        texts
+    }
+
+    fn short_answers(&mut self) -> Vec<Vec<String>> {
+        let mut sets = Vec::new();
+        for (index, pair) in self.list("qa_pairs").iter().enumerate() {
+            let name = format!("qa_pairs[{index}].short_answers");
+            match pair.get("short_answers") {
+                Some(Value::Array(list)) => {
+                    sets.push(list.iter().filter_map(|text| self.text_of(&name, text)).collect());
+                }
+                other => self.wrong(&name, "a list", other.unwrap_or(&Value::Null)),
+            }
+        }
+        sets
+    }
+
+    fn long_answers(&mut self) -> Vec<String> {
+        let mut answers = Vec::new();
+        for (index, annotation) in self.list("annotations").iter().enumerate() {
+            let name = format!("annotations[{index}].long_answer");
+            match annotation.get("long_answer") {
+                Some(answer) => answers.extend(self.text_of(&name, answer)),
+                None => self.wrong(&name, "a string", &Value::Null),
+            }
+        }
+        answers
+    }
+}

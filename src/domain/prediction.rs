@@ -1,0 +1,57 @@
+//! What a system answered to a question, with its sources and the gold it is compared with.
+
+use std::collections::BTreeMap;
+
+/// A document that an answer may cite (`ctxs`, or `docs`, on the wire).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Source {
+    /// Its title; `None` where the key is absent (an empty title is a title).
+    pub title: Option<String>,
+    /// Its text; `None` where it is absent or [a bare `NaN`](Self::text_is_nan).
+    pub text: Option<String>,
+    /// True where the file has a bare `NaN` in place of the text (the reference prints `nan`).
+    pub text_is_nan: bool,
+    /// Its key, where the file has an object of sources `{key: [text, title]}`.
+    pub key: Option<String>,
+}
+
+/// What an output is compared with; absent parts are empty or `None`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Gold {
+    /// The gold answer.
+    pub answer: Option<String>,
+    /// Ids of the gold sources: what `id_mapping` maps to, else markers such as `[0]`.
+    pub gold_ctxs: Option<Vec<String>>,
+    /// Texts of the gold documents (`gold_ctx`).
+    pub gold_texts: Vec<String>,
+    /// Sets of short answers that mean the same, a set a question (`qa_pairs[].short_answers`).
+    pub short_answers: Vec<Vec<String>>,
+    /// Long reference answers (`annotations[].long_answer`).
+    pub long_answers: Vec<String>,
+}
+
+/// One line of a prediction file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Prediction {
+    /// `id` or `case_id` of the file, else the place in the file, from 1.
+    pub id: String,
+    /// The question (`input` or `query`).
+    pub input: String,
+    /// What the system wrote; `None` in a file of golds.
+    pub output: Option<String>,
+    /// What it could cite, in the order of the numbers.
+    pub sources: Vec<Source>,
+    /// Number of a marker to the id of a source.
+    pub id_mapping: Option<BTreeMap<String, String>>,
+    /// What it is compared with.
+    pub gold: Gold,
+    /// 1-based line in the file.
+    pub line: usize,
+}
+
+impl Prediction {
+    /// The output, empty where there is none.
+    pub fn output(&self) -> &str {
+        self.output.as_deref().unwrap_or_default()
+    }
+}

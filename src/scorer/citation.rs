@@ -1,0 +1,250 @@
+//! The audit of an answer's citations: everything that can be told of them without a judge.
+//!
+//! Source of precision, recall and F1: `compute_citation_coverage` of ScholarQABench's `citation_correctness_eval.py`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use crate::domain::Prediction;
+use crate::text::citation_markers::{citation_ids, number_markers, without_citations};
+use crate::text::sentences::simple_sentences;
+use crate::text::words::word_count;
+
+/// Which number means the first source.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum IndexBase {
+    /// `[0]` is the first source, as in ScholarQABench's data.
+    #[default]
+    Zero,
+    /// `[1]` is the first source.
+    One,
+}
+
+impl IndexBase {
+    /// The place of the source with this number; `None` for 0 where counting begins at 1.
+    pub fn place_of(self, number: u64) -> Option<usize> {
+        let place = match self {
+            Self::Zero => number,
+            Self::One => number.checked_sub(1)?,
+        };
+        usize::try_from(place).ok()
+    }
+
+    /// The number of the source at this place.
+    pub fn number_of(self, place: usize) -> usize {
+        place + usize::from(self == Self::One)
+    }
+}
+
+/// Precision, recall and F1 of cited against gold sources, each 0..=1.
+///
+/// ```text
+/// P = |cited and gold| / |cited| (0 without any)   R = |cited and gold| / |gold| (0 without any)
+/// F1 = 2 P R / (P + R) (0 where both are 0)
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Coverage {
+    /// Distinct sources cited.
+    pub cited: usize,
+    /// Distinct gold sources.
+    pub gold: usize,
+    /// Share of the cited sources that are gold.
+    pub precision: f64,
+    /// Share of the gold sources that are cited.
+    pub recall: f64,
+    /// Harmonic mean of the two.
+    pub f1: f64,
+}
+
+/// What an audit finds in one answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CitationAudit {
+    /// Markers in square brackets.
+    pub markers: usize,
+    /// Distinct numbers that are cited, in order.
+    pub distinct: BTreeSet<u64>,
+    /// Distinct numbers that point to no source; empty where the prediction has no sources at all.
+    pub dangling: BTreeSet<u64>,
+    /// Numbers of sources that are never cited.
+    pub unused: Vec<usize>,
+    /// Mentions of a number that its own marker names already (`[1, 1]`).
+    pub duplicates: usize,
+    /// Sentences with a marker.
+    pub cited_sentences: Vec<Range<usize>>,
+    /// Sentences without one.
+    pub uncited_sentences: Vec<Range<usize>>,
+    /// Words without markers.
+    pub words: usize,
+    /// Against the gold sources; `None` without gold.
+    pub coverage: Option<Coverage>,
+}
+
+impl CitationAudit {
+    /// Share of the sentences that cite, 0..=1; `None` without sentences.
+    pub fn cited_share(&self) -> Option<f64> {
+        let all = self.cited_sentences.len() + self.uncited_sentences.len();
+        (all > 0).then(|| self.cited_sentences.len() as f64 / all as f64)
+    }
+
+    /// Share of the distinct numbers that point to a source, 0..=1; `None` without any number.
+    pub fn valid_share(&self) -> Option<f64> {
+        let all = self.distinct.len();
+        (all > 0).then(|| (all - self.dangling.len()) as f64 / all as f64)
+    }
+}
+
+/// Audits the output of a prediction.
+///
+/// ```
+/// use scholareval::domain::{Prediction, Source};
+/// use scholareval::scorer::citation::{IndexBase, audit};
+/// let prediction = Prediction {
+///     output: Some("Lipids help [0]. Proteins do not [0, 7].".to_owned()),
+///     sources: vec![Source::default(), Source::default()],
+///     ..Prediction::default()
+/// };
+/// let found = audit(&prediction, IndexBase::Zero);
+/// assert_eq!((found.markers, found.distinct.len(), found.words), (2, 2, 5));
+/// assert_eq!((found.dangling.into_iter().collect::<Vec<_>>(), found.unused), (vec![7], vec![1]));
+/// ```
+pub fn audit(prediction: &Prediction, base: IndexBase) -> CitationAudit {
+    let text = prediction.output();
+    let markers = number_markers(text);
+    let distinct: BTreeSet<u64> = markers.iter().flat_map(|marker| marker.numbers.iter().copied()).collect();
+    let is_source = |number: &u64| base.place_of(*number).is_some_and(|place| place < prediction.sources.len());
+    let cited_places: BTreeSet<usize> = distinct.iter().filter_map(|number| base.place_of(*number)).collect();
+    let duplicates = markers.iter().map(|marker| {
+        let own: BTreeSet<u64> = marker.numbers.iter().copied().collect();
+        marker.numbers.len() - own.len()
+    });
+    let (cited_sentences, uncited_sentences) =
+        simple_sentences(text).into_iter().partition(|sentence| !number_markers(&text[sentence.clone()]).is_empty());
+    CitationAudit {
+        markers: markers.len(),
+        dangling: match prediction.sources.is_empty() {
+            true => BTreeSet::new(),
+            false => distinct.iter().copied().filter(|number| !is_source(number)).collect(),
+        },
+        unused: (0..prediction.sources.len())
+            .filter(|place| !cited_places.contains(place))
+            .map(|place| base.number_of(place))
+            .collect(),
+        duplicates: duplicates.sum(),
+        distinct,
+        cited_sentences,
+        uncited_sentences,
+        words: word_count(&without_citations(text)),
+        coverage: coverage(prediction),
+    }
+}
+
+/// Cited against gold sources: `gold_ctxs` where given, the cited numbers then taken through `id_mapping` (one that it
+/// lacks is no id and does not count), else the markers of the gold answer. `None` without either.
+pub fn coverage(prediction: &Prediction) -> Option<Coverage> {
+    let cited: BTreeSet<String> = citation_ids(prediction.output()).into_iter().collect();
+    let (cited, gold): (BTreeSet<String>, BTreeSet<String>) = match &prediction.gold.gold_ctxs {
+        Some(ids) => {
+            let cited = match &prediction.id_mapping {
+                Some(mapping) => cited.iter().filter_map(|id| mapped(id, mapping)).collect(),
+                None => cited,
+            };
+            (cited, ids.iter().cloned().collect())
+        }
+        None => (cited, citation_ids(prediction.gold.answer.as_deref()?).into_iter().collect()),
+    };
+    let both = cited.intersection(&gold).count() as f64;
+    let share = |of: usize| if of == 0 { 0.0 } else { both / of as f64 };
+    let (precision, recall) = (share(cited.len()), share(gold.len()));
+    let sum = precision + recall;
+    let f1 = if sum == 0.0 { 0.0 } else { 2.0 * precision * recall / sum };
+    Some(Coverage { cited: cited.len(), gold: gold.len(), precision, recall, f1 })
+}
+
+fn mapped(id: &str, mapping: &BTreeMap<String, String>) -> Option<String> {
+    mapping.get(id.trim_matches(['[', ']'])).or_else(|| mapping.get(id)).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::domain::{Gold, Source};
+
+    fn prediction(output: &str, sources: usize) -> Prediction {
+        Prediction { output: Some(output.to_owned()), sources: vec![Source::default(); sources], ..Default::default() }
+    }
+
+    fn against(output: &str, gold: Gold, mapping: &[(&str, &str)]) -> Coverage {
+        let id_mapping = mapping.iter().map(|(number, id)| ((*number).to_owned(), (*id).to_owned())).collect();
+        let id_mapping = (!mapping.is_empty()).then_some(id_mapping);
+        coverage(&Prediction { gold, id_mapping, ..prediction(output, 0) }).unwrap()
+    }
+
+    #[test]
+    fn the_index_base_decides_what_dangles_and_what_is_unused() {
+        let answer = prediction("One [1]. Two [2, 2] [0].", 2);
+        let zero = audit(&answer, IndexBase::Zero);
+        assert_eq!((zero.dangling.clone(), zero.unused.clone()), (BTreeSet::from([2]), vec![]));
+        let one = audit(&answer, IndexBase::One);
+        assert_eq!((one.dangling.clone(), one.unused.clone()), (BTreeSet::from([0]), vec![]));
+        assert_eq!((zero.markers, zero.distinct.len(), zero.duplicates), (3, 3, 1));
+        assert_eq!(zero.valid_share(), Some(2.0 / 3.0));
+        assert_eq!(audit(&prediction("Two [2].", 2), IndexBase::One).unused, [1]);
+    }
+
+    #[test]
+    fn without_sources_nothing_dangles() {
+        assert!(audit(&prediction("One [1].", 0), IndexBase::Zero).dangling.is_empty());
+    }
+
+    #[test]
+    fn sentences_with_and_without_markers_are_told_apart() {
+        let found = audit(&prediction("It works [0]. It scales. Done [1].", 2), IndexBase::Zero);
+        assert_eq!((found.cited_sentences.len(), found.uncited_sentences.len(), found.words), (2, 1, 5));
+        assert_eq!(found.cited_share(), Some(2.0 / 3.0));
+        assert_eq!(audit(&prediction("", 0), IndexBase::Zero).cited_share(), None);
+    }
+
+    #[test]
+    fn cited_sources_are_compared_with_mapped_gold_ids() {
+        // cited 0, 1, 9; 9 maps to nothing: {a, b}; gold {b, c}: P 1/2, R 1/2, F1 1/2
+        let gold = Gold { gold_ctxs: Some(vec!["b".into(), "c".into()]), ..Gold::default() };
+        let found = against("x [0, 1] [9]", gold, &[("0", "a"), ("1", "b")]);
+        assert_eq!((found.cited, found.precision, found.recall, found.f1), (2, 0.5, 0.5, 0.5));
+    }
+
+    #[test]
+    fn without_gold_ids_the_markers_of_the_answer_are_gold() {
+        // cited {2, 5}, gold {6, 2, 5}: P 1, R 2/3, F1 2 * 2/3 / (5/3) = 0.8
+        let gold = Gold { answer: Some("gold [6, 2] gold [5, 5]".into()), ..Gold::default() };
+        let found = against("text [2] text [5]", gold, &[]);
+        assert_eq!((found.precision, found.recall), (1.0, 2.0 / 3.0));
+        assert!((found.f1 - 0.8).abs() < 1e-12);
+        assert_eq!(coverage(&prediction("x [1]", 0)), None);
+    }
+
+    proptest! {
+        #[test]
+        fn shares_are_shares_order_does_not_matter_and_a_text_covers_itself(
+            cited in prop::collection::vec(0..9_u8, 0..9), gold in prop::collection::vec(0..9_u8, 0..9)
+        ) {
+            let text = |numbers: &[u8]| numbers.iter().map(|n| format!("t [{n}]. ")).collect::<String>();
+            let of = |output: String, answer: String| against(&output, Gold { answer: Some(answer), ..Gold::default() }, &[]);
+            let found = of(text(&cited), text(&gold));
+            for share in [found.precision, found.recall, found.f1] {
+                prop_assert!((0.0..=1.0).contains(&share));
+            }
+            let turned: Vec<u8> = cited.iter().rev().copied().collect();
+            prop_assert_eq!(of(text(&turned), text(&gold)), found);
+            let own = of(text(&cited), text(&cited)).f1;
+            prop_assert_eq!(own, if cited.is_empty() { 0.0 } else { 1.0 });
+        }
+
+        #[test]
+        fn no_text_makes_the_audit_panic(output in "([\\[\\],. 0-9]|\\PC){0,60}", sources in 0..4_usize) {
+            let found = audit(&prediction(&output, sources), IndexBase::One);
+            prop_assert!(found.dangling.len() <= found.distinct.len());
+        }
+    }
+}

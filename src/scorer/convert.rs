@@ -1,0 +1,115 @@
+//! Predictions to answers: the sources that an output cites, appended as a list.
+//!
+//! Source: `process_references` of ScholarQABench's `scripts/convert_answer_scholar_cs.py`.
+
+use std::collections::BTreeSet;
+
+use crate::domain::{Mode, Prediction, Source};
+use crate::text::citation_markers::number_markers;
+
+use super::citation::IndexBase;
+
+/// Places (from 0) of the sources that the output cites, in the order of the sources. Numbers without a source are
+/// left out.
+pub fn cited_sources(prediction: &Prediction, base: IndexBase) -> Vec<usize> {
+    let numbers = number_markers(prediction.output()).into_iter().flat_map(|marker| marker.numbers);
+    let places: BTreeSet<usize> = numbers.filter_map(|number| base.place_of(number)).collect();
+    places.into_iter().filter(|place| *place < prediction.sources.len()).collect()
+}
+
+/// What is appended to the output: a line break, `References:`, and for each cited source `[n] title text` with an
+/// empty line behind it.
+///
+/// By default `n` is the number that the output uses. In [`Mode::Compat`] cited sources are numbered 0, 1, .. whatever
+/// the output calls them, a text that is a bare `NaN` is `nan`, and of an object of sources the second and first
+/// character of each *key* stand for title and text, as in the reference.
+///
+/// # Errors
+/// In compat mode the name of the exception that the reference raises.
+pub fn references_block(prediction: &Prediction, base: IndexBase, mode: Mode) -> Result<String, &'static str> {
+    let mut block = String::from("\nReferences:\n");
+    for (order, place) in cited_sources(prediction, base).into_iter().enumerate() {
+        let Some(source) = prediction.sources.get(place) else { continue };
+        let (number, title, text) = match mode {
+            Mode::Default => (base.number_of(place), text_of(&source.title), text_of(&source.text)),
+            Mode::Compat => {
+                let (title, text) = reference_title_and_text(source)?;
+                (order, title, text)
+            }
+        };
+        block.push_str(&format!("[{number}] {title} {text}\n\n"));
+    }
+    Ok(block)
+}
+
+fn text_of(text: &Option<String>) -> String {
+    text.clone().unwrap_or_default()
+}
+
+fn reference_title_and_text(source: &Source) -> Result<(String, String), &'static str> {
+    if let Some(key) = &source.key {
+        let mut characters = key.chars();
+        return match (characters.next(), characters.next()) {
+            (Some(text), Some(title)) => Ok((title.to_string(), text.to_string())),
+            _ => Err("IndexError"),
+        };
+    }
+    match (&source.title, &source.text) {
+        (Some(title), Some(text)) => Ok((title.clone(), text.clone())),
+        (Some(title), None) if source.text_is_nan => Ok((title.clone(), "nan".to_owned())),
+        _ => Err("KeyError"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(title: &str, text: &str) -> Source {
+        Source { title: Some(title.to_owned()), text: Some(text.to_owned()), ..Source::default() }
+    }
+
+    fn prediction(output: &str, sources: Vec<Source>) -> Prediction {
+        Prediction { output: Some(output.to_owned()), sources, ..Prediction::default() }
+    }
+
+    fn block(prediction: &Prediction, base: IndexBase, mode: Mode) -> Result<String, &'static str> {
+        references_block(prediction, base, mode)
+    }
+
+    #[test]
+    fn cited_sources_keep_their_numbers_and_compat_numbers_them_anew() {
+        let sources = (0..4).map(|i| source(&format!("T{i}"), &format!("X{i}"))).collect();
+        let answer = prediction("a [3, 9] b [1] [3]", sources);
+        assert_eq!(cited_sources(&answer, IndexBase::Zero), [1, 3]);
+        let ours = block(&answer, IndexBase::Zero, Mode::Default).unwrap();
+        assert_eq!(ours, "\nReferences:\n[1] T1 X1\n\n[3] T3 X3\n\n");
+        let theirs = block(&answer, IndexBase::Zero, Mode::Compat).unwrap();
+        assert_eq!(theirs, "\nReferences:\n[0] T1 X1\n\n[1] T3 X3\n\n");
+        let from_one = block(&answer, IndexBase::One, Mode::Default).unwrap();
+        assert_eq!(from_one, "\nReferences:\n[1] T0 X0\n\n[3] T2 X2\n\n");
+    }
+
+    #[test]
+    fn missing_text_is_empty_by_default_and_nan_in_compat() {
+        let nan = Source { title: Some("T".into()), text_is_nan: true, ..Source::default() };
+        let answer = prediction("a [0]", vec![nan]);
+        assert_eq!(block(&answer, IndexBase::Zero, Mode::Default).unwrap(), "\nReferences:\n[0] T \n\n");
+        assert_eq!(block(&answer, IndexBase::Zero, Mode::Compat).unwrap(), "\nReferences:\n[0] T nan\n\n");
+    }
+
+    #[test]
+    fn an_object_of_sources_is_read_by_key_in_compat_and_by_value_here() {
+        let keyed = |key: &str| Source { key: Some(key.to_owned()), ..source("title", "text") };
+        let answer = prediction("a [0]", vec![keyed("ab")]);
+        assert_eq!(block(&answer, IndexBase::Zero, Mode::Default).unwrap(), "\nReferences:\n[0] title text\n\n");
+        assert_eq!(block(&answer, IndexBase::Zero, Mode::Compat).unwrap(), "\nReferences:\n[0] b a\n\n");
+        assert_eq!(block(&prediction("a [0]", vec![keyed("a")]), IndexBase::Zero, Mode::Compat), Err("IndexError"));
+    }
+
+    #[test]
+    fn an_output_that_cites_nothing_has_an_empty_list() {
+        let answer = prediction("none", vec![source("T", "X")]);
+        assert_eq!(block(&answer, IndexBase::Zero, Mode::Default).unwrap(), "\nReferences:\n");
+    }
+}

@@ -1,0 +1,127 @@
+//! `citations`, `convert` and `build-tests` from end to end.
+
+use serde_json::{Value, json};
+
+use crate::support::workspace::{Workspace, plain_case};
+
+fn lines(items: &[Value]) -> String {
+    items.iter().map(|item| format!("{item}\n")).collect()
+}
+
+fn sources(n: usize) -> Value {
+    (0..n).map(|i| json!({"title": format!("T{i}"), "text": format!("X{i}")})).collect()
+}
+
+/// Two systems of two answers, with gold sources.
+fn audited() -> Workspace {
+    let work = Workspace::with_cases(&[]);
+    let item = |id: &str, output: &str| {
+        json!({"id": id, "input": format!("{id}?"), "output": output, "ctxs": sources(3),
+               "answer": "gold [0] [1]"})
+    };
+    // precision 1 and 1/2, mean 3/4; recall 1 and 1/2
+    work.write("good.jsonl", &lines(&[item("a", "Yes [0, 1]. So it is."), item("b", "No [0] [2].")]));
+    // cites 9, which is no source
+    work.write("bad.json", &json!({"data": [item("a", "Perhaps [9]."), item("b", "")]}).to_string());
+    work
+}
+
+#[test]
+fn several_files_give_one_table_a_row_a_system() {
+    let work = audited();
+    let done = work.run(&["citations", "good.jsonl", "bad.json"]).exits_with(0);
+    let rows: Vec<&str> = done.stdout.lines().filter(|l| l.starts_with("good ") || l.starts_with("bad ")).collect();
+    // twelve columns take more than one block of 80 columns
+    assert!(rows.len() >= 4 && rows.len() % 2 == 0, "{}", done.stdout);
+    assert!(rows[0].starts_with("good ") && rows[1].starts_with("bad "), "{}", done.stdout);
+    assert!(rows.iter().any(|row| row.contains("75.0")), "{}", done.stdout);
+    assert!(done.stdout.lines().all(|line| line.chars().count() <= 80), "{}", done.stdout);
+}
+
+#[test]
+fn values_of_every_item_are_written_with_out_and_means_as_json() {
+    let work = audited();
+    let done = work.run(&["citations", "good.jsonl", "bad.json", "--out", "o", "--format", "json"]).exits_with(0);
+    let items = work.lines("o/scores.jsonl");
+    assert_eq!(items.len(), 4);
+    assert_eq!((&items[2]["system"], &items[2]["case_id"]), (&"bad".into(), &"a".into()));
+    assert_eq!(items[2]["components"]["dangling"], 1.0);
+    let printed: Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(printed, work.json("o/summary.json"));
+    assert_eq!(printed["rows"][0]["precision"]["estimate"], 0.75);
+    assert!(printed["rows"][0]["precision"]["low"].as_f64().unwrap() >= 0.5);
+    assert!(work.read("o/summary.csv").starts_with("system,items,words,words_low,"));
+}
+
+#[test]
+fn an_item_is_explained_sentence_by_sentence() {
+    let work = audited();
+    let done = work.run(&["citations", "bad.json", "good.jsonl", "--explain", "a"]).exits_with(0);
+    for part in ["dangling: 9", "uncited  So it is.", "cited    Yes [0, 1].", "never cited: 2", "precision 1.000"] {
+        assert!(done.stdout.contains(part), "{part}: {}", done.stdout);
+    }
+    work.run(&["citations", "bad.json", "--explain", "zz"]).exits_with(3).says(&["bad.json: no item has the id zz"]);
+}
+
+#[test]
+fn the_index_base_and_references_change_what_is_found() {
+    let work = audited();
+    work.write("golds.jsonl", &lines(&[json!({"input": "a?", "answer": "[2]"})]));
+    let done =
+        work.run(&["citations", "good.jsonl", "--index-base", "1", "--references", "golds.jsonl", "--explain", "a"]);
+    let done = done.exits_with(0).says(&["1 predictions without a reference in golds.jsonl: b"]);
+    // 0 is no source where counting begins at 1; gold is [2], which is not cited
+    assert!(done.stdout.contains("dangling: 0") && done.stdout.contains("precision 0.000"), "{}", done.stdout);
+}
+
+#[test]
+fn bad_predictions_are_told_with_file_line_and_id() {
+    let work = Workspace::with_cases(&[]);
+    work.write("p.jsonl", &lines(&[json!({"id": "x", "input": "q"}), json!({"id": "y", "input": "q", "output": ""})]));
+    work.run(&["citations", "p.jsonl"]).exits_with(3).says(&["p.jsonl:1 (case x): output is missing; write \"\""]);
+}
+
+#[test]
+fn a_question_annotated_twice_gives_both_cases_and_numbers_stay() {
+    let mut second = plain_case("c2");
+    second["initial_prompt"] = "What is known about c1?".into();
+    let work = Workspace::with_cases(&[plain_case("c1"), second]);
+    let item = json!({"input": "What is known about c1?", "output": "This [2].", "ctxs": sources(3)});
+    let stray = json!({"input": "What else?", "output": "x"});
+    work.write("p.jsonl", &lines(&[item, stray]));
+    let convert = |more: &[&str]| {
+        let arguments = ["convert", "p.jsonl", "--tests", "tests.json", "--out", "a.jsonl"];
+        let done = work.run(&[&arguments[..], more].concat()).exits_with(0).says(&["no test case asks \"What else?\""]);
+        assert!(done.stdout.starts_with("wrote "));
+        work.lines("a.jsonl").iter().map(|line| (line["case_id"].clone(), line["answer_text"].clone())).collect()
+    };
+    let answer = |id: &str, text: &str| (Value::from(id), Value::from(text));
+    let kept = "This [2].\nReferences:\n[2] T2 X2\n\n";
+    let both: Vec<_> = convert(&[]);
+    assert_eq!(both, [answer("c1", kept), answer("c2", kept)]);
+    // as the reference: the last case, numbered anew
+    let last: Vec<_> = convert(&["--compat"]);
+    assert_eq!(last, [answer("c2", "This [2].\nReferences:\n[0] T2 X2\n\n")]);
+    let bare: Vec<_> = convert(&["--references-block", "none"]);
+    assert_eq!(bare[0], answer("c1", "This [2]."));
+}
+
+#[test]
+fn what_was_converted_and_built_can_be_scored() {
+    let work = Workspace::with_cases(&[]);
+    let text = |t: &str| json!({"text": t, "snippets": ["Rain comes first."]});
+    work.write(
+        "ingredients.json",
+        &json!([{"question": "Why?", "agreement": false, "spreadsheet": {"id": "s", "name": "Annotator 1"},
+                 "ingredients": {"most_important": [text("Name rain.")], "nice_to_have": [text("Name wind.")]}}])
+        .to_string(),
+    );
+    work.run(&["build-tests", "ingredients.json", "--out", "t.json"]).exits_with(0);
+    work.write("p.jsonl", &lines(&[json!({"input": "Why?", "output": "Rain comes first [0].", "ctxs": sources(1)})]));
+    work.run(&["convert", "p.jsonl", "--tests", "t.json", "--out", "a.jsonl"]).exits_with(0);
+    work.run(&["score", "a.jsonl", "--tests", "t.json", "--out", "o"]).exits_with(0);
+    let built = work.json("t.json");
+    // 0.6 / (2 * 1 + 1) = 0.2
+    assert_eq!(built[0]["metric_config"]["config"]["other_properties"][1]["weight"].as_f64(), Some(0.6 / 3.0));
+    assert_eq!(work.lines("o/scores.jsonl")[0]["case_id"], built[0]["case_id"]);
+}
