@@ -1,6 +1,8 @@
 //! Text primitives: words, tokens, stems, sentences, citation markers.
 
 pub mod citation_markers;
+pub mod punkt;
+pub mod python_chars;
 pub mod sentences;
 pub mod stems;
 pub mod tokens;
