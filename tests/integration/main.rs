@@ -15,3 +15,4 @@ mod resume;
 mod rubric_golden;
 mod score_run;
 mod support;
+mod text_golden;
