@@ -3,8 +3,10 @@
 //! C.-Y. Lin: *ROUGE: A Package for Automatic Evaluation of Summaries* (2004). With m the shared n-grams (each counted
 //! as often as the text that has it less often), or for L the length of a longest common subsequence of tokens:
 //!
-//!     precision = m / n-grams of the hypothesis     recall = m / n-grams of the reference
-//!     f = 2 precision recall / (precision + recall)
+//! ```text
+//! precision = m / n-grams of the hypothesis     recall = m / n-grams of the reference
+//! f = 2 precision recall / (precision + recall)
+//! ```
 //!
 //! all in 0..=1, and 0 where nothing can be divided. Line breaks and sentences do not matter for L.
 
