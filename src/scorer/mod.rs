@@ -6,6 +6,8 @@
 pub mod fever;
 pub mod citation;
 pub mod convert;
+pub mod answer_match;
+pub mod rouge;
 pub mod rubric;
 pub mod scifact;
 

@@ -20,3 +20,4 @@ mod safety;
 mod score_run;
 mod support;
 mod text_commands;
+mod text_golden;
