@@ -23,7 +23,7 @@ const TOTAL_WEIGHT: f64 = 0.6;
 /// # Errors
 /// [`Error::Input`] with every fault found, two cases of one id among them; [`Error::Io`] if the file cannot be read.
 pub fn load_ingredients(path: &Path) -> Result<Vec<TestCase>> {
-    let bytes = read_bytes(path)?;
+    let bytes = read_bytes(path)?.0;
     build_test_cases(as_text(&bytes, path, 1)?, path)
 }
 

@@ -6,8 +6,8 @@
 
 mod answer_files;
 mod answers;
-pub mod fever;
 mod elements;
+pub mod fever;
 mod fields;
 mod ingredients;
 mod md5;

@@ -36,7 +36,7 @@ pub fn load_predictions(paths: &[PathBuf]) -> Result<Vec<Predictions>> {
     let read: Vec<Result<Predictions>> = files
         .into_par_iter()
         .map(|(system, path)| {
-            let bytes = read_bytes(&path)?;
+            let bytes = read_bytes(&path)?.0;
             parse_predictions(as_text(&bytes, &path, 1)?, system, &path)
         })
         .collect();

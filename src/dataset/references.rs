@@ -25,7 +25,7 @@ pub struct References {
 /// # Errors
 /// [`Error::Input`] where two golds of one `input` differ, naming both lines, and for every other fault of the file.
 pub fn load_references(path: &Path) -> Result<References> {
-    let bytes = read_bytes(path)?;
+    let bytes = read_bytes(path)?.0;
     let read = parse_predictions(as_text(&bytes, path, 1)?, "references".into(), path)?;
     let mut golds: HashMap<String, (usize, Gold)> = HashMap::new();
     let mut faults = Vec::new();

@@ -3,10 +3,10 @@
 //! A scorer asks, it never calls: [`Scorer::step`] gives the calls it needs next, or the finished score. Gated
 //! questions are a second step. No scorer needs an async runtime, a prompt or a file to be tested.
 
-pub mod fever;
+pub mod answer_match;
 pub mod citation;
 pub mod convert;
-pub mod answer_match;
+pub mod fever;
 pub mod rouge;
 pub mod rubric;
 pub mod scifact;

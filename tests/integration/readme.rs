@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 21] = [
-const COMMANDS: [&str; 16] = [
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 26] = [
     "",
     "score",
     "check",

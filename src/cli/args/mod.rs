@@ -1,7 +1,7 @@
 //! The command line as clap reads it.
 
-mod scifact;
 mod fever;
+mod scifact;
 mod score;
 mod texts;
 
@@ -11,10 +11,10 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+pub use fever::{FeverCommand, FeverScoreArgs, MaxEvidence};
 pub use scifact::{
     Cap, CheckArgs, FilesArgs, LabelsArgs, MergeArgs, OracleArgs, OutArgs, ScifactCommand, ScifactScoreArgs, Structure,
 };
-pub use fever::{FeverCommand, FeverScoreArgs, MaxEvidence};
 pub use score::{CacheArgs, InputArgs, JudgeArgs, LimitArgs, OutputArgs, ScoreArgs, ScoringArgs};
 pub use texts::{BuildTestsArgs, CitationsArgs, ConvertArgs, IndexBaseChoice, ReferencesBlock};
 

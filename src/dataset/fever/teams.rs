@@ -39,7 +39,7 @@ pub struct PublishedRow {
 /// # Errors
 /// A row of another width, an open quote, a file named twice, no UTF-8.
 pub fn load_teams(path: &Path) -> Result<Vec<Team>> {
-    let bytes = read_bytes(path)?;
+    let bytes = read_bytes(path)?.0;
     let text = as_text(&bytes, path, 1)?;
     let (mut teams, mut faults): (Vec<Team>, Vec<InputFault>) = Default::default();
     for (line, cells) in rows(text).map_err(|line| open_quote(path, line))? {

@@ -30,7 +30,7 @@ macro_rules! load {
         /// # Errors
         /// Every fault of the file, or why it could not be read.
         pub fn $load(path: &Path, mode: Mode) -> Result<Vec<$of>> {
-            $parse(&read_bytes(path)?, path, mode)
+            $parse(&read_bytes(path)?.0, path, mode)
         }
     )*};
 }
@@ -55,7 +55,7 @@ load! {
 /// # Errors
 /// Every fault of the file, or why it could not be read.
 pub fn load_corpus(path: &Path) -> Result<Corpus> {
-    parse_corpus(&read_bytes(path)?, path)
+    parse_corpus(&read_bytes(path)?.0, path)
 }
 
 #[cfg(test)]
