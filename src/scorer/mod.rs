@@ -3,8 +3,10 @@
 //! A scorer asks, it never calls: [`Scorer::step`] gives the calls it needs next, or the finished score. Gated
 //! questions are a second step. No scorer needs an async runtime, a prompt or a file to be tested.
 
+pub mod answer_match;
 pub mod citation;
 pub mod convert;
+pub mod rouge;
 pub mod rubric;
 
 use std::collections::HashMap;

@@ -2,6 +2,8 @@
 
 pub mod citation_markers;
 pub mod digits;
+pub mod punkt;
+pub mod python_chars;
 pub mod sentences;
 pub mod stems;
 pub mod tokens;

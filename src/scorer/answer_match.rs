@@ -1,0 +1,296 @@
+//! Short answers against gold answers: exact match, token F1, presence, match.
+//!
+//! Source: `scripts/citation_correctness_eval.py` of ScholarQABench (`normalize_answer`, `compute_f1`, `compute_exact`,
+//! `exact_presence`, `compute_str_em`, `compute_match`); the normalisation and F1 are those of SQuAD. The number of words
+//! is [`word_count`](crate::text::words::word_count).
+
+use std::collections::HashMap;
+
+use crate::text::python_chars::is_python_word;
+use crate::text::words::{is_python_whitespace, words};
+
+/// Lower case; ASCII punctuation deleted; the words `a`, `an`, `the` replaced by a space; white space made single spaces.
+///
+/// ```
+/// assert_eq!(scholareval::scorer::answer_match::normalise("  The U.S. an-swer "), "us answer");
+/// ```
+pub fn normalise(text: &str) -> String {
+    let mut kept = text.to_lowercase();
+    kept.retain(|c| !c.is_ascii_punctuation());
+    let mut normal = String::with_capacity(kept.len());
+    let mut rest = kept.as_str();
+    while let Some(first) = rest.chars().next() {
+        let run = |c: char| is_python_word(c) == is_python_word(first);
+        let (part, behind) = rest.split_at(rest.find(|c| !run(c)).unwrap_or(rest.len()));
+        rest = behind;
+        if matches!(part, "a" | "an" | "the") {
+            normal.push(' ');
+        } else {
+            normal.push_str(part);
+        }
+    }
+    words(&normal).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether gold and output are the same when normalised.
+pub fn exact_match(gold: &str, output: &str) -> bool {
+    normalise(gold) == normalise(output)
+}
+
+/// F1 of the bags of normalised tokens, 0..=1: 2 p r / (p + r), p = shared / tokens of the output, r = shared / tokens of
+/// gold. Where one has no tokens: 1 if neither has, else 0.
+///
+/// ```
+/// // "answer is true 0" has 4 tokens, gold 1: p = 1/4, r = 1, F1 = 0.5 / 1.25 = 0.4.
+/// assert_eq!(scholareval::scorer::answer_match::token_f1("true", "The answer is: **true** [0]."), 0.4);
+/// ```
+pub fn token_f1(gold: &str, output: &str) -> f64 {
+    let (gold, output) = (normalise(gold), normalise(output));
+    if gold.is_empty() || output.is_empty() {
+        return f64::from(u8::from(gold == output));
+    }
+    let mut open: HashMap<&str, usize> = HashMap::new();
+    for token in words(&gold) {
+        *open.entry(token).or_default() += 1;
+    }
+    let gold_tokens: usize = open.values().sum();
+    let (mut shared, mut output_tokens) = (0_usize, 0_usize);
+    for token in words(&output) {
+        output_tokens += 1;
+        if let Some(count) = open.get_mut(token).filter(|count| **count > 0) {
+            *count -= 1;
+            shared += 1;
+        }
+    }
+    if shared == 0 {
+        return 0.0;
+    }
+    let precision = shared as f64 / output_tokens as f64;
+    let recall = shared as f64 / gold_tokens as f64;
+    2.0 * precision * recall / (precision + recall)
+}
+
+/// Whether one of the short answers, normalised, stands in the normalised output (as a substring).
+pub fn is_present<S: AsRef<str>>(short_answers: &[S], output: &str) -> bool {
+    is_present_in(short_answers, &normalise(output))
+}
+
+fn is_present_in<S: AsRef<str>>(short_answers: &[S], normal: &str) -> bool {
+    short_answers.iter().any(|answer| normal.contains(&normalise(answer.as_ref())))
+}
+
+/// STR-EM: the share of the sets of short answers of which one is present, 0..=1; `None` without sets.
+///
+/// ```
+/// # use scholareval::scorer::answer_match::{str_em, str_hit};
+/// let sets = [vec!["CAT!", "dog"], vec!["dog"]];
+/// // "cat" is there, "dog" is not: 1 of 2.
+/// assert_eq!((str_em(&sets, "The cat sat"), str_hit(&sets, "The cat sat")), (Some(0.5), Some(false)));
+/// ```
+pub fn str_em<A: AsRef<[S]>, S: AsRef<str>>(sets: &[A], output: &str) -> Option<f64> {
+    let normal = normalise(output);
+    let present = sets.iter().filter(|set| is_present_in(set.as_ref(), &normal)).count();
+    (!sets.is_empty()).then(|| present as f64 / sets.len() as f64)
+}
+
+/// STR-EM-HIT: whether of every set a short answer is present; `None` without sets.
+pub fn str_hit<A: AsRef<[S]>, S: AsRef<str>>(sets: &[A], output: &str) -> Option<bool> {
+    str_em(sets, output).map(|share| share >= 1.0)
+}
+
+/// The sets of short answers (`qa_pairs`) that an item of an input file has.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ShortAnswers<'a, A> {
+    /// The key is absent.
+    Absent,
+    /// The key is there and null.
+    Null,
+    /// The sets, maybe none.
+    Sets(&'a [A]),
+}
+
+/// Means of STR-EM and STR-EM-HIT over items, 0..=1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StrEmMeans {
+    /// Mean of [`str_em`]; `None` where an item has no sets (the reference: NaN).
+    pub em: Option<f64>,
+    /// Mean of [`str_hit`]; an item without sets is no hit.
+    pub hit: f64,
+}
+
+/// STR-EM and STR-EM-HIT of a list of items with their outputs, as the reference's `compute_str_em` has them: 0 and 0
+/// where the first item has none.
+///
+/// # Errors
+///
+/// The name of the exception that the reference raises: `IndexError` for an empty list; `KeyError` or `TypeError` where
+/// a later item has no short answers.
+pub fn str_em_means<A: AsRef<[S]>, S: AsRef<str>>(
+    items: &[(ShortAnswers<'_, A>, &str)],
+) -> Result<StrEmMeans, &'static str> {
+    match items.first() {
+        None => return Err("IndexError"),
+        Some((ShortAnswers::Absent | ShortAnswers::Null, _)) => return Ok(StrEmMeans { em: Some(0.0), hit: 0.0 }),
+        Some(_) => {}
+    }
+    let mut shares = Vec::with_capacity(items.len());
+    for (answers, output) in items {
+        match answers {
+            ShortAnswers::Absent => return Err("KeyError"),
+            ShortAnswers::Null => return Err("TypeError"),
+            ShortAnswers::Sets(sets) => shares.push(str_em(sets, output)),
+        }
+    }
+    let n = items.len() as f64;
+    let hits = shares.iter().filter(|share| **share == Some(1.0)).count();
+    let sum: Option<f64> = shares.into_iter().sum();
+    Ok(StrEmMeans { em: sum.map(|sum| sum / n), hit: hits as f64 / n })
+}
+
+/// How gold must stand in the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MatchRule {
+    /// As whole words: `no` is not in `known`.
+    WholeWords,
+    /// Anywhere, as in the reference (compat).
+    Substring,
+}
+
+/// Whether gold stands in the output, both in lower case. Give both without citation markers
+/// ([`citation_markers`](crate::text::citation_markers)).
+///
+/// By whole words a letter or digit at an end of gold must not go on in the output. Gold that is empty or white space
+/// cannot be matched: `None` (an input error). As a substring the empty gold is everywhere.
+pub fn matches(gold: &str, output: &str, rule: MatchRule) -> Option<bool> {
+    let (gold, output) = (gold.to_lowercase(), output.to_lowercase());
+    if rule == MatchRule::Substring {
+        return Some(output.contains(&gold));
+    }
+    let gold = gold.trim_matches(is_python_whitespace);
+    let first = gold.chars().next()?;
+    let last = gold.chars().next_back()?;
+    let starts = |at: usize| !(is_python_word(first) && output[..at].chars().next_back().is_some_and(is_python_word));
+    let ends = |at: usize| !(is_python_word(last) && output[at..].chars().next().is_some_and(is_python_word));
+    // Not `match_indices`: occurrences may overlap.
+    let mut from = 0;
+    while let Some(offset) = output[from..].find(gold) {
+        let at = from + offset;
+        if starts(at) && ends(at + gold.len()) {
+            return Some(true);
+        }
+        from = at + first.len_utf8();
+    }
+    Some(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn normalising_deletes_ascii_punctuation_and_articles_that_are_words() {
+        for (text, normal) in [
+            ("The the THE", ""),
+            ("the1 cat", "the1 cat"),
+            ("the-cat", "thecat"),
+            ("the\u{2011}cat", "\u{2011}cat"),
+            ("a\u{b2}", "a\u{b2}"),
+            ("\u{2018}a\u{2019} b", "\u{2018} \u{2019} b"),
+            ("a\u{1c}b\u{a0}c", "b c"),
+            ("x_y", "xy"),
+            ("a\u{93e}", "\u{93e}"),
+        ] {
+            assert_eq!(normalise(text), normal, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn f1_counts_tokens_as_often_as_both_have_them() {
+        // gold cat dog (2), output cat cat (2): shared 1, p = r = 1/2.
+        assert_eq!(token_f1("cat dog", "cat cat"), 0.5);
+        assert_eq!((token_f1("the", ""), token_f1("the", "of"), token_f1("x", "y")), (1.0, 0.0, 0.0));
+    }
+
+    #[test]
+    fn match_wants_whole_words_and_compat_a_substring() {
+        for (gold, output, whole) in [
+            ("no", "It is not known", false),
+            ("yes", "eyes", false),
+            ("no", "known, but: No!", true),
+            ("aba", "xaba aba", true),
+            ("aa b", "aaa b aa b", true),
+            ("5%", "15%", false),
+            ("5%", "about 5%of", true),
+            ("(x)", "f(x)g", true),
+            ("\u{6587}", "\u{6587}\u{3002}", true),
+        ] {
+            assert_eq!(matches(gold, output, MatchRule::WholeWords), Some(whole), "{gold} in {output}");
+            assert_eq!(matches(gold, output, MatchRule::Substring), Some(true), "{gold} in {output}");
+        }
+    }
+
+    #[test]
+    fn empty_gold_matches_nothing_and_in_compat_everything() {
+        assert_eq!(matches("", "x", MatchRule::WholeWords), None);
+        assert_eq!(matches(" \n", "x", MatchRule::WholeWords), None);
+        assert_eq!(matches("", "", MatchRule::Substring), Some(true));
+    }
+
+    #[test]
+    fn without_sets_of_short_answers_there_is_no_share() {
+        assert_eq!(str_em::<Vec<&str>, &str>(&[], "x"), None);
+        assert_eq!(str_hit::<Vec<&str>, &str>(&[], "x"), None);
+        assert_eq!(str_em(&[Vec::<&str>::new()], "x"), Some(0.0), "a set without answers is not present");
+    }
+
+    #[test]
+    fn a_list_whose_items_lack_short_answers_is_as_in_the_reference() {
+        let sets = [vec!["cat"]];
+        let some = || ShortAnswers::Sets(&sets[..]);
+        let none = || ShortAnswers::Sets(&sets[..0]);
+        assert_eq!(
+            str_em_means(&[(ShortAnswers::Null, "x"), (some(), "cat")]),
+            Ok(StrEmMeans { em: Some(0.0), hit: 0.0 })
+        );
+        assert_eq!(str_em_means(&[(some(), "x"), (ShortAnswers::Null, "x")]), Err("TypeError"));
+        assert_eq!(str_em_means(&[(some(), "x"), (ShortAnswers::Absent, "x")]), Err("KeyError"));
+        assert_eq!(str_em_means(&[(some(), "x")][..0]), Err("IndexError"));
+        // One of two is a hit; an item without sets has no share, so the list has no mean.
+        assert_eq!(str_em_means(&[(some(), "x"), (some(), "cat")]), Ok(StrEmMeans { em: Some(0.5), hit: 0.5 }));
+        assert_eq!(str_em_means(&[(none(), "x"), (some(), "cat")]), Ok(StrEmMeans { em: None, hit: 0.5 }));
+    }
+
+    fn texts() -> impl Strategy<Value = String> {
+        "(a|an|the|cat|[ .,'-]|\u{1c}|\\PC){0,30}"
+    }
+
+    proptest! {
+        #[test]
+        fn normalising_twice_is_normalising_once(text in texts()) {
+            let once = normalise(&text);
+            prop_assert_eq!(normalise(&once), once);
+        }
+
+        #[test]
+        fn a_text_matches_itself_and_f1_is_a_symmetric_share(one in texts(), other in texts()) {
+            prop_assert!(exact_match(&one, &one));
+            prop_assert_eq!(token_f1(&one, &one), 1.0);
+            let f1 = token_f1(&one, &other);
+            prop_assert!((0.0..=1.0).contains(&f1));
+            prop_assert_eq!(f1, token_f1(&other, &one));
+            prop_assert!(is_present(&[&one], &one));
+        }
+
+        #[test]
+        fn whole_words_are_substrings(gold in texts(), output in texts()) {
+            let trimmed = gold.trim_matches(is_python_whitespace);
+            if matches(trimmed, &output, MatchRule::WholeWords) == Some(true) {
+                prop_assert_eq!(matches(trimmed, &output, MatchRule::Substring), Some(true));
+            }
+            let itself = matches(trimmed, trimmed, MatchRule::WholeWords);
+            prop_assert_eq!(itself, (!trimmed.is_empty()).then_some(true));
+        }
+    }
+}

@@ -1,0 +1,92 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn score(reference: &str, hypothesis: &str) -> RougeScores {
+    rouge(reference, hypothesis, &Stems::new())
+}
+
+#[test]
+fn shared_tokens_are_clipped_and_order_counts_for_l_only() {
+    // Reference: the cat the dog; hypothesis: dog the the the. Shared singles: dog 1, the min(2, 3) = 2, so 3 of 4.
+    let scores = score("the cat the dog", "dog the the the");
+    assert_eq!(scores.rouge_1, RougeScore { precision: 0.75, recall: 0.75, f: 0.75 });
+    // Pairs: the-cat cat-the the-dog against dog-the the-the the-the: none.
+    assert_eq!(scores.rouge_2, RougeScore::default());
+    // the the is common: 2 of 4.
+    assert_eq!(scores.rouge_l, RougeScore { precision: 0.5, recall: 0.5, f: 0.5 });
+}
+
+#[test]
+fn a_text_without_tokens_scores_zero() {
+    assert_eq!(score("", "a b"), RougeScores::default());
+    assert_eq!(score("字。", "字。"), RougeScores::default());
+    // One token has no pairs: 0 and not 0/0.
+    assert_eq!(score("cat", "cat").rouge_2, RougeScore::default());
+}
+
+#[test]
+fn tokens_are_ascii_words_with_long_ones_stemmed() {
+    let tokens = rouge_tokens("Naïve relational DBs, don't!", &Stems::new());
+    let tokens: Vec<&str> = tokens.iter().map(|token| &**token).collect();
+    assert_eq!(tokens, ["na", "ve", "relat", "dbs", "don", "t"]);
+}
+
+#[test]
+fn of_two_references_the_better_l_counts_and_a_tie_takes_the_second() {
+    let stems = Stems::new();
+    // L: first 3/3, second 1/3.
+    assert_eq!(rouge_best(&["x y z", "x b c"], "x y z", &stems).unwrap().0, 0);
+    // L is 2 of 3 for both; ROUGE-2 is 1/2 for the first and 0 for the second, which counts nevertheless.
+    let (at, scores) = rouge_best(&["x y q", "x q z"], "x y z", &stems).unwrap();
+    assert_eq!((at, scores.rouge_2.f), (1, 0.0));
+    assert_eq!(rouge_best(&[], "x", &stems), None);
+}
+
+#[test]
+fn what_is_shared_can_be_shown() {
+    let (left, right) = (["a", "b", "a", "b"], ["a", "b", "c"]);
+    assert_eq!(shared_ngrams(&left, &right, 2), [["a", "b"]]);
+    assert_eq!(shared_ngrams(&left, &right, 1), [["a"], ["b"]]);
+    assert_eq!(shared_ngrams(&left, &right, 0), Vec::<&[&str]>::new());
+}
+
+fn texts() -> impl Strategy<Value = String> {
+    "([a-c]|cats|running|[ .\n]|\\PC){0,40}"
+}
+
+proptest! {
+    #[test]
+    fn numbers_are_shares_and_swapping_the_texts_swaps_precision_and_recall(one in texts(), other in texts()) {
+        let (there, back) = (score(&one, &other), score(&other, &one));
+        for (there, back) in [
+            (there.rouge_1, back.rouge_1), (there.rouge_2, back.rouge_2), (there.rouge_l, back.rouge_l)
+        ] {
+            for number in [there.precision, there.recall, there.f] {
+                prop_assert!((0.0..=1.0).contains(&number));
+            }
+            prop_assert_eq!((there.precision, there.recall), (back.recall, back.precision));
+        }
+        prop_assert!(there.rouge_l.precision <= there.rouge_1.precision);
+    }
+
+    #[test]
+    fn a_text_against_itself_is_one_where_it_has_tokens(text in texts()) {
+        let tokens = rouge_tokens(&text, &Stems::new()).len();
+        let scores = score(&text, &text);
+        prop_assert_eq!(scores.rouge_1.f, f64::from(u8::from(tokens > 0)));
+        prop_assert_eq!(scores.rouge_2.f, f64::from(u8::from(tokens > 1)));
+        prop_assert_eq!(scores.rouge_l.f, f64::from(u8::from(tokens > 0)));
+    }
+
+    #[test]
+    fn the_general_measure_agrees_with_the_fast_one(one in texts(), other in texts()) {
+        let stems = Stems::new();
+        let (left, right) = (rouge_tokens(&one, &stems), rouge_tokens(&other, &stems));
+        let scores = score(&one, &other);
+        prop_assert_eq!(rouge_n(&left, &right, 1), scores.rouge_1);
+        prop_assert_eq!(rouge_n(&left, &right, 2), scores.rouge_2);
+        let length = common_subsequence(&left, &right).len();
+        prop_assert_eq!(RougeScore::from_counts(length, left.len(), right.len()), scores.rouge_l);
+    }
+}

@@ -1,0 +1,195 @@
+//! Whether the full stop of a word ends a sentence, seen with the word behind it.
+//!
+//! Kiss and Strunk call the first step type-based (is it a known abbreviation?) and the second token-based (what does
+//! the next word look like?); section 4 of the paper has the heuristics that are named below.
+
+use std::borrow::Cow;
+
+use super::letters::is_letter;
+use super::parameters::{Contexts, Parameters};
+use crate::text::python_chars::is_python_digit;
+
+/// The type of all numbers.
+const NUMBER: &str = "##number##";
+
+/// Whether a sentence ends behind `token`, where `next` is the token that follows it.
+pub(super) fn ends_sentence(token: &str, next: &str, model: &Parameters) -> bool {
+    if !token.ends_with('.') {
+        return matches!(token, "?" | "!");
+    }
+    let kind = Kind::of(token, model);
+    let initial = is_initial(token);
+    let word_type = word_type(token);
+    let plain_type = without_full_stop(&word_type);
+    if let Some(collocates) = model.collocates_of(plain_type)
+        && collocates.contains(next_type(next, model).as_ref())
+    {
+        return false;
+    }
+    if kind != Kind::SentenceEnd && kind != Kind::Unmarked && !initial {
+        let following = next_type(next, model);
+        if starts_sentence(next, model.contexts_of(&following)) == Some(true) {
+            return true;
+        }
+        return starts_upper(next) && model.is_starter(&following);
+    }
+    if initial || plain_type == NUMBER {
+        let following = next_type(next, model);
+        let contexts = model.contexts_of(&following);
+        match starts_sentence(next, contexts) {
+            Some(false) => return false,
+            None if initial && starts_upper(next) && !contexts.lower() => return false,
+            Some(true) | None => {}
+        }
+    }
+    kind == Kind::SentenceEnd
+}
+
+/// What a token with a full stop at its end is by its form alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    SentenceEnd,
+    Abbreviation,
+    Ellipsis,
+    /// Dots at its end, yet no ellipsis.
+    Unmarked,
+}
+
+impl Kind {
+    fn of(token: &str, model: &Parameters) -> Self {
+        if token.len() >= 2 && token.bytes().all(|byte| byte == b'.') {
+            return Self::Ellipsis;
+        }
+        if token == "." {
+            return Self::SentenceEnd;
+        }
+        if token.ends_with("..") {
+            return Self::Unmarked;
+        }
+        let word = &token[..token.len() - 1];
+        // Only what stands behind the last hyphen may be short enough; lower-casing changes no ASCII length.
+        let last = word.rsplit('-').next().unwrap_or(word);
+        if last.len() > model.longest_abbreviation() && last.is_ascii() {
+            return Self::SentenceEnd;
+        }
+        let lower = lower_case(word);
+        let last = lower.rsplit('-').next().unwrap_or(&lower);
+        if model.is_abbreviation(&lower) || model.is_abbreviation(last) {
+            return Self::Abbreviation;
+        }
+        Self::SentenceEnd
+    }
+}
+
+/// The orthographic heuristic (4.1.1 of the paper): does this word begin a sentence? `None`: cannot be told.
+fn starts_sentence(token: &str, contexts: Contexts) -> Option<bool> {
+    if matches!(token, ";" | ":" | "," | "." | "!" | "?") {
+        return Some(false);
+    }
+    if starts_upper(token) && contexts.lower() && !contexts.upper_within() {
+        return Some(true);
+    }
+    let lower = token.chars().next().is_some_and(char::is_lowercase);
+    if lower && (contexts.upper() || !contexts.lower_at_beginning()) {
+        return Some(false);
+    }
+    None
+}
+
+fn starts_upper(token: &str) -> bool {
+    token.chars().next().is_some_and(char::is_uppercase)
+}
+
+/// One letter (mark, underscore) and a full stop.
+fn is_initial(token: &str) -> bool {
+    let mut chars = token.chars();
+    chars.next().is_some_and(is_letter) && chars.as_str() == "."
+}
+
+/// The token in lower case; all numbers have one type.
+fn word_type(token: &str) -> Cow<'_, str> {
+    if is_number(token) { Cow::Borrowed(NUMBER) } else { lower_case(token) }
+}
+
+/// The type of the second word of a pair: without its full stop if that seems to end a sentence.
+fn next_type<'a>(token: &'a str, model: &Parameters) -> Cow<'a, str> {
+    let word_type = word_type(token);
+    let ends = token.ends_with('.') && word_type != NUMBER && Kind::of(token, model) == Kind::SentenceEnd;
+    if !ends {
+        return word_type;
+    }
+    match word_type {
+        Cow::Borrowed(text) => Cow::Borrowed(without_full_stop(text)),
+        Cow::Owned(text) => Cow::Owned(without_full_stop(&text).to_owned()),
+    }
+}
+
+fn without_full_stop(word_type: &str) -> &str {
+    word_type.strip_suffix('.').filter(|rest| !rest.is_empty()).unwrap_or(word_type)
+}
+
+/// `-`, then `.` or `,`, each at most once, then a digit, then digits, `,`, `.` and `-` in any order.
+fn is_number(token: &str) -> bool {
+    let unsigned = token.strip_prefix('-').unwrap_or(token);
+    let digits = unsigned.strip_prefix(['.', ',']).unwrap_or(unsigned);
+    digits.starts_with(is_python_digit) && digits.chars().all(|c| is_python_digit(c) || matches!(c, ',' | '.' | '-'))
+}
+
+fn lower_case(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
+        Cow::Borrowed(text)
+    } else if text.is_ascii() {
+        Cow::Owned(text.to_ascii_lowercase())
+    } else {
+        Cow::Owned(text.to_lowercase())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends(token: &str, next: &str) -> bool {
+        ends_sentence(token, next, Parameters::english())
+    }
+
+    #[test]
+    fn an_unknown_word_with_a_full_stop_ends_a_sentence() {
+        assert!(ends("works.", "it") && ends("works.", "It") && ends("?", "x") && ends("!", "\""));
+        assert!(!ends("works", "It") && !ends("what?!", "It"));
+    }
+
+    #[test]
+    fn an_abbreviation_ends_one_only_before_a_word_that_begins_sentences() {
+        assert!(!ends("Dr.", "Smith") && !ends("inc.", "said"));
+        // "the" is a starter and was seen in lower case.
+        assert!(ends("Inc.", "The") && !ends("Inc.", "the"));
+        assert!(!ends("non-u.s.", "Smith"), "what stands behind the last hyphen counts");
+    }
+
+    #[test]
+    fn initials_and_numbers_look_at_the_next_word() {
+        assert!(!ends("J.", "Doe") && !ends("3.", "percent") && ends("3.", "Results"));
+        assert!(!ends("2.", ","));
+    }
+
+    #[test]
+    fn collocations_hold_across_the_full_stop() {
+        assert!(!ends("7.", "International") && !ends("B.", "Smith"));
+    }
+
+    #[test]
+    fn an_ellipsis_is_like_an_abbreviation() {
+        assert!(!ends("...", "and") && ends("...", "However"));
+    }
+
+    #[test]
+    fn numbers_are_recognised() {
+        for number in ["1", "-1", ".5", "-,5", "1,000.", "1-2", "3..", "٣."] {
+            assert!(is_number(number), "{number}");
+        }
+        for other in ["", "-", ".", "1a", "--1", "..5", "²"] {
+            assert!(!is_number(other), "{other}");
+        }
+    }
+}
