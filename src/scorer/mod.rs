@@ -6,6 +6,7 @@
 pub mod answer_match;
 pub mod citation;
 pub mod convert;
+pub mod overlap;
 pub mod rouge;
 pub mod rubric;
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "",
     "score",
     "check",
@@ -22,6 +22,7 @@ const COMMANDS: [&str; 17] = [
     "cache export",
     "cache merge",
     "citations",
+    "overlap",
     "convert",
     "build-tests",
     "shell-completions",

@@ -10,7 +10,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub use score::{CacheArgs, InputArgs, JudgeArgs, LimitArgs, OutputArgs, ScoreArgs, ScoringArgs};
-pub use texts::{BuildTestsArgs, CitationsArgs, ConvertArgs, IndexBaseChoice, ReferencesBlock};
+pub use texts::{
+    BuildTestsArgs, CitationsArgs, ConvertArgs, IndexBaseChoice, OverlapArgs, OverlapMetric, ReferencesBlock,
+};
 
 use super::exit_code::ExitCode;
 use super::settings::value::{SettingValue, Share};
@@ -81,6 +83,8 @@ pub enum Command {
     Cache(CacheCommand),
     /// Audit citations without a judge: what is cited, what dangles, what is never cited
     Citations(CitationsArgs),
+    /// Compare outputs with gold answers: words in common, short answers, ROUGE; no judge
+    Overlap(OverlapArgs),
     /// Make answers for score out of predictions with sources
     Convert(ConvertArgs),
     /// Build test cases from annotated ingredients

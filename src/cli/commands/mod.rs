@@ -6,6 +6,8 @@ mod check;
 mod citations;
 mod config;
 mod convert;
+mod overlap;
+mod per_item;
 mod prompts;
 mod rescore;
 mod score;
@@ -44,6 +46,7 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<ExitCode> {
         Command::Prompts(command) => prompts::run(&command, &context),
         Command::Cache(command) => cache::run(&command, &context),
         Command::Citations(args) => citations::run(&args, &context),
+        Command::Overlap(args) => overlap::run(&args, &context),
         Command::Convert(args) => convert::run(&args),
         Command::BuildTests(args) => build_tests::run(&args),
         Command::ShellCompletions { shell } => shell_completions::run(shell),
