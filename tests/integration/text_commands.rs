@@ -32,7 +32,7 @@ fn several_files_give_one_table_a_row_a_system() {
     let done = work.run(&["citations", "good.jsonl", "bad.json"]).exits_with(0);
     let rows: Vec<&str> = done.stdout.lines().filter(|l| l.starts_with("good ") || l.starts_with("bad ")).collect();
     // twelve columns take more than one block of 80 columns
-    assert!(rows.len() >= 4 && rows.len() % 2 == 0, "{}", done.stdout);
+    assert!(rows.len() >= 4 && rows.len().is_multiple_of(2), "{}", done.stdout);
     assert!(rows[0].starts_with("good ") && rows[1].starts_with("bad "), "{}", done.stdout);
     assert!(rows.iter().any(|row| row.contains("75.0")), "{}", done.stdout);
     assert!(done.stdout.lines().all(|line| line.chars().count() <= 80), "{}", done.stdout);
@@ -167,4 +167,17 @@ fn overlap_explains_an_item_and_refuses_an_empty_gold() {
     work.write("e.jsonl", &lines(&[json!({"input": "q", "output": "x", "answer": " "})]));
     work.run(&["overlap", "e.jsonl"]).exits_with(3).says(&["e.jsonl:1 (case 1): the gold answer is empty; give"]);
     work.run(&["overlap", "e.jsonl", "--metrics", "exact"]).exits_with(0);
+}
+
+#[test]
+fn the_released_short_answer_questions_serve_as_references() {
+    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
+    let dir = std::env::var_os("SCHOLAREVAL_SHARED").map_or(dir, std::path::PathBuf::from);
+    let path = dir.join("data/single_paper/scifact_test.jsonl");
+    if !path.is_file() {
+        eprintln!("skipped: no {}", path.display());
+        return;
+    }
+    // 208 lines, 187 questions; answers of one question agree, its gold documents may differ
+    assert_eq!(scholareval::dataset::load_references(&path).unwrap().len(), 187);
 }

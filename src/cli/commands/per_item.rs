@@ -15,8 +15,8 @@ use crate::domain::{Prediction, SystemName};
 use crate::error::{Error, InputFault, Result};
 use crate::report::{TableStyle, render_means_csv, render_means_json, render_means_table, visible};
 
-/// Values of the items of the systems: a value (or none) a column.
-pub(super) type Rows = [(SystemName, Vec<Vec<Option<f64>>>)];
+/// Values of the items of a system: a value (or none) a column.
+pub(super) type SystemValues = (SystemName, Vec<Vec<Option<f64>>>);
 
 /// The predictions with their golds; an item without an output is a fault.
 pub(super) fn load(files: &[PathBuf], references: Option<&Path>, quiet: bool) -> Result<Vec<Predictions>> {
@@ -45,7 +45,7 @@ pub(super) fn load(files: &[PathBuf], references: Option<&Path>, quiet: bool) ->
 }
 
 /// The lines of `scores.jsonl`.
-pub(super) fn score_lines(scorer: &str, columns: &[Column], systems: &[Predictions], rows: &Rows) -> String {
+pub(super) fn score_lines(scorer: &str, columns: &[Column], systems: &[Predictions], rows: &[SystemValues]) -> String {
     let line = |system: &Predictions, item: &Prediction, values: &[Option<f64>]| {
         let components: Map<String, Value> =
             columns.iter().zip(values).map(|(column, value)| (column.name.to_owned(), Value::from(*value))).collect();
@@ -54,7 +54,7 @@ pub(super) fn score_lines(scorer: &str, columns: &[Column], systems: &[Predictio
         });
         format!("{line}\n")
     };
-    let of_system = |(system, (_, items)): (&Predictions, &(SystemName, Vec<Vec<Option<f64>>>))| {
+    let of_system = |(system, (_, items)): (&Predictions, &SystemValues)| {
         system.items.iter().zip(items).map(|(item, values)| line(system, item, values)).collect::<String>()
     };
     systems.iter().zip(rows).map(of_system).collect()
