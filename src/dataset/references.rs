@@ -20,7 +20,7 @@ pub struct References {
 }
 
 /// Reads a file of references: predictions whose outputs are not looked at. Of several with one `input` equal golds
-/// count once.
+/// count once; their gold documents are put together, for one claim may be told by several papers.
 ///
 /// # Errors
 /// [`Error::Input`] where two golds of one `input` differ, naming both lines, and for every other fault of the file.
@@ -30,8 +30,8 @@ pub fn load_references(path: &Path) -> Result<References> {
     let mut golds: HashMap<String, (usize, Gold)> = HashMap::new();
     let mut faults = Vec::new();
     for item in read.items {
-        match golds.get(&item.input) {
-            Some((first, gold)) if *gold != item.gold => {
+        match golds.get_mut(&item.input) {
+            Some((first, gold)) if !same_answers(gold, &item.gold) => {
                 let what = format!(
                     "another gold for the question \"{}\" of line {first}",
                     item.input.chars().take(60).collect::<String>().escape_debug()
@@ -39,7 +39,11 @@ pub fn load_references(path: &Path) -> Result<References> {
                 let fault = InputFault::new(path, what).at_line(item.line).of_case(item.id);
                 faults.push(fault.hint("keep one of the two lines, or make them equal"));
             }
-            Some(_) => {}
+            Some((_, gold)) => {
+                let new = item.gold.gold_texts.into_iter();
+                let new: Vec<String> = new.filter(|text| !gold.gold_texts.contains(text)).collect();
+                gold.gold_texts.extend(new);
+            }
             None => {
                 golds.insert(item.input, (item.line, item.gold));
             }
@@ -49,6 +53,14 @@ pub fn load_references(path: &Path) -> Result<References> {
         return Err(Error::Input(faults));
     }
     Ok(References { path: path.to_path_buf(), golds, warnings: read.warnings })
+}
+
+/// Equal in everything but the gold documents.
+fn same_answers(one: &Gold, other: &Gold) -> bool {
+    one.answer == other.answer
+        && one.gold_ctxs == other.gold_ctxs
+        && one.short_answers == other.short_answers
+        && one.long_answers == other.long_answers
 }
 
 impl References {
@@ -97,6 +109,14 @@ mod tests {
         assert_eq!(load(&(line("a") + &line("a"))).unwrap().len(), 1);
         let error = load(&(line("a") + &line("a") + &line("b"))).unwrap_err().to_string();
         assert!(error.contains("r.jsonl:3 (case 3): another gold for the question \"q\" of line 1; keep"), "{error}");
+    }
+
+    #[test]
+    fn gold_documents_of_one_question_are_put_together() {
+        let line =
+            |text: &str| format!("{{\"input\": \"q\", \"answer\": \"a\", \"gold_ctx\": [{{\"text\": \"{text}\"}}]}}\n");
+        let references = load(&(line("one") + &line("two") + &line("one"))).unwrap();
+        assert_eq!(references.golds["q"].1.gold_texts, ["one", "two"]);
     }
 
     #[test]

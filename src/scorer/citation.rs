@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::domain::Prediction;
 use crate::text::citation_markers::{citation_ids, number_markers, without_citations};
-use crate::text::sentences::simple_sentences;
+use crate::text::punkt::sentences;
 use crate::text::words::word_count;
 
 /// Which number means the first source.
@@ -118,7 +118,7 @@ pub fn audit(prediction: &Prediction, base: IndexBase) -> CitationAudit {
         marker.numbers.len() - own.len()
     });
     let (cited_sentences, uncited_sentences) =
-        simple_sentences(text).into_iter().partition(|sentence| !number_markers(&text[sentence.clone()]).is_empty());
+        sentences(text).into_iter().partition(|sentence| !number_markers(&text[sentence.clone()]).is_empty());
     CitationAudit {
         markers: markers.len(),
         dangling: match prediction.sources.is_empty() {

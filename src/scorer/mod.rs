@@ -7,6 +7,7 @@ pub mod answer_match;
 pub mod citation;
 pub mod convert;
 pub mod fever;
+pub mod overlap;
 pub mod rouge;
 pub mod rubric;
 pub mod scifact;

@@ -8,6 +8,7 @@ use assert_cmd::Command;
 
 /// Every command that has a help of its own.
 const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 18] = [
     "",
     "score",
     "check",
@@ -31,6 +32,7 @@ const COMMANDS: [&str; 26] = [
     "fever score",
     "fever check",
     "citations",
+    "overlap",
     "convert",
     "build-tests",
     "shell-completions",

@@ -32,7 +32,7 @@ fn several_files_give_one_table_a_row_a_system() {
     let done = work.run(&["citations", "good.jsonl", "bad.json"]).exits_with(0);
     let rows: Vec<&str> = done.stdout.lines().filter(|l| l.starts_with("good ") || l.starts_with("bad ")).collect();
     // twelve columns take more than one block of 80 columns
-    assert!(rows.len() >= 4 && rows.len() % 2 == 0, "{}", done.stdout);
+    assert!(rows.len() >= 4 && rows.len().is_multiple_of(2), "{}", done.stdout);
     assert!(rows[0].starts_with("good ") && rows[1].starts_with("bad "), "{}", done.stdout);
     assert!(rows.iter().any(|row| row.contains("75.0")), "{}", done.stdout);
     assert!(done.stdout.lines().all(|line| line.chars().count() <= 80), "{}", done.stdout);
@@ -124,4 +124,60 @@ fn what_was_converted_and_built_can_be_scored() {
     // 0.6 / (2 * 1 + 1) = 0.2
     assert_eq!(built[0]["metric_config"]["config"]["other_properties"][1]["weight"].as_f64(), Some(0.6 / 3.0));
     assert_eq!(work.lines("o/scores.jsonl")[0]["case_id"], built[0]["case_id"]);
+}
+
+#[test]
+fn overlap_compares_outputs_with_gold_in_one_table() {
+    let work = Workspace::with_cases(&[]);
+    let item = |id: &str, output: &str| json!({"id": id, "input": id, "output": output});
+    work.write("p.jsonl", &lines(&[item("a", "Yes [0]."), item("b", "It is known.")]));
+    let gold = |id: &str, answer: &str| json!({"input": id, "answer": answer});
+    work.write("g.jsonl", &lines(&[gold("a", "yes"), gold("b", "no"), gold("b", "no")]));
+    let run = |more: &[&str]| {
+        let done = work.run(&[&["overlap", "p.jsonl", "--references", "g.jsonl", "--format", "json"], more].concat());
+        serde_json::from_str::<Value>(&done.exits_with(0).stdout).unwrap()
+    };
+    let found = run(&["--out", "o"]);
+    let row = &found["rows"][0];
+    // "yes" is there, "no" is not a word of "known"; tokens of "yes 0": p 1/2, r 1, F1 2/3, mean 1/3
+    assert_eq!((&row["match"]["estimate"], &row["exact_match"]["estimate"]), (&0.5.into(), &0.0.into()));
+    assert_eq!(row["token_f1"]["estimate"].as_f64(), Some(1.0 / 3.0));
+    assert_eq!(row["words"]["estimate"], 2.5);
+    assert!(row.get("str_em").is_none() && found["notes"][0].as_str().unwrap().starts_with("no qa_pairs"));
+    assert_eq!(work.lines("o/scores.jsonl")[1]["components"]["match"], 0.0);
+    // in compat "no" stands within "known"; of one word only "Yes" is left
+    assert_eq!(run(&["--compat"])["rows"][0]["match"]["estimate"], 1.0);
+    let cut = run(&["--max-words", "1", "--metrics", "exact,words"]);
+    assert_eq!(
+        (&cut["rows"][0]["exact_match"]["estimate"], &cut["rows"][0]["words"]["estimate"]),
+        (&0.5.into(), &1.0.into())
+    );
+    assert!(cut["rows"][0].get("match").is_none() && cut["rows"][0].get("rouge_1").is_none());
+}
+
+#[test]
+fn overlap_explains_an_item_and_refuses_an_empty_gold() {
+    let work = Workspace::with_cases(&[]);
+    let item = json!({"input": "q", "output": "Red fishes swim", "answer": "The red fish swims"});
+    work.write("p.jsonl", &lines(&[item]));
+    let done = work.run(&["overlap", "p.jsonl", "--explain", "1"]).exits_with(0);
+    for part in ["2-grams      fish swim, red fish", "in common    red fish swim", "exact_match  0.000"] {
+        assert!(done.stdout.contains(part), "{part}: {}", done.stdout);
+    }
+    work.write("e.jsonl", &lines(&[json!({"input": "q", "output": "x", "answer": " "})]));
+    work.run(&["overlap", "e.jsonl"]).exits_with(3).says(&["e.jsonl:1 (case 1): the gold answer is empty; give"]);
+    work.run(&["overlap", "e.jsonl", "--metrics", "exact"]).exits_with(0);
+}
+
+#[test]
+fn the_released_short_answer_questions_serve_as_references() {
+    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
+    let dir = std::env::var_os("SCHOLAREVAL_SHARED").map_or(dir, std::path::PathBuf::from);
+    let path = dir.join("data/single_paper/scifact_test.jsonl");
+    if !path.is_file() {
+        eprintln!("skipped: no {}", path.display());
+        return;
+    }
+    // 208 lines, 187 questions; answers of one question agree, its gold documents may differ
+    assert_eq!(scholareval::dataset::load_references(&path).unwrap().len(), 187);
 }

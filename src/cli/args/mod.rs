@@ -16,7 +16,9 @@ pub use scifact::{
     Cap, CheckArgs, FilesArgs, LabelsArgs, MergeArgs, OracleArgs, OutArgs, ScifactCommand, ScifactScoreArgs, Structure,
 };
 pub use score::{CacheArgs, InputArgs, JudgeArgs, LimitArgs, OutputArgs, ScoreArgs, ScoringArgs};
-pub use texts::{BuildTestsArgs, CitationsArgs, ConvertArgs, IndexBaseChoice, ReferencesBlock};
+pub use texts::{
+    BuildTestsArgs, CitationsArgs, ConvertArgs, IndexBaseChoice, OverlapArgs, OverlapMetric, ReferencesBlock,
+};
 
 use super::exit_code::ExitCode;
 use super::settings::value::{SettingValue, Share};
@@ -93,6 +95,8 @@ pub enum Command {
     Fever(FeverCommand),
     /// Audit citations without a judge: what is cited, what dangles, what is never cited
     Citations(CitationsArgs),
+    /// Compare outputs with gold answers: words in common, short answers, ROUGE; no judge
+    Overlap(OverlapArgs),
     /// Make answers for score out of predictions with sources
     Convert(ConvertArgs),
     /// Build test cases from annotated ingredients

@@ -94,3 +94,55 @@ pub struct BuildTestsArgs {
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
 }
+
+/// A measure of `overlap`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OverlapMetric {
+    /// Words of the output.
+    Words,
+    /// Gold answer within the output.
+    Match,
+    /// Gold answer equal to the output.
+    Exact,
+    /// F1 of tokens.
+    F1,
+    /// Short answers present.
+    StrEm,
+    /// ROUGE-1, 2 and L.
+    Rouge,
+}
+
+/// Arguments of `overlap`.
+#[derive(Debug, Clone, Args)]
+pub struct OverlapArgs {
+    /// Prediction files, one a system (a JSON list, {"data": [..]} or JSON lines), or directories of *.jsonl
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// File with the golds, joined by equal input; they replace the predictions' own
+    #[arg(long, value_name = "FILE")]
+    pub references: Option<PathBuf>,
+    /// Which measures: words, match, exact, f1, str-em, rouge [default: all that the input supports]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST", hide_possible_values = true)]
+    pub metrics: Vec<OverlapMetric>,
+    /// Only the first so many words of each output count
+    #[arg(long, value_name = "N")]
+    pub max_words: Option<usize>,
+    /// Match gold answers anywhere, also within words, as the reference script does
+    #[arg(long)]
+    pub compat: bool,
+    /// Seed of the resampling behind the intervals
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    pub seed: u64,
+    /// Show for the item of this id (its place in the file, from 1, where it has none) what was compared
+    #[arg(long, value_name = "ID", conflicts_with_all = ["out", "format"])]
+    pub explain: Option<String>,
+    /// Directory for scores.jsonl (a line an item), summary.json and summary.csv
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Form of the summary on standard output: table, json or csv [default: table]
+    #[arg(long, value_name = "FORM", value_parser = OutputFormat::parse)]
+    pub format: Option<OutputFormat>,
+    /// No notes on standard error; errors only
+    #[arg(long, short)]
+    pub quiet: bool,
+}

@@ -7,6 +7,8 @@ mod citations;
 mod config;
 mod convert;
 mod fever;
+mod overlap;
+mod per_item;
 mod prompts;
 mod rescore;
 mod scifact;
@@ -48,6 +50,7 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<ExitCode> {
         Command::Cache(command) => cache::run(&command, &context),
         Command::Fever(command) => fever::run(&command, &context),
         Command::Citations(args) => citations::run(&args, &context),
+        Command::Overlap(args) => overlap::run(&args, &context),
         Command::Convert(args) => convert::run(&args),
         Command::BuildTests(args) => build_tests::run(&args),
         Command::ShellCompletions { shell } => shell_completions::run(shell),
