@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 26] = [
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 27] = [
     "",
     "score",
     "check",
