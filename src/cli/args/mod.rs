@@ -17,7 +17,8 @@ pub use scifact::{
 };
 pub use score::{CacheArgs, InputArgs, JudgeArgs, LimitArgs, OutputArgs, ScoreArgs, ScoringArgs};
 pub use texts::{
-    BuildTestsArgs, CitationsArgs, ConvertArgs, IndexBaseChoice, OverlapArgs, OverlapMetric, ReferencesBlock,
+    BuildTestsArgs, CitationsArgs, ConvertArgs, IndexBaseChoice, OverlapArgs, OverlapMetric, PerItemArgs,
+    ReferencesBlock,
 };
 
 use super::exit_code::ExitCode;

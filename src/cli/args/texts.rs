@@ -29,6 +29,26 @@ pub enum ReferencesBlock {
     None,
 }
 
+/// What the commands that measure item by item have in common.
+#[derive(Debug, Clone, Args)]
+pub struct PerItemArgs {
+    /// Seed of the resampling behind the intervals
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    pub seed: u64,
+    /// Show for the item of this id (its place in the file, from 1, where it has none) what its values come from
+    #[arg(long, value_name = "ID", conflicts_with_all = ["out", "format"])]
+    pub explain: Option<String>,
+    /// Directory for scores.jsonl (a line an item), summary.json and summary.csv
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Form of the summary on standard output: table, json or csv [default: table]
+    #[arg(long, value_name = "FORM", value_parser = OutputFormat::parse)]
+    pub format: Option<OutputFormat>,
+    /// No notes on standard error; errors only
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
 /// Arguments of `citations`.
 #[derive(Debug, Clone, Args)]
 pub struct CitationsArgs {
@@ -41,21 +61,9 @@ pub struct CitationsArgs {
     /// File with the gold sources, joined by equal input; its golds replace the predictions' own
     #[arg(long, value_name = "FILE")]
     pub references: Option<PathBuf>,
-    /// Seed of the resampling behind the intervals
-    #[arg(long, value_name = "N", default_value_t = 42)]
-    pub seed: u64,
-    /// Show for the item of this id (its place in the file, from 1, where it has none) what was found
-    #[arg(long, value_name = "ID", conflicts_with_all = ["out", "format"])]
-    pub explain: Option<String>,
-    /// Directory for scores.jsonl (a line an item), summary.json and summary.csv
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Form of the summary on standard output: table, json or csv [default: table]
-    #[arg(long, value_name = "FORM", value_parser = OutputFormat::parse)]
-    pub format: Option<OutputFormat>,
-    /// No notes on standard error; errors only
-    #[arg(long, short)]
-    pub quiet: bool,
+    /// What becomes of the items.
+    #[command(flatten)]
+    pub items: PerItemArgs,
 }
 
 /// Arguments of `convert`.
@@ -130,19 +138,7 @@ pub struct OverlapArgs {
     /// Match gold answers anywhere, also within words, as the reference script does
     #[arg(long)]
     pub compat: bool,
-    /// Seed of the resampling behind the intervals
-    #[arg(long, value_name = "N", default_value_t = 42)]
-    pub seed: u64,
-    /// Show for the item of this id (its place in the file, from 1, where it has none) what was compared
-    #[arg(long, value_name = "ID", conflicts_with_all = ["out", "format"])]
-    pub explain: Option<String>,
-    /// Directory for scores.jsonl (a line an item), summary.json and summary.csv
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Form of the summary on standard output: table, json or csv [default: table]
-    #[arg(long, value_name = "FORM", value_parser = OutputFormat::parse)]
-    pub format: Option<OutputFormat>,
-    /// No notes on standard error; errors only
-    #[arg(long, short)]
-    pub quiet: bool,
+    /// What becomes of the items.
+    #[command(flatten)]
+    pub items: PerItemArgs,
 }

@@ -55,9 +55,9 @@ fn values(item: &Prediction, found: &CitationAudit) -> Vec<Option<f64>> {
 }
 
 pub(super) fn run(args: &CitationsArgs, context: &Context<'_>) -> Result<ExitCode> {
-    let systems = load(&args.files, args.references.as_deref(), args.quiet)?;
+    let systems = load(&args.files, args.references.as_deref(), args.items.quiet)?;
     let base = IndexBase::from(args.index_base);
-    if let Some(id) = &args.explain {
+    if let Some(id) = &args.items.explain {
         write_stdout(explain(&systems, id, base)?.as_bytes())?;
         return Ok(ExitCode::Ok);
     }
@@ -68,12 +68,12 @@ pub(super) fn run(args: &CitationsArgs, context: &Context<'_>) -> Result<ExitCod
             (system.system.clone(), items)
         })
         .collect();
-    let means = Means::of(&COLUMNS, &rows, args.seed);
+    let means = Means::of(&COLUMNS, &rows, args.items.seed);
     let notes = notes(&means);
-    if let Some(dir) = &args.out {
+    if let Some(dir) = &args.items.out {
         write_files(dir, &score_lines("citation_audit", &COLUMNS, &systems, &rows), &means, &notes)?;
     }
-    show(args.format, &means, &notes, context)
+    show(args.items.format, &means, &notes, context)
 }
 
 fn notes(means: &Means) -> Vec<String> {

@@ -54,14 +54,14 @@ pub(super) fn run(args: &OverlapArgs, context: &Context<'_>) -> Result<ExitCode>
         true => OverlapMetric::value_variants(),
         false => args.metrics.as_slice(),
     };
-    let mut systems = load(&args.files, args.references.as_deref(), args.quiet)?;
+    let mut systems = load(&args.files, args.references.as_deref(), args.items.quiet)?;
     refuse_empty_golds(&systems, metrics, mode)?;
     if let Some(limit) = args.max_words {
         for item in systems.iter_mut().flat_map(|system| &mut system.items) {
             item.output = item.output.as_deref().map(|output| first_words(output, limit).to_owned());
         }
     }
-    if let Some(id) = &args.explain {
+    if let Some(id) = &args.items.explain {
         write_stdout(explain_items(&systems, id, |item| explained(item, mode))?.as_bytes())?;
         return Ok(ExitCode::Ok);
     }
@@ -78,12 +78,12 @@ pub(super) fn run(args: &OverlapArgs, context: &Context<'_>) -> Result<ExitCode>
             (system.system.clone(), system.items.par_iter().map_init(Stems::new, of_item).collect::<Vec<_>>())
         })
         .collect();
-    let means = Means::of(&columns, &rows, args.seed);
+    let means = Means::of(&columns, &rows, args.items.seed);
     let notes = notes(metrics, &means);
-    if let Some(dir) = &args.out {
+    if let Some(dir) = &args.items.out {
         write_files(dir, &score_lines("overlap", &columns, &systems, &rows), &means, &notes)?;
     }
-    show(args.format, &means, &notes, context)
+    show(args.items.format, &means, &notes, context)
 }
 
 /// An empty gold answer stands in every output: it says nothing, so it is a fault where it would be matched.
