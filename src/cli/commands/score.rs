@@ -139,7 +139,8 @@ async fn ask(
         };
         scored.extend(outcome.scored);
         in_input_order(&mut scored, &job.items);
-        if let Some(reason) = outcome.stopped {
+        // A signal that came when the last call was back has stopped nothing.
+        if let Some(reason) = outcome.stopped.filter(|_| outcome.unfinished > 0) {
             sinks.finish(RunStatus::Stopped, &scored)?;
             return Err(stopped(&reason, scored.len(), job.items.len(), identified.is_cached()));
         }

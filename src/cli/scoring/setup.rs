@@ -1,6 +1,7 @@
 //! The judge of a run: who it is, what is sent to it, and the layers around it.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -220,7 +221,7 @@ impl Identified {
         let limits = Limits {
             concurrency: limits.concurrency.get(),
             requests_per_minute: limits.rpm,
-            tokens_per_minute: limits.tpm.and_then(|tpm| u32::try_from(tpm.get()).ok()?.try_into().ok()),
+            tokens_per_minute: limits.tpm.map(|tpm| NonZeroU32::try_from(tpm).unwrap_or(NonZeroU32::MAX)),
             ..Limits::default()
         };
         let policy = RetryPolicy { max_attempts: retries.saturating_add(1), ..RetryPolicy::default() };
@@ -297,21 +298,26 @@ fn said(model: &str, served: &ServerIdentity) -> String {
     json!([model, served.served, served.root, served.model_path]).to_string()
 }
 
-/// A server that told more about itself at the last run has a bad moment: its replies would be filed under another
-/// identity, and everything that is already paid would be paid again.
+/// A server that told more about itself at the last run, and nothing else now, has a bad moment: its replies would be
+/// filed under another identity, and everything that is already paid would be paid again.
 fn refuse_silence(cache: &Cache, key: &str, judge: &JudgeSettings, served: &ServerIdentity) -> Result<()> {
-    let nothing = ServerIdentity::default();
-    if judge.cache_id.is_some() || *served != nothing {
+    if judge.cache_id.is_some() {
         return Ok(());
     }
     match cache.recall_server(key)?.and_then(|identity| remembered(&identity)) {
-        Some((model, before)) if before != nothing => Err(Error::JudgeUnavailable(format!(
-            "the server does not say what it serves, and did at the last run ({}); try again, or give the model a fixed \
+        Some((model, before)) if says_less(served, &before) => Err(Error::JudgeUnavailable(format!(
+            "the server says less of what it serves than at the last run ({}); try again, or give the model a fixed \
              name in the cache with --cache-id NAME",
             judge_id(&model, None, &before)
         ))),
         _ => Ok(()),
     }
+}
+
+/// True if `now` only lacks parts of `before`: what it does tell is the same.
+fn says_less(now: &ServerIdentity, before: &ServerIdentity) -> bool {
+    let parts = [(&now.served, &before.served), (&now.root, &before.root), (&now.model_path, &before.model_path)];
+    now != before && parts.into_iter().all(|(now, before)| now.is_none() || now == before)
 }
 
 /// Reads what [`said`] wrote.
@@ -356,4 +362,24 @@ fn endpoint(judge: &JudgeSettings) -> Result<Endpoint> {
     endpoint.query.extend(judge.query.iter().cloned());
     endpoint.timeouts = Timeouts { total: judge.timeout, ..endpoint.timeouts };
     Ok(endpoint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_part_is_less_and_another_part_is_another_model() {
+        let identity = |served: Option<&str>, root: Option<&str>| ServerIdentity {
+            served: served.map(str::to_owned),
+            root: root.map(str::to_owned),
+            model_path: None,
+        };
+        let before = identity(Some("m"), Some("/w"));
+        assert!(says_less(&identity(None, None), &before));
+        assert!(says_less(&identity(Some("m"), None), &before));
+        assert!(!says_less(&before, &before));
+        assert!(!says_less(&identity(Some("m"), Some("/other")), &before));
+        assert!(!says_less(&before, &identity(Some("m"), None)), "more than before");
+    }
 }
