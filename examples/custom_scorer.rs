@@ -37,7 +37,7 @@ impl Scorer for Caution {
                 answer: Arc::clone(&answer.answer_text),
                 criterion: "The answer names limits, uncertainty or open problems.".into(),
             };
-            return Step::Ask(vec![JudgeCall { item: LIMITS.into(), role: Role::Rubric, task, draw: 0 }]);
+            return Step::Ask(vec![JudgeCall { item: LIMITS.into(), role: Role::Rubric, task, draw: 0, member: 0 }]);
         };
         // What could not be judged keeps its reason, and leaves the score without a value.
         let (value, reason) = match judged {

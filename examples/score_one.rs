@@ -69,6 +69,8 @@ async fn main() -> Result<()> {
     let half_marks = |task: &JudgeTask| match task {
         JudgeTask::Evidence { snippets, .. } => format!(r#"{{"score": {}}}"#, snippets.len() as f64 / 2.0),
         JudgeTask::Citations { .. } => r#"{"claims": [{"citations": [{"excerpts": []}]}, {"citations": []}]}"#.into(),
+        JudgeTask::Aspect { .. } => "Feedback: so so. [RESULT] 3".into(),
+        JudgeTask::Attribution { .. } => "Extrapolatory".into(),
         JudgeTask::Property { .. } | JudgeTask::Expertise { .. } => r#"{"score": 5}"#.into(),
     };
     let judges: [(&str, Arc<dyn Judge>); 2] = [

@@ -176,6 +176,7 @@ mod tests {
             case: case(&format!("{question}{annotator}"), question, &format!("Annotator {annotator}"), true),
             score,
             reference: None,
+            members: std::collections::BTreeMap::new(),
             steering: Vec::new(),
         }
     }

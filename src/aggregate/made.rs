@@ -26,7 +26,7 @@ pub(crate) fn score(components: Vec<Component>) -> Score {
     );
     let annotated = components.iter().filter(|c| c.kind.is_annotated());
     let ann_divisor = annotated.map(|c| c.weight).sum();
-    Score { scorer: "rubric", value, ann_score, ann_divisor, components, notes: Vec::new() }
+    Score { scorer: "rubric", value, ann_score, ann_divisor, components, notes: Vec::new(), claims: Vec::new() }
 }
 
 /// length 0.1, expertise 0.1, citations 0.1, excerpts 0.1, one property 0.6; all but the property have the value 0.5.
@@ -66,6 +66,7 @@ pub(crate) fn answer(system: &str, case_id: &str, score: Score) -> ScoredAnswer 
         case: case(case_id, &format!("question of {case_id}"), "Annotator 1", false),
         score,
         reference: None,
+        members: std::collections::BTreeMap::new(),
         steering: Vec::new(),
     }
 }

@@ -121,7 +121,7 @@ fn read_line(bytes: &[u8], system: &SystemName, place: Place<'_>, found: &mut Fi
     if answer_text.trim().is_empty() {
         found.warnings.push(place.fault("the answer is empty"));
     }
-    Some(Answer { system: system.clone(), case_id: case_id.into(), answer_text: answer_text.into(), line: place.line })
+    Some(Answer { line: place.line, ..Answer::new(system.clone(), case_id.into(), answer_text) })
 }
 
 fn invalid_json(place: Place<'_>, error: &serde_json::Error) -> InputFault {

@@ -40,7 +40,7 @@ pub(super) fn read_prediction(
     }
     let line = place.line;
     let id = id.unwrap_or_else(|| position.to_string());
-    Some(Prediction { id, input: input?, output, sources, id_mapping, gold, line })
+    Some(Prediction { id, input: input?, output, sources, final_passages: None, id_mapping, gold, line })
 }
 
 /// A string or a number as text.

@@ -1,9 +1,12 @@
 //! What a scorer asks a judge: a structured task, not a prompt.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+
+use super::Aspect;
 
 /// The kind of a question; stands in records, limits per kind and cache keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -17,11 +20,19 @@ pub enum CallKind {
     Evidence,
     /// Which claims, citations and excerpts has the answer? A list.
     Citations,
+    /// How good is the answer in one aspect? A grade 1-5 with feedback.
+    Aspect,
+    /// Does a source bear a claim out? A label.
+    Attribution,
 }
 
 impl CallKind {
     /// All kinds, in the order they are documented.
-    pub const ALL: [Self; 4] = [Self::Expertise, Self::Property, Self::Evidence, Self::Citations];
+    pub const ALL: [Self; 6] =
+        [Self::Expertise, Self::Property, Self::Evidence, Self::Citations, Self::Aspect, Self::Attribution];
+
+    /// The kinds that the ScholarQA-CS rubric asks.
+    pub const RUBRIC: [Self; 4] = [Self::Expertise, Self::Property, Self::Evidence, Self::Citations];
 
     /// The kind's name in files and options.
     pub fn as_str(self) -> &'static str {
@@ -30,6 +41,8 @@ impl CallKind {
             Self::Property => "property",
             Self::Evidence => "evidence",
             Self::Citations => "citations",
+            Self::Aspect => "aspect",
+            Self::Attribution => "attribution",
         }
     }
 
@@ -46,18 +59,32 @@ impl fmt::Display for CallKind {
 }
 
 /// Which judge a call is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// The judge of ScholarQA-CS rubrics.
     Rubric,
+    /// The judge of the aspect of that name.
+    Aspect(Arc<str>),
+    /// The judge of citations: does a source bear a claim out?
+    Citation,
 }
 
 impl Role {
     /// The role's name in files and options.
-    pub fn as_str(self) -> &'static str {
+    pub fn name(&self) -> Cow<'static, str> {
         match self {
-            Self::Rubric => "rubric",
+            Self::Rubric => "rubric".into(),
+            Self::Aspect(aspect) => format!("aspect.{aspect}").into(),
+            Self::Citation => "citation".into(),
+        }
+    }
+
+    /// The role of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "rubric" => Some(Self::Rubric),
+            "citation" => Some(Self::Citation),
+            _ => name.strip_prefix("aspect.").filter(|aspect| !aspect.is_empty()).map(|a| Self::Aspect(a.into())),
         }
     }
 }
@@ -97,6 +124,26 @@ pub enum JudgeTask {
         /// The answer.
         answer: Arc<str>,
     },
+    /// Grade the answer 1-5 in one aspect (Prometheus).
+    Aspect {
+        /// The aspect with its five descriptions.
+        aspect: Arc<Aspect>,
+        /// What stands before the question (`--instruction`); may be empty.
+        instruction: Arc<str>,
+        /// The question that was answered.
+        question: Arc<str>,
+        /// The answer, with the titles or texts of its sources appended where the aspect wants them.
+        answer: Arc<str>,
+        /// An answer of grade 5, where there is one.
+        reference: Option<Arc<str>>,
+    },
+    /// Tell whether a document bears a claim out (AutoAIS; AttrScore).
+    Attribution {
+        /// The claim.
+        claim: Arc<str>,
+        /// The document, or several joined by line feeds.
+        document: Arc<str>,
+    },
 }
 
 impl JudgeTask {
@@ -107,26 +154,32 @@ impl JudgeTask {
             Self::Property { .. } => CallKind::Property,
             Self::Evidence { .. } => CallKind::Evidence,
             Self::Citations { .. } => CallKind::Citations,
+            Self::Aspect { .. } => CallKind::Aspect,
+            Self::Attribution { .. } => CallKind::Attribution,
         }
     }
 
-    /// The answer the question is about.
+    /// The text that is judged: the answer, or the claim.
     pub fn answer(&self) -> &Arc<str> {
         match self {
+            Self::Attribution { claim, .. } => claim,
             Self::Expertise { answer, .. }
             | Self::Property { answer, .. }
             | Self::Evidence { answer, .. }
-            | Self::Citations { answer, .. } => answer,
+            | Self::Citations { answer, .. }
+            | Self::Aspect { answer, .. } => answer,
         }
     }
 
-    /// The question that was answered.
+    /// The text that it is judged by: the question that was answered, or the document that the claim cites.
     pub fn question(&self) -> &Arc<str> {
         match self {
+            Self::Attribution { document, .. } => document,
             Self::Expertise { question, .. }
             | Self::Property { question, .. }
             | Self::Evidence { question, .. }
-            | Self::Citations { question, .. } => question,
+            | Self::Citations { question, .. }
+            | Self::Aspect { question, .. } => question,
         }
     }
 }
@@ -142,4 +195,6 @@ pub struct JudgeCall {
     pub task: JudgeTask,
     /// Index of the draw, 0-based (`--samples K` asks draws 0..K).
     pub draw: u32,
+    /// Which judge of the role's panel is asked, 0-based.
+    pub member: u32,
 }

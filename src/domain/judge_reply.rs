@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::TokenLogprob;
+
 /// Tokens of one call as the server counted them; 0 where it did not say.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
@@ -22,6 +24,9 @@ pub struct JudgeReply {
     pub finish_reason: Option<String>,
     /// The model the server says it used.
     pub model: Option<String>,
+    /// The tokens with their probabilities, where they were asked for and came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logprobs: Option<Vec<TokenLogprob>>,
     /// Token counts.
     pub usage: Usage,
     /// Milliseconds from sending to the whole body; of the original call where cached.

@@ -5,6 +5,8 @@
 //! scorer folds verdicts into a [`Score`].
 
 mod answer;
+mod aspect;
+mod claim;
 pub mod fever;
 mod ids;
 mod judge_call;
@@ -13,14 +15,19 @@ mod prediction;
 mod python_json;
 mod reading;
 mod reading_compat;
+mod reading_graded;
 mod rubric;
 pub mod scifact;
 mod score;
 mod scored_answer;
 mod test_case;
+mod token_logprob;
+mod unit;
 mod verdict;
 
 pub use answer::Answer;
+pub use aspect::{Aspect, MAX_GRADE, MIN_GRADE};
+pub use claim::{Attribution, ClaimSupport};
 pub use ids::{CaseId, Fingerprint, SystemName};
 pub use judge_call::{CallKind, JudgeCall, JudgeTask, Role};
 pub use judge_reply::{JudgeReply, Usage};
@@ -29,6 +36,8 @@ pub use reading::Reading;
 pub use rubric::{Criterion, Rubric, RubricParts};
 pub(crate) use score::WeightedSums;
 pub use score::{Component, ComponentKind, Score};
-pub use scored_answer::ScoredAnswer;
+pub use scored_answer::{MemberValues, ScoredAnswer};
 pub use test_case::TestCase;
+pub use token_logprob::TokenLogprob;
+pub use unit::Unit;
 pub use verdict::{ClaimShares, Mode, Unreadable, UnscoredKind, UnscoredReason, Verdict};

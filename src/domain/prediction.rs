@@ -41,6 +41,8 @@ pub struct Prediction {
     pub output: Option<String>,
     /// What it could cite, in the order of the numbers.
     pub sources: Vec<Source>,
+    /// Passages that a pipeline showed last (`final_passages`): what its answer rests on, as one text.
+    pub final_passages: Option<String>,
     /// Number of a marker to the id of a source.
     pub id_mapping: Option<BTreeMap<String, String>>,
     /// What it is compared with.

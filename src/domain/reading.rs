@@ -4,8 +4,8 @@
 //! reason, and never a silent zero. In compat mode it is read as the reference script reads it (`reading_compat`).
 
 use super::python_json::{self, Value};
-use super::reading_compat;
 use super::{ClaimShares, JudgeReply, JudgeTask, Mode, Unreadable, UnscoredKind, Verdict};
+use super::{reading_compat, reading_graded};
 
 /// What a readable reply holds: the verdict, and what the judge said besides it.
 pub type Reading = (Verdict, Option<String>);
@@ -33,6 +33,11 @@ impl JudgeTask {
     /// [`Unreadable`], which says what was wrong and whether asking again may help: not for a reply cut at the token
     /// limit (default mode only; compat reads it as it is), nor where the reference would have raised (compat).
     pub fn parse(&self, reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
+        match self {
+            Self::Aspect { .. } => return reading_graded::grade(reply, mode),
+            Self::Attribution { .. } => return reading_graded::label(reply, mode),
+            _ => {}
+        }
         if mode == Mode::Compat {
             return reading_compat::read(self, &reply.content).map(|verdict| (verdict, None));
         }
@@ -43,17 +48,19 @@ impl JudgeTask {
         let verdict = match self {
             Self::Expertise { .. } | Self::Property { .. } => points(&object).map(Verdict::Points),
             Self::Evidence { .. } => count(&object).map(Verdict::Count),
-            Self::Citations { .. } => claim_shares(&object).map(Verdict::Claims),
+            Self::Citations { .. } | Self::Aspect { .. } | Self::Attribution { .. } => {
+                claim_shares(&object).map(Verdict::Claims)
+            }
         };
         Ok((verdict.map_err(unreadable)?, feedback(&object)))
     }
 }
 
-fn unreadable(what: String) -> Unreadable {
+pub(super) fn unreadable(what: String) -> Unreadable {
     Unreadable { what, ask_again: true, kind: UnscoredKind::Unreadable }
 }
 
-fn cut(tokens: u64) -> Unreadable {
+pub(super) fn cut(tokens: u64) -> Unreadable {
     let what =
         if tokens > 0 { format!("reply cut at {tokens} tokens") } else { "reply cut at the token limit".to_owned() };
     Unreadable { what, ask_again: false, kind: UnscoredKind::Cut }

@@ -28,7 +28,9 @@ pub(super) fn read(task: &JudgeTask, text: &str) -> Result<Verdict, Unreadable> 
         JudgeTask::Evidence { snippets, .. } => {
             object.and_then(|object| count(object, snippets.len())).map(Verdict::Count)
         }
-        JudgeTask::Citations { .. } => object.map(|object| Verdict::Claims(claim_shares(object.as_ref()))),
+        JudgeTask::Citations { .. } | JudgeTask::Aspect { .. } | JudgeTask::Attribution { .. } => {
+            object.map(|object| Verdict::Claims(claim_shares(object.as_ref())))
+        }
     };
     verdict.map_err(|Raised(name)| Unreadable {
         what: name.to_owned(),

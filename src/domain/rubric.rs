@@ -37,6 +37,28 @@ pub struct Rubric {
     pub criteria: Vec<Criterion>,
 }
 
+impl Rubric {
+    /// The absence of a rubric: no criteria, and no part has a weight.
+    pub fn none(question: Arc<str>) -> Self {
+        Self {
+            question,
+            low_length: 0,
+            high_length: 0,
+            length_weight: 0.0,
+            expertise_weight: 0.0,
+            citations_weight: 0.0,
+            excerpts_weight: 0.0,
+            criteria: Vec::new(),
+        }
+    }
+
+    /// True if there is nothing to be judged by: what [`Rubric::none`] gives.
+    pub fn is_none(&self) -> bool {
+        let weights = [self.length_weight, self.expertise_weight, self.citations_weight, self.excerpts_weight];
+        self.criteria.is_empty() && weights == [0.0; 4]
+    }
+}
+
 /// One property that a good answer has.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Criterion {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::UnscoredReason;
+use super::{ClaimSupport, Unit, UnscoredReason};
 
 /// What a component measures; the tidy `items.csv` carries it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -20,6 +20,12 @@ pub enum ComponentKind {
     Property,
     /// Share of a criterion's snippets that are present.
     Evidence,
+    /// A grade 1..=5 in one aspect.
+    Aspect,
+    /// Any other share, 0..=1, without a weight.
+    Share,
+    /// A count, without a weight.
+    Count,
 }
 
 impl ComponentKind {
@@ -35,7 +41,24 @@ impl ComponentKind {
             Self::Excerpts => "excerpts",
             Self::Property => "property",
             Self::Evidence => "evidence",
+            Self::Aspect => "aspect",
+            Self::Share => "share",
+            Self::Count => "count",
         }
+    }
+
+    /// What its numbers are.
+    pub fn unit(self) -> Unit {
+        match self {
+            Self::Aspect => Unit::Grade,
+            Self::Count => Unit::Count,
+            _ => Unit::Share,
+        }
+    }
+
+    /// True for the parts of a weighted sum, which the rubric score is; the weight of the others means nothing.
+    pub fn is_weighted(self) -> bool {
+        !matches!(self, Self::Aspect | Self::Share | Self::Count)
     }
 
     /// True for the components that come from the annotator's rubric (they make up `ann_score`).
@@ -79,6 +102,8 @@ pub struct Score {
     pub components: Vec<Component>,
     /// What a reader must know of how it came about (weights scaled, ..).
     pub notes: Vec<String>,
+    /// The claims with their support, where citations were judged.
+    pub claims: Vec<ClaimSupport>,
 }
 
 impl Score {
@@ -139,7 +164,15 @@ mod tests {
     }
 
     fn score(components: Vec<Component>, ann_divisor: f64) -> Score {
-        Score { scorer: "rubric", value: None, ann_score: None, ann_divisor, components, notes: Vec::new() }
+        Score {
+            scorer: "rubric",
+            value: None,
+            ann_score: None,
+            ann_divisor,
+            components,
+            notes: Vec::new(),
+            claims: Vec::new(),
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! A question with the rubric its answers are judged by.
 
+use std::sync::Arc;
+
 use super::{CaseId, Rubric};
 
 /// One test case of ScholarQA-CS (`test_configs_snippets.json`).
@@ -15,4 +17,12 @@ pub struct TestCase {
     pub agreement: bool,
     /// What a good answer has.
     pub rubric: Rubric,
+}
+
+impl TestCase {
+    /// A question that nobody wrote a rubric for: scorers that need none can work on it.
+    pub fn without_rubric(case_id: CaseId, question: &str) -> Self {
+        let rubric = Rubric::none(Arc::from(question));
+        Self { case_id, initial_prompt: question.to_owned(), annotator: String::new(), agreement: false, rubric }
+    }
 }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::Attribution;
+
 /// Which arithmetic and which parser: ours, or the reference scripts' to the last digit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -38,6 +40,10 @@ pub enum Verdict {
     Count(f64),
     /// Shares of cited claims and of quoted citations.
     Claims(ClaimShares),
+    /// 1..=5 in an aspect; whole as a judge gives it, anything between when merged or expected.
+    Grade(f64),
+    /// Whether a document bears a claim out.
+    Attribution(Attribution),
 }
 
 /// Why a whole reply could not be read.

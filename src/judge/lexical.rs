@@ -105,6 +105,8 @@ impl Lexical {
                 format!("{{\"score\": {present}}}")
             }
             JudgeTask::Citations { answer, .. } => claims::reply(answer),
+            // It has no opinion on these: settings refuse it for their roles, and an empty reply is never a verdict.
+            JudgeTask::Aspect { .. } | JudgeTask::Attribution { .. } => String::new(),
         }
     }
 

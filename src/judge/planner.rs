@@ -100,6 +100,7 @@ mod tests {
                 role: Role::Rubric,
                 task: JudgeTask::Expertise { question: "q".into(), answer: "a".into() },
                 draw: 0,
+                member: 0,
             },
             system: SystemName::from("s"),
             case_id: CaseId::from("c"),

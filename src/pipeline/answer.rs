@@ -1,6 +1,6 @@
 //! One answer through its scorer: steps, draws, asking again.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::stream::{FuturesUnordered, StreamExt};
@@ -14,7 +14,8 @@ use super::stop::StopSignal;
 use super::tally::Tally;
 use super::{Item, Job, call_id};
 use crate::domain::{
-    CallKind, ClaimShares, JudgeCall, JudgeReply, Mode, ScoredAnswer, UnscoredKind, UnscoredReason, Verdict,
+    Attribution, CallKind, ClaimShares, JudgeCall, JudgeReply, MAX_GRADE, Mode, ScoredAnswer, UnscoredKind,
+    UnscoredReason, Verdict,
 };
 use crate::error::Error;
 use crate::judge::{AskError, Judge, JudgeRequest, Outcome};
@@ -151,6 +152,7 @@ impl AnswerRun<'_> {
                         case: Arc::clone(&self.item.case),
                         score,
                         reference: self.reference_score(std::mem::take(&mut state.reference)),
+                        members: BTreeMap::new(),
                         steering: self.item.steering.clone(),
                     };
                     return Ok(AnswerEnd::Scored(Arc::new(scored), state.answered));
@@ -361,7 +363,7 @@ impl AnswerRun<'_> {
             case_id: request.case_id.clone(),
             item: Arc::clone(&call.item),
             kind: call.task.kind(),
-            role: call.role,
+            role: call.role.clone(),
             judge: Arc::clone(&self.job.options.judge_id),
             draw: call.draw,
             attempt: request.attempt,
@@ -406,5 +408,7 @@ fn open_verdict(kind: CallKind) -> Verdict {
         CallKind::Citations => {
             Verdict::Claims(ClaimShares { citations: 1.0, excerpts: 1.0, claim_count: 1, citation_count: 1 })
         }
+        CallKind::Aspect => Verdict::Grade(MAX_GRADE),
+        CallKind::Attribution => Verdict::Attribution(Attribution::Attributable),
     }
 }

@@ -38,6 +38,8 @@ fn mean(verdicts: &[Verdict]) -> Option<Verdict> {
         [only] => Some(*only),
         [Verdict::Points(_), ..] => Some(Verdict::Points(verdicts.iter().map(number).sum::<f64>() / n)),
         [Verdict::Count(_), ..] => Some(Verdict::Count(verdicts.iter().map(number).sum::<f64>() / n)),
+        [Verdict::Grade(_), ..] => Some(Verdict::Grade(verdicts.iter().map(number).sum::<f64>() / n)),
+        [Verdict::Attribution(first), ..] => Some(Verdict::Attribution(*first)),
         [Verdict::Claims(_), ..] => {
             let mut merged = ClaimShares { citations: 0.0, excerpts: 0.0, claim_count: 0, citation_count: 0 };
             for verdict in verdicts {
@@ -55,7 +57,8 @@ fn mean(verdicts: &[Verdict]) -> Option<Verdict> {
 
 fn number(verdict: &Verdict) -> f64 {
     match verdict {
-        Verdict::Points(value) | Verdict::Count(value) => *value,
+        Verdict::Points(value) | Verdict::Count(value) | Verdict::Grade(value) => *value,
+        Verdict::Attribution(label) => f64::from(u8::from(label.is_support())),
         Verdict::Claims(shares) => shares.citations,
     }
 }

@@ -31,6 +31,7 @@ impl Scorer for Toy {
                 criterion: item.into(),
             },
             draw: 0,
+            member: 0,
         };
         let earned = matches!(verdicts.get("a"), Some(Judged::Verdict(Verdict::Points(p), _)) if *p > 0.0);
         let wanted: &[&str] = if earned { &["a", "b", "a_evidence"] } else { &["a", "b"] };
@@ -172,8 +173,7 @@ fn job(answers: usize, paid: &[(&str, &'static str)], change: impl FnOnce(&mut O
             agreement: false,
             rubric: rubric.clone(),
         };
-        let answer =
-            Answer { system: "s".into(), case_id, answer_text: "text".repeat(answers - i).into(), line: i + 1 };
+        let answer = Answer::new("s".into(), case_id, "text".repeat(answers - i));
         Item { case: Arc::new(case), answer, steering: vec![] }
     };
     let mut options = Options {

@@ -69,7 +69,9 @@ fn needed_and_allowed(kind: CallKind, fixed_criterion: bool) -> (&'static [Varia
         CallKind::Expertise if fixed_criterion => {
             (&[Response, Criterion], &[Question, Response, Criterion, OpenBraces])
         }
-        CallKind::Expertise | CallKind::Citations => (&[Response], &[Question, Response, OpenBraces]),
+        CallKind::Expertise | CallKind::Citations | CallKind::Aspect | CallKind::Attribution => {
+            (&[Response], &[Question, Response, OpenBraces])
+        }
         CallKind::Property => (&[Response, Criterion], &[Question, Response, Criterion, OpenBraces]),
         CallKind::Evidence => (&[Response, Snippets], &[Question, Response, Snippets, SnippetCount, OpenBraces]),
     }

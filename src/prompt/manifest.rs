@@ -112,7 +112,7 @@ impl Manifest {
             CallKind::Expertise => &self.expertise,
             CallKind::Property => &self.property,
             CallKind::Evidence => &self.evidence,
-            CallKind::Citations => &self.citations,
+            CallKind::Citations | CallKind::Aspect | CallKind::Attribution => &self.citations,
         }
     }
 }

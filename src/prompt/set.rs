@@ -46,11 +46,11 @@ impl PromptSet {
     pub(crate) fn compile(manifest_source: String, files: BTreeMap<String, String>, dir: &Path) -> Result<Self> {
         let manifest = Manifest::parse(&manifest_source, &dir.join(MANIFEST))?;
         let mut tasks: [CompiledTask; 4] = Default::default();
-        for (task, kind) in tasks.iter_mut().zip(CallKind::ALL) {
+        for (task, kind) in tasks.iter_mut().zip(CallKind::RUBRIC) {
             *task = compile_task(&manifest, kind, &files, dir)?;
         }
         for i in 0..tasks.len() {
-            let shared_files = |i: usize| &manifest.entry(CallKind::ALL[i]).user[..tasks[i].shared];
+            let shared_files = |i: usize| &manifest.entry(CallKind::RUBRIC[i]).user[..tasks[i].shared];
             tasks[i].prefix = (0..i).find(|j| shared_files(*j) == shared_files(i)).unwrap_or(i);
         }
         let fingerprint = fingerprint_of(manifest.mode, &tasks);
@@ -71,7 +71,7 @@ impl PromptSet {
             JudgeTask::Property { criterion, .. } => values.criterion = criterion,
             JudgeTask::Evidence { snippets, .. } => values.snippets = snippets,
             JudgeTask::Expertise { .. } => values.criterion = compiled.criterion.as_deref().unwrap_or_default(),
-            JudgeTask::Citations { .. } => {}
+            JudgeTask::Citations { .. } | JudgeTask::Aspect { .. } | JudgeTask::Attribution { .. } => {}
         }
         let system = compiled.system.as_ref().map(|template| {
             let mut out = String::new();
@@ -186,7 +186,7 @@ impl PromptSet {
     }
 
     fn wording(&self) -> impl Iterator<Item = (CallKind, &'static str, &str)> {
-        CallKind::ALL
+        CallKind::RUBRIC
             .into_iter()
             .zip(&self.tasks)
             .flat_map(|(kind, task)| task.wording.iter().map(move |(part, text)| (kind, *part, text.as_str())))
@@ -248,5 +248,5 @@ impl Values<'_> {
 }
 
 fn index_of(kind: CallKind) -> usize {
-    CallKind::ALL.iter().position(|k| *k == kind).unwrap_or_default()
+    CallKind::RUBRIC.iter().position(|k| *k == kind).unwrap_or_default()
 }

@@ -142,6 +142,7 @@ impl RubricScorer {
             ann_divisor: plan.ann_divisor,
             components,
             notes: plan.notes,
+            claims: Vec::new(),
         }
     }
 }

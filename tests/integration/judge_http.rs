@@ -35,7 +35,7 @@ fn chat(server: &FakeServer) -> Chat {
 /// A call whose user message is `text`.
 fn request(text: &str) -> JudgeRequest {
     let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
-    let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0 };
+    let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
     let messages = Messages::new(Some("judge".into()), text);
     let rendered = Some(ChatOptions::new("m").render(CallKind::Property, &messages, 0, 0));
     JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered }

@@ -35,6 +35,10 @@ impl Texts {
             CallKind::Property => JudgeTask::Property { question, answer, criterion: Arc::clone(&self.criterion) },
             CallKind::Evidence => JudgeTask::Evidence { question, answer, snippets: Arc::clone(&self.snippets) },
             CallKind::Citations => JudgeTask::Citations { question, answer },
+            CallKind::Attribution => JudgeTask::Attribution { claim: answer, document: question },
+            CallKind::Aspect => {
+                JudgeTask::Aspect { aspect: Arc::default(), instruction: "".into(), question, answer, reference: None }
+            }
         }
     }
 }
@@ -97,7 +101,7 @@ proptest! {
     #[test]
     fn no_text_leaves_its_section(texts in hostile_texts()) {
         let prompts = PromptSet::builtin();
-        for kind in CallKind::ALL {
+        for kind in CallKind::RUBRIC {
             let user = prompts.render(&texts.task(kind)).user;
             let found = sections(&user);
             let numbered: Vec<String> = texts.snippets.iter().enumerate().map(|(i, snippet)| {
@@ -110,7 +114,7 @@ proptest! {
             match kind {
                 CallKind::Property => expected.push(("criterion", &texts.criterion)),
                 CallKind::Evidence => expected.push(("snippets", &numbered)),
-                CallKind::Expertise | CallKind::Citations => {}
+                _ => {}
             }
             let expected: Vec<_> = expected.into_iter().map(|(name, text)| (name, neutralise(text).into_owned())).collect();
             let names_and_texts: Vec<_> = found.iter().map(|(name, _, text)| (name.as_str(), text.clone())).collect();
@@ -128,7 +132,7 @@ proptest! {
 fn all_calls_of_one_answer_share_system_message_and_prefix_to_the_byte() {
     let prompts = PromptSet::builtin();
     let texts = plain_texts();
-    let messages: Vec<_> = CallKind::ALL.iter().map(|kind| prompts.render(&texts.task(*kind))).collect();
+    let messages: Vec<_> = CallKind::RUBRIC.iter().map(|kind| prompts.render(&texts.task(*kind))).collect();
     let prefix_end = messages[0].user.find("</response id=").unwrap() + "</response id=\"01234567\">".len();
     for other in &messages[1..] {
         assert_eq!(other.system, messages[0].system);
@@ -142,8 +146,8 @@ fn all_calls_of_one_answer_share_system_message_and_prefix_to_the_byte() {
 fn the_same_task_is_rendered_the_same_by_another_set_and_in_another_order() {
     let texts = plain_texts();
     let (first, second) = (PromptSet::builtin(), PromptSet::builtin());
-    let forward: Vec<_> = CallKind::ALL.iter().map(|kind| first.render(&texts.task(*kind))).collect();
-    let mut backward: Vec<_> = CallKind::ALL.iter().rev().map(|kind| second.render(&texts.task(*kind))).collect();
+    let forward: Vec<_> = CallKind::RUBRIC.iter().map(|kind| first.render(&texts.task(*kind))).collect();
+    let mut backward: Vec<_> = CallKind::RUBRIC.iter().rev().map(|kind| second.render(&texts.task(*kind))).collect();
     backward.reverse();
     assert_eq!(forward, backward);
 }
@@ -180,8 +184,8 @@ fn an_imported_set_keeps_the_scripts_parameters_and_is_no_published_one_if_its_w
     let prompts = PromptSet::import(&fixture()).unwrap();
     assert_eq!(prompts.mode(), InsertMode::Verbatim);
     assert_eq!(prompts.published_model(), Some("owl-1"));
-    assert_eq!(CallKind::ALL.map(|kind| prompts.max_tokens(kind)), [Some(100), Some(100), Some(150), None]);
-    assert_eq!(CallKind::ALL.map(|kind| prompts.json_mode(kind)), [true; 4]);
+    assert_eq!(CallKind::RUBRIC.map(|kind| prompts.max_tokens(kind)), [Some(100), Some(100), Some(150), None]);
+    assert_eq!(CallKind::RUBRIC.map(|kind| prompts.json_mode(kind)), [true; 4]);
     assert_eq!(prompts.label(), format!("custom@{}", prompts.fingerprint().short(8)));
     assert_eq!(prompts.comparability_note(), Some("not comparable with published numbers"));
     assert!(prompts.differences_from_published().contains(&"evidence system".to_owned()));
@@ -195,7 +199,7 @@ fn an_imported_set_survives_export_and_load() {
     let loaded = PromptSet::load(dir.path()).unwrap();
     assert_eq!(loaded.fingerprint(), imported.fingerprint());
     let texts = plain_texts();
-    for kind in CallKind::ALL {
+    for kind in CallKind::RUBRIC {
         assert_eq!(loaded.render(&texts.task(kind)), imported.render(&texts.task(kind)));
     }
 }

@@ -110,6 +110,7 @@ fn plain_reply(content: &str) -> JudgeReply {
         content: content.to_owned(),
         finish_reason: Some("stop".to_owned()),
         model: None,
+        logprobs: None,
         usage: Usage::default(),
         latency_ms: 0,
         cached: false,

@@ -56,8 +56,16 @@ fn answer(system: &str, line: &Value) -> ScoredAnswer {
         ann_divisor: 0.6,
         components: Vec::new(),
         notes: Vec::new(),
+        claims: Vec::new(),
     };
-    ScoredAnswer { system: SystemName::from(system), case: Arc::new(case), score, reference: None, steering: vec![] }
+    ScoredAnswer {
+        system: SystemName::from(system),
+        case: Arc::new(case),
+        score,
+        reference: None,
+        members: Default::default(),
+        steering: vec![],
+    }
 }
 
 fn expect_numbers(expected: &Value, got: &[Option<f64>], what: &str) {

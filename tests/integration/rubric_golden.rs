@@ -234,7 +234,7 @@ fn every_synthetic_case_has_the_references_numbers() {
             serde_json::json!({"case_id": "c", "initial_prompt": "Q?", "metric_config": {"config": row["config"]}});
         let text = Value::Array(vec![config]).to_string();
         let answer_text = row["response"].as_str().unwrap();
-        let answer = Answer { system: "s".into(), case_id: "c".into(), answer_text: answer_text.into(), line: 1 };
+        let answer = Answer::new("s".into(), "c".into(), answer_text);
         let load = |mode| parse_test_cases(&text, Path::new("synthetic"), mode);
         let compat = match load(Mode::Compat) {
             Ok(compat) => compat,
@@ -272,6 +272,7 @@ fn parse(kind: &str, raw: &str, mode: Mode) -> Result<Value, String> {
         Ok((Verdict::Points(points), _)) => Ok(number(points / 10.0)),
         // Python's min(count / 3, 1.0), NaN included.
         Ok((Verdict::Count(count), _)) => Ok(number(if count / 3.0 > 1.0 { 1.0 } else { count / 3.0 })),
+        Ok((Verdict::Grade(_) | Verdict::Attribution(_), _)) => panic!("the rubric does not ask this"),
         Ok((Verdict::Claims(shares), _)) => {
             Ok(serde_json::json!({"citations": shares.citations, "excerpts": shares.excerpts}))
         }
@@ -370,7 +371,7 @@ fn the_reference_scores_the_golden_configs_in_snippets_only_mode() {
     assert_eq!(expected.len(), cases.cases.len());
     for (row, case) in expected.iter().zip(&cases.cases) {
         assert_eq!(row[0], case.case_id.as_str());
-        let answer = Answer { system: "s".into(), case_id: case.case_id.clone(), answer_text: "x".into(), line: 1 };
+        let answer = Answer::new("s".into(), case.case_id.clone(), "x");
         let is_asked = matches!(scorer.step(case, &answer, &Verdicts::new()), Step::Ask(_));
         assert_eq!(row[1], is_asked, "{}", case.case_id);
     }

@@ -221,6 +221,10 @@ fn is_readable(entry: &Entry) -> bool {
         Some(CallKind::Property) => JudgeTask::Property { question, answer, criterion: text },
         Some(CallKind::Evidence) => JudgeTask::Evidence { question, answer, snippets: Arc::from(vec![String::new()]) },
         Some(CallKind::Citations) => JudgeTask::Citations { question, answer },
+        Some(CallKind::Attribution) => JudgeTask::Attribution { claim: answer, document: question },
+        Some(CallKind::Aspect) => {
+            JudgeTask::Aspect { aspect: Arc::default(), instruction: text, question, answer, reference: None }
+        }
         // A kind of a later version: not ours to call unreadable.
         None => return true,
     };

@@ -25,12 +25,7 @@ fn tests() -> TestCases {
 }
 
 fn system(name: &str, ids: &[&str]) -> SystemAnswers {
-    let answer = |(i, id): (usize, &&str)| Answer {
-        system: name.into(),
-        case_id: (*id).into(),
-        answer_text: "x".into(),
-        line: i + 1,
-    };
+    let answer = |(i, id): (usize, &&str)| Answer { line: i + 1, ..Answer::new(name.into(), (*id).into(), "x") };
     let answers = ids.iter().enumerate().map(answer).collect();
     SystemAnswers {
         system: name.into(),

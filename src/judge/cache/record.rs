@@ -50,7 +50,7 @@ impl CallLabel {
         Self {
             kind: request.call.task.kind().as_str().to_owned(),
             judge: judge.to_owned(),
-            role: request.call.role.as_str().to_owned(),
+            role: request.call.role.name().into_owned(),
             draw: request.call.draw,
             attempt: request.attempt,
         }
@@ -191,6 +191,7 @@ fn read_entry(row: &Row<'_>) -> rusqlite::Result<(Entry, i64)> {
         content: row.get(14)?,
         finish_reason: row.get(6)?,
         model: row.get(7)?,
+        logprobs: None,
         usage,
         latency_ms: unsigned(11)?,
         cached: true,

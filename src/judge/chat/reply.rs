@@ -57,6 +57,7 @@ impl WireReply {
             content: choice.message.map(|message| message.content.0).unwrap_or_default(),
             finish_reason: choice.finish_reason,
             model: self.model,
+            logprobs: None,
             usage,
             latency_ms,
             cached: false,

@@ -212,7 +212,7 @@ mod tests {
             prompt_tokens: 1,
             max_tokens: None,
         });
-        let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0 };
+        let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
         JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered }
     }
 

@@ -139,7 +139,7 @@ mod tests {
     fn request() -> JudgeRequest {
         let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
         assert_eq!(task.kind(), CallKind::Expertise);
-        let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0 };
+        let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
         JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered: None }
     }
 

@@ -115,7 +115,7 @@ fn a_judge_without_corpus_works_on_unspaced_scripts_too() {
 async fn asked_as_a_judge_it_replies_under_its_name_without_tokens() {
     let task = property("antibodies", "The answer should explain antibodies.");
     let request = JudgeRequest {
-        call: JudgeCall { item: "c0".into(), role: Role::Rubric, task: task.clone(), draw: 0 },
+        call: JudgeCall { item: "c0".into(), role: Role::Rubric, task: task.clone(), draw: 0, member: 0 },
         system: SystemName::from("s"),
         case_id: CaseId::from("c"),
         attempt: 0,

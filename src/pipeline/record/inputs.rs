@@ -127,7 +127,7 @@ pub fn load_inputs(path: &Path) -> Result<Vec<Item>> {
                 let case = cases
                     .get(&case_id)
                     .ok_or_else(|| fault("an answer stands before its case".into()).of_case(case_id.as_str()))?;
-                let answer = Answer { system, case_id, answer_text, line };
+                let answer = Answer { line, ..Answer::new(system, case_id, answer_text) };
                 items.push(Item { case: Arc::clone(case), answer, steering });
             }
         }
@@ -186,12 +186,7 @@ mod tests {
         });
         let item = |system: &str| Item {
             case: Arc::clone(&case),
-            answer: Answer {
-                system: system.into(),
-                case_id: "c1".into(),
-                answer_text: "so \u{0} \"it\" is".into(),
-                line: 3,
-            },
+            answer: Answer { line: 3, ..Answer::new(system.into(), "c1".into(), "so \u{0} \"it\" is") },
             steering: vec![],
         };
         let items = vec![item("a"), item("b")];

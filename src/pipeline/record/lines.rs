@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::SCHEMA_VERSION;
-use crate::domain::{CaseId, JudgeReply, Score, ScoredAnswer, SystemName, UnscoredKind, UnscoredReason, Usage};
+use crate::domain::{
+    CaseId, JudgeReply, Score, ScoredAnswer, SystemName, TokenLogprob, UnscoredKind, UnscoredReason, Usage,
+};
 use crate::pipeline::CallRecord;
 use crate::scorer::rubric::LEXICAL;
 
@@ -58,6 +60,9 @@ pub struct CallLine {
     pub completion_tokens: u64,
     /// Milliseconds of the original call.
     pub latency_ms: u64,
+    /// Probabilities of the reply's tokens, where they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logprobs: Option<Vec<TokenLogprob>>,
 }
 
 impl CallLine {
@@ -73,7 +78,7 @@ impl CallLine {
             case_id: record.case_id.clone(),
             item: record.item.to_string(),
             kind: record.kind.to_string(),
-            role: record.role.as_str().to_owned(),
+            role: record.role.name().into_owned(),
             judge: record.judge.to_string(),
             draw: record.draw,
             attempt: record.attempt,
@@ -89,6 +94,7 @@ impl CallLine {
             cached_prompt_tokens: usage.cached_prompt_tokens,
             completion_tokens: usage.completion_tokens,
             latency_ms: reply.map_or(0, |reply| reply.latency_ms),
+            logprobs: reply.and_then(|reply| reply.logprobs.clone()),
         }
     }
 
@@ -98,6 +104,7 @@ impl CallLine {
             content: self.raw.clone()?,
             finish_reason: self.finish_reason.clone(),
             model: self.model.clone(),
+            logprobs: self.logprobs.clone(),
             usage: Usage {
                 prompt_tokens: self.prompt_tokens,
                 cached_prompt_tokens: self.cached_prompt_tokens,

@@ -63,6 +63,7 @@ fn request(item: &str) -> JudgeRequest {
             role: Role::Rubric,
             task: JudgeTask::Expertise { question: "q".into(), answer: "a".into() },
             draw: 0,
+            member: 0,
         },
         system: "s".into(),
         case_id: "c".into(),

@@ -199,7 +199,7 @@ impl Plan {
             }
             Source::Length | Source::Excerpts | Source::Nothing => return None,
         };
-        Some(JudgeCall { item: Arc::clone(&part.item), role: Role::Rubric, task, draw: 0 })
+        Some(JudgeCall { item: Arc::clone(&part.item), role: Role::Rubric, task, draw: 0, member: 0 })
     }
 }
 

@@ -27,7 +27,7 @@ fn case(criteria: Vec<Criterion>) -> TestCase {
 }
 
 fn answer(text: &str) -> Answer {
-    Answer { system: "s".into(), case_id: "c".into(), answer_text: text.into(), line: 1 }
+    Answer::new("s".into(), "c".into(), text)
 }
 
 fn points(value: f64) -> Judged {
