@@ -14,8 +14,7 @@ use scholareval::domain::{
     Answer, Component, ComponentKind, JudgeCall, JudgeTask, Mode, Role, Score, TestCase, Verdict,
 };
 use scholareval::judge::lexical::Lexical;
-use scholareval::judge::planner::NoReplies;
-use scholareval::pipeline::{self, EventSink, Item, Job, NoRendering, Options, RunEvent, StopHandle};
+use scholareval::pipeline::{self, EventSink, Item, Job, Member, Options, Panel, Panels, RunEvent, StopHandle};
 use scholareval::scorer::{Judged, Scorer, Step, Verdicts};
 use scholareval::text::words::words;
 
@@ -87,28 +86,25 @@ async fn main() -> Result<()> {
     let paired = pair(&tests, &systems, &PairOptions::default())?.items;
     let items: Arc<[Item]> =
         paired.into_iter().map(|pair| Item { case: pair.case, answer: pair.answer, steering: Vec::new() }).collect();
-    let job = Job {
+    let judge = Arc::new(Lexical::new(&tests.cases));
+    let jobs = [Job {
         items,
         scorer: Arc::new(Caution),
         reference: None,
-        renderer: Arc::new(NoRendering),
-        source: Arc::new(NoReplies),
+        panels: Arc::new(Panels::none().with(Role::Rubric, Panel::of_one(Member::new(judge, "lexical")))),
         options: Arc::new(Options {
             concurrency: 4,
-            samples: 1,
             parse_retries: 2,
             retry_unscored: false,
             acknowledge: false,
             mode: Mode::Default,
-            judge_id: "lexical".into(),
         }),
-    };
+    }];
     let mut sums = Sums::default();
     // Planning scores what is already paid (here nothing) and counts the rest.
-    let planned = pipeline::plan(&job, &mut sums).await?;
+    let planned = pipeline::plan(&jobs, &mut sums).await?;
     println!("{} answers, {} calls to ask", planned.plan.answers, planned.plan.askable_now);
-    let judge = Arc::new(Lexical::new(&tests.cases));
-    pipeline::run(&job, judge, &planned.pending, &mut sums, &StopHandle::new()).await?;
+    pipeline::run(&jobs, &planned.pending, &mut sums, &StopHandle::new()).await?;
     for (system, (sum, count)) in sums.0 {
         println!("{system:<10} {:.3} over {count} answers", sum / count as f64);
     }

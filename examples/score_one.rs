@@ -8,11 +8,10 @@ use std::sync::Arc;
 
 use scholareval::Result;
 use scholareval::dataset::{load_answers, load_test_cases};
-use scholareval::domain::{JudgeReply, JudgeTask, Mode, RubricParts, ScoredAnswer};
+use scholareval::domain::{JudgeReply, JudgeTask, Mode, Role, RubricParts, ScoredAnswer};
 use scholareval::judge::lexical::Lexical;
-use scholareval::judge::planner::NoReplies;
 use scholareval::judge::{AskFuture, Judge, JudgeRequest, Outcome};
-use scholareval::pipeline::{self, EventSink, Item, Job, NoRendering, Options, RunEvent, StopHandle};
+use scholareval::pipeline::{self, EventSink, Item, Job, Member, Options, Panel, Panels, RunEvent, StopHandle};
 use scholareval::scorer::rubric::RubricScorer;
 
 /// A judge that answers every task by calling a function: what it gives is the raw reply.
@@ -40,19 +39,16 @@ async fn score(item: &Item, judge: Arc<dyn Judge>) -> Result<Option<Arc<ScoredAn
         items: Arc::from([item.clone()]),
         scorer: Arc::new(RubricScorer::new(RubricParts::BOTH, Mode::Default)),
         reference: None,
-        renderer: Arc::new(NoRendering),
-        source: Arc::new(NoReplies),
+        panels: Arc::new(Panels::none().with(Role::Rubric, Panel::of_one(Member::new(judge, "example")))),
         options: Arc::new(Options {
             concurrency: 1,
-            samples: 1,
             parse_retries: 2,
             retry_unscored: false,
             acknowledge: false,
             mode: Mode::Default,
-            judge_id: "example".into(),
         }),
     };
-    let outcome = pipeline::run(&job, judge, &[0], &mut Nobody, &StopHandle::new()).await?;
+    let outcome = pipeline::run(&[job], &[vec![0]], &mut Nobody, &StopHandle::new()).await?;
     Ok(outcome.scored.into_iter().next())
 }
 

@@ -9,15 +9,17 @@ use tokio::sync::{mpsc, oneshot};
 use super::event::{CallRecord, RunEvent};
 use super::lane::{Lanes, Place};
 use super::legibility::Legibility;
-use super::merge::{Draw, merge_draws};
+use super::merge::{Draw, Merge, member_values, merge_draws, merge_members};
+use super::panel::Member;
 use super::stop::StopSignal;
 use super::tally::Tally;
 use super::{Item, Job, call_id};
 use crate::domain::{
-    Attribution, CallKind, ClaimShares, JudgeCall, JudgeReply, MAX_GRADE, Mode, ScoredAnswer, UnscoredKind,
-    UnscoredReason, Verdict,
+    Attribution, CallKind, ClaimShares, JudgeCall, JudgeReply, MAX_GRADE, MemberValues, Mode, ScoredAnswer,
+    UnscoredKind, UnscoredReason, Verdict,
 };
 use crate::error::Error;
+use crate::judge::planner::Planner;
 use crate::judge::{AskError, Judge, JudgeRequest, Outcome};
 use crate::scorer::{Judged, Scorer, Step, Verdicts};
 
@@ -96,9 +98,8 @@ impl Records {
 /// Everything one answer needs on its way.
 pub(super) struct AnswerRun<'a> {
     pub(super) job: &'a Job,
-    pub(super) judge: &'a dyn Judge,
     pub(super) item: &'a Item,
-    /// `None` asks one call after the other (planning).
+    /// `None` plans: it asks nobody, one call after the other.
     pub(super) lanes: Option<&'a Lanes>,
     pub(super) stop: StopSignal,
     pub(super) records: &'a Records,
@@ -107,8 +108,10 @@ pub(super) struct AnswerRun<'a> {
     pub(super) tally: Option<&'a Tally>,
 }
 
-/// One draw of one call, to be asked.
-struct Unit {
+/// One draw of one call, to be asked of one judge.
+struct Unit<'a> {
+    /// Who is asked; `None` where the role has nobody.
+    member: Option<&'a Member>,
     call_index: usize,
     call: JudgeCall,
     /// Whether it is asked only since a deferred call is taken to have opened its gate.
@@ -121,10 +124,10 @@ enum UnitEnd {
     Deferred,
 }
 
-/// What became of one call: its draws in the order they came, with index, our reading and the reference's.
+/// What became of one call: its draws in the order they came, with judge, index, our reading and the reference's.
 #[derive(Default)]
 struct Asked {
-    draws: Vec<(u32, Draw, Draw)>,
+    draws: Vec<((u32, u32), Draw, Draw)>,
     deferred: bool,
 }
 
@@ -134,6 +137,7 @@ struct State {
     verdicts: Verdicts,
     reference: Verdicts,
     deferred: Vec<(Arc<str>, CallKind)>,
+    members: BTreeMap<Arc<str>, Vec<MemberValues>>,
     answered: u64,
     warm: bool,
 }
@@ -152,7 +156,7 @@ impl AnswerRun<'_> {
                         case: Arc::clone(&self.item.case),
                         score,
                         reference: self.reference_score(std::mem::take(&mut state.reference)),
-                        members: BTreeMap::new(),
+                        members: std::mem::take(&mut state.members),
                         steering: self.item.steering.clone(),
                     };
                     return Ok(AnswerEnd::Scored(Arc::new(scored), state.answered));
@@ -197,7 +201,7 @@ impl AnswerRun<'_> {
     /// Asks every draw of these calls; the very first call of an answer goes alone and warms the prefix.
     async fn ask_all(&self, calls: Vec<JudgeCall>, state: &mut State, gated: bool) -> Result<(), Abort> {
         let mut asked: Vec<Asked> = calls.iter().map(|_| Asked::default()).collect();
-        let mut queue = self.units(&calls, gated);
+        let mut queue = units(self.job, &calls, gated);
         let mut flying = FuturesUnordered::new();
         // An answer's own place is not in `flying`: it is free when nothing, or only widened calls, are in flight.
         let mut own_place_free = true;
@@ -224,7 +228,7 @@ impl AnswerRun<'_> {
                     let asked = &mut asked[unit.call_index];
                     match end {
                         Ok(UnitEnd::Answered { draw, reference }) => {
-                            asked.draws.push((unit.call.draw, draw, reference));
+                            asked.draws.push(((unit.call.member, unit.call.draw), draw, reference));
                         }
                         Ok(UnitEnd::Deferred) => asked.deferred = true,
                         // What else is in flight is paid for: it is waited for, and nothing new is asked.
@@ -244,27 +248,36 @@ impl AnswerRun<'_> {
         if let Some(abort) = abort {
             return Err(abort);
         }
-        calls.into_iter().zip(asked).for_each(|(call, asked)| state.take(call, asked));
+        calls.into_iter().zip(asked).for_each(|(call, asked)| state.take(call, asked, self.job));
         Ok(())
     }
 
-    /// Every draw of these calls, in order.
-    fn units(&self, calls: &[JudgeCall], gated: bool) -> VecDeque<Unit> {
-        let samples = self.job.options.samples.max(1);
-        let draws = |(call_index, call): (usize, &JudgeCall)| {
-            let call = call.clone();
-            (0..samples).map(move |draw| Unit { call_index, call: JudgeCall { draw, ..call.clone() }, gated })
+    async fn ask_unit<'u>(
+        &self,
+        unit: Unit<'u>,
+        place: Option<Place>,
+    ) -> (Unit<'u>, Result<UnitEnd, Abort>, Option<Place>) {
+        let end = match unit.member {
+            Some(member) => self.ask_until_read(&unit.call, member, unit.gated).await,
+            None => {
+                let what = format!("no judge has the role {}", unit.call.role.name());
+                let reason = UnscoredReason::new(UnscoredKind::NotAsked, what);
+                Ok(UnitEnd::Answered { draw: Err(reason.clone()), reference: Err(reason) })
+            }
         };
-        calls.iter().enumerate().flat_map(draws).collect()
-    }
-
-    async fn ask_unit(&self, unit: Unit, place: Option<Place>) -> (Unit, Result<UnitEnd, Abort>, Option<Place>) {
-        let end = self.ask_until_read(&unit.call, unit.gated).await;
         (unit, end, place)
     }
 
+    /// The outcome of one attempt: from what is paid already when planning, else from the judge.
+    async fn ask(&self, member: &Member, request: &JudgeRequest) -> Result<Outcome, AskError> {
+        match self.lanes {
+            Some(_) => member.judge.ask(request).await,
+            None => Planner::new(Arc::clone(&member.source)).ask(request).await,
+        }
+    }
+
     /// Asks one draw, and again while the reply cannot be read and asking again may help.
-    async fn ask_until_read(&self, call: &JudgeCall, gated: bool) -> Result<UnitEnd, Abort> {
+    async fn ask_until_read(&self, call: &JudgeCall, member: &Member, gated: bool) -> Result<UnitEnd, Abort> {
         let mut reference: Option<Draw> = None;
         let mut fresh_tries = 0;
         let mut attempt = 0;
@@ -272,8 +285,8 @@ impl AnswerRun<'_> {
             if self.stop.is_set() {
                 return Err(Abort::Stopped);
             }
-            let request = self.request(call, attempt);
-            let reply = match self.judge.ask(&request).await {
+            let request = self.request(call, member, attempt);
+            let reply = match self.ask(member, &request).await {
                 Ok(Outcome::Reply(reply)) => reply,
                 Ok(Outcome::Deferred) => {
                     if let Some(tally) = self.tally {
@@ -281,15 +294,15 @@ impl AnswerRun<'_> {
                     }
                     return Ok(UnitEnd::Deferred);
                 }
-                Ok(Outcome::Unscored(reason)) => return Ok(self.unscored(&request, reason, reference).await),
+                Ok(Outcome::Unscored(reason)) => return Ok(self.unscored(&request, member, reason, reference).await),
                 Err(AskError::Fatal(error)) => return Err(Abort::Fatal(error)),
                 Err(AskError::Transient { message, .. }) => {
                     let reason = UnscoredReason::new(UnscoredKind::Unreachable, message);
-                    return Ok(self.unscored(&request, reason, reference).await);
+                    return Ok(self.unscored(&request, member, reason, reference).await);
                 }
                 Err(AskError::Refused { message, kind, .. }) => {
                     let reason = UnscoredReason::new(kind, message);
-                    return Ok(self.unscored(&request, reason, reference).await);
+                    return Ok(self.unscored(&request, member, reason, reference).await);
                 }
             };
             let reference_draw = reference.get_or_insert_with(|| self.reference_draw(call, &reply)).clone();
@@ -297,12 +310,12 @@ impl AnswerRun<'_> {
             fresh_tries += u32::from(!reply.cached);
             let again = match &read {
                 Ok(_) => false,
-                Err(unreadable) => self.asks_again(unreadable.ask_again, attempt, fresh_tries, call)?,
+                Err(unreadable) => self.asks_again(unreadable.ask_again, (attempt, fresh_tries), call, member)?,
             };
             let draw: Draw = read.map_err(UnscoredReason::from);
             let verdict = draw.as_ref().map(|(verdict, _)| *verdict).map_err(Clone::clone);
             let is_fresh = !reply.cached;
-            self.records.tell(self.record(&request, Some(reply), verdict)).await;
+            self.records.tell(record(&request, member, Some(reply), verdict)).await;
             if is_fresh {
                 self.legibility.note(call.task.kind(), draw.as_ref().err()).map_err(Abort::Fatal)?;
             }
@@ -314,7 +327,13 @@ impl AnswerRun<'_> {
     }
 
     /// Is attempt `attempt + 1` to be made? Replies already paid are looked at, whatever the limit of tries.
-    fn asks_again(&self, may_help: bool, attempt: u32, fresh_tries: u32, call: &JudgeCall) -> Result<bool, Abort> {
+    fn asks_again(
+        &self,
+        may_help: bool,
+        (attempt, fresh_tries): (u32, u32),
+        call: &JudgeCall,
+        member: &Member,
+    ) -> Result<bool, Abort> {
         let options = &self.job.options;
         let fresh_left = fresh_tries <= options.parse_retries;
         if may_help && attempt < options.parse_retries {
@@ -323,12 +342,18 @@ impl AnswerRun<'_> {
         if options.retry_unscored && fresh_left && may_help {
             return Ok(true);
         }
-        let next = self.request(call, attempt + 1);
-        self.job.source.find(&next).map(|found| found.is_some()).map_err(Abort::Fatal)
+        let next = self.request(call, member, attempt + 1);
+        member.source.find(&next).map(|found| found.is_some()).map_err(Abort::Fatal)
     }
 
-    async fn unscored(&self, request: &JudgeRequest, reason: UnscoredReason, reference: Option<Draw>) -> UnitEnd {
-        self.records.tell(self.record(request, None, Err(reason.clone()))).await;
+    async fn unscored(
+        &self,
+        request: &JudgeRequest,
+        member: &Member,
+        reason: UnscoredReason,
+        reference: Option<Draw>,
+    ) -> UnitEnd {
+        self.records.tell(record(request, member, None, Err(reason.clone()))).await;
         UnitEnd::Answered { reference: reference.unwrap_or_else(|| Err(reason.clone())), draw: Err(reason) }
     }
 
@@ -340,43 +365,62 @@ impl AnswerRun<'_> {
         }
     }
 
-    fn request(&self, call: &JudgeCall, attempt: u32) -> JudgeRequest {
+    fn request(&self, call: &JudgeCall, member: &Member, attempt: u32) -> JudgeRequest {
         JudgeRequest {
             call: call.clone(),
             system: self.item.answer.system.clone(),
             case_id: self.item.case.case_id.clone(),
             attempt,
-            rendered: self.job.renderer.render(call, attempt),
-        }
-    }
-
-    fn record(
-        &self,
-        request: &JudgeRequest,
-        reply: Option<JudgeReply>,
-        verdict: Result<Verdict, UnscoredReason>,
-    ) -> CallRecord {
-        let call = &request.call;
-        CallRecord {
-            call_id: call_id(&request.system, &request.case_id, &call.item, call.draw, request.attempt),
-            system: request.system.clone(),
-            case_id: request.case_id.clone(),
-            item: Arc::clone(&call.item),
-            kind: call.task.kind(),
-            role: call.role.clone(),
-            judge: Arc::clone(&self.job.options.judge_id),
-            draw: call.draw,
-            attempt: request.attempt,
-            fingerprint: request.rendered.as_ref().map(|rendered| rendered.fingerprint),
-            reply,
-            verdict,
+            rendered: member.renderer.render(call, attempt),
         }
     }
 }
 
+fn record(
+    request: &JudgeRequest,
+    member: &Member,
+    reply: Option<JudgeReply>,
+    verdict: Result<Verdict, UnscoredReason>,
+) -> CallRecord {
+    let call = &request.call;
+    CallRecord {
+        call_id: call_id(&request.system, &request.case_id, call, request.attempt),
+        system: request.system.clone(),
+        case_id: request.case_id.clone(),
+        item: Arc::clone(&call.item),
+        kind: call.task.kind(),
+        role: call.role.clone(),
+        judge: Arc::clone(&member.judge_id),
+        draw: call.draw,
+        attempt: request.attempt,
+        fingerprint: request.rendered.as_ref().map(|rendered| rendered.fingerprint),
+        reply,
+        verdict,
+    }
+}
+
+/// Every draw of these calls by every judge of its role, in order: judge by judge, so that each one's prefix stays warm.
+fn units<'a>(job: &'a Job, calls: &[JudgeCall], gated: bool) -> VecDeque<Unit<'a>> {
+    let mut units = VecDeque::new();
+    for (call_index, call) in calls.iter().enumerate() {
+        let members = job.panels.of(&call.role).map_or(&[][..], |panel| &panel.members);
+        if members.is_empty() {
+            units.push_back(Unit { member: None, call_index, call: call.clone(), gated });
+        }
+        for (place, member) in (0_u32..).zip(members) {
+            for draw in 0..member.samples.max(1) {
+                let call = JudgeCall { draw, member: place, ..call.clone() };
+                units.push_back(Unit { member: Some(member), call_index, call, gated });
+            }
+        }
+    }
+    units.make_contiguous().sort_by_key(|unit| unit.call.member);
+    units
+}
+
 impl State {
-    /// Merges the draws of a call, in the order of their index whichever came first.
-    fn take(&mut self, call: JudgeCall, mut asked: Asked) {
+    /// Merges the draws of a call, in the order of judge and index whichever came first.
+    fn take(&mut self, call: JudgeCall, mut asked: Asked, job: &Job) {
         // Of a call that lacks some draws the others are paid all the same.
         self.answered += asked.draws.len() as u64;
         if asked.deferred {
@@ -385,10 +429,29 @@ impl State {
             self.deferred.push((call.item, call.task.kind()));
             return;
         }
-        asked.draws.sort_by_key(|(draw, ..)| *draw);
-        let (ours, theirs) = asked.draws.into_iter().map(|(_, ours, theirs)| (ours, theirs)).unzip();
-        self.verdicts.insert(Arc::clone(&call.item), merge_draws(ours));
-        self.reference.insert(call.item, merge_draws(theirs));
+        asked.draws.sort_by_key(|(place, ..)| *place);
+        let Some(panel) = job.panels.of(&call.role) else {
+            let nobody = asked.draws.into_iter().map(|(_, ours, _)| ours).collect();
+            self.verdicts.insert(call.item, merge_draws(nobody, Merge::Mean));
+            return;
+        };
+        let (mut ours, mut theirs, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        for (place, member) in (0_u32..).zip(&panel.members) {
+            let own = asked.draws.extract_if(.., |((of, _), ..)| *of == place);
+            let (draws, reference): (Vec<Draw>, Vec<Draw>) = own.map(|(_, ours, theirs)| (ours, theirs)).unzip();
+            theirs.push(merge_draws(reference, member.merge));
+            let merged = merge_draws(draws.clone(), member.merge);
+            if panel.members.len() > 1 || member.samples > 1 {
+                values.push(member_values(&member.judge_id, &merged, &draws));
+            }
+            ours.push(merged);
+        }
+        let judges: Vec<&str> = panel.members.iter().map(|member| &*member.judge_id).collect();
+        self.verdicts.insert(Arc::clone(&call.item), merge_members(ours, &judges, panel.merge));
+        self.reference.insert(Arc::clone(&call.item), merge_members(theirs, &judges, panel.merge));
+        if !values.is_empty() {
+            self.members.insert(call.item, values);
+        }
     }
 }
 

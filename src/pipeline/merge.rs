@@ -1,16 +1,74 @@
-//! Several draws of one call become one verdict.
+//! Several draws of one call become one verdict, and several judges' verdicts one panel's.
 
-use crate::domain::{ClaimShares, UnscoredKind, UnscoredReason, Verdict};
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{Attribution, ClaimShares, MemberValues, UnscoredKind, UnscoredReason, Verdict};
 use crate::scorer::Judged;
 
 /// One draw: what was read and said, or why nothing was.
 pub(super) type Draw = Result<(Verdict, Option<String>), UnscoredReason>;
 
-/// The mean of the draws that could be read; the first reason if none could.
+/// How several verdicts on one thing become one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Merge {
+    /// Their mean.
+    #[default]
+    Mean,
+    /// Their median (of an even number the mean of the two in the middle).
+    Median,
+    /// The most common one, of several the one that came first.
+    MostCommon,
+}
+
+impl Merge {
+    /// All rules.
+    pub const ALL: [Self; 3] = [Self::Mean, Self::Median, Self::MostCommon];
+
+    /// The rule's name in files and options.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::Median => "median",
+            Self::MostCommon => "most_common",
+        }
+    }
+
+    /// The rule's value of these numbers; `None` for none.
+    ///
+    /// ```
+    /// use scholareval::pipeline::Merge;
+    /// assert_eq!(Merge::Mean.of(&[1.0, 2.0, 6.0]), Some(3.0));
+    /// assert_eq!(Merge::Median.of(&[6.0, 1.0, 2.0, 3.0]), Some(2.5));
+    /// assert_eq!(Merge::MostCommon.of(&[4.0, 5.0, 5.0, 4.0]), Some(4.0));
+    /// ```
+    pub fn of(self, numbers: &[f64]) -> Option<f64> {
+        let count = numbers.len();
+        if count <= 1 {
+            return numbers.first().copied();
+        }
+        match self {
+            Self::Mean => Some(numbers.iter().sum::<f64>() / count as f64),
+            Self::Median => {
+                let mut sorted = numbers.to_vec();
+                sorted.sort_by(f64::total_cmp);
+                Some((sorted[(count - 1) / 2] + sorted[count / 2]) / 2.0)
+            }
+            Self::MostCommon => {
+                let frequency = |value: &f64| numbers.iter().filter(|other| *other == value).count();
+                let most = numbers.iter().map(frequency).max()?;
+                numbers.iter().find(|value| frequency(value) == most).copied()
+            }
+        }
+    }
+}
+
+/// The verdict of the draws that could be read; the first reason if none could. The feedback of the first readable
+/// draw is kept.
 ///
-/// Points and counts are averaged, claims by their two shares (their counts are summed). The feedback of the first
-/// readable draw is kept.
-pub(super) fn merge_draws(draws: Vec<Draw>) -> Judged {
+/// Points, counts and grades follow `merge`; claims do so in each of their two shares (their counts are summed); of
+/// labels the most common one counts, and of several such one that is no support.
+pub(super) fn merge_draws(draws: Vec<Draw>, merge: Merge) -> Judged {
     let mut first_reason = None;
     let mut feedback = None;
     let mut verdicts = Vec::with_capacity(draws.len());
@@ -23,7 +81,7 @@ pub(super) fn merge_draws(draws: Vec<Draw>) -> Judged {
             Err(reason) => first_reason = first_reason.or(Some(reason)),
         }
     }
-    match mean(&verdicts) {
+    match merged(&verdicts, merge) {
         Some(verdict) => Judged::Verdict(verdict, feedback),
         None => Judged::Unscored(
             first_reason.unwrap_or_else(|| UnscoredReason::new(UnscoredKind::NotAsked, "no draw was asked")),
@@ -31,30 +89,79 @@ pub(super) fn merge_draws(draws: Vec<Draw>) -> Judged {
     }
 }
 
-fn mean(verdicts: &[Verdict]) -> Option<Verdict> {
-    let n = verdicts.len() as f64;
+/// The panel's verdict: of all its judges or none. A judge who is missing would shift the score by how strict the
+/// others are, and nobody would see it.
+pub(super) fn merge_members(members: Vec<Judged>, judges: &[&str], merge: Merge) -> Judged {
+    if members.len() <= 1 {
+        let nobody = || Judged::Unscored(UnscoredReason::new(UnscoredKind::NotAsked, "nobody was asked"));
+        return members.into_iter().next().unwrap_or_else(nobody);
+    }
+    let mut draws = Vec::with_capacity(members.len());
+    for (member, judge) in members.into_iter().zip(judges) {
+        match member {
+            Judged::Verdict(verdict, feedback) => draws.push(Ok((verdict, feedback))),
+            Judged::Unscored(reason) => {
+                return Judged::Unscored(UnscoredReason::new(reason.kind, format!("{judge}: {}", reason.message)));
+            }
+        }
+    }
+    merge_draws(draws, merge)
+}
+
+/// What one judge said: its merged value, its draws and their spread.
+pub(super) fn member_values(judge: &std::sync::Arc<str>, merged: &Judged, draws: &[Draw]) -> MemberValues {
+    let draws: Vec<Option<f64>> =
+        draws.iter().map(|draw| draw.as_ref().ok().map(|(verdict, _)| number(verdict))).collect();
+    let readable: Vec<f64> = draws.iter().flatten().copied().collect();
+    let spread = (readable.len() > 1).then(|| {
+        let n = readable.len() as f64;
+        let mean = readable.iter().sum::<f64>() / n;
+        (readable.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt()
+    });
+    let value = match merged {
+        Judged::Verdict(verdict, _) => Some(number(verdict)),
+        Judged::Unscored(_) => None,
+    };
+    MemberValues { judge: std::sync::Arc::clone(judge), value, draws, spread }
+}
+
+fn merged(verdicts: &[Verdict], merge: Merge) -> Option<Verdict> {
+    let of = |value: fn(&Verdict) -> f64| merge.of(&verdicts.iter().map(value).collect::<Vec<_>>());
     match verdicts {
         [] => None,
         [only] => Some(*only),
-        [Verdict::Points(_), ..] => Some(Verdict::Points(verdicts.iter().map(number).sum::<f64>() / n)),
-        [Verdict::Count(_), ..] => Some(Verdict::Count(verdicts.iter().map(number).sum::<f64>() / n)),
-        [Verdict::Grade(_), ..] => Some(Verdict::Grade(verdicts.iter().map(number).sum::<f64>() / n)),
-        [Verdict::Attribution(first), ..] => Some(Verdict::Attribution(*first)),
+        [Verdict::Points(_), ..] => of(number).map(Verdict::Points),
+        [Verdict::Count(_), ..] => of(number).map(Verdict::Count),
+        [Verdict::Grade(_), ..] => of(number).map(Verdict::Grade),
+        [Verdict::Attribution(_), ..] => most_common_label(verdicts).map(Verdict::Attribution),
         [Verdict::Claims(_), ..] => {
-            let mut merged = ClaimShares { citations: 0.0, excerpts: 0.0, claim_count: 0, citation_count: 0 };
-            for verdict in verdicts {
-                if let Verdict::Claims(shares) = verdict {
-                    merged.citations += shares.citations / n;
-                    merged.excerpts += shares.excerpts / n;
-                    merged.claim_count += shares.claim_count;
-                    merged.citation_count += shares.citation_count;
-                }
-            }
-            Some(Verdict::Claims(merged))
+            let sum = |value: fn(&ClaimShares) -> u64| verdicts.iter().filter_map(claims).map(value).sum();
+            Some(Verdict::Claims(ClaimShares {
+                citations: of(number)?,
+                excerpts: of(|verdict| claims(verdict).map_or(0.0, |shares| shares.excerpts))?,
+                claim_count: sum(|shares| shares.claim_count),
+                citation_count: sum(|shares| shares.citation_count),
+            }))
         }
     }
 }
 
+fn claims(verdict: &Verdict) -> Option<&ClaimShares> {
+    match verdict {
+        Verdict::Claims(shares) => Some(shares),
+        _ => None,
+    }
+}
+
+fn most_common_label(verdicts: &[Verdict]) -> Option<Attribution> {
+    let count = |label: Attribution| verdicts.iter().filter(|v| **v == Verdict::Attribution(label)).count();
+    [Attribution::Extrapolatory, Attribution::Contradictory, Attribution::Attributable]
+        .into_iter()
+        .rev()
+        .max_by_key(|label| (count(*label), !label.is_support()))
+}
+
+/// The number of a verdict; of claims the share that is cited, of labels 1 for support.
 fn number(verdict: &Verdict) -> f64 {
     match verdict {
         Verdict::Points(value) | Verdict::Count(value) | Verdict::Grade(value) => *value,
@@ -73,24 +180,27 @@ mod tests {
 
     #[test]
     fn readable_draws_are_averaged_and_unreadable_ones_left_out() {
-        let merged = merge_draws(vec![
-            Ok((Verdict::Points(7.0), None)),
-            Err(unreadable()),
-            Ok((Verdict::Points(4.0), Some("brief".into()))),
-        ]);
+        let draws =
+            vec![Ok((Verdict::Points(7.0), None)), Err(unreadable()), Ok((Verdict::Points(4.0), Some("brief".into())))];
         // (7 + 4) / 2
-        assert_eq!(merged, Judged::Verdict(Verdict::Points(5.5), Some("brief".into())));
+        let expected = Judged::Verdict(Verdict::Points(5.5), Some("brief".into()));
+        assert_eq!(merge_draws(draws.clone(), Merge::Mean), expected);
+        let judged = merge_draws(draws.clone(), Merge::Mean);
+        let values = member_values(&"j".into(), &judged, &draws);
+        assert_eq!((values.value, values.draws), (Some(5.5), vec![Some(7.0), None, Some(4.0)]));
+        // deviations 1.5 and -1.5: the square root of (2.25 + 2.25) / 1
+        assert!((values.spread.unwrap() - 4.5_f64.sqrt()).abs() < 1e-12);
     }
 
     #[test]
     fn without_a_readable_draw_the_first_reason_stands() {
-        assert_eq!(merge_draws(vec![Err(unreadable())]), Judged::Unscored(unreadable()));
+        assert_eq!(merge_draws(vec![Err(unreadable())], Merge::Median), Judged::Unscored(unreadable()));
     }
 
     #[test]
     fn one_draw_is_itself() {
         let shares = ClaimShares { citations: 1.0 / 3.0, excerpts: 0.0, claim_count: 3, citation_count: 1 };
-        let merged = merge_draws(vec![Ok((Verdict::Claims(shares), None))]);
+        let merged = merge_draws(vec![Ok((Verdict::Claims(shares), None))], Merge::MostCommon);
         assert_eq!(merged, Judged::Verdict(Verdict::Claims(shares), None));
     }
 
@@ -99,11 +209,38 @@ mod tests {
         let draw = |citations, excerpts| {
             Ok((Verdict::Claims(ClaimShares { citations, excerpts, claim_count: 2, citation_count: 1 }), None))
         };
-        let Judged::Verdict(Verdict::Claims(merged), _) = merge_draws(vec![draw(1.0, 0.0), draw(0.5, 1.0)]) else {
+        let draws = vec![draw(1.0, 0.0), draw(0.5, 1.0)];
+        let Judged::Verdict(Verdict::Claims(merged), _) = merge_draws(draws, Merge::Mean) else {
             panic!("expected claims")
         };
         // (1 + 0.5) / 2 and (0 + 1) / 2
         assert_eq!((merged.citations, merged.excerpts), (0.75, 0.5));
         assert_eq!((merged.claim_count, merged.citation_count), (4, 2));
+    }
+
+    #[test]
+    fn labels_are_voted_on_and_a_tie_is_no_support() {
+        let vote = |labels: &[Attribution]| {
+            let draws = labels.iter().map(|label| Ok((Verdict::Attribution(*label), None))).collect();
+            merge_draws(draws, Merge::Mean)
+        };
+        use Attribution::{Attributable, Contradictory, Extrapolatory};
+        let is = |label| Judged::Verdict(Verdict::Attribution(label), None);
+        assert_eq!(vote(&[Attributable, Extrapolatory, Attributable]), is(Attributable));
+        assert_eq!(vote(&[Attributable, Contradictory]), is(Contradictory));
+        assert_eq!(vote(&[Contradictory, Extrapolatory]), is(Extrapolatory));
+    }
+
+    #[test]
+    fn a_panel_that_lacks_a_judge_has_no_verdict() {
+        let grade = |grade| Judged::Verdict(Verdict::Grade(grade), None);
+        let judges = ["strict", "kind"];
+        assert_eq!(merge_members(vec![grade(2.0), grade(5.0)], &judges, Merge::Mean), grade(3.5));
+        let Judged::Unscored(reason) =
+            merge_members(vec![grade(2.0), Judged::Unscored(unreadable())], &judges, Merge::Mean)
+        else {
+            panic!("expected no verdict")
+        };
+        assert_eq!(reason.message, "kind: no JSON object");
     }
 }

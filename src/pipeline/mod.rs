@@ -9,6 +9,7 @@ mod event;
 mod lane;
 mod legibility;
 mod merge;
+mod panel;
 pub mod record;
 mod run;
 mod stop;
@@ -19,12 +20,13 @@ mod tests;
 use std::sync::Arc;
 
 pub use event::{CallRecord, EventSink, Plan, RunEvent};
+pub use merge::Merge;
+pub use panel::{Member, Panel, Panels};
 pub use run::{PlanOutcome, RunOutcome, plan, run};
 pub use stop::{StopHandle, StopSignal};
 
-use crate::domain::{Answer, CaseId, JudgeCall, SystemName, TestCase};
+use crate::domain::{Answer, CaseId, JudgeCall, Role, SystemName, TestCase};
 use crate::judge::Rendered;
-use crate::judge::planner::ReplySource;
 use crate::scorer::Scorer;
 
 /// One answer with the case it answers.
@@ -59,8 +61,6 @@ impl Renderer for NoRendering {
 pub struct Options {
     /// Calls at once, at most (>= 1).
     pub concurrency: usize,
-    /// Draws of every call (>= 1).
-    pub samples: u32,
     /// How often an unreadable reply is asked again.
     pub parse_retries: u32,
     /// Ask again where the cache holds only replies that could not be read.
@@ -70,11 +70,10 @@ pub struct Options {
     pub acknowledge: bool,
     /// How replies are read.
     pub mode: crate::domain::Mode,
-    /// The judge's identity, for records.
-    pub judge_id: Arc<str>,
 }
 
-/// Everything a run needs besides its judge.
+/// One scorer's part of a run: the answers it scores and the judges it asks. The jobs of a run go on side by side, each
+/// with its own places, so that a slow judge holds up nobody else's calls.
 #[derive(Clone)]
 pub struct Job {
     /// The answers to be scored.
@@ -83,22 +82,28 @@ pub struct Job {
     pub scorer: Arc<dyn Scorer>,
     /// The compat scorer that is fed with the same replies, where wanted.
     pub reference: Option<Arc<dyn Scorer>>,
-    /// Calls to bytes.
-    pub renderer: Arc<dyn Renderer>,
-    /// Replies already paid.
-    pub source: Arc<dyn ReplySource>,
+    /// Who is asked, by role.
+    pub panels: Arc<Panels>,
     /// How it asks.
     pub options: Arc<Options>,
 }
 
-/// The identifier of a call within a run: 32 hexadecimal digits of a blake3 over system, case, item, draw and attempt.
-pub fn call_id(system: &SystemName, case_id: &CaseId, item: &str, draw: u32, attempt: u32) -> String {
+/// The identifier of a call within a run: 32 hexadecimal digits of a blake3 over system, case, item, draw and attempt,
+/// and, but for the first judge of the rubric, over role and place in the panel.
+pub fn call_id(system: &SystemName, case_id: &CaseId, call: &JudgeCall, attempt: u32) -> String {
     let mut hasher = blake3::Hasher::new();
-    for part in [system.as_str(), case_id.as_str(), item] {
-        hasher.update(&(part.len() as u64).to_le_bytes());
-        hasher.update(part.as_bytes());
+    let mut part = |text: &str| {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    };
+    part(system.as_str());
+    part(case_id.as_str());
+    part(&call.item);
+    if call.role != Role::Rubric || call.member > 0 {
+        part(&call.role.name());
+        hasher.update(&call.member.to_le_bytes());
     }
-    hasher.update(&draw.to_le_bytes());
+    hasher.update(&call.draw.to_le_bytes());
     hasher.update(&attempt.to_le_bytes());
     let mut hex = hasher.finalize().to_hex().to_string();
     hex.truncate(32);

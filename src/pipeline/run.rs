@@ -16,8 +16,6 @@ use super::tally::Tally;
 use super::{Item, Job};
 use crate::domain::ScoredAnswer;
 use crate::error::{Error, Result};
-use crate::judge::Judge;
-use crate::judge::planner::Planner;
 
 /// Calls in flight get this long to finish after the run is told to stop; then they are dropped.
 const STOP_GRACE: Duration = Duration::from_secs(20);
@@ -37,10 +35,17 @@ pub struct PlanOutcome {
     pub plan: Plan,
     /// Answers that could be scored from paid replies alone.
     pub scored: Vec<Arc<ScoredAnswer>>,
-    /// Indices into [`Job::items`] of the others.
-    pub pending: Vec<usize>,
+    /// For each job the indices into [`Job::items`] of the others.
+    pub pending: Vec<Vec<usize>>,
     /// Calls of those others whose reply is already paid.
     pub pending_cached: u64,
+}
+
+impl PlanOutcome {
+    /// True if nothing is left to be asked.
+    pub fn is_done(&self) -> bool {
+        self.pending.iter().all(Vec::is_empty)
+    }
 }
 
 /// What a run gave.
@@ -55,25 +60,26 @@ pub struct RunOutcome {
 }
 
 /// Scores what paid replies can score, and counts what the rest would ask. Complete answers are told to `sink`
-/// (their calls, then their score); nothing is asked.
+/// (their calls, then their score); nothing is asked. Scorers that ask nobody are done by it.
 ///
 /// # Errors
 /// When the reply source cannot be read or the sink fails.
-pub async fn plan(job: &Job, sink: &mut dyn EventSink) -> Result<PlanOutcome> {
-    let mut outcome = PlanOutcome::default();
-    outcome.plan.answers = job.items.len() as u64;
+pub async fn plan(jobs: &[Job], sink: &mut dyn EventSink) -> Result<PlanOutcome> {
+    let mut outcome = PlanOutcome { pending: vec![Vec::new(); jobs.len()], ..PlanOutcome::default() };
+    outcome.plan.answers = jobs.iter().map(|job| job.items.len() as u64).sum();
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let tally = Arc::new(Tally::default());
     let mut tasks = JoinSet::new();
-    let mut next = 0;
-    while next < job.items.len() || !tasks.is_empty() {
-        while next < job.items.len() && tasks.len() < 2 * workers {
-            let (job, tally) = (job.clone(), Arc::clone(&tally));
-            tasks.spawn(async move { (next, plan_one(&job, next, &tally).await) });
-            next += 1;
+    let mut order = jobs.iter().enumerate().flat_map(|(at, job)| (0..job.items.len()).map(move |item| (at, item)));
+    loop {
+        while tasks.len() < 2 * workers
+            && let Some((at, index)) = order.next()
+        {
+            let (job, tally) = (jobs[at].clone(), Arc::clone(&tally));
+            tasks.spawn(async move { (at, index, plan_one(&job, index, &tally).await) });
         }
         let Some(joined) = tasks.join_next().await else { break };
-        let (index, ended) = joined.map_err(task_error)?;
+        let (at, index, ended) = joined.map_err(task_error)?;
         let (end, records) = ended?;
         match end {
             AnswerEnd::Scored(scored, paid) => {
@@ -87,23 +93,21 @@ pub async fn plan(job: &Job, sink: &mut dyn EventSink) -> Result<PlanOutcome> {
             AnswerEnd::Deferred(paid) => {
                 outcome.plan.cached += paid;
                 outcome.pending_cached += paid;
-                outcome.pending.push(index);
+                outcome.pending[at].push(index);
             }
         }
     }
     tally.add_to(&mut outcome.plan);
-    outcome.pending.sort_unstable();
+    outcome.pending.iter_mut().for_each(|pending| pending.sort_unstable());
     Ok(outcome)
 }
 
 type Planned = (AnswerEnd, Vec<super::CallRecord>);
 
 async fn plan_one(job: &Job, index: usize, tally: &Tally) -> Result<Planned> {
-    let planner = Planner::new(Arc::clone(&job.source));
     let records = Records::Kept(std::sync::Mutex::default());
     let run = AnswerRun {
         job,
-        judge: &planner,
         item: &job.items[index],
         lanes: None,
         stop: StopHandle::new().signal(),
@@ -120,25 +124,29 @@ async fn plan_one(job: &Job, index: usize, tally: &Tally) -> Result<Planned> {
     Ok((end, records.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)))
 }
 
-/// Asks what `pending` answers lack. Long answers start first; the order of results is that of finishing.
+/// Asks what `pending` answers (a list for each job) lack; the jobs go on side by side. Long answers start first; the
+/// order of results is that of finishing.
 ///
 /// # Errors
 /// When nothing more can be asked (wrong key, spent quota, full disk), after calls in flight had time to finish.
 pub async fn run(
-    job: &Job,
-    judge: Arc<dyn Judge>,
-    pending: &[usize],
+    jobs: &[Job],
+    pending: &[Vec<usize>],
     sink: &mut dyn EventSink,
     stop: &StopHandle,
 ) -> Result<RunOutcome> {
-    let (mut pass, mut told) = Pass::new(job, judge, pending, stop);
+    let (events, mut told) = mpsc::channel(EVENTS_QUEUED);
+    let mut passes: Vec<Pass<'_>> =
+        jobs.iter().zip(pending).map(|(job, pending)| Pass::new(job, pending, events.clone(), stop)).collect();
+    drop(events);
+    let mut tasks: Tasks = JoinSet::new();
     let mut outcome = RunOutcome::default();
     let mut failure: Option<Error> = None;
     let mut deadline: Option<Instant> = None;
     let mut signal = stop.signal();
     let mut quiet = 0;
-    pass.fill();
-    while !pass.tasks.is_empty() {
+    passes.iter_mut().enumerate().for_each(|(at, pass)| pass.fill(at, &mut tasks));
+    while !tasks.is_empty() {
         tokio::select! {
             biased;
             Some(told) = told.recv() => {
@@ -147,28 +155,32 @@ pub async fn run(
                     stop.stop("the record of the run cannot be written");
                 }
             }
-            Some(joined) = pass.tasks.join_next() => {
-                if let Some(error) = outcome.take(joined.unwrap_or_else(|error| Err(ended_early(error)))) {
+            Some(joined) = tasks.join_next() => {
+                let (at, end) = joined.unwrap_or_else(|error| (None, Err(ended_early(error))));
+                if let Some(error) = outcome.take(end) {
                     stop.stop(&error.to_string());
                     failure.get_or_insert(error);
                 }
-                pass.fill();
+                if let Some((at, pass)) = at.and_then(|at| Some((at, passes.get_mut(at)?))) {
+                    pass.in_flight -= 1;
+                    pass.fill(at, &mut tasks);
+                }
             }
             reason = signal.wait(), if deadline.is_none() => {
                 deadline = Some(Instant::now() + STOP_GRACE);
                 sink.on_event(&RunEvent::Stopping(reason)).or_else(|error| keep_first(&mut failure, error))?;
             }
-            () = sleep_until(deadline) => pass.tasks.abort_all(),
+            () = sleep_until(deadline) => tasks.abort_all(),
             () = tokio::time::sleep(QUIET_CHECK), if deadline.is_some() => {
-                quiet = if pass.judge.asking() == Some(0) { quiet + 1 } else { 0 };
+                quiet = if nobody_is_asked(jobs) { quiet + 1 } else { 0 };
                 if quiet >= QUIET_CHECKS {
-                    pass.tasks.abort_all();
+                    tasks.abort_all();
                 }
             }
         }
     }
-    outcome.unfinished += pass.order.len();
-    pass.teller = None;
+    outcome.unfinished += passes.iter().map(|pass| pass.order.len()).sum::<usize>();
+    drop(passes);
     while let Some(told) = told.recv().await {
         take(told, sink).or_else(|error| keep_first(&mut failure, error))?;
     }
@@ -177,6 +189,11 @@ pub async fn run(
         Some(error) => Err(error),
         None => Ok(outcome),
     }
+}
+
+/// True if every judge counts its calls and has none.
+fn nobody_is_asked(jobs: &[Job]) -> bool {
+    jobs.iter().flat_map(|job| job.panels.members()).all(|member| member.judge.asking() == Some(0))
 }
 
 impl RunOutcome {
@@ -225,45 +242,45 @@ fn ended_early(error: tokio::task::JoinError) -> Abort {
     if error.is_cancelled() { Abort::Stopped } else { Abort::Fatal(task_error(error)) }
 }
 
-/// The answers of one pass, as many in flight as there are places.
+/// Answers on their way, with the job each belongs to.
+type Tasks = JoinSet<(Option<usize>, std::result::Result<AnswerEnd, Abort>)>;
+
+/// The answers of one job, as many in flight as it has places.
 struct Pass<'a> {
     lanes: Arc<Lanes>,
     order: std::vec::IntoIter<usize>,
-    tasks: JoinSet<std::result::Result<AnswerEnd, Abort>>,
+    in_flight: usize,
     job: &'a Job,
-    judge: Arc<dyn Judge>,
-    teller: Option<Teller>,
+    teller: Teller,
     stop: StopHandle,
     legibility: Arc<Legibility>,
 }
 
 impl<'a> Pass<'a> {
-    /// The pass and where its events arrive; long answers come first.
-    fn new(job: &'a Job, judge: Arc<dyn Judge>, pending: &[usize], stop: &StopHandle) -> (Self, mpsc::Receiver<Told>) {
+    /// The pass, which tells its events there; long answers come first.
+    fn new(job: &'a Job, pending: &[usize], events: mpsc::Sender<Told>, stop: &StopHandle) -> Self {
         let mut order = pending.to_vec();
         order.sort_by_key(|&index| std::cmp::Reverse(job.items[index].answer.answer_text.len()));
-        let (events, told) = mpsc::channel(EVENTS_QUEUED);
-        let pass = Self {
+        Self {
             lanes: Arc::new(Lanes::new(job.options.concurrency, order.len())),
             order: order.into_iter(),
-            tasks: JoinSet::new(),
+            in_flight: 0,
             job,
-            judge,
-            teller: Some(Teller { events, acknowledged: job.options.acknowledge }),
+            teller: Teller { events, acknowledged: job.options.acknowledge },
             stop: stop.clone(),
             legibility: Arc::default(),
-        };
-        (pass, told)
+        }
     }
 
-    fn fill(&mut self) {
-        while self.tasks.len() < self.job.options.concurrency.max(1) && !self.stop.signal().is_set() {
-            let (Some(index), Some(teller)) = (self.order.next(), self.teller.clone()) else { return };
-            let (job, judge, lanes) = (self.job.clone(), Arc::clone(&self.judge), Arc::clone(&self.lanes));
+    fn fill(&mut self, at: usize, tasks: &mut Tasks) {
+        while self.in_flight < self.job.options.concurrency.max(1) && !self.stop.signal().is_set() {
+            let Some(index) = self.order.next() else { return };
+            let (job, teller, lanes) = (self.job.clone(), self.teller.clone(), Arc::clone(&self.lanes));
             let (stop, legibility) = (self.stop.clone(), Arc::clone(&self.legibility));
-            self.tasks.spawn(async move {
+            self.in_flight += 1;
+            tasks.spawn(async move {
                 let item = &job.items[index];
-                score_one(&job, &*judge, item, &lanes, (&stop, &legibility), teller).await
+                (Some(at), score_one(&job, item, &lanes, (&stop, &legibility), teller).await)
             });
         }
     }
@@ -271,7 +288,6 @@ impl<'a> Pass<'a> {
 
 async fn score_one(
     job: &Job,
-    judge: &dyn Judge,
     item: &Item,
     lanes: &Lanes,
     (stop, legibility): (&StopHandle, &Legibility),
@@ -279,16 +295,8 @@ async fn score_one(
 ) -> std::result::Result<AnswerEnd, Abort> {
     let _place = lanes.begin().await;
     let records = Records::Told(teller.clone());
-    let run = AnswerRun {
-        job,
-        judge,
-        item,
-        lanes: Some(lanes),
-        stop: stop.signal(),
-        records: &records,
-        legibility,
-        tally: None,
-    };
+    let run =
+        AnswerRun { job, item, lanes: Some(lanes), stop: stop.signal(), records: &records, legibility, tally: None };
     let end = run.score().await?;
     if let AnswerEnd::Scored(scored, _) = &end {
         teller.tell(RunEvent::Scored(Arc::clone(scored))).await;

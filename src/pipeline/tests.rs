@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use super::*;
 use crate::domain::{
-    Component, ComponentKind, JudgeReply, JudgeTask, Mode, Role, Rubric, Score, UnscoredKind, Verdict,
+    Component, ComponentKind, JudgeReply, JudgeTask, Mode, Role, Rubric, Score, UnscoredKind, UnscoredReason, Verdict,
 };
 use crate::error::{Error, Result};
+use crate::judge::planner::ReplySource;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 use crate::scorer::{Judged, Step, Verdicts};
 
@@ -154,6 +155,15 @@ fn unreadable() -> Result<Outcome, AskError> {
 }
 
 fn job(answers: usize, paid: &[(&str, &'static str)], change: impl FnOnce(&mut Options)) -> (Job, Arc<Paid>) {
+    sampled_job(answers, paid, 1, change)
+}
+
+fn sampled_job(
+    answers: usize,
+    paid: &[(&str, &'static str)],
+    samples: u32,
+    change: impl FnOnce(&mut Options),
+) -> (Job, Arc<Paid>) {
     let rubric = Rubric {
         question: "q".into(),
         low_length: 300,
@@ -176,32 +186,34 @@ fn job(answers: usize, paid: &[(&str, &'static str)], change: impl FnOnce(&mut O
         let answer = Answer::new("s".into(), case_id, "text".repeat(answers - i));
         Item { case: Arc::new(case), answer, steering: vec![] }
     };
-    let mut options = Options {
-        concurrency: 1,
-        samples: 1,
-        parse_retries: 2,
-        retry_unscored: false,
-        acknowledge: false,
-        mode: Mode::Default,
-        judge_id: "toy".into(),
-    };
+    let mut options =
+        Options { concurrency: 1, parse_retries: 2, retry_unscored: false, acknowledge: false, mode: Mode::Default };
     change(&mut options);
     let paid = Arc::new(Paid(paid.iter().map(|(name, text)| ((*name).to_owned(), *text)).collect()));
+    let source = Arc::clone(&paid) as Arc<dyn ReplySource>;
+    let member = Member { source, samples, ..Member::new(Scripted::new(|_| points(0)), "toy") };
     let job = Job {
         items: (0..answers).map(item).collect(),
         scorer: Arc::new(Toy),
         reference: None,
-        renderer: Arc::new(NoRendering),
-        source: Arc::clone(&paid) as Arc<dyn ReplySource>,
+        panels: Arc::new(Panels::none().with(Role::Rubric, Panel::of_one(member))),
         options: Arc::new(options),
     };
     (job, paid)
 }
 
+/// The job with that judge alone.
+fn asking(job: &Job, judge: Arc<dyn Judge>) -> [Job; 1] {
+    let member = job.panels.members().next().expect("a member").clone();
+    let panels = Panels::none().with(Role::Rubric, Panel::of_one(Member { judge, ..member }));
+    [Job { panels: Arc::new(panels), ..job.clone() }]
+}
+
 async fn both_passes(job: &Job, judge: Arc<dyn Judge>) -> (Plan, RunOutcome, Seen) {
     let mut seen = Seen::default();
-    let planned = plan(job, &mut seen).await.expect("planned");
-    let mut outcome = run(job, judge, &planned.pending, &mut seen, &StopHandle::new()).await.expect("run");
+    let jobs = asking(job, judge);
+    let planned = plan(&jobs, &mut seen).await.expect("planned");
+    let mut outcome = run(&jobs, &planned.pending, &mut seen, &StopHandle::new()).await.expect("run");
     outcome.scored.extend(planned.scored);
     (planned.plan, outcome, seen)
 }
@@ -254,7 +266,7 @@ async fn a_later_attempt_that_was_paid_is_found_without_asking() {
     ];
     let (job, _) = job(1, &paid, |_| ());
     let mut seen = Seen::default();
-    let planned = plan(&job, &mut seen).await.expect("planned");
+    let planned = plan(std::slice::from_ref(&job), &mut seen).await.expect("planned");
     assert_eq!(planned.scored[0].score.component("a").and_then(|a| a.value), Some(0.0));
     assert_eq!(planned.plan.cached, 2, "one verdict each for a and b");
 }
@@ -274,10 +286,7 @@ async fn the_plan_knows_gates_that_paid_replies_opened_or_closed() {
 
 #[tokio::test(start_paused = true)]
 async fn the_first_call_of_an_answer_goes_alone_and_idle_places_are_used_at_the_end() {
-    let (job, _) = job(1, &[], |options| {
-        options.concurrency = 8;
-        options.samples = 4;
-    });
+    let (job, _) = sampled_job(1, &[], 4, |options| options.concurrency = 8);
     let judge = Scripted::new(|request| {
         assert!(request.call.draw < 4);
         points(0)
@@ -310,7 +319,7 @@ async fn a_stopped_run_finishes_what_is_in_flight_and_asks_nothing_new() {
         tokio::time::sleep(Duration::from_millis(50)).await;
         later.stop("SIGTERM");
     });
-    let outcome = run(&job, judge.clone(), &[0, 1, 2], &mut seen, &stop).await.expect("run");
+    let outcome = run(&asking(&job, judge.clone()), &[vec![0, 1, 2]], &mut seen, &stop).await.expect("run");
     assert_eq!(judge.asked(), ["c0/a#0.0", "c1/a#0.0"]);
     assert_eq!(seen.calls(), judge.asked(), "what was in flight is kept");
     assert_eq!((outcome.unfinished, outcome.stopped.as_deref()), (3, Some("SIGTERM")));
@@ -319,10 +328,7 @@ async fn a_stopped_run_finishes_what_is_in_flight_and_asks_nothing_new() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stop_keeps_every_call_of_an_answer_that_is_in_flight() {
-    let (job, _) = job(1, &[], |options| {
-        options.concurrency = 4;
-        options.samples = 8;
-    });
+    let (job, _) = sampled_job(1, &[], 8, |options| options.concurrency = 4);
     // Each reply takes another time, so that the first one back finds the others in flight.
     struct Uneven(Mutex<u64>);
     impl Judge for Uneven {
@@ -346,7 +352,8 @@ async fn a_stop_keeps_every_call_of_an_answer_that_is_in_flight() {
     });
     let mut seen = Seen::default();
     let judge = Arc::new(Uneven(Mutex::new(0)));
-    let outcome = run(&job, Arc::clone(&judge) as Arc<dyn Judge>, &[0], &mut seen, &stop).await.expect("run");
+    let outcome =
+        run(&asking(&job, Arc::clone(&judge) as Arc<dyn Judge>), &[vec![0]], &mut seen, &stop).await.expect("run");
     let asked = *judge.0.lock().unwrap();
     assert!(asked > 2, "several calls were in flight");
     assert_eq!(seen.calls().len() as u64, asked, "each call that was asked is recorded");
@@ -364,7 +371,7 @@ async fn a_call_that_hangs_is_dropped_after_the_grace() {
     let (job, _) = job(1, &[], |_| ());
     let stop = StopHandle::new();
     stop.stop("SIGINT");
-    let outcome = run(&job, Arc::new(Hangs), &[0], &mut Seen::default(), &stop).await.expect("run");
+    let outcome = run(&asking(&job, Arc::new(Hangs)), &[vec![0]], &mut Seen::default(), &stop).await.expect("run");
     assert_eq!(outcome.unfinished, 1);
     let stop = StopHandle::new();
     let later = stop.clone();
@@ -372,7 +379,7 @@ async fn a_call_that_hangs_is_dropped_after_the_grace() {
         tokio::time::sleep(Duration::from_secs(1)).await;
         later.stop("SIGINT");
     });
-    let outcome = run(&job, Arc::new(Hangs), &[0], &mut Seen::default(), &stop).await.expect("run");
+    let outcome = run(&asking(&job, Arc::new(Hangs)), &[vec![0]], &mut Seen::default(), &stop).await.expect("run");
     assert_eq!(outcome.unfinished, 1);
 }
 
@@ -396,7 +403,7 @@ async fn a_stopped_run_does_not_wait_for_calls_that_only_wait_themselves() {
         later.stop("SIGINT");
     });
     let before = tokio::time::Instant::now();
-    let outcome = run(&job, Arc::new(Waits), &[0, 1], &mut Seen::default(), &stop).await.expect("run");
+    let outcome = run(&asking(&job, Arc::new(Waits)), &[vec![0, 1]], &mut Seen::default(), &stop).await.expect("run");
     assert_eq!(outcome.unfinished, 2);
     // 1 s until the stop, 5 looks of 100 ms; far from the 20 s that calls in flight would get.
     assert_eq!(before.elapsed(), Duration::from_millis(1500));
@@ -407,7 +414,7 @@ async fn a_judge_that_is_never_understood_stops_the_run_early() {
     let (job, _) = job(40, &[], |_| ());
     let judge = Scripted::new(|_| unreadable());
     let all: Vec<usize> = (0..40).collect();
-    let error = run(&job, judge.clone(), &all, &mut Seen::default(), &StopHandle::new()).await.unwrap_err();
+    let error = run(&asking(&job, judge.clone()), &[all], &mut Seen::default(), &StopHandle::new()).await.unwrap_err();
     assert!(error.to_string().contains("none of the first 30 replies"), "{error}");
     assert_eq!(judge.asked().len(), 30);
 }
@@ -416,7 +423,9 @@ async fn a_judge_that_is_never_understood_stops_the_run_early() {
 async fn a_fatal_error_ends_the_run_with_it() {
     let (job, _) = job(3, &[], |_| ());
     let judge = Scripted::new(|_| Err(AskError::Fatal(Error::JudgeUnavailable("wrong key".into()))));
-    let error = run(&job, judge.clone(), &[0, 1, 2], &mut Seen::default(), &StopHandle::new()).await.unwrap_err();
+    let error = run(&asking(&job, judge.clone()), &[vec![0, 1, 2]], &mut Seen::default(), &StopHandle::new())
+        .await
+        .unwrap_err();
     assert_eq!(error.to_string(), "wrong key");
     assert_eq!(judge.asked().len(), 1);
 }
@@ -431,7 +440,59 @@ async fn a_sink_that_cannot_write_stops_the_run() {
     }
     let (job, _) = job(5, &[], |_| ());
     let judge = Scripted::new(|_| points(1));
-    let error = run(&job, judge.clone(), &[0, 1, 2, 3, 4], &mut Full, &StopHandle::new()).await.unwrap_err();
+    let error =
+        run(&asking(&job, judge.clone()), &[vec![0, 1, 2, 3, 4]], &mut Full, &StopHandle::new()).await.unwrap_err();
     assert_eq!(error.to_string(), "disk full");
     assert!(judge.asked().len() <= 3, "asked {:?}", judge.asked());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panel_asks_every_judge_and_keeps_what_each_said() {
+    let (job, _) = job(1, &[], |_| ());
+    let member = |points_of: u32, id: &str| Member::new(Scripted::new(move |_| points(points_of)), id);
+    let members = vec![member(4, "strict"), Member { samples: 2, ..member(8, "kind") }];
+    let panels = Panels::none().with(Role::Rubric, Panel { members, merge: Merge::Mean });
+    let jobs = [Job { panels: Arc::new(panels), ..job }];
+    let mut seen = Seen::default();
+    let planned = plan(&jobs, &mut seen).await.expect("planned");
+    // a and b, each by one draw of one judge and two of the other; a_evidence behind its gate
+    assert_eq!((planned.plan.askable_now, planned.plan.at_most), (6, 9));
+    let outcome = run(&jobs, &planned.pending, &mut seen, &StopHandle::new()).await.expect("run");
+    let scored = &outcome.scored[0];
+    // (4 + 8) / 2 / 10
+    assert_eq!(scored.score.component("a").and_then(|a| a.value), Some(0.6));
+    let said: Vec<_> = scored.members["a"].iter().map(|m| (&*m.judge, m.value, m.draws.len(), m.spread)).collect();
+    assert_eq!(said, [("strict", Some(4.0), 1, None), ("kind", Some(8.0), 2, Some(0.0))]);
+    let ids: std::collections::HashSet<_> = seen.0.iter().filter_map(call_id_of).collect();
+    assert_eq!(ids.len(), 9, "every call of every judge has an id of its own");
+}
+
+fn call_id_of(event: &RunEvent) -> Option<String> {
+    match event {
+        RunEvent::Call(call) => Some(call.call_id.clone()),
+        _ => None,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_role_without_a_judge_leaves_its_parts_unscored_and_asks_nobody() {
+    let (job, _) = job(2, &[], |_| ());
+    let jobs = [Job { panels: Arc::new(Panels::none()), ..job }];
+    let planned = plan(&jobs, &mut Seen::default()).await.expect("planned");
+    assert!(planned.is_done());
+    let reason = planned.scored[0].score.component("a").and_then(|a| a.reason.clone()).expect("a reason");
+    assert_eq!(reason, UnscoredReason::new(UnscoredKind::NotAsked, "no judge has the role rubric"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_jobs_of_a_run_do_not_wait_for_each_other() {
+    let (job, _) = job(4, &[], |options| options.concurrency = 1);
+    let (slow, quick) = (Scripted::new(|_| points(0)), Scripted::new(|_| points(0)));
+    let jobs = [&slow, &quick].map(|judge| asking(&job, Arc::clone(judge) as Arc<dyn Judge>)[0].clone());
+    let all = vec![vec![0, 1, 2, 3], vec![0, 1, 2, 3]];
+    let before = tokio::time::Instant::now();
+    let outcome = run(&jobs, &all, &mut Seen::default(), &StopHandle::new()).await.expect("run");
+    assert_eq!(outcome.scored.len(), 8);
+    // 8 calls of 100 ms one after the other in each job; both at once
+    assert_eq!(before.elapsed(), Duration::from_millis(800));
 }

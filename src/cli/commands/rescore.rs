@@ -12,12 +12,13 @@ use crate::cli::scoring::sinks::{Nobody, write_items};
 use crate::cli::scoring::{runtime, scorers};
 use crate::cli::settings::{DEFAULT_MAX_UNSCORED, OnUnscored, OutputFormat};
 use crate::cli::terminal;
-use crate::domain::{Mode, RubricParts, ScoredAnswer};
+use crate::domain::{Mode, Role, RubricParts, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
+use crate::judge::planner::ReplySource;
 use crate::pipeline::record::{
     Manifest, RecordedReplies, RunDir, RunRecord, RunStatus, load_inputs, load_manifest, write_inputs,
 };
-use crate::pipeline::{self, Job, NoRendering, Options, StopHandle};
+use crate::pipeline::{self, Job, Member, Options, Panel, Panels, StopHandle};
 
 /// Runs the command.
 ///
@@ -128,25 +129,28 @@ async fn replay(args: &RescoreArgs, manifest: &Manifest) -> Result<Vec<Arc<Score
         let value = manifest.settings.get(name).and_then(serde_json::Value::as_u64).unwrap_or(default);
         u32::try_from(value).unwrap_or(u32::MAX)
     };
+    let member = Member {
+        source: Arc::clone(&replies) as Arc<dyn ReplySource>,
+        samples: number("score.samples", 1),
+        ..Member::new(replies, manifest.judge.id.as_str())
+    };
     let job = Job {
         items: Arc::clone(&items),
         scorer,
         reference,
-        renderer: Arc::new(NoRendering),
-        source: Arc::clone(&replies) as Arc<dyn crate::judge::planner::ReplySource>,
+        panels: Arc::new(Panels::none().with(Role::Rubric, Panel::of_one(member))),
         options: Arc::new(Options {
             concurrency: 1,
-            samples: number("score.samples", 1),
             parse_retries: number("score.parse_retries", 2),
             retry_unscored: false,
             acknowledge: false,
             mode: manifest.mode,
-            judge_id: manifest.judge.id.as_str().into(),
         }),
     };
-    let planned = pipeline::plan(&job, &mut Nobody).await?;
+    let jobs = [job];
+    let planned = pipeline::plan(&jobs, &mut Nobody).await?;
     let mut scored = planned.scored;
-    let rest = pipeline::run(&job, replies, &planned.pending, &mut Nobody, &StopHandle::new()).await?;
+    let rest = pipeline::run(&jobs, &planned.pending, &mut Nobody, &StopHandle::new()).await?;
     scored.extend(rest.scored);
     in_input_order(&mut scored, &items);
     Ok(scored)

@@ -15,11 +15,13 @@ use crate::cli::scoring::{results_file, runtime, scorers};
 use crate::cli::settings::Settings;
 use crate::cli::signals::Signals;
 use crate::cli::terminal;
-use crate::domain::{Mode, ScoredAnswer};
+use crate::domain::{Mode, Role, ScoredAnswer};
 use crate::error::{Error, Result};
 use crate::judge::meters::Meters;
 use crate::pipeline::record::{Manifest, RecordedReplies, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, write_inputs};
-use crate::pipeline::{self, EventSink, Job, Options, Plan, PlanOutcome, RunEvent, StopHandle};
+use crate::pipeline::{
+    self, EventSink, Job, Member, Merge, Options, Panel, Panels, Plan, PlanOutcome, RunEvent, StopHandle,
+};
 
 /// What compat mode reproduces.
 pub(super) const REFERENCE: &str = "ScholarQABench 95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
@@ -48,7 +50,7 @@ async fn score(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
     };
     if settings.score.dry_run {
         let judging = judging(settings, &inputs, &identified, recorded()?, &meters)?;
-        let planned = pipeline::plan(&job(settings, &inputs, &judging, &manifest), &mut Nobody).await?;
+        let planned = pipeline::plan(&[job(settings, &inputs, &judging, &manifest)], &mut Nobody).await?;
         return dry_run(&planned, &identified);
     }
     if let Some(results) = &settings.output.results_file {
@@ -65,11 +67,11 @@ async fn score(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
     let record = RunRecord::open(dir, manifest.clone(), !identified.is_cached())?;
     let mut sinks = Sinks::open(record, &name)?;
     let job = job(settings, &inputs, &judging, &manifest);
-    let planned = pipeline::plan(&job, &mut sinks).await?;
+    let planned = pipeline::plan(std::slice::from_ref(&job), &mut sinks).await?;
     if !quiet && !manifest.judge.lexical {
         terminal::note(&plan_line(&planned.plan));
     }
-    let scored = ask(settings, &identified, &judging, &job, planned, &mut sinks, &meters).await?;
+    let scored = ask(settings, &identified, &job, planned, &mut sinks, &meters).await?;
     sinks.finish(RunStatus::Complete, &scored)?;
     if let Some(results) = &settings.output.results_file {
         results_file::write(results, &scored)?;
@@ -96,20 +98,19 @@ async fn score(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
 async fn ask(
     settings: &Settings,
     identified: &Identified,
-    judging: &Judging,
     job: &Job,
-    planned: PlanOutcome,
+    mut planned: PlanOutcome,
     sinks: &mut Sinks,
     meters: &Arc<Meters>,
 ) -> Result<Vec<Arc<ScoredAnswer>>> {
-    let mut scored = planned.scored;
-    if let (Identified::Chat(chat), false) = (identified, planned.pending.is_empty())
+    let mut scored = std::mem::take(&mut planned.scored);
+    if let (Identified::Chat(chat), false) = (identified, planned.is_done())
         && let Some(why) = chat.cannot_be_asked()
     {
         let lacking = grouped(planned.plan.askable_now);
         return Err(Error::JudgeUnavailable(format!("{why}; {lacking} calls or more are not in the cache")));
     }
-    if !planned.pending.is_empty() {
+    if !planned.is_done() {
         let stop = StopHandle::new();
         let listener = stop.clone();
         let signals = Signals::listen()?;
@@ -123,7 +124,7 @@ async fn ask(
         progress.behind(settled, &scored);
         sinks.progress = Some(progress);
         sinks.on_event(&RunEvent::Started(whole))?;
-        let ran = pipeline::run(job, Arc::clone(&judging.judge), &planned.pending, sinks, &stop).await;
+        let ran = pipeline::run(std::slice::from_ref(job), &planned.pending, sinks, &stop).await;
         watch.abort();
         if let Some(mut progress) = sinks.progress.take() {
             progress.finish();
@@ -205,20 +206,26 @@ fn judging(
 fn job(settings: &Settings, inputs: &LoadedInputs, judging: &Judging, manifest: &Manifest) -> Job {
     let score = &settings.score;
     let (scorer, reference) = scorers(score.parts, score.mode, manifest.judge.lexical);
+    let member = Member {
+        judge: Arc::clone(&judging.judge),
+        renderer: Arc::clone(&judging.renderer),
+        source: Arc::clone(&judging.source),
+        judge_id: manifest.judge.id.as_str().into(),
+        samples: score.samples,
+        merge: Merge::Mean,
+        expected: false,
+    };
     Job {
         items: Arc::clone(&inputs.items),
         scorer,
         reference,
-        renderer: Arc::clone(&judging.renderer),
-        source: Arc::clone(&judging.source),
+        panels: Arc::new(Panels::none().with(Role::Rubric, Panel::of_one(member))),
         options: Arc::new(Options {
             concurrency: settings.limits.concurrency.get(),
-            samples: score.samples,
             parse_retries: score.parse_retries,
             retry_unscored: settings.cache.retry_unscored,
             acknowledge: settings.cache.path.is_none(),
             mode: score.mode,
-            judge_id: manifest.judge.id.as_str().into(),
         }),
     }
 }

@@ -95,8 +95,7 @@ impl RecordedReplies {
     }
 
     fn line(&self, request: &JudgeRequest) -> Result<Option<CallLine>> {
-        let call = &request.call;
-        let id = call_id(&request.system, &request.case_id, &call.item, call.draw, request.attempt);
+        let id = call_id(&request.system, &request.case_id, &request.call, request.attempt);
         self.lines.get(&call_key(&id)?).map(|position| self.read(*position)).transpose()
     }
 

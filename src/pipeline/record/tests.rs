@@ -38,7 +38,7 @@ fn manifest(setting: &str) -> Manifest {
 
 fn record(item: &str, reply: Option<&str>) -> CallRecord {
     CallRecord {
-        call_id: call_id(&"s".into(), &"c".into(), item, 0, 0),
+        call_id: call_id(&"s".into(), &"c".into(), &request(item).call, 0),
         system: "s".into(),
         case_id: "c".into(),
         item: item.into(),
