@@ -5,16 +5,18 @@
 
 mod agreement;
 mod difference;
-mod means;
 mod metric;
 mod reference_order;
+mod scorecard;
+mod section;
 mod summarize;
 mod summary;
 
 pub use agreement::{Agreement, QuestionAgreement, ReferenceAgreement, agreement};
 pub use difference::DifferenceCause;
-pub use means::{Column, Means, MeansRow, Unit};
 pub use metric::Metric;
+pub use scorecard::{Scorecard, scorecard};
+pub use section::{ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, Column, Section, SectionMetric, SectionRow};
 pub use summarize::{AggregateOptions, OnUnscored, summarize};
 pub use summary::{
     AnswerId, Bounds, CauseCount, Metrics, NoteCount, ReasonCount, ReferenceMeans, SteeringEntry, Summary, SystemRow,

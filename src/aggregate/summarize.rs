@@ -70,7 +70,7 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
         rows,
         missing,
         steering: steering(&systems),
-        notes: notes(&systems),
+        notes: count_notes(systems.values().flatten().copied()),
     }
 }
 
@@ -118,7 +118,7 @@ fn row(
         cases_kept: answers.len() + missing,
         missing,
         unscored: answers.iter().filter(|answer| is_unscored(answer)).count(),
-        unscored_reasons: reasons(answers),
+        unscored_reasons: count_reasons(answers),
         bounds: bounds(answers),
         reference: reference(answers),
         steering: answers.iter().filter(|answer| !answer.steering.is_empty()).count(),
@@ -171,7 +171,8 @@ fn metrics(answers: &[&ScoredAnswer], options: AggregateOptions) -> Metrics {
     Metrics { score, ann_score, length, expertise, citations, excerpts }
 }
 
-fn reasons(answers: &[&ScoredAnswer]) -> Vec<ReasonCount> {
+/// Why components have no value, by kind, most frequent first.
+pub(super) fn count_reasons(answers: &[&ScoredAnswer]) -> Vec<ReasonCount> {
     let mut counts: BTreeMap<UnscoredKind, ReasonCount> = BTreeMap::new();
     for answer in answers {
         let mut seen = BTreeSet::new();
@@ -269,9 +270,10 @@ fn steering(systems: &BySystem<'_>) -> Vec<SteeringEntry> {
     suspects.map(entry).collect()
 }
 
-fn notes(systems: &BySystem<'_>) -> Vec<NoteCount> {
+/// What scores say about how they came about, most frequent first.
+pub(super) fn count_notes<'a>(answers: impl Iterator<Item = &'a ScoredAnswer>) -> Vec<NoteCount> {
     let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
-    for answer in systems.values().flatten() {
+    for answer in answers {
         for note in answer.score.notes.iter().collect::<BTreeSet<_>>() {
             *counts.entry(note).or_default() += 1;
         }

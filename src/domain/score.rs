@@ -112,6 +112,11 @@ impl Score {
         self.components.iter().find(|component| component.name == name)
     }
 
+    /// True if the value is a weighted sum of the components, as the rubric's is.
+    pub fn is_weighted_sum(&self) -> bool {
+        self.components.iter().any(|component| component.kind.is_weighted())
+    }
+
     /// True if every component has a value.
     pub fn is_complete(&self) -> bool {
         self.components.iter().all(|component| component.value.is_some())

@@ -35,7 +35,17 @@ struct SummaryFile<'a> {
 /// # Errors
 /// [`Error::Internal`] if the summary cannot be serialised.
 pub fn render_json(summary: &Summary, context: &ReportContext) -> Result<String> {
-    let file = SummaryFile {
+    let json = serde_json::to_string_pretty(&file(summary, context)).map_err(internal)?;
+    Ok(terminal_safe_json(&json) + "\n")
+}
+
+pub(super) fn internal(error: serde_json::Error) -> Error {
+    Error::Internal(format!("summary as JSON: {error}"))
+}
+
+/// What `summary.json` says of the rubric.
+pub(super) fn file<'a>(summary: &'a Summary, context: &'a ReportContext) -> impl Serialize + 'a {
+    SummaryFile {
         schema_version: SCHEMA_VERSION,
         run: &context.run,
         judge: &context.judge_label,
@@ -45,9 +55,7 @@ pub fn render_json(summary: &Summary, context: &ReportContext) -> Result<String>
         summary,
         remarks: &context.remarks,
         agreement: context.agreement.as_ref(),
-    };
-    let json = serde_json::to_string_pretty(&file).map_err(|e| Error::Internal(format!("summary as JSON: {e}")))?;
-    Ok(terminal_safe_json(&json) + "\n")
+    }
 }
 
 /// Unseen characters other than the line feeds of the layout stand only within strings, where `\uXXXX` means the same.

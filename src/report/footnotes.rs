@@ -48,11 +48,16 @@ fn prompts(context: &ReportContext) -> String {
 }
 
 fn intervals(summary: &Summary) -> String {
+    intervals_note(summary.level, summary.resamples, summary.seed)
+}
+
+/// How intervals were made.
+pub(super) fn intervals_note(level: f64, resamples: u32, seed: u64) -> String {
     format!(
         "intervals: {:.0}%, BCa bootstrap of the mean over cases, {} resamples, seed {}.",
-        100.0 * summary.level,
-        summary.resamples,
-        summary.seed
+        100.0 * level,
+        resamples,
+        seed
     )
 }
 

@@ -8,15 +8,16 @@ mod files;
 mod footnotes;
 mod items;
 mod layout;
-mod means;
 mod score_table;
+mod scorecard;
+mod section_table;
 mod table;
 mod visible;
 
 pub use files::{render_csv, render_json};
 pub use items::ItemsCsv;
-pub use means::{render_means_csv, render_means_json, render_means_table};
 pub use score_table::{ScoreRow, ScoreTable, render_score_csv, render_score_json, render_score_table};
+pub use scorecard::{render_scorecard_csv, render_scorecard_json, render_scorecard_table};
 pub use table::{TableStyle, render_table};
 pub use visible::visible;
 

@@ -36,6 +36,16 @@ enum Layout {
 
 /// The systems, best first, means in per cent with 95% intervals, then the footnotes.
 pub fn render_table(summary: &Summary, context: &ReportContext, style: &TableStyle) -> String {
+    let mut out = rubric_table(summary, style);
+    out.push('\n');
+    for note in footnotes(summary, context) {
+        push_item(&mut out, &note, usize::from(style.width.max(80)));
+    }
+    out
+}
+
+/// The table with the line above it, without the footnotes.
+pub(super) fn rubric_table(summary: &Summary, style: &TableStyle) -> String {
     let width = style.width.max(80);
     let fits = |layout: &Layout| widest_line(&draw(summary, *layout, false, None)) <= usize::from(width);
     let layout = [Layout::Beside, Layout::Below].into_iter().find(fits).unwrap_or(Layout::ScoresOnly);
@@ -45,14 +55,11 @@ pub fn render_table(summary: &Summary, context: &ReportContext, style: &TableSty
     }
     out.push_str(", best first\n\n");
     out.push_str(&draw(summary, layout, style.color, Some(width)));
-    out.push_str("\n\n");
-    for note in footnotes(summary, context) {
-        push_item(&mut out, &note, usize::from(width));
-    }
+    out.push('\n');
     out
 }
 
-fn widest_line(text: &str) -> usize {
+pub(super) fn widest_line(text: &str) -> usize {
     text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
 }
 

@@ -71,7 +71,133 @@ named_enum! {
         Lexical = "lexical",
         /// An LLM behind an OpenAI-compatible chat endpoint.
         Chat = "chat",
+        /// An LLM behind a raw completions endpoint: the conversation is written out here.
+        Completions = "completions",
+        /// A model behind a completions endpoint that answers with one literal label (AttrScore).
+        Label = "label",
     }
+}
+
+named_enum! {
+    /// How a conversation is written out for a completions endpoint.
+    Conversation {
+        /// Llama 2's `[INST] <<SYS>>`, as the published script sends it to Prometheus.
+        Llama2 = "llama-2",
+        /// Mistral's and Mixtral's `[INST]`, as Prometheus 2 was trained.
+        Mistral = "mistral",
+        /// `<|im_start|>`.
+        ChatMl = "chatml",
+        /// System text and user text one after the other.
+        #[default]
+        None = "none",
+    }
+}
+
+named_enum! {
+    /// A scorer of a run.
+    ScorerName {
+        /// The ScholarQA-CS rubric.
+        #[default]
+        Rubric = "rubric",
+        /// Grades of 1 to 5 in aspects (Prometheus).
+        Prometheus = "prometheus",
+        /// Citation precision and recall by entailment.
+        Entailment = "entailment",
+        /// What can be told of citations without a judge.
+        CitationAudit = "citation_audit",
+        /// Short answers and ROUGE against gold.
+        Overlap = "overlap",
+    }
+}
+
+named_enum! {
+    /// How several verdicts become one.
+    MergeRule {
+        /// Their mean.
+        #[default]
+        Mean = "mean",
+        /// Their median.
+        Median = "median",
+        /// The most common one.
+        MostCommon = "most-common",
+    }
+}
+
+named_enum! {
+    /// Whether a list of the cited sources stands behind an answer that is made from a prediction.
+    ReferencesBlock {
+        /// It does, as `convert` writes it; no length counts it.
+        #[default]
+        Append = "append",
+        /// It does not.
+        None = "none",
+    }
+}
+
+named_enum! {
+    /// What a claim is.
+    EntailForm {
+        /// Every sentence of the answer.
+        #[default]
+        Long = "long",
+        /// The question with the whole answer.
+        Short = "short",
+    }
+}
+
+/// A judge with a name (`[judges.NAME]`; the one of `[judge]` and the flags is called `judge`).
+#[derive(Clone)]
+pub struct NamedJudge {
+    /// Its name in the config file.
+    pub name: String,
+    /// Who it is and what is sent to it.
+    pub judge: JudgeSettings,
+    /// How fast it is asked.
+    pub limits: LimitSettings,
+    /// Draws of every question, >= 1.
+    pub samples: u32,
+    /// How its draws become one verdict.
+    pub merge: MergeRule,
+}
+
+/// Who has a role.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoleSettings {
+    /// Names of judges; several are a panel. Not empty.
+    pub judges: Vec<String>,
+    /// How the verdicts of a panel become one.
+    pub merge: MergeRule,
+}
+
+/// Which scorers, and what each of them needs to know.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScorerSettings {
+    /// The scorers asked for; `None`: those that the input supports.
+    pub names: Option<Vec<ScorerName>>,
+    /// Golds and reference answers, joined by question.
+    pub references: Option<PathBuf>,
+    /// True if aspects are graded without reference answers.
+    pub no_reference: bool,
+    /// Only these aspects, in this order; `None`: all of the file.
+    pub aspects: Option<Vec<String>>,
+    /// Aspects with their descriptions; `None`: the built-in ones.
+    pub aspect_rubrics: Option<PathBuf>,
+    /// What stands before the question in a grading prompt.
+    pub instruction: String,
+    /// How many of the cited sources a grading prompt lists at most.
+    pub top_n: usize,
+    /// Which number means the first source: 0 or 1.
+    pub index_base: u8,
+    /// What a claim is.
+    pub entail: EntailForm,
+    /// How many citations of a claim count.
+    pub at_most: usize,
+    /// Whether a list of cited sources is appended to predictions.
+    pub references_block: ReferencesBlock,
+    /// Only the first so many words of an output count in overlap.
+    pub max_words: Option<usize>,
+    /// True if a text that does not fit the judge's context is cut, and marked.
+    pub truncate: bool,
 }
 
 /// The judge and what is sent to it. It holds secrets (key, headers, perhaps the URL): it has no `Debug` on purpose.
@@ -101,6 +227,12 @@ pub struct JudgeSettings {
     pub max_tokens_given: BTreeSet<CallKind>,
     /// The request field that carries the limit.
     pub max_tokens_field: String,
+    /// How a conversation is written out (completions only).
+    pub conversation: Conversation,
+    /// Nucleus sampling, above 0 to 1; `None`: not sent.
+    pub top_p: Option<f64>,
+    /// So many alternatives of each token are asked for, and scores become expected scores; `None`: none.
+    pub logprobs: Option<u32>,
     /// Fields added to every request.
     pub extra_body: Map<String, Value>,
     /// Headers added to every request, values perhaps secret.
@@ -189,4 +321,24 @@ pub struct OutputSettings {
     pub format: OutputFormat,
     /// True if only errors are told.
     pub quiet: bool,
+}
+
+impl Default for ScorerSettings {
+    fn default() -> Self {
+        Self {
+            names: None,
+            references: None,
+            no_reference: false,
+            aspects: None,
+            aspect_rubrics: None,
+            instruction: String::new(),
+            top_n: 10,
+            index_base: 0,
+            entail: EntailForm::Long,
+            at_most: 3,
+            references_block: ReferencesBlock::Append,
+            max_words: None,
+            truncate: false,
+        }
+    }
 }

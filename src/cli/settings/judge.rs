@@ -9,7 +9,7 @@ use super::keys::{self, Key};
 use super::merge::{Sources, fault};
 use super::request::{max_tokens, pairs, request_fields};
 use super::value::{SettingValue, Temperature};
-use super::{JudgeKind, JudgeSettings, OPENAI_BASE_URL};
+use super::{Conversation, JudgeKind, JudgeSettings, OPENAI_BASE_URL};
 use crate::cli::args::{JudgeArgs, LimitArgs};
 use crate::cli::masking::masked_url;
 use crate::cli::origin::{Environment, Origin};
@@ -69,6 +69,9 @@ pub(super) fn merge_judge(
         max_tokens: reply_limits.limits,
         max_tokens_given: reply_limits.given,
         max_tokens_field: max_tokens_field(sources, flags)?,
+        conversation: Conversation::None,
+        top_p: None,
+        logprobs: None,
         extra_body: request_fields(sources, flags.extra_body.as_deref())?,
         headers: pairs(sources, &keys::HEADERS, &flags.headers)?,
         query: pairs(sources, &keys::QUERY, &flags.query)?,

@@ -15,6 +15,7 @@ mod request;
 mod tests;
 pub mod value;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
@@ -22,13 +23,14 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 pub use groups::{
-    CacheSettings, JudgeKind, JudgeSettings, LimitSettings, OnUnscored, OutputFormat, OutputSettings, ScoreSettings,
+    CacheSettings, Conversation, EntailForm, JudgeKind, JudgeSettings, LimitSettings, MergeRule, NamedJudge,
+    OnUnscored, OutputFormat, OutputSettings, ReferencesBlock, RoleSettings, ScoreSettings, ScorerName, ScorerSettings,
 };
 
 use super::args::ScoreArgs;
 use super::config_file::ConfigFile;
 use super::origin::{Environment, Origin, SettingLine};
-use crate::domain::{Mode, RubricParts};
+use crate::domain::{Mode, Role, RubricParts};
 use crate::error::{Error, Result};
 use merge::{Sources, fault};
 use value::{Names, SettingValue, Share};
@@ -48,10 +50,16 @@ pub const DEFAULT_MAX_UNSCORED: f64 = 0.01;
 /// Everything that was set, with its origins.
 #[derive(Clone)]
 pub struct Settings {
-    /// The judge.
+    /// The judge of `[judge]` and the flags.
     pub judge: JudgeSettings,
-    /// How fast.
+    /// How fast it is asked.
     pub limits: LimitSettings,
+    /// Further judges (`[judges.NAME]`), in the order of the file.
+    pub judges: Vec<NamedJudge>,
+    /// Who has which role (`[roles]`); a role that is not here has [`Settings::judge`], if that is no baseline.
+    pub roles: BTreeMap<Role, RoleSettings>,
+    /// Which scorers.
+    pub scorers: ScorerSettings,
     /// The cache.
     pub cache: CacheSettings,
     /// What is scored.
@@ -112,7 +120,9 @@ impl Settings {
         if by_default && environment.get("OPENAI_BASE_URL").is_some() {
             warnings.push("OPENAI_BASE_URL alone chooses no judge: this is the lexical one; give --model".to_owned());
         }
-        Ok(Self { judge, limits, cache, score, output, warnings, lines })
+        let scorers = ScorerSettings::default();
+        let (judges, roles) = (Vec::new(), BTreeMap::new());
+        Ok(Self { judge, limits, judges, roles, scorers, cache, score, output, warnings, lines })
     }
 
     /// The files to be read.

@@ -1,0 +1,385 @@
+//! The columns of one scorer in the scorecard: means over the answers of each system.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::ser::{SerializeMap, SerializeStruct};
+use serde::{Serialize, Serializer};
+
+use super::summarize::{AggregateOptions, OnUnscored, count_notes, count_reasons};
+use super::{Metric, NoteCount, ReasonCount};
+use crate::domain::{Component, MAX_GRADE, MIN_GRADE, ScoredAnswer, SystemName, Unit};
+use crate::stats::{BcaOptions, Interval, bca_mean_intervals, bca_sums_intervals, mean};
+
+/// The mean over a system's aspects.
+pub const ASPECT_MEAN: &str = "aspect_mean";
+/// The harmonic mean of a system's mean citation precision and mean citation recall.
+pub const CITATION_F1: &str = "citation_f1";
+/// The mean of the answers' own citation F1.
+pub const CITATION_F1_MACRO: &str = "citation_f1_macro";
+const CITATION_PRECISION: &str = "citation_precision";
+const CITATION_RECALL: &str = "citation_recall";
+
+/// One quantity of a scorer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Column {
+    /// Its name in tables and files.
+    pub name: String,
+    /// What its numbers are.
+    pub unit: Unit,
+}
+
+/// The mean of one quantity over a system's answers, with what would move it.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct SectionMetric {
+    /// Mean, interval, how many values, how many without one.
+    pub metric: Metric,
+    /// The mean if every value that is not there were the lowest or the highest there is; `None` if none is missing, and
+    /// for counts, which have no highest.
+    pub bounds: Option<(f64, f64)>,
+    /// What the reference script makes of the same replies, where that differs.
+    pub reference: Option<f64>,
+}
+
+impl Serialize for SectionMetric {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Metric { estimate, interval, n, unscored } = self.metric;
+        let mut fields = serializer.serialize_struct("SectionMetric", 8)?;
+        fields.serialize_field("estimate", &estimate)?;
+        fields.serialize_field("low", &interval.map(|interval| interval.0))?;
+        fields.serialize_field("high", &interval.map(|interval| interval.1))?;
+        fields.serialize_field("n", &n)?;
+        fields.serialize_field("unscored", &unscored)?;
+        fields.serialize_field("lower_bound", &self.bounds.map(|bounds| bounds.0))?;
+        fields.serialize_field("upper_bound", &self.bounds.map(|bounds| bounds.1))?;
+        fields.serialize_field("reference", &self.reference)?;
+        fields.end()
+    }
+}
+
+/// One system in a section.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SectionRow {
+    /// Whose answers.
+    pub system: SystemName,
+    /// How many answers the scorer saw.
+    pub items: usize,
+    /// Answers with at least one component without a value.
+    pub unscored: usize,
+    /// Why, by kind, most frequent first.
+    pub unscored_reasons: Vec<ReasonCount>,
+    /// A metric a column; without any value where the column does not apply to the system's answers.
+    pub metrics: Vec<SectionMetric>,
+}
+
+/// The columns of one scorer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Section {
+    /// The scorer's name.
+    pub scorer: &'static str,
+    /// Its quantities.
+    pub columns: Vec<Column>,
+    /// The systems, in the order of the scorecard.
+    pub rows: Vec<SectionRow>,
+    /// What its scores say about how they came about, with the number of answers that say so.
+    pub notes: Vec<NoteCount>,
+}
+
+impl Serialize for Section {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        struct Rows<'a>(&'a Section);
+        struct Row<'a>(&'a [Column], &'a SectionRow);
+        impl Serialize for Rows<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_seq(self.0.rows.iter().map(|row| Row(&self.0.columns, row)))
+            }
+        }
+        impl Serialize for Row<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let mut map = serializer.serialize_map(None)?;
+                map.serialize_entry("system", &self.1.system)?;
+                map.serialize_entry("items", &self.1.items)?;
+                map.serialize_entry("unscored", &self.1.unscored)?;
+                map.serialize_entry("unscored_reasons", &self.1.unscored_reasons)?;
+                let metrics: BTreeMap<&str, &SectionMetric> =
+                    self.0.iter().map(|column| column.name.as_str()).zip(&self.1.metrics).collect();
+                map.serialize_entry("metrics", &metrics)?;
+                map.end()
+            }
+        }
+        let mut map = serializer.serialize_map(Some(4))?;
+        map.serialize_entry("scorer", self.scorer)?;
+        map.serialize_entry("columns", &self.columns)?;
+        map.serialize_entry("rows", &Rows(self))?;
+        map.serialize_entry("notes", &self.notes)?;
+        map.end()
+    }
+}
+
+impl Section {
+    /// The section of these scores of one scorer (answers by system, in the order of the rows). A component that an
+    /// answer lacks does not apply to it; one without a value is unscored.
+    pub(super) fn of(
+        scorer: &'static str,
+        systems: &[(&SystemName, Vec<&ScoredAnswer>)],
+        options: AggregateOptions,
+    ) -> Self {
+        let all = || systems.iter().flat_map(|(_, answers)| answers.iter().copied());
+        let mut columns: Vec<Column> = Vec::new();
+        for component in all().flat_map(|answer| &answer.score.components) {
+            if !columns.iter().any(|column| column.name == component.name) {
+                columns.push(Column { name: component.name.clone(), unit: component.kind.unit() });
+            }
+        }
+        let rows = systems.iter().map(|(system, answers)| row(system, answers, &columns, options)).collect();
+        let mut section = Self { scorer, columns, rows, notes: count_notes(all()) };
+        section.add_aspect_mean(systems, options);
+        section.add_citation_f1(systems, options);
+        section
+    }
+
+    /// The place of the column of that name.
+    pub fn place(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name == name)
+    }
+
+    /// The mean of the aspects' means, as a column. Its interval stands only where every answer has every aspect: then
+    /// it is that of a mean over answers.
+    fn add_aspect_mean(&mut self, systems: &[(&SystemName, Vec<&ScoredAnswer>)], options: AggregateOptions) {
+        let aspects: Vec<usize> =
+            (0..self.columns.len()).filter(|place| self.columns[*place].unit == Unit::Grade).collect();
+        if aspects.len() < 2 {
+            return;
+        }
+        for (row, (_, answers)) in self.rows.iter_mut().zip(systems) {
+            let means: Vec<f64> = aspects.iter().filter_map(|place| row.metrics[*place].metric.estimate).collect();
+            let complete = aspects.iter().all(|place| row.metrics[*place].metric.n == answers.len());
+            let own: Vec<f64> = answers.iter().filter_map(|answer| answer.score.value).collect();
+            let interval = if complete && own.len() == answers.len() { intervals(&[own], options)[0] } else { None };
+            let n = answers.iter().filter(|answer| answer.score.is_complete()).count();
+            let metric = Metric { estimate: mean(&means), interval, n, unscored: answers.len() - n };
+            let bounds = self.columns.iter().zip(&row.metrics).filter(|(column, _)| column.unit == Unit::Grade);
+            let bounds: Vec<(f64, f64)> = bounds
+                .filter_map(|(_, metric)| metric.bounds.or_else(|| metric.metric.estimate.map(|mean| (mean, mean))))
+                .collect();
+            let (lows, highs): (Vec<f64>, Vec<f64>) = bounds.into_iter().unzip();
+            let bounds = if metric.unscored > 0 { mean(&lows).zip(mean(&highs)) } else { None };
+            let theirs: Vec<f64> = answers
+                .iter()
+                .filter_map(|answer| answer.reference.as_ref()?.value)
+                .filter(|value| value.is_finite())
+                .collect();
+            let reference = differing(mean(&theirs), metric.estimate);
+            row.metrics.push(SectionMetric { metric, bounds, reference });
+        }
+        self.columns.push(Column { name: ASPECT_MEAN.to_owned(), unit: Unit::Grade });
+    }
+
+    /// A system's citation F1 is the harmonic mean of its two means; the mean of the answers' own F1 stands beside it.
+    fn add_citation_f1(&mut self, systems: &[(&SystemName, Vec<&ScoredAnswer>)], options: AggregateOptions) {
+        let (Some(precision), Some(recall)) = (self.place(CITATION_PRECISION), self.place(CITATION_RECALL)) else {
+            return;
+        };
+        let macro_f1 = self.place(CITATION_F1);
+        if let Some(own) = macro_f1 {
+            CITATION_F1_MACRO.clone_into(&mut self.columns[own].name);
+        }
+        let place = macro_f1.unwrap_or(recall + 1).min(self.columns.len());
+        self.columns.insert(place, Column { name: CITATION_F1.to_owned(), unit: Unit::Share });
+        for (row, (_, answers)) in self.rows.iter_mut().zip(systems) {
+            let metric = harmonic_metric(row, (precision, recall), answers, options);
+            row.metrics.insert(place, metric);
+        }
+    }
+}
+
+fn harmonic(precision: f64, recall: f64) -> f64 {
+    if precision + recall > 0.0 { 2.0 * precision * recall / (precision + recall) } else { 0.0 }
+}
+
+fn harmonic_metric(
+    row: &SectionRow,
+    (precision, recall): (usize, usize),
+    answers: &[&ScoredAnswer],
+    options: AggregateOptions,
+) -> SectionMetric {
+    let (precision, recall) = (row.metrics[precision], row.metrics[recall]);
+    let of = |p: Option<f64>, r: Option<f64>| p.zip(r).map(|(p, r)| harmonic(p, r));
+    let estimate = of(precision.metric.estimate, recall.metric.estimate);
+    let sums: Vec<[f64; 4]> = answers
+        .iter()
+        .map(|answer| {
+            let value = |name| answer.score.component(name).and_then(|component| value_of(component, options));
+            let pair = |value: Option<f64>| (value.unwrap_or(0.0), f64::from(u8::from(value.is_some())));
+            let ((p, has_p), (r, has_r)) = (pair(value(CITATION_PRECISION)), pair(value(CITATION_RECALL)));
+            [p, has_p, r, has_r]
+        })
+        .collect();
+    let share = |sum: f64, count: f64| if count > 0.0 { sum / count } else { 0.0 };
+    let statistic = |sums: &[f64; 4]| [harmonic(share(sums[0], sums[1]), share(sums[2], sums[3]))];
+    let [interval] = bca_sums_intervals(&sums, statistic, BcaOptions::seeded(options.seed));
+    let ends = |which: fn((f64, f64)) -> f64| {
+        let end = |metric: SectionMetric| metric.bounds.map(which).or(metric.metric.estimate);
+        of(end(precision), end(recall))
+    };
+    let has_bounds = precision.bounds.is_some() || recall.bounds.is_some();
+    let theirs = |name| {
+        let values: Vec<f64> = answers
+            .iter()
+            .filter_map(|answer| answer.reference.as_ref()?.component(name)?.value)
+            .filter(|value| value.is_finite())
+            .collect();
+        mean(&values)
+    };
+    let metric = Metric {
+        estimate,
+        interval: estimate.and(interval).map(|interval| (interval.low, interval.high)),
+        n: precision.metric.n.min(recall.metric.n),
+        unscored: precision.metric.unscored.max(recall.metric.unscored),
+    };
+    let bounds = if has_bounds { ends(|bounds| bounds.0).zip(ends(|bounds| bounds.1)) } else { None };
+    SectionMetric {
+        metric,
+        bounds,
+        reference: differing(of(theirs(CITATION_PRECISION), theirs(CITATION_RECALL)), estimate),
+    }
+}
+
+fn row(system: &SystemName, answers: &[&ScoredAnswer], columns: &[Column], options: AggregateOptions) -> SectionRow {
+    let of_column = |column: &Column| -> Vec<&Component> {
+        answers.iter().filter_map(|answer| answer.score.component(&column.name)).collect()
+    };
+    let components: Vec<Vec<&Component>> = columns.iter().map(of_column).collect();
+    let values: Vec<Vec<f64>> =
+        components.iter().map(|of| of.iter().filter_map(|component| value_of(component, options)).collect()).collect();
+    let intervals = intervals(&values, options);
+    let metrics = columns.iter().zip(&components).zip(values.iter().zip(intervals)).map(
+        |((column, components), (values, interval))| {
+            let unscored = components.iter().filter(|component| finite(component.value).is_none()).count();
+            let metric = Metric { estimate: mean(values), interval, n: values.len(), unscored };
+            let theirs: Vec<f64> = answers
+                .iter()
+                .filter_map(|answer| finite(answer.reference.as_ref()?.component(&column.name)?.value))
+                .collect();
+            let bounds = if unscored > 0 { bounds(components, column.unit) } else { None };
+            SectionMetric { metric, bounds, reference: differing(mean(&theirs), metric.estimate) }
+        },
+    );
+    SectionRow {
+        system: system.clone(),
+        items: answers.len(),
+        unscored: answers.iter().filter(|answer| !answer.score.is_complete()).count(),
+        unscored_reasons: count_reasons(answers),
+        metrics: metrics.collect(),
+    }
+}
+
+fn finite(value: Option<f64>) -> Option<f64> {
+    value.filter(|value| value.is_finite())
+}
+
+/// The lowest and the highest value there is.
+fn range(unit: Unit) -> Option<(f64, f64)> {
+    match unit {
+        Unit::Share => Some((0.0, 1.0)),
+        Unit::Grade => Some((MIN_GRADE, MAX_GRADE)),
+        Unit::Count => None,
+    }
+}
+
+/// A component's value under the policy: `zero` fills in the lowest value there is.
+fn value_of(component: &Component, options: AggregateOptions) -> Option<f64> {
+    let fill = || match options.on_unscored {
+        OnUnscored::Exclude => None,
+        OnUnscored::Zero => range(component.kind.unit()).map(|range| range.0),
+    };
+    finite(component.value).or_else(fill)
+}
+
+fn bounds(components: &[&Component], unit: Unit) -> Option<(f64, f64)> {
+    let (low, high) = range(unit)?;
+    let filled = |fill: f64| {
+        let values: Vec<f64> = components.iter().map(|component| finite(component.value).unwrap_or(fill)).collect();
+        mean(&values)
+    };
+    filled(low).zip(filled(high))
+}
+
+fn intervals(samples: &[Vec<f64>], options: AggregateOptions) -> Vec<Option<(f64, f64)>> {
+    let slices: Vec<&[f64]> = samples.iter().map(Vec::as_slice).collect();
+    let ends = |interval: Option<Interval>| interval.map(|interval| (interval.low, interval.high));
+    bca_mean_intervals(&slices, BcaOptions::seeded(options.seed)).into_iter().map(ends).collect()
+}
+
+/// The reference's number where it is another than ours.
+fn differing(theirs: Option<f64>, ours: Option<f64>) -> Option<f64> {
+    theirs.filter(|theirs| ours.is_none_or(|ours| (theirs - ours).abs() > 1e-12))
+}
+
+/// Scorers in the order of their first score.
+pub(super) fn scorers_of<'a>(scored: impl Iterator<Item = &'a ScoredAnswer>) -> Vec<&'static str> {
+    let mut seen = BTreeSet::new();
+    scored.map(|answer| answer.score.scorer).filter(|scorer| seen.insert(*scorer)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aggregate::made::{answer, component};
+    use crate::domain::{ComponentKind, Score};
+
+    fn scored(system: &str, case: &str, scorer: &'static str, components: Vec<Component>) -> ScoredAnswer {
+        let grades: Vec<f64> = components.iter().filter_map(|component| component.value).collect();
+        answer(system, case, Score { scorer, value: mean(&grades), components, ..Score::default() })
+    }
+
+    fn section(scorer: &'static str, answers: &[ScoredAnswer]) -> Section {
+        let system = SystemName::from("x");
+        Section::of(scorer, &[(&system, answers.iter().collect())], AggregateOptions::default())
+    }
+
+    #[test]
+    fn the_aspect_mean_is_the_mean_of_the_aspects_means() {
+        let grade = |name, value| component(name, ComponentKind::Aspect, 0.0, value);
+        let answers = [
+            scored("x", "1", "prometheus", vec![grade("coverage", Some(5.0)), grade("relevance", Some(1.0))]),
+            scored("x", "2", "prometheus", vec![grade("coverage", None), grade("relevance", Some(4.0))]),
+        ];
+        let section = section("prometheus", &answers);
+        let metrics = &section.rows[0].metrics;
+        assert_eq!((metrics[0].metric.estimate, metrics[0].metric.n, metrics[0].metric.unscored), (Some(5.0), 1, 1));
+        // one of two is missing: (5 + 1) / 2 to (5 + 5) / 2
+        assert_eq!(metrics[0].bounds, Some((3.0, 5.0)));
+        // (5 + 2.5) / 2; bounds (3 + 2.5) / 2 and (5 + 2.5) / 2
+        let mean = metrics[section.place(ASPECT_MEAN).unwrap()];
+        assert_eq!((mean.metric.estimate, mean.bounds), (Some(3.75), Some((2.75, 3.75))));
+        assert_eq!((section.rows[0].items, section.rows[0].unscored), (2, 1));
+    }
+
+    #[test]
+    fn citation_f1_is_of_the_means_and_the_mean_of_the_answers_stands_beside_it() {
+        let share = |name, value| component(name, ComponentKind::Share, 0.0, Some(value));
+        let of = |case, p, r, f| {
+            let parts = vec![share("citation_precision", p), share("citation_recall", r), share("citation_f1", f)];
+            scored("x", case, "entailment", parts)
+        };
+        let section = section("entailment", &[of("1", 1.0, 0.5, 2.0 / 3.0), of("2", 0.0, 0.5, 0.0)]);
+        let names: Vec<&str> = section.columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(names, ["citation_precision", "citation_recall", "citation_f1", "citation_f1_macro"]);
+        let estimate = |at: usize| section.rows[0].metrics[at].metric.estimate.unwrap();
+        // means 1/2 and 1/2; the answers' own: (2/3 + 0) / 2
+        assert!((estimate(2) - 0.5).abs() < 1e-12 && (estimate(3) - 1.0 / 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_does_not_apply_is_no_value_and_not_unscored() {
+        let count = |name| component(name, ComponentKind::Count, 0.0, Some(2.0));
+        let answers = [
+            scored("x", "1", "citation_audit", vec![count("words"), count("dangling")]),
+            scored("x", "2", "citation_audit", vec![count("words")]),
+        ];
+        let section = section("citation_audit", &answers);
+        let dangling = section.rows[0].metrics[1];
+        assert_eq!((dangling.metric.n, dangling.metric.unscored, dangling.bounds), (1, 0, None));
+        assert_eq!(section.rows[0].unscored, 0);
+    }
+}

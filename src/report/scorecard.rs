@@ -1,0 +1,193 @@
+//! The scorecard: every scorer's columns, for people, as JSON and as CSV.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+
+use super::files::{csv_line, file, internal, render_csv, terminal_safe_json};
+use super::footnotes::{footnotes, intervals_note};
+use super::layout::push_item;
+use super::section_table::{section_notes, section_table};
+use super::table::rubric_table;
+use super::{ReportContext, TableStyle, visible};
+use crate::aggregate::{Scorecard, Section};
+use crate::error::{Error, Result};
+
+/// The tables, the rubric's first, then what has to be said beside them.
+pub fn render_scorecard_table(card: &Scorecard, context: &ReportContext, style: &TableStyle) -> String {
+    let mut tables: Vec<String> = card.rubric.iter().map(|rubric| rubric_table(rubric, style)).collect();
+    tables.extend(card.sections.iter().map(|section| section_table(section, style)));
+    let mut out = tables.join("\n");
+    out.push('\n');
+    let mut notes = match &card.rubric {
+        Some(rubric) => footnotes(rubric, context),
+        None => {
+            let mut notes = vec![intervals_note(card.level, card.resamples, card.seed)];
+            notes.extend(context.remarks.iter().map(|remark| format!("{}.", visible(remark))));
+            notes
+        }
+    };
+    notes.extend(card.sections.iter().flat_map(|section| section_notes(section, card.on_unscored)));
+    for note in notes {
+        push_item(&mut out, &note, usize::from(style.width.max(80)));
+    }
+    out
+}
+
+/// `summary.json`: that of the rubric where it was asked (see [`render_json`]), else its head alone with empty `rows`;
+/// then `scorers`, a list of `{scorer, columns, rows, notes}`. Shares are 0..=1, grades 1..=5, null where there is none.
+///
+/// # Errors
+/// [`Error::Internal`] if it cannot be serialised.
+pub fn render_scorecard_json(card: &Scorecard, context: &ReportContext) -> Result<String> {
+    let head = match &card.rubric {
+        Some(rubric) => serde_json::to_value(file(rubric, context)).map_err(internal)?,
+        None => head(card, context),
+    };
+    let Value::Object(mut file) = head else {
+        return Err(Error::Internal("the summary is no JSON object".into()));
+    };
+    file.insert("unscored_share".to_owned(), card.unscored_share().into());
+    file.insert("scorers".to_owned(), serde_json::to_value(&card.sections).map_err(internal)?);
+    let json = serde_json::to_string_pretty(&file).map_err(internal)?;
+    Ok(terminal_safe_json(&json) + "\n")
+}
+
+fn head(card: &Scorecard, context: &ReportContext) -> Value {
+    json!({
+        "schema_version": 1, "run": context.run, "unscored_share": 0.0, "mode": card.mode,
+        "on_unscored": card.on_unscored, "level": card.level, "resamples": card.resamples, "seed": card.seed,
+        "rows": [], "remarks": context.remarks,
+    })
+}
+
+/// `summary.csv`: a row a system; the rubric's columns where it was asked, then for each column of each scorer
+/// `<scorer>.<column>` and the same with `_low`, `_high`, `_n`, `_unscored`.
+pub fn render_scorecard_csv(card: &Scorecard) -> String {
+    let rubric = card.rubric.as_ref().map(render_csv);
+    let mut lines: Vec<String> = match &rubric {
+        Some(csv) => csv.lines().map(str::to_owned).collect(),
+        None => std::iter::once("system".to_owned()).chain(systems(card).map(|system| quoted(&system))).collect(),
+    };
+    let width = lines.first().map_or(0, |header| header.matches(',').count());
+    // Systems that the rubric has no row for.
+    let ranked: Vec<&str> = card.rubric.iter().flat_map(|rubric| &rubric.rows).map(|row| row.system.as_str()).collect();
+    if rubric.is_some() {
+        let others = systems(card).filter(|system| !ranked.contains(&system.as_str()));
+        lines.extend(others.map(|system| quoted(&system) + &",".repeat(width)));
+    }
+    for section in &card.sections {
+        append(section, &mut lines, &ranked);
+    }
+    lines.join("\n") + "\n"
+}
+
+fn systems(card: &Scorecard) -> impl Iterator<Item = String> {
+    card.sections.first().into_iter().flat_map(|section| &section.rows).map(|row| row.system.to_string())
+}
+
+fn quoted(name: &str) -> String {
+    let mut line = String::new();
+    csv_line(&mut line, &[visible(name)]);
+    line.truncate(line.trim_end_matches('\n').len());
+    line
+}
+
+/// The section's cells at the end of every line. A section has a row for every system, in the order of the scorecard.
+fn append(section: &Section, lines: &mut [String], ranked: &[&str]) {
+    let parts = ["", "_low", "_high", "_n", "_unscored"];
+    let header = section
+        .columns
+        .iter()
+        .flat_map(|column| parts.map(|part| Cow::from(format!("{}.{}{part}", section.scorer, column.name))));
+    push_cells(lines.first_mut(), &header.collect::<Vec<_>>());
+    let mut rows: Vec<_> = section.rows.iter().collect();
+    rows.sort_by_key(|row| ranked.iter().position(|system| *system == row.system.as_str()).unwrap_or(usize::MAX));
+    for (line, row) in lines.iter_mut().skip(1).zip(rows) {
+        let number = |value: Option<f64>| Cow::from(value.map(|value| value.to_string()).unwrap_or_default());
+        let cells = row.metrics.iter().flat_map(|metric| {
+            let metric = metric.metric;
+            let (low, high) = metric.interval.unzip();
+            let counts = [metric.n, metric.unscored].map(|count| Cow::from(count.to_string()));
+            [metric.estimate, low, high].map(number).into_iter().chain(counts)
+        });
+        push_cells(Some(line), &cells.collect::<Vec<_>>());
+    }
+}
+
+fn push_cells(line: Option<&mut String>, cells: &[Cow<'_, str>]) {
+    let (Some(line), false) = (line, cells.is_empty()) else { return };
+    let mut more = String::new();
+    csv_line(&mut more, cells);
+    line.push(',');
+    line.push_str(more.trim_end_matches('\n'));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aggregate::made::{answer, component, simple_score};
+    use crate::aggregate::{AggregateOptions, scorecard};
+    use crate::domain::{ComponentKind, Score, ScoredAnswer};
+
+    fn plain(system: &str, case: &str, parts: &[(&str, ComponentKind, Option<f64>)]) -> ScoredAnswer {
+        let components = parts.iter().map(|(name, kind, value)| component(name, *kind, 0.0, *value)).collect();
+        answer(system, case, Score { scorer: "prometheus", components, ..Score::default() })
+    }
+
+    fn card(with_rubric: bool) -> Scorecard {
+        let grade = |value| ("coverage", ComponentKind::Aspect, value);
+        let mut scored = vec![
+            plain("a\u{1b}", "1", &[grade(Some(4.0)), ("match", ComponentKind::Share, Some(0.5))]),
+            plain("a\u{1b}", "2", &[grade(Some(2.0))]),
+            plain("b", "1", &[grade(None)]),
+        ];
+        if with_rubric {
+            scored.push(answer("b", "1", simple_score(Some(1.0))));
+        }
+        scorecard(&scored, &[], AggregateOptions::default())
+    }
+
+    #[test]
+    fn grades_have_two_decimals_and_what_is_missing_is_told_and_never_zero() {
+        let table = render_scorecard_table(&card(false), &ReportContext::default(), &TableStyle::default());
+        assert!(table.contains("grades from 1 to 5") && table.contains("3.00 [2.00, 4.00]"), "{table}");
+        assert!(table.contains("a\\u{1b}"), "{table}");
+        let b = table.lines().find(|line| line.starts_with("b ")).unwrap();
+        assert_eq!(b.split_whitespace().collect::<Vec<_>>(), ["b", "1", "-", "-"]);
+        assert!(table.contains("coverage 1.00 or 5.00"), "{table}");
+        let told = table.replace("\n  ", " ");
+        assert!(told.contains("match: a\\u{1b} 1 of 2, b 0 of 1"), "{told}");
+    }
+
+    #[test]
+    fn a_narrow_terminal_gets_every_column_in_blocks() {
+        let names = ["one_quantity", "two_quantity", "three_quantity", "four_quantity", "five_quantity"];
+        let parts = names.map(|name| (name, ComponentKind::Share, Some(0.25)));
+        let scored = [plain("s", "1", &parts), plain("s", "2", &names.map(|n| (n, ComponentKind::Share, Some(0.75))))];
+        let card = scorecard(&scored, &[], AggregateOptions::default());
+        let table = render_scorecard_table(&card, &ReportContext::default(), &TableStyle::default());
+        assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+        assert!(names.iter().all(|name| table.contains(&name.replace('_', " "))), "{table}");
+    }
+
+    #[test]
+    fn files_have_every_column_beside_the_rubrics() {
+        let json: Value =
+            serde_json::from_str(&render_scorecard_json(&card(true), &ReportContext::default()).unwrap()).unwrap();
+        assert_eq!(json["rows"][0]["system"], "b");
+        let rows = &json["scorers"][0]["rows"];
+        assert_eq!((&rows[0]["system"], &rows[1]["system"]), (&json!("b"), &json!("a\u{1b}")));
+        assert!(rows[0]["metrics"]["coverage"]["estimate"].is_null());
+        assert_eq!(rows[1]["metrics"]["coverage"]["estimate"], 3.0);
+        assert_eq!(json["unscored_share"], 1.0 / 3.0);
+        for with_rubric in [true, false] {
+            let csv = render_scorecard_csv(&card(with_rubric));
+            let lines: Vec<&str> = csv.lines().collect();
+            assert!(lines.iter().all(|line| line.matches(',').count() == lines[0].matches(',').count()), "{csv}");
+            assert!(lines[0].contains("prometheus.coverage,prometheus.coverage_low,"), "{csv}");
+            let a = lines.iter().find(|line| line.starts_with("a\\u{1b}")).unwrap();
+            assert!(a.contains(",3,2,4,2,0,0.5,,,1,0"), "{a}");
+        }
+    }
+}

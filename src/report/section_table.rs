@@ -1,0 +1,202 @@
+//! The table of one scorer's columns.
+
+use std::ops::Range;
+
+use comfy_table::{Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table};
+
+use super::layout::{counted, listed, per_cent};
+use super::table::widest_line;
+use super::visible::shortened;
+use super::{TableStyle, visible};
+use crate::aggregate::{Column, Metric, OnUnscored, Section, SectionRow};
+use crate::domain::Unit;
+
+/// Where the intervals go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Intervals {
+    Beside,
+    Below,
+}
+
+/// Listed entries of one kind before the rest is counted.
+const LISTED: usize = 5;
+
+/// A heading, then the systems with their means: intervals beside them where there is room, else below; columns that do
+/// not fit beside each other follow below.
+pub(super) fn section_table(section: &Section, style: &TableStyle) -> String {
+    let width = usize::from(style.width.max(80));
+    let fits = |columns: Range<usize>, intervals| widest_line(&draw(section, columns, intervals, false)) <= width;
+    let all = 0..section.columns.len();
+    let mut out = heading(section) + "\n\n";
+    if all.is_empty() || fits(all.clone(), Intervals::Beside) {
+        out.push_str(&draw(section, all, Intervals::Beside, style.color));
+        out.push('\n');
+        return out;
+    }
+    let mut start = 0;
+    while start < all.end {
+        let end = (start + 1..=all.end).rev().find(|end| fits(start..*end, Intervals::Below)).unwrap_or(start + 1);
+        out.push_str(if start > 0 { "\n" } else { "" });
+        out.push_str(&draw(section, start..end, Intervals::Below, style.color));
+        out.push('\n');
+        start = end;
+    }
+    out
+}
+
+fn heading(section: &Section) -> String {
+    let has = |unit| section.columns.iter().any(|column| column.unit == unit);
+    let mut parts = Vec::new();
+    if has(Unit::Grade) {
+        parts.push("grades from 1 to 5");
+    }
+    if has(Unit::Share) {
+        parts.push("% in per cent");
+    }
+    let units = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+    format!("{}: means an answer{units}, 95% intervals", section.scorer)
+}
+
+/// The systems with some of the columns.
+fn draw(section: &Section, columns: Range<usize>, intervals: Intervals, color: bool) -> String {
+    let mut table = Table::new();
+    table.load_style(comfy_table::TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
+    if color {
+        table.enforce_styling();
+    } else {
+        table.force_no_tty();
+    }
+    let shown = &section.columns[columns.clone()];
+    let titles = ["system".to_owned(), "n".to_owned()].into_iter().chain(shown.iter().map(title));
+    table.set_header(titles.map(|title| {
+        let cell = Cell::new(title);
+        if color { cell.add_attribute(Attribute::Bold) } else { cell }
+    }));
+    for row in &section.rows {
+        let mut cells = vec![visible(row.system.as_str()).into_owned(), row.items.to_string()];
+        let metrics = row.metrics.iter().skip(columns.start).zip(shown);
+        cells.extend(metrics.map(|(metric, column)| cell(&metric.metric, column.unit, intervals)));
+        table.add_row(cells);
+    }
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if index > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
+    table.trim_fmt()
+}
+
+fn title(column: &Column) -> String {
+    let name = visible(&column.name).replace('_', " ");
+    if column.unit == Unit::Share { format!("{name} %") } else { name }
+}
+
+/// A number as the table shows it.
+pub(super) fn shown(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Share => per_cent(value),
+        Unit::Grade => format!("{value:.2}"),
+        Unit::Count => format!("{value:.1}"),
+    }
+}
+
+fn cell(metric: &Metric, unit: Unit, intervals: Intervals) -> String {
+    let Some(mean) = metric.estimate.map(|mean| shown(mean, unit)) else { return "-".to_owned() };
+    match (intervals, metric.interval) {
+        (Intervals::Beside, Some((low, high))) => format!("{mean} [{}, {}]", shown(low, unit), shown(high, unit)),
+        (Intervals::Below, Some((low, high))) => format!("{mean}\n{}–{}", shown(low, unit), shown(high, unit)),
+        (_, None) => mean,
+    }
+}
+
+/// What a reader must know of the section beside its numbers.
+pub(super) fn section_notes(section: &Section, on_unscored: OnUnscored) -> Vec<String> {
+    let mut notes: Vec<String> = section.rows.iter().filter_map(|row| unscored(section, row, on_unscored)).collect();
+    notes.extend(partly_applicable(section));
+    notes.extend(section.rows.iter().filter_map(|row| reference(section, row)));
+    let said = section.notes.iter().take(LISTED);
+    notes.extend(said.map(|note| format!("{} ({}).", shortened(&note.note, 300), counted(note.answers, "answer"))));
+    notes
+}
+
+fn unscored(section: &Section, row: &SectionRow, on_unscored: OnUnscored) -> Option<String> {
+    if row.unscored == 0 {
+        return None;
+    }
+    let policy = match on_unscored {
+        OnUnscored::Exclude => "left out of the means",
+        OnUnscored::Zero => "counted as the lowest there is",
+    };
+    let reasons: Vec<String> = row
+        .unscored_reasons
+        .iter()
+        .take(LISTED)
+        .map(|reason| format!("{}, e.g. {}", reason.components, shortened(&reason.example, 60)))
+        .collect();
+    let bounds: Vec<String> = section
+        .columns
+        .iter()
+        .zip(&row.metrics)
+        .filter_map(|(column, metric)| {
+            let (low, high) = metric.bounds?;
+            let unit = column.unit;
+            Some(format!("{} {} or {}", visible(&column.name), shown(low, unit), shown(high, unit)))
+        })
+        .collect();
+    let bounds = if bounds.is_empty() {
+        String::new()
+    } else {
+        format!("; with every missing value the lowest or the highest, {}", bounds.join(", "))
+    };
+    Some(format!(
+        "{}: {} unscored by {}, {policy} ({}){bounds}.",
+        visible(row.system.as_str()),
+        counted(row.unscored, "answer"),
+        section.scorer,
+        reasons.join("; ")
+    ))
+}
+
+/// Columns whose mean is over fewer answers than the table says, since they do not apply to the others.
+fn partly_applicable(section: &Section) -> Option<String> {
+    let part = |row: &SectionRow, at: usize| {
+        let metric = row.metrics.get(at)?.metric;
+        let applies = metric.n.max(metric.n + metric.unscored);
+        (applies < row.items).then(|| format!("{} {applies} of {}", visible(row.system.as_str()), row.items))
+    };
+    let of_column = |(at, column): (usize, &Column)| {
+        let parts: Vec<String> = section.rows.iter().filter_map(|row| part(row, at)).collect();
+        (!parts.is_empty()).then(|| (visible(&column.name).into_owned(), listed(parts.into_iter(), LISTED)))
+    };
+    // Columns that hang on the same gold are told together.
+    let mut groups: Vec<(Vec<String>, String)> = Vec::new();
+    for (name, parts) in section.columns.iter().enumerate().filter_map(of_column) {
+        match groups.iter_mut().find(|(_, same)| *same == parts) {
+            Some((names, _)) => names.push(name),
+            None => groups.push((vec![name], parts)),
+        }
+    }
+    let told: Vec<String> = groups.into_iter().map(|(names, parts)| format!("{}: {parts}", names.join(", "))).collect();
+    (!told.is_empty()).then(|| format!("these columns do not apply to every answer: {}.", told.join("; ")))
+}
+
+fn reference(section: &Section, row: &SectionRow) -> Option<String> {
+    let theirs: Vec<String> = section
+        .columns
+        .iter()
+        .zip(&row.metrics)
+        .filter_map(|(column, metric)| {
+            Some(format!("{} {}", visible(&column.name), shown(metric.reference?, column.unit)))
+        })
+        .collect();
+    (!theirs.is_empty()).then(|| {
+        let system = visible(row.system.as_str());
+        format!(
+            "{system}: from the same replies the reference script makes {} (docs/metrics.md says why).",
+            theirs.join(", ")
+        )
+    })
+}
