@@ -35,12 +35,13 @@ pub(super) fn read_prediction(
         long_answers: reader.long_answers(),
     };
     let id_mapping = reader.id_mapping();
+    let replaced_ctxs = reader.replaced_ctxs();
     if found.faults.len() > faults_before {
         return None;
     }
     let line = place.line;
     let id = id.unwrap_or_else(|| position.to_string());
-    Some(Prediction { id, input: input?, output, sources, final_passages: None, id_mapping, gold, line })
+    Some(Prediction { id, input: input?, output, sources, replaced_ctxs, final_passages: None, id_mapping, gold, line })
 }
 
 /// A string or a number as text.
@@ -126,6 +127,16 @@ impl<'a> Reader<'a, '_> {
                 self.wrong(key, "a list or an object", other);
                 Vec::new()
             }
+        }
+    }
+
+    /// How many `ctxs` there are beside `docs`.
+    fn replaced_ctxs(&self) -> Option<usize> {
+        self.get("docs")?;
+        match self.get("ctxs")? {
+            Value::Array(list) => Some(list.len()),
+            Value::Object(map) => Some(map.len()),
+            _ => None,
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use super::Mode;
+
 /// Grades run from this to [`MAX_GRADE`].
 pub const MIN_GRADE: f64 = 1.0;
 /// The best grade.
@@ -20,4 +22,116 @@ pub struct Aspect {
     pub use_title: bool,
     /// Whether the judge sees the texts of those sources, too.
     pub use_docs: bool,
+}
+
+/// How the grades of several draws (or judges) become one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum GradeMerge {
+    /// Their arithmetic mean.
+    #[default]
+    Mean,
+    /// The middle one; of an even number the mean of the middle two.
+    Median,
+    /// The most frequent one; of equally frequent ones the first seen.
+    MostCommon,
+}
+
+/// One grade of several; what could not be read is left out. `None` without any grade. Within the smallest and the
+/// largest grade; [`GradeMerge::Mean`] and [`GradeMerge::Median`] do not depend on the order.
+///
+/// ```
+/// use scholareval::domain::{GradeMerge, merge_grades};
+/// let draws = [Some(3.0), None, Some(5.0), Some(5.0)];
+/// // (3 + 5 + 5) / 3, the middle of 3 5 5, twice against once
+/// assert_eq!(merge_grades(GradeMerge::Mean, &draws), Some(13.0 / 3.0));
+/// assert_eq!(merge_grades(GradeMerge::Median, &draws), Some(5.0));
+/// assert_eq!(merge_grades(GradeMerge::MostCommon, &draws), Some(5.0));
+/// ```
+pub fn merge_grades(rule: GradeMerge, grades: &[Option<f64>]) -> Option<f64> {
+    let mut valid: Vec<f64> = grades.iter().copied().flatten().collect();
+    match rule {
+        GradeMerge::Mean => mean(&valid),
+        GradeMerge::Median => {
+            valid.sort_by(f64::total_cmp);
+            let middle = valid.len() / 2;
+            let upper = valid.get(middle).copied()?;
+            let lower = if valid.len() % 2 == 0 { valid.get(middle.checked_sub(1)?).copied()? } else { upper };
+            Some((lower + upper) / 2.0)
+        }
+        GradeMerge::MostCommon => {
+            let count = |grade: &f64| valid.iter().filter(|other| other.total_cmp(grade).is_eq()).count();
+            // `max_by_key` takes the last of equals; the first seen is the last one backwards.
+            valid.iter().rev().max_by_key(|grade| count(grade)).copied()
+        }
+    }
+}
+
+/// The grades of a system, aspect by aspect.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AspectMeans {
+    /// The mean of each aspect's grades, 1..=5; `None` for an aspect without any.
+    pub means: Vec<Option<f64>>,
+    /// The mean of these means.
+    pub average: Option<f64>,
+}
+
+/// The mean grade of each aspect over a system's answers, and the mean of those means: what Prometheus scores are
+/// reported as. Answers without a grade are left out.
+///
+/// An aspect without any grade is left out of the average; in [`Mode::Compat`] there is then no average, since the
+/// reference makes it NaN. Source: `extract_score` of ScholarQABench's `prometheus_eval.py`.
+pub fn aspect_means(grades: &[Vec<Option<f64>>], mode: Mode) -> AspectMeans {
+    let means: Vec<Option<f64>> = grades.iter().map(|grades| merge_grades(GradeMerge::Mean, grades)).collect();
+    let present: Vec<f64> = means.iter().copied().flatten().collect();
+    let undefined = mode == Mode::Compat && present.len() < means.len();
+    AspectMeans { average: if undefined { None } else { mean(&present) }, means }
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn equally_common_grades_give_the_first_seen() {
+        let draws = [Some(4.0), Some(2.0), None, Some(2.0), Some(4.0)];
+        assert_eq!(merge_grades(GradeMerge::MostCommon, &draws), Some(4.0));
+        // 2 2 4 4: (2 + 4) / 2
+        assert_eq!(merge_grades(GradeMerge::Median, &draws), Some(3.0));
+    }
+
+    #[test]
+    fn an_aspect_without_a_grade_is_left_out_and_in_compat_makes_the_average_undefined() {
+        let grades = [vec![Some(3.0), None, Some(4.0)], vec![None], vec![Some(2.0)]];
+        let means = vec![Some(3.5), None, Some(2.0)];
+        // (3.5 + 2) / 2
+        assert_eq!(aspect_means(&grades, Mode::Default), AspectMeans { means: means.clone(), average: Some(2.75) });
+        assert_eq!(aspect_means(&grades, Mode::Compat), AspectMeans { means, average: None });
+        assert_eq!(aspect_means(&[], Mode::Default).average, None);
+    }
+
+    proptest! {
+        #[test]
+        fn merged_grades_lie_between_the_grades_and_mean_and_median_ignore_order(
+            grades in prop::collection::vec(prop::option::of((1..=5_u8).prop_map(f64::from)), 0..8)
+        ) {
+            let valid: Vec<f64> = grades.iter().copied().flatten().collect();
+            let turned: Vec<Option<f64>> = grades.iter().rev().copied().collect();
+            for rule in [GradeMerge::Mean, GradeMerge::Median, GradeMerge::MostCommon] {
+                let merged = merge_grades(rule, &grades);
+                prop_assert_eq!(merged.is_some(), !valid.is_empty());
+                if let Some(merged) = merged {
+                    prop_assert!(valid.iter().any(|grade| *grade <= merged) && valid.iter().any(|grade| *grade >= merged));
+                }
+                if rule != GradeMerge::MostCommon {
+                    prop_assert_eq!(merged, merge_grades(rule, &turned));
+                }
+            }
+        }
+    }
 }

@@ -26,13 +26,14 @@ mod unit;
 mod verdict;
 
 pub use answer::Answer;
-pub use aspect::{Aspect, MAX_GRADE, MIN_GRADE};
+pub use aspect::{Aspect, AspectMeans, GradeMerge, MAX_GRADE, MIN_GRADE, aspect_means, merge_grades};
 pub use claim::{Attribution, ClaimSupport};
 pub use ids::{CaseId, Fingerprint, SystemName};
 pub use judge_call::{CallKind, JudgeCall, JudgeTask, Role};
 pub use judge_reply::{JudgeReply, Usage};
 pub use prediction::{Gold, Prediction, Source};
 pub use reading::Reading;
+pub use reading_graded::{ReferenceScore, merge_as_reference, reference_mean_of_draws, reference_score};
 pub use rubric::{Criterion, Rubric, RubricParts};
 pub(crate) use score::WeightedSums;
 pub use score::{Component, ComponentKind, Score};

@@ -41,6 +41,8 @@ pub struct Prediction {
     pub output: Option<String>,
     /// What it could cite, in the order of the numbers.
     pub sources: Vec<Source>,
+    /// How many `ctxs` there are where `docs` stands for them: the reference checks numbers against these (compat).
+    pub replaced_ctxs: Option<usize>,
     /// Passages that a pipeline showed last (`final_passages`): what its answer rests on, as one text.
     pub final_passages: Option<String>,
     /// Number of a marker to the id of a source.

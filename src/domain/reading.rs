@@ -87,7 +87,7 @@ fn outermost_object(content: &str) -> Result<Value, String> {
 
 /// What follows a leading `<think>` block. A chat template may have swallowed the opening tag: then everything up to
 /// the closing one is thinking.
-fn after_thinking(text: &str) -> Result<&str, String> {
+pub(super) fn after_thinking(text: &str) -> Result<&str, String> {
     const OPEN: &str = "<think>";
     const CLOSE: &str = "</think>";
     match (text.strip_prefix(OPEN), text.split_once(CLOSE)) {
@@ -187,7 +187,7 @@ fn feedback(object: &Value) -> Option<String> {
 }
 
 /// The first characters of hostile text, escaped.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let mut out: String = text.chars().take(QUOTED_CHARS).flat_map(char::escape_debug).collect();
     if text.chars().nth(QUOTED_CHARS).is_some() {
         out.push_str("..");

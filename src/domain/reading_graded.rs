@@ -1,14 +1,274 @@
-//! Replies that end in a grade (`Feedback: .. [RESULT] n`) or are a label (AttrScore).
+//! Replies that end in a grade (`Feedback: .. [RESULT] n`, Prometheus) or are a label (AttrScore).
+//!
+//! Source of compat: what `get_grading_dict` and `extract_score` of ScholarQABench's `prometheus_eval.py`, and the
+//! comparison with the literal label in its `citation_correctness_eval.py`, give (95e6fc5).
 
-use super::reading::{Reading, cut, unreadable};
-use super::{JudgeReply, Mode, Unreadable};
+use std::collections::HashMap;
 
-/// Reads a grade.
-pub(super) fn grade(reply: &JudgeReply, _mode: Mode) -> Result<Reading, Unreadable> {
-    Err(if reply.is_cut() { cut(reply.usage.completion_tokens) } else { unreadable("no [RESULT] in the reply".into()) })
+use super::aspect::GradeMerge;
+use super::reading::{Reading, after_thinking, cut, quoted, unreadable};
+use super::{Attribution, JudgeReply, Mode, Unreadable, UnscoredKind, Verdict};
+
+/// What stands before a grade.
+const MARKER: &str = "[RESULT]";
+/// What the reference looks for.
+const REFERENCE_MARKER: &str = "[RESULT] ";
+/// Where the reference begins to read without a marker: its search gives -1, to which it adds the marker's length.
+const WITHOUT_MARKER: usize = REFERENCE_MARKER.len() - 1;
+/// CPython refuses to make an integer of more digits.
+const MAX_INT_DIGITS: usize = 4300;
+/// A label behind one of these says its opposite.
+const NEGATIONS: [&str; 9] = ["not", "no", "never", "neither", "nor", "cannot", "hardly", "isn't", "isn’t"];
+
+/// Reads a grade, 1..=5.
+///
+/// Default: after the last `[RESULT]` (any case) white space, optionally `(` or `[`, one digit 1-5 that neither a
+/// digit nor a full stop with a digit follows. What the judge said before it is the feedback. Of a reply that the token
+/// limit cut, a grade is read only where more text follows: `1` may be the beginning of `10`, `4.` of `4.5`.
+/// Compat: as [`reference_score`] reads it, feedback included; what it drops is unreadable and not asked again.
+pub(super) fn grade(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
+    if mode == Mode::Compat {
+        let read = reference_score(&reply.content);
+        return match grade_of(&read.text) {
+            Some(grade) => Ok((Verdict::Grade(grade), Some(read.feedback.to_owned()))),
+            None => Err(Unreadable {
+                what: format!("the reference drops \"{}\"", quoted(&read.text)),
+                ask_again: false,
+                kind: UnscoredKind::Unreadable,
+            }),
+        };
+    }
+    let Found { grade, feedback, rest } = match found(&reply.content) {
+        Ok(found) => found,
+        Err(_) if reply.is_cut() => return Err(cut(reply.usage.completion_tokens)),
+        Err(what) => return Err(unreadable(what)),
+    };
+    if reply.is_cut() && matches!(rest, "" | ".") {
+        return Err(cut(reply.usage.completion_tokens));
+    }
+    Ok((Verdict::Grade(grade), feedback))
+}
+
+/// A grade with what stands around it.
+struct Found<'a> {
+    grade: f64,
+    feedback: Option<String>,
+    rest: &'a str,
+}
+
+fn found(content: &str) -> Result<Found<'_>, String> {
+    let text = content.trim();
+    if text.is_empty() {
+        return Err("the reply is empty".to_owned());
+    }
+    let text = after_thinking(text)?;
+    let Some(at) = last_marker(text) else { return Err(format!("no {MARKER} in the reply")) };
+    let behind = text[at + MARKER.len()..].trim_start();
+    let inner = behind.strip_prefix(['(', '[']).unwrap_or(behind);
+    let no_grade = || format!("behind {MARKER} stands \"{}\", not a grade 1 to 5", quoted(behind.trim_end()));
+    let digit = inner.chars().next().filter(|c| matches!(c, '1'..='5')).ok_or_else(no_grade)?;
+    let rest = &inner[digit.len_utf8()..];
+    let goes_on = rest.strip_prefix('.').unwrap_or(rest).starts_with(|c: char| c.is_ascii_digit());
+    if goes_on {
+        return Err(no_grade());
+    }
+    let grade = f64::from(digit.to_digit(10).unwrap_or_default());
+    Ok(Found { grade, feedback: feedback(&text[..at]), rest })
+}
+
+/// Where the last marker begins, in upper or lower case.
+fn last_marker(text: &str) -> Option<usize> {
+    let is_marker = |at: &usize| {
+        text.as_bytes()[*at..].get(..MARKER.len()).is_some_and(|b| b.eq_ignore_ascii_case(MARKER.as_bytes()))
+    };
+    // A marker is ASCII: where its bytes stand, a character begins.
+    text.match_indices('[').map(|(at, _)| at).filter(is_marker).last()
+}
+
+/// What a judge said before its grade, without the heading; `None` if that is nothing.
+fn feedback(before: &str) -> Option<String> {
+    const HEADING: &str = "feedback:";
+    let text = before.trim().trim_start_matches('#').trim_start();
+    let headed = text.get(..HEADING.len()).is_some_and(|start| start.eq_ignore_ascii_case(HEADING));
+    let text = if headed { text[HEADING.len()..].trim_start() } else { before.trim() };
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// What the reference makes of a reply of its aspect judge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReferenceScore<'a> {
+    /// What it stores as the score: any text.
+    pub text: String,
+    /// What it stores as the feedback.
+    pub feedback: &'a str,
+}
+
+/// Reads a reply as `get_grading_dict` does: the line behind the *first* `[RESULT] `, or, without one, behind the
+/// first 8 characters; if that is no integer, the number of `the overall score is (\d+)` in the feedback, which is
+/// what follows the first `Feedback: ` or, without one, everything.
+///
+/// ```
+/// use scholareval::domain::reference_score;
+/// assert_eq!(reference_score("Feedback: Good. [RESULT] 3\nMore").text, "3");
+/// assert_eq!(reference_score("Rating: 4").text, "4");
+/// ```
+pub fn reference_score(content: &str) -> ReferenceScore<'_> {
+    const HEADING: &str = "Feedback: ";
+    let behind = match content.find(REFERENCE_MARKER) {
+        Some(at) => &content[at + REFERENCE_MARKER.len()..],
+        None => content.char_indices().nth(WITHOUT_MARKER).map_or("", |(at, _)| &content[at..]),
+    };
+    let line = behind.split('\n').next().unwrap_or_default();
+    let feedback = content.find(HEADING).map_or(content, |at| &content[at + HEADING.len()..]);
+    let text = match python_int(line) {
+        Some(_) => line,
+        None => overall_score(feedback).unwrap_or(line),
+    };
+    ReferenceScore { text: text.to_owned(), feedback }
+}
+
+/// The digits of the first `the overall score is (\d+)`.
+fn overall_score(feedback: &str) -> Option<&str> {
+    const PHRASE: &str = "the overall score is ";
+    feedback.match_indices(PHRASE).find_map(|(at, phrase)| {
+        let behind = &feedback[at + phrase.len()..];
+        let digits = &behind[..behind.find(|c| digit(c).is_none()).unwrap_or(behind.len())];
+        (!digits.is_empty()).then_some(digits)
+    })
+}
+
+/// The zeros of the 66 blocks of ten decimal digits in Unicode 14 (Python 3.11): the table of `text::digits`, which
+/// this layer may not use (`foreign_digits_are_those_of_the_text_room` compares the two).
+const ZEROS: [u32; 66] = [
+    0x30, 0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6, 0xe50, 0xed0,
+    0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50, 0x1bb0, 0x1c40, 0x1c50, 0xa620,
+    0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0xff10, 0x104a0, 0x10d30, 0x11066, 0x110f0, 0x11136, 0x111d0,
+    0x112f0, 0x11450, 0x114d0, 0x11650, 0x116c0, 0x11730, 0x118e0, 0x11950, 0x11c50, 0x11d50, 0x11da0, 0x16a60,
+    0x16ac0, 0x16b50, 0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
+];
+
+fn digit(c: char) -> Option<u32> {
+    let code = u32::from(c);
+    ZEROS.iter().find_map(|zero| code.checked_sub(*zero).filter(|value| *value < 10))
+}
+
+/// Python's `int(text)`: white space around it, a sign, digits of any script with single underscores between them.
+fn python_int(text: &str) -> Option<f64> {
+    let is_space = |c: char| c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}');
+    let text = text.trim_matches(is_space);
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => (-1.0, digits),
+        None => (1.0, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let mut value = String::with_capacity(digits.len());
+    for part in digits.split('_') {
+        let before = value.len();
+        for c in part.chars() {
+            value.push(char::from_digit(digit(c)?, 10)?);
+        }
+        if value.len() == before {
+            return None;
+        }
+    }
+    if value.len() > MAX_INT_DIGITS { None } else { value.parse().ok().map(|value: f64| sign * value) }
+}
+
+/// The grade that `extract_score` makes of a stored score: only an exact digit 1-5 counts.
+fn grade_of(text: &str) -> Option<f64> {
+    match text.as_bytes() {
+        [digit @ b'1'..=b'5'] => Some(f64::from(digit - b'0')),
+        _ => None,
+    }
+}
+
+/// Merges the replies to several draws as the reference's self-consistency does: by the most common *text* (the first
+/// seen among equally common ones), of which only 1..5 is a grade. By the mean it dies when it sums up, so that
+/// nothing can be compared with it; the median is no rule of its own.
+///
+/// # Errors
+/// The name of the exception: always, for [`GradeMerge::Mean`] and [`GradeMerge::Median`].
+pub fn merge_as_reference(rule: GradeMerge, replies: &[&str]) -> Result<Option<f64>, &'static str> {
+    if rule != GradeMerge::MostCommon {
+        return Err("AttributeError");
+    }
+    let mut counts: Vec<(String, usize)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for reply in replies {
+        let text = reference_score(reply).text;
+        let place = *places.entry(text.clone()).or_insert(counts.len());
+        match counts.get_mut(place) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((text, 1)),
+        }
+    }
+    // `max_by_key` takes the last of equals; the first seen is the last one backwards.
+    Ok(counts.iter().rev().max_by_key(|(_, count)| *count).and_then(|(text, _)| grade_of(text)))
+}
+
+/// The mean of what Python's `int()` makes of the stored scores, 10 and 55 among them; `None` if it makes nothing of
+/// any. This is the reference's merge by mean before it dies of it.
+pub fn reference_mean_of_draws(replies: &[&str]) -> Option<f64> {
+    let numbers: Vec<f64> = replies.iter().filter_map(|reply| python_int(&reference_score(reply).text)).collect();
+    (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
 }
 
 /// Reads a label.
-pub(super) fn label(_reply: &JudgeReply, _mode: Mode) -> Result<Reading, Unreadable> {
-    Err(unreadable("no label in the reply".into()))
+///
+/// Default: the whole reply is a label (any case, quotes and punctuation around it), else the last line that holds
+/// exactly one label as a whole word decides, unless it is negated there. What else the judge said is the feedback. A
+/// reply that the token limit cut is not read. Compat: only the literal `Attributable` is support; whatever is no
+/// literal label counts as `Extrapolatory`, since the reference asks nothing else of it.
+pub(super) fn label(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
+    if mode == Mode::Compat {
+        let literal = Attribution::ALL.into_iter().find(|label| label.as_str() == reply.content);
+        return Ok((Verdict::Attribution(literal.unwrap_or(Attribution::Extrapolatory)), None));
+    }
+    if reply.is_cut() {
+        return Err(cut(reply.usage.completion_tokens));
+    }
+    let text = reply.content.trim();
+    if text.is_empty() {
+        return Err(unreadable("the reply is empty".to_owned()));
+    }
+    let text = after_thinking(text).map_err(unreadable)?.trim();
+    let bare = text.trim_matches(|c: char| c.is_whitespace() || (c.is_ascii_punctuation() || "“”‘’«»。".contains(c)));
+    if let Some(label) = label_of(bare) {
+        return Ok((Verdict::Attribution(label), None));
+    }
+    let mut end = text.len();
+    for line in text.rsplit('\n') {
+        let start = end - line.len();
+        if let Some((label, negated)) = only_label(line) {
+            if negated {
+                return Err(unreadable(format!("\"{}\" denies a label instead of giving one", quoted(line.trim()))));
+            }
+            // What stands around the label: all of a reply of one line, else the other lines.
+            let others = format!("{}\n{}", text[..start].trim(), text[end..].trim());
+            let others = if others.trim().is_empty() { line } else { &others };
+            return Ok((Verdict::Attribution(label), Some(others.trim().to_owned())));
+        }
+        end = start.saturating_sub(1);
+    }
+    Err(unreadable(format!("\"{}\" holds no label (Attributable, Extrapolatory, Contradictory)", quoted(text))))
 }
+
+fn label_of(word: &str) -> Option<Attribution> {
+    Attribution::ALL.into_iter().find(|label| label.as_str().eq_ignore_ascii_case(word))
+}
+
+/// The label of a line that holds exactly one, and whether the word before it denies it.
+fn only_label(line: &str) -> Option<(Attribution, bool)> {
+    let is_edge = |c: char| !(c.is_alphanumeric() || matches!(c, '-' | '\'' | '’'));
+    let words: Vec<&str> =
+        line.split(is_edge).map(|word| word.trim_matches(['-', '\'', '’'])).filter(|word| !word.is_empty()).collect();
+    let mut labels = words.iter().enumerate().filter_map(|(at, word)| Some((at, label_of(word)?)));
+    let (at, label) = labels.next()?;
+    if labels.next().is_some() {
+        return None;
+    }
+    let before = at.checked_sub(1).and_then(|before| words.get(before));
+    Some((label, before.is_some_and(|word| NEGATIONS.iter().any(|negation| word.eq_ignore_ascii_case(negation)))))
+}
+
+#[cfg(test)]
+mod tests;

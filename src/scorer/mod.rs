@@ -5,9 +5,15 @@
 
 pub mod answer_match;
 pub mod citation;
+pub mod citation_scorer;
 pub mod convert;
+pub mod entailment;
 pub mod fever;
+mod measured;
 pub mod overlap;
+pub mod overlap_scorer;
+mod predicted;
+pub mod prometheus;
 pub mod rouge;
 pub mod rubric;
 pub mod scifact;

@@ -15,9 +15,11 @@
 mod bootstrap;
 mod bootstrap_sums;
 mod correlation;
+mod harmonic;
 mod summary;
 
 pub use bootstrap::{BcaOptions, Interval, bca_mean_interval, bca_mean_intervals};
 pub use bootstrap_sums::bca_sums_intervals;
 pub use correlation::{intraclass_correlation, kendall_tau_b, pearson, spearman};
+pub use harmonic::{PrecisionRecall, SetF1, set_f1};
 pub use summary::{mean, quantile, sd};

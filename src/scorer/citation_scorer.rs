@@ -1,0 +1,105 @@
+//! The citation audit as a scorer: no judge, done at once.
+
+use crate::domain::{Answer, ComponentKind, Score, TestCase};
+
+use super::citation::{IndexBase, audit};
+use super::measured::measured;
+use super::predicted::prediction_of;
+use super::{Scorer, Step, Verdicts};
+
+/// The components, in this order; one that the answer's sources or golds do not support is left out.
+pub const COMPONENTS: &[(&str, ComponentKind)] = &[
+    ("words", ComponentKind::Count),
+    ("markers", ComponentKind::Count),
+    ("sources", ComponentKind::Count),
+    ("dangling", ComponentKind::Count),
+    ("unused", ComponentKind::Count),
+    ("duplicates", ComponentKind::Count),
+    ("cited_sentences", ComponentKind::Share),
+    ("valid", ComponentKind::Share),
+    ("gold_cited", ComponentKind::Count),
+    ("precision", ComponentKind::Share),
+    ("recall", ComponentKind::Share),
+    ("f1", ComponentKind::Share),
+];
+
+/// Audits the citations of an answer; the score is the F1 against gold sources, where there are some.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CitationAuditScorer {
+    /// Which number means the first source.
+    pub index_base: IndexBase,
+}
+
+impl Scorer for CitationAuditScorer {
+    fn name(&self) -> &'static str {
+        "citation_audit"
+    }
+
+    fn step(&self, _case: &TestCase, answer: &Answer, _verdicts: &Verdicts) -> Step {
+        let prediction = prediction_of(answer);
+        let found = audit(&prediction, self.index_base);
+        let count = |count: usize| Some(count as f64);
+        let has_sources = !prediction.sources.is_empty();
+        let of_sources = |number: usize| count(number).filter(|_| has_sources);
+        let values = [
+            count(found.words),
+            count(found.markers),
+            count(found.distinct.len()),
+            of_sources(found.dangling.len()),
+            of_sources(found.unused.len()),
+            count(found.duplicates),
+            found.cited_share(),
+            found.valid_share().filter(|_| has_sources),
+            found.coverage.map(|coverage| coverage.cited as f64),
+            found.coverage.map(|coverage| coverage.precision),
+            found.coverage.map(|coverage| coverage.recall),
+            found.coverage.map(|coverage| coverage.f1),
+        ];
+        let value = found.coverage.map(|coverage| coverage.f1);
+        Step::Done(Score { scorer: self.name(), value, components: measured(COMPONENTS, &values), ..Score::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::domain::{CaseId, Prediction, Source};
+
+    fn components(answer: &Answer) -> Vec<(String, f64)> {
+        let case = TestCase::without_rubric(CaseId::from("1"), "Why?");
+        let Step::Done(score) = CitationAuditScorer::default().step(&case, answer, &Verdicts::new()) else {
+            panic!("asked")
+        };
+        score.components.into_iter().filter_map(|c| Some((c.name, c.value?))).collect()
+    }
+
+    fn names(found: &[(String, f64)]) -> Vec<&str> {
+        found.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    #[test]
+    fn without_sources_and_gold_only_what_the_text_tells_is_a_component() {
+        let mut answer = Answer::new("mine".into(), CaseId::from("1"), "One [0]. Two.\nReferences:\n[5] x");
+        answer.own_bytes = Some("One [0]. Two.".len());
+        let found = components(&answer);
+        assert_eq!(names(&found), ["words", "markers", "sources", "duplicates", "cited_sentences"]);
+        // 2 words, 1 marker, 1 source, 0 duplicates, 1 of 2 sentences: the appended references do not count
+        assert_eq!(found.iter().map(|(_, value)| *value).collect::<Vec<_>>(), [2.0, 1.0, 1.0, 0.0, 0.5]);
+    }
+
+    #[test]
+    fn sources_of_the_prediction_tell_what_dangles() {
+        let prediction = Prediction {
+            output: Some("One [0, 3].".to_owned()),
+            sources: vec![Source::default(); 2],
+            ..Prediction::default()
+        };
+        let mut answer = Answer::new("mine".into(), CaseId::from("1"), "ignored");
+        answer.prediction = Some(Arc::new(prediction));
+        let found = components(&answer);
+        assert_eq!(found.iter().find(|(name, _)| name == "dangling").map(|(_, value)| *value), Some(1.0));
+        assert_eq!(found.iter().find(|(name, _)| name == "valid").map(|(_, value)| *value), Some(0.5));
+    }
+}

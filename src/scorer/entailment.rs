@@ -1,0 +1,257 @@
+//! Citation entailment (AutoAIS): do the sources that a sentence cites bear it out?
+//!
+//! Formulas: `docs/metrics.md`; source: `compute_autoais` and `compute_autoais_short_form` of ScholarQABench's
+//! `citation_correctness_eval.py` (95e6fc5), after ALCE (Gao et al. 2023).
+//!
+//! - *recall* = supported claims / claims: a claim is supported if all its citations together bear it out.
+//! - *precision* = citations that earned their place / citations counted. The only citation of a supported claim earns
+//!   it; of several each does that bears the claim out alone, or without which the others do not.
+//!
+//! Questions come in three rounds, each asked only where the one before leaves something open: all citations together;
+//! each alone, where together they support and are several; the others without one, where that one alone does not.
+
+mod claims;
+mod fold;
+mod sources;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::domain::{
+    Answer, Attribution, JudgeCall, JudgeTask, Mode, Role, TestCase, UnscoredKind, UnscoredReason, Verdict,
+};
+use crate::scorer::citation::IndexBase;
+use crate::scorer::{Judged, Scorer, Step, Verdicts};
+
+use claims::{Claim, ClaimPlan};
+use sources::Sources;
+
+pub use fold::COMPONENTS;
+
+/// Which texts of an answer are claims.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Form {
+    /// Every sentence of at least 50 characters.
+    #[default]
+    Long,
+    /// The whole answer behind its question: one claim.
+    Short,
+}
+
+/// Asks a judge of citations whether the cited sources bear an answer out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EntailmentScorer {
+    /// What the claims are.
+    pub form: Form,
+    /// So many citations of a claim count, the first ones; 0 counts as 1. The published number is 3.
+    pub at_most: usize,
+    /// Which number means the first source.
+    pub index_base: IndexBase,
+    /// Whose rules.
+    pub mode: Mode,
+}
+
+impl Default for EntailmentScorer {
+    fn default() -> Self {
+        Self { form: Form::Long, at_most: 3, index_base: IndexBase::Zero, mode: Mode::Default }
+    }
+}
+
+/// What is known about whether some sources bear out a claim.
+#[derive(Debug, Clone, PartialEq)]
+enum Support {
+    /// Whether they do, and the judge's label and words.
+    Known { holds: bool, label: Option<Attribution>, feedback: Option<String> },
+    /// It could not be judged.
+    Unscored(UnscoredReason),
+    /// It is being asked.
+    Open,
+}
+
+impl Support {
+    fn holds(&self) -> Option<bool> {
+        match self {
+            Self::Known { holds, .. } => Some(*holds),
+            Self::Unscored(_) | Self::Open => None,
+        }
+    }
+}
+
+/// What became of one claim.
+#[derive(Debug, Clone, PartialEq)]
+struct Outcome {
+    /// All its citations together; `None` if nothing was to ask.
+    together: Option<Support>,
+    /// Whether each citation earned its place; `None` if that could not be judged. Empty if nothing was to ask.
+    earned: Vec<Option<bool>>,
+    /// Why one of those could not be judged.
+    unscored: Option<UnscoredReason>,
+}
+
+impl EntailmentScorer {
+    /// Every call that scoring this answer can need, whatever the replies: the same texts are asked once.
+    pub fn all_calls(&self, case: &TestCase, answer: &Answer) -> Vec<JudgeCall> {
+        let Ok(plan) = ClaimPlan::new(self, case, answer) else { return Vec::new() };
+        let verdicts = Verdicts::new();
+        let mut round = Round::new(&plan.sources, &verdicts);
+        for claim in plan.claims.iter().filter(|claim| claim.is_asked()) {
+            round.support(claim, &Slot::Together);
+            for at in 0..if claim.places.len() > 1 { claim.places.len() } else { 0 } {
+                round.support(claim, &Slot::Alone(at));
+                round.support(claim, &Slot::Others(at));
+            }
+        }
+        round.calls
+    }
+}
+
+impl Scorer for EntailmentScorer {
+    fn name(&self) -> &'static str {
+        "entailment"
+    }
+
+    fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step {
+        let plan = match ClaimPlan::new(self, case, answer) {
+            Ok(plan) => plan,
+            Err(raised) => return Step::Done(fold::raised(self, raised)),
+        };
+        let mut round = Round::new(&plan.sources, verdicts);
+        round.recall(&plan.claims);
+        let outcomes: Vec<Outcome> = plan.claims.iter().map(|claim| round.outcome(claim)).collect();
+        if round.calls.is_empty() { Step::Done(fold::score(self, &plan, outcomes)) } else { Step::Ask(round.calls) }
+    }
+}
+
+/// One question about a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Slot {
+    /// Do all its citations together bear it out?
+    Together,
+    /// Does the citation at this place alone?
+    Alone(usize),
+    /// Do the others, without it?
+    Others(usize),
+}
+
+impl Slot {
+    /// `s3`, `s3.2.alone`, `s3.2.others`: sentence and citation counted from 1.
+    fn item(self, claim: &Claim) -> Arc<str> {
+        match self {
+            Self::Together => format!("s{}", claim.number).into(),
+            Self::Alone(at) => format!("s{}.{}.alone", claim.number, at + 1).into(),
+            Self::Others(at) => format!("s{}.{}.others", claim.number, at + 1).into(),
+        }
+    }
+
+    /// The sources that are asked about. Without a source that is cited twice its first mention is missing, whichever
+    /// was meant: so does the reference, which alone counts them twice.
+    fn places(self, claim: &Claim) -> Vec<usize> {
+        let mut places = claim.places.clone();
+        match self {
+            Self::Together => places,
+            Self::Alone(at) => places.get(at).copied().into_iter().collect(),
+            Self::Others(at) => {
+                if let Some(first) = places.get(at).and_then(|this| places.iter().position(|place| place == this)) {
+                    places.remove(first);
+                }
+                places
+            }
+        }
+    }
+}
+
+/// One step: what the verdicts tell, and what is asked next.
+struct Round<'a> {
+    sources: &'a Sources<'a>,
+    verdicts: &'a Verdicts,
+    calls: Vec<JudgeCall>,
+    /// What is known or being asked of (claim, document).
+    known: HashMap<(Arc<str>, Arc<str>), Support>,
+}
+
+impl<'a> Round<'a> {
+    fn new(sources: &'a Sources<'a>, verdicts: &'a Verdicts) -> Self {
+        Self { sources, verdicts, calls: Vec::new(), known: HashMap::new() }
+    }
+
+    /// Looks up every verdict under the question it was asked for, so that the same question under another name finds
+    /// it, wherever it stands.
+    fn recall(&mut self, claims: &[Claim]) {
+        for claim in claims.iter().filter(|claim| claim.is_asked()) {
+            let each = (0..claim.places.len()).flat_map(|at| [Slot::Alone(at), Slot::Others(at)]);
+            for slot in std::iter::once(Slot::Together).chain(each) {
+                let Some(judged) = self.verdicts.get(&slot.item(claim)) else { continue };
+                let question = (Arc::clone(&claim.text), self.sources.document(&slot.places(claim)));
+                self.known.insert(question, read(judged));
+            }
+        }
+    }
+
+    /// What is known of a question; one that is open is asked, once.
+    fn support(&mut self, claim: &Claim, slot: &Slot) -> Support {
+        let document = self.sources.document(&slot.places(claim));
+        let question = (Arc::clone(&claim.text), Arc::clone(&document));
+        if let Some(known) = self.known.get(&question) {
+            return known.clone();
+        }
+        self.known.insert(question, Support::Open);
+        let task = JudgeTask::Attribution { claim: Arc::clone(&claim.text), document };
+        self.calls.push(JudgeCall { item: slot.item(claim), role: Role::Citation, task, draw: 0, member: 0 });
+        Support::Open
+    }
+
+    fn outcome(&mut self, claim: &Claim) -> Outcome {
+        let mut outcome = Outcome { together: None, earned: Vec::new(), unscored: None };
+        if !claim.is_asked() {
+            return outcome;
+        }
+        let together = self.support(claim, &Slot::Together);
+        outcome.earned = match (&together, claim.places.len()) {
+            (Support::Known { holds: true, .. }, 2..) => (0..claim.places.len())
+                .map(|at| {
+                    let earned = self.earned(claim, at);
+                    earned.unwrap_or_else(|reason| {
+                        outcome.unscored = outcome.unscored.take().or(Some(reason));
+                        None
+                    })
+                })
+                .collect(),
+            (support, count) => vec![support.holds(); count],
+        };
+        if let Support::Unscored(reason) = &together {
+            outcome.unscored = Some(reason.clone());
+        }
+        outcome.together = Some(together);
+        outcome
+    }
+
+    /// Whether the citation at this place earned it; `None` while that is open.
+    fn earned(&mut self, claim: &Claim, at: usize) -> Result<Option<bool>, UnscoredReason> {
+        match self.support(claim, &Slot::Alone(at)) {
+            Support::Known { holds: true, .. } => Ok(Some(true)),
+            Support::Known { holds: false, .. } => match self.support(claim, &Slot::Others(at)) {
+                Support::Known { holds, .. } => Ok(Some(!holds)),
+                Support::Unscored(reason) => Err(reason),
+                Support::Open => Ok(None),
+            },
+            Support::Unscored(reason) => Err(reason),
+            Support::Open => Ok(None),
+        }
+    }
+}
+
+fn read(judged: &Judged) -> Support {
+    match judged {
+        Judged::Verdict(Verdict::Attribution(label), feedback) => {
+            Support::Known { holds: label.is_support(), label: Some(*label), feedback: feedback.clone() }
+        }
+        Judged::Verdict(..) => Support::Unscored(UnscoredReason::new(
+            UnscoredKind::Unreadable,
+            "the verdict is of another kind than was asked for",
+        )),
+        Judged::Unscored(reason) => Support::Unscored(reason.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

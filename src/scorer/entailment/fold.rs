@@ -1,0 +1,155 @@
+//! Claims and their outcomes to a score.
+
+use crate::domain::{ClaimSupport, Component, ComponentKind, Mode, Score, UnscoredKind, UnscoredReason};
+
+use super::claims::{Claim, ClaimPlan};
+use super::{EntailmentScorer, Form, Outcome, Support};
+
+/// The components, in this order.
+pub const COMPONENTS: &[(&str, ComponentKind)] = &[
+    ("citation_recall", ComponentKind::Share),
+    ("citation_precision", ComponentKind::Share),
+    ("citation_f1", ComponentKind::Share),
+    ("cited_papers", ComponentKind::Count),
+    ("sentences", ComponentKind::Count),
+    ("skipped", ComponentKind::Count),
+];
+
+/// What the components are, in the order of [`COMPONENTS`].
+const TEXTS: [&str; 6] = [
+    "supported claims / claims",
+    "citations that earned their place / citations counted",
+    "harmonic mean of the two",
+    "distinct numbers cited",
+    "claims",
+    "sentences too short for a claim",
+];
+
+/// A value, or why there is none.
+type Value = Result<f64, UnscoredReason>;
+
+/// Counts of parts and of what is unknown of them.
+#[derive(Debug, Clone, Copy, Default)]
+struct Share {
+    yes: u64,
+    unknown: u64,
+    all: u64,
+}
+
+impl Share {
+    /// yes / all, 0 of nothing; the bounds in the reason where something is unknown.
+    fn value(self, what: &str, first: Option<&UnscoredReason>) -> Value {
+        let of_all = |part: u64| if self.all == 0 { 0.0 } else { part as f64 / self.all as f64 };
+        if self.unknown == 0 {
+            return Ok(of_all(self.yes));
+        }
+        let (low, high) = (of_all(self.yes), of_all(self.yes + self.unknown));
+        let because = first.map_or_else(|| "not judged".to_owned(), |reason| reason.message.clone());
+        let kind = first.map_or(UnscoredKind::DependsOnUnscored, |reason| reason.kind);
+        let Self { unknown, all, .. } = self;
+        let message = format!("{unknown} of {all} {what} unscored (between {low:.3} and {high:.3}): {because}");
+        Err(UnscoredReason::new(kind, message))
+    }
+}
+
+/// The score of an answer that the reference does not survive.
+pub(super) fn raised(scorer: &EntailmentScorer, exception: &'static str) -> Score {
+    let reason = UnscoredReason::new(UnscoredKind::Exception, exception);
+    let values = std::array::from_fn(|_| Err(reason.clone()));
+    Score { scorer: crate::scorer::Scorer::name(scorer), components: components(values), ..Score::default() }
+}
+
+/// The score, once every question has its verdict.
+pub(super) fn score(scorer: &EntailmentScorer, plan: &ClaimPlan<'_>, outcomes: Vec<Outcome>) -> Score {
+    let mut score = Score { scorer: crate::scorer::Scorer::name(scorer), ..Score::default() };
+    if plan.is_empty && scorer.form == Form::Long {
+        if scorer.mode == Mode::Compat {
+            score.notes.push("no sentence: the reference leaves the answer out of its means".to_owned());
+            return score;
+        }
+        score.notes.push("no sentence: recall and precision are 0".to_owned());
+    }
+    let reason = outcomes.iter().find_map(|outcome| outcome.unscored.clone());
+    let (mut recall, mut precision) = (Share::default(), Share::default());
+    for (claim, outcome) in plan.claims.iter().zip(&outcomes).filter(|(claim, _)| !claim.skipped) {
+        recall.all += 1;
+        match outcome.together.as_ref().map(Support::holds) {
+            Some(None) => recall.unknown += 1,
+            Some(Some(true)) => recall.yes += 1,
+            Some(Some(false)) | None => {}
+        }
+        // The reference forgets citations of claims that cite out of range.
+        if claim.is_asked() || scorer.mode == Mode::Default {
+            precision.all += claim.citations.len() as u64;
+        }
+        precision.yes += outcome.earned.iter().filter(|earned| **earned == Some(true)).count() as u64;
+        precision.unknown += outcome.earned.iter().filter(|earned| earned.is_none()).count() as u64;
+    }
+    let skipped = plan.claims.iter().filter(|claim| claim.skipped).count();
+    if skipped > 0 {
+        let all = plan.claims.len();
+        score.notes.push(format!("{skipped} of {all} sentences are too short for a claim and were skipped"));
+    }
+    let recall_value = recall.value("claims", reason.as_ref());
+    let precision_value = precision.value("citations", reason.as_ref());
+    let f1 = match (&recall_value, &precision_value) {
+        (Ok(recall), Ok(precision)) => Ok(harmonic(*recall, *precision)),
+        (Err(reason), _) | (_, Err(reason)) => Err(reason.clone()),
+    };
+    score.value = f1.clone().ok();
+    let counts = [plan.cited_papers, plan.claims.len() - skipped, skipped].map(|count| Ok(count as f64));
+    let [cited, sentences, skipped] = counts;
+    score.components = components([recall_value, precision_value, f1, cited, sentences, skipped]);
+    score.claims = plan.claims.iter().zip(outcomes).map(|(claim, outcome)| support(claim, outcome)).collect();
+    score
+}
+
+/// 2 R P / (R + P); 0 where both are 0.
+fn harmonic(recall: f64, precision: f64) -> f64 {
+    let sum = recall + precision;
+    if sum == 0.0 { 0.0 } else { 2.0 * recall * precision / sum }
+}
+
+fn components(values: [Value; 6]) -> Vec<Component> {
+    let named = COMPONENTS.iter().zip(TEXTS).zip(values);
+    named
+        .map(|(((name, kind), text), value)| {
+            let (value, reason) = match value {
+                Ok(value) => (Some(value), None),
+                Err(reason) => (None, Some(reason)),
+            };
+            let (name, text) = ((*name).to_owned(), text.to_owned());
+            Component { name, kind: *kind, text, weight: 0.0, value, reason, feedback: None }
+        })
+        .collect()
+}
+
+fn support(claim: &Claim, outcome: Outcome) -> ClaimSupport {
+    let (label, feedback, supported) = match outcome.together {
+        Some(Support::Known { holds, label, feedback }) => (label, feedback, Some(holds)),
+        Some(Support::Unscored(_) | Support::Open) => (None, None, None),
+        None => (None, None, (!claim.skipped).then_some(false)),
+    };
+    let all_known = outcome.earned.iter().all(Option::is_some);
+    let earned = outcome.earned.iter().filter(|earned| **earned == Some(true)).count() as u64;
+    // Which of several citations is superfluous is what a reader wants to know.
+    let idle = claim.citations.iter().zip(&outcome.earned).filter(|(_, earned)| **earned == Some(false));
+    let idle: Vec<String> = idle.map(|(number, _)| format!("[{number}]")).collect();
+    let superfluous = supported == Some(true) && !idle.is_empty();
+    let why = match &claim.why {
+        Some(why) => Some(why.clone()),
+        None if superfluous => Some(format!("not needed: {}", idle.join(", "))),
+        None => None,
+    };
+    ClaimSupport {
+        claim: claim.text.to_string(),
+        citations: claim.citations.clone(),
+        inherited: claim.inherited,
+        label,
+        supported,
+        precise_citations: (all_known && !claim.skipped).then_some(earned),
+        why,
+        feedback,
+        unscored: outcome.unscored,
+    }
+}

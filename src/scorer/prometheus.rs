@@ -1,0 +1,153 @@
+//! Grades of aspects (Prometheus): coverage, relevance, organization, or the user's own.
+//!
+//! Source: `format_prompt` of ScholarQABench's `prometheus_eval.py` (95e6fc5); rules: `docs/metrics.md`. One call an
+//! aspect. What an aspect wants to see of the sources is appended to the answer; `prompt` words the rest.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::domain::{
+    Answer, Aspect, Component, ComponentKind, GradeMerge, JudgeCall, JudgeTask, Mode, Prediction, Role, Score,
+    TestCase, UnscoredKind, UnscoredReason, Verdict, merge_grades,
+};
+use crate::scorer::citation::IndexBase;
+use crate::scorer::convert::cited_sources;
+use crate::scorer::{Judged, Scorer, Step, Verdicts};
+
+use super::predicted::{prediction_of, question_of};
+
+/// Asks for a grade 1..=5 in each aspect. The score is the mean of the grades.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrometheusScorer {
+    /// The aspects, by distinct names.
+    pub aspects: Vec<Arc<Aspect>>,
+    /// What stands before the question; may be empty.
+    pub instruction: Arc<str>,
+    /// At most so many cited sources are appended; the published number is 10.
+    pub top_n: usize,
+    /// Which number means the first source.
+    pub index_base: IndexBase,
+    /// Whose rules.
+    pub mode: Mode,
+    /// Whether a reference answer shows what a grade of 5 is, where there is one.
+    pub use_reference: bool,
+}
+
+impl PrometheusScorer {
+    /// Every call that scoring this answer needs, one an aspect.
+    pub fn all_calls(&self, case: &TestCase, answer: &Answer) -> Vec<JudgeCall> {
+        let prediction = prediction_of(answer);
+        let question: Arc<str> = question_of(case, &prediction).into();
+        let reference = self.reference(answer, &prediction);
+        let mut seen = HashSet::new();
+        let distinct = self.aspects.iter().filter(|aspect| seen.insert(Arc::clone(&aspect.name)));
+        distinct
+            .map(|aspect| {
+                let task = JudgeTask::Aspect {
+                    aspect: Arc::clone(aspect),
+                    instruction: Arc::clone(&self.instruction),
+                    question: Arc::clone(&question),
+                    answer: self.shown_answer(aspect, &prediction).into(),
+                    reference: reference.clone(),
+                };
+                let item = Arc::clone(&aspect.name);
+                JudgeCall { role: Role::Aspect(Arc::clone(&item)), item, task, draw: 0, member: 0 }
+            })
+            .collect()
+    }
+
+    fn reference(&self, answer: &Answer, prediction: &Prediction) -> Option<Arc<str>> {
+        let given = || answer.reference_answer.clone().or_else(|| prediction.gold.answer.as_deref().map(Arc::from));
+        if self.use_reference { given() } else { None }
+    }
+
+    /// The output, with `final_passages` where there are some, else with the cited sources as far as the aspect wants
+    /// them. The reference never appends sources, and puts no line break before the passages.
+    fn shown_answer(&self, aspect: &Aspect, prediction: &Prediction) -> String {
+        let output = prediction.output();
+        match (&prediction.final_passages, self.mode) {
+            (Some(passages), Mode::Compat) => format!("{output}References:\n{passages}"),
+            (Some(passages), Mode::Default) => format!("{output}\n\nReferences:\n{passages}"),
+            (None, Mode::Compat) => output.to_owned(),
+            (None, Mode::Default) => format!("{output}{}", self.cited(aspect, prediction)),
+        }
+    }
+
+    fn cited(&self, aspect: &Aspect, prediction: &Prediction) -> String {
+        if !aspect.use_title && !aspect.use_docs {
+            return String::new();
+        }
+        let mut block = String::new();
+        for place in cited_sources(prediction, self.index_base).into_iter().take(self.top_n) {
+            let Some(source) = prediction.sources.get(place) else { continue };
+            let title = source.title.as_deref().unwrap_or_default().trim();
+            let text = if aspect.use_docs { source.text.as_deref().unwrap_or_default().trim() } else { "" };
+            let between = if title.is_empty() || text.is_empty() { "" } else { ": " };
+            block.push_str(&format!("\n[{}] {title}{between}{text}", self.index_base.number_of(place)));
+        }
+        if block.is_empty() { block } else { format!("\n\nReferences:{block}") }
+    }
+}
+
+impl Scorer for PrometheusScorer {
+    fn name(&self) -> &'static str {
+        "prometheus"
+    }
+
+    fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step {
+        let has_reference = || self.reference(answer, &prediction_of(answer)).is_some();
+        let lacks_reference = self.use_reference && !has_reference();
+        if lacks_reference && self.mode == Mode::Compat {
+            let reason = UnscoredReason::new(UnscoredKind::Exception, "KeyError");
+            return Step::Done(self.score(|_| Err(reason.clone()), Vec::new()));
+        }
+        let open = |aspect: &Arc<Aspect>| !verdicts.contains_key(&aspect.name);
+        if self.aspects.iter().any(open) {
+            let mut calls = self.all_calls(case, answer);
+            calls.retain(|call| !verdicts.contains_key(&call.item));
+            return Step::Ask(calls);
+        }
+        let note = "no reference answer: none was shown to the judge".to_owned();
+        let notes = if lacks_reference { vec![note] } else { Vec::new() };
+        Step::Done(self.score(|aspect| grade(verdicts.get(&aspect.name)), notes))
+    }
+}
+
+/// A grade with the judge's words.
+type Graded = Result<(f64, Option<String>), UnscoredReason>;
+
+impl PrometheusScorer {
+    fn score(&self, graded: impl Fn(&Aspect) -> Graded, mut notes: Vec<String>) -> Score {
+        let components: Vec<Component> = self.aspects.iter().map(|aspect| component(aspect, graded(aspect))).collect();
+        let missing: Vec<&str> = components.iter().filter(|c| c.value.is_none()).map(|c| c.name.as_str()).collect();
+        if !missing.is_empty() && missing.len() < components.len() {
+            notes.push(format!("no grade for {}: left out of the mean", missing.join(", ")));
+        }
+        let grades: Vec<Option<f64>> = components.iter().map(|component| component.value).collect();
+        let value = merge_grades(GradeMerge::Mean, &grades);
+        Score { scorer: self.name(), value, components, notes, ..Score::default() }
+    }
+}
+
+fn component(aspect: &Aspect, graded: Graded) -> Component {
+    let (value, reason, feedback) = match graded {
+        Ok((grade, feedback)) => (Some(grade), None, feedback),
+        Err(reason) => (None, Some(reason), None),
+    };
+    let (name, text) = (aspect.name.to_string(), aspect.criteria_description.clone());
+    Component { name, kind: ComponentKind::Aspect, text, weight: 0.0, value, reason, feedback }
+}
+
+fn grade(judged: Option<&Judged>) -> Graded {
+    match judged {
+        Some(Judged::Verdict(Verdict::Grade(grade), feedback)) => Ok((*grade, feedback.clone())),
+        Some(Judged::Verdict(..)) => {
+            Err(UnscoredReason::new(UnscoredKind::Unreadable, "the verdict is of another kind than was asked for"))
+        }
+        Some(Judged::Unscored(reason)) => Err(reason.clone()),
+        None => Err(UnscoredReason::new(UnscoredKind::NotAsked, "not asked")),
+    }
+}
+
+#[cfg(test)]
+mod tests;
