@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use super::section::{Section, scorers_of};
 use super::{AggregateOptions, OnUnscored, Summary, summarize};
-use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName};
+use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName, UnscoredKind};
 use crate::stats::BcaOptions;
 
 /// The systems with the columns of every scorer of a run.
@@ -37,6 +37,13 @@ impl Scorecard {
         };
         let rubric = self.rubric.as_ref().map_or(0.0, Summary::unscored_share);
         self.sections.iter().map(of_section).fold(rubric, f64::max)
+    }
+
+    /// The kinds of reasons why components have no value.
+    pub fn unscored_kinds(&self) -> impl Iterator<Item = UnscoredKind> {
+        let rubric = self.rubric.iter().flat_map(|rubric| &rubric.rows).flat_map(|row| &row.unscored_reasons);
+        let sections = self.sections.iter().flat_map(|section| &section.rows).flat_map(|row| &row.unscored_reasons);
+        rubric.chain(sections).map(|reason| reason.kind)
     }
 
     /// The section of that scorer.

@@ -1,58 +1,21 @@
 //! `scholareval citations`: what can be told of citations without a judge.
 
-use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
 
 use super::Context;
-use super::per_item::{explain_items, load, score_lines, show, write_files};
-use crate::aggregate::{Column, Means, Unit};
+use super::per_item::{Conclusion, explain_items, input_files, load, score_all};
 use crate::cli::ExitCode;
 use crate::cli::args::CitationsArgs;
 use crate::cli::terminal::write_stdout;
 use crate::dataset::Predictions;
-use crate::domain::Prediction;
+use crate::domain::{Mode, Prediction, ScoredAnswer};
 use crate::error::Result;
 use crate::report::visible;
-use crate::scorer::citation::{CitationAudit, IndexBase, audit};
-
-const fn column(name: &'static str, unit: Unit) -> Column {
-    Column { name, unit }
-}
-
-const COLUMNS: [Column; 12] = [
-    column("words", Unit::Count),
-    column("markers", Unit::Count),
-    column("sources", Unit::Count),
-    column("dangling", Unit::Count),
-    column("unused", Unit::Count),
-    column("duplicates", Unit::Count),
-    column("cited_sentences", Unit::Share),
-    column("valid", Unit::Share),
-    column("gold_cited", Unit::Count),
-    column("precision", Unit::Share),
-    column("recall", Unit::Share),
-    column("f1", Unit::Share),
-];
-
-/// The values of one answer, in the order of [`COLUMNS`].
-fn values(item: &Prediction, found: &CitationAudit) -> Vec<Option<f64>> {
-    let count = |count: usize| Some(count as f64);
-    let of_sources = |number: usize| if item.sources.is_empty() { None } else { count(number) };
-    let coverage = found.coverage;
-    vec![
-        count(found.words),
-        count(found.markers),
-        count(found.distinct.len()),
-        of_sources(found.dangling.len()),
-        of_sources(found.unused.len()),
-        count(found.duplicates),
-        found.cited_share(),
-        if item.sources.is_empty() { None } else { found.valid_share() },
-        coverage.map(|coverage| coverage.cited as f64),
-        coverage.map(|coverage| coverage.precision),
-        coverage.map(|coverage| coverage.recall),
-        coverage.map(|coverage| coverage.f1),
-    ]
-}
+use crate::scorer::citation::{IndexBase, audit};
+use crate::scorer::citation_scorer::CitationAuditScorer;
 
 pub(super) fn run(args: &CitationsArgs, context: &Context<'_>) -> Result<ExitCode> {
     let systems = load(&args.files, args.references.as_deref(), args.items.quiet)?;
@@ -61,23 +24,18 @@ pub(super) fn run(args: &CitationsArgs, context: &Context<'_>) -> Result<ExitCod
         write_stdout(explain(&systems, id, base)?.as_bytes())?;
         return Ok(ExitCode::Ok);
     }
-    let rows: Vec<_> = systems
-        .iter()
-        .map(|system| {
-            let items = system.items.par_iter().map(|item| values(item, &audit(item, base))).collect::<Vec<_>>();
-            (system.system.clone(), items)
-        })
-        .collect();
-    let means = Means::of(&COLUMNS, &rows, args.items.seed);
-    let notes = notes(&means);
-    if let Some(dir) = &args.items.out {
-        write_files(dir, &score_lines("citation_audit", &COLUMNS, &systems, &rows), &means, &notes)?;
-    }
-    show(args.items.format, &means, &notes, context)
+    let inputs = input_files(&systems, args.references.as_deref())?;
+    let (items, scored) = score_all(systems, &CitationAuditScorer { index_base: base });
+    let base = if base == IndexBase::Zero { 0 } else { 1 };
+    let settings = BTreeMap::from([("citations.index_base".to_owned(), Value::from(base))]);
+    let notes = notes(&scored);
+    let scorer = "citation_audit";
+    Conclusion { args: &args.items, scorer, mode: Mode::Default, settings, inputs, notes }
+        .conclude(&items, &scored, context)
 }
 
-fn notes(means: &Means) -> Vec<String> {
-    let has = |name: &str| means.columns.iter().any(|column| column.name == name);
+fn notes(scored: &[Arc<ScoredAnswer>]) -> Vec<String> {
+    let has = |name: &str| scored.iter().any(|answer| answer.score.component(name).is_some());
     let mut notes = Vec::new();
     if !has("dangling") {
         notes.push("no sources (ctxs or docs) in the input: dangling and unused citations cannot be told".to_owned());

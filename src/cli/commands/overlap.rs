@@ -1,51 +1,38 @@
 //! `scholareval overlap`: short answers and ROUGE against gold, without a judge.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use clap::ValueEnum;
-use rayon::prelude::*;
+use serde_json::Value;
 
 use super::Context;
-use super::per_item::{explain_items, load, score_lines, show, write_files};
-use crate::aggregate::{Column, Means, Unit};
+use super::per_item::{Conclusion, explain_items, input_files, load, score_all};
 use crate::cli::ExitCode;
 use crate::cli::args::{OverlapArgs, OverlapMetric};
 use crate::cli::terminal::write_stdout;
 use crate::dataset::Predictions;
-use crate::domain::{Mode, Prediction};
+use crate::domain::{Mode, Prediction, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
 use crate::report::visible;
 use crate::scorer::answer_match::normalise;
-use crate::scorer::overlap::{Overlap, first_words, overlap, rouge_references};
+use crate::scorer::overlap::{first_words, overlap, rouge_references};
+use crate::scorer::overlap_scorer::{Measure, OverlapScorer};
 use crate::scorer::rouge::{common_subsequence, rouge_best, rouge_tokens, shared_ngrams};
 use crate::text::citation_markers::without_citations;
 use crate::text::stems::Stems;
 
-/// The columns with the measure that each belongs to.
-const COLUMNS: [(OverlapMetric, Column); 9] = [
-    (OverlapMetric::Words, Column { name: "words", unit: Unit::Count }),
-    (OverlapMetric::Match, Column { name: "match", unit: Unit::Share }),
-    (OverlapMetric::Exact, Column { name: "exact_match", unit: Unit::Share }),
-    (OverlapMetric::F1, Column { name: "token_f1", unit: Unit::Share }),
-    (OverlapMetric::StrEm, Column { name: "str_em", unit: Unit::Share }),
-    (OverlapMetric::StrEm, Column { name: "str_hit", unit: Unit::Share }),
-    (OverlapMetric::Rouge, Column { name: "rouge_1", unit: Unit::Share }),
-    (OverlapMetric::Rouge, Column { name: "rouge_2", unit: Unit::Share }),
-    (OverlapMetric::Rouge, Column { name: "rouge_l", unit: Unit::Share }),
-];
-
-/// The values in the order of [`COLUMNS`].
-fn values(found: &Overlap) -> [Option<f64>; 9] {
-    let rouge = |at: usize| found.rouge.and_then(|rouge| rouge.get(at).copied());
-    [
-        Some(found.words as f64),
-        found.matches,
-        found.exact,
-        found.token_f1,
-        found.str_em,
-        found.str_hit,
-        rouge(0),
-        rouge(1),
-        rouge(2),
-    ]
+impl From<OverlapMetric> for Measure {
+    fn from(metric: OverlapMetric) -> Self {
+        match metric {
+            OverlapMetric::Words => Self::Words,
+            OverlapMetric::Match => Self::Match,
+            OverlapMetric::Exact => Self::ExactMatch,
+            OverlapMetric::F1 => Self::TokenF1,
+            OverlapMetric::StrEm => Self::ShortAnswers,
+            OverlapMetric::Rouge => Self::Rouge,
+        }
+    }
 }
 
 pub(super) fn run(args: &OverlapArgs, context: &Context<'_>) -> Result<ExitCode> {
@@ -54,36 +41,26 @@ pub(super) fn run(args: &OverlapArgs, context: &Context<'_>) -> Result<ExitCode>
         true => OverlapMetric::value_variants(),
         false => args.metrics.as_slice(),
     };
-    let mut systems = load(&args.files, args.references.as_deref(), args.items.quiet)?;
+    let systems = load(&args.files, args.references.as_deref(), args.items.quiet)?;
     refuse_empty_golds(&systems, metrics, mode)?;
-    if let Some(limit) = args.max_words {
-        for item in systems.iter_mut().flat_map(|system| &mut system.items) {
-            item.output = item.output.as_deref().map(|output| first_words(output, limit).to_owned());
-        }
-    }
+    let metrics: Vec<Measure> = metrics.iter().copied().map(Measure::from).collect();
+    let scorer = OverlapScorer { metrics: metrics.clone(), mode, max_words: args.max_words };
     if let Some(id) = &args.items.explain {
-        write_stdout(explain_items(&systems, id, |item| explained(item, mode))?.as_bytes())?;
+        let told = |item: &Prediction| explained(item, args.max_words, mode);
+        write_stdout(explain_items(&systems, id, told)?.as_bytes())?;
         return Ok(ExitCode::Ok);
     }
-    let kept: Vec<usize> = (0..COLUMNS.len()).filter(|at| metrics.contains(&COLUMNS[*at].0)).collect();
-    let columns: Vec<Column> = kept.iter().map(|at| COLUMNS[*at].1).collect();
-    let with_rouge = metrics.contains(&OverlapMetric::Rouge);
-    let of_item = |stems: &mut Stems, item: &Prediction| {
-        let values = values(&overlap(item, mode, with_rouge, stems));
-        kept.iter().map(|at| values[*at]).collect::<Vec<_>>()
-    };
-    let rows: Vec<_> = systems
-        .iter()
-        .map(|system| {
-            (system.system.clone(), system.items.par_iter().map_init(Stems::new, of_item).collect::<Vec<_>>())
-        })
-        .collect();
-    let means = Means::of(&columns, &rows, args.items.seed);
-    let notes = notes(metrics, &means);
-    if let Some(dir) = &args.items.out {
-        write_files(dir, &score_lines("overlap", &columns, &systems, &rows), &means, &notes)?;
-    }
-    show(args.items.format, &means, &notes, context)
+    let inputs = input_files(&systems, args.references.as_deref())?;
+    let (items, scored) = score_all(systems, &scorer);
+    let names: Vec<String> = metrics.iter().map(|metric| format!("{metric:?}")).collect();
+    let settings = BTreeMap::from([
+        ("overlap.metrics".to_owned(), Value::from(names)),
+        ("overlap.max_words".to_owned(), Value::from(args.max_words)),
+        ("score.compat".to_owned(), Value::from(args.compat)),
+    ]);
+    let notes = notes(&metrics, &scored);
+    Conclusion { args: &args.items, scorer: "overlap", mode, settings, inputs, notes }
+        .conclude(&items, &scored, context)
 }
 
 /// An empty gold answer stands in every output: it says nothing, so it is a fault where it would be matched.
@@ -106,24 +83,25 @@ fn refuse_empty_golds(systems: &[Predictions], metrics: &[OverlapMetric], mode: 
 }
 
 /// What was left out, and why.
-fn notes(metrics: &[OverlapMetric], means: &Means) -> Vec<String> {
-    let lacks = |metric: OverlapMetric| {
-        let mut own = COLUMNS.iter().filter(|(of, _)| *of == metric);
-        metrics.contains(&metric) && own.all(|(_, column)| !means.columns.contains(column))
+fn notes(metrics: &[Measure], scored: &[Arc<ScoredAnswer>]) -> Vec<String> {
+    let lacks = |metric: Measure, name: &str| {
+        metrics.contains(&metric) && !scored.iter().any(|answer| answer.score.component(name).is_some())
     };
     [
-        (OverlapMetric::Match, "no answer in the input or by --references: no match, exact match and token F1"),
-        (OverlapMetric::StrEm, "no qa_pairs: no str_em and str_hit"),
-        (OverlapMetric::Rouge, "no annotations and no answer: no ROUGE"),
+        (Measure::Match, "match", "no answer in the input or by --references: no match, exact match and token F1"),
+        (Measure::ShortAnswers, "str_em", "no qa_pairs: no str_em and str_hit"),
+        (Measure::Rouge, "rouge_l", "no annotations and no answer: no ROUGE"),
     ]
     .into_iter()
-    .filter(|(metric, _)| lacks(*metric))
-    .map(|(_, note)| note.to_owned())
+    .filter(|(metric, name, _)| lacks(*metric, name))
+    .map(|(_, _, note)| note.to_owned())
     .collect()
 }
 
-fn explained(item: &Prediction, mode: Mode) -> String {
+fn explained(item: &Prediction, max_words: Option<usize>, mode: Mode) -> String {
     let stems = Stems::new();
+    let cut = |output: &str| max_words.map_or(output, |limit| first_words(output, limit)).to_owned();
+    let item = &Prediction { output: item.output.as_deref().map(cut), ..item.clone() };
     let output = item.output();
     let mut out = String::new();
     let mut line = |name: &str, text: &str| out.push_str(&format!("  {name:12} {}\n", visible(text)));
@@ -148,8 +126,21 @@ fn explained(item: &Prediction, mode: Mode) -> String {
             common_subsequence(&theirs, &ours).into_iter().filter_map(|(at, _)| theirs.get(at)).map(|t| &**t).collect();
         line("in common", &common.join(" "));
     }
-    for ((_, column), value) in COLUMNS.iter().zip(values(&overlap(item, mode, true, &stems))) {
-        line(column.name, &value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}")));
+    let found = overlap(item, mode, true, &stems);
+    let rouge = |at: usize| found.rouge.map(|rouge| rouge[at]);
+    let values = [
+        ("match", found.matches),
+        ("exact_match", found.exact),
+        ("token_f1", found.token_f1),
+        ("str_em", found.str_em),
+        ("str_hit", found.str_hit),
+        ("rouge_1", rouge(0)),
+        ("rouge_2", rouge(1)),
+        ("rouge_l", rouge(2)),
+    ];
+    line("words", &found.words.to_string());
+    for (name, value) in values {
+        line(name, &value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}")));
     }
     out
 }

@@ -1,22 +1,31 @@
 //! What the commands have in common that give values an item and means a system.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use rayon::prelude::*;
+use serde_json::Value;
 
 use super::Context;
-use crate::aggregate::{Column, Means};
+use super::score::REFERENCE;
+use crate::aggregate::{AggregateOptions, scorecard};
 use crate::cli::ExitCode;
+use crate::cli::args::PerItemArgs;
 use crate::cli::origin::escape_controls;
+use crate::cli::scoring::outcome::run_name;
+use crate::cli::scoring::sinks::write_items;
 use crate::cli::settings::OutputFormat;
 use crate::cli::terminal::{note, stdout_width, write_stdout};
 use crate::dataset::{Predictions, load_predictions, load_references};
-use crate::domain::{Prediction, SystemName};
+use crate::domain::{Answer, CaseId, Mode, Prediction, ScoredAnswer, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result};
-use crate::report::{TableStyle, render_means_csv, render_means_json, render_means_table, visible};
-
-/// Values of the items of a system: a value (or none) a column.
-pub(super) type SystemValues = (SystemName, Vec<Vec<Option<f64>>>);
+use crate::pipeline::Item;
+use crate::pipeline::record::{InputFile, Manifest, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, write_inputs};
+use crate::report::{
+    ReportContext, TableStyle, render_scorecard_csv, render_scorecard_json, render_scorecard_table, visible,
+};
+use crate::scorer::{Scorer, Step, Verdicts};
 
 /// The predictions with their golds; an item without an output is a fault.
 pub(super) fn load(files: &[PathBuf], references: Option<&Path>, quiet: bool) -> Result<Vec<Predictions>> {
@@ -44,57 +53,120 @@ pub(super) fn load(files: &[PathBuf], references: Option<&Path>, quiet: bool) ->
     Ok(systems)
 }
 
-/// The lines of `scores.jsonl`.
-pub(super) fn score_lines(scorer: &str, columns: &[Column], systems: &[Predictions], rows: &[SystemValues]) -> String {
-    let line = |system: &Predictions, item: &Prediction, values: &[Option<f64>]| {
-        let components: Map<String, Value> =
-            columns.iter().zip(values).map(|(column, value)| (column.name.to_owned(), Value::from(*value))).collect();
-        let line = json!({
-            "v": 1, "system": system.system.as_str(), "case_id": item.id, "scorer": scorer, "components": components,
-        });
-        format!("{line}\n")
+/// Every item through a scorer that asks no judge, on all cores; systems and items in their order.
+pub(super) fn score_all(systems: Vec<Predictions>, scorer: &dyn Scorer) -> (Vec<Item>, Vec<Arc<ScoredAnswer>>) {
+    let item = |system: &SystemName, prediction: Prediction| {
+        let id = CaseId::from(prediction.id.as_str());
+        let text = Arc::from(prediction.output());
+        let case = Arc::new(TestCase::without_rubric(id.clone(), &prediction.input));
+        let line = prediction.line;
+        let prediction = Some(Arc::new(prediction));
+        let answer = Answer { prediction, line, ..Answer::new(system.clone(), id, Arc::clone(&text)) };
+        Item { case, answer, steering: Vec::new() }
     };
-    let of_system = |(system, (_, items)): (&Predictions, &SystemValues)| {
-        system.items.iter().zip(items).map(|(item, values)| line(system, item, values)).collect::<String>()
-    };
-    systems.iter().zip(rows).map(of_system).collect()
+    let items: Vec<Item> = systems
+        .into_iter()
+        .flat_map(|system| {
+            system.items.into_iter().map(|prediction| item(&system.system, prediction)).collect::<Vec<_>>()
+        })
+        .collect();
+    let scored = items.par_iter().filter_map(|item| match scorer.step(&item.case, &item.answer, &Verdicts::new()) {
+        Step::Done(score) => Some(Arc::new(ScoredAnswer {
+            system: item.answer.system.clone(),
+            case: Arc::clone(&item.case),
+            score,
+            reference: None,
+            members: BTreeMap::new(),
+            steering: Vec::new(),
+        })),
+        Step::Ask(_) => None,
+    });
+    let scored = scored.collect();
+    (items, scored)
 }
 
-/// Writes `scores.jsonl`, `summary.json` and `summary.csv`.
-pub(super) fn write_files(dir: &Path, lines: &str, means: &Means, notes: &[String]) -> Result<()> {
-    std::fs::create_dir_all(dir).map_err(Error::io(dir, "create"))?;
-    if dir.join("manifest.json").exists() {
-        return Err(InputFault::new(dir, "holds the record of a run").hint("name another directory with --out").into());
-    }
-    let files = [
-        ("scores.jsonl", lines.to_owned()),
-        ("summary.json", render_means_json(means, notes)?),
-        ("summary.csv", render_means_csv(means)),
-    ];
-    for (name, text) in files {
-        let path = dir.join(name);
-        std::fs::write(&path, text).map_err(Error::io(&path, "write"))?;
-    }
-    Ok(())
+/// What is told beside the means, and where they go.
+pub(super) struct Conclusion<'a> {
+    pub(super) args: &'a PerItemArgs,
+    pub(super) scorer: &'static str,
+    pub(super) mode: Mode,
+    /// What changes scores, by name.
+    pub(super) settings: BTreeMap<String, Value>,
+    /// The input files with their hashes.
+    pub(super) inputs: Vec<InputFile>,
+    /// What was left out, and why.
+    pub(super) notes: Vec<String>,
 }
 
-/// Prints the means.
-pub(super) fn show(
-    format: Option<OutputFormat>,
-    means: &Means,
-    notes: &[String],
-    context: &Context<'_>,
-) -> Result<ExitCode> {
-    let text = match format.unwrap_or(OutputFormat::Table) {
-        OutputFormat::Table => {
-            let style = TableStyle { width: stdout_width().unwrap_or(80), color: context.color };
-            render_means_table(means, notes, &style)
+impl Conclusion<'_> {
+    /// Sums up, writes the record where one is wanted, and prints.
+    pub(super) fn conclude(
+        self,
+        items: &[Item],
+        scored: &[Arc<ScoredAnswer>],
+        context: &Context<'_>,
+    ) -> Result<ExitCode> {
+        let options = AggregateOptions { mode: self.mode, seed: self.args.seed, ..AggregateOptions::default() };
+        let card = scorecard(scored, &[], options);
+        let run = self.args.out.as_deref().map_or_else(|| self.scorer.to_owned(), run_name);
+        let report = ReportContext { run, remarks: self.notes.clone(), ..ReportContext::default() };
+        let (json, csv) = (render_scorecard_json(&card, &report)?, render_scorecard_csv(&card));
+        if let Some(out) = &self.args.out {
+            let dir = RunDir::open(out)?;
+            let manifest = self.manifest(items.len());
+            dir.claim(&manifest, false)?;
+            write_inputs(&out.join("inputs.jsonl"), items)?;
+            write_items(&dir, &report.run, scored)?;
+            dir.write_file("summary.json", json.as_bytes())?;
+            dir.write_file("summary.csv", csv.as_bytes())?;
+            RunRecord::open(dir, manifest, false)?.finish(RunStatus::Complete, scored)?;
         }
-        OutputFormat::Json => render_means_json(means, notes)?,
-        OutputFormat::Csv => render_means_csv(means),
+        let text = match self.args.format.unwrap_or(OutputFormat::Table) {
+            OutputFormat::Table => {
+                let style = TableStyle { width: stdout_width().unwrap_or(80), color: context.color };
+                render_scorecard_table(&card, &report, &style)
+            }
+            OutputFormat::Json => json,
+            OutputFormat::Csv => csv,
+        };
+        write_stdout(text.as_bytes())?;
+        Ok(ExitCode::Ok)
+    }
+
+    fn manifest(&self, answers: usize) -> Manifest {
+        Manifest {
+            schema_version: SCHEMA_VERSION,
+            scholareval_version: env!("CARGO_PKG_VERSION").to_owned(),
+            status: RunStatus::Running,
+            label: None,
+            started_at: jiff::Timestamp::now().to_string(),
+            finished_at: None,
+            mode: self.mode,
+            reference: (self.mode == Mode::Compat).then(|| REFERENCE.to_owned()),
+            settings: self.settings.clone(),
+            inputs: self.inputs.clone(),
+            prompts: None,
+            judge: None,
+            scorers: vec![self.scorer.to_owned()],
+            roles: BTreeMap::new(),
+            seed: self.args.seed,
+            answers: answers as u64,
+            missing: Vec::new(),
+            kept_cases: Vec::new(),
+            pairing_differences: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// The files of these systems, and that of the golds, with their hashes.
+pub(super) fn input_files(systems: &[Predictions], references: Option<&Path>) -> Result<Vec<InputFile>> {
+    let file = |name: &str, path: &Path| -> Result<InputFile> {
+        let bytes = std::fs::read(path).map_err(Error::io(path, "read"))?;
+        Ok(InputFile { name: name.to_owned(), path: path.display().to_string(), blake3: blake3::hash(&bytes).into() })
     };
-    write_stdout(text.as_bytes())?;
-    Ok(ExitCode::Ok)
+    let systems = systems.iter().map(|system| file(system.system.as_str(), &system.path));
+    systems.chain(references.map(|path| file("references", path))).collect()
 }
 
 /// What is to be told of the items with this id, system by system.

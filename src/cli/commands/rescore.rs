@@ -124,7 +124,7 @@ async fn replay(args: &RescoreArgs, manifest: &Manifest) -> Result<Vec<Arc<Score
     let replies = Arc::new(replies);
     let parts =
         RubricParts { rubrics: setting(manifest, "score.rubrics"), snippets: setting(manifest, "score.snippets") };
-    let (scorer, reference) = scorers(parts, manifest.mode, manifest.judge.lexical);
+    let (scorer, reference) = scorers(parts, manifest.mode, manifest.is_lexical());
     let number = |name: &str, default: u64| {
         let value = manifest.settings.get(name).and_then(serde_json::Value::as_u64).unwrap_or(default);
         u32::try_from(value).unwrap_or(u32::MAX)
@@ -132,7 +132,7 @@ async fn replay(args: &RescoreArgs, manifest: &Manifest) -> Result<Vec<Arc<Score
     let member = Member {
         source: Arc::clone(&replies) as Arc<dyn ReplySource>,
         samples: number("score.samples", 1),
-        ..Member::new(replies, manifest.judge.id.as_str())
+        ..Member::new(replies, manifest.judge_id())
     };
     let job = Job {
         items: Arc::clone(&items),

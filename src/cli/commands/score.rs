@@ -1,5 +1,6 @@
 //! `scholareval score`: the main job, end to end.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -68,7 +69,7 @@ async fn score(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
     let mut sinks = Sinks::open(record, &name)?;
     let job = job(settings, &inputs, &judging, &manifest);
     let planned = pipeline::plan(std::slice::from_ref(&job), &mut sinks).await?;
-    if !quiet && !manifest.judge.lexical {
+    if !quiet && !manifest.is_lexical() {
         terminal::note(&plan_line(&planned.plan));
     }
     let scored = ask(settings, &identified, &job, planned, &mut sinks, &meters).await?;
@@ -178,7 +179,9 @@ pub(super) fn manifest(settings: &Settings, inputs: &LoadedInputs, identified: &
         settings: in_force,
         inputs: inputs.files.clone(),
         prompts: identified.prompts_entry(),
-        judge: identified.entry(),
+        judge: Some(identified.entry()),
+        scorers: vec!["rubric".to_owned()],
+        roles: BTreeMap::new(),
         seed: settings.score.seed,
         answers: inputs.items.len() as u64,
         missing: inputs.missing.iter().map(|(system, case)| (system.to_string(), case.to_string())).collect(),
@@ -205,12 +208,12 @@ fn judging(
 
 fn job(settings: &Settings, inputs: &LoadedInputs, judging: &Judging, manifest: &Manifest) -> Job {
     let score = &settings.score;
-    let (scorer, reference) = scorers(score.parts, score.mode, manifest.judge.lexical);
+    let (scorer, reference) = scorers(score.parts, score.mode, manifest.is_lexical());
     let member = Member {
         judge: Arc::clone(&judging.judge),
         renderer: Arc::clone(&judging.renderer),
         source: Arc::clone(&judging.source),
-        judge_id: manifest.judge.id.as_str().into(),
+        judge_id: manifest.judge_id().into(),
         samples: score.samples,
         merge: Merge::Mean,
         expected: false,

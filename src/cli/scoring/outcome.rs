@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::aggregate::{self, AggregateOptions, Summary};
+use crate::aggregate::{self, AggregateOptions, Scorecard};
 use crate::cli::ExitCode;
 use crate::cli::settings::{OnUnscored, OutputFormat};
 use crate::cli::terminal;
@@ -65,12 +65,13 @@ impl Presentation<'_> {
                 OnUnscored::Zero => aggregate::OnUnscored::Zero,
             },
             seed: self.seed,
-            lexical: self.manifest.judge.lexical,
+            lexical: self.manifest.is_lexical(),
         };
-        let summary = aggregate::summarize(scored, &missing, options);
+        let missing = if self.manifest.judge.is_some() { missing } else { Vec::new() };
+        let card = aggregate::scorecard(scored, &missing, options);
         let context = self.context(scored);
-        let json = report::render_json(&summary, &context)?;
-        let csv = report::render_csv(&summary);
+        let json = report::render_scorecard_json(&card, &context)?;
+        let csv = report::render_scorecard_csv(&card);
         if let Some(dir) = dir {
             dir.write_file("summary.json", json.as_bytes())?;
             dir.write_file("summary.csv", csv.as_bytes())?;
@@ -80,10 +81,10 @@ impl Presentation<'_> {
             OutputFormat::Csv => terminal::write_stdout(csv.as_bytes())?,
             OutputFormat::Table => {
                 let style = TableStyle { width: terminal::stdout_width().unwrap_or(PLAIN_WIDTH), color: self.color };
-                terminal::write_stdout(report::render_table(&summary, &context, &style).as_bytes())?;
+                terminal::write_stdout(report::render_scorecard_table(&card, &context, &style).as_bytes())?;
             }
         }
-        Ok(self.exit_code(&summary))
+        Ok(self.exit_code(&card))
     }
 
     fn context(&self, scored: &[Arc<ScoredAnswer>]) -> ReportContext {
@@ -91,7 +92,7 @@ impl Presentation<'_> {
         let comparable = prompts.is_some_and(|prompts| prompts.comparable_with_published);
         ReportContext {
             run: self.run.clone(),
-            judge_label: self.manifest.judge.id.clone(),
+            judge_label: self.manifest.judge_id().to_owned(),
             prompts_label: prompts.map_or_else(|| "none".to_owned(), |prompts| prompts.label.clone()),
             comparability_note: (!comparable).then(|| "not comparable with published numbers".to_owned()),
             remarks: if self.mode == Mode::Default { self.manifest.pairing_differences.clone() } else { Vec::new() },
@@ -99,14 +100,13 @@ impl Presentation<'_> {
         }
     }
 
-    fn exit_code(&self, summary: &Summary) -> ExitCode {
-        if !summary.exceeds(self.max_unscored) {
+    fn exit_code(&self, card: &Scorecard) -> ExitCode {
+        if card.unscored_share() <= self.max_unscored {
             return ExitCode::Ok;
         }
-        let kinds: BTreeSet<UnscoredKind> =
-            summary.rows.iter().flat_map(|row| &row.unscored_reasons).map(|reason| reason.kind).collect();
+        let kinds: BTreeSet<UnscoredKind> = card.unscored_kinds().collect();
         let remedies: Vec<&str> = kinds.into_iter().filter_map(remedy).collect();
-        let share = 100.0 * summary.unscored_share();
+        let share = 100.0 * card.unscored_share();
         terminal::note(&format!(
             "error: {share:.1}% of the answers are unscored, more than --max-unscored {} tolerates{}",
             self.max_unscored,

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::SCHEMA_VERSION;
 use crate::domain::{Fingerprint, Mode};
+use crate::pipeline::Merge;
 
 /// How far a run came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +58,27 @@ pub struct JudgeEntry {
     pub lexical: bool,
 }
 
+/// Who has a role, and with which prompts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RoleEntry {
+    /// One judge, or the panel.
+    pub judges: Vec<JudgeEntry>,
+    /// Draws of every call by each of them.
+    pub samples: Vec<u32>,
+    /// How each one's draws become one verdict.
+    pub merges: Vec<Merge>,
+    /// Of whom the scores are expected scores.
+    pub expected: Vec<bool>,
+    /// How a panel's verdicts become one.
+    pub panel_merge: Merge,
+    /// The prompts; `None` where no prompt is read.
+    pub prompts: Option<PromptsEntry>,
+}
+
+fn rubric_alone() -> Vec<String> {
+    vec!["rubric".to_owned()]
+}
+
 /// What was run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -83,8 +105,14 @@ pub struct Manifest {
     pub inputs: Vec<InputFile>,
     /// The prompt set; `None` for the lexical baseline, which reads no prompts.
     pub prompts: Option<PromptsEntry>,
-    /// The judge.
-    pub judge: JudgeEntry,
+    /// The rubric's judge; `None` where the rubric was not asked.
+    pub judge: Option<JudgeEntry>,
+    /// The scorers that were run, in order.
+    #[serde(default = "rubric_alone")]
+    pub scorers: Vec<String>,
+    /// The judges of the other roles.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub roles: BTreeMap<String, RoleEntry>,
     /// Seed of the resampling.
     pub seed: u64,
     /// Answers paired with a case.
@@ -100,13 +128,38 @@ pub struct Manifest {
     pub warnings: Vec<String>,
 }
 
+impl RoleEntry {
+    /// Everything that makes its verdicts others than another entry's.
+    fn identity(&self) -> String {
+        let judges: Vec<&str> = self.judges.iter().map(|judge| judge.id.as_str()).collect();
+        let prompts = self.prompts.as_ref().map(|prompts| prompts.fingerprint.to_string());
+        json!([judges, self.samples, self.merges, self.expected, self.panel_merge, prompts]).to_string()
+    }
+}
+
 impl Manifest {
+    /// True if the built-in baseline judged the rubric.
+    pub fn is_lexical(&self) -> bool {
+        self.judge.as_ref().is_some_and(|judge| judge.lexical)
+    }
+
+    /// The identity of the rubric's judge; empty where there is none.
+    pub fn judge_id(&self) -> &str {
+        self.judge.as_ref().map_or("", |judge| &judge.id)
+    }
+
     /// A hash of everything that makes this run another than others: settings, inputs, prompts, judge. Paths, times,
     /// seeds of resampling and versions are no part of it.
     pub fn identity(&self) -> Fingerprint {
         let inputs = self.input_hashes(usize::MAX);
         let prompts = self.prompts.as_ref().map(|prompts| prompts.fingerprint.to_string());
-        let parts = serde_json::json!([SCHEMA_VERSION, self.settings, inputs, prompts, self.judge.id]);
+        let judge = self.judge.as_ref().map(|judge| &judge.id);
+        let mut parts = vec![json!(SCHEMA_VERSION), json!(self.settings), json!(inputs), json!(prompts), json!(judge)];
+        if self.scorers != rubric_alone() || !self.roles.is_empty() {
+            parts.push(json!(self.scorers));
+            parts.extend(self.roles.iter().map(|(role, entry)| json!([role, entry.identity()])));
+        }
+        let parts = Value::Array(parts);
         blake3::hash(parts.to_string().as_bytes()).into()
     }
 
@@ -131,7 +184,13 @@ pub fn differences(there: &Manifest, here: &Manifest) -> Vec<String> {
         }
     };
     compare("format", there.schema_version.to_string(), here.schema_version.to_string());
-    compare("judge", there.judge.id.clone(), here.judge.id.clone());
+    let judge = |manifest: &Manifest| manifest.judge.as_ref().map_or("none", |judge| &judge.id).to_owned();
+    compare("judge", judge(there), judge(here));
+    compare("scorers", there.scorers.join(","), here.scorers.join(","));
+    for role in union(there.roles.keys(), here.roles.keys()) {
+        let entry = |manifest: &Manifest| manifest.roles.get(role).map_or("nobody".to_owned(), RoleEntry::identity);
+        compare(&format!("role {role}"), entry(there), entry(here));
+    }
     let prompts = |manifest: &Manifest| {
         manifest.prompts.as_ref().map_or_else(|| "none".to_owned(), |prompts| prompts.fingerprint.to_string())
     };

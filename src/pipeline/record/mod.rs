@@ -16,7 +16,7 @@ mod writer;
 
 pub use inputs::{load_inputs, write_inputs};
 pub use lines::{CallLine, ScoreLine};
-pub use manifest::{InputFile, JudgeEntry, Manifest, PromptsEntry, RunStatus, differences};
+pub use manifest::{InputFile, JudgeEntry, Manifest, PromptsEntry, RoleEntry, RunStatus, differences};
 pub use reader::{RecordedReplies, load_manifest};
 pub use writer::{RunDir, RunRecord};
 
