@@ -1,7 +1,7 @@
 //! `items.csv`: one line per judged item, for data frames.
 
 use super::files::csv_line;
-use crate::domain::ScoredAnswer;
+use crate::domain::{Component, ScoredAnswer};
 
 /// Makes the lines of `items.csv` for one run.
 ///
@@ -44,7 +44,7 @@ impl ItemsCsv {
                     component.name.as_str().into(),
                     component.kind.as_str().into(),
                     component.text.as_str().into(),
-                    component.weight.to_string().into(),
+                    weight_of(component).into(),
                     component.value.map(|value| value.to_string()).unwrap_or_default().into(),
                     component.reason.as_ref().map(|reason| reason.message.as_str()).unwrap_or_default().into(),
                     component.feedback.as_deref().unwrap_or_default().into(),
@@ -53,6 +53,11 @@ impl ItemsCsv {
         }
         lines.into_bytes()
     }
+}
+
+/// The weight, where the score is a weighted sum.
+fn weight_of(component: &Component) -> String {
+    if component.kind.is_weighted() { component.weight.to_string() } else { String::new() }
 }
 
 #[cfg(test)]

@@ -48,9 +48,13 @@ fn values_of_every_item_are_written_with_out_and_means_as_json() {
     assert_eq!(items[2]["components"]["dangling"], 1.0);
     let printed: Value = serde_json::from_str(&done.stdout).unwrap();
     assert_eq!(printed, work.json("o/summary.json"));
-    assert_eq!(printed["rows"][0]["precision"]["estimate"], 0.75);
-    assert!(printed["rows"][0]["precision"]["low"].as_f64().unwrap() >= 0.5);
-    assert!(work.read("o/summary.csv").starts_with("system,items,words,words_low,"));
+    assert_eq!(printed["scorers"][0]["rows"][0]["metrics"]["precision"]["estimate"], 0.75);
+    assert!(printed["scorers"][0]["rows"][0]["metrics"]["precision"]["low"].as_f64().unwrap() >= 0.5);
+    assert!(work.read("o/summary.csv").starts_with("system,citation_audit.words,citation_audit.words_low,"));
+    // the record has the form of a run of `score`
+    let manifest = work.json("o/manifest.json");
+    assert_eq!((&manifest["scorers"][0], &manifest["status"]), (&"citation_audit".into(), &"complete".into()));
+    assert!(work.read("o/items.csv").contains(",bad,a,citation_audit,dangling,count,"));
 }
 
 #[test]
@@ -138,21 +142,19 @@ fn overlap_compares_outputs_with_gold_in_one_table() {
         serde_json::from_str::<Value>(&done.exits_with(0).stdout).unwrap()
     };
     let found = run(&["--out", "o"]);
-    let row = &found["rows"][0];
+    let row = &found["scorers"][0]["rows"][0]["metrics"];
     // "yes" is there, "no" is not a word of "known"; tokens of "yes 0": p 1/2, r 1, F1 2/3, mean 1/3
     assert_eq!((&row["match"]["estimate"], &row["exact_match"]["estimate"]), (&0.5.into(), &0.0.into()));
     assert_eq!(row["token_f1"]["estimate"].as_f64(), Some(1.0 / 3.0));
     assert_eq!(row["words"]["estimate"], 2.5);
-    assert!(row.get("str_em").is_none() && found["notes"][0].as_str().unwrap().starts_with("no qa_pairs"));
+    assert!(row.get("str_em").is_none() && found["remarks"][0].as_str().unwrap().starts_with("no qa_pairs"));
     assert_eq!(work.lines("o/scores.jsonl")[1]["components"]["match"], 0.0);
     // in compat "no" stands within "known"; of one word only "Yes" is left
-    assert_eq!(run(&["--compat"])["rows"][0]["match"]["estimate"], 1.0);
+    assert_eq!(run(&["--compat"])["scorers"][0]["rows"][0]["metrics"]["match"]["estimate"], 1.0);
     let cut = run(&["--max-words", "1", "--metrics", "exact,words"]);
-    assert_eq!(
-        (&cut["rows"][0]["exact_match"]["estimate"], &cut["rows"][0]["words"]["estimate"]),
-        (&0.5.into(), &1.0.into())
-    );
-    assert!(cut["rows"][0].get("match").is_none() && cut["rows"][0].get("rouge_1").is_none());
+    let cut = &cut["scorers"][0]["rows"][0]["metrics"];
+    assert_eq!((&cut["exact_match"]["estimate"], &cut["words"]["estimate"]), (&0.5.into(), &1.0.into()));
+    assert!(cut.get("match").is_none() && cut.get("rouge_1").is_none());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The lines of `calls.jsonl` and `scores.jsonl`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,8 @@ use serde_json::{Map, Value};
 
 use super::SCHEMA_VERSION;
 use crate::domain::{
-    CaseId, JudgeReply, Score, ScoredAnswer, SystemName, TokenLogprob, UnscoredKind, UnscoredReason, Usage,
+    CaseId, ClaimSupport, JudgeReply, MemberValues, Score, ScoredAnswer, SystemName, TokenLogprob, UnscoredKind,
+    UnscoredReason, Usage,
 };
 use crate::pipeline::CallRecord;
 use crate::scorer::rubric::LEXICAL;
@@ -117,7 +119,8 @@ impl CallLine {
 }
 
 /// One line of `scores.jsonl`. Where the lexical baseline judged, `score` and `ann_score` are written as
-/// `lexical_score` and `lexical_ann_score`.
+/// `lexical_score` and `lexical_ann_score`. `ann_score`, weights and the reference's scores stand only where the score is
+/// a weighted sum; the reference's components only where it is not; claims and members only where there are any.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScoreLine {
     /// Schema version.
@@ -136,6 +139,14 @@ pub struct ScoreLine {
     pub components: Map<String, Value>,
     /// Weight by component, in rubric order.
     pub weights: Map<String, Value>,
+    /// True if the score is the weighted sum of its components.
+    pub is_weighted: bool,
+    /// What the reference script makes of the same replies, by component; of scores that are no weighted sum.
+    pub reference: Map<String, Value>,
+    /// The claims with their support, where citations were judged.
+    pub claims: Vec<ClaimSupport>,
+    /// What each judge of a panel said in each draw, by component.
+    pub members: BTreeMap<Arc<str>, Vec<MemberValues>>,
     /// Reason by component that has no value.
     pub unscored: BTreeMap<String, UnscoredReason>,
     /// What the reference script makes of the same replies; null in compat mode and for the baseline.
@@ -152,18 +163,33 @@ impl Serialize for ScoreLine {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let lexical = self.scorer == LEXICAL;
         let name = |plain: &'static str, lexical_name: &'static str| if lexical { lexical_name } else { plain };
-        let mut map = serializer.serialize_map(Some(13))?;
+        let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("v", &self.v)?;
         map.serialize_entry("system", &self.system)?;
         map.serialize_entry("case_id", &self.case_id)?;
         map.serialize_entry("scorer", self.scorer)?;
         map.serialize_entry(name("score", "lexical_score"), &self.score)?;
-        map.serialize_entry(name("ann_score", "lexical_ann_score"), &self.ann_score)?;
+        if self.is_weighted {
+            map.serialize_entry(name("ann_score", "lexical_ann_score"), &self.ann_score)?;
+        }
         map.serialize_entry("components", &self.components)?;
-        map.serialize_entry("weights", &self.weights)?;
+        if self.is_weighted {
+            map.serialize_entry("weights", &self.weights)?;
+        }
         map.serialize_entry("unscored", &self.unscored)?;
-        map.serialize_entry("reference_score", &self.reference_score)?;
-        map.serialize_entry("reference_ann_score", &self.reference_ann_score)?;
+        if self.is_weighted {
+            map.serialize_entry("reference_score", &self.reference_score)?;
+            map.serialize_entry("reference_ann_score", &self.reference_ann_score)?;
+        }
+        if !self.reference.is_empty() {
+            map.serialize_entry("reference", &self.reference)?;
+        }
+        if !self.claims.is_empty() {
+            map.serialize_entry("claims", &self.claims)?;
+        }
+        if !self.members.is_empty() {
+            map.serialize_entry("members", &self.members)?;
+        }
         map.serialize_entry("notes", &self.notes)?;
         map.serialize_entry("steering", &self.steering)?;
         map.end()
@@ -184,6 +210,13 @@ impl ScoreLine {
             ann_score: finite(score.ann_score),
             components: values(score, |component| component.value),
             weights: values(score, |component| Some(component.weight)),
+            is_weighted: score.is_weighted_sum(),
+            reference: reference
+                .filter(|reference| !reference.is_weighted_sum())
+                .map(|reference| values(reference, |component| component.value))
+                .unwrap_or_default(),
+            claims: score.claims.clone(),
+            members: scored.members.clone(),
             unscored: unscored(score),
             reference_score: reference.and_then(|reference| finite(reference.value)),
             reference_ann_score: reference.and_then(|reference| finite(reference.ann_score)),
