@@ -71,7 +71,13 @@ fn precision_is_asked_only_where_recall_holds_and_others_only_where_one_alone_do
         run(&DEFAULT, &answer(&text), |document| label(!document.contains('3') && document != "text 1"));
     assert_eq!(
         asked,
-        ["s1 <- text 0|text 1", "s2 <- text 2", "s3 <- text 3|text 4", "s1.1.alone <- text 0", "s1.2.alone <- text 1",]
+        [
+            "s1[0,1] <- text 0|text 1",
+            "s2[2] <- text 2",
+            "s3[3,4] <- text 3|text 4",
+            "s1[0] <- text 0",
+            "s1[1] <- text 1",
+        ]
     );
     // Recall 2/3. The others without 1 are 0 alone, which is known: 1 is superfluous. Precision (1 + 1 + 0) / 5.
     assert_eq!(values(&score), [Some(2.0 / 3.0), Some(0.4), Some(2.0 * (2.0 / 3.0) * 0.4 / (2.0 / 3.0 + 0.4))]);
@@ -85,7 +91,7 @@ fn precision_is_asked_only_where_recall_holds_and_others_only_where_one_alone_do
 fn out_of_range_citations_are_wrong_and_leave_precision_only_in_compat() {
     let text = long("[0][9]") + &long("again [1]");
     let (asked, score) = run(&DEFAULT, &answer(&text), |_| label(true));
-    assert_eq!(asked, ["s2 <- text 1"]);
+    assert_eq!(asked, ["s2[1] <- text 1"]);
     // 1 of 2 claims; 1 of 3 citations.
     assert_eq!(values(&score)[..2], [Some(0.5), Some(1.0 / 3.0)]);
     assert_eq!((why(&score.claims[0]), score.claims[0].supported), ("[9] is out of range", Some(false)));
@@ -104,20 +110,20 @@ fn range_is_checked_before_citations_are_cut() {
 fn every_number_of_a_marker_counts_and_in_compat_the_first_behind_any_bracket() {
     let text = answer(&long("in [3 mice] [0, 1]"));
     let (asked, _) = run(&DEFAULT, &text, |_| label(false));
-    assert_eq!(asked, ["s1 <- text 0|text 1"]);
+    assert_eq!(asked, ["s1[0,1] <- text 0|text 1"]);
     let (asked, _) = run(&COMPAT, &text, |_| label(false));
-    assert_eq!(asked, ["s1 <- text 3|text 0"]);
+    assert_eq!(asked, ["s1[3,0] <- text 3|text 0"]);
 }
 
 #[test]
 fn a_source_cited_twice_counts_once_and_in_compat_twice() {
     let text = answer(&long("[2][2]"));
     let (asked, score) = run(&DEFAULT, &text, |_| label(true));
-    assert_eq!((asked, score.claims[0].precise_citations), (vec!["s1 <- text 2".to_owned()], Some(1)));
+    assert_eq!((asked, score.claims[0].precise_citations), (vec!["s1[2] <- text 2".to_owned()], Some(1)));
     let (asked, score) = run(&COMPAT, &text, |document| label(document.contains('\n')));
     // Alone it does not support, and neither does what is left when its first mention goes: both earn their place.
     // All three single questions are one.
-    assert_eq!(asked, ["s1 <- text 2|text 2", "s1.1.alone <- text 2"]);
+    assert_eq!(asked, ["s1[2,2] <- text 2|text 2", "s1[2] <- text 2"]);
     assert_eq!((values(&score)[1], score.claims[0].precise_citations), (Some(1.0), Some(2)));
 }
 
@@ -125,7 +131,7 @@ fn a_source_cited_twice_counts_once_and_in_compat_twice() {
 fn a_sentence_without_markers_inherits_the_last_valid_uncut_list_of_an_unskipped_sentence() {
     let text = long("none yet") + &long("[0][1][2][3]") + "Short [4]. " + &long("bad [9]") + &long("none");
     let (asked, score) = run(&EntailmentScorer { at_most: 2, ..DEFAULT }, &answer(&text), |_| label(false));
-    assert_eq!(asked, ["s2 <- text 0|text 1", "s5 <- text 0|text 1"]);
+    assert_eq!(asked, ["s2[0,1] <- text 0|text 1", "s5[0,1] <- text 0|text 1"]);
     let claims: Vec<_> = score.claims.iter().map(|claim| (claim.inherited, why(claim))).collect();
     assert_eq!(
         claims,
@@ -159,7 +165,7 @@ fn the_short_form_is_one_claim_behind_its_question_whose_brackets_count_only_in_
     let Step::Ask(calls) = short.step(&case(), &asked, &Verdicts::new()) else { panic!("done") };
     assert_eq!((&**calls[0].task.answer(), &**calls[0].task.question()), ("Is x [0] true? yes.", "text 1"));
     let (calls, _) = run(&EntailmentScorer { mode: Mode::Compat, ..short }, &asked, |_| label(false));
-    assert_eq!(calls, ["s1 <- text 0|text 1"]);
+    assert_eq!(calls, ["s1[0,1] <- text 0|text 1"]);
 }
 
 #[test]
@@ -191,12 +197,23 @@ fn an_unscored_precision_question_leaves_recall_whole() {
 }
 
 #[test]
+fn questions_that_only_compat_asks_have_names_of_their_own() {
+    // Default verdicts are read again under the reference's rules: [3 mice] must not get the verdict of [0, 1].
+    let text = answer(&long("in [3 mice] [0, 1]"));
+    let items = |scorer: &EntailmentScorer| match scorer.step(&case(), &text, &Verdicts::new()) {
+        Step::Ask(calls) => calls[0].item.to_string(),
+        Step::Done(score) => panic!("{score:?}"),
+    };
+    assert_eq!((items(&DEFAULT), items(&COMPAT)), ("s1[0,1]".to_owned(), "s1[3,0]".to_owned()));
+}
+
+#[test]
 fn a_missing_text_is_empty_and_in_compat_nan_or_an_exception() {
     let mut text = answer(&long("[0]"));
     let sources = &mut Arc::make_mut(text.prediction.as_mut().unwrap()).sources;
     sources[0] = Source { title: Some("T".to_owned()), text_is_nan: true, ..Source::default() };
-    assert_eq!(run(&DEFAULT, &text, |_| label(true)).0, ["s1 <- Title: T|"]);
-    assert_eq!(run(&COMPAT, &text, |_| label(true)).0, ["s1 <- Title: T|nan"]);
+    assert_eq!(run(&DEFAULT, &text, |_| label(true)).0, ["s1[0] <- Title: T|"]);
+    assert_eq!(run(&COMPAT, &text, |_| label(true)).0, ["s1[0]nan <- Title: T|nan"]);
     Arc::make_mut(text.prediction.as_mut().unwrap()).sources[0].text_is_nan = false;
     let (asked, score) = run(&COMPAT, &text, |_| label(true));
     let reason = score.component("citation_f1").unwrap().reason.clone();
