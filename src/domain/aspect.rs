@@ -55,7 +55,7 @@ pub fn merge_grades(rule: GradeMerge, grades: &[Option<f64>]) -> Option<f64> {
             valid.sort_by(f64::total_cmp);
             let middle = valid.len() / 2;
             let upper = valid.get(middle).copied()?;
-            let lower = if valid.len() % 2 == 0 { valid.get(middle.checked_sub(1)?).copied()? } else { upper };
+            let lower = if valid.len().is_multiple_of(2) { valid.get(middle.checked_sub(1)?).copied()? } else { upper };
             Some((lower + upper) / 2.0)
         }
         GradeMerge::MostCommon => {

@@ -82,7 +82,7 @@ fn last_marker(text: &str) -> Option<usize> {
         text.as_bytes()[*at..].get(..MARKER.len()).is_some_and(|b| b.eq_ignore_ascii_case(MARKER.as_bytes()))
     };
     // A marker is ASCII: where its bytes stand, a character begins.
-    text.match_indices('[').map(|(at, _)| at).filter(is_marker).last()
+    text.rmatch_indices('[').map(|(at, _)| at).find(is_marker)
 }
 
 /// What a judge said before its grade, without the heading; `None` if that is nothing.

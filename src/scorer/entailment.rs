@@ -134,29 +134,35 @@ enum Slot {
 }
 
 impl Slot {
-    /// `s3`, `s3.2.alone`, `s3.2.others`: sentence and citation counted from 1.
-    fn item(self, claim: &Claim) -> Arc<str> {
+    /// Which of the claim's citations are asked about. Without one that is made twice its first mention is missing,
+    /// whichever was meant: so does the reference, which alone counts them twice.
+    fn kept(self, claim: &Claim) -> Vec<usize> {
+        let all = 0..claim.places.len();
         match self {
-            Self::Together => format!("s{}", claim.number).into(),
-            Self::Alone(at) => format!("s{}.{}.alone", claim.number, at + 1).into(),
-            Self::Others(at) => format!("s{}.{}.others", claim.number, at + 1).into(),
+            Self::Together => all.collect(),
+            Self::Alone(at) => all.filter(|other| *other == at).collect(),
+            Self::Others(at) => {
+                let this = claim.places.get(at);
+                let first = claim.places.iter().position(|place| Some(place) == this);
+                all.filter(|other| Some(*other) != first).collect()
+            }
         }
     }
 
-    /// The sources that are asked about. Without a source that is cited twice its first mention is missing, whichever
-    /// was meant: so does the reference, which alone counts them twice.
+    /// `s3[0,1]`: the sentence, counted from 1, and the citations, as written. Compat may read other citations out of
+    /// the same sentence, and another text where there is none (`s3[0,1]nan`): the name tells the questions apart,
+    /// since the verdicts of a default run are read again under the reference's rules.
+    fn item(self, claim: &Claim, sources: &Sources<'_>) -> Arc<str> {
+        let kept = self.kept(claim);
+        let numbers = kept.iter().filter_map(|at| claim.citations.get(*at)).map(u64::to_string);
+        let numbers = numbers.collect::<Vec<_>>().join(",");
+        let nan = if sources.shows_nan(&self.places(claim)) { "nan" } else { "" };
+        format!("s{}[{numbers}]{nan}", claim.number).into()
+    }
+
+    /// The sources that are asked about.
     fn places(self, claim: &Claim) -> Vec<usize> {
-        let mut places = claim.places.clone();
-        match self {
-            Self::Together => places,
-            Self::Alone(at) => places.get(at).copied().into_iter().collect(),
-            Self::Others(at) => {
-                if let Some(first) = places.get(at).and_then(|this| places.iter().position(|place| place == this)) {
-                    places.remove(first);
-                }
-                places
-            }
-        }
+        self.kept(claim).into_iter().filter_map(|at| claim.places.get(at).copied()).collect()
     }
 }
 
@@ -180,7 +186,7 @@ impl<'a> Round<'a> {
         for claim in claims.iter().filter(|claim| claim.is_asked()) {
             let each = (0..claim.places.len()).flat_map(|at| [Slot::Alone(at), Slot::Others(at)]);
             for slot in std::iter::once(Slot::Together).chain(each) {
-                let Some(judged) = self.verdicts.get(&slot.item(claim)) else { continue };
+                let Some(judged) = self.verdicts.get(&slot.item(claim, self.sources)) else { continue };
                 let question = (Arc::clone(&claim.text), self.sources.document(&slot.places(claim)));
                 self.known.insert(question, read(judged));
             }
@@ -196,7 +202,13 @@ impl<'a> Round<'a> {
         }
         self.known.insert(question, Support::Open);
         let task = JudgeTask::Attribution { claim: Arc::clone(&claim.text), document };
-        self.calls.push(JudgeCall { item: slot.item(claim), role: Role::Citation, task, draw: 0, member: 0 });
+        self.calls.push(JudgeCall {
+            item: slot.item(claim, self.sources),
+            role: Role::Citation,
+            task,
+            draw: 0,
+            member: 0,
+        });
         Support::Open
     }
 

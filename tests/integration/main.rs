@@ -1,10 +1,12 @@
 //! All integration tests, in one binary.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+mod aspects_golden;
 mod cache;
 mod citations_golden;
 mod cli_settings;
 mod dataset;
+mod entailment_golden;
 mod fever;
 mod judge_http;
 mod layering;

@@ -45,6 +45,12 @@ impl<'a> Sources<'a> {
         }
     }
 
+    /// True if `nan` stands for the text of one of these sources.
+    pub(super) fn shows_nan(&self, places: &[usize]) -> bool {
+        let is_nan = |place: &usize| self.texts.get(*place).is_some_and(|source| source.text_is_nan);
+        self.mode == Mode::Compat && places.iter().any(is_nan)
+    }
+
     /// True for a source without a text, which the reference does not survive.
     pub(super) fn lacks_text(&self, place: usize) -> bool {
         self.texts.get(place).is_some_and(|source| source.text.is_none() && !source.text_is_nan)

@@ -1,0 +1,108 @@
+//! One question after the other, as the reference asks: written apart from the scorer, for both modes.
+
+use scholareval::domain::{Mode, Prediction, Source};
+use scholareval::scorer::entailment::{EntailmentScorer, Form};
+use scholareval::text::citation_markers::{first_numbers, number_markers, without_citations};
+use scholareval::text::punkt::sentences;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+pub(crate) fn hex_sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The golden file's stub: the first hexadecimal digit is one of 0 to 9.
+pub(crate) fn stub(document: &str, claim: &str) -> bool {
+    Sha256::digest([document.as_bytes(), &[0], claim.as_bytes()].concat())[0] >> 4 < 10
+}
+
+/// One call.
+pub(crate) struct Asked {
+    pub(crate) document: String,
+    pub(crate) claim: String,
+    pub(crate) holds: bool,
+}
+
+impl Asked {
+    /// As it stands in the golden file.
+    pub(crate) fn line(&self) -> Value {
+        json!([hex_sha256(self.document.as_bytes()), self.claim, u8::from(self.holds)])
+    }
+}
+
+/// What came of one answer.
+pub(crate) struct Walked {
+    pub(crate) calls: Vec<Asked>,
+    pub(crate) recall: f64,
+    pub(crate) precision: f64,
+    /// Whether a fault of the reference shows in it.
+    pub(crate) on_a_fault: bool,
+}
+
+/// The texts of an answer with the numbers they cite: ours, and the reference's.
+fn texts(scorer: &EntailmentScorer, item: &Prediction) -> Vec<(String, Vec<u64>, Vec<u64>)> {
+    let theirs = |text: &str| first_numbers(text).iter().map(|n| n.parse().unwrap_or(u64::MAX)).collect();
+    let ours = |text: &str| {
+        let mut kept: Vec<u64> = Vec::new();
+        for number in number_markers(text).into_iter().flat_map(|marker| marker.numbers) {
+            if !kept.contains(&number) {
+                kept.push(number);
+            }
+        }
+        kept
+    };
+    let output = item.output();
+    if scorer.form == Form::Short {
+        let whole = format!("{} {output}", item.input);
+        return vec![(format!("{} {}", item.input, without_citations(output)), ours(output), theirs(&whole))];
+    }
+    let long = sentences(output).into_iter().map(|range| &output[range]).filter(|text| text.chars().count() >= 50);
+    long.map(|text| (without_citations(text), ours(text), theirs(text))).collect()
+}
+
+fn document(source: &Source, mode: Mode) -> String {
+    let text = source.text.clone().unwrap_or_else(|| if mode == Mode::Compat { "nan".into() } else { String::new() });
+    source.title.as_ref().map_or_else(|| text.clone(), |title| format!("Title: {title}\n{text}"))
+}
+
+pub(crate) fn walk(scorer: &EntailmentScorer, item: &Prediction) -> Walked {
+    let compat = scorer.mode == Mode::Compat;
+    let mut calls: Vec<Asked> = Vec::new();
+    let mut ask = |numbers: &[u64], claim: &str| {
+        let documents: Vec<_> = numbers.iter().map(|n| document(&item.sources[*n as usize], scorer.mode)).collect();
+        let document = documents.join("\n");
+        let holds = stub(&document, claim);
+        calls.push(Asked { document, claim: claim.to_owned(), holds });
+        holds
+    };
+    let texts = texts(scorer, item);
+    let mut on_a_fault = item.replaced_ctxs.is_some() || texts.is_empty();
+    let (mut supported, mut earned, mut counted) = (0, 0, 0);
+    let mut last: Vec<u64> = Vec::new();
+    for (claim, ours, theirs) in &texts {
+        on_a_fault |= ours != theirs;
+        let own = if compat { theirs } else { ours };
+        let numbers = if own.is_empty() { last.clone() } else { own.clone() };
+        let cut: Vec<u64> = numbers.iter().copied().take(scorer.at_most).collect();
+        let outside = numbers.iter().any(|number| *number >= item.sources.len() as u64);
+        on_a_fault |= outside;
+        on_a_fault |= cut.iter().any(|n| item.sources.get(*n as usize).is_some_and(|source| source.text.is_none()));
+        counted += if outside && compat { 0 } else { cut.len() };
+        if numbers.is_empty() || outside {
+            continue;
+        }
+        last = numbers;
+        if !ask(&cut, claim) {
+            continue;
+        }
+        supported += 1;
+        for (at, number) in cut.iter().enumerate() {
+            let mut others = cut.clone();
+            others.remove(cut.iter().position(|other| other == number).unwrap_or(at));
+            let needed = cut.len() == 1 || ask(&[*number], claim) || !ask(&others, claim);
+            earned += usize::from(needed);
+        }
+    }
+    let share = |part: usize, whole: usize| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+    Walked { recall: share(supported, texts.len()), precision: share(earned, counted), calls, on_a_fault }
+}
