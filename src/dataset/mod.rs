@@ -19,12 +19,14 @@ mod python_repr;
 mod references;
 mod rubric_faults;
 pub mod scifact;
+mod system_files;
 mod test_cases;
 mod text_file;
 
-pub use answers::{SystemAnswers, load_answers, parse_answers};
+pub use answers::{SystemAnswers, load_answers, parse_answers, render_answer};
 pub use ingredients::{build_test_cases, load_ingredients, render_test_cases};
 pub use pairing::{PairOptions, PairedAnswer, Pairing, pair};
 pub use predictions::{Predictions, load_predictions, parse_predictions};
 pub use references::{References, load_references};
+pub use system_files::{SystemFile, load_systems, parse_system};
 pub use test_cases::{TestCases, load_test_cases, parse_test_cases};
