@@ -1,8 +1,8 @@
 //! What is written is read back, whatever it holds.
 
-use proptest::prelude::*;
 use super::*;
 use crate::domain::{Gold, Prediction, Source};
+use proptest::prelude::*;
 #[test]
 fn inputs_survive_their_file() {
     let case = Arc::new(TestCase {
