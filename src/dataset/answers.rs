@@ -1,16 +1,19 @@
-//! Answers: JSON lines of `{case_id, answer_text}`, one file per system.
+//! Answers: JSON lines of `{case_id, answer_text, references_from?}`, one file per system.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::domain::{Answer, CaseId, Fingerprint, Mode, SystemName};
 use crate::error::{Error, InputFault, Result};
 
 use super::answer_files::answer_files;
-use super::fields::{Fields, Findings, Place};
+use super::fields::{Fields, Findings, Place, describe};
 use super::text_file::{as_text, read_bytes};
+
+/// Where an appended block of references begins in `answer_text`: Unicode characters before it.
+const REFERENCES_FROM: &str = "references_from";
 
 /// The answers of one system, in file order.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,7 +61,8 @@ pub fn parse_answers(bytes: &[u8], system: SystemName, path: &Path, mode: Mode) 
     let mut places: HashMap<CaseId, usize> = HashMap::new();
     for (index, bytes) in bytes.split(|byte| *byte == b'\n').enumerate() {
         let line = index + 1;
-        let Some(answer) = read_line(bytes, &system, Place { path, line, case_id: None }, &mut found) else { continue };
+        let place = Place { path, line, case_id: None };
+        let Some(answer) = read_line(bytes, &system, place, mode, &mut found) else { continue };
         let place = Place { path, line, case_id: Some(answer.case_id.as_str()) };
         match places.get(&answer.case_id).and_then(|place| answers.get_mut(*place)) {
             None => {
@@ -88,7 +92,7 @@ pub fn parse_answers(bytes: &[u8], system: SystemName, path: &Path, mode: Mode) 
 }
 
 /// The answer of one line; `None` if it is blank or faulty.
-fn read_line(bytes: &[u8], system: &SystemName, place: Place<'_>, found: &mut Findings) -> Option<Answer> {
+fn read_line(bytes: &[u8], system: &SystemName, place: Place<'_>, mode: Mode, found: &mut Findings) -> Option<Answer> {
     let text = match as_text(bytes, place.path, place.line) {
         Ok(text) => text.trim(),
         Err(fault) => {
@@ -118,10 +122,39 @@ fn read_line(bytes: &[u8], system: &SystemName, place: Place<'_>, found: &mut Fi
     if case_id.is_empty() {
         found.faults.push(place.fault("case_id is empty"));
     }
-    if answer_text.trim().is_empty() {
+    let own_bytes = own_bytes(value.get(REFERENCES_FROM), answer_text, mode, place, found);
+    let answer = Answer { line: place.line, own_bytes, ..Answer::new(system.clone(), case_id.into(), answer_text) };
+    if answer.own_text().trim().is_empty() {
         found.warnings.push(place.fault("the answer is empty"));
     }
-    Some(Answer { line: place.line, ..Answer::new(system.clone(), case_id.into(), answer_text) })
+    Some(answer)
+}
+
+/// How many bytes of the text are the system's own, from how many Unicode characters are. In compat mode, where nothing
+/// depends on it, what cannot be used is only a warning.
+fn own_bytes(from: Option<&Value>, text: &str, mode: Mode, place: Place<'_>, found: &mut Findings) -> Option<usize> {
+    let from = from.filter(|from| !from.is_null())?;
+    let characters = from.as_u64().and_then(|characters| usize::try_from(characters).ok());
+    let own = characters.and_then(|own| text.char_indices().map(|(at, _)| at).chain([text.len()]).nth(own));
+    if own.is_none() {
+        let total = text.chars().count();
+        let what = format!(
+            "{REFERENCES_FROM}: expected a whole number from 0 to {total} (characters of answer_text), found {}",
+            describe(from)
+        );
+        let fault = place.fault(what).hint("leave it out where no references were appended to the answer");
+        if mode == Mode::Compat { &mut found.warnings } else { &mut found.faults }.push(fault);
+    }
+    own
+}
+
+/// An answer as a line of a file, for [`parse_answers`].
+pub fn render_answer(answer: &Answer) -> String {
+    let mut line = json!({"case_id": answer.case_id.as_str(), "answer_text": &*answer.answer_text});
+    if answer.own_bytes.is_some() {
+        line[REFERENCES_FROM] = answer.own_text().chars().count().into();
+    }
+    format!("{line}\n")
 }
 
 fn invalid_json(place: Place<'_>, error: &serde_json::Error) -> InputFault {
@@ -189,6 +222,29 @@ mod tests {
                 "gpt.jsonl:8 (case ): case_id is empty",
             ]
         );
+    }
+
+    #[test]
+    fn references_from_counts_characters_and_must_lie_within_the_text() {
+        // three characters of five bytes are the system's own
+        let line = "{\"case_id\":\"1\",\"answer_text\":\"\u{e9}\u{e9}a\\nR\",\"references_from\":3}";
+        let answer = &parse(line, Mode::Default).unwrap().answers[0];
+        assert_eq!((answer.own_bytes, answer.own_text()), (Some(5), "\u{e9}\u{e9}a"));
+        let with = |from: &str| format!("{{\"case_id\":\"1\",\"answer_text\":\"ab\",\"references_from\":{from}}}");
+        assert_eq!(parse(with("2"), Mode::Default).unwrap().answers[0].own_bytes, Some(2));
+        assert_eq!(parse(with("null"), Mode::Default).unwrap().answers[0].own_bytes, None);
+        for wrong in ["3", "-1", "1.5", "\"1\""] {
+            let told = &faults(with(wrong))[0];
+            assert!(told.contains("references_from: expected a whole number from 0 to 2 (characters"), "{told}");
+            let compat = parse(with(wrong), Mode::Compat).unwrap();
+            assert_eq!((compat.answers[0].own_bytes, compat.warnings.len()), (None, 1));
+        }
+    }
+
+    #[test]
+    fn a_rendered_answer_is_read_as_it_was() {
+        let answer = Answer { own_bytes: Some(2), line: 1, ..Answer::new("gpt".into(), "1".into(), "\u{e9}\n\"x\"") };
+        assert_eq!(parse(render_answer(&answer), Mode::Default).unwrap().answers, [answer]);
     }
 
     #[test]

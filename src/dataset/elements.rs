@@ -72,7 +72,7 @@ fn list_under_data(object: &RawValue) -> Option<Vec<&RawValue>> {
 }
 
 /// The text with every `NaN` outside strings replaced, length and lines unchanged.
-fn without_bare_nan(text: &str) -> std::borrow::Cow<'_, str> {
+pub(super) fn without_bare_nan(text: &str) -> std::borrow::Cow<'_, str> {
     if !text.contains("NaN") {
         return text.into();
     }

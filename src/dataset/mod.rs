@@ -6,6 +6,7 @@
 
 mod answer_files;
 mod answers;
+mod conversion;
 mod elements;
 pub mod fever;
 mod fields;
@@ -13,18 +14,25 @@ mod ingredients;
 mod md5;
 mod names;
 mod pairing;
+mod plain;
 mod prediction_fields;
 mod predictions;
+mod prepared;
 mod python_repr;
 mod references;
 mod rubric_faults;
 pub mod scifact;
+mod scorable;
+mod system_files;
 mod test_cases;
 mod text_file;
 
-pub use answers::{SystemAnswers, load_answers, parse_answers};
+pub use answers::{SystemAnswers, load_answers, parse_answers, render_answer};
+pub use conversion::{Conversion, Converted, ReferencesBlock, convert, no_case_asks};
 pub use ingredients::{build_test_cases, load_ingredients, render_test_cases};
 pub use pairing::{PairOptions, PairedAnswer, Pairing, pair};
 pub use predictions::{Predictions, load_predictions, parse_predictions};
-pub use references::{References, load_references};
+pub use references::{JoinedAnswers, JoinedBy, References, load_references};
+pub use scorable::{ReadFile, Scorable, ScorableOptions, Support, scorable, supports};
+pub use system_files::{SystemFile, load_systems, parse_system};
 pub use test_cases::{TestCases, load_test_cases, parse_test_cases};

@@ -111,7 +111,10 @@ pub fn pair(tests: &TestCases, systems: &[SystemAnswers], options: &PairOptions)
     })
 }
 
-fn chosen_systems<'a>(systems: &'a [SystemAnswers], names: Option<&[String]>) -> Result<Vec<&'a SystemAnswers>> {
+pub(super) fn chosen_systems<'a>(
+    systems: &'a [SystemAnswers],
+    names: Option<&[String]>,
+) -> Result<Vec<&'a SystemAnswers>> {
     let Some(names) = names else { return Ok(systems.iter().collect()) };
     let mut chosen: Vec<&SystemAnswers> = Vec::new();
     let mut unknown = Vec::new();

@@ -5,14 +5,25 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::domain::{Gold, Prediction, Source};
+use crate::error::InputFault;
 
 use super::elements::is_nan;
 use super::fields::{Findings, Place, describe};
+
+/// Whether an element without a question is a fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Question {
+    /// It is.
+    Required,
+    /// It is not: its `input` is empty then.
+    Optional,
+}
 
 /// The prediction of one object; `None` with faults pushed if it cannot be used.
 pub(super) fn read_prediction(
     value: &Value,
     position: usize,
+    question: Question,
     place: Place<'_>,
     found: &mut Findings,
 ) -> Option<Prediction> {
@@ -24,7 +35,10 @@ pub(super) fn read_prediction(
     };
     let faults_before = found.faults.len();
     let mut reader = Reader { map, place, found };
-    let input = reader.input();
+    let input = match question {
+        Question::Required => reader.input(),
+        Question::Optional => reader.given_input().or_else(|| Some(String::new())),
+    };
     let output = reader.text("output");
     let sources = reader.sources();
     let gold = Gold {
@@ -36,12 +50,18 @@ pub(super) fn read_prediction(
     };
     let id_mapping = reader.id_mapping();
     let replaced_ctxs = reader.replaced_ctxs();
+    let final_passages = reader.final_passages();
     if found.faults.len() > faults_before {
         return None;
     }
     let line = place.line;
     let id = id.unwrap_or_else(|| position.to_string());
-    Some(Prediction { id, input: input?, output, sources, replaced_ctxs, final_passages: None, id_mapping, gold, line })
+    Some(Prediction { id, input: input?, output, sources, replaced_ctxs, final_passages, id_mapping, gold, line })
+}
+
+/// The fault of an element that asks nothing.
+pub(super) fn no_question(place: Place<'_>) -> InputFault {
+    place.fault("neither input nor query").hint("give each element the question as input")
 }
 
 /// A string or a number as text.
@@ -103,14 +123,36 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn input(&mut self) -> Option<String> {
-        match ["input", "query"].into_iter().find(|key| self.get(key).is_some()) {
-            Some(key) => self.text(key),
-            None => {
-                let fault = self.place.fault("neither input nor query");
-                self.found.faults.push(fault.hint("give each element the question as input"));
-                None
+        if !["input", "query"].into_iter().any(|key| self.get(key).is_some()) {
+            self.found.faults.push(no_question(self.place));
+        }
+        self.given_input()
+    }
+
+    fn given_input(&mut self) -> Option<String> {
+        let key = ["input", "query"].into_iter().find(|key| self.get(key).is_some())?;
+        self.text(key)
+    }
+
+    /// One text: as it is, or the parts of a list, a line each. Parts that are texts stay as they are (a pipeline has
+    /// numbered them); objects become `[n] title text`, n being their place from 0, as ScholarQABench's files count.
+    fn final_passages(&mut self) -> Option<String> {
+        const KEY: &str = "final_passages";
+        let value = self.get(KEY)?;
+        let Value::Array(list) = value else { return self.text_of(KEY, value) };
+        let mut lines = Vec::with_capacity(list.len());
+        for (index, part) in list.iter().enumerate() {
+            let name = format!("{KEY}[{index}]");
+            match part {
+                Value::Object(_) => {
+                    let source = self.source(&name, part);
+                    let texts = [source.title, source.text].into_iter().flatten().filter(|text| !text.is_empty());
+                    lines.push(std::iter::once(format!("[{index}]")).chain(texts).collect::<Vec<_>>().join(" "));
+                }
+                text => lines.extend(self.text_of(&name, text)),
             }
         }
+        Some(lines.join("\n"))
     }
 
     /// `docs` where present, else `ctxs`: a list of objects, or an object of `[text, title]`.

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
-use crate::domain::{Prediction, SystemName};
+use crate::domain::{Fingerprint, Prediction, SystemName};
 use crate::error::{Error, InputFault, Result};
 
 use super::answer_files::answer_files;
-use super::elements::elements;
+use super::elements::{Element, elements};
 use super::fields::{Findings, Place};
-use super::prediction_fields::read_prediction;
+use super::prediction_fields::{Question, read_prediction};
 use super::text_file::{as_text, read_bytes};
 
 /// The predictions of one file, in file order.
@@ -20,6 +20,8 @@ pub struct Predictions {
     pub system: SystemName,
     /// Its file.
     pub path: PathBuf,
+    /// blake3 of the file's bytes.
+    pub blake3: Fingerprint,
     /// What it answered; never empty.
     pub items: Vec<Prediction>,
     /// What is odd but usable (a bare `NaN`).
@@ -36,8 +38,8 @@ pub fn load_predictions(paths: &[PathBuf]) -> Result<Vec<Predictions>> {
     let read: Vec<Result<Predictions>> = files
         .into_par_iter()
         .map(|(system, path)| {
-            let bytes = read_bytes(&path)?.0;
-            parse_predictions(as_text(&bytes, &path, 1)?, system, &path)
+            let (bytes, blake3) = read_bytes(&path)?;
+            Ok(Predictions { blake3, ..parse_predictions(as_text(&bytes, &path, 1)?, system, &path)? })
         })
         .collect();
     let (mut systems, mut faults) = (Vec::new(), Vec::new());
@@ -64,11 +66,24 @@ pub fn load_predictions(paths: &[PathBuf]) -> Result<Vec<Predictions>> {
 /// # Errors
 /// [`Error::Input`] with every fault found.
 pub fn parse_predictions(text: &str, system: SystemName, path: &Path) -> Result<Predictions> {
+    let (items, warnings) = read_predictions(&elements(text, path)?, Question::Required, path)?;
+    Ok(Predictions { system, path: path.to_path_buf(), blake3: blake3::hash(text.as_bytes()).into(), items, warnings })
+}
+
+/// The predictions of these elements, and what is odd.
+///
+/// # Errors
+/// [`Error::Input`] with every fault found.
+pub(super) fn read_predictions(
+    elements: &[Element],
+    question: Question,
+    path: &Path,
+) -> Result<(Vec<Prediction>, Vec<InputFault>)> {
     let mut found = Findings::default();
     let mut items = Vec::new();
-    for (index, element) in elements(text, path)?.into_iter().enumerate() {
+    for (index, element) in elements.iter().enumerate() {
         let place = Place { path, line: element.line, case_id: None };
-        items.extend(read_prediction(&element.value, index + 1, place, &mut found));
+        items.extend(read_prediction(&element.value, index + 1, question, place, &mut found));
     }
     if items.is_empty() && found.faults.is_empty() {
         let fault = InputFault::new(path, "no predictions in the file");
@@ -77,7 +92,7 @@ pub fn parse_predictions(text: &str, system: SystemName, path: &Path) -> Result<
     if !found.faults.is_empty() {
         return Err(Error::Input(found.faults));
     }
-    Ok(Predictions { system, path: path.to_path_buf(), items, warnings: found.warnings })
+    Ok((items, found.warnings))
 }
 
 #[cfg(test)]
@@ -131,6 +146,21 @@ mod tests {
             key: Some("k".into()),
         };
         assert_eq!(item.sources, [expected]);
+    }
+
+    #[test]
+    fn final_passages_are_a_text_or_a_list_of_texts_or_objects() {
+        let of = |value: serde_json::Value| {
+            let text = json!([{"input": "q", "output": "o", "final_passages": value}]).to_string();
+            parse(&text).unwrap().items[0].final_passages.clone()
+        };
+        assert_eq!(of(json!("[0] T X\n")).as_deref(), Some("[0] T X\n"));
+        assert_eq!(of(json!(["[3] a", "[5] b"])).as_deref(), Some("[3] a\n[5] b"));
+        let objects = json!([{"title": "T", "text": "X"}, {"text": "Y"}, {"title": "", "sent": "S"}]);
+        assert_eq!(of(objects).as_deref(), Some("[0] T X\n[1] Y\n[2] S"));
+        assert_eq!(of(json!(null)), None);
+        let wrong = json!([{"input": "q", "output": "o", "final_passages": 3}]).to_string();
+        assert_eq!(faults(&wrong), ["s.json:1: final_passages: expected a string, found the number 3"]);
     }
 
     #[test]

@@ -73,6 +73,11 @@ impl RubricScorer {
         (0..plan.parts.len()).filter_map(|index| plan.call(index, &case.rubric, answer)).collect()
     }
 
+    /// The text whose words are counted: what the system wrote; with an appended block of references in compat mode.
+    fn counted<'a>(&self, answer: &'a Answer) -> &'a str {
+        if self.mode == Mode::Compat { &answer.answer_text } else { answer.own_text() }
+    }
+
     fn states(&self, plan: &Plan, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Vec<State> {
         let mut states: Vec<State> = Vec::with_capacity(plan.parts.len());
         for (index, part) in plan.parts.iter().enumerate() {
@@ -81,7 +86,7 @@ impl RubricScorer {
                 Some(State::Unscored(_)) => unscored(UnscoredKind::DependsOnUnscored, "its criterion is unscored"),
                 // NaN is not zero: the reference asks on, and nothing else can be NaN.
                 Some(State::Known(value, _)) if *value == 0.0 => State::Known(0.0, None),
-                Some(State::Known(..)) | None => judged(part, verdicts, &case.rubric, answer)
+                Some(State::Known(..)) | None => judged(part, verdicts, &case.rubric, self.counted(answer))
                     .unwrap_or_else(|| plan.call(index, &case.rubric, answer).map_or(State::Waiting, State::Open)),
             };
             states.push(state);
@@ -186,11 +191,11 @@ fn exception(state: &State) -> Option<String> {
 }
 
 /// The state of a part whose gate is open; `None` if there is no verdict yet.
-fn judged(part: &Part, verdicts: &Verdicts, rubric: &Rubric, answer: &Answer) -> Option<State> {
+fn judged(part: &Part, verdicts: &Verdicts, rubric: &Rubric, counted: &str) -> Option<State> {
     if part.source == Source::Length {
         // Words above both bounds change nothing.
         let enough = usize::try_from(rubric.low_length.max(rubric.high_length)).unwrap_or(0).saturating_add(1);
-        let words = word_count_up_to(&answer.answer_text, enough);
+        let words = word_count_up_to(counted, enough);
         return Some(State::Known(length_score(rubric, words), None));
     }
     let (verdict, feedback) = match verdicts.get(&part.item)? {

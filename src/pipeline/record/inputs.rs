@@ -1,5 +1,7 @@
 //! `inputs.jsonl`: the cases and answers as they were scored.
 
+mod predictions;
+
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
@@ -9,6 +11,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::SCHEMA_VERSION;
+use predictions::PredictionLine;
+
 use crate::domain::{Answer, CaseId, Criterion, Rubric, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result};
 use crate::pipeline::Item;
@@ -17,8 +21,54 @@ use crate::pipeline::Item;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum InputLine {
-    Case { v: u32, case_id: CaseId, initial_prompt: String, annotator: String, agreement: bool, config: ConfigLine },
-    Answer { v: u32, system: SystemName, case_id: CaseId, line: usize, answer_text: Arc<str>, steering: Vec<String> },
+    /// `config` is null where there is no rubric.
+    Case {
+        v: u32,
+        case_id: CaseId,
+        initial_prompt: String,
+        annotator: String,
+        agreement: bool,
+        config: Option<ConfigLine>,
+    },
+    Answer(Box<AnswerLine>),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct AnswerLine {
+    v: u32,
+    system: SystemName,
+    case_id: CaseId,
+    line: usize,
+    answer_text: Arc<str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    own_bytes: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    prediction: Option<PredictionLine>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reference_answer: Option<Arc<str>>,
+    steering: Vec<String>,
+    /// Where it stands among the items that need a rubric.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rubric_place: Option<usize>,
+    /// Where it stands among those that need none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    plain_place: Option<usize>,
+}
+
+/// The items of a run, by what its scorers need.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ItemLists {
+    /// For scorers that need a rubric.
+    pub rubric: Vec<Item>,
+    /// For the others.
+    pub plain: Vec<Item>,
+}
+
+/// Where an item stands in each list.
+#[derive(Debug, Clone, Copy, Default)]
+struct Places {
+    rubric: Option<usize>,
+    plain: Option<usize>,
 }
 
 /// The rubric, under the names of the released test cases.
@@ -47,25 +97,60 @@ struct PropertyLine {
 /// # Errors
 /// When the file cannot be written.
 pub fn write_inputs(path: &Path, items: &[Item]) -> Result<()> {
+    write_items(path, items.iter().map(|item| (item, Places::default())))
+}
+
+/// Writes the file of both lists of a run. An answer of one system to one case that is in both is written once, as the
+/// first list has it.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write_item_lists(path: &Path, lists: &ItemLists) -> Result<()> {
+    let mut items: Vec<(&Item, Places)> = Vec::with_capacity(lists.rubric.len() + lists.plain.len());
+    let mut at: HashMap<(&SystemName, &CaseId), usize> = HashMap::new();
+    for (place, item) in lists.rubric.iter().enumerate() {
+        at.insert((&item.answer.system, &item.case.case_id), items.len());
+        items.push((item, Places { rubric: Some(place), plain: None }));
+    }
+    for (place, item) in lists.plain.iter().enumerate() {
+        match at.get(&(&item.answer.system, &item.case.case_id)).and_then(|at| items.get_mut(*at)) {
+            Some((_, places)) => places.plain = Some(place),
+            None => items.push((item, Places { rubric: None, plain: Some(place) })),
+        }
+    }
+    write_items(path, items.into_iter())
+}
+
+fn write_items<'a>(path: &Path, items: impl Iterator<Item = (&'a Item, Places)>) -> Result<()> {
     let partial = path.with_extension("jsonl.partial");
     let mut out = BufWriter::new(File::create(&partial).map_err(Error::io(&partial, "create"))?);
     let mut seen = std::collections::HashSet::new();
-    for item in items {
-        if seen.insert(item.case.case_id.clone()) {
+    for (item, places) in items {
+        if seen.insert(&item.case.case_id) {
             write_line(&mut out, &partial, &case_line(&item.case))?;
         }
-        let answer = InputLine::Answer {
-            v: SCHEMA_VERSION,
-            system: item.answer.system.clone(),
-            case_id: item.answer.case_id.clone(),
-            line: item.answer.line,
-            answer_text: Arc::clone(&item.answer.answer_text),
-            steering: item.steering.clone(),
-        };
-        write_line(&mut out, &partial, &answer)?;
+        write_line(&mut out, &partial, &answer_line(item, places))?;
     }
     out.flush().map_err(Error::io(&partial, "write"))?;
     std::fs::rename(&partial, path).map_err(Error::io(path, "create"))
+}
+
+fn answer_line(item: &Item, places: Places) -> InputLine {
+    let answer = &item.answer;
+    let prediction = answer.prediction.as_ref();
+    InputLine::Answer(Box::new(AnswerLine {
+        v: SCHEMA_VERSION,
+        system: answer.system.clone(),
+        case_id: answer.case_id.clone(),
+        line: answer.line,
+        answer_text: Arc::clone(&answer.answer_text),
+        own_bytes: answer.own_bytes,
+        prediction: prediction.map(|prediction| PredictionLine::of(prediction, &item.case, answer)),
+        reference_answer: answer.reference_answer.clone(),
+        steering: item.steering.clone(),
+        rubric_place: places.rubric,
+        plain_place: places.plain,
+    }))
 }
 
 fn write_line(out: &mut impl Write, path: &Path, line: &InputLine) -> Result<()> {
@@ -75,13 +160,14 @@ fn write_line(out: &mut impl Write, path: &Path, line: &InputLine) -> Result<()>
 
 fn case_line(case: &TestCase) -> InputLine {
     let rubric = &case.rubric;
+    let is_absent = *rubric == Rubric::none(Arc::from(case.initial_prompt.as_str()));
     InputLine::Case {
         v: SCHEMA_VERSION,
         case_id: case.case_id.clone(),
         initial_prompt: case.initial_prompt.clone(),
         annotator: case.annotator.clone(),
         agreement: case.agreement,
-        config: ConfigLine {
+        config: (!is_absent).then(|| ConfigLine {
             question: Arc::clone(&rubric.question),
             low_length: rubric.low_length,
             high_length: rubric.high_length,
@@ -90,7 +176,7 @@ fn case_line(case: &TestCase) -> InputLine {
             citations_weight: rubric.citations_weight,
             excerpts_weight: rubric.excerpts_weight,
             other_properties: rubric.criteria.iter().map(property_line).collect(),
-        },
+        }),
     }
 }
 
@@ -103,11 +189,39 @@ fn property_line(criterion: &Criterion) -> PropertyLine {
     }
 }
 
-/// Reads the file back.
+/// Reads the file back: every answer once.
 ///
 /// # Errors
 /// When the file is missing (the run was made with `--no-inputs`), a line is broken, or an answer has no case.
 pub fn load_inputs(path: &Path) -> Result<Vec<Item>> {
+    Ok(load_items(path)?.into_iter().map(|(item, _)| item).collect())
+}
+
+/// Reads both lists back. Of a record that does not tell them apart all answers are in both, those without a rubric in
+/// the second alone.
+///
+/// # Errors
+/// As [`load_inputs`].
+pub fn load_item_lists(path: &Path) -> Result<ItemLists> {
+    let (mut rubric, mut plain) = (Vec::new(), Vec::new());
+    for (order, (item, places)) in load_items(path)?.into_iter().enumerate() {
+        let Places { rubric: in_rubric, plain: in_plain } = match places {
+            Places { rubric: None, plain: None } => {
+                Places { rubric: (!item.case.rubric.is_none()).then_some(order), plain: Some(order) }
+            }
+            told => told,
+        };
+        rubric.extend(in_rubric.map(|place| (place, item.clone())));
+        plain.extend(in_plain.map(|place| (place, item)));
+    }
+    let sorted = |mut list: Vec<(usize, Item)>| {
+        list.sort_by_key(|(place, _)| *place);
+        list.into_iter().map(|(_, item)| item).collect()
+    };
+    Ok(ItemLists { rubric: sorted(rubric), plain: sorted(plain) })
+}
+
+fn load_items(path: &Path) -> Result<Vec<(Item, Places)>> {
     let file = File::open(path).map_err(|error| {
         InputFault::new(path, format!("cannot read the inputs of the run: {error}"))
             .hint("a run made with --no-inputs cannot be scored again; run score once more, its replies are cached")
@@ -119,20 +233,31 @@ pub fn load_inputs(path: &Path) -> Result<Vec<Item>> {
         let fault = |what: String| InputFault::new(path, what).at_line(index + 1);
         match serde_json::from_str(&line).map_err(|error| fault(format!("no line of a run record: {error}")))? {
             InputLine::Case { case_id, initial_prompt, annotator, agreement, config, .. } => {
-                let rubric = rubric_of(config);
+                let rubric = config.map_or_else(|| Rubric::none(Arc::from(initial_prompt.as_str())), rubric_of);
                 let case = TestCase { case_id: case_id.clone(), initial_prompt, annotator, agreement, rubric };
                 cases.insert(case_id, Arc::new(case));
             }
-            InputLine::Answer { system, case_id, line, answer_text, steering, .. } => {
+            InputLine::Answer(read) => {
                 let case = cases
-                    .get(&case_id)
-                    .ok_or_else(|| fault("an answer stands before its case".into()).of_case(case_id.as_str()))?;
-                let answer = Answer { line, ..Answer::new(system, case_id, answer_text) };
-                items.push(Item { case: Arc::clone(case), answer, steering });
+                    .get(&read.case_id)
+                    .ok_or_else(|| fault("an answer stands before its case".into()).of_case(read.case_id.as_str()))?;
+                items.push(item_of(*read, case));
             }
         }
     }
     Ok(items)
+}
+
+fn item_of(read: AnswerLine, case: &Arc<TestCase>) -> (Item, Places) {
+    let places = Places { rubric: read.rubric_place, plain: read.plain_place };
+    let mut answer = Answer {
+        own_bytes: read.own_bytes,
+        reference_answer: read.reference_answer,
+        line: read.line,
+        ..Answer::new(read.system, read.case_id, read.answer_text)
+    };
+    answer.prediction = read.prediction.map(|prediction| Arc::new(prediction.prediction_of(case, &answer)));
+    (Item { case: Arc::clone(case), answer, steering: read.steering }, places)
 }
 
 fn rubric_of(config: ConfigLine) -> Rubric {
@@ -158,42 +283,4 @@ fn rubric_of(config: ConfigLine) -> Rubric {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn inputs_survive_their_file() {
-        let case = Arc::new(TestCase {
-            case_id: "c1".into(),
-            initial_prompt: "why?".into(),
-            annotator: "A".into(),
-            agreement: true,
-            rubric: Rubric {
-                question: "why?".into(),
-                low_length: 300,
-                high_length: 600,
-                length_weight: 0.05,
-                expertise_weight: 0.05,
-                citations_weight: 0.2,
-                excerpts_weight: 0.1,
-                criteria: vec![Criterion {
-                    name: "p".into(),
-                    criterion: "say why".into(),
-                    weight: 0.1 + 0.5,
-                    snippets: Arc::from(vec!["because\n\u{2028}".to_owned()]),
-                }],
-            },
-        });
-        let item = |system: &str| Item {
-            case: Arc::clone(&case),
-            answer: Answer { line: 3, ..Answer::new(system.into(), "c1".into(), "so \u{0} \"it\" is") },
-            steering: vec![],
-        };
-        let items = vec![item("a"), item("b")];
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("inputs.jsonl");
-        write_inputs(&path, &items).expect("written");
-        assert_eq!(load_inputs(&path).expect("read"), items);
-        assert_eq!(std::fs::read_to_string(&path).expect("text").lines().count(), 3, "one case, two answers");
-    }
-}
+mod tests;

@@ -14,7 +14,7 @@ mod reader;
 mod tests;
 mod writer;
 
-pub use inputs::{load_inputs, write_inputs};
+pub use inputs::{ItemLists, load_inputs, load_item_lists, write_inputs, write_item_lists};
 pub use lines::{CallLine, ScoreLine};
 pub use manifest::{InputFile, JudgeEntry, Manifest, PromptsEntry, RoleEntry, RunStatus, differences};
 pub use reader::{RecordedReplies, load_manifest};
