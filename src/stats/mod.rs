@@ -12,12 +12,20 @@
 //! assert_eq!(mean(&[]), None);
 //! ```
 
+mod alpha;
 mod bootstrap;
 mod bootstrap_sums;
 mod correlation;
+mod kappa;
+mod resampling;
 mod summary;
 
+pub use alpha::{MeasurementLevel, krippendorff_alpha, krippendorff_alpha_interval, pairable_units};
 pub use bootstrap::{BcaOptions, Interval, bca_mean_interval, bca_mean_intervals};
 pub use bootstrap_sums::bca_sums_intervals;
 pub use correlation::{intraclass_correlation, kendall_tau_b, pearson, spearman};
+pub use kappa::{
+    KappaWeights, PairwiseKappa, cohens_kappa, cohens_kappa_interval, mean_pairwise_kappa, mean_pairwise_kappa_interval,
+};
+pub use resampling::bca_weighted_interval;
 pub use summary::{mean, quantile, sd};
