@@ -81,7 +81,7 @@ fn known_beforehand(values: &[f64], options: BcaOptions) -> Option<Option<Interv
 }
 
 /// The means of all resamples of samples of one size: for each resample one mean a sample.
-fn resampled_means(samples: &[&[f64]], options: BcaOptions) -> Vec<f64> {
+pub(super) fn resampled_means(samples: &[&[f64]], options: BcaOptions) -> Vec<f64> {
     let (width, n) = (samples.len(), samples.first().map_or(0, |values| values.len()));
     // Values that are drawn together stand together.
     let rows: Vec<f64> = (0..n).flat_map(|row| samples.iter().map(move |values| values[row])).collect();

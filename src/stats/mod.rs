@@ -15,29 +15,37 @@
 mod alpha;
 mod bootstrap;
 mod bootstrap_sums;
+mod cluster;
 mod correlation;
 mod correlation_interval;
 mod distributions;
 mod effect;
+mod groups;
 mod holm;
 mod icc;
 mod kappa;
 mod kendall;
+mod paired;
 mod permutation;
+mod ranks;
 mod resampling;
 mod summary;
 
 pub use alpha::{MeasurementLevel, krippendorff_alpha, krippendorff_alpha_interval, pairable_units};
 pub use bootstrap::{BcaOptions, Interval, bca_mean_interval, bca_mean_intervals};
 pub use bootstrap_sums::bca_sums_intervals;
+pub use cluster::{cluster_sums, clustered_mean_intervals};
 pub use correlation::{intraclass_correlation, kendall_tau_b, pearson, spearman};
 pub use correlation_interval::{Correlation, fisher_interval};
 pub use effect::{cliffs_delta, cohens_dz};
+pub use groups::{group_letters, indistinguishable_groups};
 pub use holm::holm;
 pub use icc::{IntraclassCorrelation, icc_2_1};
 pub use kappa::{
     KappaWeights, PairwiseKappa, cohens_kappa, cohens_kappa_interval, mean_pairwise_kappa, mean_pairwise_kappa_interval,
 };
+pub use paired::{Paired, PairedDifference, paired_differences};
 pub use permutation::{SignFlipOptions, SignFlipTest, sign_flip_test, sign_flip_tests};
+pub use ranks::rank_distribution;
 pub use resampling::bca_weighted_interval;
 pub use summary::{mean, quantile, sd};
