@@ -27,9 +27,13 @@ mod kappa;
 mod kendall;
 mod paired;
 mod permutation;
+mod power;
+mod ppi;
 mod ranks;
+mod regression;
 mod resampling;
 mod summary;
+mod variance;
 
 pub use alpha::{MeasurementLevel, krippendorff_alpha, krippendorff_alpha_interval, pairable_units};
 pub use bootstrap::{BcaOptions, Interval, bca_mean_interval, bca_mean_intervals};
@@ -46,6 +50,12 @@ pub use kappa::{
 };
 pub use paired::{Paired, PairedDifference, paired_differences};
 pub use permutation::{SignFlipOptions, SignFlipTest, sign_flip_test, sign_flip_tests};
+pub use power::{
+    PowerTarget, WantedDifference, cases_needed, detectable_difference, detectable_difference_normal, paired_t_power,
+};
+pub use ppi::{PredictionPowered, PredictionPoweredMean};
 pub use ranks::rank_distribution;
+pub use regression::{Line, least_squares};
 pub use resampling::bca_weighted_interval;
 pub use summary::{mean, quantile, sd};
+pub use variance::{Judged, JudgingPlan, VarianceComponents, variance_components};
