@@ -51,8 +51,8 @@ pub fn paired_t_power(effect: f64, n: usize, alpha: f64) -> Option<f64> {
 }
 
 /// The smallest true difference that the paired t test over `n` cases finds with the wanted power, in the units of `sd`,
-/// the standard deviation of the differences. `None` for fewer than two cases, an sd below 0 or not finite, and an unusable
-/// target.
+/// the differences. `None` for fewer than two cases, an sd below 0 or not finite, an unusable target, and one that no
+/// difference below 37 standard errors meets (two cases at alpha 0.01, say).
 ///
 /// ```
 /// use scholareval::stats::{PowerTarget, detectable_difference};

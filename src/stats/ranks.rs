@@ -49,6 +49,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::stats::bca_mean_intervals;
 
     fn options() -> BcaOptions {
         BcaOptions { resamples: 400, ..BcaOptions::seeded(3) }
@@ -73,6 +74,25 @@ mod tests {
         // Each cluster of 5 has 3 of 5: drawn whole, the lead never changes.
         let clustered = rank_distribution(&[&ahead, &other], Some(&as_clusters), options()).unwrap();
         assert_eq!(clustered, [[1.0, 0.0], [0.0, 1.0]]);
+    }
+
+    #[test]
+    fn ten_systems_of_1000_cases_get_the_same_numbers_from_10000_resamples_on_1_thread_and_on_2() {
+        let value = |system: u32, case: u32| f64::from((case * case + 7 * system * case) % 101 + system) / 111.0;
+        let systems: Vec<Vec<f64>> =
+            (0..10).map(|system| (0..1_000).map(|case| value(system, case)).collect()).collect();
+        let borrowed: Vec<&[f64]> = systems.iter().map(Vec::as_slice).collect();
+        let options = BcaOptions::seeded(11);
+        let on = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                (bca_mean_intervals(&borrowed, options), rank_distribution(&borrowed, None, options).unwrap())
+            })
+        };
+        let (intervals, shares) = on(1);
+        assert_eq!((intervals.clone(), shares.clone()), on(2));
+        assert!(intervals.iter().all(Option::is_some));
+        assert!(shares.iter().flatten().filter(|share| **share > 0.0).count() > 20);
     }
 
     #[test]
