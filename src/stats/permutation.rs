@@ -116,16 +116,24 @@ fn signed_sums(values: &[f64]) -> Vec<f64> {
 const LANES: usize = 8;
 type Lanes = [f64; LANES];
 
-/// Random assignments drawn and summed together: few enough that their sums stay in the cache.
-const BLOCK: u32 = 1_024;
+/// How many random assignments are drawn and summed together: few enough that their bits and sums stay in the cache,
+/// enough that the tables are worth making.
+fn block(bytes: usize) -> u32 {
+    match bytes {
+        ..=1_024 => 1_024,
+        1_025..=8_192 => 256,
+        _ => 64,
+    }
+}
 
 /// For each list (all of one length), how many random assignments are as far from 0 as the observed sum.
 fn random(lists: &[&[f64]], options: SignFlipOptions) -> Vec<u64> {
     let bytes = lists.first().map_or(0, |list| list.len()).div_ceil(8);
     let tiles: Vec<Tile> = lists.chunks(LANES).map(|chunk| Tile::new(chunk, bytes)).collect();
     let seeded = ChaCha8Rng::seed_from_u64(options.seed);
-    let counted = (0..options.flips.div_ceil(BLOCK)).into_par_iter().map(|block| {
-        let replicates = block * BLOCK..((block + 1) * BLOCK).min(options.flips);
+    let block = block(bytes);
+    let counted = (0..options.flips.div_ceil(block)).into_par_iter().map(|index| {
+        let replicates = index * block..index.saturating_add(1).saturating_mul(block).min(options.flips);
         let mut signs = vec![0_u8; bytes * replicates.len()];
         for (replicate, own) in replicates.zip(signs.chunks_exact_mut(bytes)) {
             let mut rng = seeded.clone();

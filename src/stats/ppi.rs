@@ -83,9 +83,9 @@ impl PredictionPowered<'_> {
     }
 
     fn is_usable(&self) -> bool {
-        let all = self.human.iter().chain(self.judge).chain(self.unlabelled);
+        let mut all = self.human.iter().chain(self.judge).chain(self.unlabelled);
         let matched = self.human.len() == self.judge.len();
-        matched && self.human.len() >= 2 && self.unlabelled.len() >= 2 && { all }.all(|value| value.is_finite())
+        matched && self.human.len() >= 2 && self.unlabelled.len() >= 2 && all.all(|value| value.is_finite())
     }
 
     /// The lambda that makes the variance smallest; 0 for a judge that always says the same.

@@ -96,6 +96,18 @@ impl VarianceComponents {
         Some((self.without_draws(q, j) + self.draw / (q * j * d)).sqrt())
     }
 
+    /// The variance of one question's mean over such judges and draws, without what judges share over all questions:
+    /// question + question_judge / j + draw / (j d). Its root is the sd that [`detectable_difference`] and
+    /// [`cases_needed`] ask for. `None` for a plan without judges or draws.
+    ///
+    /// [`detectable_difference`]: super::detectable_difference
+    /// [`cases_needed`]: super::cases_needed
+    pub fn of_a_question(&self, plan: JudgingPlan) -> Option<f64> {
+        let (j, d) = (plan.judges as f64, plan.draws as f64);
+        let usable = plan.judges > 0 && plan.draws > 0;
+        usable.then(|| self.question + self.question_judge.unwrap_or(0.0) / j + self.draw / (j * d))
+    }
+
     /// The fewest draws of each judge on each question with which the standard error of a mean is at most `wanted`,
     /// questions and judges as in `plan`. `None` where no number of draws suffices, because questions and judges alone
     /// bring more, and for a plan without questions or judges.
@@ -112,12 +124,11 @@ impl VarianceComponents {
     /// The fewest questions with which the standard error of a mean is at most `wanted`, judges and draws as in `plan`.
     /// `None` where the judges alone bring more, and for a plan without judges or draws.
     pub fn questions_needed(&self, plan: JudgingPlan, wanted: f64) -> Option<usize> {
-        let (j, d) = (plan.judges as f64, plan.draws as f64);
-        let left = wanted * wanted - self.judge.unwrap_or(0.0) / j;
-        if plan.judges == 0 || plan.draws == 0 || !(wanted > 0.0 && left > 0.0) {
+        let per_question = self.of_a_question(plan)?;
+        let left = wanted * wanted - self.judge.unwrap_or(0.0) / plan.judges as f64;
+        if !(wanted > 0.0 && left > 0.0) {
             return None;
         }
-        let per_question = self.question + self.question_judge.unwrap_or(0.0) / j + self.draw / (j * d);
         let questions = (per_question / left).ceil().max(1.0);
         (questions < 1e15).then_some(questions as usize)
     }
@@ -323,6 +334,7 @@ mod tests {
         assert_eq!(parts.draws_needed(plan, 0.000_9_f64.sqrt()), None);
         // 0.04 + 0.005 + 0.005 = 0.05 a question; 0.0005 - 0.00045 left: 1,000 questions.
         assert_eq!(parts.questions_needed(plan, (0.000_5_f64 + 1e-15).sqrt()), Some(1_000));
+        assert!((parts.of_a_question(plan).unwrap() - 0.05).abs() < 1e-15);
         assert_eq!(parts.questions_needed(plan, 0.000_45_f64.sqrt()), None);
         assert_eq!(parts.standard_error(JudgingPlan { draws: 0, ..plan }), None);
         assert_eq!(parts.draws_needed(JudgingPlan { judges: 0, ..plan }, 1.0), None);

@@ -179,6 +179,31 @@ def judged(questions, judges, draws, drop):
     return [row for row in rows if rng.uniform() >= drop]
 
 
+def interval_of(name, columns, statistic):
+    """SciPy's BCa interval of a statistic of units, told as one column of numbers for each thing known of a unit."""
+    result = stats.bootstrap(tuple(columns), statistic, paired=True, vectorized=False, method="BCa", n_resamples=20_000,
+                             rng=np.random.default_rng(1))
+    return {"name": name, "columns": [list(map(float, column)) for column in columns],
+            "low": float(result.confidence_interval.low), "high": float(result.confidence_interval.high)}
+
+
+def intervals():
+    x = rng.normal(size=40)
+    y = x + rng.normal(size=40)
+    yield interval_of("pearson", (x, y), lambda a, b: stats.pearsonr(a, b).statistic)
+    yield interval_of("spearman", (x, y), lambda a, b: stats.spearmanr(a, b).statistic)
+    steps = (rng.integers(0, 5, size=50), rng.integers(0, 3, size=50))
+    steps = (steps[0], steps[0] + steps[1])
+    yield interval_of("kendall", steps, lambda a, b: stats.kendalltau(a, b).statistic)
+    raters = panel(3, 40, 5, 0.8, 0)
+    yield interval_of("alpha", raters, lambda *r: krippendorff.alpha(np.array(r), level_of_measurement="interval"))
+    yield interval_of("kappa", raters[:2], lambda a, b: cohen_kappa_score(
+        a.astype(int), b.astype(int), labels=range(1, 6), weights="quadratic"))
+    # Clusters as (sum, cases): the mean over cases is a ratio of sums.
+    sizes = rng.integers(1, 5, size=30)
+    yield interval_of("clusters", (rng.normal(0.5, 0.3, size=30) * sizes, sizes), lambda s, n: s.sum() / n.sum())
+
+
 pingouin.options["round"] = None
 pingouin.options["round.column.CI95"] = None
 warnings.simplefilter("ignore")
@@ -200,6 +225,7 @@ golden = {
             icc("whole numbers", panel(3, 50, 5, 0.9, 0)), icc("noise", panel(4, 10, None, 9.0, 0))],
     "pearson_interval": [pearson_interval(5, 0.95), pearson_interval(40, 0.9), pearson_interval(300, 0.99)],
     "kendall": [kendall(300, 7), kendall(300, 10_000), kendall(51, 2)],
+    "intervals": list(intervals()),
     "permutation_exact": [
         permutation("reals", rng.normal(0.3, 1, size=12)), permutation("fifths", rng.integers(-2, 4, size=14) / 5),
         permutation("three", np.array([0.1, 0.2, 0.3])), permutation("balanced", np.array([0.5, -0.5, 0.25, -0.25])),

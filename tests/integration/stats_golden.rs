@@ -3,9 +3,10 @@
 //! `tests/golden_stats/make_golden.py` made the numbers; closed formulas agree to 1e-10.
 
 use scholareval::stats::{
-    BcaOptions, Interval, Judged, KappaWeights, MeasurementLevel, Paired, PowerTarget, PredictionPowered,
-    SignFlipOptions, cohens_kappa, detectable_difference, detectable_difference_normal, fisher_interval, holm, icc_2_1,
-    kendall_tau_b, krippendorff_alpha, least_squares, paired_differences, paired_t_power, pearson, sign_flip_test,
+    BcaOptions, Correlation, Interval, Judged, KappaWeights, MeasurementLevel, Paired, PowerTarget, PredictionPowered,
+    SignFlipOptions, clustered_mean_intervals, cohens_kappa, cohens_kappa_interval, detectable_difference,
+    detectable_difference_normal, fisher_interval, holm, icc_2_1, kendall_tau_b, krippendorff_alpha,
+    krippendorff_alpha_interval, least_squares, paired_differences, paired_t_power, pearson, sign_flip_test,
     variance_components,
 };
 use serde_json::Value;
@@ -93,6 +94,47 @@ fn the_interval_of_pearsons_r_is_scipys() {
         let (x, y) = (list(&row, "x"), list(&row, "y"));
         let interval = fisher_interval(pearson(&x, &y).unwrap(), x.len(), number(&row, "level"));
         assert_interval(interval, &row, ["low", "high"]);
+    }
+}
+
+/// The interval of a row of the section `intervals`.
+fn resampled(row: &Value) -> Interval {
+    let columns: Vec<Vec<f64>> = row["columns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|column| column.as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect())
+        .collect();
+    let some: Vec<Vec<Option<f64>>> = columns.iter().map(|column| column.iter().copied().map(Some).collect()).collect();
+    let (x, y, options) = (&columns[0], &columns[1], BcaOptions::seeded(5));
+    let interval = match row["name"].as_str().unwrap() {
+        "pearson" => Correlation::Pearson.interval(x, y, options),
+        "spearman" => Correlation::Spearman.interval(x, y, options),
+        "kendall" => Correlation::KendallTauB.interval(x, y, options),
+        "alpha" => krippendorff_alpha_interval(&borrowed(&some), MeasurementLevel::Interval, options),
+        "kappa" => cohens_kappa_interval(&some[0], &some[1], KappaWeights::Quadratic, options),
+        "clusters" => {
+            let cases = x
+                .iter()
+                .zip(y)
+                .enumerate()
+                .flat_map(|(cluster, (sum, size))| std::iter::repeat_n((sum / size, cluster), *size as usize));
+            let (values, clusters): (Vec<f64>, Vec<usize>) = cases.unzip();
+            clustered_mean_intervals(&[&values], Some(&clusters), options)[0]
+        }
+        name => panic!("what is {name}?"),
+    };
+    interval.unwrap()
+}
+
+#[test]
+fn resampled_intervals_come_close_to_scipys() {
+    for row in golden("intervals") {
+        let (low, high, ours) = (number(&row, "low"), number(&row, "high"), resampled(&row));
+        // 10,000 resamples place a 2.5% quantile to about 1% of the width of the interval, 3% is three of that.
+        let tolerance = 0.03 * (high - low);
+        assert!((ours.low - low).abs() < tolerance, "{}: {ours:?} {low} {high}", row["name"]);
+        assert!((ours.high - high).abs() < tolerance, "{}: {ours:?} {low} {high}", row["name"]);
     }
 }
 
