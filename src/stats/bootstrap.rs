@@ -252,7 +252,7 @@ mod tests {
         let samples: Vec<Vec<f64>> =
             (0..2_000).map(|_| (0..100).map(|_| rng.random::<f64>().powi(3)).collect()).collect();
         let borrowed: Vec<&[f64]> = samples.iter().map(Vec::as_slice).collect();
-        let intervals = bca_mean_intervals(&borrowed, BcaOptions { resamples: 1_000, ..BcaOptions::seeded(1) });
+        let intervals = bca_mean_intervals(&borrowed, BcaOptions { resamples: 500, ..BcaOptions::seeded(1) });
         let held = intervals.iter().flatten().filter(|i| i.low <= 0.25 && 0.25 <= i.high).count();
         let rate = held as f64 / 2_000.0;
         assert!((0.93..=0.97).contains(&rate), "{rate}");

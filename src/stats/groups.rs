@@ -40,8 +40,8 @@ pub fn indistinguishable_groups(systems: usize, differ: &[(usize, usize)]) -> Ve
 /// The two and, in table order, every system that differs from nobody already in.
 fn grown(first: usize, second: usize, apart: &[Vec<bool>]) -> Vec<usize> {
     let mut group = vec![first, second];
-    for system in 0..apart.len() {
-        if !group.contains(&system) && group.iter().all(|member| !apart[system][*member]) {
+    for (system, differs) in apart.iter().enumerate() {
+        if !group.contains(&system) && group.iter().all(|member| !differs[*member]) {
             group.push(system);
         }
     }

@@ -1,7 +1,18 @@
-//! Statistics on slices: resampling intervals, correlation, summaries.
+//! Statistics on slices: intervals, tests, agreement, power.
 //!
-//! Everything here is a pure function of its arguments: what is random is seeded, what is undefined is `None` and
-//! never NaN. The functions are checked against SciPy; `tests/fixtures/stats/make_golden.py` says how.
+//! Everything here is a pure function of its arguments: what is random is seeded and the same for any number of threads,
+//! what is undefined is `None` and never NaN.
+//!
+//! - How sure is a mean: [`bca_mean_interval`], [`clustered_mean_intervals`]; any other statistic of independent units:
+//!   [`bca_weighted_interval`]; measures of summed counts: [`bca_sums_intervals`].
+//! - Which system is better: [`paired_differences`], [`sign_flip_tests`], [`holm`], [`indistinguishable_groups`],
+//!   [`rank_distribution`]; at equal length: [`least_squares`].
+//! - Do raters agree: [`krippendorff_alpha`], [`cohens_kappa`], [`mean_pairwise_kappa`], [`icc_2_1`], [`Correlation`].
+//! - What can this set of cases show: [`detectable_difference`], [`cases_needed`], [`variance_components`].
+//! - What would people have said: [`PredictionPowered`].
+//!
+//! The functions are checked against SciPy, statsmodels, krippendorff, scikit-learn, pingouin and ppi-python:
+//! `tests/fixtures/stats/make_golden.py` and `tests/golden_stats/make_golden.py` say how.
 //!
 //! ```
 //! use scholareval::stats::{BcaOptions, bca_mean_interval, mean};

@@ -75,7 +75,7 @@ pub fn paired_t_power(effect: f64, n: usize, alpha: f64) -> Option<f64> {
 /// assert!(found.is_some_and(|d| (d - 0.0849).abs() < 1e-4));
 /// ```
 pub fn detectable_difference(sd: f64, n: usize, target: PowerTarget) -> Option<f64> {
-    if !target.is_usable() || !(sd >= 0.0 && sd.is_finite()) {
+    if !(target.is_usable() && sd >= 0.0 && sd.is_finite()) {
         return None;
     }
     let (mut low, mut high) = (0.0, 37.0 / (n as f64).sqrt());
@@ -94,7 +94,7 @@ pub fn detectable_difference(sd: f64, n: usize, target: PowerTarget) -> Option<f
 
 /// [`detectable_difference`] by the normal approximation: (z_{1 - alpha/2} + z_{power}) sd / sqrt(n).
 pub fn detectable_difference_normal(sd: f64, n: usize, target: PowerTarget) -> Option<f64> {
-    if n == 0 || !target.is_usable() || !(sd >= 0.0 && sd.is_finite()) {
+    if n == 0 || !(target.is_usable() && sd >= 0.0 && sd.is_finite()) {
         return None;
     }
     Some(target.z()? * sd / (n as f64).sqrt())
@@ -113,7 +113,8 @@ pub struct WantedDifference {
 /// `None` for a difference of 0, an sd below 0, an unusable target, and where more than 10^12 cases would be needed.
 pub fn cases_needed(wanted: WantedDifference, target: PowerTarget) -> Option<usize> {
     let WantedDifference { difference, sd } = wanted;
-    if difference == 0.0 || !difference.is_finite() || !(sd >= 0.0 && sd.is_finite()) || !target.is_usable() {
+    let usable = difference != 0.0 && difference.is_finite() && sd >= 0.0 && sd.is_finite();
+    if !(usable && target.is_usable()) {
         return None;
     }
     if sd == 0.0 {

@@ -59,7 +59,7 @@ impl PredictionPowered<'_> {
 
     /// The mean with a given `lambda`: 0 for the labels alone, 1 for prediction-powered inference as first published.
     pub fn mean_with(&self, lambda: f64, level: f64) -> Option<PredictionPoweredMean> {
-        if !self.is_usable() || !lambda.is_finite() || !(level > 0.0 && level < 1.0) {
+        if !(self.is_usable() && lambda.is_finite() && level > 0.0 && level < 1.0) {
             return None;
         }
         let corrections: Vec<f64> = self.human.iter().zip(self.judge).map(|(y, f)| y - lambda * f).collect();

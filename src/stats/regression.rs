@@ -41,8 +41,9 @@ pub struct Line {
 /// assert!(line.is_some_and(|line| (line.intercept - 0.05).abs() < 1e-12 && (line.slope - 0.001).abs() < 1e-12));
 /// ```
 pub fn least_squares(x: &[f64], y: &[f64], level: f64) -> Option<Line> {
-    let usable = x.len() == y.len() && x.len() >= 3 && x.iter().chain(y).all(|value| value.is_finite());
-    if !usable || !(level > 0.0 && level < 1.0) || x.iter().all(|value| *value == x[0]) {
+    let paired = x.len() == y.len() && x.len() >= 3 && x.iter().chain(y).all(|value| value.is_finite());
+    let usable = paired && level > 0.0 && level < 1.0;
+    if !usable || x.iter().all(|value| *value == x[0]) {
         return None;
     }
     let (mean_x, mean_y, n) = (mean(x)?, mean(y)?, x.len() as f64);
