@@ -81,7 +81,7 @@ fn known_beforehand(values: &[f64], options: BcaOptions) -> Option<Option<Interv
 }
 
 /// The means of all resamples of samples of one size: for each resample one mean a sample.
-fn resampled_means(samples: &[&[f64]], options: BcaOptions) -> Vec<f64> {
+pub(super) fn resampled_means(samples: &[&[f64]], options: BcaOptions) -> Vec<f64> {
     let (width, n) = (samples.len(), samples.first().map_or(0, |values| values.len()));
     // Values that are drawn together stand together.
     let rows: Vec<f64> = (0..n).flat_map(|row| samples.iter().map(move |values| values[row])).collect();
@@ -146,6 +146,7 @@ pub(super) fn acceleration(values: &[f64], observed: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use rand::RngExt;
     use serde_json::Value;
 
     use super::*;
@@ -242,6 +243,19 @@ mod tests {
         let half = 1.96 * sd(&values).unwrap() / 10.0;
         let interval = bca_mean_interval(&values, BcaOptions::seeded(5)).unwrap();
         assert!((interval.low - (0.99 - half)).abs() < 0.01 && (interval.high - (0.99 + half)).abs() < 0.01);
+    }
+
+    #[test]
+    fn of_intervals_at_95_percent_93_to_97_hold_the_mean_of_skewed_scores() {
+        // 2,000 samples of 100 scores u^3 with mean 1/4; the standard error of a 95% share of 2,000 is 0.5%.
+        let mut rng = ChaCha8Rng::seed_from_u64(2026);
+        let samples: Vec<Vec<f64>> =
+            (0..2_000).map(|_| (0..100).map(|_| rng.random::<f64>().powi(3)).collect()).collect();
+        let borrowed: Vec<&[f64]> = samples.iter().map(Vec::as_slice).collect();
+        let intervals = bca_mean_intervals(&borrowed, BcaOptions { resamples: 500, ..BcaOptions::seeded(1) });
+        let held = intervals.iter().flatten().filter(|i| i.low <= 0.25 && 0.25 <= i.high).count();
+        let rate = held as f64 / 2_000.0;
+        assert!((0.93..=0.97).contains(&rate), "{rate}");
     }
 
     proptest! {

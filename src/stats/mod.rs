@@ -1,7 +1,18 @@
-//! Statistics on slices: resampling intervals, correlation, summaries.
+//! Statistics on slices: intervals, tests, agreement, power.
 //!
-//! Everything here is a pure function of its arguments: what is random is seeded, what is undefined is `None` and
-//! never NaN. The functions are checked against SciPy; `tests/fixtures/stats/make_golden.py` says how.
+//! Everything here is a pure function of its arguments: what is random is seeded and the same for any number of threads,
+//! what is undefined is `None` and never NaN.
+//!
+//! - How sure is a mean: [`bca_mean_interval`], [`clustered_mean_intervals`]; any other statistic of independent units:
+//!   [`bca_weighted_interval`]; measures of summed counts: [`bca_sums_intervals`].
+//! - Which system is better: [`paired_differences`], [`sign_flip_tests`], [`holm`], [`indistinguishable_groups`],
+//!   [`rank_distribution`]; at equal length: [`least_squares`].
+//! - Do raters agree: [`krippendorff_alpha`], [`cohens_kappa`], [`mean_pairwise_kappa`], [`icc_2_1`], [`Correlation`].
+//! - What can this set of cases show: [`detectable_difference`], [`cases_needed`], [`variance_components`].
+//! - What would people have said: [`PredictionPowered`].
+//!
+//! The functions are checked against SciPy, statsmodels, krippendorff, scikit-learn, pingouin and ppi-python:
+//! `tests/fixtures/stats/make_golden.py` and `tests/golden_stats/make_golden.py` say how.
 //!
 //! ```
 //! use scholareval::stats::{BcaOptions, bca_mean_interval, mean};
@@ -12,14 +23,52 @@
 //! assert_eq!(mean(&[]), None);
 //! ```
 
+mod alpha;
 mod bootstrap;
 mod bootstrap_sums;
+mod cluster;
 mod correlation;
 mod harmonic;
+mod correlation_interval;
+mod distributions;
+mod effect;
+mod groups;
+mod holm;
+mod icc;
+mod kappa;
+mod kendall;
+mod paired;
+mod permutation;
+mod power;
+mod ppi;
+mod ranks;
+mod regression;
+mod resampling;
 mod summary;
+mod variance;
 
+pub use alpha::{MeasurementLevel, krippendorff_alpha, krippendorff_alpha_interval, pairable_units};
 pub use bootstrap::{BcaOptions, Interval, bca_mean_interval, bca_mean_intervals};
 pub use bootstrap_sums::bca_sums_intervals;
+pub use cluster::{cluster_sums, clustered_mean_intervals};
 pub use correlation::{intraclass_correlation, kendall_tau_b, pearson, spearman};
 pub use harmonic::{PrecisionRecall, SetF1, set_f1};
+pub use correlation_interval::{Correlation, fisher_interval};
+pub use effect::{cliffs_delta, cohens_dz};
+pub use groups::{group_letters, indistinguishable_groups};
+pub use holm::holm;
+pub use icc::{IntraclassCorrelation, icc_2_1};
+pub use kappa::{
+    KappaWeights, PairwiseKappa, cohens_kappa, cohens_kappa_interval, mean_pairwise_kappa, mean_pairwise_kappa_interval,
+};
+pub use paired::{Paired, PairedDifference, paired_differences};
+pub use permutation::{SignFlipOptions, SignFlipTest, sign_flip_test, sign_flip_tests};
+pub use power::{
+    PowerTarget, WantedDifference, cases_needed, detectable_difference, detectable_difference_normal, paired_t_power,
+};
+pub use ppi::{PredictionPowered, PredictionPoweredMean};
+pub use ranks::rank_distribution;
+pub use regression::{Line, least_squares};
+pub use resampling::bca_weighted_interval;
 pub use summary::{mean, quantile, sd};
+pub use variance::{Judged, JudgingPlan, VarianceComponents, variance_components};

@@ -24,6 +24,7 @@ mod safety;
 mod scifact_cli;
 mod scifact_golden;
 mod score_run;
+mod stats_golden;
 mod support;
 mod text_commands;
 mod text_golden;

@@ -1,0 +1,199 @@
+//! What a set of cases can resolve: power of the paired t test, the smallest difference it finds, the cases it needs.
+//!
+//! J. Cohen, "Statistical power analysis for the behavioral sciences" (1988), chapter 2. With sd the standard deviation of
+//! the differences over cases, the test statistic of a true difference d is noncentral t with n - 1 degrees of freedom and
+//! delta = d sqrt(n) / sd. These are the exact numbers of the t test, not the usual normal approximation
+//! (z_{1 - alpha/2} + z_{power}) sd / sqrt(n), which is too small for few cases; that one is given too.
+
+use super::distributions::{noncentral_t_cdf, normal_cdf, normal_quantile, t_quantile};
+
+/// What is demanded of a two-sided test.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PowerTarget {
+    /// The chance of a difference where there is none, 0 < alpha < 1.
+    pub alpha: f64,
+    /// The chance of finding a difference that is there, alpha < power < 1.
+    pub power: f64,
+}
+
+impl Default for PowerTarget {
+    /// Alpha 0.05, power 0.8.
+    fn default() -> Self {
+        Self { alpha: 0.05, power: 0.8 }
+    }
+}
+
+impl PowerTarget {
+    /// The standard error that a mean difference may have if a true `difference` shall be found:
+    /// |difference| / (z_{1 - alpha/2} + z_{power}), by the normal approximation. `None` for a difference of 0 and an
+    /// unusable target. With it, [`VarianceComponents`](super::VarianceComponents) tell the draws and questions needed.
+    pub fn standard_error_for(self, difference: f64) -> Option<f64> {
+        if !self.is_usable() || difference == 0.0 || !difference.is_finite() {
+            return None;
+        }
+        Some(difference.abs() / self.z()?)
+    }
+
+    fn z(self) -> Option<f64> {
+        Some(normal_quantile(1.0 - self.alpha / 2.0)? + normal_quantile(self.power)?)
+    }
+
+    fn is_usable(self) -> bool {
+        self.alpha > 0.0 && self.alpha < self.power && self.power < 1.0
+    }
+}
+
+/// From here on the t distribution is the normal one to 1e-5.
+const MANY_DF: f64 = 20_000.0;
+
+/// The power of the two-sided paired t test: the chance that it finds a true difference of `effect` standard deviations
+/// of the differences (Cohen's d_z) over `n` cases. `None` for fewer than two cases, an effect that is not finite and an
+/// alpha outside 0..1.
+pub fn paired_t_power(effect: f64, n: usize, alpha: f64) -> Option<f64> {
+    if n < 2 || !effect.is_finite() || !(alpha > 0.0 && alpha < 1.0) {
+        return None;
+    }
+    let (df, delta) = ((n - 1) as f64, effect.abs() * (n as f64).sqrt());
+    if df > MANY_DF {
+        let critical = normal_quantile(1.0 - alpha / 2.0)?;
+        return Some(normal_cdf(delta - critical) + normal_cdf(-delta - critical));
+    }
+    let critical = t_quantile(1.0 - alpha / 2.0, df)?;
+    // Past 37 the Poisson weights underflow; unless there are next to no degrees of freedom, power is 1 long before.
+    let delta = delta.min(37.0);
+    Some(2.0 - noncentral_t_cdf(critical, df, delta)? - noncentral_t_cdf(critical, df, -delta)?)
+}
+
+/// The smallest true difference that the paired t test over `n` cases finds with the wanted power, in the units of `sd`,
+/// the differences. `None` for fewer than two cases, an sd below 0 or not finite, an unusable target, and one that no
+/// difference below 37 standard errors meets (two cases at alpha 0.01, say).
+///
+/// ```
+/// use scholareval::stats::{PowerTarget, detectable_difference};
+///
+/// let found = detectable_difference(0.3, 100, PowerTarget::default());
+/// assert!(found.is_some_and(|d| (d - 0.0849).abs() < 1e-4));
+/// ```
+pub fn detectable_difference(sd: f64, n: usize, target: PowerTarget) -> Option<f64> {
+    if !(target.is_usable() && sd >= 0.0 && sd.is_finite()) {
+        return None;
+    }
+    let (mut low, mut high) = (0.0, 37.0 / (n as f64).sqrt());
+    if paired_t_power(high, n, target.alpha)? < target.power {
+        return None;
+    }
+    for _ in 0..200 {
+        let middle = f64::midpoint(low, high);
+        if middle <= low || middle >= high {
+            break;
+        }
+        if paired_t_power(middle, n, target.alpha)? < target.power { low = middle } else { high = middle }
+    }
+    Some(high * sd)
+}
+
+/// [`detectable_difference`] by the normal approximation: (z_{1 - alpha/2} + z_{power}) sd / sqrt(n).
+pub fn detectable_difference_normal(sd: f64, n: usize, target: PowerTarget) -> Option<f64> {
+    if n == 0 || !(target.is_usable() && sd >= 0.0 && sd.is_finite()) {
+        return None;
+    }
+    Some(target.z()? * sd / (n as f64).sqrt())
+}
+
+/// A difference that shall be found, and how much differences vary over cases.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WantedDifference {
+    /// The true difference, not 0.
+    pub difference: f64,
+    /// The standard deviation of the differences over cases.
+    pub sd: f64,
+}
+
+/// The fewest cases over which the paired t test finds the wanted difference with the wanted power; at least 2.
+/// `None` for a difference of 0, an sd below 0, an unusable target, and where more than 10^12 cases would be needed.
+pub fn cases_needed(wanted: WantedDifference, target: PowerTarget) -> Option<usize> {
+    let WantedDifference { difference, sd } = wanted;
+    let usable = difference != 0.0 && difference.is_finite() && sd >= 0.0 && sd.is_finite();
+    if !(usable && target.is_usable()) {
+        return None;
+    }
+    if sd == 0.0 {
+        return Some(2);
+    }
+    let effect = difference.abs() / sd;
+    let by_normal = (target.z()? / effect).powi(2);
+    if by_normal > 1e12 {
+        return None;
+    }
+    // The normal approximation asks for too few, by about z^2 / 2 = 2 at alpha 0.05: a short walk up.
+    let mut n = (by_normal.floor() as usize).max(2);
+    while paired_t_power(effect, n, target.alpha)? < target.power {
+        n += 1;
+    }
+    Some(n)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_normal_approximation_by_hand() {
+        // (1.959964 + 0.841621) * 0.3 / sqrt(100) = 0.0840476
+        let d = detectable_difference_normal(0.3, 100, PowerTarget::default()).unwrap();
+        assert!((d - 0.084_047_6).abs() < 1e-6);
+        // and back: that difference may have the standard error 0.3 / sqrt(100)
+        assert!((PowerTarget::default().standard_error_for(-d).unwrap() - 0.03).abs() < 1e-12);
+        assert_eq!(PowerTarget::default().standard_error_for(0.0), None);
+        // 400,000 cases: no difference to t any more.
+        let (t, z) = [detectable_difference, detectable_difference_normal]
+            .map(|f| f(1.0, 400_000, PowerTarget::default()).unwrap())
+            .into();
+        assert!((t / z - 1.0).abs() < 1e-4);
+    }
+
+    #[test]
+    fn without_a_difference_power_is_alpha() {
+        for n in [2, 10, 500, 50_000] {
+            assert!((paired_t_power(0.0, n, 0.05).unwrap() - 0.05).abs() < 1e-10, "{n}");
+        }
+        assert!((paired_t_power(5.0, 1_000, 0.05).unwrap() - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_cases_needed_are_the_fewest_that_suffice() {
+        let target = PowerTarget::default();
+        for difference in [0.05, -0.1, 0.3, 1.5] {
+            let n = cases_needed(WantedDifference { difference, sd: 0.3 }, target).unwrap();
+            assert!(detectable_difference(0.3, n, target).unwrap() <= difference.abs());
+            assert!(n == 2 || detectable_difference(0.3, n - 1, target).unwrap() > difference.abs());
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_asked_is_none() {
+        let target = PowerTarget::default();
+        assert_eq!(paired_t_power(0.5, 1, 0.05), None);
+        assert_eq!(paired_t_power(0.5, 10, 1.0), None);
+        assert_eq!(detectable_difference(0.3, 1, target), None);
+        assert_eq!(detectable_difference(-0.3, 10, target), None);
+        assert_eq!(detectable_difference(0.3, 10, PowerTarget { power: 0.01, ..target }), None);
+        assert_eq!(detectable_difference_normal(0.3, 0, target), None);
+        assert_eq!(cases_needed(WantedDifference { difference: 0.0, sd: 0.3 }, target), None);
+        assert_eq!(cases_needed(WantedDifference { difference: 1e-9, sd: 0.3 }, target), None);
+        assert_eq!(cases_needed(WantedDifference { difference: 0.1, sd: 0.0 }, target), Some(2));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn power_grows_with_the_effect_and_with_the_cases(effect in 0.0..2.0_f64, n in 2..200_usize) {
+            let power = |effect, n| paired_t_power(effect, n, 0.05).unwrap();
+            prop_assert!((0.05 - 1e-9..=1.0).contains(&power(effect, n)));
+            prop_assert!(power(effect + 0.1, n) >= power(effect, n) - 1e-9);
+            prop_assert!(power(effect, n + 1) >= power(effect, n) - 1e-9);
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! Where the noise of judged values comes from: questions, judges, both together, repeated draws.
+//!
+//! value = mean + question + judge + question x judge + draw, all random. The components are estimated from mean squares:
+//! S. R. Searle, G. Casella and C. E. McCulloch, "Variance components" (1992), chapter 4 for balanced data; for unbalanced
+//! data Henderson's method I (C. R. Henderson, "Estimation of variance and covariance components", Biometrics 9, 1953),
+//! which equals the former where data are balanced. Sums of squares of raw group totals are set to their expectations, which
+//! are linear in the components.
+
+use std::collections::BTreeMap;
+
+/// One judged value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Judged {
+    /// Which question (case).
+    pub question: usize,
+    /// Which judge.
+    pub judge: usize,
+    /// The value of one draw.
+    pub value: f64,
+}
+
+/// The variances that add up to that of a single judged value, in squared units of the values; estimates below 0 are 0.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct VarianceComponents {
+    /// Between questions.
+    pub question: f64,
+    /// Between judges: some are milder. `None` with one judge.
+    pub judge: Option<f64>,
+    /// Judges that differ by question. `None` with one judge, and where no draw was repeated: then it is in `draw`.
+    pub question_judge: Option<f64>,
+    /// The rest: draws of one judge on one question.
+    pub draw: f64,
+    /// Whether every judge judged every question equally often; if not, the estimates are Henderson's.
+    pub balanced: bool,
+    /// Questions seen.
+    pub questions: usize,
+    /// Judges seen.
+    pub judges: usize,
+}
+
+/// How much is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JudgingPlan {
+    /// Questions (cases).
+    pub questions: usize,
+    /// Judges on each of them.
+    pub judges: usize,
+    /// Draws of each judge on each question.
+    pub draws: usize,
+}
+
+/// The variance components of `values`.
+///
+/// `None` for values that are not finite, fewer than two questions, and where neither draws are repeated nor there is
+/// a second judge: then noise cannot be told from questions. `None` too where the design leaves a component undetermined
+/// (every judge has questions of its own, say).
+///
+/// ```
+/// use scholareval::stats::{Judged, variance_components};
+///
+/// // Two questions, two draws each, one judge: draws (0.1, 0.3) and (0.7, 0.9).
+/// let draws = [(0, 0.1), (0, 0.3), (1, 0.7), (1, 0.9)];
+/// let values = draws.map(|(question, value)| Judged { question, judge: 0, value });
+/// let parts = variance_components(&values).expect("two questions with repeated draws");
+/// // Within: (0.02 + 0.02) / 2 = 0.02. Between: the means 0.2 and 0.8 vary by 0.18, less 0.02 / 2.
+/// assert!((parts.draw - 0.02).abs() < 1e-12 && (parts.question - 0.17).abs() < 1e-12);
+/// ```
+pub fn variance_components(values: &[Judged]) -> Option<VarianceComponents> {
+    let table = Table::new(values)?;
+    let (questions, judges) = (table.by_question.len(), table.by_judge.len());
+    let repeated = table.cells.len() < values.len();
+    if questions < 2 || (judges < 2 && !repeated) {
+        return None;
+    }
+    let solved = table.solve(judges >= 2, repeated)?.map(|variance| variance.max(0.0));
+    Some(VarianceComponents {
+        question: solved[0],
+        judge: (judges >= 2).then_some(solved[1]),
+        question_judge: (judges >= 2 && repeated).then_some(solved[2]),
+        draw: solved[3],
+        balanced: table.is_balanced(),
+        questions,
+        judges,
+    })
+}
+
+impl VarianceComponents {
+    /// The standard error of a mean over such questions, judges and draws: sqrt(question / q + judge / j +
+    /// question_judge / (q j) + draw / (q j d)). For a comparison, take the components of the differences of two systems:
+    /// what both share cancels there. `None` for a plan of nothing.
+    pub fn standard_error(&self, plan: JudgingPlan) -> Option<f64> {
+        let (q, j, d) = (plan.questions as f64, plan.judges as f64, plan.draws as f64);
+        if plan.questions == 0 || plan.judges == 0 || plan.draws == 0 {
+            return None;
+        }
+        Some((self.without_draws(q, j) + self.draw / (q * j * d)).sqrt())
+    }
+
+    /// The variance of one question's mean over such judges and draws, without what judges share over all questions:
+    /// question + question_judge / j + draw / (j d). Its root is the sd that [`detectable_difference`] and
+    /// [`cases_needed`] ask for. `None` for a plan without judges or draws.
+    ///
+    /// [`detectable_difference`]: super::detectable_difference
+    /// [`cases_needed`]: super::cases_needed
+    pub fn of_a_question(&self, plan: JudgingPlan) -> Option<f64> {
+        let (j, d) = (plan.judges as f64, plan.draws as f64);
+        let usable = plan.judges > 0 && plan.draws > 0;
+        usable.then(|| self.question + self.question_judge.unwrap_or(0.0) / j + self.draw / (j * d))
+    }
+
+    /// The fewest draws of each judge on each question with which the standard error of a mean is at most `wanted`,
+    /// questions and judges as in `plan`. `None` where no number of draws suffices, because questions and judges alone
+    /// bring more, and for a plan without questions or judges.
+    pub fn draws_needed(&self, plan: JudgingPlan, wanted: f64) -> Option<usize> {
+        let (q, j) = (plan.questions as f64, plan.judges as f64);
+        let left = wanted * wanted - self.without_draws(q, j);
+        if plan.questions == 0 || plan.judges == 0 || !(wanted > 0.0 && left > 0.0) {
+            return None;
+        }
+        let draws = (self.draw / (q * j * left)).ceil().max(1.0);
+        (draws < 1e15).then_some(draws as usize)
+    }
+
+    /// The fewest questions with which the standard error of a mean is at most `wanted`, judges and draws as in `plan`.
+    /// `None` where the judges alone bring more, and for a plan without judges or draws.
+    pub fn questions_needed(&self, plan: JudgingPlan, wanted: f64) -> Option<usize> {
+        let per_question = self.of_a_question(plan)?;
+        let left = wanted * wanted - self.judge.unwrap_or(0.0) / plan.judges as f64;
+        if !(wanted > 0.0 && left > 0.0) {
+            return None;
+        }
+        let questions = (per_question / left).ceil().max(1.0);
+        (questions < 1e15).then_some(questions as usize)
+    }
+
+    fn without_draws(&self, questions: f64, judges: f64) -> f64 {
+        self.question / questions
+            + self.judge.unwrap_or(0.0) / judges
+            + self.question_judge.unwrap_or(0.0) / (questions * judges)
+    }
+}
+
+/// How many values a group has, and their sum.
+#[derive(Debug, Clone, Copy, Default)]
+struct Group {
+    count: f64,
+    sum: f64,
+}
+
+/// The values, centred on their mean, by question, judge and both.
+struct Table {
+    by_question: BTreeMap<usize, Group>,
+    by_judge: BTreeMap<usize, Group>,
+    cells: BTreeMap<(usize, usize), Group>,
+    total: f64,
+    squares: f64,
+}
+
+/// The expectation of a quadratic form: its coefficients of question, judge, question x judge and draw.
+type Coefficients = [f64; 4];
+
+impl Table {
+    fn new(values: &[Judged]) -> Option<Self> {
+        let mean = super::mean(&values.iter().map(|judged| judged.value).collect::<Vec<_>>())?;
+        let (mut by_question, mut by_judge, mut cells) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let add = |group: &mut Group, value: f64| {
+            group.count += 1.0;
+            group.sum += value;
+        };
+        let mut squares = 0.0;
+        for judged in values {
+            let value = judged.value - mean;
+            squares += value * value;
+            add(by_question.entry(judged.question).or_default(), value);
+            add(by_judge.entry(judged.judge).or_default(), value);
+            add(cells.entry((judged.question, judged.judge)).or_default(), value);
+        }
+        Some(Self { by_question, by_judge, cells, total: values.len() as f64, squares })
+    }
+
+    fn is_balanced(&self) -> bool {
+        let full = self.cells.len() == self.by_question.len() * self.by_judge.len();
+        let first = self.cells.values().next().map(|cell| cell.count);
+        full && self.cells.values().all(|cell| Some(cell.count) == first)
+    }
+
+    /// The components of question, judge, question x judge and draw; those left out of the model are 0.
+    fn solve(&self, with_judges: bool, repeated: bool) -> Option<[f64; 4]> {
+        let total_of = |groups: &mut dyn Iterator<Item = &Group>| groups.map(|g| g.sum * g.sum / g.count).sum::<f64>();
+        let questions = total_of(&mut self.by_question.values());
+        let judges = total_of(&mut self.by_judge.values());
+        let cells = total_of(&mut self.cells.values());
+        let [of_mean, of_questions, of_judges, of_cells, of_all] = self.expectations();
+        // Differences of totals, whose expectations are free of the mean; each row is the form's value and coefficients.
+        let minus = |a: Coefficients, b: Coefficients| -> Coefficients { std::array::from_fn(|i| a[i] - b[i]) };
+        let plus = |a: Coefficients, b: Coefficients| -> Coefficients { std::array::from_fn(|i| a[i] + b[i]) };
+        let mut rows = vec![(questions, minus(of_questions, of_mean))];
+        let mut unknown = vec![0];
+        if with_judges {
+            rows.push((judges, minus(of_judges, of_mean)));
+            unknown.push(1);
+        }
+        if with_judges && repeated {
+            rows.push((cells - questions - judges, plus(minus(minus(of_cells, of_questions), of_judges), of_mean)));
+            unknown.push(2);
+        }
+        rows.push(if repeated {
+            (self.squares - cells, minus(of_all, of_cells))
+        } else {
+            // No draw is repeated: what questions and judges leave is the rest.
+            (self.squares - questions - judges, plus(minus(minus(of_all, of_questions), of_judges), of_mean))
+        });
+        unknown.push(3);
+        let system = rows
+            .into_iter()
+            .map(|(value, coefficients)| unknown.iter().map(|i| coefficients[*i]).chain([value]).collect())
+            .collect();
+        let solution = eliminate(system)?;
+        let mut components = [0.0; 4];
+        unknown.into_iter().zip(solution).for_each(|(i, variance)| components[i] = variance);
+        Some(components)
+    }
+
+    /// The coefficients of the expected totals: of the grand mean, by question, by judge, by cell and of all values.
+    fn expectations(&self) -> [Coefficients; 5] {
+        let n = self.total;
+        let squares = |groups: &mut dyn Iterator<Item = &Group>| groups.map(|g| g.count * g.count).sum::<f64>();
+        let mean = [
+            squares(&mut self.by_question.values()) / n,
+            squares(&mut self.by_judge.values()) / n,
+            squares(&mut self.cells.values()) / n,
+            1.0,
+        ];
+        let (mut in_questions, mut in_judges) = (0.0, 0.0);
+        for ((question, judge), cell) in &self.cells {
+            in_questions += cell.count * cell.count / self.by_question[question].count;
+            in_judges += cell.count * cell.count / self.by_judge[judge].count;
+        }
+        [
+            mean,
+            [n, in_questions, in_questions, self.by_question.len() as f64],
+            [in_judges, n, in_judges, self.by_judge.len() as f64],
+            [n, n, n, self.cells.len() as f64],
+            [n, n, n, n],
+        ]
+    }
+}
+
+/// Gauss elimination with pivoting of rows that end in their right-hand side; `None` for a singular system.
+fn eliminate(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
+    let n = rows.len();
+    let scale = rows.iter().flat_map(|row| &row[..n]).fold(0.0_f64, |most, value| most.max(value.abs()));
+    for column in 0..n {
+        let pivot = (column..n).max_by(|a, b| rows[*a][column].abs().total_cmp(&rows[*b][column].abs()))?;
+        rows.swap(column, pivot);
+        if rows[column][column].abs() <= 1e-10 * scale {
+            return None;
+        }
+        let pivot = rows[column].clone();
+        for (_, row) in rows.iter_mut().enumerate().filter(|(index, _)| *index != column) {
+            let factor = row[column] / pivot[column];
+            row.iter_mut().zip(&pivot).for_each(|(value, above)| *value -= factor * above);
+        }
+    }
+    Some(rows.iter().enumerate().map(|(index, row)| row[n] / row[index]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(rows: &[(usize, usize, f64)]) -> Vec<Judged> {
+        rows.iter()
+            .map(|(question, judge, value)| Judged { question: *question, judge: *judge, value: *value })
+            .collect()
+    }
+
+    #[test]
+    fn two_judges_and_no_repeated_draw_by_hand() {
+        // Questions 1 2 6 under judge 0, 2 3 7 under judge 1: judges are 1 apart, nothing is left over.
+        // MSQ = 2 * 7 = 14 (means 1.5 2.5 6.5, variance 7), MSJ = 3 * 0.5 = 1.5, rest 0: questions 7, judges 1.5 / 3.
+        let rows = [(0, 0, 1.0), (1, 0, 2.0), (2, 0, 6.0), (0, 1, 2.0), (1, 1, 3.0), (2, 1, 7.0)];
+        let parts = variance_components(&judged(&rows)).unwrap();
+        assert!((parts.question - 7.0).abs() < 1e-12 && (parts.judge.unwrap() - 0.5).abs() < 1e-12, "{parts:?}");
+        assert!(parts.draw.abs() < 1e-12 && parts.question_judge.is_none() && parts.balanced);
+        assert_eq!((parts.questions, parts.judges), (3, 2));
+    }
+
+    #[test]
+    fn unequal_draws_of_one_judge_are_the_one_way_estimates() {
+        // Question 0: 0 2 (mean 1), question 1: 5 7 9 (mean 7). Within (2 + 8) / 3 = 10/3; grand mean 23/5;
+        // between 2 * 3.6^2 + 3 * 2.4^2 = 43.2 on 1 df; n0 = (5 - 13/5) / 1 = 2.4; (43.2 - 10/3) / 2.4 = 16.6111
+        let rows = [(0, 0, 0.0), (0, 0, 2.0), (1, 0, 5.0), (1, 0, 7.0), (1, 0, 9.0)];
+        let parts = variance_components(&judged(&rows)).unwrap();
+        assert!((parts.draw - 10.0 / 3.0).abs() < 1e-12 && (parts.question - (43.2 - 10.0 / 3.0) / 2.4).abs() < 1e-12);
+        assert!(parts.judge.is_none() && !parts.balanced);
+    }
+
+    #[test]
+    fn what_cannot_be_split_is_none() {
+        assert_eq!(variance_components(&[]), None);
+        assert_eq!(variance_components(&judged(&[(0, 0, 1.0), (0, 0, 2.0)])), None);
+        assert_eq!(variance_components(&judged(&[(0, 0, 1.0), (1, 0, 2.0)])), None);
+        assert_eq!(variance_components(&judged(&[(0, 0, 1.0), (0, 0, f64::NAN), (1, 0, 2.0)])), None);
+        // Each judge has a question of its own: which of them makes the difference cannot be told.
+        let own = [(0, 0, 1.0), (0, 0, 2.0), (1, 1, 5.0), (1, 1, 6.0)];
+        assert_eq!(variance_components(&judged(&own)), None);
+    }
+
+    #[test]
+    fn an_estimate_below_0_is_0() {
+        // Both questions have mean 1, draws 0 and 2: between 0, within 2, so questions (0 - 2) / 2 < 0.
+        let parts = variance_components(&judged(&[(0, 0, 0.0), (0, 0, 2.0), (1, 0, 0.0), (1, 0, 2.0)])).unwrap();
+        assert_eq!((parts.question, parts.draw), (0.0, 2.0));
+    }
+
+    #[test]
+    fn a_standard_error_and_what_it_takes_by_hand() {
+        let parts = VarianceComponents {
+            question: 0.04,
+            judge: Some(0.0009),
+            question_judge: Some(0.01),
+            draw: 0.02,
+            balanced: true,
+            questions: 10,
+            judges: 3,
+        };
+        let plan = JudgingPlan { questions: 100, judges: 2, draws: 2 };
+        // 0.04/100 + 0.0009/2 + 0.01/200 + 0.02/400 = 0.0004 + 0.00045 + 0.00005 + 0.00005 = 0.00095
+        assert!((parts.standard_error(plan).unwrap() - 0.000_95_f64.sqrt()).abs() < 1e-15);
+        // At most 0.00092: 0.0009 are there without draws, so 0.02 / 200 / d <= 0.00002, d >= 5.
+        assert_eq!(parts.draws_needed(plan, (0.000_92_f64 - 1e-12).sqrt()), Some(6));
+        assert_eq!(parts.draws_needed(plan, (0.000_92_f64 + 1e-12).sqrt()), Some(5));
+        assert_eq!(parts.draws_needed(plan, 0.000_9_f64.sqrt()), None);
+        // 0.04 + 0.005 + 0.005 = 0.05 a question; 0.0005 - 0.00045 left: 1,000 questions.
+        assert_eq!(parts.questions_needed(plan, (0.000_5_f64 + 1e-15).sqrt()), Some(1_000));
+        assert!((parts.of_a_question(plan).unwrap() - 0.05).abs() < 1e-15);
+        assert_eq!(parts.questions_needed(plan, 0.000_45_f64.sqrt()), None);
+        assert_eq!(parts.standard_error(JudgingPlan { draws: 0, ..plan }), None);
+        assert_eq!(parts.draws_needed(JudgingPlan { judges: 0, ..plan }, 1.0), None);
+        assert_eq!(parts.questions_needed(JudgingPlan { judges: 0, ..plan }, 1.0), None);
+    }
+}
