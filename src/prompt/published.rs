@@ -26,15 +26,16 @@ const PUBLISHED: [(&str, &str); 9] = [
 
 /// The same for aspects; these texts, and that of attribution, give every hash of the reference's recorded requests.
 const PUBLISHED_ASPECT: [(&str, &str); 5] = [
-    ("aspect system", "?"),
-    ("aspect with_reference", "?"),
-    ("aspect without_reference", "?"),
-    ("aspect without_headers.with_reference", "?"),
-    ("aspect without_headers.without_reference", "?"),
+    ("aspect system", "772c226db96d85d85f8a1ab92e003d135c7a8e07c63ea3721eccb5d47c9cd1a8"),
+    ("aspect with_reference", "a40ce0adf2f8ad371afd9fb6fb5422e569613cf44e97152f2df1690804291d41"),
+    ("aspect without_reference", "54f2cd70271bade7d3d1d4107394bd9e3f973026567882bb12317addfaa763a5"),
+    ("aspect without_headers.with_reference", "e23cec94865388b9ecfd51f69720a26ea2c6a8ee7dafa12269a9ea46e97595c3"),
+    ("aspect without_headers.without_reference", "54f2cd70271bade7d3d1d4107394bd9e3f973026567882bb12317addfaa763a5"),
 ];
 
 /// The same for attribution.
-const PUBLISHED_ATTRIBUTION: [(&str, &str); 1] = [("attribution user", "?")];
+const PUBLISHED_ATTRIBUTION: [(&str, &str); 1] =
+    [("attribution user", "3ff8dec0756939f2bca6a4ca5cea6478e6273c5b504c75eba2a989f8b0681de4")];
 
 fn published(family: PromptFamily) -> &'static [(&'static str, &'static str)] {
     match family {
