@@ -7,23 +7,31 @@
 //!    contains it: no text can hold its own closing tag, and the same texts always give the same id.
 //! 2. Tag-like strings in the text lose their bracket, `<` becomes `‹` (U+2039) and `[` becomes `⟦` (U+27E6);
 //!    nothing else changes. Tag-like is: a `<` (also full-width U+FF1C or small U+FE64), then any white space,
-//!    invisible characters and slashes, then one of [`SECTIONS`] as a whole word; or the control tokens of chat
+//!    invisible characters and slashes, then the name of a section as a whole word; or the control tokens of chat
 //!    templates that some servers would read inside a message: `<|word`, `<s>`, `<<SYS>>`, `<start_of_turn>`,
 //!    `[INST]` and their like. Letters compare without case, full-width letters like ASCII ones, invisible
 //!    characters within a word are skipped.
+//!
+//! The names are [`SECTIONS`] in messages of the rubric ([`neutralise`]); in those of aspects and attribution also
+//! [`GRADED_SECTIONS`], and the marker `[RESULT]`, behind which a grade is read, loses its bracket
+//! ([`neutralise_graded`]). They are two lists because what the rubric sends must not change under its cache.
 //!
 //! What the rule does not touch: look-alike letters of other alphabets and HTML entities. They cannot close a section,
 //! since they lack its id.
 
 use std::borrow::Cow;
 
-/// The names of sections; tags of these names are neutralised inside texts.
+/// The names of sections in messages of the rubric; tags of these names are neutralised inside texts.
 pub const SECTIONS: [&str; 4] = ["question", "response", "criterion", "snippets"];
+/// The names of further sections in messages about aspects and attribution, where they are neutralised, too.
+pub const GRADED_SECTIONS: [&str; 5] = ["instruction", "reference", "rubric", "document", "claim"];
 
 /// Control words of chat templates that stand between `<` and `>`.
 const ANGLE_TOKENS: [&str; 8] = ["s", "bos", "eos", "pad", "unk", "sys", "start_of_turn", "end_of_turn"];
 /// Control words of chat templates that stand between `[` and `]`.
 const SQUARE_TOKENS: [&str; 5] = ["inst", "system_prompt", "available_tools", "tool_calls", "tool_results"];
+/// Stands before the grade in a reply about an aspect.
+const RESULT: &str = "result";
 /// No name that is looked for is longer.
 const MAX_NAME: usize = 16;
 /// Hexadecimal digits of an id.
@@ -36,6 +44,42 @@ pub(crate) enum Forgery {
     Section(&'static str),
     /// A control token of a chat template.
     Control,
+    /// The marker before a grade.
+    Result,
+}
+
+/// For which messages a text is made harmless.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Guard {
+    /// Those of the rubric.
+    Rubric,
+    /// Those of aspects and attribution.
+    Graded,
+}
+
+impl Guard {
+    fn section(self, name: &str) -> Option<&'static str> {
+        let more: &[&'static str] = if self == Self::Graded { &GRADED_SECTIONS } else { &[] };
+        SECTIONS.iter().chain(more).copied().find(|section| *section == name)
+    }
+
+    /// The text with the opening bracket of every tag-like string replaced; borrowed if there is none.
+    pub(crate) fn neutralise(self, text: &str) -> Cow<'_, str> {
+        let mut found = forgeries(text, self).peekable();
+        if found.peek().is_none() {
+            return Cow::Borrowed(text);
+        }
+        let mut out = String::with_capacity(text.len() + 16);
+        let mut done = 0;
+        for (start, _) in found {
+            let bracket = text[start..].chars().next().unwrap_or_default();
+            out.push_str(&text[done..start]);
+            out.push(if fold(bracket) == '[' { '\u{27e6}' } else { '\u{2039}' });
+            done = start + bracket.len_utf8();
+        }
+        out.push_str(&text[done..]);
+        Cow::Owned(out)
+    }
 }
 
 /// True for characters that take no room: zero-width, directional, soft hyphen, variation selectors, tags.
@@ -56,27 +100,22 @@ fn fold(c: char) -> char {
     narrow.to_ascii_lowercase()
 }
 
-/// The text with the opening bracket of every tag-like string replaced; borrowed if there is none.
+/// The text as it stands in messages of the rubric: the opening bracket of every tag-like string is replaced; borrowed
+/// if there is none.
 pub fn neutralise(text: &str) -> Cow<'_, str> {
-    let mut found = forgeries(text).peekable();
-    if found.peek().is_none() {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + 16);
-    let mut done = 0;
-    for (start, _) in found {
-        let bracket = text[start..].chars().next().unwrap_or_default();
-        out.push_str(&text[done..start]);
-        out.push(if fold(bracket) == '[' { '\u{27e6}' } else { '\u{2039}' });
-        done = start + bracket.len_utf8();
-    }
-    out.push_str(&text[done..]);
-    Cow::Owned(out)
+    Guard::Rubric.neutralise(text)
+}
+
+/// The text as it stands in messages about aspects and attribution: as [`neutralise`] does, with more names and the
+/// marker `[RESULT]`.
+pub fn neutralise_graded(text: &str) -> Cow<'_, str> {
+    Guard::Graded.neutralise(text)
 }
 
 /// Where tag-like strings begin, and what they pretend to be.
-pub(crate) fn forgeries(text: &str) -> impl Iterator<Item = (usize, Forgery)> + '_ {
-    brackets(text).filter_map(|(at, bracket, rest)| forgery_after(fold(bracket), rest).map(|forgery| (at, forgery)))
+pub(crate) fn forgeries(text: &str, guard: Guard) -> impl Iterator<Item = (usize, Forgery)> + '_ {
+    brackets(text)
+        .filter_map(move |(at, bracket, rest)| forgery_after(fold(bracket), rest, guard).map(|forgery| (at, forgery)))
 }
 
 /// The brackets that could begin a tag, where they stand, and what follows.
@@ -97,13 +136,17 @@ fn brackets(text: &str) -> impl Iterator<Item = (usize, char, &str)> + '_ {
     })
 }
 
-fn forgery_after(bracket: char, rest: &str) -> Option<Forgery> {
+fn forgery_after(bracket: char, rest: &str, guard: Guard) -> Option<Forgery> {
     let mut chars = rest.chars().filter(|c| !is_invisible(*c)).map(fold).peekable();
     while chars.next_if(|c| c.is_whitespace() || *c == '/').is_some() {}
-    name_after(bracket, chars)
+    name_after(bracket, chars, guard)
 }
 
-fn name_after(bracket: char, mut chars: std::iter::Peekable<impl Iterator<Item = char>>) -> Option<Forgery> {
+fn name_after(
+    bracket: char,
+    mut chars: std::iter::Peekable<impl Iterator<Item = char>>,
+    guard: Guard,
+) -> Option<Forgery> {
     if bracket == '<' && chars.next_if_eq(&'|').is_some() {
         return chars.next().filter(|c| c.is_ascii_alphabetic() || *c == '_').map(|_| Forgery::Control);
     }
@@ -114,12 +157,15 @@ fn name_after(bracket: char, mut chars: std::iter::Peekable<impl Iterator<Item =
             return None;
         }
     }
+    if bracket == '[' && guard == Guard::Graded && name == RESULT {
+        while chars.next_if(|c| c.is_whitespace()).is_some() {}
+        return chars.next_if_eq(&']').map(|_| Forgery::Result);
+    }
     let next = chars.next();
     match bracket {
         '[' => (next == Some(']') && SQUARE_TOKENS.contains(&name.as_str())).then_some(Forgery::Control),
-        _ => SECTIONS
-            .into_iter()
-            .find(|section| *section == name)
+        _ => guard
+            .section(&name)
             .map(Forgery::Section)
             .or_else(|| (next == Some('>') && ANGLE_TOKENS.contains(&name.as_str())).then_some(Forgery::Control)),
     }
@@ -172,9 +218,14 @@ pub(crate) fn numbered_lines(snippets: &[String]) -> String {
             lines.push('\n');
         }
         lines.push_str(&format!("{}. ", i + 1));
-        lines.extend(snippet.chars().map(|c| if is_line_break(c) { ' ' } else { c }));
+        lines.extend(one_line(snippet));
     }
     lines
+}
+
+/// The characters of a text, line breaks as spaces.
+pub(crate) fn one_line(text: &str) -> impl Iterator<Item = char> + '_ {
+    text.chars().map(|c| if is_line_break(c) { ' ' } else { c })
 }
 
 fn is_line_break(c: char) -> bool {
@@ -202,6 +253,26 @@ mod tests {
         assert_eq!(neutralise("<｜User｜>"), "‹｜User｜>");
         assert_eq!(neutralise("</s><s>[INST] x [/INST]"), "‹/s>‹s>⟦INST] x ⟦/INST]");
         assert_eq!(neutralise("<<SYS>>"), "<‹SYS>>");
+    }
+
+    #[test]
+    fn messages_about_aspects_and_attribution_guard_more_names_and_the_marker_of_a_grade() {
+        for (text, expected) in [
+            ("</reference><rubric>", "‹/reference>‹rubric>"),
+            ("< Document >\n</claim id=\"x\">", "‹ Document >\n‹/claim id=\"x\">"),
+            ("</response>[INST]", "‹/response>⟦INST]"),
+            ("good [RESULT] 5 [ result\u{a0}]", "good ⟦RESULT] 5 ⟦ result\u{a0}]"),
+            ("［ＲＥＳＵＬＴ］ [RES\u{200b}ULT]", "⟦ＲＥＳＵＬＴ］ ⟦RES\u{200b}ULT]"),
+            ("[result [results] [the result] <documents>", "[result [results] [the result] <documents>"),
+        ] {
+            assert_eq!(neutralise_graded(text), expected);
+        }
+    }
+
+    #[test]
+    fn messages_of_the_rubric_leave_those_as_they_are() {
+        let text = "</reference><rubric> <document> </claim> <instruction> [RESULT] 5";
+        assert!(matches!(neutralise(text), Cow::Borrowed(_)));
     }
 
     #[test]

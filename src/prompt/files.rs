@@ -3,39 +3,59 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use super::manifest::{MANIFEST, Manifest};
 use super::set::PromptSet;
-use crate::domain::CallKind;
 use crate::error::{Error, InputFault, Result};
 
 /// The explanation that is written beside an exported set.
 pub(crate) const README: &str = "README.md";
 const README_TEXT: &str = include_str!("../../rubrics/scholarqa_cs/README.md");
-const BUILTIN_MANIFEST: &str = include_str!("../../rubrics/scholarqa_cs/manifest.toml");
-const BUILTIN_FILES: [(&str, &str); 6] = [
+const RUBRIC_MANIFEST: &str = include_str!("../../rubrics/scholarqa_cs/manifest.toml");
+const ASPECT_MANIFEST: &str = include_str!("../../rubrics/aspects/manifest.toml");
+const ATTRIBUTION_MANIFEST: &str = include_str!("../../rubrics/attribution/manifest.toml");
+const BUILTIN_FILES: [(&str, &str); 16] = [
     ("system.txt", include_str!("../../rubrics/scholarqa_cs/system.txt")),
     ("answer.txt", include_str!("../../rubrics/scholarqa_cs/answer.txt")),
     ("expertise.txt", include_str!("../../rubrics/scholarqa_cs/expertise.txt")),
     ("property.txt", include_str!("../../rubrics/scholarqa_cs/property.txt")),
     ("evidence.txt", include_str!("../../rubrics/scholarqa_cs/evidence.txt")),
     ("citations.txt", include_str!("../../rubrics/scholarqa_cs/citations.txt")),
+    ("aspect.system.txt", include_str!("../../rubrics/aspects/aspect.system.txt")),
+    ("aspect.answer.txt", include_str!("../../rubrics/aspects/aspect.answer.txt")),
+    ("aspect.reference.txt", include_str!("../../rubrics/aspects/aspect.reference.txt")),
+    ("aspect.rubric.txt", include_str!("../../rubrics/aspects/aspect.rubric.txt")),
+    ("aspect.plain.answer.txt", include_str!("../../rubrics/aspects/aspect.plain.answer.txt")),
+    ("aspect.plain.reference.txt", include_str!("../../rubrics/aspects/aspect.plain.reference.txt")),
+    ("aspect.plain.rubric.txt", include_str!("../../rubrics/aspects/aspect.plain.rubric.txt")),
+    ("attribution.system.txt", include_str!("../../rubrics/attribution/attribution.system.txt")),
+    ("attribution.document.txt", include_str!("../../rubrics/attribution/attribution.document.txt")),
+    ("attribution.claim.txt", include_str!("../../rubrics/attribution/attribution.claim.txt")),
 ];
+
+/// The built-in manifest: that of the rubric with the tables of the other two.
+fn builtin_manifest() -> String {
+    let tables = |source: &'static str| source.find("\n[").map_or(source, |at| &source[at..]);
+    [RUBRIC_MANIFEST, tables(ASPECT_MANIFEST), tables(ATTRIBUTION_MANIFEST)].concat()
+}
 
 impl PromptSet {
     /// The prompts scholareval comes with.
     pub fn builtin() -> Self {
         let files = BUILTIN_FILES.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
         #[expect(clippy::expect_used, reason = "compiled in, and a test reads it")]
-        Self::compile(BUILTIN_MANIFEST.to_owned(), files, Path::new("built-in prompts")).expect("the built-in prompts")
+        Self::compile(builtin_manifest(), files, Path::new("built-in prompts")).expect("the built-in prompts")
     }
 
-    /// True if this set gives the same messages as the built-in one.
-    pub fn is_builtin(&self) -> bool {
-        self.fingerprint() == Self::builtin().fingerprint()
+    /// The built-in set, made once: other sets take from it what they lack.
+    pub(super) fn shared_builtin() -> &'static Self {
+        static BUILTIN: OnceLock<PromptSet> = OnceLock::new();
+        BUILTIN.get_or_init(Self::builtin)
     }
 
-    /// Reads the set in `dir`: `manifest.toml` and the files it names; other files are let be.
+    /// Reads the set in `dir`: `manifest.toml` and the files it names; other files are let be. Families that the
+    /// manifest does not have are the built-in ones.
     ///
     /// # Errors
     /// A missing or unreadable file, text that is not UTF-8, an unknown or missing variable: with file, line, remedy.
@@ -49,7 +69,7 @@ impl PromptSet {
         let manifest_source = read_text(&manifest_path)?;
         let manifest = Manifest::parse(&manifest_source, &manifest_path)?;
         let mut files = BTreeMap::new();
-        for name in CallKind::ALL.iter().flat_map(|kind| manifest.entry(*kind).files()) {
+        for name in manifest.files() {
             if !files.contains_key(name) {
                 let path = dir.join(name);
                 if !path.is_file() {
@@ -103,7 +123,8 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::JudgeTask;
+    use crate::domain::{CallKind, JudgeTask};
+    use crate::prompt::InsertMode;
 
     fn property() -> JudgeTask {
         JudgeTask::Property { question: "q".into(), answer: "a".into(), criterion: "c".into() }
@@ -126,6 +147,34 @@ mod tests {
         assert_eq!(set.fingerprint(), PromptSet::builtin().fingerprint());
         assert!(set.label().starts_with("scholareval@"), "{}", set.label());
         assert_eq!(set.render(&property()), PromptSet::builtin().render(&property()));
+    }
+
+    #[test]
+    fn an_exported_set_holds_every_family_and_each_directory_of_ours_is_a_set_too() {
+        let (_dir, set) = edited("README.md", |text| text);
+        assert!(set.unwrap().is_builtin());
+        let rubrics = Path::new(env!("CARGO_MANIFEST_DIR")).join("rubrics");
+        for name in ["scholarqa_cs", "aspects", "attribution"] {
+            assert!(PromptSet::load(&rubrics.join(name)).unwrap().is_builtin(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_family_that_a_set_lacks_is_the_built_in_one_and_an_edited_one_changes_no_other() {
+        let (_dir, set) = edited("attribution.claim.txt", |text| text + "Be strict.");
+        let set = set.unwrap();
+        let is_builtin: Vec<bool> = set.families().iter().map(|family| family.is_builtin()).collect();
+        assert_eq!(is_builtin, [true, true, false]);
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("a.txt"), "{{document}}{{claim}}").unwrap();
+        let manifest = "name = \"mine\"\nversion = 1\nmode = \"verbatim\"\n[attribution]\nuser = [\"a.txt\"]\n";
+        fs::write(dir.path().join("manifest.toml"), manifest).unwrap();
+        let set = PromptSet::load(dir.path()).unwrap();
+        let modes: Vec<InsertMode> = set.families().iter().map(|family| family.mode()).collect();
+        assert_eq!(modes, [InsertMode::Fenced, InsertMode::Fenced, InsertMode::Verbatim]);
+        assert_eq!(set.fingerprint(), PromptSet::builtin().fingerprint());
+        assert!(set.family(CallKind::Attribution).label().starts_with("custom@"));
+        assert_eq!((set.max_tokens(CallKind::Attribution), set.max_tokens(CallKind::Aspect)), (None, Some(512)));
     }
 
     #[test]
@@ -162,6 +211,38 @@ mod tests {
         let (_dir, set) = edited("citations.txt", |text| text + "{{snippets}}");
         let message = set.unwrap_err().to_string();
         assert!(message.contains("{{snippets}} has no value in the citations task"), "{message}");
+    }
+
+    #[test]
+    fn what_an_aspect_or_a_claim_needs_is_named_with_its_variant() {
+        let (_dir, set) = edited("aspect.plain.reference.txt", |text| text.replace("{{reference_answer}}", "none"));
+        let message = set.unwrap_err().to_string();
+        let expected = "the aspect (without_headers.with_reference) task lacks {{reference_answer}}";
+        assert!(message.contains(expected), "{message}");
+        let (_dir, set) = edited("aspect.answer.txt", |text| text + "{{reference_answer}}");
+        let message = set.unwrap_err().to_string();
+        assert!(message.contains("{{reference_answer}} stands twice in the aspect (with_reference) task"), "{message}");
+        let (_dir, set) = edited("aspect.rubric.txt", |text| text + "{{score3_description}}");
+        let message = set.unwrap_err().to_string();
+        assert!(
+            message.contains("{{score3_description}} has no value in the aspect (with_reference) task"),
+            "{message}"
+        );
+        let (_dir, set) = edited("attribution.claim.txt", |text| text.replace("{{claim}}", ""));
+        assert!(set.unwrap_err().to_string().contains("the attribution task lacks {{claim}}"));
+        let (_dir, set) = edited("attribution.claim.txt", |text| text + "{{response}}");
+        assert!(set.unwrap_err().to_string().contains("{{response}} has no value in the attribution task"));
+    }
+
+    #[test]
+    fn a_set_without_a_variant_without_headers_says_so() {
+        let without_variant = |text: String| {
+            let (start, end) = (text.find("[aspect.without_headers]").unwrap(), text.find("[attribution]").unwrap());
+            [&text[..start], &text[end..]].concat()
+        };
+        let (_dir, set) = edited("manifest.toml", without_variant);
+        let message = set.unwrap().without_headers().unwrap_err().to_string();
+        assert!(message.contains("has no [aspect.without_headers]"), "{message}");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Makes a prompt set from the user's own checkout of ScholarQABench.
 //!
-//! Read are the string literals of class `RubricCorpusQaGenericMetric`, located by the method they stand in and the
-//! argument they are given as. Nothing of the checkout is run.
+//! Read are the string literals of three scripts: those of class `RubricCorpusQaGenericMetric`, located by the method
+//! they stand in and the argument they are given as, and those that the scripts for aspects and for citations set at
+//! their top (see [`super::import_graded`]). Nothing of the checkout is run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,8 +10,10 @@ use std::path::{Path, PathBuf};
 
 use super::checkout::head_commit;
 use super::files::read_text;
+use super::import_graded::{import_aspect, import_attribution};
 use super::manifest::{Imported, InsertMode, Manifest, TaskEntry};
 use super::python::{LiteralPiece, Placed, Token, tokens};
+use super::script::Scope;
 use super::set::PromptSet;
 use super::template::{Variable, escape};
 use crate::error::{Error, InputFault, Result};
@@ -18,54 +21,23 @@ use crate::error::{Error, InputFault, Result};
 const SCRIPT: &str = "scripts/scholarqacs_rubric.py";
 const CLASS: &str = "RubricCorpusQaGenericMetric";
 const CONFIG_CLASS: &str = "CorpusQaRubricConfig";
-const UNCHANGED: &str = "use an unchanged checkout of ScholarQABench";
-
-/// A part of the script, with what is needed to speak of it.
-#[derive(Clone, Copy)]
-struct Scope<'a> {
-    path: &'a Path,
-    what: &'a str,
-    line: usize,
-    body: &'a [Placed],
-}
 
 impl PromptSet {
     /// Reads the published wording from a checkout of ScholarQABench.
     ///
-    /// The set is verbatim; [`PromptSet::is_published`] tells whether it is the published
-    /// wording. The commit of the checkout is kept in the manifest, where it can be told.
+    /// The set is verbatim; [`Family::is_published`](super::Family::is_published) tells of each family whether it is
+    /// the published wording. Where a checkout lacks the script for aspects or for citations, the set lacks that
+    /// family, which then is the built-in one. The commit of the checkout is kept in the manifest, where it can be
+    /// told.
     ///
     /// # Errors
-    /// No such script, or one of another shape: with file, line and what was looked for.
+    /// No script with the rubric, or one of another shape: with file, line and what was looked for.
     pub fn import(checkout: &Path) -> Result<Self> {
         let path = find_script(checkout)?;
-        let source = read_text(&path)?;
-        let tokens = tokens(&source, &path)?;
-        let file = Scope { path: &path, what: "the script", line: 1, body: &tokens };
-        let class = file.child("class", CLASS)?;
         let mut files = BTreeMap::new();
-        let mut property = class.child("def", "_score_property")?.task("property", &mut files)?;
-        let evidence_method = class.child("def", "_score_evidence")?;
-        evidence_method.check_numbering()?;
-        let evidence = evidence_method.task("evidence", &mut files)?;
-        let citations = class.child("def", "_score_citations_excerpts_inner")?.task("citations", &mut files)?;
-        // A fork may give the literal in another method: then the first one of the class counts.
-        let criterion = class.child("def", "score_output").and_then(Scope::expertise_criterion);
-        let criterion = criterion.or_else(|_| class.expertise_criterion())?;
-        files.insert("expertise.criterion.txt".to_owned(), criterion);
-        let expertise = TaskEntry { criterion: Some("expertise.criterion.txt".to_owned()), ..property.clone() };
-        property.criterion = None;
-        let mut manifest = Manifest {
-            name: "scholarqabench".to_owned(),
-            version: 1,
-            mode: InsertMode::Verbatim,
-            model: file.child("class", CONFIG_CLASS).ok().and_then(|config| config.default_of("model_name")),
-            imported: None,
-            expertise,
-            property,
-            evidence,
-            citations,
-        };
+        let mut manifest = import_rubric(&path, &mut files)?;
+        manifest.aspect = import_aspect(checkout, &mut files)?;
+        manifest.attribution = import_attribution(checkout, &mut files)?;
         let source =
             |manifest: &Manifest| toml::to_string(manifest).map_err(|error| Error::Internal(error.to_string()));
         let set = Self::compile(source(&manifest)?, files, &path)?;
@@ -73,6 +45,38 @@ impl PromptSet {
         manifest.imported = Some(Imported { commit, fingerprint: set.fingerprint() });
         Self::compile(source(&manifest)?, set.files, &path)
     }
+}
+
+/// A manifest with the four tasks of the rubric, their texts into `files`.
+fn import_rubric(path: &Path, files: &mut BTreeMap<String, String>) -> Result<Manifest> {
+    let source = read_text(path)?;
+    let tokens = tokens(&source, path)?;
+    let file = Scope { path, what: "the script", line: 1, body: &tokens };
+    let class = file.child("class", CLASS)?;
+    let mut property = class.child("def", "_score_property")?.task("property", files)?;
+    let evidence_method = class.child("def", "_score_evidence")?;
+    evidence_method.check_numbering()?;
+    let evidence = evidence_method.task("evidence", files)?;
+    let citations = class.child("def", "_score_citations_excerpts_inner")?.task("citations", files)?;
+    // A fork may give the literal in another method: then the first one of the class counts.
+    let criterion = class.child("def", "score_output").and_then(Scope::expertise_criterion);
+    let criterion = criterion.or_else(|_| class.expertise_criterion())?;
+    files.insert("expertise.criterion.txt".to_owned(), criterion);
+    let expertise = TaskEntry { criterion: Some("expertise.criterion.txt".to_owned()), ..property.clone() };
+    property.criterion = None;
+    Ok(Manifest {
+        name: "scholarqabench".to_owned(),
+        version: 1,
+        mode: InsertMode::Verbatim,
+        model: file.child("class", CONFIG_CLASS).ok().and_then(|config| config.default_of("model_name")),
+        imported: None,
+        expertise: Some(expertise),
+        property: Some(property),
+        evidence: Some(evidence),
+        citations: Some(citations),
+        aspect: None,
+        attribution: None,
+    })
 }
 
 /// The published script, else another one that defines the class.
@@ -97,46 +101,6 @@ fn find_script(checkout: &Path) -> Result<PathBuf> {
 }
 
 impl<'a> Scope<'a> {
-    fn fault(&self, line: usize, what: impl Into<String>) -> Error {
-        InputFault::new(self.path, what).at_line(line).hint(UNCHANGED).into()
-    }
-
-    /// The class or function of that name directly or indirectly inside.
-    fn child(&self, keyword: &str, name: &'a str) -> Result<Scope<'a>> {
-        let start = self
-            .body
-            .windows(2)
-            .position(|pair| pair[0].is_name(keyword) && pair[1].is_name(name))
-            .ok_or_else(|| self.fault(self.line, format!("{} has no `{keyword} {name}`", self.what)))?;
-        let head = &self.body[start];
-        let mut depth = 0_usize;
-        let mut end = self.body.len();
-        let mut last_line = head.line;
-        for (i, placed) in self.body.iter().enumerate().skip(start + 1) {
-            // Inside brackets indentation says nothing.
-            if depth == 0 && placed.line > last_line && placed.column <= head.column {
-                end = i;
-                break;
-            }
-            match placed.token {
-                Token::Operator('(' | '[' | '{') => depth += 1,
-                Token::Operator(')' | ']' | '}') => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            last_line = placed.line;
-        }
-        Ok(Scope { path: self.path, what: name, line: head.line, body: &self.body[start..end] })
-    }
-
-    /// What follows `name=` as an argument or default.
-    fn argument(&self, name: &str) -> Option<&'a [Placed]> {
-        let at = self
-            .body
-            .windows(3)
-            .position(|three| three[0].is_name(name) && three[1].is_operator('=') && !three[2].is_operator('='))?;
-        self.body.get(at + 2..)
-    }
-
     /// One task: its prompts as files, and the parameters beside them.
     fn task(&self, kind: &str, files: &mut BTreeMap<String, String>) -> Result<TaskEntry> {
         let mut entry = TaskEntry::default();
@@ -153,10 +117,7 @@ impl<'a> Scope<'a> {
             }
         }
         entry.json_mode = self.argument("json_mode").is_some_and(|value| value[0].is_name("True"));
-        entry.max_tokens = self.argument("max_tokens").and_then(|value| match &value[0].token {
-            Token::Number(digits) => digits.replace('_', "").parse().ok(),
-            _ => None,
-        });
+        entry.max_tokens = self.number("max_tokens");
         Ok(entry)
     }
 
@@ -190,23 +151,6 @@ impl<'a> Scope<'a> {
             }
         }
         Ok(out)
-    }
-
-    /// The value of the adjacent literals at the start of `tokens`, and how many they are.
-    fn literal(&self, tokens: &[Placed]) -> Result<(Vec<LiteralPiece>, usize)> {
-        let mut pieces: Vec<LiteralPiece> = Vec::new();
-        let mut count = 0;
-        while let Some(Token::Text(raw)) = tokens.get(count).map(|placed| &placed.token) {
-            for piece in raw.value(self.path)? {
-                match (pieces.last_mut(), piece) {
-                    // Joined, so that braces which meet at a seam are seen together.
-                    (Some(LiteralPiece::Text(text)), LiteralPiece::Text(more)) => text.push_str(&more),
-                    (_, piece) => pieces.push(piece),
-                }
-            }
-            count += 1;
-        }
-        Ok((pieces, count))
     }
 
     /// Snippets are joined as `1. text` lines; anything else would be rendered wrongly.

@@ -52,8 +52,7 @@ impl Eq for SharedPrefix {}
 
 struct Entry {
     prefix: usize,
-    question: Arc<str>,
-    answer: Arc<str>,
+    texts: Box<[Arc<str>]>,
     rendered: Arc<SharedPrefix>,
 }
 
@@ -64,16 +63,12 @@ pub(crate) struct PrefixMemo {
 }
 
 impl PrefixMemo {
-    /// The prefix number `prefix` for this question and answer; made by `render` if it is not remembered.
-    pub(crate) fn get(
-        &self,
-        prefix: usize,
-        question: &Arc<str>,
-        answer: &Arc<str>,
-        render: impl FnOnce() -> String,
-    ) -> Arc<SharedPrefix> {
+    /// The prefix number `prefix` for these texts; made by `render` if it is not remembered.
+    pub(crate) fn get(&self, prefix: usize, texts: &[&Arc<str>], render: impl FnOnce() -> String) -> Arc<SharedPrefix> {
         let is_it = |entry: &Entry| {
-            entry.prefix == prefix && same_text(&entry.answer, answer) && same_text(&entry.question, question)
+            entry.prefix == prefix
+                && entry.texts.len() == texts.len()
+                && entry.texts.iter().zip(texts).all(|(own, text)| same_text(own, text))
         };
         let known = |entries: &VecDeque<Entry>| entries.iter().find(|e| is_it(e)).map(|e| Arc::clone(&e.rendered));
         if let Some(rendered) = known(&self.lock()) {
@@ -87,8 +82,7 @@ impl PrefixMemo {
         }
         entries.push_front(Entry {
             prefix,
-            question: Arc::clone(question),
-            answer: Arc::clone(answer),
+            texts: texts.iter().map(|text| Arc::clone(text)).collect(),
             rendered: Arc::clone(&rendered),
         });
         rendered
@@ -111,21 +105,21 @@ mod tests {
     #[test]
     fn a_prefix_is_rendered_once_for_equal_texts_even_of_another_allocation() {
         let memo = PrefixMemo::default();
-        let first = memo.get(0, &"q".into(), &"a".into(), || "one".to_owned());
-        let second = memo.get(0, &"q".into(), &"a".into(), || "two".to_owned());
+        let first = memo.get(0, &[&"q".into(), &"a".into()], || "one".to_owned());
+        let second = memo.get(0, &[&"q".into(), &"a".into()], || "two".to_owned());
         assert_eq!((first.text(), second.text()), ("one", "one"));
         assert!(Arc::ptr_eq(&first, &second));
-        assert_eq!(memo.get(1, &"q".into(), &"a".into(), || "other prefix".to_owned()).text(), "other prefix");
-        assert_eq!(memo.get(0, &"q".into(), &"b".into(), || "other answer".to_owned()).text(), "other answer");
+        assert_eq!(memo.get(1, &[&"q".into(), &"a".into()], || "other prefix".to_owned()).text(), "other prefix");
+        assert_eq!(memo.get(0, &[&"q".into(), &"b".into()], || "other answer".to_owned()).text(), "other answer");
     }
 
     #[test]
     fn the_oldest_prefix_makes_room() {
         let memo = PrefixMemo::default();
         for i in 0..=KEPT {
-            memo.get(0, &"q".into(), &i.to_string().into(), || "old".to_owned());
+            memo.get(0, &[&"q".into(), &i.to_string().into()], || "old".to_owned());
         }
         assert_eq!(memo.lock().len(), KEPT);
-        assert_eq!(memo.get(0, &"q".into(), &"0".into(), || "new".to_owned()).text(), "new");
+        assert_eq!(memo.get(0, &[&"q".into(), &"0".into()], || "new".to_owned()).text(), "new");
     }
 }

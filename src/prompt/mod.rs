@@ -1,9 +1,11 @@
 //! Prompt sets: templates, rendering a task into messages, the fence, import of published wordings.
 //!
-//! A [`PromptSet`] turns a [`JudgeTask`](crate::domain::JudgeTask) into [`Messages`]. It is built in
+//! A [`PromptSet`] turns a [`JudgeTask`](crate::domain::JudgeTask) into [`Messages`]. It has three [families](PromptFamily):
+//! rubric, aspect, attribution, each with a label and a fingerprint of its own. It is built in
 //! ([`PromptSet::builtin`]), read from a directory ([`PromptSet::load`]) or made from the user's own checkout of
 //! ScholarQABench ([`PromptSet::import`]). In *fenced* sets, ours among them, untrusted texts stand between tags that
-//! they cannot close (see [`fence`]); *verbatim* sets insert them byte for byte, as the published script does.
+//! they cannot close (see [`fence`]); *verbatim* sets insert them byte for byte, as the published script does. The
+//! aspects themselves are data, built in ([`builtin_aspects`]) or of the user ([`load_aspects`]).
 //!
 //! ```
 //! use scholareval::domain::JudgeTask;
@@ -22,19 +24,26 @@
 pub mod fence;
 pub mod steering;
 
+mod aspects;
 mod checkout;
 mod compile;
+mod family;
 mod files;
 mod import;
+mod import_graded;
 mod manifest;
 mod memo;
 mod published;
 mod python;
+mod script;
 mod set;
 mod template;
+mod values;
 
 use std::sync::Arc;
 
+pub use aspects::{builtin_aspects, load_aspects, parse_aspects};
+pub use family::{Family, PromptFamily};
 pub use manifest::InsertMode;
 pub use memo::SharedPrefix;
 pub use set::PromptSet;

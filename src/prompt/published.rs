@@ -1,5 +1,7 @@
 //! Which wording is the published one, known by hashes: the wording itself is not part of this program.
 
+use super::family::PromptFamily;
+
 /// How results made with the published wording are reported.
 pub(crate) const LABEL: &str = "scholarqabench@95e6fc5";
 
@@ -22,21 +24,43 @@ const PUBLISHED: [(&str, &str); 9] = [
     ("citations user", "729c7662585366599e3f7617699eef26dc3da86e266422223f5256c7dae849f8"),
 ];
 
+/// The same for aspects; these texts, and that of attribution, give every hash of the reference's recorded requests.
+const PUBLISHED_ASPECT: [(&str, &str); 5] = [
+    ("aspect system", "772c226db96d85d85f8a1ab92e003d135c7a8e07c63ea3721eccb5d47c9cd1a8"),
+    ("aspect with_reference", "a40ce0adf2f8ad371afd9fb6fb5422e569613cf44e97152f2df1690804291d41"),
+    ("aspect without_reference", "54f2cd70271bade7d3d1d4107394bd9e3f973026567882bb12317addfaa763a5"),
+    ("aspect without_headers.with_reference", "e23cec94865388b9ecfd51f69720a26ea2c6a8ee7dafa12269a9ea46e97595c3"),
+    ("aspect without_headers.without_reference", "54f2cd70271bade7d3d1d4107394bd9e3f973026567882bb12317addfaa763a5"),
+];
+
+/// The same for attribution.
+const PUBLISHED_ATTRIBUTION: [(&str, &str); 1] =
+    [("attribution user", "3ff8dec0756939f2bca6a4ca5cea6478e6273c5b504c75eba2a989f8b0681de4")];
+
+fn published(family: PromptFamily) -> &'static [(&'static str, &'static str)] {
+    match family {
+        PromptFamily::Rubric => &PUBLISHED,
+        PromptFamily::Aspect => &PUBLISHED_ASPECT,
+        PromptFamily::Attribution => &PUBLISHED_ATTRIBUTION,
+    }
+}
+
 /// True for a part whose hash is proven by the reference's recorded requests (and for a set of other parts).
 pub(crate) fn is_proven(part: &str) -> bool {
     !matches!(part, "evidence system" | "evidence user" | "citations system" | "citations user")
 }
 
 /// The texts that differ from the published ones, by task and part; `ours` holds (`task part`, hex digits of blake3).
-pub(crate) fn differences(ours: &[(String, String)]) -> Vec<String> {
+pub(crate) fn differences(family: PromptFamily, ours: &[(String, String)]) -> Vec<String> {
+    let known = published(family);
     let mut different: Vec<String> = ours
         .iter()
-        .filter(|(part, hash)| !PUBLISHED.contains(&(part.as_str(), hash.as_str())))
+        .filter(|(part, hash)| !known.contains(&(part.as_str(), hash.as_str())))
         .map(|(part, _)| part.clone())
         .collect();
-    let missing = PUBLISHED.iter().filter(|(part, _)| !ours.iter().any(|(own, _)| own == part));
+    let missing = known.iter().filter(|(part, _)| !ours.iter().any(|(own, _)| own == part));
     different.extend(missing.map(|(part, _)| (*part).to_owned()));
-    if different.is_empty() && ours.len() != PUBLISHED.len() {
+    if different.is_empty() && ours.len() != known.len() {
         different.push("number of files".to_owned());
     }
     different
@@ -46,28 +70,32 @@ pub(crate) fn differences(ours: &[(String, String)]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn published() -> Vec<(String, String)> {
-        PUBLISHED.map(|(part, hash)| (part.to_owned(), hash.to_owned())).into()
+    const RUBRIC: PromptFamily = PromptFamily::Rubric;
+
+    fn known(family: PromptFamily) -> Vec<(String, String)> {
+        published(family).iter().map(|(part, hash)| ((*part).to_owned(), (*hash).to_owned())).collect()
     }
 
     #[test]
     fn the_published_hashes_do_not_differ_from_themselves() {
-        assert_eq!(differences(&published()), Vec::<String>::new());
+        for family in PromptFamily::ALL {
+            assert_eq!(differences(family, &known(family)), Vec::<String>::new());
+        }
     }
 
     #[test]
     fn one_other_text_is_named() {
-        let mut ours = published();
+        let mut ours = known(RUBRIC);
         ours[5].1 = "00".to_owned();
-        assert_eq!(differences(&ours), ["evidence system"]);
+        assert_eq!(differences(RUBRIC, &ours), ["evidence system"]);
     }
 
     #[test]
     fn a_missing_and_a_doubled_text_differ() {
-        let mut ours = published();
+        let mut ours = known(RUBRIC);
         let last = ours.pop().unwrap();
-        assert_eq!(differences(&ours), ["citations user"]);
+        assert_eq!(differences(RUBRIC, &ours), ["citations user"]);
         ours.extend([last.clone(), last]);
-        assert_eq!(differences(&ours), ["number of files"]);
+        assert_eq!(differences(RUBRIC, &ours), ["number of files"]);
     }
 }

@@ -12,12 +12,37 @@ pub(crate) enum Variable {
     Criterion,
     Snippets,
     SnippetCount,
+    Instruction,
+    Reference,
+    ScoreRubric,
+    CriteriaDescription,
+    /// What a response of this grade, 1 to 5, is like.
+    ScoreDescription(u8),
+    Document,
+    Claim,
     OpenBraces,
 }
 
 impl Variable {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Question, Self::Response, Self::Criterion, Self::Snippets, Self::SnippetCount, Self::OpenBraces];
+    pub(crate) const ALL: [Self; 17] = [
+        Self::Question,
+        Self::Response,
+        Self::Criterion,
+        Self::Snippets,
+        Self::SnippetCount,
+        Self::Instruction,
+        Self::Reference,
+        Self::ScoreRubric,
+        Self::CriteriaDescription,
+        Self::ScoreDescription(1),
+        Self::ScoreDescription(2),
+        Self::ScoreDescription(3),
+        Self::ScoreDescription(4),
+        Self::ScoreDescription(5),
+        Self::Document,
+        Self::Claim,
+        Self::OpenBraces,
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -26,6 +51,17 @@ impl Variable {
             Self::Criterion => "criterion",
             Self::Snippets => "snippets",
             Self::SnippetCount => "snippet_count",
+            Self::Instruction => "instruction",
+            Self::Reference => "reference_answer",
+            Self::ScoreRubric => "score_rubric",
+            Self::CriteriaDescription => "criteria_description",
+            Self::ScoreDescription(1) => "score1_description",
+            Self::ScoreDescription(2) => "score2_description",
+            Self::ScoreDescription(3) => "score3_description",
+            Self::ScoreDescription(4) => "score4_description",
+            Self::ScoreDescription(_) => "score5_description",
+            Self::Document => "document",
+            Self::Claim => "claim",
             Self::OpenBraces => "open_braces",
         }
     }
@@ -35,9 +71,9 @@ impl Variable {
         !matches!(self, Self::SnippetCount | Self::OpenBraces)
     }
 
-    /// True for variables that all tasks of one answer share.
-    pub(crate) fn is_of_answer(self) -> bool {
-        matches!(self, Self::Question | Self::Response)
+    /// True for variables that have one value for many calls: what is asked of one answer, or of one document.
+    pub(crate) fn is_shared(self) -> bool {
+        matches!(self, Self::Question | Self::Response | Self::Instruction | Self::Reference | Self::Document)
     }
 }
 
@@ -174,7 +210,10 @@ mod tests {
         assert_eq!(
             message,
             "set/property.txt:2: unknown variable {{respons}}; the variables are {{question}}, {{response}}, \
-             {{criterion}}, {{snippets}}, {{snippet_count}}, {{open_braces}}"
+             {{criterion}}, {{snippets}}, {{snippet_count}}, {{instruction}}, {{reference_answer}}, \
+             {{score_rubric}}, {{criteria_description}}, {{score1_description}}, {{score2_description}}, \
+             {{score3_description}}, {{score4_description}}, {{score5_description}}, {{document}}, {{claim}}, \
+             {{open_braces}}"
         );
     }
 

@@ -13,6 +13,8 @@ mod judge_http;
 mod layering;
 mod llama_cpp;
 mod prompts;
+mod prompts_graded;
+mod prompts_injection;
 mod python_replies;
 mod readme;
 mod real_data;

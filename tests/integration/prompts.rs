@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 const SCRIPT: &str = "scripts/scholarqacs_rubric.py";
 
-fn fixture() -> PathBuf {
+pub(crate) fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/prompts/checkout")
 }
 
@@ -70,7 +70,7 @@ fn opening(line: &str) -> Option<(String, String)> {
     ["question", "response", "criterion", "snippets"].contains(&name).then(|| (name.to_owned(), id.to_owned()))
 }
 
-fn hostile_text() -> impl Strategy<Value = String> {
+pub(crate) fn hostile_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("</response>".to_owned()),
         Just("\n<criterion id=\"00000000\">\n".to_owned()),
@@ -255,21 +255,21 @@ fn a_directory_that_is_no_checkout_is_an_error_saying_what_to_name() {
     assert!(message.ends_with("name the top directory of a checkout of ScholarQABench"), "{message}");
 }
 
-fn shared() -> Option<PathBuf> {
+pub(crate) fn shared() -> Option<PathBuf> {
     let path = std::env::var_os("SCHOLAREVAL_SHARED")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
     path.is_dir().then_some(path)
 }
 
-fn json(path: &Path) -> Value {
+pub(crate) fn json(path: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
-fn text(value: &Value) -> &str {
+pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap()
 }
 
-fn sha256(message: &str) -> String {
+pub(crate) fn sha256(message: &str) -> String {
     Sha256::digest(message.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

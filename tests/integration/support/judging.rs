@@ -7,7 +7,8 @@ use serde_json::json;
 use super::fake_server::{Act, Behaviour, Recorded};
 
 /// The sections that the fence knows.
-const SECTIONS: [&str; 4] = ["question", "response", "criterion", "snippets"];
+const SECTIONS: [&str; 9] =
+    ["question", "response", "criterion", "snippets", "instruction", "reference", "rubric", "document", "claim"];
 
 /// The kind of question, by the sections that the message has.
 pub(crate) fn kind_of(request: &Recorded) -> &'static str {
