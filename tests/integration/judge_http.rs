@@ -1,5 +1,7 @@
 //! The chat judge and its layers against a server that misbehaves in every way we know of.
 
+mod raw;
+
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};

@@ -181,6 +181,8 @@ pub(super) fn helping_option(words: &str) -> &'static str {
     let has = |phrase: &str| words.contains(phrase);
     if has("max_tokens") || has("max_completion_tokens") {
         "--max-tokens-field max_completion_tokens"
+    } else if has("logprobs") {
+        "--logprobs with fewer alternatives, or without it"
     } else if has("temperature") {
         "--no-temperature"
     } else if has("response_format") || has("json_object") {
@@ -323,6 +325,8 @@ mod tests {
     fn each_complaint_has_its_option() {
         assert_eq!(helping_option("temperature must be 1"), "--no-temperature");
         assert_eq!(helping_option("response_format is unknown"), "--no-json-mode");
+        let words = "requested sample logprobs of 8, which is greater than max allowed: 5";
+        assert!(helping_option(words).starts_with("--logprobs"));
         assert!(helping_option("?").starts_with("--extra-body"));
     }
 }
