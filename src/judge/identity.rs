@@ -196,7 +196,7 @@ fn text(value: &Value, name: &str) -> Option<String> {
 }
 
 /// A JSON document. Passing failures are asked again: an identity that misses a part would miss the cache.
-async fn get_json(transport: &Transport, url: &str) -> Result<Value, Fault> {
+pub(super) async fn get_json(transport: &Transport, url: &str) -> Result<Value, Fault> {
     for _ in 1..PROBES {
         match transport.get(url, PROBE_LIMIT).await {
             Err(Fault::TimedOut(_) | Fault::Broken(_) | Fault::Status { status: 429 | 502..=504, .. }) => {

@@ -1,19 +1,23 @@
 //! Judges: who answers a scorer's questions, and the layers around them.
 //!
 //! A [`Judge`] takes a [`JudgeRequest`] and gives an [`Outcome`]. Judges wrap judges:
-//! `Collapsing(Cached(Retrying(RateLimited(Chat))))`. A cache hit costs no permit and no token, identical calls in
-//! flight collapse into one, and every retry buys its own permits.
+//! `Collapsing(Cached(ContextLimited(Retrying(RateLimited(Chat)))))`. A cache hit costs no permit and no token, identical
+//! calls in flight collapse into one, what is too long is not sent, and every retry buys its own permits.
 
 pub mod body;
 pub mod cache;
+pub mod capacity;
 pub mod chat;
+pub mod conversation;
 pub mod endpoint;
+pub mod endpoint_kind;
 pub mod identity;
 pub mod layers;
 pub mod lexical;
 pub mod meters;
 pub mod planner;
 pub mod tokens;
+pub mod truncate;
 
 use std::future::Future;
 use std::pin::Pin;

@@ -1,5 +1,7 @@
 //! The chat judge and its layers against a server that misbehaves in every way we know of.
 
+mod raw;
+
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
@@ -7,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use futures::future::join_all;
 use scholareval::Error;
 use scholareval::domain::{CallKind, JudgeCall, JudgeReply, JudgeTask, Role, UnscoredKind, Usage};
-use scholareval::judge::body::ChatOptions;
+use scholareval::judge::body::RequestOptions;
 use scholareval::judge::chat::Chat;
 use scholareval::judge::endpoint::Endpoint;
 use scholareval::judge::identity::{identify, judge_id, wait_for_server};
@@ -37,7 +39,7 @@ fn request(text: &str) -> JudgeRequest {
     let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
     let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
     let messages = Messages::new(Some("judge".into()), text);
-    let rendered = Some(ChatOptions::new("m").render(CallKind::Property, &messages, 0, 0));
+    let rendered = Some(RequestOptions::new("m").render(CallKind::Property, &messages, 0, 0));
     JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered }
 }
 
@@ -461,7 +463,7 @@ async fn the_only_model_of_a_server_needs_no_name() {
 
 #[tokio::test]
 async fn a_ping_finds_what_would_fail_later() {
-    let options = ChatOptions::new("m");
+    let options = RequestOptions::new("m");
     let server = FakeServer::start(Behaviour::good());
     chat(&server).ping(&options).await.unwrap();
     assert_eq!(server.chats()[0].json()["max_tokens"], 100);

@@ -11,7 +11,7 @@ use crate::cli::settings::{JudgeKind, JudgeSettings, LimitSettings, Settings};
 use crate::cli::terminal;
 use crate::domain::{CallKind, JudgeCall, JudgeReply, TestCase};
 use crate::error::{Error, Result};
-use crate::judge::body::ChatOptions;
+use crate::judge::body::RequestOptions;
 use crate::judge::cache::Cache;
 use crate::judge::chat::Chat;
 use crate::judge::endpoint::{Endpoint, Timeouts};
@@ -42,7 +42,7 @@ pub(in crate::cli) enum Identified {
 /// A model behind an endpoint.
 pub(in crate::cli) struct IdentifiedChat {
     endpoint: Endpoint,
-    options: ChatOptions,
+    options: RequestOptions,
     served: ServerIdentity,
     prompts: Arc<PromptSet>,
     cache: Option<Cache>,
@@ -75,14 +75,14 @@ pub(in crate::cli) struct Judging {
 
 struct ChatRenderer {
     prompts: Arc<PromptSet>,
-    options: ChatOptions,
+    options: RequestOptions,
     /// The same for the kinds of which the prompt set says that they are no JSON.
-    plain_options: ChatOptions,
+    plain_options: RequestOptions,
 }
 
 impl ChatRenderer {
-    fn new(prompts: Arc<PromptSet>, options: ChatOptions) -> Self {
-        Self { prompts, plain_options: ChatOptions { json_mode: false, ..options.clone() }, options }
+    fn new(prompts: Arc<PromptSet>, options: RequestOptions) -> Self {
+        Self { prompts, plain_options: RequestOptions { json_mode: false, ..options.clone() }, options }
     }
 }
 
@@ -131,7 +131,7 @@ impl Identified {
         }
         let judge = &settings.judge;
         let (model, served, offline) = who(&endpoint, judge, cache.as_ref()).await?;
-        let options = ChatOptions {
+        let options = RequestOptions {
             judge_id: judge_id(&model, judge.cache_id.as_deref(), &served),
             model,
             temperature: judge.temperature,
@@ -140,6 +140,7 @@ impl Identified {
             max_tokens: reply_limits(judge, &prompts),
             max_tokens_field: judge.max_tokens_field.clone(),
             extra_body: judge.extra_body.clone(),
+            ..RequestOptions::new("")
         };
         options.check()?;
         let prompts = Arc::new(prompts);

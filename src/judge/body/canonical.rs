@@ -7,8 +7,10 @@ use serde_json::{Map, Value};
 
 use crate::domain::Fingerprint;
 
-/// Name and version of what is hashed; changes with every change of the encoding.
-const ENCODING: &[u8] = b"scholareval chat call 1";
+/// Name and version of what is hashed of a chat call; changes with every change of the encoding.
+pub(super) const CHAT_ENCODING: &[u8] = b"scholareval chat call 1";
+/// The same of a raw completion.
+pub(super) const RAW_ENCODING: &[u8] = b"scholareval raw call 1";
 
 pub(super) fn write_json(value: &impl Serialize, bytes: &mut Vec<u8>) {
     // Writing plain data to memory cannot fail: no map keys but strings, no input or output.
@@ -61,10 +63,10 @@ fn write_sorted(value: &Value, bytes: &mut Vec<u8>) {
 pub(super) struct KeyHasher(Vec<u8>);
 
 impl KeyHasher {
-    /// `room` is about how many bytes will come.
-    pub(super) fn new(room: usize) -> Self {
+    /// `encoding` says what will come, `room` about how many bytes of it.
+    pub(super) fn new(encoding: &[u8], room: usize) -> Self {
         let mut hasher = Self(Vec::with_capacity(room));
-        hasher.part(ENCODING);
+        hasher.part(encoding);
         hasher
     }
 

@@ -1,4 +1,4 @@
-//! Chat bodies: rendered once to canonical bytes, hashed, sent as they are.
+//! Bodies of chat and of raw completions: rendered once to canonical bytes, hashed, sent as they are.
 //!
 //! The body is written straight from borrowed texts (a run renders 1e5 bodies of 13 kB; async-openai's request type
 //! would own a copy of each text). That it reads back as that type is tested below.
@@ -6,7 +6,8 @@
 //! The fingerprint is blake3 over the name and version of the encoding and then each part with its length in front, so
 //! that no two different calls can run together into the same bytes. It does not hold URL, key, model alias (the
 //! judge's identity covers it) or the name of the limit field, so that the same judge under another address finds its
-//! replies again.
+//! replies again. A chat call that uses none of the newer parameters is encoded as it was before there were any, so that
+//! caches stay good.
 
 mod canonical;
 
@@ -17,34 +18,50 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use self::canonical::{KeyHasher, escaped, write_json, write_sorted_object};
+use self::canonical::{CHAT_ENCODING, KeyHasher, RAW_ENCODING, escaped, write_json, write_sorted_object};
 use super::Rendered;
-use super::tokens::estimate_messages;
+use super::conversation::ConversationFormat;
+use super::endpoint_kind::EndpointKind;
+use super::tokens::{estimate_messages, estimate_tokens};
 use crate::domain::{CallKind, Fingerprint};
 use crate::error::{Error, Result};
 use crate::prompt::Messages;
 
-/// The reply limit of kinds that answer with one number.
-const SCORE_TOKENS: u64 = 100;
 /// How far the seeds of two draws are apart, so that attempts (counted by one) of different draws never meet.
 const SEEDS_PER_DRAW: i64 = 1000;
+/// The limit field of raw completions, and of chat unless another is named.
+const MAX_TOKENS: &str = "max_tokens";
 /// Room for the parameters around the texts of a body.
 const BODY_FRAME: usize = 512;
 
-/// What is sent besides the messages.
+/// What is sent besides the messages, and in which form.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ChatOptions {
+pub struct RequestOptions {
+    /// Chat, raw completions, or a label.
+    pub endpoint: EndpointKind,
+    /// How raw prompts mark their turns; chat has no use for it.
+    pub conversation: ConversationFormat,
+    /// Whether marks of turns inside raw prompts are made harmless; not for published wordings, which are sent byte for
+    /// byte. See [`ConversationFormat::render`].
+    pub neutralise: bool,
     /// The model's name as the server knows it.
     pub model: String,
     /// Sampling temperature; `None` sends none (`--no-temperature`).
     pub temperature: Option<f64>,
+    /// Share of the probability that is sampled from, above 0 and at most 1; `None` sends none.
+    pub top_p: Option<f64>,
+    /// Texts that end a reply.
+    pub stop: Vec<String>,
+    /// How many alternatives of each token come back with their probabilities; `None` asks for none.
+    pub logprobs: Option<u32>,
     /// Base seed; `None` sends none. Draw d and attempt a send `seed + 1000 d + a`.
     pub seed: Option<i64>,
-    /// Whether to ask for `response_format: json_object`.
+    /// Whether to ask for `response_format: json_object`: in chat, of the kinds whose reply is JSON.
     pub json_mode: bool,
     /// The reply limit in tokens of each kind; no entry, no limit.
     pub max_tokens: BTreeMap<CallKind, u64>,
-    /// The name of the limit field: `max_tokens` or `max_completion_tokens`.
+    /// The name of the limit field in chat: `max_tokens` or `max_completion_tokens`. Raw completions know only the
+    /// former.
     pub max_tokens_field: String,
     /// Further members of the body; one of the same name as a parameter of ours replaces it.
     pub extra_body: Map<String, Value>,
@@ -52,29 +69,60 @@ pub struct ChatOptions {
     pub judge_id: String,
 }
 
-impl ChatOptions {
-    /// The reference's parameters for `model`: temperature 0, JSON mode, 100 tokens for scores, no limit for claims,
-    /// no seed. The judge's identity is the model's name until the server has been asked.
+impl RequestOptions {
+    /// The rubric reference's parameters for `model`: chat, temperature 0, JSON mode, no seed, and the default limits of
+    /// [`EndpointKind::default_max_tokens`]. The judge's identity is the model's name until the server has been asked.
     pub fn new(model: impl Into<String>) -> Self {
         let model = model.into();
-        let scores = [CallKind::Expertise, CallKind::Property, CallKind::Evidence];
         Self {
+            endpoint: EndpointKind::Chat,
+            conversation: ConversationFormat::None,
+            neutralise: true,
             judge_id: model.clone(),
             model,
             temperature: Some(0.0),
+            top_p: None,
+            stop: Vec::new(),
+            logprobs: None,
             seed: None,
             json_mode: true,
-            max_tokens: scores.into_iter().map(|kind| (kind, SCORE_TOKENS)).collect(),
-            max_tokens_field: "max_tokens".to_owned(),
+            max_tokens: default_limits(EndpointKind::Chat),
+            max_tokens_field: MAX_TOKENS.to_owned(),
             extra_body: Map::new(),
+        }
+    }
+
+    /// The published parameters of Prometheus (ScholarQABench, `prometheus_eval.py`): raw completions in Llama-2's
+    /// format, temperature 0.01, `top_p` 0.95, 512 tokens.
+    pub fn prometheus(model: impl Into<String>) -> Self {
+        Self {
+            endpoint: EndpointKind::Completions,
+            conversation: ConversationFormat::Llama2,
+            temperature: Some(0.01),
+            top_p: Some(0.95),
+            json_mode: false,
+            max_tokens: default_limits(EndpointKind::Completions),
+            ..Self::new(model)
+        }
+    }
+
+    /// The published parameters of AttrScore (ScholarQABench, `citation_correctness_eval.py`): the bare prompt, the most
+    /// probable tokens, 10 of them.
+    pub fn attrscore(model: impl Into<String>) -> Self {
+        Self {
+            endpoint: EndpointKind::Label,
+            json_mode: false,
+            max_tokens: default_limits(EndpointKind::Label),
+            ..Self::new(model)
         }
     }
 
     /// Checks what would only fail, or cost, at the first call.
     ///
     /// # Errors
-    /// [`Error::Settings`] for an empty model name, a temperature that is no number >= 0, a limit of 0, an empty limit
-    /// field, and extra members that would break how replies are read (`messages`, `model`, `stream`, `n`).
+    /// [`Error::Settings`] for an empty model name, a temperature that is no number >= 0, a `top_p` outside 0..1, no
+    /// alternatives at all, a limit of 0, an empty limit field, an empty stop text, and extra members that would break
+    /// how replies are read (`messages`, `prompt`, `echo`, `model`, `stream`, `n`).
     pub fn check(&self) -> Result<()> {
         let fault = |what: String| Err(Error::Settings(what));
         if self.model.trim().is_empty() {
@@ -84,6 +132,15 @@ impl ChatOptions {
             return fault(
                 "the temperature is not a number of at least 0; 0 repeats best, --no-temperature sends none".into(),
             );
+        }
+        if self.top_p.is_some_and(|share| !(share > 0.0 && share <= 1.0)) {
+            return fault("top_p is not above 0 and at most 1; the published Prometheus calls use 0.95".into());
+        }
+        if self.logprobs == Some(0) {
+            return fault("0 alternatives are asked for; --logprobs 5 asks for five, leave it out for none".into());
+        }
+        if self.stop.iter().any(String::is_empty) {
+            return fault("a stop text is empty, which would end every reply at once; leave it out".into());
         }
         if let Some((kind, _)) = self.max_tokens.iter().find(|(_, limit)| **limit == 0) {
             return fault(format!(
@@ -95,6 +152,8 @@ impl ChatOptions {
         }
         for (name, instead) in [
             ("messages", "messages come from the prompt set (--prompts DIR)"),
+            ("prompt", "prompts come from the prompt set (--prompts DIR)"),
+            ("echo", "a reply must not begin with its prompt"),
             ("model", "give --model NAME"),
             ("stream", "replies are read whole"),
             ("n", "ask several times with --samples K"),
@@ -108,51 +167,137 @@ impl ChatOptions {
 
     /// The body and the fingerprint of one call.
     ///
-    /// Members stand in a fixed order: model, messages, temperature, limit, response format, seed, stream, then the
-    /// extra ones sorted by name (at every depth).
+    /// Members stand in a fixed order. Chat: model, messages, temperature, `top_p`, limit, response format, seed, stop,
+    /// stream, `logprobs`, `top_logprobs`. Raw completions: model, prompt, temperature, `top_p`, `max_tokens`, seed, stop,
+    /// stream, `logprobs`. Then the extra ones sorted by name (at every depth).
     pub fn render(&self, kind: CallKind, messages: &Messages, draw: u32, attempt: u32) -> Rendered {
-        let system = messages.system.as_deref();
-        let max_tokens = self.max_tokens.get(&kind).copied();
-        let length = system.map_or(0, str::len) + messages.user.len();
-        let mut body = Body { bytes: Vec::with_capacity(length + length / 16 + BODY_FRAME), extra: &self.extra_body };
-        body.open(&self.model, messages);
-        body.parameter("temperature", self.temperature);
-        body.parameter(&self.max_tokens_field, max_tokens);
-        body.parameter("response_format", self.json_mode.then_some(ResponseFormat::JsonObject));
-        body.parameter("seed", self.seed.map(|seed| seed_of(seed, draw, attempt)));
-        body.parameter("stream", Some(false));
-        let replaced_limit = self.extra_body.get(&self.max_tokens_field).map(Value::as_u64);
-        Rendered {
-            body: body.close(),
-            fingerprint: self.fingerprint(kind, messages, draw, attempt),
-            prompt_tokens: estimate_messages(messages),
-            max_tokens: replaced_limit.unwrap_or(max_tokens),
-        }
+        let call = Call { kind, draw, attempt };
+        if self.endpoint.is_raw() { self.render_raw(call, messages) } else { self.render_chat(call, messages) }
     }
 
-    fn fingerprint(&self, kind: CallKind, messages: &Messages, draw: u32, attempt: u32) -> Fingerprint {
+    fn render_chat(&self, call: Call, messages: &Messages) -> Rendered {
+        let length = messages.system.as_deref().map_or(0, str::len) + messages.user.len();
+        let mut body = Body { bytes: Vec::with_capacity(length + length / 16 + BODY_FRAME), extra: &self.extra_body };
+        body.open(&self.model, messages);
+        let json_mode = self.json_mode && is_json(call.kind);
+        self.sampling(&mut body, call, &self.max_tokens_field, json_mode);
+        body.parameter("logprobs", self.logprobs.is_some().then_some(true));
+        body.parameter("top_logprobs", self.logprobs);
+        let fingerprint = self.fingerprint(call, messages);
+        self.rendered(body, call, &self.max_tokens_field, fingerprint, estimate_messages(messages))
+    }
+
+    /// The prompt is made here and sent as one text.
+    fn render_raw(&self, call: Call, messages: &Messages) -> Rendered {
+        let prompt = self.conversation.render(messages, self.neutralise);
+        let room = prompt.len() + prompt.len() / 16 + BODY_FRAME;
+        let mut body = Body { bytes: Vec::with_capacity(room), extra: &self.extra_body };
+        body.bytes.extend_from_slice(b"{\"model\":");
+        write_json(&self.model, &mut body.bytes);
+        body.bytes.extend_from_slice(b",\"prompt\":");
+        write_json(&prompt, &mut body.bytes);
+        self.sampling(&mut body, call, MAX_TOKENS, false);
+        body.parameter("logprobs", self.logprobs);
+        self.rendered(body, call, MAX_TOKENS, self.raw_fingerprint(call, &prompt), estimate_tokens(&prompt))
+    }
+
+    /// What both forms have in common, from the temperature on.
+    fn sampling(&self, body: &mut Body<'_>, call: Call, limit_field: &str, json_mode: bool) {
+        body.parameter("temperature", self.temperature);
+        body.parameter("top_p", self.top_p);
+        body.parameter(limit_field, self.max_tokens.get(&call.kind));
+        body.parameter("response_format", json_mode.then_some(ResponseFormat::JsonObject));
+        body.parameter("seed", self.seed.map(|seed| seed_of(seed, call)));
+        body.parameter("stop", Some(&self.stop).filter(|stop| !stop.is_empty()));
+        body.parameter("stream", Some(false));
+    }
+
+    fn rendered(
+        &self,
+        body: Body<'_>,
+        call: Call,
+        limit_field: &str,
+        fingerprint: Fingerprint,
+        prompt_tokens: u64,
+    ) -> Rendered {
+        let replaced_limit = self.extra_body.get(limit_field).map(Value::as_u64);
+        let max_tokens = replaced_limit.unwrap_or(self.max_tokens.get(&call.kind).copied());
+        Rendered { body: body.close(), fingerprint, prompt_tokens, max_tokens }
+    }
+
+    fn fingerprint(&self, call: Call, messages: &Messages) -> Fingerprint {
         let texts = messages.system.as_deref().map_or(0, str::len) + messages.user.len();
-        let mut key = KeyHasher::new(texts + BODY_FRAME);
-        key.part(kind.as_str().as_bytes());
+        let mut key = KeyHasher::new(CHAT_ENCODING, texts + BODY_FRAME);
+        key.part(call.kind.as_str().as_bytes());
         key.part(self.judge_id.as_bytes());
         key.option(messages.system.as_deref().map(str::as_bytes));
         key.part(messages.user.as_bytes());
-        // Adding 0.0 makes -0.0 and 0.0, which are the same temperature, the same bytes.
-        key.option(self.temperature.map(|t| (t + 0.0).to_bits().to_le_bytes()));
-        key.option(self.max_tokens.get(&kind).map(|limit| limit.to_le_bytes()));
-        key.part(&[u8::from(self.json_mode)]);
+        self.key_of_sampling(&mut key, call, Some(self.json_mode && is_json(call.kind)));
+        // The first version had none of these; a call that uses none is encoded as it was then.
+        if self.top_p.is_some() || !self.stop.is_empty() || self.logprobs.is_some() {
+            self.key_of_newer(&mut key);
+        }
+        key.finish()
+    }
+
+    /// Of a raw call the whole prompt counts, however it was put together.
+    fn raw_fingerprint(&self, call: Call, prompt: &str) -> Fingerprint {
+        let mut key = KeyHasher::new(RAW_ENCODING, prompt.len() + BODY_FRAME);
+        key.part(call.kind.as_str().as_bytes());
+        key.part(self.judge_id.as_bytes());
+        key.part(prompt.as_bytes());
+        self.key_of_sampling(&mut key, call, None);
+        self.key_of_newer(&mut key);
+        key.finish()
+    }
+
+    fn key_of_sampling(&self, key: &mut KeyHasher, call: Call, json_mode: Option<bool>) {
+        key.option(self.temperature.map(bits));
+        key.option(self.max_tokens.get(&call.kind).map(|limit| limit.to_le_bytes()));
+        if let Some(json_mode) = json_mode {
+            key.part(&[u8::from(json_mode)]);
+        }
         let mut extra = Vec::new();
         write_sorted_object(&self.extra_body, &mut extra);
         key.part(&extra);
         key.option(self.seed.map(i64::to_le_bytes));
-        key.part(&draw.to_le_bytes());
-        key.part(&attempt.to_le_bytes());
-        key.finish()
+        key.part(&call.draw.to_le_bytes());
+        key.part(&call.attempt.to_le_bytes());
+    }
+
+    fn key_of_newer(&self, key: &mut KeyHasher) {
+        key.option(self.top_p.map(bits));
+        let mut stop = Vec::new();
+        write_json(&self.stop, &mut stop);
+        key.part(&stop);
+        key.option(self.logprobs.map(u32::to_le_bytes));
     }
 }
 
-fn seed_of(seed: i64, draw: u32, attempt: u32) -> i64 {
-    seed.wrapping_add(i64::from(draw) * SEEDS_PER_DRAW).wrapping_add(i64::from(attempt))
+/// Adding 0.0 makes -0.0 and 0.0, which are the same temperature, the same bytes.
+fn bits(number: f64) -> [u8; 8] {
+    (number + 0.0).to_bits().to_le_bytes()
+}
+
+/// What tells the calls of one prompt apart.
+#[derive(Debug, Clone, Copy)]
+struct Call {
+    kind: CallKind,
+    draw: u32,
+    attempt: u32,
+}
+
+/// True for the kinds whose reply is a JSON object: JSON mode would make a judge write anything but a grade or a label.
+fn is_json(kind: CallKind) -> bool {
+    !matches!(kind, CallKind::Aspect | CallKind::Attribution)
+}
+
+fn default_limits(endpoint: EndpointKind) -> BTreeMap<CallKind, u64> {
+    CallKind::ALL.into_iter().filter_map(|kind| Some((kind, endpoint.default_max_tokens(kind)?))).collect()
+}
+
+fn seed_of(seed: i64, call: Call) -> i64 {
+    seed.wrapping_add(i64::from(call.draw) * SEEDS_PER_DRAW).wrapping_add(i64::from(call.attempt))
 }
 
 /// A JSON object on its way to bytes.
@@ -215,202 +360,4 @@ impl Body<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use async_openai::types::chat::CreateChatCompletionRequest;
-    use serde_json::json;
-
-    use super::*;
-    use crate::prompt::SharedPrefix;
-
-    fn messages() -> Messages {
-        Messages::new(Some("be \"fair\"".into()), "rate\nthis \u{e9}")
-    }
-
-    fn body(options: &ChatOptions, kind: CallKind) -> String {
-        String::from_utf8(options.render(kind, &messages(), 0, 0).body.to_vec()).unwrap()
-    }
-
-    fn key(change: impl FnOnce(&mut ChatOptions)) -> Fingerprint {
-        let mut options = ChatOptions::new("m");
-        change(&mut options);
-        options.render(CallKind::Property, &messages(), 0, 0).fingerprint
-    }
-
-    #[test]
-    fn the_body_has_a_fixed_order() {
-        let mut options = ChatOptions::new("m");
-        options.seed = Some(7);
-        assert_eq!(
-            body(&options, CallKind::Property),
-            concat!(
-                r#"{"model":"m","messages":[{"role":"system","content":"be \"fair\""},"#,
-                r#"{"role":"user","content":"rate\nthis é"}],"temperature":0.0,"max_tokens":100,"#,
-                r#""response_format":{"type":"json_object"},"seed":7,"stream":false}"#
-            )
-        );
-    }
-
-    #[test]
-    fn the_body_is_what_async_openai_would_send() {
-        let mut options = ChatOptions::new("m");
-        options.seed = Some(7);
-        let ours = body(&options, CallKind::Property);
-        let request: CreateChatCompletionRequest = serde_json::from_str(&ours).unwrap();
-        let theirs = serde_json::to_value(&request).unwrap();
-        assert_eq!(theirs, serde_json::from_str::<Value>(&ours).unwrap());
-    }
-
-    #[test]
-    fn what_is_switched_off_is_not_sent() {
-        let mut options = ChatOptions::new("m");
-        options.temperature = None;
-        options.json_mode = false;
-        let sent: Value = serde_json::from_str(&body(&options, CallKind::Citations)).unwrap();
-        let names: Vec<&String> = sent.as_object().unwrap().keys().collect();
-        assert_eq!(names, ["model", "messages", "stream"]);
-    }
-
-    #[test]
-    fn extra_members_are_sorted_and_replace_ours() {
-        let mut options = ChatOptions::new("m");
-        options.max_tokens_field = "max_completion_tokens".into();
-        let extra =
-            json!({"z": 1, "a": {"d": [{"y": 1, "x": 2}], "c": null}, "temperature": 1, "max_completion_tokens": 9});
-        options.extra_body = extra.as_object().unwrap().clone();
-        let sent = body(&options, CallKind::Property);
-        assert!(
-            sent.ends_with(concat!(
-                r#""response_format":{"type":"json_object"},"stream":false,"#,
-                r#""a":{"c":null,"d":[{"x":2,"y":1}]},"max_completion_tokens":9,"temperature":1,"z":1}"#
-            )),
-            "{sent}"
-        );
-        assert!(serde_json::from_str::<Value>(&sent).is_ok());
-        assert_eq!(options.render(CallKind::Property, &messages(), 0, 0).max_tokens, Some(9));
-    }
-
-    #[test]
-    fn draws_and_attempts_change_the_seed_that_is_sent() {
-        let mut options = ChatOptions::new("m");
-        options.seed = Some(5);
-        let sent = |draw, attempt| {
-            let rendered = options.render(CallKind::Property, &messages(), draw, attempt);
-            serde_json::from_slice::<Value>(&rendered.body).unwrap()["seed"].as_i64()
-        };
-        // 5 + 1000 draw + attempt
-        assert_eq!([sent(0, 0), sent(0, 2), sent(3, 1)], [Some(5), Some(7), Some(3006)]);
-    }
-
-    #[test]
-    fn a_shared_start_changes_neither_body_nor_fingerprint() {
-        let options = ChatOptions::new("m");
-        let (system, user) = (Some("be \"fair\"".to_owned()), "\"a\"\n\u{1}\u{e9}</x> \\ b");
-        let plain = options.render(CallKind::Property, &Messages::new(system.clone(), user), 0, 0);
-        for end in (0..=user.len()).filter(|end| user.is_char_boundary(*end)) {
-            let shared = Some(Arc::new(SharedPrefix::new(&user[..end])));
-            let messages = Messages { system: system.clone(), user: user.to_owned(), shared };
-            for _first_and_again in 0..2 {
-                let rendered = options.render(CallKind::Property, &messages, 0, 0);
-                assert_eq!((rendered.body, rendered.fingerprint), (plain.body.clone(), plain.fingerprint));
-            }
-        }
-    }
-
-    #[test]
-    fn the_encoding_of_fingerprints_is_the_one_that_caches_were_filled_with() {
-        // blake3 fed part by part, as the first version did it
-        let part = |hasher: &mut blake3::Hasher, part: &[u8]| {
-            hasher.update(&(part.len() as u64).to_le_bytes());
-            hasher.update(part);
-        };
-        let mut hasher = blake3::Hasher::new();
-        part(&mut hasher, b"scholareval chat call 1");
-        part(&mut hasher, b"property");
-        part(&mut hasher, b"m");
-        hasher.update(&[1]);
-        part(&mut hasher, b"be \"fair\"");
-        part(&mut hasher, "rate\nthis \u{e9}".as_bytes());
-        hasher.update(&[1]);
-        part(&mut hasher, &0.0_f64.to_bits().to_le_bytes());
-        hasher.update(&[1]);
-        part(&mut hasher, &100_u64.to_le_bytes());
-        part(&mut hasher, &[1]);
-        part(&mut hasher, b"{}");
-        hasher.update(&[0]);
-        part(&mut hasher, &2_u32.to_le_bytes());
-        part(&mut hasher, &1_u32.to_le_bytes());
-        let rendered = ChatOptions::new("m").render(CallKind::Property, &messages(), 2, 1);
-        assert_eq!(rendered.fingerprint, Fingerprint::from(hasher.finalize()));
-    }
-
-    #[test]
-    fn the_fingerprint_covers_what_shapes_the_reply() {
-        let base = key(|_| {});
-        let changed = [
-            key(|o| o.judge_id = "other".into()),
-            key(|o| o.temperature = None),
-            key(|o| o.temperature = Some(0.5)),
-            key(|o| o.json_mode = false),
-            key(|o| o.seed = Some(0)),
-            key(|o| {
-                o.max_tokens.insert(CallKind::Property, 50);
-            }),
-            key(|o| {
-                o.max_tokens.remove(&CallKind::Property);
-            }),
-            key(|o| {
-                o.extra_body.insert("top_p".into(), json!(0.5));
-            }),
-        ];
-        let options = ChatOptions::new("m");
-        let calls = [
-            options.render(CallKind::Evidence, &messages(), 0, 0),
-            options.render(CallKind::Property, &messages(), 1, 0),
-            options.render(CallKind::Property, &messages(), 0, 1),
-            options.render(CallKind::Property, &Messages::new(None, messages().user), 0, 0),
-        ];
-        let mut all: Vec<Fingerprint> = changed.into_iter().chain(calls.map(|call| call.fingerprint)).collect();
-        all.push(base);
-        all.sort_unstable();
-        all.dedup();
-        assert_eq!(all.len(), 13, "8 options + 4 calls + the base, all different");
-    }
-
-    #[test]
-    fn the_fingerprint_does_not_cover_names_and_other_kinds() {
-        let base = key(|_| {});
-        assert_eq!(base, key(|o| o.model = "alias".into()));
-        assert_eq!(base, key(|o| o.max_tokens_field = "max_completion_tokens".into()));
-        assert_eq!(
-            base,
-            key(|o| {
-                o.max_tokens.insert(CallKind::Citations, 9);
-            })
-        );
-        assert_eq!(base, key(|o| o.temperature = Some(-0.0)));
-    }
-
-    #[test]
-    fn text_cannot_move_between_the_parts_of_a_fingerprint() {
-        let options = ChatOptions::new("m");
-        let key = |system: Option<&str>, user: &str| {
-            let messages = Messages::new(system.map(str::to_owned), user);
-            options.render(CallKind::Property, &messages, 0, 0).fingerprint
-        };
-        assert_ne!(key(Some("ab"), "c"), key(Some("a"), "bc"));
-        assert_ne!(key(Some(""), "a"), key(None, "a"));
-    }
-
-    #[test]
-    fn members_that_would_break_reading_are_refused() {
-        for name in ["messages", "model", "stream", "n"] {
-            let mut options = ChatOptions::new("m");
-            options.extra_body.insert(name.into(), json!(1));
-            assert!(options.check().unwrap_err().to_string().contains(name));
-        }
-        assert!(ChatOptions::new(" ").check().is_err());
-        assert!(ChatOptions::new("m").check().is_ok());
-    }
-}
+mod tests;

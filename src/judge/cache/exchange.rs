@@ -2,7 +2,8 @@
 //!
 //! One object a line, keys in this order: `schema` (1), `key` (64 hexadecimal digits), `kind`, `judge`, `role`, `draw`,
 //! `attempt`, `finish_reason` (or null), `model` (or null), `prompt_tokens`, `cached_prompt_tokens`,
-//! `completion_tokens`, `latency_ms`, `created_at` (unix seconds), `content`.
+//! `completion_tokens`, `latency_ms`, `created_at` (unix seconds), `content`, and `logprobs` where the reply has some:
+//! `[{token, logprob, top: [[token, logprob], ..]}, ..]`.
 
 use std::io::Write;
 use std::path::Path;
@@ -13,7 +14,7 @@ use serde::Serialize;
 use super::file::{self, explain};
 use super::record::{self, Entry, StoredRow};
 use super::store::Cache;
-use crate::domain::Fingerprint;
+use crate::domain::{Fingerprint, TokenLogprob};
 use crate::error::{Error, Result};
 
 /// Version of the lines.
@@ -73,6 +74,8 @@ struct Line {
     latency_ms: u64,
     created_at: u64,
     content: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logprobs: Option<Vec<TokenLogprob>>,
 }
 
 impl From<Entry> for Line {
@@ -94,6 +97,7 @@ impl From<Entry> for Line {
             latency_ms: reply.latency_ms,
             created_at,
             content: reply.content,
+            logprobs: reply.logprobs,
         }
     }
 }

@@ -11,8 +11,11 @@ use crate::error::{Error, Result};
 /// `PRAGMA application_id` of a cache: the letters `SchE`.
 pub const APPLICATION_ID: i32 = 0x5363_6845;
 
-/// `PRAGMA user_version` of a cache: the version of its tables.
-pub const SCHEMA_VERSION: i32 = 1;
+/// `PRAGMA user_version` of a cache: the version of its tables. Version 1 had no column `logprobs`.
+pub const SCHEMA_VERSION: i32 = 2;
+
+/// From version 1 to 2. No row is rewritten: SQLite adds an empty column to the table's description alone.
+const FROM_1_TO_2: &str = "ALTER TABLE replies ADD COLUMN logprobs TEXT; PRAGMA user_version = 2";
 
 /// The tables. `content` stands last so that reading the other columns never walks a long reply's overflow pages;
 /// plain rowid tables because `WITHOUT ROWID` made this one 2.2 times bigger.
@@ -32,7 +35,8 @@ CREATE TABLE replies (
     latency_ms INTEGER NOT NULL,
     created_at INTEGER NOT NULL,           -- unix seconds
     digest INTEGER NOT NULL,               -- 64 bits of blake3 over the other columns
-    content TEXT NOT NULL                  -- the reply, raw
+    content TEXT NOT NULL,                 -- the reply, raw
+    logprobs TEXT                          -- JSON, or NULL where none were asked for
 );
 CREATE TABLE claims (
     key BLOB PRIMARY KEY,                  -- a call that is being asked now
@@ -98,6 +102,7 @@ pub(crate) fn open_or_create(path: &Path) -> Result<Connection> {
     }
     create_tables(path, &mut connection)?;
     use_wal(&connection).map_err(|error| explain(path, "switch it to WAL mode", &error))?;
+    migrate(&mut connection).map_err(|error| explain(path, "bring its tables up to date", &error))?;
     connection
         .execute_batch("PRAGMA synchronous = NORMAL")
         .map_err(|error| explain(path, "set it to synchronous = NORMAL", &error))?;
@@ -261,6 +266,24 @@ fn create_tables(path: &Path, connection: &mut Connection) -> Result<()> {
     check_marks(path, connection)
 }
 
+/// Brings a cache of an earlier version up to date, with all its entries; one transaction, so whole or not at all.
+fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
+    if number(connection, "user_version")? >= SCHEMA_VERSION {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have been quicker.
+    if number(&transaction, "user_version")? == 1 {
+        transaction.execute_batch(FROM_1_TO_2)?;
+    }
+    transaction.commit()
+}
+
+/// True for a cache of version 1 that is only read, and so stays as it is.
+pub(super) fn lacks_logprobs(connection: &Connection) -> rusqlite::Result<bool> {
+    Ok(number(connection, "user_version")? < 2)
+}
+
 /// Switches to WAL; SQLite does not wait by itself where another process is just doing the same.
 fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
     let give_up = Instant::now() + Duration::from_secs(10);
@@ -282,7 +305,9 @@ fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 fn check_tables(path: &Path, connection: &Connection) -> Result<()> {
-    for sql in [super::record::SELECT_ONE, super::claims::SELECT_CLAIM] {
+    let older = lacks_logprobs(connection).map_err(|error| explain(path, "read it", &error))?;
+    let replies = if older { super::record::SELECT_PAGE_1 } else { super::record::SELECT_ONE };
+    for sql in [replies, super::claims::SELECT_CLAIM] {
         connection.prepare(sql).map_err(|error| explain(path, "find its tables", &error))?;
     }
     Ok(())

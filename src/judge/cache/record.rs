@@ -4,13 +4,20 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::file::{explain, fault};
+use super::file::{explain, fault, lacks_logprobs};
 use crate::domain::{Fingerprint, JudgeReply, Usage};
 use crate::error::Result;
 use crate::judge::JudgeRequest;
 
 /// The columns of a reply in the order [`StoredRow::read`] expects them.
 macro_rules! columns {
+    () => {
+        concat!(columns_1!(), ", logprobs")
+    };
+}
+
+/// The columns that tables of version 1 have too.
+macro_rules! columns_1 {
     () => {
         "key, kind, judge, role, draw, attempt, finish_reason, model, prompt_tokens, cached_prompt_tokens, \
          completion_tokens, latency_ms, created_at, digest, content"
@@ -22,11 +29,14 @@ pub(crate) const SELECT_ONE: &str = concat!("SELECT ", columns!(), " FROM replie
 /// All replies in the order they were stored, from after a rowid on, so many.
 pub(crate) const SELECT_PAGE: &str =
     concat!("SELECT ", columns!(), ", rowid FROM replies WHERE rowid > ?1 ORDER BY rowid LIMIT ?2");
+/// The same of a table of version 1.
+pub(crate) const SELECT_PAGE_1: &str =
+    concat!("SELECT ", columns_1!(), ", NULL, rowid FROM replies WHERE rowid > ?1 ORDER BY rowid LIMIT ?2");
 
 const INSERT_NEW: &str = concat!(
     "INSERT INTO replies (",
     columns!(),
-    ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) ON CONFLICT (key) DO NOTHING"
+    ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) ON CONFLICT (key) DO NOTHING"
 );
 
 /// What a stored reply answers; for people who look into the cache, not part of its key.
@@ -76,9 +86,16 @@ impl Entry {
         Self { key, label, reply, created_at: now_ms() / 1000 }
     }
 
+    /// The tokens' probabilities as they are stored: JSON, or NULL.
+    fn logprobs(&self) -> Option<String> {
+        // Plain data: writing it to memory cannot fail.
+        self.reply.logprobs.as_ref().and_then(|tokens| serde_json::to_string(tokens).ok())
+    }
+
     /// 64 bits of blake3 over every stored column, texts with their lengths: finds damage that SQLite cannot see, such
-    /// as a page of zeros inside a long reply.
-    fn digest(&self) -> i64 {
+    /// as a page of zeros inside a long reply. `logprobs` counts only where there are some, so that the rows of
+    /// version 1 keep their digest.
+    fn digest(&self, logprobs: Option<&str>) -> i64 {
         let mut hasher = blake3::Hasher::new();
         hasher.update(self.key.as_bytes());
         for text in [&self.label.kind, &self.label.judge, &self.label.role, &self.reply.content] {
@@ -88,6 +105,9 @@ impl Entry {
         hash_text(&mut hasher, self.reply.model.as_deref());
         for number in self.numbers() {
             hasher.update(&number.to_le_bytes());
+        }
+        if logprobs.is_some() {
+            hash_text(&mut hasher, logprobs);
         }
         let mut bytes = [0_u8; 8];
         for (byte, hashed) in bytes.iter_mut().zip(hasher.finalize().as_bytes()) {
@@ -113,6 +133,7 @@ impl Entry {
     /// Stores it if its key is new; true if it was.
     pub(crate) fn insert(&self, connection: &Connection) -> rusqlite::Result<bool> {
         let [draw, attempt, prompt, cached_prompt, completion, latency, created_at] = self.numbers();
+        let logprobs = self.logprobs();
         let changed = connection.prepare_cached(INSERT_NEW)?.execute(params![
             self.key.as_bytes(),
             self.label.kind,
@@ -127,8 +148,9 @@ impl Entry {
             completion,
             latency,
             created_at,
-            self.digest(),
+            self.digest(logprobs.as_deref()),
             self.reply.content,
+            logprobs,
         ])?;
         Ok(changed == 1)
     }
@@ -174,14 +196,26 @@ impl StoredRow {
     /// Reads a row that was selected with the columns of this module.
     pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         match read_entry(row) {
-            Ok((entry, digest)) if entry.digest() == digest => Ok(Self::Whole(Box::new(entry))),
+            Ok((mut entry, Check { digest, logprobs })) if entry.digest(logprobs.as_deref()) == digest => {
+                let Ok(tokens) = logprobs.as_deref().map(serde_json::from_str).transpose() else {
+                    return Ok(Self::Damaged);
+                };
+                entry.reply.logprobs = tokens;
+                Ok(Self::Whole(Box::new(entry)))
+            }
             Err(error @ rusqlite::Error::SqliteFailure(..)) => Err(error),
             Ok(_) | Err(_) => Ok(Self::Damaged),
         }
     }
 }
 
-fn read_entry(row: &Row<'_>) -> rusqlite::Result<(Entry, i64)> {
+/// What a row is checked by before it is believed.
+struct Check {
+    digest: i64,
+    logprobs: Option<String>,
+}
+
+fn read_entry(row: &Row<'_>) -> rusqlite::Result<(Entry, Check)> {
     let unsigned = |index: usize| -> rusqlite::Result<u64> { Ok(row.get::<_, i64>(index)?.try_into().unwrap_or(0)) };
     let label =
         CallLabel { kind: row.get(1)?, judge: row.get(2)?, role: row.get(3)?, draw: row.get(4)?, attempt: row.get(5)? };
@@ -197,7 +231,8 @@ fn read_entry(row: &Row<'_>) -> rusqlite::Result<(Entry, i64)> {
         cached: true,
     };
     let key = Fingerprint::from(row.get::<_, [u8; 32]>(0)?);
-    Ok((Entry { key, label, reply, created_at: unsigned(12)? }, row.get(13)?))
+    let check = Check { digest: row.get(13)?, logprobs: row.get(15)? };
+    Ok((Entry { key, label, reply, created_at: unsigned(12)? }, check))
 }
 
 /// The reply of that key.
@@ -236,7 +271,8 @@ pub(crate) fn page_after(connection: &Connection, path: &Path, after: i64) -> Re
 }
 
 fn read_page(connection: &Connection, after: i64) -> rusqlite::Result<Vec<(i64, StoredRow)>> {
-    let mut select = connection.prepare_cached(SELECT_PAGE)?;
-    let rows = select.query_map([after, PAGE], |row| Ok((row.get(15)?, StoredRow::read(row)?)))?;
+    let sql = if lacks_logprobs(connection)? { SELECT_PAGE_1 } else { SELECT_PAGE };
+    let mut select = connection.prepare_cached(sql)?;
+    let rows = select.query_map([after, PAGE], |row| Ok((row.get(16)?, StoredRow::read(row)?)))?;
     rows.collect()
 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
-use crate::domain::{Fingerprint, JudgeReply, Usage};
+use crate::domain::{Fingerprint, JudgeReply, TokenLogprob, Usage};
 use crate::error::Error;
 
 fn dir() -> (TempDir, PathBuf) {
@@ -95,7 +95,7 @@ fn a_newer_schema_is_refused_and_says_so() {
     connection.pragma_update(None, "user_version", SCHEMA_VERSION + 1).unwrap();
     drop(connection);
     let text = message(Cache::open(&path).unwrap_err());
-    assert!(text.contains("schema version 2") && text.contains("update scholareval"), "{text}");
+    assert!(text.contains("schema version 3") && text.contains("update scholareval"), "{text}");
 }
 
 #[test]
@@ -344,6 +344,104 @@ fn a_damaged_entry_is_left_out_of_a_merge_and_an_export() {
     assert_eq!((report.added(), report.sources[0].damaged), (1, 1));
     let mut lines = Vec::new();
     assert_eq!(cache.export(&mut lines, Path::new("out")).unwrap(), ExportReport { entries: 1, damaged: 1 });
+}
+
+fn with_logprobs(number: u32) -> Entry {
+    let mut entry = entry(number, "7");
+    let top = vec![("7".to_owned(), -0.1), ("8".to_owned(), -1.0 / 3.0)];
+    entry.reply.logprobs = Some(vec![TokenLogprob { token: "7".into(), logprob: -0.1, top }]);
+    entry
+}
+
+#[test]
+fn probabilities_are_kept_exported_and_merged_and_their_damage_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let (a, c) = (dir.path().join("a"), dir.path().join("c"));
+    let cache = Cache::open(&a).unwrap();
+    block_on(join_all([cache.put(with_logprobs(1)), cache.put(entry(2, "plain"))]));
+    assert_eq!(cache.get(&key(1)).unwrap(), Some(with_logprobs(1).reply), "to the last bit");
+    let mut lines = Vec::new();
+    cache.export(&mut lines, Path::new("out")).unwrap();
+    let lines = String::from_utf8(lines).unwrap();
+    let lines: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let exported = serde_json::json!([{"token": "7", "logprob": -0.1, "top": [["7", -0.1], ["8", -1.0 / 3.0]]}]);
+    assert_eq!((&lines[0]["logprobs"], lines[1].get("logprobs")), (&exported, None));
+    assert_eq!(merged(&[&a], &c).unwrap().added(), 2);
+    assert_eq!(Cache::open(&c).unwrap().get(&key(1)).unwrap(), Some(with_logprobs(1).reply));
+    let behind = rusqlite::Connection::open(&a).unwrap();
+    behind.execute("UPDATE replies SET logprobs = replace(logprobs, '0.1', '0.2') WHERE rowid = 1", []).unwrap();
+    behind.execute("UPDATE replies SET logprobs = '[]' WHERE rowid = 2", []).unwrap();
+    for number in [1, 2] {
+        assert!(message(cache.get(&key(number)).unwrap_err()).contains("damaged"));
+    }
+}
+
+/// A cache as version 1 of the tables was: without the column.
+fn version_1(path: &Path, numbers: impl IntoIterator<Item = u32>) {
+    let cache = Cache::open(path).unwrap();
+    numbers.into_iter().for_each(|number| drop(cache.put(entry(number, &format!("reply {number}")))));
+    drop(cache);
+    let connection = rusqlite::Connection::open(path).unwrap();
+    connection.execute_batch("ALTER TABLE replies DROP COLUMN logprobs; PRAGMA user_version = 1").unwrap();
+}
+
+#[test]
+fn a_cache_of_version_1_is_brought_up_to_date_without_losing_an_entry() {
+    let (_dir, path) = dir();
+    version_1(&path, 0..300);
+    let cache = Cache::open(&path).unwrap();
+    assert_eq!(cache.stats().unwrap().total.entries, 300);
+    assert!((0..300).all(|number| text(&cache, number) == Some(format!("reply {number}"))));
+    block_on(cache.put(with_logprobs(1000))).unwrap();
+    assert_eq!(cache.get(&key(1000)).unwrap(), Some(with_logprobs(1000).reply));
+    drop(cache);
+    let version: i32 =
+        rusqlite::Connection::open(&path).unwrap().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    assert_eq!(version, SCHEMA_VERSION);
+    assert_eq!(text(&Cache::open(&path).unwrap(), 299).as_deref(), Some("reply 299"));
+}
+
+#[test]
+fn a_source_of_version_1_is_merged_and_stays_as_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let (a, c) = (dir.path().join("a"), dir.path().join("c"));
+    version_1(&a, 0..300);
+    let before = std::fs::read(&a).unwrap();
+    assert_eq!(merged(&[&a], &c).unwrap().added(), 300);
+    assert_eq!(std::fs::read(&a).unwrap(), before);
+    assert_eq!(text(&Cache::open(&c).unwrap(), 7).as_deref(), Some("reply 7"));
+}
+
+#[test]
+fn two_openers_bring_a_cache_up_to_date_once() {
+    let (_dir, path) = dir();
+    version_1(&path, 0..3);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| assert_eq!(Cache::open(&path).unwrap().stats().unwrap().total.entries, 3));
+        }
+    });
+}
+
+#[test]
+fn the_digest_of_a_plain_reply_is_that_of_version_1() {
+    let (_dir, path) = dir();
+    let cache = Cache::open(&path).unwrap();
+    let entry = entry(1, "x");
+    block_on(cache.put(entry.clone())).unwrap();
+    // key, then texts with their lengths (u64::MAX for a missing one), then the numbers in order of the columns
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(key(1).as_bytes());
+    for text in ["property", "gpt", "rubric", "x", "stop", "gpt-1"] {
+        hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+    }
+    for number in [0, 0, 100, 40, 7, 12, i64::try_from(entry.created_at).unwrap()] {
+        hasher.update(&number.to_le_bytes());
+    }
+    let expected = i64::from_le_bytes(hasher.finalize().as_bytes()[..8].try_into().unwrap());
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let digest: i64 = connection.query_row("SELECT digest FROM replies", [], |row| row.get(0)).unwrap();
+    assert_eq!(digest, expected);
 }
 
 proptest! {

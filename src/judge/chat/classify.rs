@@ -10,6 +10,7 @@ use crate::domain::UnscoredKind;
 use crate::error::Error;
 use crate::judge::AskError;
 use crate::judge::endpoint::Endpoint;
+use crate::judge::endpoint_kind::EndpointKind;
 
 /// So many 400s of one message in a row stop the run.
 pub(super) const EQUAL_REFUSALS: u32 = 5;
@@ -48,7 +49,7 @@ impl ErrorResponse {
     }
 
     /// What to do about it. Equal 400s are not counted here, see [`EqualRefusals`].
-    pub(super) fn classify(self, endpoint: &Endpoint) -> AskError {
+    pub(super) fn classify(self, endpoint: &Endpoint, kind: EndpointKind) -> AskError {
         let quoted = self.quoted();
         let Self { status, retry_after, words } = self;
         let refused = |kind| AskError::Refused { message: quoted.clone(), status, kind };
@@ -67,7 +68,8 @@ impl ErrorResponse {
                 AskError::Refused { message: format!("{MODERATED}{quoted}"), status, kind: UnscoredKind::Refused }
             }
             401 | 403 => fatal(key_refused(endpoint, &quoted)),
-            404 | 405 => fatal(not_found(endpoint, &words, &quoted)),
+            404 | 405 if is_unknown_model(&words) => fatal(unknown_model(endpoint, &quoted)),
+            404 | 405 => fatal(unknown_route(endpoint, kind, &quoted)),
             300..=399 => fatal(format!(
                 "the judge at {} redirects elsewhere ({quoted}); give the new address with --base-url",
                 endpoint.masked_url()
@@ -105,12 +107,18 @@ pub(in crate::judge) fn key_refused(endpoint: &Endpoint, quoted: &str) -> String
     }
 }
 
-fn not_found(endpoint: &Endpoint, words: &ServerWords, quoted: &str) -> String {
-    let url = endpoint.masked_url();
-    if words.is_named(&["model_not_found"]) || words.mentions(&["model"]) {
-        return format!("the judge at {url} does not serve the model ({quoted}); check --model");
-    }
-    format!("{url} has no /chat/completions ({quoted}); check --base-url, it usually ends in /v1")
+fn is_unknown_model(words: &ServerWords) -> bool {
+    words.is_named(&["model_not_found"]) || words.mentions(&["model"])
+}
+
+fn unknown_model(endpoint: &Endpoint, quoted: &str) -> String {
+    format!("the judge at {} does not serve the model ({quoted}); check --model", endpoint.masked_url())
+}
+
+fn unknown_route(endpoint: &Endpoint, kind: EndpointKind, quoted: &str) -> String {
+    let (url, path) = (endpoint.masked_url(), kind.path());
+    let other = if kind.is_raw() { "; servers of chat models alone do not have it" } else { "" };
+    format!("{url} has no {path} ({quoted}); check --base-url, it usually ends in /v1{other}")
 }
 
 fn is_quota(words: &ServerWords) -> bool {
@@ -173,6 +181,8 @@ pub(super) fn helping_option(words: &str) -> &'static str {
     let has = |phrase: &str| words.contains(phrase);
     if has("max_tokens") || has("max_completion_tokens") {
         "--max-tokens-field max_completion_tokens"
+    } else if has("logprobs") {
+        "--logprobs with fewer alternatives, or without it"
     } else if has("temperature") {
         "--no-temperature"
     } else if has("response_format") || has("json_object") {
@@ -206,7 +216,8 @@ mod tests {
 
     fn classify(status: u16, body: &str) -> AskError {
         let words = ServerWords::read(body.as_bytes(), &endpoint());
-        ErrorResponse { status, retry_after: Some(Duration::from_secs(1)), words }.classify(&endpoint())
+        ErrorResponse { status, retry_after: Some(Duration::from_secs(1)), words }
+            .classify(&endpoint(), EndpointKind::Chat)
     }
 
     fn stops_with(error: &AskError, part: &str) -> bool {
@@ -227,6 +238,14 @@ mod tests {
         assert!(stops_with(&classify(404, r#"{"error":{"message":"The model `x` does not exist"}}"#), "--model"));
         assert!(stops_with(&classify(404, r#"{"detail":"Not Found"}"#), "--base-url"));
         assert!(stops_with(&classify(301, ""), "redirects"));
+    }
+
+    #[test]
+    fn a_missing_route_is_told_by_its_name() {
+        let words = ServerWords::read(br#"{"detail":"Not Found"}"#, &endpoint());
+        let response = ErrorResponse { status: 404, retry_after: None, words };
+        let error = response.classify(&endpoint(), EndpointKind::Label);
+        assert!(stops_with(&error, "has no /completions"), "{error:?}");
     }
 
     #[test]
@@ -306,6 +325,8 @@ mod tests {
     fn each_complaint_has_its_option() {
         assert_eq!(helping_option("temperature must be 1"), "--no-temperature");
         assert_eq!(helping_option("response_format is unknown"), "--no-json-mode");
+        let words = "requested sample logprobs of 8, which is greater than max allowed: 5";
+        assert!(helping_option(words).starts_with("--logprobs"));
         assert!(helping_option("?").starts_with("--extra-body"));
     }
 }

@@ -1,4 +1,4 @@
-//! Chat completions over an OpenAI-compatible endpoint.
+//! Chat and raw completions over an OpenAI-compatible endpoint.
 //!
 //! [`Chat`] sends a rendered body as it is, once, and tells apart what came back: a whole reply (readable or not, it
 //! is paid), a passing failure, a refusal of this call, and what must stop the run. Retries, limits and the cache are
@@ -8,6 +8,7 @@
 //! limiter. The crate logs bodies it cannot read at error level; the command line filters `async_openai=off`.
 
 mod classify;
+mod logprobs;
 mod reply;
 mod retry_after;
 pub(in crate::judge) mod transport;
@@ -26,8 +27,9 @@ use self::classify::{EqualRefusals, ErrorResponse};
 use self::reply::WireReply;
 use self::transport::{EndpointConfig, Fault, Transport};
 use self::words::{ServerWords, quote};
-use super::body::ChatOptions;
+use super::body::RequestOptions;
 use super::endpoint::Endpoint;
+use super::endpoint_kind::EndpointKind;
 use super::meters::Meters;
 use super::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 use crate::domain::{CallKind, JudgeReply, UnscoredKind};
@@ -39,10 +41,11 @@ pub(in crate::judge) use self::classify::key_refused;
 /// So many connections must have failed, besides the time, before no server is taken to be there.
 const FEWEST_FAILED_CONNECTIONS: u32 = 3;
 
-/// A judge behind `POST {base}/chat/completions`. Shared by reference; one connection pool.
+/// A judge behind `POST {base}/chat/completions`, or `/completions`. Shared by reference; one connection pool.
 pub struct Chat {
     client: Client<EndpointConfig>,
     endpoint: Arc<Endpoint>,
+    kind: EndpointKind,
     meters: Arc<Meters>,
     refusals: EqualRefusals,
     reach: Mutex<Reach>,
@@ -58,7 +61,7 @@ struct Reach {
 }
 
 impl Chat {
-    /// A judge at `endpoint`; replies and their tokens are counted in `meters`.
+    /// A chat judge at `endpoint`; replies and their tokens are counted in `meters`.
     ///
     /// # Errors
     /// [`Error::Settings`] if no HTTP client can be set up (no CA certificates), [`Error::JudgeUnavailable`] for a key
@@ -69,7 +72,15 @@ impl Chat {
         let config = EndpointConfig::new(&endpoint)?;
         let client = Client::build(transport.http().clone(), config)
             .with_http_service(tower::service_fn(move |factory| transport.clone().serve(factory)));
-        Ok(Self { client, endpoint, meters, refusals: EqualRefusals::default(), reach: Mutex::default() })
+        let kind = EndpointKind::Chat;
+        Ok(Self { client, endpoint, kind, meters, refusals: EqualRefusals::default(), reach: Mutex::default() })
+    }
+
+    /// The same judge asked through the route of `kind`, for bodies that were rendered for it
+    /// ([`RequestOptions::endpoint`]).
+    #[must_use]
+    pub fn through(self, kind: EndpointKind) -> Self {
+        Self { kind, ..self }
     }
 
     /// Where this judge lives.
@@ -77,7 +88,7 @@ impl Chat {
         &self.endpoint
     }
 
-    /// Sends `body` (a chat completion request as JSON) once, byte by byte as it is, and reads the reply.
+    /// Sends `body` (a completion request as JSON, chat or raw) once, byte by byte as it is, and reads the reply.
     ///
     /// # Errors
     /// [`AskError::Transient`] for time-outs, resets, cut bodies, HTML under status 200, 408, 409, 429 and 5xx;
@@ -85,9 +96,12 @@ impl Chat {
     /// route, five equal 400s in a row, and a server that cannot be reached for a while.
     pub async fn send(&self, body: &Bytes) -> Result<JudgeReply, AskError> {
         let body: &RawValue = serde_json::from_slice(body)
-            .map_err(|error| AskError::Fatal(Error::Internal(format!("the chat body is no JSON: {error}"))))?;
+            .map_err(|error| AskError::Fatal(Error::Internal(format!("the body is no JSON: {error}"))))?;
         let started = Instant::now();
-        let sent: Result<WireReply, OpenAIError> = self.client.chat().create_byot(body).await;
+        let sent: Result<WireReply, OpenAIError> = match self.kind {
+            EndpointKind::Chat => self.client.chat().create_byot(body).await,
+            EndpointKind::Completions | EndpointKind::Label => self.client.completions().create_byot(body).await,
+        };
         let latency_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let reply = sent.map_err(|error| self.failure(error))?;
         self.note_answer();
@@ -95,7 +109,7 @@ impl Chat {
             return Err(self.error_response(ErrorResponse::under_200(error, &self.endpoint)));
         }
         if !reply.is_completion() {
-            return Err(transient("the reply is JSON, but no chat completion (it has no choices)".to_owned()));
+            return Err(transient("the reply is JSON, but no completion (it has no choices)".to_owned()));
         }
         self.refusals.reset();
         let reply = reply.into_reply(latency_ms);
@@ -104,11 +118,11 @@ impl Chat {
     }
 
     /// One tiny call with the run's own parameters: finds a wrong key, model, route or parameter before anything is
-    /// paid for.
+    /// paid for. `options` must be for this judge's route.
     ///
     /// # Errors
     /// [`Error::JudgeUnavailable`] with the server's words and, where a parameter is refused, the option that helps.
-    pub async fn ping(&self, options: &ChatOptions) -> Result<JudgeReply> {
+    pub async fn ping(&self, options: &RequestOptions) -> Result<JudgeReply> {
         let user = "Reply with this JSON object and nothing else: {\"score\": 1}".to_owned();
         let rendered = options.render(CallKind::Property, &Messages::new(None, user), 0, 0);
         self.send(&rendered.body).await.map_err(|error| match error {
@@ -137,10 +151,7 @@ impl Chat {
             // Braces at both ends and broken between them, or members of impossible types.
             OpenAIError::JSONDeserialize(error, _) => {
                 self.note_answer();
-                return transient(format!(
-                    "the reply is no chat completion: {}",
-                    quote(&error.to_string(), &self.endpoint)
-                ));
+                return transient(format!("the reply is no completion: {}", quote(&error.to_string(), &self.endpoint)));
             }
             other => return transient(quote(&other.to_string(), &self.endpoint)),
         };
@@ -162,7 +173,7 @@ impl Chat {
     }
 
     fn error_response(&self, response: ErrorResponse) -> AskError {
-        self.refusals.count(response.classify(&self.endpoint))
+        self.refusals.count(response.classify(&self.endpoint, self.kind))
     }
 
     /// A connection that failed: passing, until it has failed for too long.
@@ -202,7 +213,9 @@ impl Judge for Chat {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         Box::pin(async move {
             let Some(rendered) = &request.rendered else {
-                return Err(AskError::Fatal(Error::Internal("a chat judge was asked a call without a body".into())));
+                return Err(AskError::Fatal(Error::Internal(
+                    "a judge behind a server was asked a call without a body".into(),
+                )));
             };
             self.send(&rendered.body).await.map(Outcome::Reply)
         })

@@ -5,12 +5,13 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
+use super::logprobs::token_logprobs;
 use crate::domain::{JudgeReply, Usage};
 
-/// A chat completion, or an error under status 200. Unknown members are let be, missing ones have a default.
+/// A completion, of a chat or raw, or an error under status 200. Unknown members are let be, missing ones have a default.
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct WireReply {
-    /// `None` if the member is missing: then it is no chat completion at all.
+    /// `None` if the member is missing: then it is no completion at all.
     #[serde(default)]
     choices: Option<Vec<WireChoice>>,
     #[serde(default, deserialize_with = "text_or_none")]
@@ -25,8 +26,14 @@ pub(super) struct WireReply {
 
 #[derive(Debug, Default, serde::Deserialize)]
 struct WireChoice {
+    /// Chat.
     #[serde(default)]
     message: Option<WireMessage>,
+    /// Raw completions.
+    #[serde(default)]
+    text: Content,
+    #[serde(default)]
+    logprobs: Value,
     #[serde(default, deserialize_with = "text_or_none")]
     finish_reason: Option<String>,
 }
@@ -44,7 +51,7 @@ impl WireReply {
         Some(&self.error).filter(|error| is_empty && !error.is_null())
     }
 
-    /// False if the body has no `choices`: something else than a chat server answered.
+    /// False if the body has no `choices`: something else than a judge answered.
     pub(super) fn is_completion(&self) -> bool {
         self.choices.is_some()
     }
@@ -54,10 +61,10 @@ impl WireReply {
         let usage = self.usage();
         let choice = self.choices.unwrap_or_default().into_iter().next().unwrap_or_default();
         JudgeReply {
-            content: choice.message.map(|message| message.content.0).unwrap_or_default(),
+            content: choice.message.map_or(choice.text.0, |message| message.content.0),
             finish_reason: choice.finish_reason,
             model: self.model,
-            logprobs: None,
+            logprobs: token_logprobs(&choice.logprobs),
             usage,
             latency_ms,
             cached: false,
@@ -167,6 +174,27 @@ mod tests {
         assert_eq!((reply.finish_reason.as_deref(), reply.model.as_deref()), (Some("stop"), Some("m")));
         assert_eq!(reply.usage, Usage { prompt_tokens: 12, cached_prompt_tokens: 8, completion_tokens: 4 });
         assert_eq!(reply.latency_ms, 3);
+    }
+
+    #[test]
+    fn a_raw_completion_is_read() {
+        let reply = reply(
+            r#"{"object":"text_completion","model":"m","choices":[{"index":0,"text":" Attributable","finish_reason":"length",
+            "logprobs":null,"stop_reason":null}],"usage":{"prompt_tokens":12,"completion_tokens":4}}"#,
+        );
+        assert_eq!((reply.content.as_str(), reply.is_cut()), (" Attributable", true));
+        assert_eq!((reply.usage.prompt_tokens, reply.logprobs), (12, None));
+    }
+
+    #[test]
+    fn probabilities_come_with_either_form() {
+        let tokens =
+            |body: &str| reply(body).logprobs.unwrap().into_iter().map(|token| token.token).collect::<String>();
+        let raw = r#"{"choices":[{"text":"a7","logprobs":{"tokens":["a","7"],"token_logprobs":[-1,-2],"top_logprobs":null}}]}"#;
+        assert_eq!(tokens(raw), "a7");
+        let chat = r#"{"choices":[{"message":{"content":"a7"},"logprobs":{"content":[{"token":"a7","logprob":-1}]}}]}"#;
+        assert_eq!(tokens(chat), "a7");
+        assert_eq!(reply(r#"{"choices":[{"text":"x","logprobs":"none"}]}"#).logprobs, None);
     }
 
     #[test]

@@ -7,9 +7,9 @@ use async_openai::config::Config;
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
 use bytes::{Bytes, BytesMut};
-use http::header::{AUTHORIZATION, LOCATION};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Request, Response};
+use reqwest::{Request, RequestBuilder, Response};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::retry_after::retry_after;
@@ -113,9 +113,24 @@ impl Transport {
         Ok(Response::from(response))
     }
 
-    /// A GET beside the chat route (`/models`, `/props`, `/health`), with the endpoint's headers and query.
+    /// A GET beside the judge's route (`/models`, `/props`, `/health`), with the endpoint's headers and query.
     pub(in crate::judge) async fn get(&self, url: &str, limit: Duration) -> std::result::Result<Bytes, Fault> {
-        let request = self.http.get(url).headers(request_headers(&self.endpoint)).timeout(limit);
+        self.beside(self.http.get(url), limit).await
+    }
+
+    /// A POST of JSON beside the judge's route (`/tokenize`), in the same way.
+    pub(in crate::judge) async fn post(
+        &self,
+        url: &str,
+        json: Vec<u8>,
+        limit: Duration,
+    ) -> std::result::Result<Bytes, Fault> {
+        let request = self.http.post(url).header(CONTENT_TYPE, "application/json").body(json);
+        self.beside(request, limit).await
+    }
+
+    async fn beside(&self, request: RequestBuilder, limit: Duration) -> std::result::Result<Bytes, Fault> {
+        let request = request.headers(request_headers(&self.endpoint)).timeout(limit);
         let request = request.query(&self.endpoint.query).build();
         let request = request.map_err(|error| Fault::Connect(causes(&error.without_url())))?;
         self.execute(request, limit).await.map(|(_, body)| body)

@@ -2,5 +2,6 @@
 
 pub mod cached;
 pub mod collapsing;
+pub mod context_limited;
 pub mod rate_limited;
 pub mod retrying;

@@ -33,13 +33,22 @@ impl Recorded {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
+    /// A call to the judge: a chat, or a raw completion.
     pub fn is_chat(&self) -> bool {
-        self.path.ends_with("/chat/completions")
+        self.path.ends_with("/completions")
     }
 
-    /// The text of the last message.
+    /// A raw completion.
+    pub fn is_raw(&self) -> bool {
+        self.is_chat() && !self.path.ends_with("/chat/completions")
+    }
+
+    /// The text of the last message, or the raw prompt.
     pub fn user_message(&self) -> String {
         let json = self.json();
+        if let Some(prompt) = json["prompt"].as_str() {
+            return prompt.to_owned();
+        }
         let last = json["messages"].as_array().and_then(|messages| messages.last());
         last.and_then(|message| message["content"].as_str()).unwrap_or_default().to_owned()
     }
@@ -115,6 +124,7 @@ pub struct Behaviour {
     loading: AtomicUsize,
     props: Act,
     health: Act,
+    routes: BTreeMap<String, Act>,
     key: Option<String>,
     pub(super) is_recording: bool,
 }
@@ -138,6 +148,7 @@ impl Behaviour {
             loading: AtomicUsize::new(0),
             props: Act::status(404, "{}"),
             health: Act::status(404, "{}"),
+            routes: BTreeMap::new(),
             key: None,
             is_recording: true,
         }
@@ -207,6 +218,18 @@ impl Behaviour {
         self
     }
 
+    /// `GET /props` answers this.
+    pub fn props(mut self, act: Act) -> Self {
+        self.props = act;
+        self
+    }
+
+    /// Requests of exactly this path get this (`/tokenize`).
+    pub fn route(mut self, path: &str, act: Act) -> Self {
+        self.routes.insert(path.to_owned(), act);
+        self
+    }
+
     /// Chat and models want this bearer token, and answer 401 else.
     pub fn key(mut self, key: &str) -> Self {
         self.key = Some(format!("Bearer {key}"));
@@ -223,6 +246,9 @@ impl Behaviour {
         let wrong_key = self.key.as_deref().is_some_and(|key| request.header("authorization") != Some(key));
         if wrong_key && (request.is_chat() || request.path.ends_with("/models")) {
             return Act::error(401, "invalid_api_key", "Incorrect API key provided");
+        }
+        if let Some(act) = self.routes.get(&request.path) {
+            return act.clone();
         }
         match request.path.as_str() {
             path if path.ends_with("/models") => {
@@ -264,12 +290,16 @@ fn good_content(request: &Recorded) -> String {
 }
 
 pub(super) fn completion(content: &str, request: &Recorded) -> String {
+    let choice = match request.is_raw() {
+        true => json!({"index": 0, "text": content, "logprobs": null, "finish_reason": "stop"}),
+        false => json!({"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}),
+    };
     json!({
         "id": "chatcmpl-fake",
-        "object": "chat.completion",
+        "object": if request.is_raw() { "text_completion" } else { "chat.completion" },
         "created": 1,
         "model": "fake-judge",
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}],
+        "choices": [choice],
         "usage": {
             "prompt_tokens": request.body.len() / 4,
             "completion_tokens": content.len().div_ceil(4),

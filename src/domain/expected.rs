@@ -1,0 +1,261 @@
+//! Expected scores: the mean over what a judge might have said, weighted by its own probabilities.
+//!
+//! A judge that writes `4` may have held 5 for nearly as likely. Where a server gives the alternatives of the score's
+//! token with their probabilities, the mean over them says so (G-Eval, arXiv 2303.16634, section 2.3; Prometheus and
+//! others report it too).
+//!
+//! The token is found by its text and never by its position: servers strip fences and thinking from the content, but
+//! not from the list of tokens. White space is left out of the comparison, since servers write the spaces of tokens
+//! in different ways.
+
+use std::ops::RangeInclusive;
+
+use super::{JudgeReply, TokenLogprob};
+
+/// Alternatives that are scores must have this probability together, or their mean says too little.
+pub const LEAST_MASS: f64 = 0.5;
+
+/// Where the score stands in a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScoreLocation {
+    /// After the last `[RESULT]`, in any case (grades of an aspect).
+    AfterResult,
+    /// The number of the member `score` of the reply's JSON object (points).
+    JsonScore,
+}
+
+/// A probability-weighted mean.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Expected {
+    /// sum(p n) / sum(p) over the alternatives that are scores n; within the range.
+    pub value: f64,
+    /// sum(p), [`LEAST_MASS`]..=1.
+    pub mass: f64,
+}
+
+/// Why a reply has no expected score; its plain score stands, and is marked as such.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum WhyNot {
+    /// The server sent no probabilities, or none at the score's token.
+    #[error("the server gave no probabilities")]
+    NoLogprobs,
+    /// There is no whole number in range where the score should be, or its token is not among those listed.
+    #[error("the score's token was not found")]
+    NotFound,
+    /// The number is made of more tokens than can be told apart, or shares one with other text.
+    #[error("the score is no token of its own")]
+    SeveralTokens,
+    /// The alternatives that are scores have only this probability together.
+    #[error("the listed alternatives cover only {:.0}%", 100.0 * .0)]
+    Covers(f64),
+}
+
+/// The expected score of a reply, on the whole numbers of `range`.
+///
+/// The alternatives of the score's token that are numbers in range count with exp(logprob); ` 4` and `4` are the same
+/// number. Where a longer number could begin with the same token (`1` of `10`), what followed decides: the
+/// alternatives of the next token split its probability, `10` getting the share of `0` and `1` that of what is no digit.
+/// Where that is known only of the token that was taken, the like alternative that was not is left out of the mass;
+/// a tokenizer that lists some longer number as one token leaves nothing open.
+///
+/// # Errors
+/// [`WhyNot`]: never a silent fallback.
+pub fn expected_value(
+    reply: &JudgeReply,
+    range: RangeInclusive<u32>,
+    location: ScoreLocation,
+) -> Result<Expected, WhyNot> {
+    let tokens = reply.logprobs.as_deref().filter(|tokens| !tokens.is_empty()).ok_or(WhyNot::NoLogprobs)?;
+    let place = match location {
+        ScoreLocation::AfterResult => after_result(&reply.content),
+        ScoreLocation::JsonScore => json_score(&reply.content),
+    };
+    let place = place.ok_or(WhyNot::NotFound)?;
+    let number = &reply.content[place.digits.clone()];
+    if !number.parse().is_ok_and(|number: u32| range.contains(&number)) {
+        return Err(WhyNot::NotFound);
+    }
+    let at = token_of(&place, &reply.content, tokens).ok_or(WhyNot::NotFound)?;
+    let step = Step { first: &tokens[at], next: tokens.get(at + 1), range: &range };
+    if !step.spells(number) {
+        return Err(WhyNot::SeveralTokens);
+    }
+    if step.first.top.is_empty() {
+        return Err(WhyNot::NoLogprobs);
+    }
+    let outcomes = step.outcomes();
+    let mass: f64 = outcomes.iter().map(|(_, p)| p).sum();
+    if mass < LEAST_MASS {
+        return Err(WhyNot::Covers(mass));
+    }
+    let value = outcomes.iter().map(|(n, p)| f64::from(*n) * p).sum::<f64>() / mass;
+    let (low, high) = (f64::from(*range.start()), f64::from(*range.end()));
+    Ok(Expected { value: value.clamp(low, high), mass: mass.min(1.0) })
+}
+
+/// Byte places in the content.
+struct Place {
+    /// Where the text begins that the number is known by.
+    anchor: usize,
+    /// The number's digits.
+    digits: std::ops::Range<usize>,
+}
+
+/// The number behind the last `[RESULT]`, which may stand in a bracket.
+fn after_result(content: &str) -> Option<Place> {
+    const MARKER: &[u8] = b"[RESULT]";
+    let bytes = content.as_bytes();
+    let anchor = bytes.windows(MARKER.len()).rposition(|window| window.eq_ignore_ascii_case(MARKER))?;
+    let rest = content[anchor + MARKER.len()..].trim_start();
+    let rest = rest.strip_prefix(['(', '[']).unwrap_or(rest);
+    Some(Place { anchor, digits: whole_number(content, content.len() - rest.len())? })
+}
+
+/// The number of the member `score` of the outermost JSON object; of several such members the last, as parsers
+/// have it.
+fn json_score(content: &str) -> Option<Place> {
+    const KEY: &str = "\"score\"";
+    let after_thinking = content.find("</think>").map_or(0, |at| at + "</think>".len());
+    let start = after_thinking + content[after_thinking..].find('{')?;
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    let mut found = None;
+    for (at, byte) in content.bytes().enumerate().skip(start) {
+        if in_string {
+            in_string = escaped || byte != b'"';
+            escaped = !escaped && byte == b'\\';
+            continue;
+        }
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'"' => {
+                in_string = true;
+                let colon =
+                    content[at..].strip_prefix(KEY).map(str::trim_start).and_then(|rest| rest.strip_prefix(':'));
+                if let Some(rest) = colon.filter(|_| depth == 1) {
+                    found = Some((at, content.len() - rest.trim_start().len()));
+                }
+            }
+            _ => {}
+        }
+    }
+    let (anchor, number) = found?;
+    Some(Place { anchor, digits: whole_number(content, number)? })
+}
+
+/// The digits that begin at `start`, unless they go on as a decimal number.
+fn whole_number(content: &str, start: usize) -> Option<std::ops::Range<usize>> {
+    let rest = content.get(start..)?;
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let mut behind = rest[digits..].bytes();
+    let is_decimal = match behind.next() {
+        Some(b'.') => behind.next().is_some_and(|byte| byte.is_ascii_digit()),
+        Some(b'e' | b'E') => behind.next().is_some_and(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-')),
+        _ => false,
+    };
+    (digits > 0 && !is_decimal).then_some(start..start + digits)
+}
+
+/// True for what is left out of comparisons: white space, and what tokenizers write in its place.
+fn is_space(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{2581}' | '\u{120}')
+}
+
+fn bare(text: &str) -> String {
+    text.chars().filter(|c| !is_space(*c)).collect()
+}
+
+/// The token in which the number begins.
+fn token_of(place: &Place, content: &str, tokens: &[TokenLogprob]) -> Option<usize> {
+    let wanted = bare(&content[place.anchor..place.digits.end]);
+    let digits = place.digits.len();
+    // The anchor may be repeated behind the number (in feedback that quotes it): as often as in the tokens.
+    let behind = bare(&content[place.digits.end..]).matches(&wanted).count();
+    let mut joined = String::new();
+    let mut token_at = Vec::new();
+    for (index, token) in tokens.iter().enumerate() {
+        joined.extend(token.token.chars().filter(|c| !is_space(*c)));
+        token_at.resize(joined.len(), index);
+    }
+    let (start, _) = joined.rmatch_indices(&wanted).nth(behind)?;
+    token_at.get(start + wanted.len() - digits).copied()
+}
+
+/// The token of the score, or its beginning, and the one behind it.
+struct Step<'a> {
+    first: &'a TokenLogprob,
+    next: Option<&'a TokenLogprob>,
+    range: &'a RangeInclusive<u32>,
+}
+
+impl Step<'_> {
+    /// True if the first token, or the two of them, are the number and nothing else.
+    fn spells(&self, number: &str) -> bool {
+        let first = bare(&self.first.token);
+        let rest = number.strip_prefix(first.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || self.next.is_some_and(|next| next.token == rest))
+    }
+
+    /// The numbers in range that the judge might have written, with their probabilities; a number can come twice.
+    fn outcomes(&self) -> Vec<(u32, f64)> {
+        let taken = bare(&self.first.token);
+        let top = listed(self.first);
+        // A tokenizer that writes some longer number as one token would have written each of them so.
+        let is_merging = top.iter().any(|(text, _)| text.len() > 1 && digits_of(text).is_some());
+        let mut outcomes = Vec::new();
+        for (text, p) in &top {
+            let Some(number) = digits_of(text) else { continue };
+            if is_merging || !self.begins_longer(text) {
+                outcomes.push((number, *p));
+            } else if *text == taken {
+                outcomes.extend(self.split(text, *p));
+            }
+        }
+        outcomes.retain(|(number, _)| self.range.contains(number));
+        outcomes
+    }
+
+    /// True if a longer number in range begins with these digits.
+    fn begins_longer(&self, digits: &str) -> bool {
+        self.range.clone().any(|number| {
+            let number = number.to_string();
+            number.len() > digits.len() && number.starts_with(digits)
+        })
+    }
+
+    /// What the probability of the token that was taken splits into by the token behind it.
+    fn split(&self, digits: &str, p: f64) -> Vec<(u32, f64)> {
+        let Some(next) = self.next.filter(|next| !next.top.is_empty()) else { return Vec::new() };
+        let mut outcomes = Vec::new();
+        for (text, logprob) in alternatives(next) {
+            let more: String = text.chars().take_while(char::is_ascii_digit).collect();
+            // A decimal point would make it no whole number.
+            if !text.starts_with('.')
+                && let Ok(number) = format!("{digits}{more}").parse()
+            {
+                outcomes.push((number, p * logprob.min(0.0).exp()));
+            }
+        }
+        outcomes
+    }
+}
+
+/// The alternatives of a token's place, the token itself among them.
+fn alternatives(token: &TokenLogprob) -> impl Iterator<Item = (&str, f64)> {
+    let itself = Some((token.token.as_str(), token.logprob));
+    let itself = itself.filter(|(text, _)| token.top.iter().all(|(listed, _)| listed != text));
+    token.top.iter().map(|(text, logprob)| (text.as_str(), *logprob)).chain(itself)
+}
+
+/// The same without white space, with probabilities.
+fn listed(token: &TokenLogprob) -> Vec<(String, f64)> {
+    alternatives(token).map(|(text, logprob)| (bare(text), logprob.min(0.0).exp())).collect()
+}
+
+/// The number that a text of nothing but digits is.
+fn digits_of(text: &str) -> Option<u32> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests;

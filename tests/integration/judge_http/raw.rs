@@ -1,0 +1,187 @@
+//! Raw completions, token probabilities and context limits over HTTP.
+
+use scholareval::domain::{ScoreLocation, WhyNot, expected_value};
+use scholareval::judge::capacity::{Capacity, TokenCounter, Tokenizer};
+use scholareval::judge::endpoint_kind::EndpointKind;
+use scholareval::judge::layers::context_limited::ContextLimited;
+
+use super::*;
+
+fn judge_through(server: &FakeServer, kind: EndpointKind) -> Chat {
+    Chat::new(endpoint(server), Arc::default()).unwrap().through(kind)
+}
+
+fn rendered(options: &RequestOptions, text: &str) -> JudgeRequest {
+    let messages = Messages::new(Some("judge".into()), text);
+    JudgeRequest { rendered: Some(options.render(CallKind::Aspect, &messages, 0, 0)), ..request(text) }
+}
+
+async fn raw(act: Act) -> Result<Outcome, AskError> {
+    let server = FakeServer::start(Behaviour::always(act));
+    let request = rendered(&RequestOptions::prometheus("m"), "x");
+    judge_through(&server, EndpointKind::Completions).ask(&request).await
+}
+
+fn reply_of(outcome: Result<Outcome, AskError>) -> JudgeReply {
+    match outcome {
+        Ok(Outcome::Reply(reply)) => reply,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_raw_completion_is_sent_as_it_was_rendered_and_its_text_read() {
+    let server = FakeServer::start(Behaviour::good().saying(|_| "Feedback: good. [RESULT] 4".into()).key(SECRET));
+    let request = rendered(&RequestOptions::prometheus("m"), "grade this");
+    let reply = reply_of(judge_through(&server, EndpointKind::Completions).ask(&request).await);
+    assert_eq!(reply.content, "Feedback: good. [RESULT] 4");
+    assert!(reply.usage.prompt_tokens > 0 && reply.finish_reason.as_deref() == Some("stop"));
+    let sent = &server.requests()[0];
+    assert_eq!((sent.method.as_str(), sent.path.as_str()), ("POST", "/v1/completions"));
+    assert_eq!(sent.body, request.rendered.unwrap().body);
+    assert_eq!(sent.json()["prompt"], "[INST] <<SYS>>\njudge\n<</SYS>>\n\ngrade this [/INST]");
+}
+
+#[tokio::test]
+async fn failures_of_raw_completions_are_told_apart_like_those_of_chats() {
+    let slow_down = Act::status(429, "slow").with_header("Retry-After", "7");
+    let result = raw(slow_down).await;
+    assert!(
+        matches!(&result, Err(AskError::Transient { status: Some(429), retry_after: Some(wait), .. }) if wait.as_secs() == 7),
+        "{result:?}"
+    );
+    for passing in [
+        Act::Cut,
+        Act::ResetWithin,
+        Act::status(200, "<html>starting</html>"),
+        Act::json(&json!({"error": {"code": 502, "message": "no"}})),
+        Act::json(&json!({"status": "ok"})),
+    ] {
+        let result = raw(passing.clone()).await;
+        assert!(matches!(result, Err(AskError::Transient { .. })), "{passing:?}: {result:?}");
+    }
+    let full = Act::error(400, "BadRequestError", "This model's maximum context length is 4096 tokens.");
+    let result = raw(full).await;
+    assert!(matches!(result, Err(AskError::Refused { kind: UnscoredKind::ContextOverflow, .. })), "{result:?}");
+    let message = stopped(raw(Act::status(404, r#"{"detail":"Not Found"}"#)).await);
+    assert!(message.contains("has no /completions"), "{message}");
+}
+
+#[tokio::test]
+async fn a_label_comes_back_as_it_was_written() {
+    let body = json!({"choices": [{"text": "Attributable", "finish_reason": "length"}]});
+    let server = FakeServer::start(Behaviour::always(Act::json(&body)));
+    let request = rendered(&RequestOptions::attrscore("attrscore"), "claim and reference");
+    let reply = reply_of(judge_through(&server, EndpointKind::Label).ask(&request).await);
+    assert_eq!((reply.content.as_str(), reply.is_cut()), ("Attributable", true));
+    assert_eq!(server.requests()[0].path, "/v1/completions");
+}
+
+#[tokio::test]
+async fn both_forms_of_probabilities_give_the_same_expected_score() {
+    let ln = |p: f64| p.ln();
+    let columns = json!({"choices": [{"text": " [RESULT] 4", "logprobs": {
+        "tokens": [" [", "RESULT", "] ", "4"], "token_logprobs": [0, 0, 0, ln(0.75)], "text_offset": [0, 2, 8, 10],
+        "top_logprobs": [null, {}, {"] ": 0}, {"4": ln(0.75), "5": ln(0.25)}],
+    }}]});
+    let entry = |token: &str, p: f64| json!({"token": token, "logprob": ln(p), "bytes": null});
+    let mut score = entry("4", 0.75);
+    score["top_logprobs"] = json!([entry("4", 0.75), entry("5", 0.25)]);
+    let list = json!({"choices": [{"message": {"content": "[RESULT] 4"}, "logprobs": {"content": [
+        entry("```", 1.0), entry("[RESULT] ", 1.0), score, entry("```", 1.0),
+    ]}}]});
+    let mut replies = vec![reply_of(raw(Act::json(&columns)).await), reply(Act::json(&list)).await];
+    for reply in &replies {
+        let expected = expected_value(reply, 1..=5, ScoreLocation::AfterResult).unwrap();
+        // 4 x 0.75 + 5 x 0.25
+        assert!((expected.value - 4.25).abs() < 1e-12 && (expected.mass - 1.0).abs() < 1e-12, "{expected:?}");
+    }
+    replies[0].logprobs = None;
+    let plain = expected_value(&replies[0], 1..=5, ScoreLocation::AfterResult);
+    assert_eq!(plain, Err(WhyNot::NoLogprobs));
+}
+
+/// A judge whose server lists `models`, behind the check of its context.
+async fn limited(server: &FakeServer, kind: EndpointKind) -> (ContextLimited<Chat>, Capacity) {
+    let endpoint = endpoint(server);
+    let capacity = Capacity::of(&endpoint, "m").await.unwrap();
+    let counter = capacity.tokenizer.map(|tokenizer| TokenCounter::new(&endpoint, tokenizer).unwrap());
+    (ContextLimited::new(judge_through(server, kind), capacity, counter), capacity)
+}
+
+fn overflow(outcome: Result<Outcome, AskError>) -> String {
+    match outcome {
+        Ok(Outcome::Unscored(reason)) if reason.kind == UnscoredKind::ContextOverflow => reason.message,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn vllm(max_model_len: u64) -> Behaviour {
+    Behaviour::good().models(Act::json(&json!({"data": [{"id": "m", "root": "/w/m", "max_model_len": max_model_len}]})))
+}
+
+#[tokio::test]
+async fn what_certainly_exceeds_the_context_is_not_sent() {
+    let server = FakeServer::start(vllm(1000));
+    let (judge, capacity) = limited(&server, EndpointKind::Completions).await;
+    let expected = Capacity { context_tokens: Some(1000), counts_reply: true, tokenizer: Some(Tokenizer::Vllm) };
+    assert_eq!(capacity, expected);
+    let options = RequestOptions::prometheus("m");
+    // 488 tokens are left beside a reply of 512; 2000 words are 1500 at the least
+    let message = overflow(judge.ask(&rendered(&options, &"word ".repeat(2000))).await);
+    assert!(message.contains("holds 1000") && message.contains("up to 512"), "{message}");
+    assert!(matches!(judge.ask(&rendered(&options, "short")).await, Ok(Outcome::Reply(_))));
+    assert_eq!(server.chat_count(), 1);
+    assert!(server.requests().iter().all(|request| request.path != "/tokenize"), "nobody was in doubt");
+}
+
+#[tokio::test]
+async fn near_the_limit_the_servers_tokenizer_decides() {
+    let about_500_words = "word ".repeat(500);
+    for (tokens, is_sent) in [(488, true), (489, false)] {
+        let counted = Act::json(&json!({"count": tokens, "max_model_len": 1000, "tokens": []}));
+        let server = FakeServer::start(vllm(1000).route("/tokenize", counted));
+        let (judge, _) = limited(&server, EndpointKind::Completions).await;
+        let request = rendered(&RequestOptions::prometheus("m"), &about_500_words);
+        let outcome = judge.ask(&request).await;
+        let asked = server.requests().into_iter().find(|request| request.path == "/tokenize").unwrap();
+        let sent: Value = serde_json::from_slice(&request.rendered.unwrap().body).unwrap();
+        assert_eq!(asked.json(), json!({"model": "m", "prompt": sent["prompt"]}));
+        assert_eq!(server.chat_count(), usize::from(is_sent), "{tokens}: {outcome:?}");
+        if !is_sent {
+            assert!(overflow(outcome).contains("the prompt has 489 tokens"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn of_a_chat_llama_cpp_counts_the_prompt_that_it_would_make() {
+    let props = Act::json(&json!({"model_path": "/m.gguf", "default_generation_settings": {"n_ctx": 600}}));
+    let tokens: Vec<u32> = (0..600).collect();
+    let server = FakeServer::start(
+        Behaviour::good()
+            .props(props)
+            .route("/apply-template", Act::json(&json!({"prompt": "<made>"})))
+            .route("/tokenize", Act::json(&json!({"tokens": tokens}))),
+    );
+    let (judge, capacity) = limited(&server, EndpointKind::Chat).await;
+    assert_eq!((capacity.context_tokens, capacity.counts_reply), (Some(600), false));
+    let message = overflow(judge.ask(&rendered(&RequestOptions::new("m"), &"word ".repeat(550))).await);
+    // A reply needs a token, too.
+    assert!(message.contains("the prompt has 600 tokens, the model's context holds 600"), "{message}");
+    let asked = server.requests().into_iter().find(|request| request.path == "/tokenize").unwrap().json();
+    assert_eq!(asked["content"], "<made>");
+}
+
+#[tokio::test]
+async fn a_server_without_tokenizer_or_limit_decides_by_itself() {
+    let server = FakeServer::start(vllm(1000));
+    let (judge, _) = limited(&server, EndpointKind::Completions).await;
+    let near = rendered(&RequestOptions::prometheus("m"), &"word ".repeat(500));
+    assert!(matches!(judge.ask(&near).await, Ok(Outcome::Reply(_))), "/tokenize gives 404");
+    let server = FakeServer::start(Behaviour::good());
+    let (judge, capacity) = limited(&server, EndpointKind::Completions).await;
+    assert_eq!(capacity, Capacity::default());
+    let long = rendered(&RequestOptions::prometheus("m"), &"word ".repeat(20_000));
+    assert!(matches!(judge.ask(&long).await, Ok(Outcome::Reply(_))));
+}

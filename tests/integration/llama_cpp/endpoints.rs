@@ -1,0 +1,84 @@
+//! Both kinds of endpoint of the real server: probabilities, counted tokens, the context it tells.
+
+use std::sync::Arc;
+
+use scholareval::domain::{CallKind, JudgeReply, ScoreLocation, WhyNot, expected_value};
+use scholareval::judge::body::RequestOptions;
+use scholareval::judge::capacity::{Capacity, TokenCounter, Tokenizer};
+use scholareval::judge::chat::Chat;
+use scholareval::judge::conversation::ConversationFormat;
+use scholareval::judge::endpoint::Endpoint;
+use scholareval::judge::endpoint_kind::EndpointKind;
+use scholareval::prompt::Messages;
+use serde_json::json;
+
+use super::server::{ALIAS, CONTEXT, KEY, LlamaServer, shared};
+
+const KINDS: [EndpointKind; 2] = [EndpointKind::Chat, EndpointKind::Completions];
+
+fn endpoint(server: &LlamaServer) -> Endpoint {
+    let mut endpoint = Endpoint::new(&server.base_url()).unwrap();
+    endpoint.api_key = Some(KEY.to_owned().into());
+    endpoint
+}
+
+/// A short call whose reply is held to the form of a grade, so that there is one.
+fn options(kind: EndpointKind) -> RequestOptions {
+    let mut options = RequestOptions::new(ALIAS);
+    (options.endpoint, options.conversation, options.logprobs) = (kind, ConversationFormat::ChatMl, Some(8));
+    options.max_tokens.insert(CallKind::Aspect, 12);
+    options.extra_body.insert("grammar".to_owned(), json!(r#"root ::= "[RESULT] " [1-5]"#));
+    options
+}
+
+fn ask(server: &LlamaServer, options: &RequestOptions, user: &str) -> (JudgeReply, Option<u64>) {
+    let messages = Messages::new(Some("You grade answers from 1 to 5.".into()), user);
+    let rendered = options.render(CallKind::Aspect, &messages, 0, 0);
+    let judge = Chat::new(endpoint(server), Arc::default()).unwrap().through(options.endpoint);
+    let counter = TokenCounter::new(&endpoint(server), Tokenizer::LlamaCpp).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let counted = counter.count(&rendered.body).await;
+        (judge.send(&rendered.body).await.unwrap(), counted)
+    })
+}
+
+#[test]
+fn both_kinds_of_endpoint_give_a_grade_with_its_alternatives() {
+    let Some(server) = shared() else { return };
+    for kind in KINDS {
+        let (reply, counted) = ask(&server, &options(kind), "Question: why is the sky blue? Answer: it scatters.");
+        assert!(reply.content.trim().starts_with("[RESULT] "), "{kind}: {reply:?}");
+        assert_eq!(counted, Some(reply.usage.prompt_tokens), "{kind}: the server counts what it then reads");
+        let tokens = reply.logprobs.as_deref().unwrap();
+        let text: String = tokens.iter().map(|token| token.token.as_str()).collect();
+        assert!(text.contains(reply.content.trim()), "{kind}: {text:?} is not {:?}", reply.content);
+        let score = tokens.iter().find(|token| token.token.contains(|c: char| c.is_ascii_digit())).unwrap();
+        assert!(!score.top.is_empty() && score.top.is_sorted_by(|a, b| a.1 >= b.1), "{kind}: {score:?}");
+        // What the model thinks is by chance, and the alternatives are those before the grammar: few may be grades.
+        match expected_value(&reply, 1..=5, ScoreLocation::AfterResult) {
+            Ok(expected) => assert!((1.0..=5.0).contains(&expected.value), "{kind}: {expected:?}"),
+            Err(why) => assert!(matches!(why, WhyNot::Covers(mass) if mass < 0.5), "{kind}: {why}"),
+        }
+    }
+}
+
+#[test]
+fn a_raw_chatml_prompt_is_read_as_the_servers_own_template_makes_it() {
+    let Some(server) = shared() else { return };
+    let tokens = KINDS.map(|kind| ask(&server, &options(kind), "Say a number.").0.usage.prompt_tokens);
+    assert_eq!(tokens[0], tokens[1]);
+}
+
+#[test]
+fn the_server_tells_the_context_of_a_slot() {
+    let Some(server) = shared() else { return };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let capacity = runtime.block_on(Capacity::of(&endpoint(&server), ALIAS)).unwrap();
+    let expected = Capacity {
+        context_tokens: Some(u64::from(CONTEXT)),
+        counts_reply: false,
+        tokenizer: Some(Tokenizer::LlamaCpp),
+    };
+    assert_eq!(capacity, expected);
+}
