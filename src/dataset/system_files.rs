@@ -200,6 +200,8 @@ fn one_kind(kinds: &[(usize, Kind)], path: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn read(text: impl AsRef<[u8]>) -> Result<SystemFile> {
@@ -257,6 +259,24 @@ mod tests {
         assert!(told("{\"id\": \"x\", \"output\": \"o\"}").starts_with("s.jsonl:1 (case x): neither input nor query"));
         assert!(told(b"{\"input\": \"\xff\", \"output\": \"o\"}").contains("invalid UTF-8 at byte 12"));
         assert!(told(b"{\"case_id\": \"\xff\", \"answer_text\": \"o\"}").contains("invalid UTF-8 at byte 14"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_reading_panic_and_a_prediction_is_never_taken_for_an_answer(
+            parts in prop::collection::vec(prop::sample::select(vec![
+                "{", "}", "[", "]", ",", "\n", "\"data\":", ANSWER, PREDICTION, "NaN", "\"", "\\", "\u{e9}", "{}",
+            ]), 0..9),
+            tail in prop::collection::vec(any::<u8>(), 0..4),
+        ) {
+            let bytes = [parts.concat().as_bytes(), &tail].concat();
+            match read(&bytes) {
+                Ok(SystemFile::Predictions(found)) => prop_assert!(parts.contains(&PREDICTION) && !found.items.is_empty()),
+                Ok(SystemFile::Answers(found)) => prop_assert!(found.answers.is_empty() || parts.contains(&ANSWER)),
+                Err(Error::Input(faults)) => prop_assert!(!faults.is_empty()),
+                Err(other) => prop_assert!(false, "{other}"),
+            }
+        }
     }
 
     #[test]

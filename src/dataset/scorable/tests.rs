@@ -110,12 +110,11 @@ fn a_question_answered_twice_is_an_error_and_in_compat_the_last_counts() {
     assert_eq!(ids(&plain.plain), [("a", "1", "first"), ("a", "2", "last"), ("a", "3", "b")]);
 }
 
+/// System, case, text and how much of it is the system's own.
+type Judged = (String, String, String, Option<usize>);
+
 /// Items of a file scored directly, and of what `convert` makes of it.
-fn both_ways(
-    system: &SystemFile,
-    tests: &TestCases,
-    compat: bool,
-) -> [Vec<(String, String, String, Option<usize>)>; 2] {
+fn both_ways(system: &SystemFile, tests: &TestCases, compat: bool) -> [Vec<Judged>; 2] {
     let mode = if compat { Mode::Compat } else { Mode::Default };
     let SystemFile::Predictions(predictions) = system else { panic!("{system:?}") };
     let converted = convert(predictions, tests, &Conversion { block: Some(&block), mode }).unwrap();
@@ -214,7 +213,7 @@ fn reference_answers_and_golds_come_from_one_file() {
     let own = json!({"input": "P", "output": "p", "answer": "own", "ctxs": [{"title": "T", "text": "X"}]});
     let a = file("a", &[own, said("Q", "q")]);
     let answers = references(&[json!({"input": "Q", "output": "best Q"}), json!({"input": "P", "output": "best P"})]);
-    let made = scorable(None, &[a.clone()], Some(&answers), &ScorableOptions::default()).unwrap();
+    let made = scorable(None, std::slice::from_ref(&a), Some(&answers), &ScorableOptions::default()).unwrap();
     let found = |made: &Scorable| made.plain.iter().map(|i| i.answer.reference_answer.clone()).collect::<Vec<_>>();
     assert_eq!(found(&made), [Some("best P".into()), Some("best Q".into())]);
     let gold = &made.plain[0].answer.prediction.as_ref().unwrap().gold;
@@ -222,7 +221,7 @@ fn reference_answers_and_golds_come_from_one_file() {
     assert!(made.notes[0].ends_with("for 2 of 2 answers, by input"), "{:?}", made.notes);
     assert_eq!((supports(&made).references, supports(&made).sources, supports(&made).gold_answer), (2, 2, 1));
     let by_place = references(&[json!({"output": "one", "id": 1}), json!({"output": "two"})]);
-    let made = scorable(None, &[a.clone()], Some(&by_place), &ScorableOptions::default()).unwrap();
+    let made = scorable(None, std::slice::from_ref(&a), Some(&by_place), &ScorableOptions::default()).unwrap();
     assert_eq!(found(&made), [Some("one".into()), Some("two".into())]);
     assert!(made.notes[0].ends_with("by place, as not every input is there once"), "{:?}", made.notes);
     let other = references(&[json!({"output": "one"})]);

@@ -196,10 +196,11 @@ fn appended_references_do_not_count_as_length_and_in_compat_do() {
     // 450 own words: 1 - (450 - 300) / (600 - 300) = 0.5; with 150 words of references 1 - (600 - 300) / 300 = 0
     let (own, block) = ("w ".repeat(450), "r ".repeat(150));
     let whole = Answer { own_bytes: Some(own.len()), ..answer(&format!("{own}{block}")) };
+    let case = case(vec![criterion("p", "c", 0.6, 0)]);
     for (scorer, expected) in [(DEFAULT, 0.5), (COMPAT, 0.0)] {
         let mut verdicts = Verdicts::new();
         let score = loop {
-            match scorer.step(&case(vec![]), &whole, &verdicts) {
+            match scorer.step(&case, &whole, &verdicts) {
                 Step::Done(score) => break score,
                 Step::Ask(calls) => {
                     verdicts.extend(calls.iter().map(|call| (Arc::clone(&call.item), half_marks(call))))
