@@ -11,6 +11,7 @@ A request that gives no temperature is answered greedily, one that gives no max_
 """
 
 import argparse
+import contextlib
 import dataclasses
 import hmac
 import http.server
@@ -345,9 +346,22 @@ class Service:
         self.verbose = options.verbose
         self.created = int(time.time())
         self.batcher = Batcher(model, options)
+        # Requests of any kind, until the reply is sent; and completions, until the reply is known.
         self.running = 0
+        self.completing = 0
         self.ending = False
         self.changed = threading.Condition()
+
+    @contextlib.contextmanager
+    def counted(self, counter):
+        with self.changed:
+            setattr(self, counter, getattr(self, counter) + 1)
+        try:
+            yield
+        finally:
+            with self.changed:
+                setattr(self, counter, getattr(self, counter) - 1)
+                self.changed.notify_all()
 
     def authorize(self, header):
         given = (header or "").encode("utf-8", "replace")
@@ -438,26 +452,28 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.exchange()
 
     def exchange(self):
-        service, begun = self.server.service, time.monotonic()
-        with service.changed:
-            service.running += 1
+        begun = time.monotonic()
         try:
-            try:
-                status, reply = 200, self.route(self.body())
-            except ApiError as refusal:
-                status, reply = refusal.status, refusal.body
-            except Exception:
-                traceback.print_exc()
-                status, reply = 500, server_error(500, "internal error, see the server's log", "internal").body
-            self.send(status, reply)
-            if service.verbose:
-                print(f"{self.command} {self.path!r} {status} {time.monotonic() - begun:.3f} s", file=sys.stderr)
+            with self.server.service.counted("running"):
+                status, reply = self.outcome()
+                self.send(status, reply)
         except OSError:
             self.close_connection = True  # the client went away
-        finally:
-            with service.changed:
-                service.running -= 1
-                service.changed.notify_all()
+        else:
+            if self.server.service.verbose:
+                print(f"{self.command} {self.path!r} {status} {time.monotonic() - begun:.3f} s", file=sys.stderr)
+
+    def outcome(self):
+        """Status and body of the reply, whatever happens."""
+        try:
+            return 200, self.route(self.body())
+        except ApiError as refusal:
+            return refusal.status, refusal.body
+        except OSError:
+            raise
+        except Exception:
+            traceback.print_exc()
+            return 500, server_error(500, "internal error, see the server's log", "internal").body
 
     def body(self):
         """The whole body, read before anything is refused: what stays unread would be taken for the next request."""
@@ -479,12 +495,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             raise server_error(503, "the server is shutting down", "shutting_down")
         if path == "/health" and self.command == "GET":
-            return {"status": "ok", "running": service.running - 1}
+            return {"status": "ok", "completing": service.completing}
         service.authorize(self.headers.get("Authorization"))
         if path == "/v1/models" and self.command == "GET":
             return service.models()
         if path == "/v1/completions" and self.command == "POST":
-            return service.complete(parse_json(raw))
+            with service.counted("completing"):
+                return service.complete(parse_json(raw))
         message = f"no {self.command} {path} here; there is POST /v1/completions, GET /v1/models and GET /health"
         raise ApiError(404, message, "not_found")
 
