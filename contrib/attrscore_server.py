@@ -13,6 +13,7 @@ A request that gives no temperature is answered greedily, one that gives no max_
 import argparse
 import contextlib
 import dataclasses
+import faulthandler
 import hmac
 import http.server
 import json
@@ -597,8 +598,13 @@ def serve(server, service, announce, stop):
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()
     host, port = server.server_address[:2]
     print(f"http://[{host}]:{port}/v1" if ":" in host else f"http://{host}:{port}/v1", file=announce, flush=True)
-    stop.wait()
+    # Woken now and then: a signal that another thread receives is handled by this one, but does not wake it.
+    while not stop.wait(0.2):
+        pass
     service.ending = True
+    backstop = threading.Timer(GRACE_SECONDS + 10, os._exit, [1])
+    backstop.daemon = True
+    backstop.start()
     server.shutdown()
     server.server_close()
     with service.changed:
@@ -608,6 +614,7 @@ def serve(server, service, announce, stop):
 
 def main():
     options = parser().parse_args()
+    faulthandler.enable()
     api_key = api_key_of(options)
     # Libraries may print; stdout is for the address alone.
     announce = os.fdopen(os.dup(1), "w")

@@ -7,6 +7,7 @@ in 100 KB, and knows nothing: what it writes is noise, but the same noise for th
 """
 
 import argparse
+import re
 
 SENTENCES = [
     "Claim: green tea lowers blood pressure in adults.",
@@ -17,6 +18,8 @@ SENTENCES = [
     "Larger models answer more questions, but they also make up more sources.",
 ]  # fmt: skip
 PAD, END, UNKNOWN = "<pad>", "</s>", "<unk>"
+# How a unigram tokenizer writes the space before a word.
+SPACE = "▁"
 POSITIONS = 64
 
 
@@ -24,14 +27,16 @@ def tiny_tokenizer():
     import tokenizers
     import transformers
 
-    made = tokenizers.Tokenizer(tokenizers.models.Unigram())
+    # Whole words cost less than their letters one by one; the vocabulary is made, not trained: always the same.
+    text = " ".join(SENTENCES)
+    words = sorted({f"{SPACE}{word}" for word in re.findall(r"\w+", text)})
+    letters = sorted(set(text) - {" "} | {SPACE})
+    words = [word for word in words if word not in letters]
+    pieces = [(name, 0.0) for name in (PAD, END, UNKNOWN)]
+    pieces += [(letter, -10.0) for letter in letters] + [(word, -8.0) for word in words]
+    made = tokenizers.Tokenizer(tokenizers.models.Unigram(pieces, unk_id=2))
     made.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
     made.decoder = tokenizers.decoders.Metaspace()
-    special = [PAD, END, UNKNOWN]
-    trainer = tokenizers.trainers.UnigramTrainer(
-        vocab_size=120, special_tokens=special, unk_token=UNKNOWN, show_progress=False
-    )
-    made.train_from_iterator(SENTENCES, trainer)
     end = [(END, made.token_to_id(END))]
     made.post_processor = tokenizers.processors.TemplateProcessing(single=f"$A {END}", special_tokens=end)
     return transformers.PreTrainedTokenizerFast(
