@@ -177,7 +177,8 @@ class ServerTest(unittest.TestCase):
             self.assertEqual(one["text"], other["text"])
             self.assertEqual(one["finish_reason"], other["finish_reason"])
             for a, b in zip(one["logprobs"]["token_logprobs"], other["logprobs"]["token_logprobs"], strict=True):
-                self.assertAlmostEqual(a, b, places=4)
+                # Sums in another order: logits of some tens in 32 bits, 7 digits. A wrong mask changes whole words.
+                self.assertAlmostEqual(a, b, delta=1e-3)
 
     # --- logprobs
 
@@ -190,7 +191,7 @@ class ServerTest(unittest.TestCase):
             expected = [step[token].item() for step, token in zip(steps, ids)]
             self.assertEqual(len(found["token_logprobs"]), len(ids))
             for place, (own, wanted) in enumerate(zip(found["token_logprobs"], expected)):
-                self.assertAlmostEqual(own, wanted, places=4)
+                self.assertAlmostEqual(own, wanted, delta=1e-3)
                 top = found["top_logprobs"][place]
                 # two tokens may have one text (and special tokens have none), so 3 alternatives can be 2 texts
                 self.assertTrue(1 <= len(top) <= 4, top)
@@ -212,7 +213,7 @@ class ServerTest(unittest.TestCase):
             expected.setdefault(text, value)
         self.assertEqual(list(found["top_logprobs"][0]), list(expected))
         for text, value in found["top_logprobs"][0].items():
-            self.assertAlmostEqual(value, expected[text], places=4)
+            self.assertAlmostEqual(value, expected[text], delta=1e-3)
 
     def test_logprobs_zero_gives_the_chosen_token_alone(self):
         found = self.server.complete("green tea", logprobs=0)[1]["choices"][0]["logprobs"]
