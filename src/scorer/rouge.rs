@@ -62,7 +62,7 @@ pub struct RougeScores {
 pub fn rouge_tokens(text: &str, stems: &Stems) -> Vec<Arc<str>> {
     let mut plain = PlainText::new();
     plain.read(text);
-    plain.words().map(|word| stems.stem(word.text)).collect()
+    plain.words().map(|word| stems.stem(word.text())).collect()
 }
 
 /// All three measures of a hypothesis against one reference.

@@ -72,10 +72,10 @@ impl<'a> StemNumbers<'a> {
         {
             let known = self.stems.known.read().unwrap_or_else(PoisonError::into_inner);
             for word in text.words() {
-                let is_key = word.text.len() <= KEY_BYTES;
-                let number = if is_key { known.number_of_key(word.key) } else { known.number_of(word.text) };
+                let is_key = word.bytes.len() <= KEY_BYTES;
+                let number = if is_key { known.number_of_key(word.key) } else { known.number_of(word.text()) };
                 if number.is_none() {
-                    unknown.push((numbers.len(), word.text));
+                    unknown.push((numbers.len(), word.text()));
                 }
                 numbers.push(number.unwrap_or_default());
             }

@@ -18,11 +18,18 @@ pub struct PlainText {
 /// One word of a [`PlainText`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlainWord<'a> {
-    /// The word, ASCII in lower case.
-    pub text: &'a str,
+    /// The word: ASCII letters in lower case, and digits.
+    pub bytes: &'a [u8],
     /// Its first [`KEY_BYTES`] bytes as a little-endian number, zeros behind a shorter word. Of two words that are no
     /// longer than that, equal keys are equal words.
     pub key: u128,
+}
+
+impl<'a> PlainWord<'a> {
+    /// The word as text.
+    pub fn text(&self) -> &'a str {
+        std::str::from_utf8(self.bytes).unwrap_or_default()
+    }
 }
 
 impl PlainText {
@@ -49,7 +56,7 @@ impl PlainText {
     ///
     /// let mut text = PlainText::new();
     /// text.read("Naïve BERT-based, 0.93");
-    /// let words: Vec<&str> = text.words().map(|word| word.text).collect();
+    /// let words: Vec<&str> = text.words().map(|word| word.text()).collect();
     /// assert_eq!(words, ["na", "ve", "bert", "based", "0", "93"]);
     /// ```
     pub fn words(&self) -> PlainWords<'_> {
@@ -106,8 +113,7 @@ impl<'a> Iterator for PlainWords<'a> {
         }
         // What stands behind a word is a separator.
         self.at = start + length + 1;
-        let text = std::str::from_utf8(&self.bytes[start..start + length]).unwrap_or_default();
-        Some(PlainWord { text, key })
+        Some(PlainWord { bytes: &self.bytes[start..start + length], key })
     }
 }
 
@@ -121,7 +127,7 @@ mod tests {
         let mut plain = PlainText::new();
         plain.read("what was read before");
         plain.read(text);
-        plain.words().map(|word| word.text.to_owned()).collect()
+        plain.words().map(|word| word.text().to_owned()).collect()
     }
 
     fn plainly(text: &str) -> Vec<String> {
