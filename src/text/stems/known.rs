@@ -33,10 +33,18 @@ pub(super) struct Known {
     long: HashMap<Box<str>, u32>,
     stems: Vec<Arc<str>>,
     numbers: HashMap<Arc<str>, u32>,
+    room: usize,
 }
 
 impl Default for Known {
     fn default() -> Self {
+        Self::with_room(REMEMBERED)
+    }
+}
+
+impl Known {
+    /// A memory for so many words and so many stems.
+    fn with_room(room: usize) -> Self {
         let random = RandomState::new();
         Self {
             slots: vec![Slot::default(); 1024],
@@ -45,18 +53,10 @@ impl Default for Known {
             long: HashMap::new(),
             stems: Vec::new(),
             numbers: HashMap::new(),
+            room,
         }
     }
-}
 
-/// The word as a number, if it is short enough and no two words can have this number.
-pub(super) fn key_of(word: &str) -> Option<u128> {
-    let mut bytes = [0; KEY_BYTES];
-    bytes.get_mut(..word.len())?.copy_from_slice(word.as_bytes());
-    (!word.is_empty() && !word.contains('\0')).then(|| u128::from_le_bytes(bytes))
-}
-
-impl Known {
     /// The number of the stem of a short word.
     #[inline]
     pub(super) fn number_of_key(&self, key: u128) -> Option<u32> {
@@ -87,7 +87,7 @@ impl Known {
         let stem = stem_of(word);
         let number = match self.numbers.get(stem.as_str()) {
             Some(number) => *number,
-            None if stem.len() > LONGEST || self.stems.len() >= REMEMBERED => return Err(stem),
+            None if stem.len() > LONGEST || self.stems.len() >= self.room => return Err(stem),
             None => {
                 let (stem, number) = (Arc::<str>::from(stem), self.stems.len() as u32);
                 self.stems.push(Arc::clone(&stem));
@@ -100,7 +100,7 @@ impl Known {
     }
 
     fn remember(&mut self, word: &str, number: u32) {
-        if self.filled + self.long.len() >= REMEMBERED {
+        if self.filled + self.long.len() >= self.room {
             return;
         }
         let Some(key) = key_of(word) else {
@@ -134,6 +134,13 @@ impl Known {
         }
         place
     }
+}
+
+/// The word as a number, if it is short enough and no two words can have this number.
+fn key_of(word: &str) -> Option<u128> {
+    let mut bytes = [0; KEY_BYTES];
+    bytes.get_mut(..word.len())?.copy_from_slice(word.as_bytes());
+    (!word.is_empty() && !word.contains('\0')).then(|| u128::from_le_bytes(bytes))
 }
 
 /// The stem of a lower-cased word; words of at most three characters are their own stem.
@@ -184,12 +191,14 @@ mod tests {
 
     #[test]
     fn a_full_memory_gives_stems_back_and_keeps_what_it_has() {
-        let mut known = Known::default();
-        for n in 0..REMEMBERED {
-            known.learn(&format!("{n:06}")).unwrap();
+        let mut known = Known::with_room(3);
+        for (number, word) in ["cats", "dogs", "a longer word than a key"].into_iter().enumerate() {
+            assert_eq!(known.learn(word), Ok(number as u32));
         }
         assert_eq!(known.learn("another"), Err("anoth".to_owned()));
-        assert_eq!(known.learn("000007"), Ok(7));
+        assert_eq!(known.learn("dogs"), Ok(1));
+        // A known stem keeps its number, though there is no room for one more word that has it.
+        assert_eq!((known.learn("cat"), known.number_of("cat")), (Ok(0), None));
     }
 
     #[test]

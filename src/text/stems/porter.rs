@@ -186,14 +186,11 @@ impl Letters {
         if let Some((stem, ending)) = self.first_of(&[("at", "ate"), ("bl", "ble"), ("iz", "ize")]) {
             return self.replace(stem, ending);
         }
-        match self.0.as_slice() {
-            [.., first, last] if first == last && self.is_consonant(stem - 1) => {
-                if !matches!(last, 'l' | 's' | 'z') {
-                    self.0.truncate(stem - 1);
-                }
-            }
-            _ if self.measure(stem) == 1 && self.ends_short(stem) => self.0.push('e'),
-            _ => {}
+        let doubled = stem > 1 && self.0[stem - 1] == self.0[stem - 2] && self.is_consonant(stem - 1);
+        if doubled && !matches!(self.0[stem - 1], 'l' | 's' | 'z') {
+            self.0.truncate(stem - 1);
+        } else if !doubled && self.measure(stem) == 1 && self.ends_short(stem) {
+            self.0.push('e');
         }
     }
 
