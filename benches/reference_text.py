@@ -59,7 +59,7 @@ def measure(data):
 
     def rouge(pair):
         scores = scorer.score(target=pair[0], prediction=pair[1])
-        return [scores[key].fmeasure for key in ("rouge1", "rouge2", "rougeL")]
+        return [number for key in ("rouge1", "rouge2", "rougeL") for number in scores[key]]
 
     return {
         "sentences": timed(nltk.sent_tokenize, data["texts"]),

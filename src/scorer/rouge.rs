@@ -11,13 +11,19 @@
 //! all in 0..=1, and 0 where nothing can be divided. Line breaks and sentences do not matter for L.
 
 mod common;
+mod numbered;
 
-use std::collections::HashMap;
+use std::cell::Cell;
 use std::sync::Arc;
 
 pub use common::{common_subsequence, longest_common_subsequence};
+use numbered::Comparison;
 
-use crate::text::stems::Stems;
+use crate::text::stems::{StemNumbers, Stems};
+use crate::text::tokens::PlainText;
+
+/// Memory for texts of more bytes is given back.
+const LARGEST_KEPT: usize = 1 << 20;
 
 /// One ROUGE measure of a hypothesis against a reference, each number in 0..=1.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -54,12 +60,9 @@ pub struct RougeScores {
 
 /// The tokens of a text: lower-cased runs of `[a-z0-9]`, those of more than three characters stemmed.
 pub fn rouge_tokens(text: &str, stems: &Stems) -> Vec<Arc<str>> {
-    let lower = text.to_lowercase();
-    plain_words(&lower).map(|word| stems.stem(word)).filter(|stem| !stem.is_empty()).collect()
-}
-
-fn plain_words(lower: &str) -> impl Iterator<Item = &str> {
-    lower.split(|c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit())).filter(|word| !word.is_empty())
+    let mut plain = PlainText::new();
+    plain.read(text);
+    plain.words().map(|word| stems.stem(word.text())).collect()
 }
 
 /// All three measures of a hypothesis against one reference.
@@ -74,24 +77,28 @@ fn plain_words(lower: &str) -> impl Iterator<Item = &str> {
 /// assert_eq!((scores.rouge_2.precision, scores.rouge_2.recall), (1.0, 0.5));
 /// ```
 pub fn rouge(reference: &str, hypothesis: &str, stems: &Stems) -> RougeScores {
-    let mut vocabulary = Vocabulary::new(stems);
-    let reference = vocabulary.numbered(reference);
-    let hypothesis = vocabulary.numbered(hypothesis);
-    scores_of(&reference, &hypothesis)
+    let mut desk = Desk::take();
+    let mut numbers = StemNumbers::new(stems);
+    desk.read_hypothesis(hypothesis, &mut numbers);
+    let scores = desk.scores(reference, &mut numbers);
+    desk.keep();
+    scores
 }
 
 /// All three measures against the reference with the greater F of ROUGE-L; of equal ones the last. Its index comes
 /// with them. `None` without a reference.
 pub fn rouge_best(references: &[&str], hypothesis: &str, stems: &Stems) -> Option<(usize, RougeScores)> {
-    let mut vocabulary = Vocabulary::new(stems);
-    let hypothesis = vocabulary.numbered(hypothesis);
+    let mut desk = Desk::take();
+    let mut numbers = StemNumbers::new(stems);
+    desk.read_hypothesis(hypothesis, &mut numbers);
     let mut best: Option<(usize, RougeScores)> = None;
     for (at, reference) in references.iter().enumerate() {
-        let scores = scores_of(&vocabulary.numbered(reference), &hypothesis);
+        let scores = desk.scores(reference, &mut numbers);
         if best.is_none_or(|(_, so_far)| scores.rouge_l.f >= so_far.rouge_l.f) {
             best = Some((at, scores));
         }
     }
+    desk.keep();
     best
 }
 
@@ -142,66 +149,40 @@ fn shared<T: Ord + Copy>(left: &[T], right: &[T]) -> Vec<T> {
     shared
 }
 
-fn scores_of(reference: &[u32], hypothesis: &[u32]) -> RougeScores {
-    let pairs = |tokens: &[u32]| {
-        let joined = |pair: &[u32]| pair.iter().fold(0, |joined, token| joined << 32 | u64::from(*token));
-        let mut pairs: Vec<u64> = tokens.windows(2).map(joined).collect();
-        pairs.sort_unstable();
-        pairs
-    };
-    let (left, right) = (pairs(reference), pairs(hypothesis));
-    RougeScores {
-        rouge_1: rouge_1(reference, hypothesis),
-        rouge_2: RougeScore::from_counts(shared(&left, &right).len(), left.len(), right.len()),
-        rouge_l: rouge_l(reference, hypothesis),
-    }
+/// Memory for one comparison. Each thread keeps one: sentences are compared faster than memory is made.
+#[derive(Default)]
+struct Desk {
+    plain: PlainText,
+    reference: Vec<u32>,
+    hypothesis: Vec<u32>,
+    comparison: Comparison,
 }
 
-/// ROUGE-1 over small numbers: a count each instead of sorting.
-fn rouge_1(reference: &[u32], hypothesis: &[u32]) -> RougeScore {
-    let size = reference.iter().max().map_or(0, |most| *most as usize + 1);
-    let mut left = vec![0_u32; size];
-    for token in reference {
-        left[*token as usize] += 1;
+thread_local! {
+    static DESK: Cell<Option<Box<Desk>>> = const { Cell::new(None) };
+}
+
+impl Desk {
+    fn take() -> Box<Self> {
+        DESK.take().unwrap_or_default()
     }
-    let mut shared = 0;
-    for token in hypothesis {
-        if let Some(count) = left.get_mut(*token as usize).filter(|count| **count > 0) {
-            *count -= 1;
-            shared += 1;
+
+    /// Lays it back, unless a huge text made it huge: all of its memory is in proportion to the longest text.
+    fn keep(self: Box<Self>) {
+        if self.plain.capacity() <= LARGEST_KEPT {
+            DESK.set(Some(self));
         }
     }
-    RougeScore::from_counts(shared, reference.len(), hypothesis.len())
-}
 
-/// Numbers for the stems of a few texts, so that each distinct word is stemmed once and tokens compare as integers.
-struct Vocabulary<'a> {
-    stems: &'a Stems,
-    words: HashMap<Box<str>, Option<u32>>,
-    numbers: HashMap<Arc<str>, u32>,
-}
-
-impl<'a> Vocabulary<'a> {
-    fn new(stems: &'a Stems) -> Self {
-        Self { stems, words: HashMap::new(), numbers: HashMap::new() }
+    fn read_hypothesis(&mut self, text: &str, numbers: &mut StemNumbers<'_>) {
+        self.plain.read(text);
+        numbers.read(&self.plain, &mut self.hypothesis);
     }
 
-    /// The tokens of a text as numbers from 0.
-    fn numbered(&mut self, text: &str) -> Vec<u32> {
-        let lower = text.to_lowercase();
-        plain_words(&lower).filter_map(|word| self.number_of(word)).collect()
-    }
-
-    fn number_of(&mut self, word: &str) -> Option<u32> {
-        if let Some(number) = self.words.get(word) {
-            return *number;
-        }
-        let stem = self.stems.stem(word);
-        // A text has fewer than 2^32 tokens: it is shorter than 4 GiB.
-        let next = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
-        let number = (!stem.is_empty()).then(|| *self.numbers.entry(stem).or_insert(next));
-        self.words.insert(word.into(), number);
-        number
+    fn scores(&mut self, reference: &str, numbers: &mut StemNumbers<'_>) -> RougeScores {
+        self.plain.read(reference);
+        numbers.read(&self.plain, &mut self.reference);
+        self.comparison.scores(&self.reference, &self.hypothesis)
     }
 }
 

@@ -1,6 +1,10 @@
-//! Lower-cased word tokens of any script.
+//! Lower-cased word tokens: of any script ([`tokens`]), and of ASCII letters and digits only ([`PlainText`]).
+
+mod plain;
 
 use std::ops::Range;
+
+pub use plain::{KEY_BYTES, PlainText, PlainWord, PlainWords};
 
 /// One token and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
