@@ -54,6 +54,8 @@ pub struct Rendered {
     pub prompt_tokens: u64,
     /// The reply limit that is sent, if one is.
     pub max_tokens: Option<u64>,
+    /// What a reader of the score must know of the call (its text was cut); `None` for nothing.
+    pub note: Option<String>,
 }
 
 /// What became of a call.

@@ -1,12 +1,13 @@
 //! One answer through its scorer: steps, draws, asking again.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::{mpsc, oneshot};
 
 use super::event::{CallRecord, RunEvent};
+use super::expected;
 use super::lane::{Lanes, Place};
 use super::legibility::Legibility;
 use super::merge::{Draw, Merge, member_values, merge_draws, merge_members};
@@ -120,7 +121,7 @@ struct Unit<'a> {
 
 /// What became of a unit.
 enum UnitEnd {
-    Answered { draw: Draw, reference: Draw },
+    Answered { draw: Draw, reference: Draw, marks: Vec<String> },
     Deferred,
 }
 
@@ -129,6 +130,7 @@ enum UnitEnd {
 struct Asked {
     draws: Vec<((u32, u32), Draw, Draw)>,
     deferred: bool,
+    marks: Vec<String>,
 }
 
 /// The verdicts of an answer so far, ours and the reference's.
@@ -138,6 +140,8 @@ struct State {
     reference: Verdicts,
     deferred: Vec<(Arc<str>, CallKind)>,
     members: BTreeMap<Arc<str>, Vec<MemberValues>>,
+    /// What a reader of the score must know of how verdicts came about.
+    marks: BTreeSet<String>,
     answered: u64,
     warm: bool,
 }
@@ -150,7 +154,8 @@ impl AnswerRun<'_> {
         loop {
             match scorer.step(&self.item.case, &self.item.answer, &state.verdicts) {
                 Step::Ask(calls) => self.ask_all(calls, &mut state, false).await?,
-                Step::Done(score) if state.deferred.is_empty() => {
+                Step::Done(mut score) if state.deferred.is_empty() => {
+                    score.notes.extend(std::mem::take(&mut state.marks));
                     let scored = ScoredAnswer {
                         system: self.item.answer.system.clone(),
                         case: Arc::clone(&self.item.case),
@@ -227,7 +232,8 @@ impl AnswerRun<'_> {
                     state.warm = true;
                     let asked = &mut asked[unit.call_index];
                     match end {
-                        Ok(UnitEnd::Answered { draw, reference }) => {
+                        Ok(UnitEnd::Answered { draw, reference, marks }) => {
+                            asked.marks.extend(marks);
                             asked.draws.push(((unit.call.member, unit.call.draw), draw, reference));
                         }
                         Ok(UnitEnd::Deferred) => asked.deferred = true,
@@ -262,7 +268,7 @@ impl AnswerRun<'_> {
             None => {
                 let what = format!("no judge has the role {}", unit.call.role.name());
                 let reason = UnscoredReason::new(UnscoredKind::NotAsked, what);
-                Ok(UnitEnd::Answered { draw: Err(reason.clone()), reference: Err(reason) })
+                Ok(UnitEnd::Answered { draw: Err(reason.clone()), reference: Err(reason), marks: Vec::new() })
             }
         };
         (unit, end, place)
@@ -312,7 +318,10 @@ impl AnswerRun<'_> {
                 Ok(_) => false,
                 Err(unreadable) => self.asks_again(unreadable.ask_again, (attempt, fresh_tries), call, member)?,
             };
+            let mut marks: Vec<String> =
+                request.rendered.as_ref().and_then(|call| call.note.clone()).into_iter().collect();
             let draw: Draw = read.map_err(UnscoredReason::from);
+            let draw = if member.expected { expected::weigh(call, &reply, draw, &mut marks) } else { draw };
             let verdict = draw.as_ref().map(|(verdict, _)| *verdict).map_err(Clone::clone);
             let is_fresh = !reply.cached;
             self.records.tell(record(&request, member, Some(reply), verdict)).await;
@@ -320,7 +329,7 @@ impl AnswerRun<'_> {
                 self.legibility.note(call.task.kind(), draw.as_ref().err()).map_err(Abort::Fatal)?;
             }
             if !again {
-                return Ok(UnitEnd::Answered { draw, reference: reference_draw });
+                return Ok(UnitEnd::Answered { draw, reference: reference_draw, marks });
             }
             attempt += 1;
         }
@@ -354,7 +363,8 @@ impl AnswerRun<'_> {
         reference: Option<Draw>,
     ) -> UnitEnd {
         self.records.tell(record(request, member, None, Err(reason.clone()))).await;
-        UnitEnd::Answered { reference: reference.unwrap_or_else(|| Err(reason.clone())), draw: Err(reason) }
+        let reference = reference.unwrap_or_else(|| Err(reason.clone()));
+        UnitEnd::Answered { reference, draw: Err(reason), marks: Vec::new() }
     }
 
     /// What the reference would have read in the first reply.
@@ -429,6 +439,7 @@ impl State {
             self.deferred.push((call.item, call.task.kind()));
             return;
         }
+        self.marks.append(&mut asked.marks.drain(..).collect());
         asked.draws.sort_by_key(|(place, ..)| *place);
         let Some(panel) = job.panels.of(&call.role) else {
             let nobody = asked.draws.into_iter().map(|(_, ours, _)| ours).collect();

@@ -6,6 +6,7 @@
 
 mod answer;
 mod event;
+mod expected;
 mod lane;
 mod legibility;
 mod merge;

@@ -64,6 +64,7 @@ mod tests {
             fingerprint: Fingerprint::from([key; 32]),
             prompt_tokens,
             max_tokens: None,
+            note: None,
         }
     }
 

@@ -133,7 +133,13 @@ impl Judge for Slow {
 
 fn request(number: u64) -> JudgeRequest {
     let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
-    let rendered = Rendered { body: bytes::Bytes::new(), fingerprint: key(number), prompt_tokens: 1, max_tokens: None };
+    let rendered = Rendered {
+        body: bytes::Bytes::new(),
+        fingerprint: key(number),
+        prompt_tokens: 1,
+        max_tokens: None,
+        note: None,
+    };
     let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
     let case_id = number.to_string().into();
     JudgeRequest { call, system: "s".into(), case_id, attempt: 0, rendered: Some(rendered) }

@@ -1,14 +1,18 @@
 //! `scholareval check`: everything that can go wrong before the first paid call, for the price of one tiny call.
 
 use super::Context;
+use super::score::prompts;
 use crate::cli::ExitCode;
 use crate::cli::progress::grouped;
+use crate::cli::scoring::choice::Choice;
 use crate::cli::scoring::inputs::LoadedInputs;
+use crate::cli::scoring::roles::{DEFAULT_JUDGE, Judges, aspects_of, roles_of};
 use crate::cli::scoring::runtime;
 use crate::cli::scoring::setup::Identified;
-use crate::cli::settings::Settings;
+use crate::cli::settings::{ScorerName, Settings};
 use crate::cli::terminal;
 use crate::error::Result;
+use crate::prompt::PromptFamily;
 
 /// Runs the command.
 ///
@@ -20,24 +24,51 @@ pub(super) fn run(settings: &Settings, _context: &Context<'_>) -> Result<ExitCod
 
 async fn check(settings: &Settings) -> Result<ExitCode> {
     let inputs = LoadedInputs::load(settings)?;
-    let mut lines = String::new();
-    let systems: std::collections::BTreeSet<_> = inputs.items.iter().map(|item| &item.answer.system).collect();
-    lines.push_str(&format!(
+    let choice = Choice::of(settings, &inputs.support)?;
+    let aspects = if choice.has(ScorerName::Prometheus) { aspects_of(settings)? } else { Vec::new() };
+    let mut lines = input_lines(&inputs);
+    for warning in &inputs.warnings {
+        lines.push_str(&format!("warning: {warning}\n"));
+    }
+    for note in inputs.notes.iter().chain(&choice.note) {
+        lines.push_str(&format!("note: {note}\n"));
+    }
+    let roles = roles_of(&choice, &aspects);
+    let judges = Judges::identify(settings, &roles, &prompts(settings)?).await?;
+    for (name, identified) in judges.all() {
+        lines.push_str(&judge_lines(name, identified).await?);
+    }
+    // The judge's identity is in the server's words.
+    terminal::write_stdout(terminal::escaped_lines(&lines).as_bytes())?;
+    Ok(ExitCode::Ok)
+}
+
+fn input_lines(inputs: &LoadedInputs) -> String {
+    let items = if inputs.rubric.is_empty() { &inputs.plain } else { &inputs.rubric };
+    let systems: std::collections::BTreeSet<_> = items.iter().map(|item| &item.answer.system).collect();
+    if inputs.all_cases.is_empty() {
+        return format!("input: {} systems, {} answers\n", systems.len(), grouped(items.len() as u64));
+    }
+    format!(
         "input: {} systems, {} of {} test cases kept, {} answers paired, {} missing\n",
         systems.len(),
         inputs.kept_cases.len(),
         inputs.all_cases.len(),
-        grouped(inputs.items.len() as u64),
+        grouped(items.len() as u64),
         inputs.missing.len()
-    ));
-    for warning in &inputs.warnings {
-        lines.push_str(&format!("warning: {warning}\n"));
-    }
-    let identified = Identified::identify(settings).await?;
+    )
+}
+
+/// Who a judge is, and whether it answers.
+async fn judge_lines(name: &str, identified: &Identified) -> Result<String> {
     let entry = identified.entry();
-    lines.push_str(&format!("judge: {}\n", entry.id));
-    if let Some(prompts) = identified.prompts_entry() {
-        lines.push_str(&format!("prompts: {}\n", prompts.label));
+    let title = if name == DEFAULT_JUDGE { "judge".to_owned() } else { format!("judge {name}") };
+    let mut lines = format!("{title}: {}\n", entry.id);
+    for family in PromptFamily::ALL {
+        if let Some(prompts) = identified.prompts_entry(family) {
+            let of = if family == PromptFamily::Rubric { String::new() } else { format!(" ({})", family.as_str()) };
+            lines.push_str(&format!("prompts{of}: {}\n", prompts.label));
+        }
     }
     match identified.ping().await? {
         Some(reply) => lines.push_str(&format!(
@@ -49,7 +80,5 @@ async fn check(settings: &Settings) -> Result<ExitCode> {
         )),
         None => lines.push_str("endpoint: none needed, the judge is the built-in lexical baseline\n"),
     }
-    // The judge's identity is in the server's words.
-    terminal::write_stdout(terminal::escaped_lines(&lines).as_bytes())?;
-    Ok(ExitCode::Ok)
+    Ok(lines)
 }

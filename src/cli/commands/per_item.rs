@@ -161,12 +161,14 @@ impl Conclusion<'_> {
 
 /// The files of these systems, and that of the golds, with their hashes.
 pub(super) fn input_files(systems: &[Predictions], references: Option<&Path>) -> Result<Vec<InputFile>> {
-    let file = |name: &str, path: &Path| -> Result<InputFile> {
-        let bytes = std::fs::read(path).map_err(Error::io(path, "read"))?;
-        Ok(InputFile { name: name.to_owned(), path: path.display().to_string(), blake3: blake3::hash(&bytes).into() })
-    };
-    let systems = systems.iter().map(|system| file(system.system.as_str(), &system.path));
-    systems.chain(references.map(|path| file("references", path))).collect()
+    let systems = systems.iter().map(|system| file_of(system.system.as_str(), &system.path));
+    systems.chain(references.map(|path| file_of("references", path))).collect()
+}
+
+/// A file with its hash.
+pub(super) fn file_of(name: &str, path: &Path) -> Result<InputFile> {
+    let bytes = std::fs::read(path).map_err(Error::io(path, "read"))?;
+    Ok(InputFile { name: name.to_owned(), path: path.display().to_string(), blake3: blake3::hash(&bytes).into() })
 }
 
 /// What is to be told of the items with this id, system by system.

@@ -7,18 +7,20 @@ use super::Context;
 use super::score::REFERENCE;
 use crate::cli::ExitCode;
 use crate::cli::args::RescoreArgs;
+use crate::cli::scoring::jobs::ScorerPlan;
 use crate::cli::scoring::outcome::{Presentation, in_input_order, run_name};
+use crate::cli::scoring::runtime;
 use crate::cli::scoring::sinks::{Nobody, write_items};
-use crate::cli::scoring::{runtime, scorers};
 use crate::cli::settings::{DEFAULT_MAX_UNSCORED, OnUnscored, OutputFormat};
 use crate::cli::terminal;
 use crate::domain::{Mode, Role, RubricParts, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
+use crate::judge::Judge;
 use crate::judge::planner::ReplySource;
 use crate::pipeline::record::{
-    Manifest, RecordedReplies, RunDir, RunRecord, RunStatus, load_inputs, load_manifest, write_inputs,
+    Manifest, RecordedReplies, RunDir, RunRecord, RunStatus, load_item_lists, load_manifest, write_item_lists,
 };
-use crate::pipeline::{self, Job, Member, Options, Panel, Panels, StopHandle};
+use crate::pipeline::{self, Member, Merge, Options, Panel, Panels, StopHandle};
 
 /// Runs the command.
 ///
@@ -77,7 +79,8 @@ async fn rescore(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> 
             if elsewhere.is_some() {
                 std::fs::copy(args.run.join("calls.jsonl"), dir.path().join("calls.jsonl"))
                     .map_err(Error::io(dir.path(), "copy calls.jsonl into"))?;
-                write_inputs(&dir.path().join("inputs.jsonl"), &load_inputs(&args.run.join("inputs.jsonl"))?)?;
+                let lists = load_item_lists(&args.run.join("inputs.jsonl"))?;
+                write_item_lists(&dir.path().join("inputs.jsonl"), &lists)?;
             }
             // A run that did not finish is none that did for having been scored.
             let finished = manifest.status == RunStatus::Complete;
@@ -116,44 +119,64 @@ fn claim(dir: &RunDir, args: &RescoreArgs, manifest: &Manifest) -> Result<()> {
     Ok(())
 }
 
-/// Every answer through the scorer, with the recorded replies as judge.
+/// Every answer through the scorers, with the recorded replies as judges.
 async fn replay(args: &RescoreArgs, manifest: &Manifest) -> Result<Vec<Arc<ScoredAnswer>>> {
-    let items: Arc<[pipeline::Item]> = load_inputs(&args.run.join("inputs.jsonl"))?.into();
+    let lists = load_item_lists(&args.run.join("inputs.jsonl"))?;
     let calls = args.run.join("calls.jsonl");
     let replies = RecordedReplies::open(&calls)?.ok_or_else(|| InputFault::new(&calls, "is not there"))?;
     let replies = Arc::new(replies);
     let parts =
         RubricParts { rubrics: setting(manifest, "score.rubrics"), snippets: setting(manifest, "score.snippets") };
-    let (scorer, reference) = scorers(parts, manifest.mode, manifest.is_lexical());
-    let number = |name: &str, default: u64| {
-        let value = manifest.settings.get(name).and_then(serde_json::Value::as_u64).unwrap_or(default);
-        u32::try_from(value).unwrap_or(u32::MAX)
+    let plan =
+        ScorerPlan::from_settings(&manifest.scorers, &manifest.settings, (manifest.mode, parts, manifest.is_lexical()));
+    let options = Options {
+        concurrency: 1,
+        parse_retries: number(manifest, "score.parse_retries", 2),
+        retry_unscored: false,
+        acknowledge: false,
+        mode: manifest.mode,
     };
-    let member = Member {
-        source: Arc::clone(&replies) as Arc<dyn ReplySource>,
-        samples: number("score.samples", 1),
-        ..Member::new(replies, manifest.judge_id())
-    };
-    let job = Job {
-        items: Arc::clone(&items),
-        scorer,
-        reference,
-        panels: Arc::new(Panels::none().with(Role::Rubric, Panel::of_one(member))),
-        options: Arc::new(Options {
-            concurrency: 1,
-            parse_retries: number("score.parse_retries", 2),
-            retry_unscored: false,
-            acknowledge: false,
-            mode: manifest.mode,
-        }),
-    };
-    let jobs = [job];
+    let items = (&Arc::from(lists.rubric), &Arc::from(lists.plain));
+    let jobs = plan.jobs(items, &Arc::new(panels(manifest, &replies)), &options, |_| 1);
     let planned = pipeline::plan(&jobs, &mut Nobody).await?;
     let mut scored = planned.scored;
     let rest = pipeline::run(&jobs, &planned.pending, &mut Nobody, &StopHandle::new()).await?;
     scored.extend(rest.scored);
-    in_input_order(&mut scored, &items);
+    in_input_order(&mut scored, &jobs);
     Ok(scored)
+}
+
+/// The judges of the run, answering with what is recorded.
+fn panels(manifest: &Manifest, replies: &Arc<RecordedReplies>) -> Panels {
+    let member = |id: &str| Member {
+        source: Arc::clone(replies) as Arc<dyn ReplySource>,
+        ..Member::new(Arc::clone(replies) as Arc<dyn Judge>, id)
+    };
+    let mut panels = Panels::none();
+    if let Some(judge) = &manifest.judge {
+        let merge = manifest.settings.get("score.merge").and_then(|merge| merge.as_str());
+        let merge = Merge::ALL.into_iter().find(|known| merge == Some(&*known.as_str().replace('_', "-")));
+        let samples = number(manifest, "score.samples", 1);
+        let expected = manifest.settings.get("judge.logprobs").is_some_and(|count| !count.is_null());
+        let merge = merge.unwrap_or_default();
+        panels = panels.with(Role::Rubric, Panel::of_one(Member { samples, merge, expected, ..member(&judge.id) }));
+    }
+    for (name, entry) in &manifest.roles {
+        let Some(role) = Role::from_name(name) else { continue };
+        let members = entry.judges.iter().enumerate().map(|(at, judge)| Member {
+            samples: entry.samples.get(at).copied().unwrap_or(1),
+            merge: entry.merges.get(at).copied().unwrap_or_default(),
+            expected: entry.expected.get(at).copied().unwrap_or(false),
+            ..member(&judge.id)
+        });
+        panels = panels.with(role, Panel { members: members.collect(), merge: entry.panel_merge });
+    }
+    panels
+}
+
+fn number(manifest: &Manifest, name: &str, default: u64) -> u32 {
+    let value = manifest.settings.get(name).and_then(serde_json::Value::as_u64).unwrap_or(default);
+    u32::try_from(value).unwrap_or(u32::MAX)
 }
 
 fn setting(manifest: &Manifest, name: &str) -> bool {

@@ -1,28 +1,33 @@
 //! `scholareval score`: the main job, end to end.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Context;
+use super::per_item::file_of;
 use crate::cli::ExitCode;
+use crate::cli::origin::escape_controls;
 use crate::cli::progress::{Progress, ProgressMode, grouped};
+use crate::cli::scoring::choice::Choice;
 use crate::cli::scoring::inputs::LoadedInputs;
+use crate::cli::scoring::jobs::ScorerPlan;
 use crate::cli::scoring::outcome::{Presentation, in_input_order, run_name, stopped};
-use crate::cli::scoring::setup::{Identified, Judging};
+use crate::cli::scoring::roles::{Judges, aspects_of, roles_of};
+use crate::cli::scoring::setup::Identified;
 use crate::cli::scoring::sinks::{Nobody, Sinks};
 use crate::cli::scoring::words::plan_line;
-use crate::cli::scoring::{results_file, runtime, scorers};
-use crate::cli::settings::Settings;
+use crate::cli::scoring::{results_file, runtime};
+use crate::cli::settings::{ScorerName, Settings};
 use crate::cli::signals::Signals;
 use crate::cli::terminal;
 use crate::domain::{Mode, Role, ScoredAnswer};
 use crate::error::{Error, Result};
 use crate::judge::meters::Meters;
-use crate::pipeline::record::{Manifest, RecordedReplies, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, write_inputs};
-use crate::pipeline::{
-    self, EventSink, Job, Member, Merge, Options, Panel, Panels, Plan, PlanOutcome, RunEvent, StopHandle,
+use crate::pipeline::record::{
+    ItemLists, Manifest, RecordedReplies, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, write_item_lists,
 };
+use crate::pipeline::{self, EventSink, Job, Options, Plan, PlanOutcome, RunEvent, StopHandle};
+use crate::prompt::{PromptFamily, PromptSet};
 
 /// What compat mode reproduces.
 pub(super) const REFERENCE: &str = "ScholarQABench 95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
@@ -35,50 +40,109 @@ pub(super) fn run(settings: &Settings, context: &Context<'_>) -> Result<ExitCode
     runtime()?.block_on(score(settings, context))
 }
 
-async fn score(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
-    let inputs = LoadedInputs::load(settings)?;
-    let quiet = settings.output.quiet;
-    if !quiet {
-        inputs.warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}")));
+/// Everything a run works with, before anything is asked or written.
+struct Prepared {
+    inputs: LoadedInputs,
+    plan: ScorerPlan,
+    judges: Judges,
+    manifest: Manifest,
+}
+
+impl Prepared {
+    async fn load(settings: &Settings) -> Result<Self> {
+        let inputs = LoadedInputs::load(settings)?;
+        let choice = Choice::of(settings, &inputs.support)?;
+        if !settings.output.quiet {
+            inputs.warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}")));
+            let notes = inputs.notes.iter().chain(&choice.note);
+            notes.for_each(|note| terminal::note(&format!("note: {}", escape_controls(note))));
+        }
+        let aspects = if choice.has(ScorerName::Prometheus) { aspects_of(settings)? } else { Vec::new() };
+        let judges = Judges::identify(settings, &roles_of(&choice, &aspects), &prompts(settings)?).await?;
+        let lexical = judges.rubric().is_some_and(Identified::is_lexical);
+        let plan = ScorerPlan::of(settings, &choice.scorers, aspects, lexical);
+        let manifest = manifest(settings, &inputs, &plan, &judges)?;
+        Ok(Self { inputs, plan, judges, manifest })
     }
-    let identified = Identified::identify(settings).await?;
-    let manifest = manifest(settings, &inputs, &identified);
+
+    /// The jobs of the run.
+    async fn jobs(
+        &self,
+        settings: &Settings,
+        recorded: Option<RecordedReplies>,
+        meters: &Arc<Meters>,
+    ) -> Result<Vec<Job>> {
+        let asking = self.judges.asking(settings, &self.inputs, recorded, meters).await?;
+        let options = Options {
+            concurrency: 1,
+            parse_retries: settings.score.parse_retries,
+            retry_unscored: settings.cache.retry_unscored,
+            acknowledge: settings.cache.path.is_none(),
+            mode: settings.score.mode,
+        };
+        let items = (&self.inputs.rubric, &self.inputs.plain);
+        Ok(self.plan.jobs(items, &asking.panels, &options, |roles| asking.places(roles)))
+    }
+
+    /// Why a run must not begin that asks what the plan left open.
+    fn cannot_be_asked(&self, planned: &PlanOutcome) -> Option<Error> {
+        let open = self.plan.scorers.iter().zip(&planned.pending).filter(|(_, pending)| !pending.is_empty());
+        let roles: Vec<Role> = open.flat_map(|(scorer, _)| self.plan.roles(*scorer)).collect();
+        let why = self.judges.cannot_be_asked(&roles)?;
+        let lacking = grouped(planned.plan.askable_now);
+        Some(Error::JudgeUnavailable(format!("{why}; {lacking} calls or more are not in the cache")))
+    }
+}
+
+/// The prompt set of a run.
+pub(super) fn prompts(settings: &Settings) -> Result<Arc<PromptSet>> {
+    Ok(Arc::new(match &settings.score.prompts {
+        Some(dir) => PromptSet::load(dir)?,
+        None => PromptSet::builtin(),
+    }))
+}
+
+async fn score(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
+    let prepared = Prepared::load(settings).await?;
+    let Prepared { inputs, judges, manifest, .. } = &prepared;
+    let quiet = settings.output.quiet;
     let meters = Arc::new(Meters::default());
-    let path = out_dir(settings, &manifest);
-    let recorded = || match identified.is_cached() {
+    let path = out_dir(settings, manifest);
+    let recorded = || match judges.is_cached() {
         true => Ok(None),
         false => RecordedReplies::open(&path.join("calls.jsonl")),
     };
     if settings.score.dry_run {
-        let judging = judging(settings, &inputs, &identified, recorded()?, &meters)?;
-        let planned = pipeline::plan(&[job(settings, &inputs, &judging, &manifest)], &mut Nobody).await?;
-        return dry_run(&planned, &identified);
+        let jobs = prepared.jobs(settings, recorded()?, &meters).await?;
+        let planned = pipeline::plan(&jobs, &mut Nobody).await?;
+        return dry_run(&planned, judges);
     }
     if let Some(results) = &settings.output.results_file {
         results_file::check_writable(results)?;
     }
     let dir = RunDir::open(&path)?;
-    let resumed = dir.claim(&manifest, settings.output.overwrite)?;
+    let resumed = dir.claim(manifest, settings.output.overwrite)?;
     let inputs_path = path.join("inputs.jsonl");
     if settings.output.inputs && !(resumed && inputs_path.exists()) {
-        write_inputs(&inputs_path, &inputs.items)?;
+        let lists = ItemLists { rubric: inputs.rubric.to_vec(), plain: inputs.plain.to_vec() };
+        write_item_lists(&inputs_path, &lists)?;
     }
-    let judging = judging(settings, &inputs, &identified, recorded()?, &meters)?;
+    let jobs = prepared.jobs(settings, recorded()?, &meters).await?;
     let name = settings.output.label.clone().unwrap_or_else(|| run_name(&path));
-    let record = RunRecord::open(dir, manifest.clone(), !identified.is_cached())?;
+    let record = RunRecord::open(dir, manifest.clone(), !judges.is_cached())?;
     let mut sinks = Sinks::open(record, &name)?;
-    let job = job(settings, &inputs, &judging, &manifest);
-    let planned = pipeline::plan(std::slice::from_ref(&job), &mut sinks).await?;
-    if !quiet && !manifest.is_lexical() {
+    let planned = pipeline::plan(&jobs, &mut sinks).await?;
+    if !quiet && judges.all().any(|(_, judge)| !judge.is_lexical()) {
         terminal::note(&plan_line(&planned.plan));
     }
-    let scored = ask(settings, &identified, &job, planned, &mut sinks, &meters).await?;
+    let scored = ask(settings, &prepared, &jobs, planned, &mut sinks, &meters).await?;
     sinks.finish(RunStatus::Complete, &scored)?;
     if let Some(results) = &settings.output.results_file {
-        results_file::write(results, &scored)?;
+        let rubric: Vec<_> = scored.iter().filter(|answer| answer.score.is_weighted_sum()).cloned().collect();
+        results_file::write(results, &rubric)?;
     }
     let presentation = Presentation {
-        manifest: &manifest,
+        manifest,
         run: name,
         on_unscored: settings.score.on_unscored,
         max_unscored: settings.score.max_unscored,
@@ -98,20 +162,17 @@ async fn score(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
 /// Asks what the plan left open, and gives all scored answers in the order of the input.
 async fn ask(
     settings: &Settings,
-    identified: &Identified,
-    job: &Job,
+    prepared: &Prepared,
+    jobs: &[Job],
     mut planned: PlanOutcome,
     sinks: &mut Sinks,
     meters: &Arc<Meters>,
 ) -> Result<Vec<Arc<ScoredAnswer>>> {
     let mut scored = std::mem::take(&mut planned.scored);
-    if let (Identified::Chat(chat), false) = (identified, planned.is_done())
-        && let Some(why) = chat.cannot_be_asked()
-    {
-        let lacking = grouped(planned.plan.askable_now);
-        return Err(Error::JudgeUnavailable(format!("{why}; {lacking} calls or more are not in the cache")));
-    }
     if !planned.is_done() {
+        if let Some(error) = prepared.cannot_be_asked(&planned) {
+            return Err(error);
+        }
         let stop = StopHandle::new();
         let listener = stop.clone();
         let signals = Signals::listen()?;
@@ -125,7 +186,7 @@ async fn ask(
         progress.behind(settled, &scored);
         sinks.progress = Some(progress);
         sinks.on_event(&RunEvent::Started(whole))?;
-        let ran = pipeline::run(std::slice::from_ref(job), &planned.pending, sinks, &stop).await;
+        let ran = pipeline::run(jobs, &planned.pending, sinks, &stop).await;
         watch.abort();
         if let Some(mut progress) = sinks.progress.take() {
             progress.finish();
@@ -134,40 +195,51 @@ async fn ask(
             Ok(outcome) => outcome,
             Err(error) => {
                 let mut scored = std::mem::take(&mut sinks.scored);
-                in_input_order(&mut scored, &job.items);
+                in_input_order(&mut scored, jobs);
                 sinks.finish(RunStatus::Stopped, &scored)?;
                 return Err(error);
             }
         };
         scored.extend(outcome.scored);
-        in_input_order(&mut scored, &job.items);
+        in_input_order(&mut scored, jobs);
         // A signal that came when the last call was back has stopped nothing.
         if let Some(reason) = outcome.stopped.filter(|_| outcome.unfinished > 0) {
             sinks.finish(RunStatus::Stopped, &scored)?;
-            return Err(stopped(&reason, scored.len(), job.items.len(), identified.is_cached()));
+            let all = jobs.iter().map(|job| job.items.len()).sum();
+            return Err(stopped(&reason, scored.len(), all, prepared.judges.is_cached()));
         }
     }
-    in_input_order(&mut scored, &job.items);
+    in_input_order(&mut scored, jobs);
     Ok(scored)
 }
 
-fn dry_run(planned: &PlanOutcome, identified: &Identified) -> Result<ExitCode> {
-    let line = match identified {
-        Identified::Lexical => format!(
+fn dry_run(planned: &PlanOutcome, judges: &Judges) -> Result<ExitCode> {
+    let line = match judges.all().all(|(_, judge)| judge.is_lexical()) {
+        true => format!(
             "plan: {} calls at most to the built-in lexical judge; nothing is paid\n",
             grouped(planned.plan.at_most)
         ),
-        Identified::Chat(_) => format!("{}\n", plan_line(&planned.plan)),
+        false => format!("{}\n", plan_line(&planned.plan)),
     };
     terminal::write_stdout(line.as_bytes())?;
     Ok(ExitCode::Ok)
 }
 
-pub(super) fn manifest(settings: &Settings, inputs: &LoadedInputs, identified: &Identified) -> Manifest {
+fn manifest(settings: &Settings, inputs: &LoadedInputs, plan: &ScorerPlan, judges: &Judges) -> Result<Manifest> {
     let mode = settings.score.mode;
+    let rubric = judges.rubric();
     let mut in_force = settings.run_fingerprint_inputs();
-    in_force.extend(identified.reply_limits().map(|limits| ("judge.max_tokens".to_owned(), limits)));
-    Manifest {
+    let limits = rubric.and_then(Identified::reply_limits);
+    in_force.extend(limits.map(|limits| ("judge.max_tokens".to_owned(), limits)));
+    in_force.extend(plan.to_settings());
+    let mut files = inputs.files.clone();
+    files.extend(
+        settings.scorers.aspect_rubrics.iter().map(|path| file_of("aspects", path)).collect::<Result<Vec<_>>>()?,
+    );
+    let with_rubric = plan.scorers.contains(&ScorerName::Rubric);
+    let items = if with_rubric { &inputs.rubric } else { &inputs.plain };
+    let missing = if with_rubric { inputs.missing.as_slice() } else { &[] };
+    Ok(Manifest {
         schema_version: SCHEMA_VERSION,
         scholareval_version: env!("CARGO_PKG_VERSION").to_owned(),
         status: RunStatus::Running,
@@ -177,58 +249,21 @@ pub(super) fn manifest(settings: &Settings, inputs: &LoadedInputs, identified: &
         mode,
         reference: (mode == Mode::Compat).then(|| REFERENCE.to_owned()),
         settings: in_force,
-        inputs: inputs.files.clone(),
-        prompts: identified.prompts_entry(),
-        judge: Some(identified.entry()),
-        scorers: vec!["rubric".to_owned()],
-        roles: BTreeMap::new(),
+        inputs: files,
+        prompts: rubric.and_then(|judge| judge.prompts_entry(PromptFamily::Rubric)),
+        judge: rubric.map(Identified::entry),
+        scorers: plan.scorers.iter().map(|scorer| scorer.as_str().to_owned()).collect(),
+        roles: judges.entries(),
         seed: settings.score.seed,
-        answers: inputs.items.len() as u64,
-        missing: inputs.missing.iter().map(|(system, case)| (system.to_string(), case.to_string())).collect(),
+        answers: items.len() as u64,
+        missing: missing.iter().map(|(system, case)| (system.to_string(), case.to_string())).collect(),
         kept_cases: inputs.kept_cases.iter().map(ToString::to_string).collect(),
-        pairing_differences: inputs.pairing_differences.clone(),
+        pairing_differences: if with_rubric { inputs.pairing_differences.clone() } else { Vec::new() },
         warnings: inputs.warnings.clone(),
-    }
+    })
 }
 
 /// `--out`, else `runs/<hash>`: the same command finds the same directory.
 fn out_dir(settings: &Settings, manifest: &Manifest) -> PathBuf {
     settings.output.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(manifest.identity().short(12)))
-}
-
-fn judging(
-    settings: &Settings,
-    inputs: &LoadedInputs,
-    identified: &Identified,
-    recorded: Option<RecordedReplies>,
-    meters: &Arc<Meters>,
-) -> Result<Judging> {
-    identified.judging(&settings.limits, settings.judge.retries, &inputs.all_cases, recorded, meters)
-}
-
-fn job(settings: &Settings, inputs: &LoadedInputs, judging: &Judging, manifest: &Manifest) -> Job {
-    let score = &settings.score;
-    let (scorer, reference) = scorers(score.parts, score.mode, manifest.is_lexical());
-    let member = Member {
-        judge: Arc::clone(&judging.judge),
-        renderer: Arc::clone(&judging.renderer),
-        source: Arc::clone(&judging.source),
-        judge_id: manifest.judge_id().into(),
-        samples: score.samples,
-        merge: Merge::Mean,
-        expected: false,
-    };
-    Job {
-        items: Arc::clone(&inputs.items),
-        scorer,
-        reference,
-        panels: Arc::new(Panels::none().with(Role::Rubric, Panel::of_one(member))),
-        options: Arc::new(Options {
-            concurrency: settings.limits.concurrency.get(),
-            parse_retries: score.parse_retries,
-            retry_unscored: settings.cache.retry_unscored,
-            acknowledge: settings.cache.path.is_none(),
-            mode: score.mode,
-        }),
-    }
 }

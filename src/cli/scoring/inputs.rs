@@ -6,18 +6,24 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::cli::settings::Settings;
-use crate::dataset::{self, PairOptions, Pairing};
-use crate::domain::{CaseId, Fingerprint, Mode, SystemName, TestCase};
+use crate::cli::settings::{ReferencesBlock, Settings};
+use crate::dataset::{self, PairOptions, PairedAnswer, Scorable, ScorableOptions, Support};
+use crate::domain::{CaseId, Fingerprint, Mode, Prediction, SystemName, TestCase};
 use crate::error::Result;
 use crate::pipeline::Item;
 use crate::pipeline::record::InputFile;
 use crate::prompt::steering;
+use crate::scorer::citation::IndexBase;
+use crate::scorer::convert::references_block;
 
 /// Everything that was read.
 pub(in crate::cli) struct LoadedInputs {
-    /// Answers with their cases, systems in name order, cases in file order.
-    pub(in crate::cli) items: Arc<[Item]>,
+    /// Answers with the test case they are judged by, systems in name order, cases in file order; empty without tests.
+    pub(in crate::cli) rubric: Arc<[Item]>,
+    /// Every answer once, for scorers that need no rubric.
+    pub(in crate::cli) plain: Arc<[Item]>,
+    /// How many of them have what a scorer needs.
+    pub(in crate::cli) support: Support,
     /// Every test case of the file: the lexical judge's corpus.
     pub(in crate::cli) all_cases: Vec<Arc<TestCase>>,
     /// Case ids that count, in file order.
@@ -30,6 +36,8 @@ pub(in crate::cli) struct LoadedInputs {
     pub(in crate::cli) pairing_differences: Vec<String>,
     /// What the user should know.
     pub(in crate::cli) warnings: Vec<String>,
+    /// What was joined, and how.
+    pub(in crate::cli) notes: Vec<String>,
 }
 
 impl LoadedInputs {
@@ -40,57 +48,70 @@ impl LoadedInputs {
     pub(in crate::cli) fn load(settings: &Settings) -> Result<Self> {
         let paths = settings.inputs()?;
         let score = &settings.score;
-        let tests = dataset::load_test_cases(paths.tests, score.mode)?;
-        let systems = dataset::load_answers(paths.answers, score.mode)?;
-        let options = PairOptions {
-            agreement: score.agreement,
-            compat: score.mode == Mode::Compat,
-            systems: score.systems.clone(),
-            cases: score.cases.clone(),
-            limit: score.limit,
-            strict: score.strict,
+        let tests = Some(paths.tests).map(|path| dataset::load_test_cases(path, score.mode)).transpose()?;
+        let systems = dataset::load_systems(paths.answers, score.mode)?;
+        let references = settings.scorers.references.as_deref().map(dataset::load_references).transpose()?;
+        let base = index_base(settings.scorers.index_base);
+        let block = |prediction: &Prediction| references_block(prediction, base, score.mode);
+        let appended = settings.scorers.references_block == ReferencesBlock::Append;
+        let options = ScorableOptions {
+            pairing: PairOptions {
+                agreement: score.agreement,
+                compat: score.mode == Mode::Compat,
+                systems: score.systems.clone(),
+                cases: score.cases.clone(),
+                limit: score.limit,
+                strict: score.strict,
+            },
+            block: appended.then_some(&block as dataset::ReferencesBlock<'_>),
         };
-        let pairing = dataset::pair(&tests, &systems, &options)?;
-        let pairing_differences = match score.mode {
-            Mode::Default => pairing_differences(&pairing, &dataset::pair(&tests, &systems, &compat(options))?),
-            Mode::Compat => Vec::new(),
-        };
-        let mut files = vec![input_file("tests", paths.tests, tests.blake3)];
-        for system in &systems {
-            if pairing.items.iter().any(|paired| paired.answer.system == system.system) {
-                files.push(input_file(system.system.as_str(), &system.path, system.blake3));
+        let made = dataset::scorable(tests.as_ref(), &systems, references.as_ref(), &options)?;
+        let pairing_differences = match (score.mode, &tests) {
+            (Mode::Default, Some(tests)) => {
+                let theirs = dataset::scorable(Some(tests), &systems, references.as_ref(), &compat(options))?;
+                pairing_differences(&made, &theirs)
             }
-        }
-        let items: Vec<Item> = pairing
-            .items
-            .into_par_iter()
-            .map(|paired| Item {
-                steering: steering::signs(&paired.answer.answer_text),
-                case: paired.case,
-                answer: paired.answer,
-            })
-            .collect();
+            _ => Vec::new(),
+        };
+        let files = made.files.iter().map(|file| input_file(&file.name, &file.path, file.blake3)).collect();
         Ok(Self {
-            items: items.into(),
-            all_cases: tests.cases,
-            kept_cases: pairing.kept_cases,
-            missing: pairing.missing,
+            support: dataset::supports(&made),
+            rubric: items(made.rubric),
+            plain: items(made.plain),
+            all_cases: tests.map(|tests| tests.cases).unwrap_or_default(),
+            kept_cases: made.kept_cases,
+            missing: made.missing,
             files,
             pairing_differences,
-            warnings: pairing.warnings,
+            warnings: made.warnings,
+            notes: made.notes,
         })
     }
 }
 
-fn compat(options: PairOptions) -> PairOptions {
-    PairOptions { compat: true, strict: false, ..options }
+fn items(paired: Vec<PairedAnswer>) -> Arc<[Item]> {
+    let item = |paired: PairedAnswer| Item {
+        steering: steering::signs(&paired.answer.answer_text),
+        case: paired.case,
+        answer: paired.answer,
+    };
+    paired.into_par_iter().map(item).collect::<Vec<_>>().into()
+}
+
+/// Which number means the first source.
+pub(in crate::cli) fn index_base(base: u8) -> IndexBase {
+    if base == 1 { IndexBase::One } else { IndexBase::Zero }
+}
+
+fn compat(options: ScorableOptions<'_>) -> ScorableOptions<'_> {
+    ScorableOptions { pairing: PairOptions { compat: true, strict: false, ..options.pairing }, ..options }
 }
 
 /// The reference keeps, of several annotators' test cases, the first that a system answered; we keep the first of the
 /// file for all. Replies to the cases it would have kept instead do not exist here.
-fn pairing_differences(ours: &Pairing, theirs: &Pairing) -> Vec<String> {
-    let pairs = |pairing: &Pairing| -> HashSet<(SystemName, CaseId)> {
-        pairing.items.iter().map(|item| (item.answer.system.clone(), item.case.case_id.clone())).collect()
+fn pairing_differences(ours: &Scorable, theirs: &Scorable) -> Vec<String> {
+    let pairs = |made: &Scorable| -> HashSet<(SystemName, CaseId)> {
+        made.rubric.iter().map(|item| (item.answer.system.clone(), item.case.case_id.clone())).collect()
     };
     let (here, there) = (pairs(ours), pairs(theirs));
     let differences = |system: &SystemName| {

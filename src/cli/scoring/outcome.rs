@@ -10,8 +10,8 @@ use crate::cli::settings::{OnUnscored, OutputFormat};
 use crate::cli::terminal;
 use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName, UnscoredKind};
 use crate::error::{Error, Result};
-use crate::pipeline::Item;
-use crate::pipeline::record::{Manifest, RunDir};
+use crate::pipeline::Job;
+use crate::pipeline::record::{JudgeEntry, Manifest, RoleEntry, RunDir};
 use crate::report::{self, ReportContext, TableStyle};
 
 /// Width of the table where standard output is no terminal.
@@ -39,11 +39,18 @@ pub(in crate::cli) struct Presentation<'a> {
     pub(in crate::cli) color: bool,
 }
 
-/// Puts answers into the order of the input: systems in name order, cases in file order.
-pub(in crate::cli) fn in_input_order(scored: &mut [Arc<ScoredAnswer>], items: &[Item]) {
-    let order: HashMap<(&SystemName, &CaseId), usize> =
-        items.iter().enumerate().map(|(i, item)| ((&item.answer.system, &item.case.case_id), i)).collect();
-    scored.sort_by_key(|answer| order.get(&(&answer.system, &answer.case.case_id)).copied().unwrap_or(usize::MAX));
+/// Puts scores into the order of the input: job by job, systems in name order, cases in file order.
+pub(in crate::cli) fn in_input_order(scored: &mut [Arc<ScoredAnswer>], jobs: &[Job]) {
+    let mut order: HashMap<(&str, &SystemName, &CaseId), usize> = HashMap::new();
+    for job in jobs {
+        for item in job.items.iter() {
+            let place = order.len();
+            order.entry((job.scorer.name(), &item.answer.system, &item.case.case_id)).or_insert(place);
+        }
+    }
+    let place =
+        |answer: &ScoredAnswer| order.get(&(answer.score.scorer, &answer.system, &answer.case.case_id)).copied();
+    scored.sort_by_key(|answer| place(answer).unwrap_or(usize::MAX));
 }
 
 impl Presentation<'_> {
@@ -90,12 +97,15 @@ impl Presentation<'_> {
     fn context(&self, scored: &[Arc<ScoredAnswer>]) -> ReportContext {
         let prompts = self.manifest.prompts.as_ref();
         let comparable = prompts.is_some_and(|prompts| prompts.comparable_with_published);
+        let mut remarks =
+            if self.mode == Mode::Default { self.manifest.pairing_differences.clone() } else { Vec::new() };
+        remarks.extend(self.manifest.roles.iter().map(|(role, entry)| role_line(role, entry)));
         ReportContext {
             run: self.run.clone(),
             judge_label: self.manifest.judge_id().to_owned(),
             prompts_label: prompts.map_or_else(|| "none".to_owned(), |prompts| prompts.label.clone()),
             comparability_note: (!comparable).then(|| "not comparable with published numbers".to_owned()),
-            remarks: if self.mode == Mode::Default { self.manifest.pairing_differences.clone() } else { Vec::new() },
+            remarks,
             agreement: self.agreement.then(|| aggregate::agreement(scored)),
         }
     }
@@ -114,6 +124,28 @@ impl Presentation<'_> {
         ));
         ExitCode::TooManyUnscored
     }
+}
+
+/// Who had a role, with which prompts.
+fn role_line(role: &str, entry: &RoleEntry) -> String {
+    let judge = |(at, judge): (usize, &JudgeEntry)| {
+        let samples = entry.samples.get(at).copied().unwrap_or(1);
+        let draws = match entry.merges.get(at) {
+            Some(merge) if samples > 1 => format!(", {} of {samples} draws", merge.as_str().replace('_', " ")),
+            _ => String::new(),
+        };
+        let expected = if entry.expected.get(at) == Some(&true) { ", expected scores" } else { "" };
+        format!("{}{draws}{expected}", judge.id)
+    };
+    let judges: Vec<String> = entry.judges.iter().enumerate().map(judge).collect();
+    let panel =
+        if judges.len() > 1 { format!(" ({} of the panel)", entry.panel_merge.as_str()) } else { String::new() };
+    let prompts = match &entry.prompts {
+        Some(prompts) if prompts.comparable_with_published => format!("; prompts {}", prompts.label),
+        Some(prompts) => format!("; prompts {}, not comparable with published numbers", prompts.label),
+        None => String::new(),
+    };
+    format!("{role}: judge {}{panel}{prompts}", judges.join(" and "))
 }
 
 /// What may bring a verdict where there is none.

@@ -7,26 +7,32 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::cli::settings::{JudgeKind, JudgeSettings, LimitSettings, Settings};
+use crate::cli::settings::{Conversation, JudgeKind, JudgeSettings, NamedJudge, Settings};
 use crate::cli::terminal;
-use crate::domain::{CallKind, JudgeCall, JudgeReply, TestCase};
+use crate::domain::{CallKind, JudgeReply, TestCase};
 use crate::error::{Error, Result};
 use crate::judge::body::RequestOptions;
 use crate::judge::cache::Cache;
+use crate::judge::capacity::{Capacity, TokenCounter};
 use crate::judge::chat::Chat;
+use crate::judge::conversation::ConversationFormat;
 use crate::judge::endpoint::{Endpoint, Timeouts};
+use crate::judge::endpoint_kind::EndpointKind;
 use crate::judge::identity::{ServerIdentity, identify, judge_id, wait_for_server};
 use crate::judge::layers::cached::Cached;
 use crate::judge::layers::collapsing::Collapsing;
+use crate::judge::layers::context_limited::ContextLimited;
 use crate::judge::layers::rate_limited::{Limits, RateLimited};
 use crate::judge::layers::retrying::{RetryPolicy, Retrying};
 use crate::judge::lexical::Lexical;
 use crate::judge::meters::Meters;
 use crate::judge::planner::{NoReplies, Recalling, ReplySource};
-use crate::judge::{Judge, JudgeRequest, Rendered};
-use crate::pipeline::record::{JudgeEntry, PromptsEntry, RecordedReplies};
+use crate::judge::{Judge, JudgeRequest};
+use crate::pipeline::record::{JudgeEntry, PromptsEntry};
 use crate::pipeline::{NoRendering, Renderer};
-use crate::prompt::PromptSet;
+use crate::prompt::{PromptFamily, PromptSet};
+
+use super::renderer::PromptRenderer;
 
 /// The identity of the baseline: its version changes when its scores do.
 const LEXICAL_ID: &str = "lexical-1";
@@ -51,8 +57,16 @@ pub(in crate::cli) struct IdentifiedChat {
 }
 
 impl IdentifiedChat {
+    /// How much the model takes; nothing is known of a server that cannot be reached, and OpenAI does not say.
+    async fn capacity(&self) -> Result<Capacity> {
+        if self.offline.is_some() || self.endpoint.is_openai() {
+            return Ok(Capacity::default());
+        }
+        Capacity::of(&self.endpoint, &self.options.model).await
+    }
+
     /// Why a run that needs a call must not begin.
-    pub(in crate::cli) fn cannot_be_asked(&self) -> Option<String> {
+    fn cannot_be_asked(&self) -> Option<String> {
         let variable = &self.endpoint.api_key_env;
         let no_key = || {
             (self.endpoint.is_openai() && self.endpoint.api_key.is_none()).then(|| {
@@ -73,28 +87,6 @@ pub(in crate::cli) struct Judging {
     pub(in crate::cli) renderer: Arc<dyn Renderer>,
 }
 
-struct ChatRenderer {
-    prompts: Arc<PromptSet>,
-    options: RequestOptions,
-    /// The same for the kinds of which the prompt set says that they are no JSON.
-    plain_options: RequestOptions,
-}
-
-impl ChatRenderer {
-    fn new(prompts: Arc<PromptSet>, options: RequestOptions) -> Self {
-        Self { prompts, plain_options: RequestOptions { json_mode: false, ..options.clone() }, options }
-    }
-}
-
-impl Renderer for ChatRenderer {
-    fn render(&self, call: &JudgeCall, attempt: u32) -> Option<Rendered> {
-        let kind = call.task.kind();
-        let messages = self.prompts.render(&call.task);
-        let options = if self.prompts.json_mode(kind) { &self.options } else { &self.plain_options };
-        Some(options.render(kind, &messages, call.draw, attempt))
-    }
-}
-
 /// The cache as a place of paid replies; only what is rendered has a key.
 struct CacheSource(Cache);
 
@@ -108,43 +100,53 @@ impl ReplySource for CacheSource {
 }
 
 impl Identified {
-    /// Opens the cache, reads the prompts, and asks the server who it is.
+    /// Opens the cache and asks the server who it is.
     ///
     /// # Errors
-    /// For a cache, prompts or settings that cannot be used; for no server at all when nothing is known of it from an
-    /// earlier run.
-    pub(in crate::cli) async fn identify(settings: &Settings) -> Result<Self> {
-        if settings.judge.kind == JudgeKind::Lexical {
+    /// For a cache or settings that cannot be used; for no server at all when nothing is known of it from an earlier run.
+    pub(in crate::cli) async fn identify(
+        settings: &Settings,
+        named: &NamedJudge,
+        prompts: &Arc<PromptSet>,
+    ) -> Result<Self> {
+        let judge = &named.judge;
+        if judge.kind == JudgeKind::Lexical {
             if settings.score.prompts.is_some() && !settings.output.quiet {
                 terminal::note("warning: the lexical judge reads no prompts; --prompts has no effect without a model");
             }
             return Ok(Self::Lexical);
         }
-        let prompts = match &settings.score.prompts {
-            Some(dir) => PromptSet::load(dir)?,
-            None => PromptSet::builtin(),
-        };
         let cache = settings.cache.path.as_deref().map(Cache::open).transpose()?;
-        let endpoint = endpoint(&settings.judge)?;
-        if let Some(limit) = settings.judge.wait_server {
+        let endpoint = endpoint(judge)?;
+        if let Some(limit) = judge.wait_server {
             wait(&endpoint, limit).await?;
         }
-        let judge = &settings.judge;
         let (model, served, offline) = who(&endpoint, judge, cache.as_ref()).await?;
-        let options = RequestOptions {
-            judge_id: judge_id(&model, judge.cache_id.as_deref(), &served),
-            model,
-            temperature: judge.temperature,
-            seed: judge.seed,
-            json_mode: judge.json_mode,
-            max_tokens: reply_limits(judge, &prompts),
-            max_tokens_field: judge.max_tokens_field.clone(),
-            extra_body: judge.extra_body.clone(),
-            ..RequestOptions::new("")
-        };
+        let options = request_options(judge, prompts, &served, model);
         options.check()?;
-        let prompts = Arc::new(prompts);
+        let prompts = Arc::clone(prompts);
         Ok(Self::Chat(Box::new(IdentifiedChat { endpoint, options, served, prompts, cache, offline })))
+    }
+
+    /// True for the built-in baseline.
+    pub(in crate::cli) fn is_lexical(&self) -> bool {
+        matches!(self, Self::Lexical)
+    }
+
+    /// The identity that cache keys and records carry.
+    pub(in crate::cli) fn judge_id(&self) -> &str {
+        match self {
+            Self::Lexical => LEXICAL_ID,
+            Self::Chat(chat) => &chat.options.judge_id,
+        }
+    }
+
+    /// Why a run that needs a call of it must not begin.
+    pub(in crate::cli) fn cannot_be_asked(&self) -> Option<String> {
+        match self {
+            Self::Lexical => None,
+            Self::Chat(chat) => chat.cannot_be_asked(),
+        }
     }
 
     /// What the manifest says of the judge.
@@ -167,27 +169,30 @@ impl Identified {
         }
     }
 
-    /// The reply limits in force, as a setting of the run; `None` for the baseline.
+    /// The rubric's reply limits in force, as a setting of the run; `None` for the baseline.
     pub(in crate::cli) fn reply_limits(&self) -> Option<serde_json::Value> {
         match self {
             Self::Lexical => None,
             Self::Chat(chat) => {
-                let limits: BTreeMap<&str, u64> =
-                    chat.options.max_tokens.iter().map(|(k, n)| (k.as_str(), *n)).collect();
+                let rubric = chat.options.max_tokens.iter().filter(|(kind, _)| CallKind::RUBRIC.contains(kind));
+                let limits: BTreeMap<&str, u64> = rubric.map(|(k, n)| (k.as_str(), *n)).collect();
                 Some(json!(limits))
             }
         }
     }
 
-    /// What the manifest says of the prompts.
-    pub(in crate::cli) fn prompts_entry(&self) -> Option<PromptsEntry> {
+    /// What the manifest says of this family's prompts.
+    pub(in crate::cli) fn prompts_entry(&self, family: PromptFamily) -> Option<PromptsEntry> {
         match self {
             Self::Lexical => None,
-            Self::Chat(chat) => Some(PromptsEntry {
-                label: chat.prompts.label(),
-                fingerprint: chat.prompts.fingerprint(),
-                comparable_with_published: chat.prompts.is_published(),
-            }),
+            Self::Chat(chat) => {
+                let family = chat.prompts.family_of(family);
+                Some(PromptsEntry {
+                    label: family.label(),
+                    fingerprint: family.fingerprint(),
+                    comparable_with_published: family.is_published(),
+                })
+            }
         }
     }
 
@@ -199,13 +204,13 @@ impl Identified {
     /// Builds the layers. `recorded` are replies of an earlier session of the same run, used where there is no cache.
     ///
     /// # Errors
-    /// When no HTTP client can be set up.
-    pub(in crate::cli) fn judging(
+    /// When no HTTP client can be set up; when texts are to be cut to a context of which nothing is known.
+    pub(in crate::cli) async fn judging(
         &self,
-        limits: &LimitSettings,
-        retries: u32,
+        named: &NamedJudge,
+        truncate: bool,
         corpus: &[Arc<TestCase>],
-        recorded: Option<RecordedReplies>,
+        recorded: Option<Arc<dyn ReplySource>>,
         meters: &Arc<Meters>,
     ) -> Result<Judging> {
         let chat = match self {
@@ -218,17 +223,27 @@ impl Identified {
             }
             Self::Chat(chat) => chat,
         };
-        let transport = Chat::new(chat.endpoint.clone(), Arc::clone(meters))?;
+        let capacity = chat.capacity().await?;
+        if truncate && capacity.context_tokens.is_none() {
+            return Err(Error::JudgeUnavailable(format!(
+                "--truncate: the server of {} does not tell how long its context is; leave --truncate out",
+                chat.options.model
+            )));
+        }
+        let counter = capacity.tokenizer.map(|tokenizer| TokenCounter::new(&chat.endpoint, tokenizer)).transpose()?;
+        let transport = Chat::new(chat.endpoint.clone(), Arc::clone(meters))?.through(chat.options.endpoint);
         let limits = Limits {
-            concurrency: limits.concurrency.get(),
-            requests_per_minute: limits.rpm,
-            tokens_per_minute: limits.tpm.map(|tpm| NonZeroU32::try_from(tpm).unwrap_or(NonZeroU32::MAX)),
+            concurrency: named.limits.concurrency.get(),
+            requests_per_minute: named.limits.rpm,
+            tokens_per_minute: named.limits.tpm.map(|tpm| NonZeroU32::try_from(tpm).unwrap_or(NonZeroU32::MAX)),
             ..Limits::default()
         };
-        let policy = RetryPolicy { max_attempts: retries.saturating_add(1), ..RetryPolicy::default() };
+        let policy = RetryPolicy { max_attempts: named.judge.retries.saturating_add(1), ..RetryPolicy::default() };
         let limited = RateLimited::new(transport, limits, Arc::clone(meters));
         let asking = Retrying::new(limited, policy, Arc::clone(meters));
-        let renderer = Arc::new(ChatRenderer::new(Arc::clone(&chat.prompts), chat.options.clone()));
+        let asking = ContextLimited::new(asking, capacity, counter);
+        let room = truncate.then_some(capacity);
+        let renderer = Arc::new(PromptRenderer::new(Arc::clone(&chat.prompts), &chat.options, room));
         let (judge, source): (Arc<dyn Judge>, Arc<dyn ReplySource>) = match (&chat.cache, recorded) {
             (Some(cache), _) => {
                 let judge_id = chat.options.judge_id.as_str();
@@ -236,7 +251,6 @@ impl Identified {
                 (Arc::new(Collapsing::new(cached)), Arc::new(CacheSource(cache.clone())))
             }
             (None, Some(recorded)) => {
-                let recorded: Arc<dyn ReplySource> = Arc::new(recorded);
                 (Arc::new(Recalling::new(Arc::clone(&recorded), Collapsing::new(asking))), recorded)
             }
             (None, None) => (Arc::new(Collapsing::new(asking)), Arc::new(NoReplies)),
@@ -252,17 +266,52 @@ impl Identified {
         match self {
             Self::Lexical => Ok(None),
             Self::Chat(chat) => {
-                let transport = Chat::new(chat.endpoint.clone(), Arc::default())?;
+                let transport = Chat::new(chat.endpoint.clone(), Arc::default())?.through(chat.options.endpoint);
                 transport.ping(&chat.options).await.map(Some)
             }
         }
     }
 }
 
-/// What was given, else what the prompt set says.
-fn reply_limits(judge: &JudgeSettings, prompts: &PromptSet) -> BTreeMap<CallKind, u64> {
+/// What is sent to this judge.
+fn request_options(
+    judge: &JudgeSettings,
+    prompts: &PromptSet,
+    served: &ServerIdentity,
+    model: String,
+) -> RequestOptions {
+    let endpoint = match judge.kind {
+        JudgeKind::Completions => EndpointKind::Completions,
+        JudgeKind::Label => EndpointKind::Label,
+        JudgeKind::Chat | JudgeKind::Lexical => EndpointKind::Chat,
+    };
+    RequestOptions {
+        endpoint,
+        conversation: match judge.conversation {
+            Conversation::Llama2 => ConversationFormat::Llama2,
+            Conversation::Mistral => ConversationFormat::Mistral,
+            Conversation::ChatMl => ConversationFormat::ChatMl,
+            Conversation::None => ConversationFormat::None,
+        },
+        judge_id: judge_id(&model, judge.cache_id.as_deref(), served),
+        model,
+        temperature: judge.temperature,
+        top_p: judge.top_p,
+        logprobs: judge.logprobs,
+        seed: judge.seed,
+        json_mode: judge.json_mode,
+        max_tokens: reply_limits(judge, endpoint, prompts),
+        max_tokens_field: judge.max_tokens_field.clone(),
+        extra_body: judge.extra_body.clone(),
+        ..RequestOptions::new("")
+    }
+}
+
+/// What was given, else what the prompt set says; a label alone needs no more room than a label has.
+fn reply_limits(judge: &JudgeSettings, endpoint: EndpointKind, prompts: &PromptSet) -> BTreeMap<CallKind, u64> {
     let limit = |kind: CallKind| match judge.max_tokens_given.contains(&kind) {
         true => judge.max_tokens.get(&kind).copied(),
+        false if endpoint == EndpointKind::Label => endpoint.default_max_tokens(kind),
         false => prompts.max_tokens(kind),
     };
     CallKind::ALL.into_iter().filter_map(|kind| Some((kind, limit(kind)?))).collect()

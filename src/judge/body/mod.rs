@@ -222,7 +222,7 @@ impl RequestOptions {
     ) -> Rendered {
         let replaced_limit = self.extra_body.get(limit_field).map(Value::as_u64);
         let max_tokens = replaced_limit.unwrap_or(self.max_tokens.get(&call.kind).copied());
-        Rendered { body: body.close(), fingerprint, prompt_tokens, max_tokens }
+        Rendered { body: body.close(), fingerprint, prompt_tokens, max_tokens, note: None }
     }
 
     fn fingerprint(&self, call: Call, messages: &Messages) -> Fingerprint {

@@ -211,6 +211,7 @@ mod tests {
             fingerprint: Fingerprint::from([key; 32]),
             prompt_tokens: 1,
             max_tokens: None,
+            note: None,
         });
         let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
         JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered }

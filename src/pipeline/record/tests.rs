@@ -170,6 +170,7 @@ fn recorded_replies_are_found_by_call_and_fingerprint() {
         fingerprint: Fingerprint::from([1; 32]),
         prompt_tokens: 0,
         max_tokens: None,
+        note: None,
     };
     let other = JudgeRequest { rendered: Some(rendered), ..request("a") };
     assert_eq!(replies.find(&other).expect("read"), None, "a reply to other messages is none");

@@ -1,0 +1,99 @@
+//! Which scorers run: those asked for, else those that the input supports; what is left out is told with its reason.
+
+use crate::cli::settings::{ScorerName, Settings};
+use crate::dataset::Support;
+use crate::domain::Role;
+use crate::error::{Error, Result};
+
+use super::jobs::ALL;
+use super::roles::{any_aspect_role, role_of};
+
+/// The scorers of a run, in the order of the scorecard, and a line about what was left out.
+#[derive(Debug, PartialEq)]
+pub(in crate::cli) struct Choice {
+    pub(in crate::cli) scorers: Vec<ScorerName>,
+    pub(in crate::cli) note: Option<String>,
+}
+
+impl Choice {
+    /// The scorers for this input.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a scorer that was asked for and cannot run, and if none can.
+    pub(in crate::cli) fn of(settings: &Settings, support: &Support) -> Result<Self> {
+        let lacks = |scorer: ScorerName| lacking(scorer, settings, support);
+        if let Some(names) = &settings.scorers.names {
+            for name in names {
+                // Columns without a judge stay blank; what the input itself lacks is a mistake.
+                if let Some(why) = lacks(*name).filter(|_| !matches!(name, ScorerName::Entailment)) {
+                    return Err(Error::Usage(format!("--scorers {}: {why}", name.as_str())));
+                }
+            }
+            let scorers = ALL.into_iter().filter(|scorer| names.contains(scorer)).collect();
+            return Ok(Self { scorers, note: None });
+        }
+        let scorers: Vec<ScorerName> = ALL.into_iter().filter(|scorer| lacks(*scorer).is_none()).collect();
+        let left: Vec<String> =
+            ALL.into_iter().filter_map(|scorer| Some(format!("{} ({})", scorer.as_str(), lacks(scorer)?))).collect();
+        if scorers.is_empty() {
+            return Err(Error::Usage(format!("nothing can be scored: {}", left.join("; "))));
+        }
+        let names: Vec<&str> = scorers.iter().map(|scorer| scorer.as_str()).collect();
+        let note = (!left.is_empty()).then(|| format!("scorers: {}; left out: {}", names.join(", "), left.join(", ")));
+        Ok(Self { scorers, note })
+    }
+
+    /// True if that scorer runs.
+    pub(in crate::cli) fn has(&self, scorer: ScorerName) -> bool {
+        self.scorers.contains(&scorer)
+    }
+}
+
+/// What a scorer lacks.
+fn lacking(scorer: ScorerName, settings: &Settings, support: &Support) -> Option<&'static str> {
+    let golds = support.gold_answer + support.short_answers + support.long_answers;
+    match scorer {
+        ScorerName::Rubric => (support.rubric == 0).then_some("it needs test cases: --tests FILE"),
+        ScorerName::Prometheus if support.questions == 0 => Some("the answers come without their questions"),
+        ScorerName::Prometheus => (!any_aspect_role(settings)).then_some("no judge has a role aspect"),
+        ScorerName::Entailment if support.sources == 0 => Some("no sources (ctxs or docs)"),
+        ScorerName::Entailment => {
+            role_of(settings, &Role::Citation).is_none().then_some("no judge has the role citation")
+        }
+        ScorerName::CitationAudit => {
+            (support.sources + support.gold_sources == 0).then_some("no sources (ctxs or docs) and no gold_ctxs")
+        }
+        ScorerName::Overlap => (golds == 0).then_some("no gold (answer, qa_pairs, annotations), none by --references"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::args::ScoreArgs;
+    use crate::cli::origin::Environment;
+
+    fn settings(names: Option<Vec<ScorerName>>) -> Settings {
+        let mut settings = Settings::load(&ScoreArgs::default(), &Environment::default()).unwrap();
+        settings.scorers.names = names;
+        settings
+    }
+
+    #[test]
+    fn the_input_decides_and_what_is_left_out_is_told_with_its_reason() {
+        let support = Support { rubric: 3, questions: 3, sources: 3, ..Support::default() };
+        let choice = Choice::of(&settings(None), &support).unwrap();
+        assert_eq!(choice.scorers, [ScorerName::Rubric, ScorerName::CitationAudit]);
+        let note = choice.note.unwrap();
+        assert!(note.starts_with("scorers: rubric, citation_audit; left out: prometheus (no judge"), "{note}");
+        assert!(note.contains("overlap (no gold"), "{note}");
+    }
+
+    #[test]
+    fn a_scorer_that_was_asked_for_and_cannot_run_is_a_mistake() {
+        let support = Support { questions: 3, ..Support::default() };
+        let error = Choice::of(&settings(Some(vec![ScorerName::Rubric])), &support).unwrap_err();
+        assert_eq!(error.to_string(), "--scorers rubric: it needs test cases: --tests FILE");
+        assert!(Choice::of(&settings(None), &Support::default()).is_err());
+    }
+}

@@ -1,0 +1,250 @@
+//! The scorers of a run and their jobs; what a record has to hold so that they can be made again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::cli::settings::{EntailForm, ScorerName, Settings};
+use crate::domain::{Aspect, Mode, Role, RubricParts};
+use crate::pipeline::{Item, Job, Options, Panels};
+use crate::scorer::Scorer;
+use crate::scorer::citation_scorer::CitationAuditScorer;
+use crate::scorer::entailment::{EntailmentScorer, Form};
+use crate::scorer::overlap_scorer::{Measure, OverlapScorer};
+use crate::scorer::prometheus::PrometheusScorer;
+use crate::scorer::rubric::RubricScorer;
+
+use super::inputs::index_base;
+
+/// Everything that scorers are made from. It can be read back from the settings of a manifest.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::cli) struct ScorerPlan {
+    pub(in crate::cli) scorers: Vec<ScorerName>,
+    pub(in crate::cli) mode: Mode,
+    pub(in crate::cli) parts: RubricParts,
+    /// True if the built-in baseline judges the rubric.
+    pub(in crate::cli) lexical: bool,
+    pub(in crate::cli) aspects: Vec<Arc<Aspect>>,
+    pub(in crate::cli) instruction: String,
+    pub(in crate::cli) top_n: usize,
+    pub(in crate::cli) no_reference: bool,
+    pub(in crate::cli) index_base: u8,
+    pub(in crate::cli) entail: EntailForm,
+    pub(in crate::cli) at_most: usize,
+    pub(in crate::cli) max_words: Option<usize>,
+}
+
+/// A scorer, and the one that tells what the reference script makes of the same replies.
+type Pair = (Arc<dyn Scorer>, Option<Arc<dyn Scorer>>);
+
+impl ScorerPlan {
+    /// What the settings ask for.
+    pub(in crate::cli) fn of(
+        settings: &Settings,
+        scorers: &[ScorerName],
+        aspects: Vec<Arc<Aspect>>,
+        lexical: bool,
+    ) -> Self {
+        let own = &settings.scorers;
+        Self {
+            scorers: scorers.to_vec(),
+            mode: settings.score.mode,
+            parts: settings.score.parts,
+            lexical,
+            aspects,
+            instruction: own.instruction.clone(),
+            top_n: own.top_n,
+            no_reference: own.no_reference,
+            index_base: own.index_base,
+            entail: own.entail,
+            at_most: own.at_most,
+            max_words: own.max_words,
+        }
+    }
+
+    /// The settings that a record keeps of the scorers beside the rubric: `scorer.<name>`.
+    pub(in crate::cli) fn to_settings(&self) -> BTreeMap<String, Value> {
+        let of = |scorer: ScorerName| match scorer {
+            ScorerName::Rubric => None,
+            ScorerName::Prometheus => Some(json!({
+                "aspects": self.aspects.iter().map(|aspect| aspect_json(aspect)).collect::<Vec<_>>(),
+                "instruction": self.instruction, "top_n": self.top_n, "no_reference": self.no_reference,
+                "index_base": self.index_base,
+            })),
+            ScorerName::Entailment => Some(json!({
+                "form": self.entail.as_str(), "at_most": self.at_most, "index_base": self.index_base,
+            })),
+            ScorerName::CitationAudit => Some(json!({"index_base": self.index_base})),
+            ScorerName::Overlap => Some(json!({"max_words": self.max_words})),
+        };
+        let named = |scorer: &ScorerName| Some((format!("scorer.{}", scorer.as_str()), of(*scorer)?));
+        self.scorers.iter().filter_map(named).collect()
+    }
+
+    /// What a record kept; `scorers` are names of the manifest.
+    pub(in crate::cli) fn from_settings(
+        scorers: &[String],
+        kept: &BTreeMap<String, Value>,
+        (mode, parts, lexical): (Mode, RubricParts, bool),
+    ) -> Self {
+        let of =
+            |scorer: ScorerName, name: &str| kept.get(&format!("scorer.{}", scorer.as_str())).and_then(|v| v.get(name));
+        let count = |scorer, name: &str| of(scorer, name).and_then(Value::as_u64).map(|n| n as usize);
+        let base = [ScorerName::Prometheus, ScorerName::Entailment, ScorerName::CitationAudit];
+        let aspects = of(ScorerName::Prometheus, "aspects").and_then(Value::as_array);
+        let form = of(ScorerName::Entailment, "form").and_then(Value::as_str);
+        Self {
+            scorers: ALL.into_iter().filter(|scorer| scorers.iter().any(|name| name == scorer.as_str())).collect(),
+            mode,
+            parts,
+            lexical,
+            aspects: aspects.into_iter().flatten().map(|aspect| Arc::new(aspect_of(aspect))).collect(),
+            instruction: of(ScorerName::Prometheus, "instruction")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned(),
+            top_n: count(ScorerName::Prometheus, "top_n").unwrap_or(10),
+            no_reference: of(ScorerName::Prometheus, "no_reference").and_then(Value::as_bool).unwrap_or(false),
+            index_base: base.into_iter().find_map(|scorer| count(scorer, "index_base")).map_or(0, |base| base as u8),
+            entail: if form == Some(EntailForm::Short.as_str()) { EntailForm::Short } else { EntailForm::Long },
+            at_most: count(ScorerName::Entailment, "at_most").unwrap_or(3),
+            max_words: count(ScorerName::Overlap, "max_words"),
+        }
+    }
+
+    /// The scorer of that name.
+    pub(in crate::cli) fn scorer(&self, scorer: ScorerName) -> Pair {
+        let with_reference =
+            |own: Arc<dyn Scorer>, theirs: Arc<dyn Scorer>| (own, (self.mode == Mode::Default).then_some(theirs));
+        let base = index_base(self.index_base);
+        match scorer {
+            ScorerName::Rubric if self.lexical => {
+                (Arc::new(RubricScorer::new(self.parts, self.mode).for_lexical_judge()), None)
+            }
+            ScorerName::Rubric => {
+                let of = |mode| Arc::new(RubricScorer::new(self.parts, mode));
+                with_reference(of(self.mode), of(Mode::Compat))
+            }
+            ScorerName::Prometheus => {
+                let of = |mode| Arc::new(self.prometheus(mode));
+                with_reference(of(self.mode), of(Mode::Compat))
+            }
+            ScorerName::Entailment => {
+                let form = if self.entail == EntailForm::Short { Form::Short } else { Form::Long };
+                let of = |mode| Arc::new(EntailmentScorer { form, at_most: self.at_most, index_base: base, mode });
+                with_reference(of(self.mode), of(Mode::Compat))
+            }
+            ScorerName::CitationAudit => (Arc::new(CitationAuditScorer { index_base: base }), None),
+            ScorerName::Overlap => {
+                let of =
+                    |mode| Arc::new(OverlapScorer { metrics: Measure::ALL.to_vec(), mode, max_words: self.max_words });
+                with_reference(of(self.mode), of(Mode::Compat))
+            }
+        }
+    }
+
+    fn prometheus(&self, mode: Mode) -> PrometheusScorer {
+        PrometheusScorer {
+            aspects: self.aspects.clone(),
+            instruction: self.instruction.as_str().into(),
+            top_n: self.top_n,
+            index_base: index_base(self.index_base),
+            mode,
+            use_reference: !self.no_reference,
+        }
+    }
+
+    /// The roles that a scorer asks.
+    pub(in crate::cli) fn roles(&self, scorer: ScorerName) -> Vec<Role> {
+        match scorer {
+            ScorerName::Rubric => vec![Role::Rubric],
+            ScorerName::Prometheus => {
+                self.aspects.iter().map(|aspect| Role::Aspect(Arc::clone(&aspect.name))).collect()
+            }
+            ScorerName::Entailment => vec![Role::Citation],
+            ScorerName::CitationAudit | ScorerName::Overlap => Vec::new(),
+        }
+    }
+
+    /// A job for each scorer: the rubric's over `rubric`, the others' over `plain`; `places` tells how many calls its roles
+    /// take at once.
+    pub(in crate::cli) fn jobs(
+        &self,
+        (rubric, plain): (&Arc<[Item]>, &Arc<[Item]>),
+        panels: &Arc<Panels>,
+        options: &Options,
+        places: impl Fn(&[Role]) -> usize,
+    ) -> Vec<Job> {
+        let job = |scorer: &ScorerName| {
+            let (own, reference) = self.scorer(*scorer);
+            let items = if *scorer == ScorerName::Rubric { rubric } else { plain };
+            let concurrency = places(&self.roles(*scorer)).max(1);
+            Job {
+                items: Arc::clone(items),
+                scorer: own,
+                reference,
+                panels: Arc::clone(panels),
+                options: Arc::new(Options { concurrency, ..options.clone() }),
+            }
+        };
+        self.scorers.iter().map(job).collect()
+    }
+}
+
+/// All scorers in the order of the scorecard.
+pub(super) const ALL: [ScorerName; 5] = [
+    ScorerName::Rubric,
+    ScorerName::Prometheus,
+    ScorerName::Entailment,
+    ScorerName::CitationAudit,
+    ScorerName::Overlap,
+];
+
+/// An aspect as the record keeps it; its name and what it shows decide how scores are made, its words what was asked.
+fn aspect_json(aspect: &Aspect) -> Value {
+    json!({
+        "aspect": &*aspect.name, "criteria_description": aspect.criteria_description,
+        "score_descriptions": aspect.score_descriptions, "use_title": aspect.use_title, "use_docs": aspect.use_docs,
+    })
+}
+
+fn aspect_of(value: &Value) -> Aspect {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+    let flag = |name: &str| value.get(name).and_then(Value::as_bool).unwrap_or(false);
+    let descriptions = value.get("score_descriptions").and_then(Value::as_array);
+    Aspect {
+        name: text(value.get("aspect")).into(),
+        criteria_description: text(value.get("criteria_description")),
+        score_descriptions: std::array::from_fn(|at| text(descriptions.and_then(|all| all.get(at)))),
+        use_title: flag("use_title"),
+        use_docs: flag("use_docs"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_read_back_from_what_the_record_kept() {
+        let aspect = Aspect { name: "coverage".into(), use_title: true, ..Aspect::default() };
+        let plan = ScorerPlan {
+            scorers: vec![ScorerName::Prometheus, ScorerName::Entailment, ScorerName::Overlap],
+            mode: Mode::Default,
+            parts: RubricParts::BOTH,
+            lexical: false,
+            aspects: vec![Arc::new(aspect)],
+            instruction: "Answer.".into(),
+            top_n: 7,
+            no_reference: true,
+            index_base: 1,
+            entail: EntailForm::Short,
+            at_most: 2,
+            max_words: Some(30),
+        };
+        let names: Vec<String> = plan.scorers.iter().map(|scorer| scorer.as_str().to_owned()).collect();
+        let read = ScorerPlan::from_settings(&names, &plan.to_settings(), (plan.mode, plan.parts, plan.lexical));
+        assert_eq!(read, plan);
+    }
+}

@@ -1,0 +1,249 @@
+//! Who has which role: one judge, or a panel.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::cli::settings::{MergeRule, NamedJudge, RoleSettings, ScorerName, Settings};
+use crate::domain::{Aspect, Role};
+use crate::error::{Error, InputFault, Result};
+use crate::judge::meters::Meters;
+use crate::judge::planner::ReplySource;
+use crate::pipeline::record::{RecordedReplies, RoleEntry};
+use crate::pipeline::{Member, Merge, Panel, Panels};
+use crate::prompt::{self, PromptFamily, PromptSet};
+
+use super::choice::Choice;
+use super::inputs::LoadedInputs;
+use super::setup::{Identified, Judging};
+
+/// The name of the judge of `[judge]` and the flags.
+pub(in crate::cli) const DEFAULT_JUDGE: &str = "judge";
+
+/// Who has this role, if anybody.
+pub(in crate::cli) fn role_of(settings: &Settings, role: &Role) -> Option<RoleSettings> {
+    settings.role(role)
+}
+
+/// True if any aspect has a judge.
+pub(in crate::cli) fn any_aspect_role(settings: &Settings) -> bool {
+    let named = settings.roles.keys().any(|role| matches!(role, Role::Aspect(_)));
+    named || settings.role(&Role::Aspect("coverage".into())).is_some()
+}
+
+/// The aspects of a run: those of the file, else the built-in ones, of which those named; without names those that have
+/// a judge.
+///
+/// # Errors
+/// For a file that cannot be used, and for an aspect that it does not describe.
+pub(in crate::cli) fn aspects_of(settings: &Settings) -> Result<Vec<Arc<Aspect>>> {
+    let known: Vec<Arc<Aspect>> = match &settings.scorers.aspect_rubrics {
+        Some(path) => prompt::load_aspects(path)?.into_iter().map(Arc::new).collect(),
+        None => prompt::builtin_aspects(),
+    };
+    let Some(names) = &settings.scorers.aspects else {
+        let judged = |aspect: &Arc<Aspect>| role_of(settings, &Role::Aspect(Arc::clone(&aspect.name))).is_some();
+        let asked = settings.scorers.names.as_ref().is_some_and(|names| names.contains(&ScorerName::Prometheus));
+        return Ok(known.into_iter().filter(|aspect| asked || judged(aspect)).collect());
+    };
+    let find = |name: &String| {
+        known.iter().find(|aspect| *aspect.name == **name).cloned().ok_or_else(|| {
+            let all: Vec<&str> = known.iter().map(|aspect| &*aspect.name).collect();
+            let what = format!("no aspect is called {name:?}");
+            match &settings.scorers.aspect_rubrics {
+                Some(path) => InputFault::new(path, what).hint(format!("it describes {}", all.join(", "))).into(),
+                None => Error::Usage(format!("--aspects: {what}; there are {}", all.join(", "))),
+            }
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// The roles that the chosen scorers ask, in order.
+pub(in crate::cli) fn roles_of(choice: &Choice, aspects: &[Arc<Aspect>]) -> Vec<Role> {
+    let mut roles = Vec::new();
+    if choice.has(ScorerName::Rubric) {
+        roles.push(Role::Rubric);
+    }
+    if choice.has(ScorerName::Prometheus) {
+        roles.extend(aspects.iter().map(|aspect| Role::Aspect(Arc::clone(&aspect.name))));
+    }
+    if choice.has(ScorerName::Entailment) {
+        roles.push(Role::Citation);
+    }
+    roles
+}
+
+/// Every judge of a run, identified once, by name.
+pub(in crate::cli) struct Judges {
+    by_name: BTreeMap<String, (NamedJudge, Identified)>,
+    /// Each role with who has it; a role that nobody has is not here.
+    roles: Vec<(Role, RoleSettings)>,
+}
+
+impl Judges {
+    /// Asks every server who it is.
+    ///
+    /// # Errors
+    /// As [`Identified::identify`]; for a panel of two judges that are one and the same.
+    pub(in crate::cli) async fn identify(
+        settings: &Settings,
+        roles: &[Role],
+        prompts: &Arc<PromptSet>,
+    ) -> Result<Self> {
+        let roles: Vec<(Role, RoleSettings)> =
+            roles.iter().filter_map(|role| Some((role.clone(), role_of(settings, role)?))).collect();
+        let mut by_name = BTreeMap::new();
+        for name in roles.iter().flat_map(|(_, of)| &of.judges) {
+            if !by_name.contains_key(name) {
+                let named = settings
+                    .judge_named(name)
+                    .ok_or_else(|| Error::Settings(format!("[roles]: no judge is called {name:?}")))?;
+                let identified = Identified::identify(settings, &named, prompts).await?;
+                by_name.insert(name.clone(), (named, identified));
+            }
+        }
+        let judges = Self { by_name, roles };
+        for (role, of) in &judges.roles {
+            judges.refuse_twins(role, of)?;
+        }
+        Ok(judges)
+    }
+
+    fn refuse_twins(&self, role: &Role, of: &RoleSettings) -> Result<()> {
+        let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+        for name in &of.judges {
+            let Some((_, identified)) = self.by_name.get(name) else { continue };
+            if let Some(other) = seen.insert(identified.judge_id(), name) {
+                let role = role.name();
+                return Err(Error::Settings(format!(
+                    "[roles] {role}: {other} and {name} are one judge ({}); a panel needs different ones, or give each its \
+                     own cache_id",
+                    identified.judge_id()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The rubric's judge, where the rubric is asked.
+    pub(in crate::cli) fn rubric(&self) -> Option<&Identified> {
+        let (_, of) = self.roles.iter().find(|(role, _)| *role == Role::Rubric)?;
+        self.by_name.get(of.judges.first()?).map(|(_, identified)| identified)
+    }
+
+    /// True if replies are kept in a cache, or nobody is asked.
+    pub(in crate::cli) fn is_cached(&self) -> bool {
+        self.by_name.values().all(|(_, identified)| identified.is_cached() || identified.is_lexical())
+            && self.by_name.values().any(|(_, identified)| identified.is_cached())
+    }
+
+    /// Every judge by name.
+    pub(in crate::cli) fn all(&self) -> impl Iterator<Item = (&str, &Identified)> {
+        self.by_name.iter().map(|(name, (_, identified))| (name.as_str(), identified))
+    }
+
+    /// Why a run that asks one of these roles must not begin.
+    pub(in crate::cli) fn cannot_be_asked(&self, roles: &[Role]) -> Option<String> {
+        let of_roles = self.roles.iter().filter(|(role, _)| roles.contains(role)).flat_map(|(_, of)| &of.judges);
+        of_roles.filter_map(|name| self.by_name.get(name)).find_map(|(_, identified)| identified.cannot_be_asked())
+    }
+
+    /// What the manifest says of the roles beside a rubric with one judge.
+    pub(in crate::cli) fn entries(&self) -> BTreeMap<String, RoleEntry> {
+        let entry = |(role, of): &(Role, RoleSettings)| {
+            let members: Vec<&(NamedJudge, Identified)> =
+                of.judges.iter().filter_map(|name| self.by_name.get(name)).collect();
+            let entry = RoleEntry {
+                judges: members.iter().map(|(_, identified)| identified.entry()).collect(),
+                samples: members.iter().map(|(named, _)| named.samples).collect(),
+                merges: members.iter().map(|(named, _)| merge_of(named.merge)).collect(),
+                expected: members.iter().map(|(named, _)| named.judge.logprobs.is_some()).collect(),
+                panel_merge: merge_of(of.merge),
+                prompts: members.first().and_then(|(_, identified)| identified.prompts_entry(family_of(role))),
+            };
+            (role.name().into_owned(), entry)
+        };
+        let is_plain_rubric = |(role, of): &&(Role, RoleSettings)| *role == Role::Rubric && of.judges.len() == 1;
+        self.roles.iter().filter(|role| !is_plain_rubric(role)).map(entry).collect()
+    }
+
+    /// Builds the layers around every judge.
+    ///
+    /// # Errors
+    /// When no HTTP client can be set up.
+    pub(in crate::cli) async fn asking(
+        &self,
+        settings: &Settings,
+        inputs: &LoadedInputs,
+        recorded: Option<RecordedReplies>,
+        meters: &Arc<Meters>,
+    ) -> Result<Asking> {
+        let recorded = recorded.map(|replies| Arc::new(replies) as Arc<dyn ReplySource>);
+        let mut by_name = BTreeMap::new();
+        for (name, (named, identified)) in &self.by_name {
+            let judging = identified
+                .judging(named, settings.scorers.truncate, &inputs.all_cases, recorded.clone(), meters)
+                .await?;
+            by_name.insert(name.clone(), judging);
+        }
+        let mut panels = Panels::none();
+        for (role, of) in &self.roles {
+            let members = of.judges.iter().filter_map(|name| Some(self.member(name, by_name.get(name)?)));
+            panels =
+                panels.with(role.clone(), Panel { members: members.flatten().collect(), merge: merge_of(of.merge) });
+        }
+        Ok(Asking { panels: Arc::new(panels), concurrency: self.concurrency() })
+    }
+
+    fn member(&self, name: &str, judging: &Judging) -> Option<Member> {
+        let (named, identified) = self.by_name.get(name)?;
+        Some(Member {
+            judge: Arc::clone(&judging.judge),
+            renderer: Arc::clone(&judging.renderer),
+            source: Arc::clone(&judging.source),
+            judge_id: identified.judge_id().into(),
+            samples: named.samples,
+            merge: merge_of(named.merge),
+            expected: named.judge.logprobs.is_some(),
+        })
+    }
+
+    /// How many calls each role's judges take at once.
+    fn concurrency(&self) -> BTreeMap<Role, usize> {
+        let places = |of: &RoleSettings| {
+            let judges = of.judges.iter().filter_map(|name| self.by_name.get(name));
+            judges.map(|(named, _)| named.limits.concurrency.get()).sum::<usize>()
+        };
+        self.roles.iter().map(|(role, of)| (role.clone(), places(of))).collect()
+    }
+}
+
+/// The panels of a run.
+pub(in crate::cli) struct Asking {
+    pub(in crate::cli) panels: Arc<Panels>,
+    concurrency: BTreeMap<Role, usize>,
+}
+
+impl Asking {
+    /// Places for a scorer that asks these roles: as many as the best served of them takes at once.
+    pub(in crate::cli) fn places(&self, roles: &[Role]) -> usize {
+        roles.iter().filter_map(|role| self.concurrency.get(role)).copied().max().unwrap_or(1)
+    }
+}
+
+/// The prompts that a role's calls are worded by.
+fn family_of(role: &Role) -> PromptFamily {
+    match role {
+        Role::Rubric => PromptFamily::Rubric,
+        Role::Aspect(_) => PromptFamily::Aspect,
+        Role::Citation => PromptFamily::Attribution,
+    }
+}
+
+fn merge_of(rule: MergeRule) -> Merge {
+    match rule {
+        MergeRule::Mean => Merge::Mean,
+        MergeRule::Median => Merge::Median,
+        MergeRule::MostCommon => Merge::MostCommon,
+    }
+}
