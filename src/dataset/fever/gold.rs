@@ -154,7 +154,7 @@ impl Block {
             Some(id) => at(what).of_case(id.to_string()),
             None => at(what),
         };
-        let missing = [("label", read.label.is_none()), ("evidence", read.groups.is_none())];
+        let missing = [("label", read.label.is_none()), ("evidence", read.evidence.is_none())];
         let missing: Vec<_> = missing.into_iter().filter(|(_, is_missing)| *is_missing).collect();
         if !missing.is_empty() {
             let hint = "this is no gold file: it needs label and evidence for each claim";
