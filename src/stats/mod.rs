@@ -12,6 +12,7 @@
 //! assert_eq!(mean(&[]), None);
 //! ```
 
+mod binomial;
 mod bootstrap;
 mod bootstrap_sums;
 mod correlation;
