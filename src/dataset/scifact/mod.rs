@@ -63,6 +63,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::error::Error;
 
     #[test]
     fn one_thread_and_many_read_the_same_claims_and_tell_the_same_faults() {
@@ -80,12 +81,15 @@ mod tests {
         let one = on(1, &good).unwrap();
         assert!(one.iter().enumerate().all(|(at, prediction)| prediction.line == at + 1) && one.len() == 2_000);
         assert_eq!(one, on(4, &good).unwrap());
-        let told = on(1, &bad).unwrap_err().to_string();
-        assert_eq!(told, on(4, &bad).unwrap_err().to_string());
-        // 40 unknown labels, and before the one of line 1,901 its repeated claim.
-        assert!(
-            told.contains("f:1901 (case 1): claim 1 stands twice, first on line 2; keep one of the two lines\nf:1901")
-        );
+        let told = |threads| match on(threads, &bad) {
+            Err(Error::Input(faults)) => faults.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            other => panic!("{other:?}"),
+        };
+        // 2,000 / 50 unknown labels, and before that of line 1,901 its repeated claim.
+        assert_eq!(told(1).len(), 41);
+        assert_eq!(told(1)[38], "f:1901 (case 1): claim 1 stands twice, first on line 2; keep one of the two lines");
+        assert!(told(1)[39].starts_with("f:1901 (case 1): abstract 7: unknown label \"?\""));
+        assert_eq!(told(1), told(4));
     }
 
     proptest! {
