@@ -47,6 +47,7 @@ mod check;
 mod gold;
 mod lines;
 mod predictions;
+mod scan;
 mod teams;
 mod wire;
 

@@ -24,6 +24,7 @@
 //! ```
 
 mod alpha;
+mod binomial;
 mod bootstrap;
 mod bootstrap_sums;
 mod cluster;

@@ -39,12 +39,15 @@ struct Block {
     lines: Vec<usize>,
 }
 
-/// A sentence whose page name stands at `start..end` of the block's text.
+/// A sentence whose page name stands at `start..end` of the block's text; a range that ends before it starts is no page.
 #[derive(Debug)]
 struct PackedSentence {
-    page: Option<(u32, u32)>,
+    page: (u32, u32),
     line: Option<i64>,
 }
+
+/// The range of no page.
+const NO_PAGE: (u32, u32) = (1, 0);
 
 impl FeverGold {
     /// Reads a gold file: JSONL of `{id?, label, evidence, ..}`.
@@ -142,6 +145,11 @@ impl Block {
                 faults.extend(found);
             }
         }
+        // It is kept as long as the command runs.
+        block.pages.shrink_to_fit();
+        block.sentences.shrink_to_fit();
+        block.group_ends.shrink_to_fit();
+        block.claims.shrink_to_fit();
         (block, faults)
     }
 
@@ -154,7 +162,7 @@ impl Block {
             Some(id) => at(what).of_case(id.to_string()),
             None => at(what),
         };
-        let missing = [("label", read.label.is_none()), ("evidence", read.groups.is_none())];
+        let missing = [("label", read.label.is_none()), ("evidence", read.evidence.is_none())];
         let missing: Vec<_> = missing.into_iter().filter(|(_, is_missing)| *is_missing).collect();
         if !missing.is_empty() {
             let hint = "this is no gold file: it needs label and evidence for each claim";
@@ -176,7 +184,7 @@ impl Block {
     fn pack(&mut self, gold: Gold<'_>) {
         for group in gold.groups() {
             for sentence in group.0 {
-                let page = sentence.page.as_deref().map(|page| self.page(page));
+                let page = sentence.page.as_deref().map_or(NO_PAGE, |page| self.page(page));
                 self.sentences.push(PackedSentence { page, line: sentence.line });
             }
             self.group_ends.push(packed(self.sentences.len()));
@@ -186,17 +194,17 @@ impl Block {
 
     /// Where the page's name stands in the text; sentences of one page follow each other.
     fn page(&mut self, page: &str) -> (u32, u32) {
-        let last = self.sentences.last().and_then(|sentence| sentence.page);
-        if let Some(range) = last.filter(|range| self.page_at(*range) == page) {
-            return range;
+        let last = self.sentences.last().map_or(NO_PAGE, |sentence| sentence.page);
+        if self.page_at(last) == Some(page) {
+            return last;
         }
         let start = self.pages.len();
         self.pages.push_str(page);
         (packed(start), packed(self.pages.len()))
     }
 
-    fn page_at(&self, (start, end): (u32, u32)) -> &str {
-        self.pages.get(start as usize..end as usize).unwrap_or_default()
+    fn page_at(&self, (start, end): (u32, u32)) -> Option<&str> {
+        (start <= end).then(|| self.pages.get(start as usize..end as usize).unwrap_or_default())
     }
 
     fn get(&self, index: usize) -> Option<Gold<'_>> {
@@ -206,10 +214,9 @@ impl Block {
         let groups = &self.group_ends[first_group..*group_end as usize];
         let first = before(first_group).map_or(0, |before| self.group_ends[before]) as usize;
         let last = groups.last().map_or(first, |end| *end as usize);
-        let sentences = self.sentences[first..last].iter().map(|packed| Sentence {
-            page: packed.page.map(|range| Cow::Borrowed(self.page_at(range))),
-            line: packed.line,
-        });
+        let sentences = self.sentences[first..last]
+            .iter()
+            .map(|packed| Sentence { page: self.page_at(packed.page).map(Cow::Borrowed), line: packed.line });
         let ends = groups.iter().map(|end| *end as usize - first).collect();
         Some(Gold::from_flat(label.clone(), sentences.collect(), ends))
     }

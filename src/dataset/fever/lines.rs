@@ -1,7 +1,9 @@
-//! Lines of a file, a few megabytes at a time, mapped in parallel and folded in order.
+//! Lines of a file, a few megabytes at a time, mapped in parallel and folded in order. While one part is mapped the next
+//! is read.
 
 use std::fs::File;
 use std::io::{BufRead, Read};
+use std::ops::Range;
 use std::path::Path;
 
 use rayon::prelude::*;
@@ -10,7 +12,7 @@ use crate::dataset::text_file::no_such;
 use crate::error::{Error, Result};
 
 /// How much is read at once.
-const CHUNK_BYTES: usize = 4 << 20;
+const CHUNK_BYTES: usize = 2 << 20;
 
 /// How many lines are one task.
 const BLOCK_LINES: usize = 256;
@@ -31,49 +33,106 @@ pub(super) fn map_blocks<T: Send>(
     map: impl Fn(&[Line<'_>]) -> T + Sync,
     mut fold: impl FnMut(T) -> Result<()>,
 ) -> Result<()> {
-    let mut file = File::open(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => no_such(path).into(),
-        _ => Error::io(path, "read")(error),
-    })?;
-    let mut buffer = Vec::new();
-    let (mut number, mut index) = (0, 0);
+    let mut reader = Reader::open(path)?;
+    let (mut now, mut next) = (Chunk::default(), Chunk::default());
+    reader.read(&mut now).map_err(Error::io(path, "read"))?;
     loop {
-        let is_end = fill(&mut file, &mut buffer).map_err(Error::io(path, "read"))?;
-        if number == 0 && buffer.starts_with(b"\xef\xbb\xbf") {
-            buffer.drain(..3);
-        }
-        let whole = match (is_end, buffer.iter().rposition(|byte| *byte == b'\n')) {
-            (true, _) => buffer.len(),
-            (false, Some(last)) => last + 1,
-            (false, None) => continue, // one long line: read on
-        };
-        let mut lines = Vec::new();
-        let mut rest = &buffer[..whole];
-        while !rest.is_empty() {
-            let line = rest;
-            // Several times as fast as looking at each byte; on a slice it cannot fail.
-            let length = rest.skip_until(b'\n').map_err(Error::io(path, "read"))?;
-            let bytes = &line[..length];
-            number += 1;
-            let bytes = bytes.trim_ascii();
-            if !bytes.is_empty() {
-                lines.push(Line { number, index, bytes });
-                index += 1;
-            }
-        }
-        let mapped: Vec<T> = lines.par_chunks(BLOCK_LINES).map(&map).collect();
+        let is_last = reader.is_end;
+        let (mapped, read) =
+            if is_last { (now.map(&map), Ok(())) } else { rayon::join(|| now.map(&map), || reader.read(&mut next)) };
         mapped.into_iter().try_for_each(&mut fold)?;
-        if is_end {
+        if is_last {
             return Ok(());
         }
-        buffer.drain(..whole);
+        read.map_err(Error::io(path, "read"))?;
+        std::mem::swap(&mut now, &mut next);
     }
 }
 
-/// Reads up to a chunk more; true at the end of the file.
-fn fill(file: &mut File, buffer: &mut Vec<u8>) -> std::io::Result<bool> {
-    let read = file.take(CHUNK_BYTES as u64).read_to_end(buffer)?;
-    Ok(read < CHUNK_BYTES)
+/// Some whole lines.
+#[derive(Default)]
+struct Chunk {
+    buffer: Vec<u8>,
+    lines: Vec<LineAt>,
+}
+
+/// A line that is not blank, and where it stands in the buffer.
+struct LineAt {
+    number: usize,
+    index: usize,
+    range: Range<usize>,
+}
+
+impl Chunk {
+    fn map<T: Send>(&self, map: &(impl Fn(&[Line<'_>]) -> T + Sync)) -> Vec<T> {
+        let line = |at: &LineAt| Line {
+            number: at.number,
+            index: at.index,
+            bytes: self.buffer.get(at.range.clone()).unwrap_or_default().trim_ascii(),
+        };
+        let block = |lines: &[LineAt]| map(&lines.iter().map(line).collect::<Vec<_>>());
+        self.lines.par_chunks(BLOCK_LINES).map(block).collect()
+    }
+}
+
+/// A file and how far it has been read.
+struct Reader {
+    file: File,
+    /// What follows the last whole line.
+    rest: Vec<u8>,
+    /// Lines so far.
+    number: usize,
+    /// Lines so far that are not blank.
+    index: usize,
+    is_end: bool,
+}
+
+impl Reader {
+    fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => no_such(path).into(),
+            _ => Error::io(path, "read")(error),
+        })?;
+        Ok(Self { file, rest: Vec::new(), number: 0, index: 0, is_end: false })
+    }
+
+    /// Reads a chunk's worth of lines, or one that is longer, or what is left.
+    fn read(&mut self, chunk: &mut Chunk) -> std::io::Result<()> {
+        let buffer = &mut chunk.buffer;
+        buffer.clear();
+        buffer.append(&mut self.rest);
+        let whole = loop {
+            let read = (&mut self.file).take(CHUNK_BYTES as u64).read_to_end(buffer)?;
+            if self.number == 0 && buffer.starts_with(b"\xef\xbb\xbf") {
+                buffer.drain(..3);
+            }
+            self.is_end = read < CHUNK_BYTES;
+            match buffer.iter().rposition(|byte| *byte == b'\n') {
+                _ if self.is_end => break buffer.len(),
+                Some(last) => break last + 1,
+                None => {} // one long line: read on
+            }
+        };
+        self.rest.extend_from_slice(&buffer[whole..]);
+        buffer.truncate(whole);
+        self.split(chunk)
+    }
+
+    fn split(&mut self, chunk: &mut Chunk) -> std::io::Result<()> {
+        chunk.lines.clear();
+        let mut rest = chunk.buffer.as_slice();
+        while !rest.is_empty() {
+            let start = chunk.buffer.len() - rest.len();
+            // Several times as fast as looking at each byte; on a slice it cannot fail.
+            let range = start..start + rest.skip_until(b'\n')?;
+            self.number += 1;
+            if !chunk.buffer[range.clone()].trim_ascii().is_empty() {
+                chunk.lines.push(LineAt { number: self.number, index: self.index, range });
+                self.index += 1;
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,13 @@
 //! One line of a gold or prediction file.
 //!
-//! A line as it should be is read straight into borrowed text. Whatever that refuses is read again as a JSON value, to
-//! say what is wrong and, for compat, to see in it what Python would see.
+//! A line as it should be is read straight into borrowed text ([`scan`]). Whatever that refuses is read again as a JSON
+//! value, to say what is wrong and, for compat, to see in it what Python would see.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::Deserialize;
-use serde::de::{Deserializer, Error as _, IgnoredAny, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
+use super::scan::scan;
 use crate::dataset::fields::describe;
 use crate::domain::fever::{ClaimId, Form, Gold, Label, PredictedSentence, Prediction, Raised, Sentence};
 
@@ -18,10 +16,17 @@ use crate::domain::fever::{ClaimId, Form, Gold, Label, PredictedSentence, Predic
 pub(super) struct WireLine<'a> {
     pub(super) id: Option<ClaimId<'a>>,
     pub(super) label: Option<Label<'a>>,
-    pub(super) groups: Option<Vec<Vec<Sentence<'a>>>>,
+    pub(super) evidence: Option<Evidence<'a>>,
     pub(super) prediction: Prediction<'a>,
     /// What is wrong with the prediction; the reference may read it all the same.
     pub(super) faults: Vec<String>,
+}
+
+/// Gold evidence: the sentences of all groups, and where each group ends among them.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Evidence<'a> {
+    pub(super) sentences: Vec<Sentence<'a>>,
+    pub(super) ends: Vec<usize>,
 }
 
 impl<'a> WireLine<'a> {
@@ -30,10 +35,8 @@ impl<'a> WireLine<'a> {
     /// # Errors
     /// What is wrong with it, where nothing can be made of it in any mode.
     pub(super) fn read(text: &'a str) -> Result<Self, String> {
-        match serde_json::from_str::<FastLine<'a>>(text) {
-            Ok(line) if line.predicted_label.is_some() && line.predicted_evidence.is_some() => Ok(line.into()),
-            _ => Self::read_slowly(text),
-        }
+        let complete = |line: &Self| line.prediction.label.is_ok() && line.prediction.evidence.is_some();
+        scan(text).filter(complete).map_or_else(|| Self::read_slowly(text), Ok)
     }
 
     /// Reads a line of gold, whatever it may predict.
@@ -41,18 +44,16 @@ impl<'a> WireLine<'a> {
     /// # Errors
     /// As [`WireLine::read`].
     pub(super) fn read_gold(text: &'a str) -> Result<Self, String> {
-        match serde_json::from_str::<FastLine<'a>>(text) {
-            Ok(line) => Ok(line.into()),
-            Err(_) => Self::read_slowly(text),
-        }
+        scan(text).map_or_else(|| Self::read_slowly(text), Ok)
     }
 
     /// The gold of the line, where it has both parts.
     pub(super) fn take_gold(&mut self) -> Option<Gold<'a>> {
-        if self.label.is_none() || self.groups.is_none() {
+        if self.label.is_none() || self.evidence.is_none() {
             return None;
         }
-        Some(Gold::new(self.label.take()?, self.groups.take()?))
+        let Evidence { sentences, ends } = self.evidence.take()?;
+        Some(Gold::from_flat(self.label.take()?, sentences, ends))
     }
 
     /// What default mode refuses besides the faults: labels that the task does not have.
@@ -83,7 +84,7 @@ impl<'a> WireLine<'a> {
         let mut faults = Vec::new();
         let prediction =
             Prediction { label: predicted_label(map, &mut faults), evidence: predicted_evidence(map, &mut faults)? };
-        Ok(Self { id: claim_id(map)?, label, groups: gold_groups(map)?, prediction, faults })
+        Ok(Self { id: claim_id(map)?, label, evidence: gold_evidence(map)?, prediction, faults })
     }
 }
 
@@ -163,13 +164,13 @@ fn predicted_sentence(value: &Value) -> PredictedSentence<'static> {
 }
 
 /// The groups of `evidence`: lists of `[annotation id, evidence id, page, line]`.
-fn gold_groups(map: &Map<String, Value>) -> Result<Option<Vec<Vec<Sentence<'static>>>>, String> {
+fn gold_evidence(map: &Map<String, Value>) -> Result<Option<Evidence<'static>>, String> {
     let groups = match map.get("evidence") {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::Array(groups)) => groups,
         Some(other) => return Err(format!("evidence: expected a list of groups, found {}", describe(other))),
     };
-    let mut read = Vec::with_capacity(groups.len());
+    let mut read = Evidence::default();
     for (at, group) in groups.iter().enumerate() {
         let sentences = group.as_array().ok_or_else(|| {
             format!("evidence[{at}]: expected a group, a list of sentences, found {}", describe(group))
@@ -180,7 +181,10 @@ fn gold_groups(map: &Map<String, Value>) -> Result<Option<Vec<Vec<Sentence<'stat
                 format!("evidence[{at}][{index}]: expected [annotation id, evidence id, page, line], found {shown}")
             })
         };
-        read.push(sentences.iter().enumerate().map(sentence).collect::<Result<Vec<_>, _>>()?);
+        for sentence in sentences.iter().enumerate().map(sentence) {
+            read.sentences.push(sentence?);
+        }
+        read.ends.push(read.sentences.len());
     }
     Ok(Some(read))
 }
@@ -197,138 +201,6 @@ fn string_or_null(value: &Value) -> Option<Option<String>> {
         Value::String(text) => Some(Some(text.clone())),
         Value::Null => Some(None),
         _ => None,
-    }
-}
-
-/// A line as it should be.
-#[derive(Deserialize)]
-struct FastLine<'a> {
-    #[serde(borrow, default)]
-    id: Option<FastId<'a>>,
-    #[serde(borrow, default)]
-    label: Option<Text<'a>>,
-    #[serde(borrow, default)]
-    evidence: Option<Vec<Vec<FastGoldSentence<'a>>>>,
-    #[serde(borrow, default)]
-    predicted_label: Option<Text<'a>>,
-    #[serde(borrow, default)]
-    predicted_evidence: Option<Vec<FastPredicted<'a>>>,
-}
-
-impl<'a> From<FastLine<'a>> for WireLine<'a> {
-    fn from(line: FastLine<'a>) -> Self {
-        let group = |group: Vec<FastGoldSentence<'a>>| group.into_iter().map(|sentence| sentence.0).collect();
-        let predicted = |list: Vec<FastPredicted<'a>>| list.into_iter().map(|predicted| predicted.0).collect();
-        Self {
-            id: line.id.map(|id| id.0),
-            label: line.label.map(|text| Label::read(&text.0)),
-            groups: line.evidence.map(|groups| groups.into_iter().map(group).collect()),
-            prediction: Prediction {
-                label: line.predicted_label.map(|text| Label::read(&text.0)).ok_or(Raised::Key),
-                evidence: line.predicted_evidence.map(predicted),
-            },
-            faults: Vec::new(),
-        }
-    }
-}
-
-/// Text, borrowed where it holds no escape.
-struct Text<'a>(Cow<'a, str>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(TextVisitor).map(Text)
-    }
-}
-
-struct TextVisitor;
-
-impl<'de> Visitor<'de> for TextVisitor {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(text))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(text.to_owned()))
-    }
-}
-
-struct FastId<'a>(ClaimId<'a>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for FastId<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(IdVisitor).map(FastId)
-    }
-}
-
-struct IdVisitor;
-
-impl<'de> Visitor<'de> for IdVisitor {
-    type Value = ClaimId<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number or a string")
-    }
-
-    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
-        Ok(ClaimId::Number(number))
-    }
-
-    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Self::Value, E> {
-        i64::try_from(number).map(ClaimId::Number).map_err(E::custom)
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(ClaimId::read(text))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(ClaimId::read(text.to_owned()))
-    }
-}
-
-/// `[page, line]`.
-struct FastPredicted<'a>(PredictedSentence<'a>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for FastPredicted<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (page, line) = <(Text<'a>, i64)>::deserialize(deserializer)?;
-        Ok(Self(PredictedSentence::new(page.0, line)))
-    }
-}
-
-/// `[annotation id, evidence id, page, line, ..]`.
-struct FastGoldSentence<'a>(Sentence<'a>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for FastGoldSentence<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(GoldSentenceVisitor).map(FastGoldSentence)
-    }
-}
-
-struct GoldSentenceVisitor;
-
-impl<'de> Visitor<'de> for GoldSentenceVisitor {
-    type Value = Sentence<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[annotation id, evidence id, page, line]")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-        let short = || A::Error::custom("too short");
-        list.next_element::<IgnoredAny>()?.ok_or_else(short)?;
-        list.next_element::<IgnoredAny>()?.ok_or_else(short)?;
-        let page = list.next_element::<Option<Text<'de>>>()?.ok_or_else(short)?;
-        let line = list.next_element::<Option<i64>>()?.ok_or_else(short)?;
-        while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Sentence { page: page.map(|page| page.0), line })
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::lines::{Line, OnceEach, Spelled, by_abstract, claim_id, describe, doc_id, each_line, label, sentences};
+use super::lines::{Line, Spelled, by_abstract, claim_id, describe, doc_id, each_claim, label, sentences};
 use crate::domain::Mode;
 use crate::domain::scifact::{Claim, DocId, EvidenceGroup, Label, Oddity, Rationale};
 use crate::error::{InputFault, Result};
@@ -29,10 +29,9 @@ pub fn parse_blind_claims(bytes: &[u8], path: &Path, mode: Mode) -> Result<Vec<C
 }
 
 fn parse(bytes: &[u8], path: &Path, mode: Mode, may_be_blind: bool) -> Result<Vec<Claim>> {
-    let mut once = OnceEach::default();
-    let claims = each_line(bytes, path, EXAMPLE, |line| {
+    let claims = each_claim(bytes, path, EXAMPLE, mode, |line| {
         let id = claim_id(line, "id")?;
-        let mut faults = once.check(line, &id, mode, "claim");
+        let mut faults = Vec::new();
         let text = line.object.get("claim").and_then(Value::as_str).unwrap_or_default().to_owned();
         let mut oddity = None;
         let evidence = match line.object.get("evidence") {

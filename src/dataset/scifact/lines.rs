@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use rayon::prelude::*;
 use serde_json::{Map, Value};
 
 use super::super::names::suggest;
@@ -30,26 +31,77 @@ impl Line<'_> {
     }
 }
 
-/// Reads every line that is not blank; all faults are told together.
-pub(super) fn each_line<T>(
+/// How many lines are one task.
+const BLOCK_LINES: usize = 256;
+
+/// What became of a line that is not blank.
+struct LineRead<T> {
+    number: usize,
+    claim: Option<ClaimId>,
+    item: Result<T, Vec<InputFault>>,
+}
+
+/// Reads every line that is not blank, in parallel; all faults are told together, in file order.
+pub(super) fn each_line<T: Send>(
     bytes: &[u8],
     path: &Path,
     example: &str,
-    mut read: impl FnMut(&mut Line<'_>) -> Result<T, Vec<InputFault>>,
+    read: impl Fn(&mut Line<'_>) -> Result<T, Vec<InputFault>> + Sync,
 ) -> Result<Vec<T>> {
-    let mut faults = Vec::new();
-    let mut items = Vec::new();
-    for (index, bytes) in bytes.split(|byte| *byte == b'\n').enumerate() {
-        match object(bytes, path, index + 1, example) {
-            Ok(None) => {}
+    let lines = read_lines(bytes, path, example, read);
+    collected(lines.into_iter().map(|line| line.item))
+}
+
+/// [`each_line`] of a file that holds each claim once. In compat one that stands twice is left to the scorer.
+pub(super) fn each_claim<T: Send>(
+    bytes: &[u8],
+    path: &Path,
+    example: &str,
+    mode: Mode,
+    read: impl Fn(&mut Line<'_>) -> Result<T, Vec<InputFault>> + Sync,
+) -> Result<Vec<T>> {
+    let lines = read_lines(bytes, path, example, read);
+    let mut first_lines: HashMap<ClaimId, usize> = HashMap::with_capacity(lines.len());
+    collected(lines.into_iter().map(|line| {
+        let Some(id) = line.claim.filter(|_| mode == Mode::Default) else { return line.item };
+        let Some(first) = first_lines.insert(id.clone(), line.number) else { return line.item };
+        let what = format!("claim {id} stands twice, first on line {first}");
+        let fault = InputFault::new(path, what).at_line(line.number).of_case(id.to_string());
+        let mut faults = vec![fault.hint("keep one of the two lines")];
+        faults.extend(line.item.err().into_iter().flatten());
+        Err(faults)
+    }))
+}
+
+fn read_lines<T: Send>(
+    bytes: &[u8],
+    path: &Path,
+    example: &str,
+    read: impl Fn(&mut Line<'_>) -> Result<T, Vec<InputFault>> + Sync,
+) -> Vec<LineRead<T>> {
+    let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
+    let one = |(index, bytes): (usize, &&[u8])| {
+        let number = index + 1;
+        match object(bytes, path, number, example) {
+            Ok(None) => None,
             Ok(Some(object)) => {
-                let mut line = Line { path, number: index + 1, object, claim: None };
-                match read(&mut line) {
-                    Ok(item) => items.push(item),
-                    Err(found) => faults.extend(found),
-                }
+                let mut line = Line { path, number, object, claim: None };
+                let item = read(&mut line);
+                Some(LineRead { number, claim: line.claim, item })
             }
-            Err(fault) => faults.push(fault),
+            Err(fault) => Some(LineRead { number, claim: None, item: Err(vec![fault]) }),
+        }
+    };
+    let read = lines.par_iter().enumerate().with_min_len(BLOCK_LINES).map(one);
+    read.flatten_iter().collect()
+}
+
+fn collected<T>(read: impl Iterator<Item = Result<T, Vec<InputFault>>>) -> Result<Vec<T>> {
+    let (mut items, mut faults) = (Vec::new(), Vec::new());
+    for item in read {
+        match item {
+            Ok(item) => items.push(item),
+            Err(found) => faults.extend(found),
         }
     }
     if faults.is_empty() { Ok(items) } else { Err(Error::Input(faults)) }
@@ -97,22 +149,6 @@ pub(super) fn claim_id(line: &mut Line<'_>, key: &str) -> Result<ClaimId, Vec<In
         let found = line.object.get(key).map_or_else(|| "nothing".to_owned(), describe);
         vec![line.fault(format!("{key}: expected a whole number, found {found}"))]
     })
-}
-
-/// Tells ids that stand twice; in compat they are left to the scorer.
-#[derive(Default)]
-pub(super) struct OnceEach(HashMap<ClaimId, usize>);
-
-impl OnceEach {
-    pub(super) fn check(&mut self, line: &Line<'_>, id: &ClaimId, mode: Mode, what: &str) -> Vec<InputFault> {
-        match self.0.insert(id.clone(), line.number) {
-            Some(first) if mode == Mode::Default => {
-                let fault = line.fault(format!("{what} {id} stands twice, first on line {first}"));
-                vec![fault.hint("keep one of the two lines")]
-            }
-            _ => Vec::new(),
-        }
-    }
 }
 
 /// The object under `key`.

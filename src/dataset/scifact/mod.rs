@@ -63,6 +63,34 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::error::Error;
+
+    #[test]
+    fn one_thread_and_many_read_the_same_claims_and_tell_the_same_faults() {
+        // 2,000 lines, 8 tasks at most; in the bad file every 50th has an unknown label and line 1,900 repeats a claim.
+        let line = |i: u32, label: &str| {
+            let id = if i == 1_900 && label == "?" { 1 } else { i };
+            let label = if i.is_multiple_of(50) { label } else { "SUPPORT" };
+            format!("{{\"id\": {id}, \"evidence\": {{\"7\": {{\"label\": \"{label}\", \"sentences\": [{i}]}}}}}}\n")
+        };
+        let [good, bad] = ["CONTRADICT", "?"].map(|label| (0..2_000).map(|i| line(i, label)).collect::<String>());
+        let on = |threads, text: &str| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| parse_predictions(text.as_bytes(), Path::new("f"), Mode::Default))
+        };
+        let one = on(1, &good).unwrap();
+        assert!(one.iter().enumerate().all(|(at, prediction)| prediction.line == at + 1) && one.len() == 2_000);
+        assert_eq!(one, on(4, &good).unwrap());
+        let told = |threads| match on(threads, &bad) {
+            Err(Error::Input(faults)) => faults.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            other => panic!("{other:?}"),
+        };
+        // 2,000 / 50 unknown labels, and before that of line 1,901 its repeated claim.
+        assert_eq!(told(1).len(), 41);
+        assert_eq!(told(1)[38], "f:1901 (case 1): claim 1 stands twice, first on line 2; keep one of the two lines");
+        assert!(told(1)[39].starts_with("f:1901 (case 1): abstract 7: unknown label \"?\""));
+        assert_eq!(told(1), told(4));
+    }
 
     proptest! {
         #[test]

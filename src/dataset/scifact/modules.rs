@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::lines::{Line, OnceEach, Spelled, by_abstract, claim_id, describe, doc_id, each_line, label, sentences};
+use super::lines::{Line, Spelled, by_abstract, claim_id, describe, doc_id, each_claim, label, sentences};
 use crate::domain::Mode;
 use crate::domain::scifact::{DocId, Label, LabelPrediction, Oddity, RationaleSelection, Retrieval};
 use crate::error::{InputFault, Result};
@@ -15,10 +15,9 @@ use crate::error::{InputFault, Result};
 /// # Errors
 /// Every fault of the file.
 pub fn parse_retrievals(bytes: &[u8], path: &Path, mode: Mode) -> Result<Vec<Retrieval>> {
-    let mut once = OnceEach::default();
-    each_line(bytes, path, "{\"claim_id\": 52, \"doc_ids\": [11, 15]}", |line| {
+    each_claim(bytes, path, "{\"claim_id\": 52, \"doc_ids\": [11, 15]}", mode, |line| {
         let claim_id = claim_id(line, "claim_id")?;
-        let mut faults = once.check(line, &claim_id, mode, "claim");
+        let mut faults = Vec::new();
         let mut found = Retrieval { claim_id, doc_ids: Vec::new(), text_ids: 0, line: line.number };
         match line.object.get("doc_ids") {
             Some(Value::Array(list)) => {
@@ -46,10 +45,9 @@ fn not_ids(line: &Line<'_>, value: &Value) -> InputFault {
 /// # Errors
 /// Every fault of the file.
 pub fn parse_rationales(bytes: &[u8], path: &Path, mode: Mode) -> Result<Vec<RationaleSelection>> {
-    let mut once = OnceEach::default();
-    each_line(bytes, path, "{\"claim_id\": 52, \"evidence\": {\"11\": [1, 11]}}", |line| {
+    each_claim(bytes, path, "{\"claim_id\": 52, \"evidence\": {\"11\": [1, 11]}}", mode, |line| {
         let claim_id = claim_id(line, "claim_id")?;
-        let mut faults = once.check(line, &claim_id, mode, "claim");
+        let mut faults = Vec::new();
         let mut evidence = Vec::new();
         for (key, value) in by_abstract(line, "evidence")? {
             let read = doc_id(line, key).and_then(|doc_id| Ok((doc_id, sentences(line, doc_id, Some(value))?)));
@@ -68,10 +66,9 @@ pub fn parse_rationales(bytes: &[u8], path: &Path, mode: Mode) -> Result<Vec<Rat
 /// # Errors
 /// Every fault of the file.
 pub fn parse_labels(bytes: &[u8], path: &Path, mode: Mode) -> Result<Vec<LabelPrediction>> {
-    let mut once = OnceEach::default();
-    each_line(bytes, path, "{\"claim_id\": 52, \"labels\": {\"11\": {\"label\": \"SUPPORT\"}}}", |line| {
+    each_claim(bytes, path, "{\"claim_id\": 52, \"labels\": {\"11\": {\"label\": \"SUPPORT\"}}}", mode, |line| {
         let claim_id = claim_id(line, "claim_id")?;
-        let mut faults = once.check(line, &claim_id, mode, "claim");
+        let mut faults = Vec::new();
         let mut oddity = None;
         let mut labels = Vec::new();
         for (key, value) in by_abstract(line, "labels")? {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::lines::{Line, OnceEach, Spelled, by_abstract, claim_id, doc_id, each_line, label, sentences};
+use super::lines::{Line, Spelled, by_abstract, claim_id, doc_id, each_claim, label, sentences};
 use crate::domain::Mode;
 use crate::domain::scifact::{DocId, Label, Oddity, PredictedAbstract, Prediction};
 use crate::error::{InputFault, Result};
@@ -17,10 +17,9 @@ const EXAMPLE: &str = "{\"id\": 52, \"evidence\": {\"11\": {\"label\": \"SUPPORT
 /// # Errors
 /// Every fault: a claim that is predicted twice, an unknown label, a sentence that is no whole number from 0.
 pub fn parse_predictions(bytes: &[u8], path: &Path, mode: Mode) -> Result<Vec<Prediction>> {
-    let mut once = OnceEach::default();
-    each_line(bytes, path, EXAMPLE, |line| {
+    each_claim(bytes, path, EXAMPLE, mode, |line| {
         let claim_id = claim_id(line, "id")?;
-        let mut faults = once.check(line, &claim_id, mode, "claim");
+        let mut faults = Vec::new();
         let mut prediction =
             Prediction { claim_id, evidence: Vec::new(), undecided: 0, line: line.number, oddity: None };
         if mode == Mode::Compat && !line.object.contains_key("evidence") {

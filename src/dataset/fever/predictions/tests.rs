@@ -100,3 +100,36 @@ fn by_default_every_fault_is_told_and_in_compat_left_to_the_scorer() {
     );
     assert_eq!(read(GOLD, bad, Join::Order, Mode::Compat).unwrap().0.len(), 2);
 }
+
+#[test]
+fn one_thread_and_many_read_and_score_the_same() {
+    use crate::scorer::fever::{Tally, score_instance};
+    // 5,000 lines, 20 tasks: every third label is right, every second sentence, every fifth claim asks for two.
+    let (mut gold, mut predictions) = (String::new(), String::new());
+    for i in 0..5_000 {
+        let second = if i % 5 == 0 { ", [1, 2, \"q\", 7]" } else { "" };
+        gold.push_str(&format!("{{\"label\": \"REFUTES\", \"evidence\": [[[1, 2, \"p\", {}]{second}]]}}\n", i % 2));
+        let label = if i % 3 == 0 { "refutes" } else { "SUPPORTS" };
+        let evidence = if i % 7 == 0 { "[[\"p\", 1], [\"q\", 7]]" } else { "[[\"p\", 1]]" };
+        predictions.push_str(&format!("{{\"predicted_label\": \"{label}\", \"predicted_evidence\": {evidence}}}\n"));
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (gold_path, path) = (dir.path().join("gold.jsonl"), dir.path().join("p.jsonl"));
+    std::fs::write(&gold_path, gold).unwrap();
+    std::fs::write(&path, predictions).unwrap();
+    let on = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let gold = FeverGold::load(&gold_path, Mode::Default).unwrap();
+            let file = PredictionFile { path: &path, gold: Some(&gold), join: Join::Order, mode: Mode::Default };
+            let mut tally = Tally::default();
+            let score =
+                |joined: &JoinedPrediction<'_>| score_instance(&joined.gold, &joined.prediction, Some(5)).unwrap();
+            file.read(score, |score| tally.add(score)).unwrap();
+            tally
+        })
+    };
+    let one = on(1);
+    assert_eq!((one.claims, one.labels_correct), (5_000, 1_667)); // 5,000 / 3, rounded up
+    assert_eq!(one, on(4));
+}
