@@ -18,7 +18,7 @@ use crate::error::{Error, InputFault, Result};
 use crate::judge::Judge;
 use crate::judge::planner::ReplySource;
 use crate::pipeline::record::{
-    Manifest, RecordedReplies, RunDir, RunRecord, RunStatus, load_item_lists, load_manifest, write_item_lists,
+    Manifest, RecordedReplies, RunDir, RunRecord, RunStatus, load_item_lists, load_manifest,
 };
 use crate::pipeline::{self, Member, Merge, Options, Panel, Panels, StopHandle};
 
@@ -77,10 +77,7 @@ async fn rescore(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> 
     match dir {
         Some(dir) => {
             if elsewhere.is_some() {
-                std::fs::copy(args.run.join("calls.jsonl"), dir.path().join("calls.jsonl"))
-                    .map_err(Error::io(dir.path(), "copy calls.jsonl into"))?;
-                let lists = load_item_lists(&args.run.join("inputs.jsonl"))?;
-                write_item_lists(&dir.path().join("inputs.jsonl"), &lists)?;
+                copy_record(&args.run, dir.path())?;
             }
             // A run that did not finish is none that did for having been scored.
             let finished = manifest.status == RunStatus::Complete;
@@ -91,6 +88,14 @@ async fn rescore(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> 
         None => {}
     }
     Ok(code)
+}
+
+/// What a record holds besides scores and summaries.
+fn copy_record(from: &Path, to: &Path) -> Result<()> {
+    for name in ["calls.jsonl", "inputs.jsonl"] {
+        std::fs::copy(from.join(name), to.join(name)).map_err(Error::io(to.join(name), "copy to"))?;
+    }
+    Ok(())
 }
 
 fn same_directory(one: &Path, other: &Path) -> bool {

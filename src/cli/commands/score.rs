@@ -1,6 +1,6 @@
 //! `scholareval score`: the main job, end to end.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Context;
@@ -24,7 +24,7 @@ use crate::domain::{Mode, Role, ScoredAnswer};
 use crate::error::{Error, Result};
 use crate::judge::meters::Meters;
 use crate::pipeline::record::{
-    ItemLists, Manifest, RecordedReplies, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, write_item_lists,
+    ItemLists, Manifest, RecordedReplies, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, write_inputs, write_item_lists,
 };
 use crate::pipeline::{self, EventSink, Job, Options, Plan, PlanOutcome, RunEvent, StopHandle};
 use crate::prompt::{PromptFamily, PromptSet};
@@ -84,6 +84,17 @@ impl Prepared {
         Ok(self.plan.jobs(items, &asking.panels, &options, |roles| asking.places(roles)))
     }
 
+    /// What the scorers look at, as the record keeps it.
+    fn write_inputs(&self, path: &Path) -> Result<()> {
+        let needs_plain = self.plan.scorers.iter().any(|scorer| *scorer != ScorerName::Rubric);
+        let rubric =
+            if self.plan.scorers.contains(&ScorerName::Rubric) { self.inputs.rubric.to_vec() } else { Vec::new() };
+        if !needs_plain {
+            return write_inputs(path, &rubric);
+        }
+        write_item_lists(path, &ItemLists { rubric, plain: self.inputs.plain.to_vec() })
+    }
+
     /// Why a run must not begin that asks what the plan left open.
     fn cannot_be_asked(&self, planned: &PlanOutcome) -> Option<Error> {
         let open = self.plan.scorers.iter().zip(&planned.pending).filter(|(_, pending)| !pending.is_empty());
@@ -104,7 +115,7 @@ pub(super) fn prompts(settings: &Settings) -> Result<Arc<PromptSet>> {
 
 async fn score(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
     let prepared = Prepared::load(settings).await?;
-    let Prepared { inputs, judges, manifest, .. } = &prepared;
+    let Prepared { judges, manifest, .. } = &prepared;
     let quiet = settings.output.quiet;
     let meters = Arc::new(Meters::default());
     let path = out_dir(settings, manifest);
@@ -124,8 +135,7 @@ async fn score(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
     let resumed = dir.claim(manifest, settings.output.overwrite)?;
     let inputs_path = path.join("inputs.jsonl");
     if settings.output.inputs && !(resumed && inputs_path.exists()) {
-        let lists = ItemLists { rubric: inputs.rubric.to_vec(), plain: inputs.plain.to_vec() };
-        write_item_lists(&inputs_path, &lists)?;
+        prepared.write_inputs(&inputs_path)?;
     }
     let jobs = prepared.jobs(settings, recorded()?, &meters).await?;
     let name = settings.output.label.clone().unwrap_or_else(|| run_name(&path));

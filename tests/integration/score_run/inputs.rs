@@ -44,7 +44,7 @@ fn faults_of_several_files_are_told_together() {
     let work = Workspace::new(&["alpha"], 1);
     work.write("answers/one.jsonl", "{\"case_id\": \"c1\"}\n");
     work.write("answers/two.jsonl", "[]\n");
-    refused(&work, &[], 3, &["answers/one.jsonl:1 (case c1)", "answers/two.jsonl:1: "]);
+    refused(&work, &[], 3, &["answers/one.jsonl:1 (case c1)", "answers/two.jsonl: no predictions in the file"]);
 }
 
 #[test]

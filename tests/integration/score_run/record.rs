@@ -69,7 +69,7 @@ fn every_file_of_the_record_has_the_documented_fields() {
     let inputs = work.lines("out/inputs.jsonl");
     assert_eq!(inputs.iter().filter(|line| line["type"] == "case").count(), 2, "every case once");
     has_exactly(&inputs[0], "type v case_id initial_prompt annotator agreement config");
-    has_exactly(&inputs[1], "type v system case_id line answer_text steering");
+    has_exactly(&inputs[1], "type v system case_id line answer_text steering prediction");
     for score in work.lines("out/scores.jsonl") {
         has_exactly(
             &score,
