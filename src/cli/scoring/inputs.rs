@@ -40,7 +40,8 @@ impl LoadedInputs {
     pub(in crate::cli) fn load(settings: &Settings) -> Result<Self> {
         let paths = settings.inputs()?;
         let score = &settings.score;
-        let tests = dataset::load_test_cases(paths.tests, score.mode)?;
+        let Some(tests_path) = paths.tests else { return Err(Settings::no_tests()) };
+        let tests = dataset::load_test_cases(tests_path, score.mode)?;
         let systems = dataset::load_answers(paths.answers, score.mode)?;
         let options = PairOptions {
             agreement: score.agreement,
@@ -55,7 +56,7 @@ impl LoadedInputs {
             Mode::Default => pairing_differences(&pairing, &dataset::pair(&tests, &systems, &compat(options))?),
             Mode::Compat => Vec::new(),
         };
-        let mut files = vec![input_file("tests", paths.tests, tests.blake3)];
+        let mut files = vec![input_file("tests", tests_path, tests.blake3)];
         for system in &systems {
             if pairing.items.iter().any(|paired| paired.answer.system == system.system) {
                 files.push(input_file(system.system.as_str(), &system.path, system.blake3));
