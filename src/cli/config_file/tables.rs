@@ -96,19 +96,25 @@ impl ConfigFile {
         line_of: &dyn Fn(usize) -> usize,
         faults: &mut Vec<InputFault>,
     ) {
+        let mut entries: Vec<(String, Entry)> = Vec::new();
         for (key, value) in roles {
             let (line, key) = (line_of(key.span().start), key.get_ref().as_ref());
             match value.get_ref() {
                 // aspect.coverage = .. without quotes is a table in TOML's eyes.
                 DeValue::Table(aspects) if key == ASPECT_ROLE => {
-                    for (aspect, value) in aspects {
+                    entries.extend(aspects.iter().map(|(aspect, value)| {
                         let line = line_of(aspect.span().start);
-                        let entry = Entry { value: to_json(value.get_ref()), line };
-                        faults.extend(self.add_role(&format!("{ASPECT_ROLE}.{}", aspect.get_ref()), entry));
-                    }
+                        let role = format!("{ASPECT_ROLE}.{}", aspect.get_ref());
+                        (role, Entry { value: to_json(value.get_ref()), line })
+                    }));
                 }
-                other => faults.extend(self.add_role(key, Entry { value: to_json(other), line })),
+                other => entries.push((key.to_owned(), Entry { value: to_json(other), line })),
             }
+        }
+        // The parser sorts by key: of two entries for one role the later one is at fault.
+        entries.sort_by_key(|(_, entry)| entry.line);
+        for (role, entry) in entries {
+            faults.extend(self.add_role(&role, entry));
         }
     }
 
