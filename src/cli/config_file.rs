@@ -1,4 +1,4 @@
-//! The config file: TOML with tables `[score]`, `[judge]`, `[limits]`, `[cache]`, `[prompts]` and `[output]`.
+//! The config file: TOML with the tables of [`TABLES`], further judges under `[judges.NAME]`, and `[roles]`.
 //!
 //! Keys are those of [`keys`](super::settings::keys); an unknown one is an error that names the nearest known one.
 //! Paths are relative to the file. The file never holds a key: `judge.api_key_env` names the variable that does.
@@ -9,6 +9,10 @@
 #![doc = include_str!("example.toml")]
 //! ```
 
+mod tables;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -16,9 +20,11 @@ use serde_json::{Map, Number, Value};
 use toml::de::{DeTable, DeValue};
 
 use super::masking::is_secret_name;
-use super::settings::keys::{TABLES, file_keys};
+use super::settings::keys::{JUDGES, ROLES, TABLES, file_keys};
 use super::suggest::nearest;
 use crate::error::{Error, InputFault, Result};
+
+pub use tables::{ASPECT_ROLE, DEFAULT_JUDGE, ROLES_MERGE, judge_keys};
 
 /// A config file with every key, as documentation.
 pub const EXAMPLE: &str = include_str!("example.toml");
@@ -36,6 +42,17 @@ pub struct Entry {
 #[derive(Clone)]
 pub struct ConfigFile {
     path: PathBuf,
+    entries: BTreeMap<String, Entry>,
+    judges: Vec<JudgeTable>,
+    /// The judge whose table this is a view of: then keys are shown under its name.
+    judge: Option<String>,
+}
+
+/// One `[judges.NAME]`.
+#[derive(Clone)]
+struct JudgeTable {
+    name: String,
+    line: usize,
     entries: BTreeMap<String, Entry>,
 }
 
@@ -57,32 +74,35 @@ impl ConfigFile {
     /// [`Error::Input`] with every fault.
     pub fn parse(path: &Path, text: &str) -> Result<Self> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let line_of = |offset: usize| text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1;
+        let line_of = |offset: usize| line_of(text, offset);
         let document = DeTable::parse(text).map_err(|error| {
             // Only the message: the parser's own display repeats the line, and the line may hold a secret.
             let fault = InputFault::new(path, format!("not valid TOML: {}", error.message().trim()));
             Error::from(fault.at_line(line_of(error.span().map_or(0, |span| span.start))))
         })?;
-        let mut file = Self { path: path.to_path_buf(), entries: BTreeMap::new() };
+        let mut file = Self { path: path.to_path_buf(), entries: BTreeMap::new(), judges: Vec::new(), judge: None };
         let mut faults = Vec::new();
         for (table, content) in document.get_ref() {
             let line = line_of(table.span().start);
-            match content.get_ref() {
-                DeValue::Table(keys) if TABLES.contains(&table.get_ref().as_ref()) => {
+            match (table.get_ref().as_ref(), content.get_ref()) {
+                (JUDGES, DeValue::Table(judges)) => file.read_judges(judges, &line_of, &mut faults),
+                (ROLES, DeValue::Table(roles)) => file.read_roles(roles, &line_of, &mut faults),
+                (name, DeValue::Table(keys)) if TABLES.contains(&name) => {
                     for (key, value) in keys {
                         let line = line_of(key.span().start);
-                        match file.checked(table.get_ref(), key.get_ref()) {
+                        match file.checked(name, key.get_ref()) {
                             Some(fault) => faults.push(fault.at_line(line)),
                             None => {
-                                let name = format!("{}.{}", table.get_ref(), key.get_ref());
+                                let name = format!("{name}.{}", key.get_ref());
                                 file.entries.insert(name, Entry { value: to_json(value.get_ref()), line });
                             }
                         }
                     }
                 }
-                other => faults.push(file.wrong_top_level(table.get_ref(), other).at_line(line)),
+                (name, other) => faults.push(file.wrong_top_level(name, other).at_line(line)),
             }
         }
+        file.judges.sort_by_key(|judge| judge.line);
         faults.sort_by_key(|fault| fault.line);
         if faults.is_empty() { Ok(file) } else { Err(Error::Input(faults)) }
     }
@@ -97,6 +117,41 @@ impl ConfigFile {
         self.entries.get(name)
     }
 
+    /// The entries whose names start like this, without that start: `roles.`, say.
+    pub fn under<'a>(&'a self, start: &'a str) -> impl Iterator<Item = (&'a str, &'a Entry)> {
+        self.entries.iter().filter_map(move |(name, entry)| Some((name.strip_prefix(start)?, entry)))
+    }
+
+    /// Names of the further judges with the lines of their tables, in the order of the file.
+    pub fn judges(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.judges.iter().map(|judge| (judge.name.as_str(), judge.line))
+    }
+
+    /// One further judge's table as a file of its own: what stands in `[judges.NAME]` is found there as `judge.*`,
+    /// `limits.*`, `score.samples` and `score.merge`, and shown as `judges.NAME.*`.
+    pub fn of_judge(&self, name: &str) -> Option<Self> {
+        let table = self.judges.iter().find(|judge| judge.name == name)?;
+        Some(Self {
+            path: self.path.clone(),
+            entries: table.entries.clone(),
+            judges: Vec::new(),
+            judge: Some(table.name.clone()),
+        })
+    }
+
+    /// The name under which a key is shown: `judges.NAME.model` for `judge.model` of a further judge.
+    pub fn shown(&self, name: &str) -> String {
+        match (&self.judge, name.split_once('.')) {
+            (Some(judge), Some((_, key))) => format!("{JUDGES}.{judge}.{key}"),
+            _ => name.to_owned(),
+        }
+    }
+
+    /// The further judge whose table this is a view of.
+    pub fn judge(&self) -> Option<&str> {
+        self.judge.as_deref()
+    }
+
     /// A path of the file: relative ones start at the file's directory.
     pub fn resolve(&self, path: &Path) -> PathBuf {
         self.path.parent().unwrap_or(Path::new("")).join(path)
@@ -104,45 +159,64 @@ impl ConfigFile {
 
     /// A fault of one key's value.
     pub fn fault(&self, name: &str, line: usize, what: &str) -> Error {
-        InputFault::new(&self.path, format!("{name}: {what}")).at_line(line).into()
+        InputFault::new(&self.path, format!("{}: {what}", self.shown(name))).at_line(line).into()
     }
 
+    /// What is wrong with a key of one of [`TABLES`]; `None` if nothing is.
     fn checked(&self, table: &str, key: &str) -> Option<InputFault> {
-        if file_keys(table).any(|known| known == key) {
+        let known: Vec<&str> = file_keys(table).collect();
+        if known.contains(&key) {
             return None;
         }
+        let elsewhere = TABLES.into_iter().find(|other| file_keys(other).any(|known| known == key));
+        Some(self.unknown_key(table, key, &known, elsewhere))
+    }
+
+    /// An unknown key, with the nearest known one, or the table where it belongs.
+    fn unknown_key(&self, table: &str, key: &str, known: &[&str], elsewhere: Option<&str>) -> InputFault {
         let shown = key.escape_debug();
-        if is_secret_name(key) && nearest(key, file_keys(table)).is_none_or(|known| known == "api_key_env") {
-            return Some(
-                InputFault::new(&self.path, format!("[{table}] {shown}: a config file must not hold a key")).hint(
-                    "put the key into an environment variable and write api_key_env = \"ITS_NAME\" under [judge]",
+        let near = nearest(key, known.iter().copied());
+        if is_secret_name(key) && near.is_none_or(|known| known == "api_key_env") {
+            let owner = if table.starts_with(JUDGES) { table } else { "judge" };
+            return InputFault::new(&self.path, format!("[{table}] {shown}: a config file must not hold a key")).hint(
+                format!(
+                    "put the key into an environment variable and write api_key_env = \"ITS_NAME\" under [{owner}]"
                 ),
             );
         }
         let fault = InputFault::new(&self.path, format!("unknown key {shown} in [{table}]"));
-        let elsewhere = TABLES.into_iter().find(|other| file_keys(other).any(|known| known == key));
-        Some(match (nearest(key, file_keys(table)), elsewhere) {
+        match (near, elsewhere) {
             (Some(known), _) => fault.hint(format!("did you mean {known}?")),
             (None, Some(other)) => fault.hint(format!("{key} belongs under [{other}]")),
-            (None, None) => fault.hint(format!("known are {}", file_keys(table).collect::<Vec<_>>().join(", "))),
-        })
+            (None, None) => fault.hint(format!("known are {}", known.join(", "))),
+        }
     }
 
     fn wrong_top_level(&self, name: &str, value: &DeValue<'_>) -> InputFault {
         let shown = name.escape_debug();
-        if TABLES.contains(&name) {
+        let tables = || TABLES.into_iter().chain([JUDGES, ROLES]);
+        if tables().any(|table| table == name) {
+            let header = if name == JUDGES { "judges.NAME" } else { name };
             return InputFault::new(&self.path, format!("{shown} is not a table"))
-                .hint(format!("write [{shown}] and its keys below it"));
+                .hint(format!("write [{header}] and its keys below it"));
         }
         let owner = TABLES.into_iter().find(|table| file_keys(table).any(|known| known == name));
         let what = if value.is_table() { "table" } else { "key" };
         let fault = InputFault::new(&self.path, format!("unknown {what} {shown}"));
-        match (owner, nearest(name, TABLES)) {
+        match (owner, nearest(name, tables())) {
             (Some(table), _) => fault.hint(format!("{shown} belongs under [{table}]")),
             (None, Some(table)) => fault.hint(format!("did you mean [{table}]?")),
-            (None, None) => fault.hint(format!("known tables are {}", TABLES.map(|t| format!("[{t}]")).join(", "))),
+            (None, None) => {
+                let known: Vec<String> = tables().map(|table| format!("[{table}]")).collect();
+                fault.hint(format!("known tables are {}", known.join(", ")))
+            }
         }
     }
+}
+
+/// The 1-based line of a byte of the text.
+fn line_of(text: &str, offset: usize) -> usize {
+    text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
 }
 
 /// TOML as JSON: settings need no dates, so these become strings; numbers keep their exact integer value.
@@ -163,72 +237,5 @@ fn to_json(value: &DeValue<'_>) -> Value {
             let pairs = table.iter().map(|(key, value)| (key.get_ref().to_string(), to_json(value.get_ref())));
             Value::Object(pairs.collect::<Map<_, _>>())
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn parse(text: &str) -> Result<ConfigFile> {
-        ConfigFile::parse(Path::new("dir/my.toml"), text)
-    }
-
-    fn message(text: &str) -> String {
-        parse(text).err().expect("an error").to_string()
-    }
-
-    #[test]
-    fn the_example_holds_every_key_of_every_table() {
-        let file = parse(EXAMPLE).unwrap();
-        for table in TABLES {
-            for key in file_keys(table) {
-                // kind stands as a comment: it contradicts the model that the example also has
-                let shown = file.get(&format!("{table}.{key}")).is_some() || EXAMPLE.contains(&format!("# {key} = "));
-                assert!(shown, "{table}.{key} is missing in example.toml");
-            }
-        }
-    }
-
-    #[test]
-    fn values_keep_their_line_and_type() {
-        let file = parse("[judge]\nmodel = \"m\"\nmax_tokens = { property = 1_00 }\n\n[limits]\nrpm = 5\n").unwrap();
-        assert_eq!(file.get("judge.model").map(|e| (e.value.clone(), e.line)), Some((json!("m"), 2)));
-        assert_eq!(file.get("judge.max_tokens").map(|e| e.value.clone()), Some(json!({"property": 100})));
-        assert_eq!(file.get("limits.rpm").map(|e| e.line), Some(6));
-        assert_eq!(file.resolve(Path::new("a.json")), Path::new("dir/a.json"));
-        assert_eq!(file.resolve(Path::new("/a.json")), Path::new("/a.json"));
-    }
-
-    #[test]
-    fn unknown_keys_are_all_named_with_line_and_nearest_known_key() {
-        let text = message("[judge]\nmodle = \"m\"\n[limits]\nmodel = 1\n[jugde]\n");
-        assert_eq!(
-            text,
-            "dir/my.toml:2: unknown key modle in [judge]; did you mean model?\n\
-             dir/my.toml:4: unknown key model in [limits]; model belongs under [judge]\n\
-             dir/my.toml:5: unknown table jugde; did you mean [judge]?"
-        );
-    }
-
-    #[test]
-    fn a_key_outside_its_table_is_told_where_it_belongs() {
-        assert_eq!(message("model = \"m\""), "dir/my.toml:1: unknown key model; model belongs under [judge]");
-        assert_eq!(message("judge = 3"), "dir/my.toml:1: judge is not a table; write [judge] and its keys below it");
-    }
-
-    #[test]
-    fn an_api_key_in_the_file_is_refused_and_not_repeated() {
-        for key in ["api_key", "apikey", "openai_api_key", "token", "API_KEY"] {
-            let text = message(&format!("[judge]\n{key} = \"sk-hunter2\"\n"));
-            assert!(text.contains("api_key_env = ") && text.contains(":2:") && !text.contains("hunter2"), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_syntax_error_names_its_line_and_does_not_repeat_the_text() {
-        let text = message("[judge]\nmodel = \"m\"\nheaders = { Authorization = Bearer hunter2 }\n");
-        assert!(text.starts_with("dir/my.toml:3: not valid TOML: ") && !text.contains("hunter2"), "{text}");
     }
 }

@@ -89,6 +89,54 @@ fn secrets_are_masked_in_every_form_of_config() {
 }
 
 #[test]
+fn config_shows_further_judges_and_roles_each_with_its_place() {
+    let config = "[judges.prometheus]\nkind = \"completions\"\nbase_url = \"localhost:8001\"\ntop_p = 0.95\n\
+                  [roles]\naspect.coverage = [\"judge\", \"prometheus\"]\nmerge = \"median\"\n";
+    let arguments =
+        ["config", "--config", "my.toml", "--format", "json", "--base-url", "localhost:1", "--samples", "2"];
+    let output = run(&arguments, &[("SCHOLAREVAL_MODEL", "big"), ("SCHOLAREVAL_RPM", "5")], config);
+    let file = |line: usize, key: &str| format!("file my.toml:{line} ({key})");
+    let kind = ("completions".into(), file(2, "judges.prometheus.kind"));
+    assert_eq!(shown(&output, "judges.prometheus.kind"), kind);
+    assert_eq!(shown(&output, "judges.prometheus.top_p").0, 0.95);
+    // variables and flags mean the judge of [judge]
+    assert_eq!(shown(&output, "judges.prometheus.model"), (Value::Null, "default".to_owned()));
+    assert_eq!(shown(&output, "judges.prometheus.rpm").0, Value::Null);
+    assert_eq!(shown(&output, "judge.model").0, "big");
+    assert_eq!(shown(&output, "judges.prometheus.samples"), (2.into(), "flag --samples".to_owned()));
+    let panel = serde_json::json!(["judge", "prometheus"]);
+    assert_eq!(shown(&output, "roles.aspect.coverage"), (panel, file(6, "roles.aspect.coverage")));
+    assert_eq!(shown(&output, "roles.merge").0, "median");
+    assert!(
+        stderr(&output).contains("warning: [judges.prometheus]: 2 samples at temperature 0"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn secrets_of_further_judges_are_masked_in_every_form_of_config() {
+    let config = "[judges.x]\nbase_url = \"https://me:hunter2@host/v1?token=hunter2\"\napi_key_env = \"X_KEY\"\n\
+                  headers = { Authorization = \"Bearer hunter2\" }\nquery = { sig = \"hunter2\" }\n\
+                  extra_body = { api_key = \"hunter2\" }\n[roles]\nrubric = \"x\"\n";
+    for format in ["table", "json", "csv"] {
+        let output = run(&["config", "--config", "my.toml", "--format", format], &[("X_KEY", "hunter2")], config);
+        let text = stdout(&output) + &stderr(&output);
+        assert_eq!(output.status.code(), Some(0), "{text}");
+        assert!(!text.contains("hunter2") && text.contains("https://***@host/v1?token=***"), "{text}");
+        assert!(text.contains("judges.x.headers.Authorization") && text.contains("set, not shown"), "{text}");
+    }
+}
+
+#[test]
+fn the_published_texts_stand_in_the_help() {
+    let help = stdout(&run(&["score", "--help"], &[], ""));
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("Answer the question related to the most recent scientific literature."), "{help}");
+    assert!(help.contains("published for aspects: 0.01") && help.contains("published for aspects: 0.95"), "{help}");
+}
+
+#[test]
 fn the_reference_scripts_own_command_line_works() {
     let arguments = [
         "config",
@@ -113,10 +161,23 @@ fn the_reference_scripts_own_command_line_works() {
     assert_eq!((shown(&output, "score.rubrics").0, shown(&output, "score.snippets").0), (true.into(), true.into()));
 }
 
+/// Arguments, config file, exit code, and what the message says.
+type Refusal<'a> = (&'a [&'a str], &'a str, i32, &'a str);
+
+fn refused(cases: &[Refusal<'_>]) {
+    for (arguments, config, code, expected) in cases {
+        let output = run(arguments, &[], config);
+        let text = stderr(&output);
+        assert!(text.contains(expected) && !text.contains("hunter2"), "{arguments:?}: {text}");
+        assert_eq!(output.status.code(), Some(*code), "{arguments:?}: {text}");
+        assert_eq!(stdout(&output), "", "{arguments:?}");
+    }
+}
+
 #[test]
 fn every_refusal_names_the_option_and_has_its_exit_code() {
     let chat = "[judge]\nbase_url = \"localhost:1\"\n";
-    let cases: &[(&[&str], &str, i32, &str)] = &[
+    let cases: &[Refusal<'_>] = &[
         (&["config", "--nonsense"], "", 2, "--nonsense"),
         (&["config", "--concurrency", "0"], "", 2, "not a whole number of at least 1, such as 32"),
         (&["config", "--samples", "none"], "", 2, "--samples"),
@@ -150,13 +211,41 @@ fn every_refusal_names_the_option_and_has_its_exit_code() {
         (&["cache", "prune"], "", 2, "--older-than"),
         (&["cache", "prune", "--kind", "propety"], "", 2, "did you mean property?"),
     ];
-    for (arguments, config, code, expected) in cases {
-        let output = run(arguments, &[], config);
-        let text = stderr(&output);
-        assert!(text.contains(expected) && !text.contains("hunter2"), "{arguments:?}: {text}");
-        assert_eq!(output.status.code(), Some(*code), "{arguments:?}: {text}");
-        assert_eq!(stdout(&output), "", "{arguments:?}");
-    }
+    refused(cases);
+}
+
+#[test]
+fn refusals_of_scorers_judges_and_roles_say_what_to_type() {
+    refused(&[
+        (&["config", "--scorers", "rubric,promethius"], "", 2, "did you mean prometheus?"),
+        (&["config", "--index-base", "2"], "", 2, "0 or 1, the number that means the first source"),
+        (&["config", "--entail", "medium"], "", 2, "not one of long, short"),
+        (&["config", "--at-most", "0"], "", 2, "not a whole number of at least 1"),
+        (&["config", "--merge", "sum"], "", 2, "not one of mean, median, most-common"),
+        (&["config", "--logprobs", "21"], "", 2, "from 1 to 20"),
+        (&["config", "--top-p", "0"], "", 2, "above 0 and up to 1"),
+        (&["config", "--conversation", "llama"], "", 2, "not one of llama-2, mistral, chatml, none"),
+        (&["config", "--judge", "completions"], "", 2, "needs a server: give --model or --base-url"),
+        (
+            &["config", "--config", "my.toml"],
+            "[judges.a]\nmodle = \"m\"\n[roles]\nrubrik = \"a\"\n",
+            3,
+            "my.toml:2: unknown key modle in [judges.a]; did you mean model?",
+        ),
+        (
+            &["config", "--config", "my.toml"],
+            "[judges.prometheus]\nbase_url = \"h\"\n[roles]\naspect = \"promethius\"\n",
+            3,
+            "my.toml:4: roles.aspect: there is no judge \"promethius\"; did you mean prometheus?",
+        ),
+        (
+            &["config", "--config", "my.toml"],
+            "[judges.a]\nbase_url = \"h\"\napi_key_env = \"sk-hunter2\"\n[roles]\nrubric = \"a\"\n",
+            3,
+            "my.toml:3: judges.a.api_key_env: it takes the name of an environment variable",
+        ),
+        (&["check", "answers", "--scorers", "rubric"], "", 2, "no test cases given; add --tests FILE"),
+    ]);
 }
 
 #[test]
@@ -186,7 +275,7 @@ fn help_lists_every_option_of_the_settings() {
     for other in ["--config", "--no-temperature", "--qa-dir", "--test-config", "--src-names", "--color", "--verbose"] {
         assert!(help.contains(other), "{other} is not in the help");
     }
-    for heading in ["Input:", "Scoring:", "Judge:", "Limits:", "Cache:", "Output:", "Examples:"] {
+    for heading in ["Input:", "Scoring:", "Scorers:", "Judge:", "Limits:", "Cache:", "Output:", "Examples:"] {
         assert!(help.contains(&format!("\n{heading}\n")), "no heading {heading}");
     }
     assert_eq!(output.status.code(), Some(0));

@@ -15,7 +15,7 @@ pub use fever::{FeverCommand, FeverScoreArgs, MaxEvidence};
 pub use scifact::{
     Cap, CheckArgs, FilesArgs, LabelsArgs, MergeArgs, OracleArgs, OutArgs, ScifactCommand, ScifactScoreArgs, Structure,
 };
-pub use score::{CacheArgs, InputArgs, JudgeArgs, LimitArgs, OutputArgs, ScoreArgs, ScoringArgs};
+pub use score::{CacheArgs, InputArgs, JudgeArgs, LimitArgs, OutputArgs, ScoreArgs, ScorerArgs, ScoringArgs};
 pub use texts::{
     BuildTestsArgs, CitationsArgs, ConvertArgs, IndexBaseChoice, OverlapArgs, OverlapMetric, PerItemArgs,
     ReferencesBlock,

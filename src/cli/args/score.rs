@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::cli::settings::value::{Names, SettingValue, Share, Temperature};
-use crate::cli::settings::{OnUnscored, OutputFormat};
+use crate::cli::settings::value::{FirstIndex, Logprobs, Names, ScorerNames, SettingValue, Share, Temperature, TopP};
+use crate::cli::settings::{Conversation, EntailForm, MergeRule, OnUnscored, OutputFormat, ReferencesBlock};
 
 /// What to score, by which judge, within which limits. It may hold secrets: it has no `Debug` on purpose.
 #[derive(Clone, Default, Args)]
@@ -22,6 +22,9 @@ pub struct ScoreArgs {
     /// How it is scored.
     #[command(flatten)]
     pub scoring: ScoringArgs,
+    /// What each scorer needs to know.
+    #[command(flatten)]
+    pub scorers: ScorerArgs,
     /// Who judges.
     #[command(flatten)]
     pub judge: JudgeArgs,
@@ -79,6 +82,9 @@ pub struct ScoringArgs {
     /// Ask every question K times and merge [default: 1]
     #[arg(long, value_name = "K", value_parser = NonZeroU32::parse)]
     pub samples: Option<NonZeroU32>,
+    /// How the samples of a question become one verdict: mean, median or most-common [default: mean]
+    #[arg(long, value_name = "RULE", value_parser = MergeRule::parse)]
+    pub merge: Option<MergeRule>,
     /// Leave unscored answers out of the means, or count their missing parts as 0 [default: exclude]
     #[arg(long, value_name = "POLICY", value_parser = OnUnscored::parse)]
     pub on_unscored: Option<OnUnscored>,
@@ -105,6 +111,53 @@ pub struct ScoringArgs {
     pub dry_run: bool,
 }
 
+/// What each scorer needs to know.
+#[derive(Clone, Default, Args)]
+#[command(next_help_heading = "Scorers")]
+pub struct ScorerArgs {
+    /// Of rubric, prometheus, entailment, citation_audit and overlap [default: those that the input supports]
+    #[arg(long, value_name = "A,B", value_parser = ScorerNames::parse)]
+    pub scorers: Option<ScorerNames>,
+    /// Golds and reference answers, joined by question
+    #[arg(long, value_name = "FILE")]
+    pub references: Option<PathBuf>,
+    /// Behind an answer made from a prediction, append a list of the sources it cites, or none; no length counts it
+    /// [default: append]
+    #[arg(long, value_name = "append|none", value_parser = ReferencesBlock::parse)]
+    pub references_block: Option<ReferencesBlock>,
+    /// The number that means the first source: 0 or 1 [default: 0]
+    #[arg(long, value_name = "0|1", value_parser = FirstIndex::parse)]
+    pub index_base: Option<FirstIndex>,
+    /// Cut what does not fit the judge's context, and mark it, instead of leaving it unscored
+    #[arg(long)]
+    pub truncate: bool,
+    /// Grade only these aspects [default: all of the rubrics]
+    #[arg(long, value_name = "A,B", value_parser = Names::parse)]
+    pub aspects: Option<Names>,
+    /// Aspects with the descriptions of their scores, as released [default: built in]
+    #[arg(long, value_name = "FILE")]
+    pub aspect_rubrics: Option<PathBuf>,
+    /// Grade aspects without reference answers
+    #[arg(long)]
+    pub no_reference: bool,
+    /// What stands before the question where aspects are graded; published: "Answer the question related to the most
+    /// recent scientific literature." [default: nothing]
+    #[arg(long, value_name = "TEXT")]
+    pub instruction: Option<String>,
+    /// Show at most so many of the cited sources where aspects are graded [default: 10]
+    #[arg(long, value_name = "N", value_parser = <usize as SettingValue>::parse)]
+    pub top_n: Option<usize>,
+    /// Judge citations sentence by sentence (long), or the question with the whole answer (short) [default: long]
+    #[arg(long, value_name = "long|short", value_parser = EntailForm::parse)]
+    pub entail: Option<EntailForm>,
+    /// Count only the first so many citations of a claim [default: 3]
+    #[arg(long, value_name = "N", value_parser = NonZeroUsize::parse)]
+    pub at_most: Option<NonZeroUsize>,
+    /// Compare only the first so many words of an output with its golds [default: all]
+    #[arg(long, value_name = "N", value_parser = NonZeroUsize::parse)]
+    pub max_words: Option<NonZeroUsize>,
+}
+
 /// Who judges.
 #[derive(Clone, Default, Args)]
 #[command(next_help_heading = "Judge")]
@@ -116,7 +169,9 @@ pub struct JudgeArgs {
     /// OPENAI_BASE_URL alone chooses no judge
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
-    /// `lexical`: insist on the built-in baseline (no LLM, offline)
+    /// Kind of judge: lexical (the built-in baseline: no LLM, offline), chat, completions (the conversation is written
+    /// out here), or label (a model that answers with one label) [default: chat with --model or --base-url, else
+    /// lexical]
     #[arg(long, value_name = "KIND", value_parser = <String as SettingValue>::parse)]
     pub judge: Option<String>,
     /// Environment variable that holds the API key [default: OPENAI_API_KEY; env: SCHOLAREVAL_API_KEY_ENV]
@@ -125,24 +180,35 @@ pub struct JudgeArgs {
     /// Wait this long for a server that is still loading, such as 20m [default: 0s; env: SCHOLAREVAL_WAIT_SERVER]
     #[arg(long, value_name = "TIME", value_parser = Duration::parse)]
     pub wait_server: Option<Duration>,
-    /// Sampling temperature, 0 to 2 [default: 0]
+    /// Sampling temperature, 0 to 2; published for aspects: 0.01 [default: 0]
     #[arg(long, value_name = "T", value_parser = Temperature::parse, allow_negative_numbers = true)]
     pub temperature: Option<Temperature>,
     /// Send no temperature (for models that refuse it)
     #[arg(long, conflicts_with = "temperature")]
     pub no_temperature: bool,
+    /// Nucleus sampling, above 0 to 1; published for aspects: 0.95 [default: none is sent]
+    #[arg(long, value_name = "P", value_parser = TopP::parse, allow_negative_numbers = true)]
+    pub top_p: Option<TopP>,
     /// Seed sent to the server [default: none is sent]
     #[arg(long, value_name = "N", value_parser = i64::parse, allow_negative_numbers = true)]
     pub judge_seed: Option<i64>,
     /// Do not ask the server for JSON mode
     #[arg(long)]
     pub no_json_mode: bool,
-    /// Reply limits per kind, such as property=100,citations=16000 [default: 100 for scores, none for citations]
+    /// Reply limits per kind, such as property=100,citations=16000 [default: 100 for scores, none for citations; for
+    /// aspect and attribution that of the prompts, for attribution by a label judge 10]
     #[arg(long, value_name = "KIND=N,..")]
     pub max_tokens: Option<String>,
     /// Field that carries the limit, such as max_completion_tokens [default: max_tokens]
     #[arg(long, value_name = "NAME", value_parser = <String as SettingValue>::parse)]
     pub max_tokens_field: Option<String>,
+    /// Ask for so many alternatives of each token, 1 to 20; scores become expected scores [default: none]
+    #[arg(long, value_name = "N", value_parser = Logprobs::parse)]
+    pub logprobs: Option<Logprobs>,
+    /// How a conversation is written out for a judge of kind completions: llama-2, mistral, chatml or none [default:
+    /// none]
+    #[arg(long, value_name = "FORMAT", value_parser = Conversation::parse)]
+    pub conversation: Option<Conversation>,
     /// Fields added to every request, a JSON object such as '{"top_k": 1}'
     #[arg(long, value_name = "JSON")]
     pub extra_body: Option<String>,

@@ -48,7 +48,7 @@ impl LoadedInputs {
     pub(in crate::cli) fn load(settings: &Settings) -> Result<Self> {
         let paths = settings.inputs()?;
         let score = &settings.score;
-        let tests = Some(paths.tests).map(|path| dataset::load_test_cases(path, score.mode)).transpose()?;
+        let tests = paths.tests.map(|path| dataset::load_test_cases(path, score.mode)).transpose()?;
         let systems = dataset::load_systems(paths.answers, score.mode)?;
         let references = settings.scorers.references.as_deref().map(dataset::load_references).transpose()?;
         let base = index_base(settings.scorers.index_base);

@@ -8,7 +8,6 @@ mod renderer;
 pub(super) mod results_file;
 pub(super) mod roles;
 pub(super) mod setup;
-mod shim;
 pub(super) mod sinks;
 pub(super) mod words;
 

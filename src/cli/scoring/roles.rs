@@ -27,7 +27,8 @@ pub(in crate::cli) fn role_of(settings: &Settings, role: &Role) -> Option<RoleSe
 /// True if any aspect has a judge.
 pub(in crate::cli) fn any_aspect_role(settings: &Settings) -> bool {
     let named = settings.roles.keys().any(|role| matches!(role, Role::Aspect(_)));
-    named || settings.role(&Role::Aspect("coverage".into())).is_some()
+    // The name of an aspect that no role names: whoever has all aspects.
+    named || settings.has_role(&Role::Aspect("any other".into()))
 }
 
 /// The aspects of a run: those of the file, else the built-in ones, of which those named; without names those that have
@@ -98,6 +99,13 @@ impl Judges {
                 let named = settings
                     .judge_named(name)
                     .ok_or_else(|| Error::Settings(format!("[roles]: no judge is called {name:?}")))?;
+                let named = NamedJudge {
+                    name: named.name.to_owned(),
+                    judge: named.judge.clone(),
+                    limits: named.limits,
+                    samples: named.samples,
+                    merge: named.merge,
+                };
                 let identified = Identified::identify(settings, &named, prompts).await?;
                 by_name.insert(name.clone(), (named, identified));
             }

@@ -18,6 +18,9 @@ macro_rules! named_enum {
         pub enum $name { $($(#[$vdoc])* $variant),* }
 
         impl $name {
+            /// All of them, in the order they are documented.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
             /// The name in options and files.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text),* }
@@ -160,6 +163,21 @@ pub struct NamedJudge {
     pub merge: MergeRule,
 }
 
+/// A judge with its name: the one of `[judge]` and the flags, or a further one.
+#[derive(Clone, Copy)]
+pub struct JudgeRef<'a> {
+    /// Its name in the config file; `judge` is the one of `[judge]`.
+    pub name: &'a str,
+    /// Who it is and what is sent to it.
+    pub judge: &'a JudgeSettings,
+    /// How fast it is asked.
+    pub limits: LimitSettings,
+    /// Draws of every question, >= 1.
+    pub samples: u32,
+    /// How its draws become one verdict.
+    pub merge: MergeRule,
+}
+
 /// Who has a role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoleSettings {
@@ -223,7 +241,8 @@ pub struct JudgeSettings {
     pub json_mode: bool,
     /// Reply limits in tokens, >= 1; a kind without an entry has none.
     pub max_tokens: BTreeMap<CallKind, u64>,
-    /// The kinds whose limit was given; for the others a prompt set's own limit wins over our default.
+    /// The kinds whose limit was given, or is a matter of the judge's kind (labels are short); for the others a prompt
+    /// set's own limit wins over our default.
     pub max_tokens_given: BTreeSet<CallKind>,
     /// The request field that carries the limit.
     pub max_tokens_field: String,
@@ -284,6 +303,8 @@ pub struct ScoreSettings {
     pub limit: Option<usize>,
     /// Draws of every question, >= 1.
     pub samples: u32,
+    /// How draws become one verdict.
+    pub merge: MergeRule,
     /// True if questions annotated twice are scored under both rubrics.
     pub agreement: bool,
     /// Ours or the reference's arithmetic.

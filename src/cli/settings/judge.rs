@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::keys::{self, Key};
 use super::merge::{Sources, fault};
 use super::request::{max_tokens, pairs, request_fields};
-use super::value::{SettingValue, Temperature};
+use super::value::{Logprobs, SettingValue, Temperature, TopP};
 use super::{Conversation, JudgeKind, JudgeSettings, OPENAI_BASE_URL};
 use crate::cli::args::{JudgeArgs, LimitArgs};
 use crate::cli::masking::masked_url;
@@ -21,7 +21,8 @@ const OPENAI_BASE_URL_ENV: &str = "OPENAI_BASE_URL";
 /// The variable that holds the key unless another is named.
 const OPENAI_API_KEY_ENV: &str = "OPENAI_API_KEY";
 
-/// Merges the judge's settings; warnings go to `warnings`.
+/// Merges the settings of the judge of `[judge]`, or of a further one (then `sources` is a view of its table, and there
+/// are no flags); warnings go to `warnings`.
 pub(super) fn merge_judge(
     sources: &mut Sources<'_>,
     flags: &JudgeArgs,
@@ -43,19 +44,14 @@ pub(super) fn merge_judge(
     let base_url = checked_url(&base_url, &origin)?;
     sources.note(keys::BASE_URL.name, Value::from(masked_url(&base_url)), origin);
     let (api_key_env, api_key) = api_key(sources, flags, kind)?;
-    if kind == JudgeKind::Chat && api_key.is_none() && base_url == OPENAI_BASE_URL {
+    if kind != JudgeKind::Lexical && sources.in_use && api_key.is_none() && base_url == OPENAI_BASE_URL {
+        let option = sources.typed(&keys::API_KEY_ENV);
         warnings.push(format!(
-            "{api_key_env} is not set: OpenAI will refuse; export it, or name another variable with --api-key-env"
+            "{api_key_env} is not set: OpenAI will refuse; export it, or name another variable with {option}"
         ));
     }
-    let reply_limits = max_tokens(sources, flags.max_tokens.as_deref())?;
-    let temperature = match flags.no_temperature {
-        true => {
-            let key = Key { flag: "--no-temperature", ..keys::TEMPERATURE };
-            sources.or_default(&key, Some(Temperature(None)), Temperature(None))?.0
-        }
-        false => sources.or_default(&keys::TEMPERATURE, flags.temperature, Temperature(Some(0.0)))?.0,
-    };
+    let reply_limits = max_tokens(sources, flags.max_tokens.as_deref(), kind)?;
+    let sampling = sampling(sources, flags)?;
     let settings = JudgeSettings {
         kind,
         model,
@@ -63,16 +59,18 @@ pub(super) fn merge_judge(
         api_key_env,
         api_key,
         cache_id: sources.optional(&keys::CACHE_ID, flags.cache_id.clone())?,
-        temperature,
+        temperature: sampling.temperature,
         seed: sources.optional(&keys::JUDGE_SEED, flags.judge_seed)?,
-        json_mode: sources.or_default(&keys::JSON_MODE, flags.no_json_mode.then_some(false), true)?,
+        json_mode: {
+            sources.or_default(&keys::JSON_MODE, flags.no_json_mode.then_some(false), kind == JudgeKind::Chat)?
+        },
         max_tokens: reply_limits.limits,
         max_tokens_given: reply_limits.given,
         max_tokens_field: max_tokens_field(sources, flags)?,
-        conversation: Conversation::None,
-        top_p: None,
-        logprobs: None,
-        extra_body: request_fields(sources, flags.extra_body.as_deref())?,
+        conversation: conversation(sources, flags, kind, warnings)?,
+        top_p: sampling.top_p,
+        logprobs: sampling.logprobs,
+        extra_body: request_fields(sources, flags.extra_body.as_deref(), &sampling.fields(sources))?,
         headers: pairs(sources, &keys::HEADERS, &flags.headers)?,
         query: pairs(sources, &keys::QUERY, &flags.query)?,
         wait_server: sources
@@ -87,18 +85,75 @@ pub(super) fn merge_judge(
     Ok(settings)
 }
 
-/// The baseline sends nothing: its `config` shows nothing of the above, and flags given in vain are told.
+/// How tokens are drawn, and what is told of them.
+struct Sampling {
+    temperature: Option<f64>,
+    top_p: Option<f64>,
+    logprobs: Option<u32>,
+}
+
+impl Sampling {
+    /// The request fields that these settings fill, each with its option.
+    fn fields(&self, sources: &Sources<'_>) -> Vec<(&'static str, &'static str)> {
+        let top_p = self.top_p.map(|_| ("top_p", sources.typed(&keys::TOP_P)));
+        let logprobs = self.logprobs.map(|_| sources.typed(&keys::LOGPROBS));
+        let logprobs = logprobs.into_iter().flat_map(|option| [("logprobs", option), ("top_logprobs", option)]);
+        top_p.into_iter().chain(logprobs).collect()
+    }
+}
+
+fn sampling(sources: &mut Sources<'_>, flags: &JudgeArgs) -> Result<Sampling> {
+    let temperature = match flags.no_temperature {
+        true => {
+            let key = Key { flag: "--no-temperature", ..keys::TEMPERATURE };
+            sources.or_default(&key, Some(Temperature(None)), Temperature(None))?.0
+        }
+        false => sources.or_default(&keys::TEMPERATURE, flags.temperature, Temperature(Some(0.0)))?.0,
+    };
+    Ok(Sampling {
+        temperature,
+        top_p: sources.optional(&keys::TOP_P, flags.top_p)?.map(|TopP(share)| share),
+        logprobs: sources.optional(&keys::LOGPROBS, flags.logprobs)?.map(|Logprobs(n)| n),
+    })
+}
+
+/// A chat server writes the conversation out itself, so a format given for one is told to be in vain.
+fn conversation(
+    sources: &mut Sources<'_>,
+    flags: &JudgeArgs,
+    kind: JudgeKind,
+    warnings: &mut Vec<String>,
+) -> Result<Conversation> {
+    let conversation = sources.or_default(&keys::CONVERSATION, flags.conversation, Conversation::None)?;
+    if kind == JudgeKind::Chat && conversation != Conversation::None {
+        let (option, kind) = (sources.typed(&keys::CONVERSATION), sources.typed(&keys::KIND));
+        warnings.push(format!(
+            "{option} {} has no effect: a chat server writes conversations out itself; add {kind} completions to do it here",
+            conversation.as_str()
+        ));
+    }
+    Ok(conversation)
+}
+
+/// The baseline sends nothing: its `config` shows nothing of the above, and flags given in vain are told, as are keys
+/// in the table of a further judge.
 fn forget_lines(sources: &mut Sources<'_>, first: usize, warnings: &mut Vec<String>) {
-    let mut vain: Vec<&str> = Vec::new();
+    let further = sources.judge().is_some();
+    let mut vain: Vec<String> = Vec::new();
     for line in sources.lines.drain(first..) {
-        match line.origin {
-            Origin::Flag(flag) if !vain.contains(&flag) => vain.push(flag),
-            _ => {}
+        let given = match line.origin {
+            Origin::Flag(flag) => flag.to_owned(),
+            Origin::File { key, .. } if further => key.rsplit('.').next().unwrap_or_default().to_owned(),
+            _ => continue,
+        };
+        if !vain.contains(&given) {
+            vain.push(given);
         }
     }
     if !vain.is_empty() {
+        let (model, url) = (sources.typed(&keys::MODEL), sources.typed(&keys::BASE_URL));
         warnings.push(format!(
-            "no effect with the lexical judge, which asks no server: {}; give --model or --base-url for an LLM",
+            "no effect with the lexical judge, which asks no server: {}; give {model} or {url} for an LLM",
             vain.join(", ")
         ));
     }
@@ -115,26 +170,40 @@ fn choose(
     let file_url = sources.entry(&keys::BASE_URL).map(|(_, entry)| sources.file_origin(keys::BASE_URL.name, entry));
     let url = base_url.filter(|origin| **origin != Origin::Environment(OPENAI_BASE_URL_ENV)).or(file_url.as_ref());
     let choice = model.map(|origin| ("a model", origin)).or(url.map(|origin| ("a URL", origin)));
-    let asked = sources.find(&keys::KIND, flags.judge.clone())?;
-    if let Some((name, origin)) = &asked {
-        if name != "lexical" {
-            let what =
-                format!("{name:?} is no kind of judge; write lexical, or leave it out and give --model or --base-url");
-            return Err(fault(&keys::KIND, origin, &what));
+    let Some((name, origin)) = sources.find(&keys::KIND, flags.judge.clone())? else {
+        let kind = if choice.is_some() { JudgeKind::Chat } else { JudgeKind::Lexical };
+        let origin = choice.map(|(_, origin)| origin.clone()).unwrap_or(Origin::Default);
+        sources.note(keys::KIND.name, Value::from(kind.as_str()), origin);
+        return Ok(kind);
+    };
+    let (give_model, give_url) = (sources.typed(&keys::MODEL), sources.typed(&keys::BASE_URL));
+    let kind = JudgeKind::parse(&name).map_err(|_| {
+        let what = format!(
+            "{name:?} is no kind of judge; write lexical, chat, completions or label, or leave it out and give \
+             {give_model} or {give_url}"
+        );
+        fault(&keys::KIND, &origin, &what)
+    })?;
+    match (kind, choice) {
+        (JudgeKind::Lexical, Some((what, other))) => return Err(contradiction(&origin, what, other)),
+        // A kind was asked for, so that here OPENAI_BASE_URL does say where.
+        (JudgeKind::Chat | JudgeKind::Completions | JudgeKind::Label, None) if base_url.is_none() => {
+            let what = format!("a judge of kind {} needs a server: give {give_model} or {give_url}", kind.as_str());
+            return Err(fault(&keys::KIND, &origin, &what));
         }
-        if let Some((what, other)) = choice {
-            let what = format!("lexical takes no model and no URL, but {what} comes from {other}; drop one of the two");
-            let flag = [origin, other].into_iter().find(|origin| matches!(origin, Origin::Flag(_)));
-            return Err(match flag {
-                Some(Origin::Flag(_)) => Error::Usage(format!("--judge lexical ({origin}): {what}")),
-                _ => fault(&keys::KIND, origin, &what),
-            });
-        }
+        _ => {}
     }
-    let kind = if choice.is_some() { JudgeKind::Chat } else { JudgeKind::Lexical };
-    let origin = asked.map(|(_, origin)| origin).or(choice.map(|(_, origin)| origin.clone()));
-    sources.note(keys::KIND.name, Value::from(kind.as_str()), origin.unwrap_or(Origin::Default));
+    sources.note(keys::KIND.name, Value::from(kind.as_str()), origin);
     Ok(kind)
+}
+
+/// The lexical judge was asked for, and so was an LLM. If one of the two is a flag it is a matter of usage.
+fn contradiction(lexical: &Origin, what: &str, other: &Origin) -> Error {
+    let what = format!("lexical takes no model and no URL, but {what} comes from {other}; drop one of the two");
+    match [lexical, other].into_iter().any(|origin| matches!(origin, Origin::Flag(_))) {
+        true => Error::Usage(format!("--judge lexical ({lexical}): {what}")),
+        false => fault(&keys::KIND, lexical, &what),
+    }
 }
 
 /// Finds slips early; how a bare host is mended is the endpoint's business. The message shows no secret of the URL.
@@ -157,8 +226,8 @@ fn api_key(sources: &mut Sources<'_>, flags: &JudgeArgs, kind: JudgeKind) -> Res
     let (name, origin) = found.unwrap_or_else(|| (OPENAI_API_KEY_ENV.to_owned(), Origin::Default));
     let is_name =
         name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !name.starts_with(|c: char| c.is_ascii_digit());
-    let key = if is_name { read_key(sources.environment, &name)? } else { None };
-    if origin != Origin::Default && key.is_none() && (kind == JudgeKind::Chat || !is_name) {
+    let key = if is_name { read_key(sources.keys, &name)? } else { None };
+    if origin != Origin::Default && key.is_none() && (kind != JudgeKind::Lexical && sources.in_use || !is_name) {
         // Somebody may have given the key itself: what was given is repeated only where it looks like a name.
         let looks_like_a_name = is_name && !name.contains(|c: char| c.is_ascii_lowercase());
         let what = if looks_like_a_name {

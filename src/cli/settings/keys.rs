@@ -39,7 +39,13 @@ keys! {
     SYSTEMS = "score.systems", "--systems", [];
     CASES = "score.cases", "--cases", [];
     LIMIT = "score.limit", "--limit", [];
+    SCORERS = "score.scorers", "--scorers", [];
+    REFERENCES = "score.references", "--references", [];
+    REFERENCES_BLOCK = "score.references_block", "--references-block", [];
+    INDEX_BASE = "score.index_base", "--index-base", [];
+    TRUNCATE = "score.truncate", "--truncate", [];
     SAMPLES = "score.samples", "--samples", [];
+    MERGE = "score.merge", "--merge", [];
     AGREEMENT = "score.agreement", "--agreement", [];
     COMPAT = "score.compat", "--compat", [];
     STRICT = "score.strict", "--strict", [];
@@ -48,16 +54,27 @@ keys! {
     PARSE_RETRIES = "score.parse_retries", "--parse-retries", [];
     SEED = "score.seed", "--seed", [];
     DRY_RUN = "score.dry_run", "--dry-run", [], flag_only;
+    ASPECTS = "aspects.names", "--aspects", [];
+    ASPECT_RUBRICS = "aspects.rubrics", "--aspect-rubrics", [];
+    NO_REFERENCE = "aspects.no_reference", "--no-reference", [];
+    INSTRUCTION = "aspects.instruction", "--instruction", [];
+    TOP_N = "aspects.top_n", "--top-n", [];
+    ENTAIL = "citations.entail", "--entail", [];
+    AT_MOST = "citations.at_most", "--at-most", [];
+    MAX_WORDS = "overlap.max_words", "--max-words", [];
     KIND = "judge.kind", "--judge", [];
     MODEL = "judge.model", "--model", ["SCHOLAREVAL_MODEL"];
     BASE_URL = "judge.base_url", "--base-url", ["SCHOLAREVAL_BASE_URL", "OPENAI_BASE_URL"];
     API_KEY_ENV = "judge.api_key_env", "--api-key-env", ["SCHOLAREVAL_API_KEY_ENV"];
     CACHE_ID = "judge.cache_id", "--cache-id", [];
     TEMPERATURE = "judge.temperature", "--temperature", [];
+    TOP_P = "judge.top_p", "--top-p", [];
     JUDGE_SEED = "judge.seed", "--judge-seed", [];
     JSON_MODE = "judge.json_mode", "--no-json-mode", [];
     MAX_TOKENS = "judge.max_tokens", "--max-tokens", [];
     MAX_TOKENS_FIELD = "judge.max_tokens_field", "--max-tokens-field", [];
+    LOGPROBS = "judge.logprobs", "--logprobs", [];
+    CONVERSATION = "judge.conversation", "--conversation", [];
     EXTRA_BODY = "judge.extra_body", "--extra-body", [];
     HEADERS = "judge.headers", "--header", [];
     QUERY = "judge.query", "--query", [];
@@ -80,8 +97,15 @@ keys! {
     QUIET = "output.quiet", "--quiet", ["SCHOLAREVAL_QUIET"];
 }
 
-/// Tables of the config file, in the order in which they are documented.
-pub const TABLES: [&str; 6] = ["score", "judge", "limits", "cache", "prompts", "output"];
+/// Tables of the config file, in the order in which they are documented; beside them [`JUDGES`] and [`ROLES`].
+pub const TABLES: [&str; 9] =
+    ["score", "aspects", "citations", "overlap", "judge", "limits", "cache", "prompts", "output"];
+
+/// The table of further judges: `[judges.NAME]`.
+pub const JUDGES: &str = "judges";
+
+/// The table that gives each role its judges.
+pub const ROLES: &str = "roles";
 
 /// The variable that names the config file where `--config` does not.
 pub const CONFIG_ENV: &str = "SCHOLAREVAL_CONFIG";

@@ -12,7 +12,12 @@ use crate::error::{Error, Result};
 
 /// The sources below the flags, and the lines gathered so far.
 pub(super) struct Sources<'a> {
+    /// Where settings are looked for; empty for a further judge, whose settings stand in its table alone.
     pub(super) environment: &'a Environment,
+    /// Where keys of services are looked for.
+    pub(super) keys: &'a Environment,
+    /// False for a judge that is not asked: then its key may be missing.
+    pub(super) in_use: bool,
     pub(super) file: Option<&'a ConfigFile>,
     pub(super) lines: Vec<SettingLine>,
 }
@@ -50,7 +55,21 @@ impl Sources<'_> {
     /// The origin of an entry of the file.
     pub(super) fn file_origin(&self, name: &str, entry: &Entry) -> Origin {
         let path = self.file.map(|file| file.path().to_path_buf()).unwrap_or_default();
-        Origin::File { path, line: entry.line, key: name.to_owned() }
+        let key = self.file.map_or_else(|| name.to_owned(), |file| file.shown(name));
+        Origin::File { path, line: entry.line, key }
+    }
+
+    /// The further judge whose settings these are; `None` for all others.
+    pub(super) fn judge(&self) -> Option<&str> {
+        self.file.and_then(ConfigFile::judge)
+    }
+
+    /// What to type for a setting: its flag, or for a further judge, which has no flags, its key.
+    pub(super) fn typed(&self, key: &Key) -> &'static str {
+        match self.judge() {
+            Some(_) => key.name.split_once('.').map_or(key.name, |(_, key)| key),
+            None => key.flag,
+        }
     }
 
     /// Records a line of `config`.
@@ -101,8 +120,8 @@ pub(super) fn fault(key: &Key, origin: &Origin, what: &str) -> Error {
         Origin::Flag(flag) => Error::Usage(format!("{flag}: {what}")),
         Origin::Environment(name) => Error::Settings(format!("environment variable {name}: {what}")),
         Origin::Variable(name) => Error::Settings(format!("environment variable {name}: {what}")),
-        Origin::File { path, line, .. } => {
-            crate::error::InputFault::new(path, format!("{}: {what}", key.name)).at_line(*line).into()
+        Origin::File { path, line, key } => {
+            crate::error::InputFault::new(path, format!("{key}: {what}")).at_line(*line).into()
         }
         Origin::Default => Error::Internal(format!("{}: {what}", key.name)),
     }

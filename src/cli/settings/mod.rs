@@ -1,18 +1,24 @@
 //! The settings in force, merged once: flags > environment > config file > default.
 //!
 //! [`Settings::load`] reads every source, checks every value and remembers where it came from. What rooms need are the
-//! plain structs inside: [`JudgeSettings`], [`LimitSettings`], [`CacheSettings`], [`ScoreSettings`],
-//! [`OutputSettings`]. [`Settings::describe`] lists all settings with their origins, secrets masked;
+//! plain structs inside: [`JudgeSettings`], [`LimitSettings`], [`ScorerSettings`], [`CacheSettings`],
+//! [`ScoreSettings`], [`OutputSettings`]. [`Settings::role`] says who judges what, [`Settings::judge_named`] how that one
+//! is reached. [`Settings::describe`] lists all settings with their origins, secrets masked;
 //! [`Settings::run_fingerprint_inputs`] lists those that change scores.
 
 mod fingerprint;
 mod groups;
 mod judge;
+mod judges;
 pub mod keys;
 mod merge;
 mod request;
+mod roles;
+mod scorers;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_roles;
 pub mod value;
 
 use std::collections::BTreeMap;
@@ -23,12 +29,12 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 pub use groups::{
-    CacheSettings, Conversation, EntailForm, JudgeKind, JudgeSettings, LimitSettings, MergeRule, NamedJudge,
+    CacheSettings, Conversation, EntailForm, JudgeKind, JudgeRef, JudgeSettings, LimitSettings, MergeRule, NamedJudge,
     OnUnscored, OutputFormat, OutputSettings, ReferencesBlock, RoleSettings, ScoreSettings, ScorerName, ScorerSettings,
 };
 
 use super::args::ScoreArgs;
-use super::config_file::ConfigFile;
+use super::config_file::{ConfigFile, DEFAULT_JUDGE};
 use super::origin::{Environment, Origin, SettingLine};
 use crate::domain::{Mode, Role, RubricParts};
 use crate::error::{Error, Result};
@@ -56,8 +62,10 @@ pub struct Settings {
     pub limits: LimitSettings,
     /// Further judges (`[judges.NAME]`), in the order of the file.
     pub judges: Vec<NamedJudge>,
-    /// Who has which role (`[roles]`); a role that is not here has [`Settings::judge`], if that is no baseline.
+    /// Who has which role (`[roles]`), aspects with judges of their own among them; ask [`Settings::role`] instead.
     pub roles: BTreeMap<Role, RoleSettings>,
+    /// Who has all other aspects (`roles.aspect`).
+    pub aspect_role: Option<RoleSettings>,
     /// Which scorers.
     pub scorers: ScorerSettings,
     /// The cache.
@@ -81,8 +89,8 @@ impl fmt::Debug for Settings {
 /// The input files of a run, given for certain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Inputs<'a> {
-    /// The test cases.
-    pub tests: &'a Path,
+    /// The test cases, where given: only the rubric needs them.
+    pub tests: Option<&'a Path>,
     /// Files and directories of answers; not empty.
     pub answers: &'a [PathBuf],
 }
@@ -96,39 +104,52 @@ impl Settings {
     pub fn load(args: &ScoreArgs, environment: &Environment) -> Result<Self> {
         let file = args.input.config.as_deref().or(environment.get(keys::CONFIG_ENV).map(Path::new));
         let file = file.map(ConfigFile::load).transpose()?;
-        let mut sources = Sources { environment, file: file.as_ref(), lines: Vec::new() };
+        let mut sources =
+            Sources { environment, keys: environment, in_use: true, file: file.as_ref(), lines: Vec::new() };
         let mut warnings = Vec::new();
         let mut score = merge_score(&mut sources, args)?;
+        let scorers = scorers::merge_scorers(&mut sources, &args.scorers)?;
+        let roles = roles::merge_roles(&sources)?;
         let judge = judge::merge_judge(&mut sources, &args.judge, &args.limits, &mut warnings)?;
-        let limits = LimitSettings {
-            concurrency: sources.or_default(&keys::CONCURRENCY, args.limits.concurrency, DEFAULT_CONCURRENCY)?,
-            rpm: sources.optional(&keys::RPM, args.limits.rpm)?,
-            tpm: sources.optional(&keys::TPM, args.limits.tpm)?,
-        };
+        let limits = judges::merge_limits(&mut sources, &args.limits)?;
+        let draws = judges::Draws { samples: score.samples, merge: score.merge };
+        let judges = judges::merge_judges(&mut sources, draws, &roles.used(&scorers), &mut warnings)?;
+        sources.lines.extend(roles.lines);
         let cache = merge_cache(&mut sources, args)?;
         score.prompts = sources.path(&keys::PROMPTS, args.scoring.prompts.clone())?;
         let output = merge_output(&mut sources, args)?;
-        let lines = sources.lines;
-        if score.samples > 1 && (judge.kind == JudgeKind::Lexical || judge.temperature == Some(0.0)) {
-            let why = if judge.kind == JudgeKind::Lexical { "by the lexical judge" } else { "at temperature 0" };
-            warnings.push(format!(
+        let lines = std::mem::take(&mut sources.lines);
+        let (roles, aspect_role) = (roles.own, roles.aspect);
+        let mut settings =
+            Self { judge, limits, judges, roles, aspect_role, scorers, cache, score, output, warnings, lines };
+        settings.check_kinds(&sources)?;
+        settings.warn_about_default_judge(environment);
+        settings.warnings.extend(settings.role_warnings());
+        Ok(settings)
+    }
+
+    /// What the user should know of the judge of `[judge]`, if it is asked at all.
+    fn warn_about_default_judge(&mut self, environment: &Environment) {
+        if !self.used_judges().contains(DEFAULT_JUDGE) {
+            return;
+        }
+        if let Some(why) = judges::repeats(&self.judge, self.score.samples) {
+            self.warnings.push(format!(
                 "{} samples {why} repeat one reply; give --temperature 0.7 or so with an LLM, or --samples 1",
-                score.samples
+                self.score.samples
             ));
         }
-        let by_default = lines.iter().any(|line| line.key == keys::KIND.name && line.origin == Origin::Default);
+        let by_default = self.lines.iter().any(|line| line.key == keys::KIND.name && line.origin == Origin::Default);
         if by_default && environment.get("OPENAI_BASE_URL").is_some() {
-            warnings.push("OPENAI_BASE_URL alone chooses no judge: this is the lexical one; give --model".to_owned());
+            let what = "OPENAI_BASE_URL alone chooses no judge: this is the lexical one; give --model";
+            self.warnings.push(what.to_owned());
         }
-        let scorers = ScorerSettings::default();
-        let (judges, roles) = (Vec::new(), BTreeMap::new());
-        Ok(Self { judge, limits, judges, roles, scorers, cache, score, output, warnings, lines })
     }
 
     /// The files to be read.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there are none, with what to type.
+    /// [`Error::Usage`] if there are no answers, or no test cases though the rubric was asked for; with what to type.
     pub fn inputs(&self) -> Result<Inputs<'_>> {
         let usage = |what: &str| Error::Usage(what.to_owned());
         if self.score.answers.is_empty() {
@@ -136,10 +157,17 @@ impl Settings {
                 "no answers given; name JSONL files or a directory of them: scholareval score ANSWERS..",
             ));
         }
-        let tests = self.score.tests.as_deref().ok_or_else(|| {
-            usage("no test cases given; add --tests FILE, or tests = \"FILE\" under [score] in the config file")
-        })?;
+        let tests = self.score.tests.as_deref();
+        if tests.is_none() && self.scorers.names_scorer(ScorerName::Rubric) {
+            return Err(Self::no_tests());
+        }
         Ok(Inputs { tests, answers: &self.score.answers })
+    }
+
+    /// The error for test cases that are needed and missing, with what to type.
+    pub fn no_tests() -> Error {
+        let what = "no test cases given; add --tests FILE, or tests = \"FILE\" under [score] in the config file";
+        Error::Usage(what.to_owned())
     }
 
     /// Every setting with its origin, in a fixed order, secrets masked.
@@ -164,6 +192,7 @@ fn merge_score(sources: &mut Sources<'_>, args: &ScoreArgs) -> Result<ScoreSetti
         cases: names(sources.optional(&keys::CASES, args.input.cases.clone())?),
         limit: sources.optional(&keys::LIMIT, args.input.limit)?.map(NonZeroUsize::get),
         samples: sources.or_default(&keys::SAMPLES, args.scoring.samples, NonZeroU32::MIN)?.get(),
+        merge: sources.or_default(&keys::MERGE, args.scoring.merge, MergeRule::Mean)?,
         agreement: sources.switch(&keys::AGREEMENT, args.scoring.agreement)?,
         mode: if sources.switch(&keys::COMPAT, args.scoring.compat)? { Mode::Compat } else { Mode::Default },
         strict: sources.switch(&keys::STRICT, args.input.strict)?,

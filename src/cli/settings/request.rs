@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
+use super::JudgeKind;
 use super::keys::{self, Key};
 use super::merge::{Sources, fault};
 use super::value::{Object, SettingValue, type_name};
@@ -16,9 +17,13 @@ use crate::error::Result;
 /// Reply limit for the kinds that answer with one number.
 const SCORE_TOKENS: u64 = 100;
 
+/// Reply limit for a label: new tokens of the published AttrScore call.
+const LABEL_TOKENS: u64 = 10;
+
 /// Request fields that have an option or are the program's own, with what to do instead.
-const OWN_FIELDS: [(&str, &str); 6] = [
+const OWN_FIELDS: [(&str, &str); 7] = [
     ("messages", "a prompt set (--prompts DIR) changes what is asked"),
+    ("prompt", "a prompt set (--prompts DIR) changes what is asked"),
     ("model", "use --model"),
     ("stream", "replies are read whole"),
     ("n", "use --samples"),
@@ -36,13 +41,20 @@ pub(super) struct ReplyLimits {
     pub(super) given: BTreeSet<CallKind>,
 }
 
-/// The reply limit of each kind; a kind without an entry has none. Kinds are merged one by one.
-pub(super) fn max_tokens(sources: &mut Sources<'_>, flag: Option<&str>) -> Result<ReplyLimits> {
+/// The reply limit where nobody says anything: grades with feedback and support have that of their prompts.
+fn default_limit(judge: JudgeKind, kind: CallKind) -> Option<u64> {
+    match kind {
+        CallKind::Expertise | CallKind::Property | CallKind::Evidence => Some(SCORE_TOKENS),
+        CallKind::Attribution if judge == JudgeKind::Label => Some(LABEL_TOKENS),
+        CallKind::Citations | CallKind::Aspect | CallKind::Attribution => None,
+    }
+}
+
+/// The reply limit of each kind; a kind without an entry has none, or that of its prompts. Kinds are merged one by one.
+pub(super) fn max_tokens(sources: &mut Sources<'_>, flag: Option<&str>, judge: JudgeKind) -> Result<ReplyLimits> {
     let key = &keys::MAX_TOKENS;
-    let mut limits: BTreeMap<CallKind, (Option<u64>, Origin)> = CallKind::ALL
-        .into_iter()
-        .map(|kind| (kind, ((kind != CallKind::Citations).then_some(SCORE_TOKENS), Origin::Default)))
-        .collect();
+    let mut limits: BTreeMap<CallKind, (Option<u64>, Origin)> =
+        CallKind::ALL.into_iter().map(|kind| (kind, (default_limit(judge, kind), Origin::Default))).collect();
     if let Some((Object(map), origin)) = sources.in_file::<Object>(key)? {
         for (name, value) in &map {
             let text = match value {
@@ -60,10 +72,14 @@ pub(super) fn max_tokens(sources: &mut Sources<'_>, flag: Option<&str>) -> Resul
         limits.insert(kind, (limit, origin.clone()));
     }
     for (kind, (limit, origin)) in &limits {
-        let shown = limit.map_or(Value::from("none"), Value::from);
+        let of_prompts = *origin == Origin::Default && matches!(kind, CallKind::Aspect | CallKind::Attribution);
+        let none = if of_prompts { "that of the prompts" } else { "none" };
+        let shown = limit.map_or(Value::from(none), Value::from);
         sources.note(format!("{}.{kind}", key.name), shown, origin.clone());
     }
-    let given = limits.iter().filter(|(_, (_, origin))| *origin != Origin::Default).map(|(kind, _)| *kind).collect();
+    let fixed = |kind: CallKind| judge == JudgeKind::Label && kind == CallKind::Attribution;
+    let given = limits.iter().filter(|(kind, (_, origin))| *origin != Origin::Default || fixed(**kind));
+    let given = given.map(|(kind, _)| *kind).collect();
     let limits = limits.into_iter().filter_map(|(kind, (limit, _))| Some((kind, limit?))).collect();
     Ok(ReplyLimits { limits, given })
 }
@@ -84,14 +100,21 @@ fn kind_limit(name: &str, limit: &str) -> Result<(CallKind, Option<u64>), String
     }
 }
 
-/// Fields added to every request.
-pub(super) fn request_fields(sources: &mut Sources<'_>, flag: Option<&str>) -> Result<Map<String, Value>> {
+/// Fields added to every request. `also` are fields that are set by options, with those options.
+pub(super) fn request_fields(
+    sources: &mut Sources<'_>,
+    flag: Option<&str>,
+    also: &[(&str, &str)],
+) -> Result<Map<String, Value>> {
     let key = &keys::EXTRA_BODY;
     let origin = Origin::Flag(key.flag);
     let flag = flag.map(|text| Object::parse(text).map_err(|what| fault(key, &origin, &what))).transpose()?;
     let (Object(map), origin) = sources.find(key, flag)?.unwrap_or_else(|| (Object(Map::new()), Origin::Default));
     if let Some((name, instead)) = OWN_FIELDS.into_iter().find(|(name, _)| map.contains_key(*name)) {
         return Err(fault(key, &origin, &format!("the field {name} is set by the program itself; {instead}")));
+    }
+    if let Some((name, option)) = also.iter().find(|(name, _)| map.contains_key(*name)) {
+        return Err(fault(key, &origin, &format!("the field {name} is set by {option} already; give it once")));
     }
     let shown = if map.is_empty() { Value::Null } else { masked_json(&Value::Object(map.clone())) };
     sources.note(key.name, shown, origin);

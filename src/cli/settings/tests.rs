@@ -11,7 +11,7 @@ use crate::cli::args::{Cli, Command};
 use crate::cli::exit_code::ExitCode;
 
 /// Settings of a command line, environment and config file (`dir/my.toml` under a temporary directory).
-fn load(flags: &str, env: &[(&str, &str)], file: &str) -> Result<Settings> {
+pub(super) fn load(flags: &str, env: &[(&str, &str)], file: &str) -> Result<Settings> {
     let dir = tempfile::tempdir().unwrap();
     let mut line: Vec<String> = ["scholareval", "score"].map(str::to_owned).into();
     line.extend(flags.split_whitespace().map(str::to_owned));
@@ -26,12 +26,12 @@ fn load(flags: &str, env: &[(&str, &str)], file: &str) -> Result<Settings> {
     Settings::load(&args, &Environment::from_pairs(env.iter().copied()))
 }
 
-fn line<'a>(settings: &'a Settings, key: &str) -> &'a SettingLine {
+pub(super) fn line<'a>(settings: &'a Settings, key: &str) -> &'a SettingLine {
     settings.describe().iter().find(|line| line.key == key).unwrap_or_else(|| panic!("no {key}"))
 }
 
 /// Message and exit code of settings that are refused.
-fn refused(flags: &str, env: &[(&str, &str)], file: &str) -> (String, ExitCode) {
+pub(super) fn refused(flags: &str, env: &[(&str, &str)], file: &str) -> (String, ExitCode) {
     let error = load(flags, env, file).expect_err("settings that are refused");
     (error.to_string(), ExitCode::from(&error))
 }
@@ -193,7 +193,8 @@ fn reply_limits_are_merged_kind_by_kind() {
     let file = "[judge]\nbase_url = \"h\"\nmax_tokens = { property = 50, citations = 9000 }\n";
     let settings = load("--max-tokens citations=16000,evidence=none", &[], file).unwrap();
     use crate::domain::CallKind::{Citations, Expertise, Property};
-    // expertise: default 100; property: file 50; evidence: flag none; citations: flag 16000
+    // expertise: default 100; property: file 50; evidence: flag none; citations: flag 16000; aspect and attribution:
+    // none of ours, so that those of the prompts count
     assert_eq!(settings.judge.max_tokens, [(Expertise, 100), (Property, 50), (Citations, 16_000)].into());
     assert_eq!(line(&settings, "judge.max_tokens.citations").origin, Origin::Flag("--max-tokens"));
 }
@@ -237,7 +238,9 @@ fn bad_values_name_option_and_example_and_never_a_secret() {
         ("--api-key-env sk-hunter2", "--api-key-env: it takes the name of an environment variable"),
         ("--api-key-env gsk_hunter2", "--api-key-env: it takes the name of an environment variable"),
         ("--api-key-env MY_KEY", "--api-key-env: environment variable MY_KEY is not set; export MY_KEY="),
-        ("--judge gpt", "--judge: \"gpt\" is no kind of judge; write lexical"),
+        ("--judge gpt", "--judge: \"gpt\" is no kind of judge; write lexical, chat, completions or label"),
+        ("--top-p 0.5 --extra-body {\"top_p\":1}", "--extra-body: the field top_p is set by --top-p already"),
+        ("--logprobs 5 --extra-body {\"top_logprobs\":1}", "--extra-body: the field top_logprobs is set by --logprobs"),
     ] {
         let (message, code) = refused(&format!("{chat} {flags}"), &[], "");
         assert!(message.contains(expected) && !message.contains("hunter2"), "{flags}: {message}");
@@ -287,10 +290,13 @@ fn a_key_with_a_line_break_is_refused_without_being_shown() {
 fn missing_inputs_are_usage_errors_only_where_they_are_needed() {
     let settings = load("", &[], "").unwrap();
     assert!(settings.inputs().unwrap_err().to_string().starts_with("no answers given"));
-    let settings = load("A", &[], "").unwrap();
+    let settings = load("A --scorers overlap,rubric", &[], "").unwrap();
     assert!(settings.inputs().unwrap_err().to_string().contains("add --tests FILE"));
+    for without_rubric in ["A", "A --scorers overlap"] {
+        assert_eq!(load(without_rubric, &[], "").unwrap().inputs().unwrap().tests, None, "{without_rubric}");
+    }
     let settings = load("--qa-dir A --test-config T", &[], "").unwrap();
-    assert_eq!(settings.inputs().unwrap().tests, Path::new("T"));
+    assert_eq!(settings.inputs().unwrap().tests, Some(Path::new("T")));
     assert_eq!(line(&settings, "score.answers").origin, Origin::Flag("--qa-dir"));
 }
 
@@ -322,6 +328,17 @@ fn the_fingerprint_sees_what_changes_scores_and_nothing_else() {
         "--no-json-mode",
         "--max-tokens property=7",
         "--extra-body {\"top_k\":1}",
+        "--top-p 0.9",
+        "--logprobs 5",
+        "--judge completions",
+        "--judge completions --conversation mistral",
+        "--samples 2 --temperature 1 --merge median",
+        "--scorers rubric,overlap",
+        "--index-base 1",
+        "--truncate",
+        "--top-n 3",
+        "--instruction Answer.",
+        "--entail short",
     ] {
         assert_ne!(inputs(base), inputs(&format!("{base} {other}")), "{other}");
     }

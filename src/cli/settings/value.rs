@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::ScorerName;
 use crate::cli::duration::{format_duration, parse_duration};
+use crate::cli::suggest::nearest;
 
 /// A value that can be set by flag, environment or file. The messages are fragments that say what to type.
 pub trait SettingValue: Sized {
@@ -108,6 +110,7 @@ whole_number! {
     u32, "a whole number of 0 or more, such as 2", |n| n;
     u64, "a whole number of 0 or more, such as 7", |n| n;
     i64, "a whole number, such as 7", |n| n;
+    usize, "a whole number of 0 or more, such as 10", |n| n;
     NonZeroU32, "a whole number of at least 1, such as 500", NonZeroU32::get;
     NonZeroU64, "a whole number of at least 1, such as 200000", NonZeroU64::get;
     NonZeroUsize, "a whole number of at least 1, such as 32", NonZeroUsize::get;
@@ -165,6 +168,117 @@ impl SettingValue for Temperature {
 
     fn to_json(&self) -> Value {
         self.0.map_or_else(|| Value::from("none"), Value::from)
+    }
+}
+
+/// A share of the probability that sampling keeps, above 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TopP(pub f64);
+
+impl SettingValue for TopP {
+    fn parse(text: &str) -> Result<Self, String> {
+        let share: Option<f64> = text.trim().parse().ok();
+        share
+            .filter(|share| *share > 0.0 && *share <= 1.0)
+            .map(Self)
+            .ok_or_else(|| "not a share above 0 and up to 1, such as 0.95".to_owned())
+    }
+
+    fn from_json(value: &Value) -> Result<Self, String> {
+        match value {
+            Value::Number(number) => Self::parse(&number.to_string()).map_err(|what| format!("{number} is {what}")),
+            other => Err(format!("expected a number above 0 and up to 1, such as 0.95, found {}", type_name(other))),
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        Value::from(self.0)
+    }
+}
+
+macro_rules! bounded_number {
+    ($(#[$doc:meta])* $name:ident($type:ty), $min:literal ..= $max:literal, $what:literal;) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct $name(pub $type);
+
+        impl SettingValue for $name {
+            fn parse(text: &str) -> Result<Self, String> {
+                let number: Option<$type> = text.trim().parse().ok();
+                let inside = number.filter(|number| ($min..=$max).contains(number));
+                inside.map(Self).ok_or_else(|| concat!("not ", $what).to_owned())
+            }
+
+            fn from_json(value: &Value) -> Result<Self, String> {
+                let digits = value.as_number().map(ToString::to_string);
+                digits
+                    .and_then(|digits| Self::parse(&digits).ok())
+                    .ok_or_else(|| format!(concat!("expected ", $what, ", found {}"), type_name(value)))
+            }
+
+            fn to_json(&self) -> Value {
+                Value::from(self.0)
+            }
+        }
+    };
+}
+
+bounded_number! {
+    /// How many alternatives of each token are asked for, 1..=20 (what servers give).
+    Logprobs(u32), 1 ..= 20, "a whole number from 1 to 20, such as 5";
+}
+
+bounded_number! {
+    /// The number that means the first source.
+    FirstIndex(u8), 0 ..= 1, "0 or 1, the number that means the first source";
+}
+
+/// A text that may be empty, and keeps what surrounds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text(pub String);
+
+impl SettingValue for Text {
+    fn parse(text: &str) -> Result<Self, String> {
+        Ok(Self(text.to_owned()))
+    }
+
+    fn to_json(&self) -> Value {
+        Value::from(self.0.as_str())
+    }
+}
+
+/// Scorers, each once, in the order given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScorerNames(pub Vec<ScorerName>);
+
+impl ScorerNames {
+    fn from_names(Names(names): Names) -> Result<Self, String> {
+        let mut scorers = Vec::new();
+        for name in &names {
+            let scorer = ScorerName::parse(&name.replace('-', "_")).map_err(|known| {
+                let near = nearest(name, ScorerName::ALL.iter().map(|scorer| scorer.as_str()));
+                let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+                format!("{name:?} is no scorer: {known}{near}")
+            })?;
+            if !scorers.contains(&scorer) {
+                scorers.push(scorer);
+            }
+        }
+        Ok(Self(scorers))
+    }
+}
+
+impl SettingValue for ScorerNames {
+    fn parse(text: &str) -> Result<Self, String> {
+        Self::from_names(Names::parse(text)?)
+    }
+
+    fn from_json(value: &Value) -> Result<Self, String> {
+        Self::from_names(Names::from_json(value)?)
+    }
+
+    fn to_json(&self) -> Value {
+        self.0.iter().map(|scorer| scorer.as_str()).collect()
     }
 }
 
@@ -267,6 +381,30 @@ mod tests {
         assert_eq!(Temperature::parse("none"), Ok(Temperature(None)));
         assert_eq!(Temperature::from_json(&json!(0)), Ok(Temperature(Some(0.0))));
         assert!(Temperature::parse("2.1").is_err() && Temperature::parse("inf").is_err());
+    }
+
+    #[test]
+    fn numbers_with_bounds_refuse_what_lies_outside() {
+        assert_eq!((Logprobs::parse("20"), FirstIndex::parse("1")), (Ok(Logprobs(20)), Ok(FirstIndex(1))));
+        assert!(Logprobs::parse("0").unwrap_err().contains("from 1 to 20") && Logprobs::parse("21").is_err());
+        assert_eq!(
+            FirstIndex::from_json(&json!(2)).unwrap_err(),
+            "expected 0 or 1, the number that means the first source, found the number 2"
+        );
+        assert_eq!((TopP::parse("1"), TopP::from_json(&json!(0.5))), (Ok(TopP(1.0)), Ok(TopP(0.5))));
+        for text in ["0", "1.1", "NaN", "-0.5", ""] {
+            assert!(TopP::parse(text).unwrap_err().contains("such as 0.95"), "{text}");
+        }
+    }
+
+    #[test]
+    fn scorers_are_kept_once_each_and_a_slip_names_the_nearest() {
+        let both = ScorerNames(vec![ScorerName::Overlap, ScorerName::CitationAudit]);
+        assert_eq!(ScorerNames::parse("overlap,citation-audit,overlap"), Ok(both.clone()));
+        assert_eq!(ScorerNames::from_json(&json!(["overlap", "citation_audit"])), Ok(both.clone()));
+        assert_eq!(both.to_json(), json!(["overlap", "citation_audit"]));
+        let message = ScorerNames::parse("promethius").unwrap_err();
+        assert!(message.contains("not one of rubric, prometheus") && message.ends_with("did you mean prometheus?"));
     }
 
     #[test]
