@@ -6,6 +6,7 @@
 
 mod files;
 mod footnotes;
+mod headline;
 mod items;
 mod layout;
 mod score_table;
