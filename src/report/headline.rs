@@ -1,7 +1,7 @@
 //! The scorecard in one look: the main numbers of every scorer, a row a system.
 
 use super::TableStyle;
-use super::section_table::section_table_of;
+use super::section_table::{HEADLINE, section_table_of};
 use crate::aggregate::{Column, Scorecard, Section, SectionMetric, SectionRow};
 use crate::domain::{SystemName, Unit};
 
@@ -19,7 +19,7 @@ pub(super) fn headline(card: &Scorecard, style: &TableStyle) -> Option<String> {
         return None;
     }
     let systems = systems(card);
-    let mut all = Section { scorer: "scorecard", columns: Vec::new(), rows: Vec::new(), notes: Vec::new() };
+    let mut all = Section { scorer: HEADLINE, columns: Vec::new(), rows: Vec::new(), notes: Vec::new() };
     all.rows = systems.iter().map(|(system, items)| row(system, *items)).collect();
     if let Some(rubric) = &card.rubric {
         all.columns.push(Column { name: rubric.score_name().replace("score", "rubric score"), unit: Unit::Share });

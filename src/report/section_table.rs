@@ -18,6 +18,9 @@ enum Intervals {
     Below,
 }
 
+/// What stands in the place of a scorer in the table of all main numbers.
+pub(super) const HEADLINE: &str = "scorecard";
+
 /// Listed entries of one kind before the rest is counted.
 const LISTED: usize = 5;
 
@@ -72,7 +75,10 @@ fn draw(section: &Section, columns: Range<usize>, intervals: Intervals, color: b
         table.force_no_tty();
     }
     let shown = &section.columns[columns.clone()];
-    let titles = ["system".to_owned(), "n".to_owned()].into_iter().chain(shown.iter().map(title));
+    // The headline has a column a scorer's number: narrow titles keep them beside each other.
+    let between = if section.scorer == HEADLINE { "\n" } else { " " };
+    let titles = shown.iter().map(|column| title(column).replace(' ', between));
+    let titles = ["system".to_owned(), "n".to_owned()].into_iter().chain(titles);
     table.set_header(titles.map(|title| {
         let cell = Cell::new(title);
         if color { cell.add_attribute(Attribute::Bold) } else { cell }
