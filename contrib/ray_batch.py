@@ -21,6 +21,7 @@ import json
 import os
 import shlex
 import signal
+import socket
 import sys
 import time
 import urllib.parse
@@ -42,8 +43,9 @@ REFUSALS_IN_A_ROW = 20
 class Seat:
     """A place for one worker: an actor that Ray starts again, here or elsewhere, when its process dies."""
 
-    def __init__(self, actor):
-        self.actor = actor
+    def __init__(self, make):
+        self.make = make
+        self.actor = make()
         self.greeting = None  # what `hello` will return, while it is not known that the worker is there
         self.ready = False
         self.failures = 0
@@ -54,9 +56,9 @@ class Seat:
 class Run:
     """Hands chunks to the workers and takes their results, until every request has one."""
 
-    def __init__(self, ray, requests, results, actors, chunk):
+    def __init__(self, ray, requests, results, seats, chunk):
         self.ray, self.requests, self.results, self.chunk = ray, requests, results, chunk
-        self.seats = [Seat(actor) for actor in actors]
+        self.seats = seats
         self.running = {}  # generator of a chunk -> (seat, custom_ids without a result)
         self.deaths = collections.Counter()
         self.deaths_in_a_row = 0
@@ -162,6 +164,9 @@ class Run:
         if seat.ready:
             tell(f"note: a worker died ({type(error).__name__}); what it had is asked again")
         seat.ready = False
+        if isinstance(error, self.ray.exceptions.ActorDiedError):
+            # Ray has given that one up
+            seat.actor = seat.make()
         seat.failures += 1
         seat.greet_after = time.monotonic() + min(5.0, 0.5 * 2**seat.failures)
         self.deaths_in_a_row += 1
@@ -322,12 +327,22 @@ def connect(options, workers):
         import ray
     except ImportError as fault:
         raise Stop(4, f"no Ray here ({fault}): pip install ray") from None
+    # Ray tells of dead workers on stdout
+    sys.stdout = sys.stderr
+    start = "start one with `ray start --head`, name it with --address, or start one here with --address local"
+    address = os.environ.get("RAY_ADDRESS", "auto") if options.address == "auto" else options.address
+    host, _, port = address.rpartition(":")
+    if port.isdigit() and "/" not in host:
+        # Ray itself would try for most of a minute
+        try:
+            socket.create_connection((host, int(port)), timeout=10).close()
+        except OSError as fault:
+            raise Stop(4, f"no Ray cluster at {address} ({fault}): {start}") from None
     here = {"num_cpus": workers or 2, "include_dashboard": False} if options.address == "local" else {}
     try:
         ray.init(address=options.address, log_to_driver=False, logging_level="ERROR", **here)
     except (ConnectionError, ValueError, RuntimeError) as fault:
-        start = "start one with `ray start --head`, name it with --address, or start one here with --address local"
-        raise Stop(4, f"no Ray cluster at {options.address}: {start} ({fault})") from None
+        raise Stop(4, f"no Ray cluster at {options.address} ({fault}): {start}") from None
     # the workers need no copy of these files
     ray.cloudpickle.register_pickle_by_value(worker)
     return ray
@@ -351,7 +366,7 @@ def start_workers(ray, options, requests):
     actor = ray.remote(worker.BatchWorker).options(
         max_restarts=-1, max_task_retries=0, max_concurrency=4, scheduling_strategy="SPREAD", **needs
     )
-    return [actor.remote(setup) for _ in range(number)]
+    return [Seat(lambda: actor.remote(setup)) for _ in range(number)]
 
 
 def check_models(options, requests):

@@ -69,6 +69,7 @@ class Requests:
                     faults.append(f"{path}:{number}: {fault}")
                 offset += len(raw)
         if faults:
+            self.close()
             more = [f"and {len(faults) - SHOWN_FAULTS} more"] if len(faults) > SHOWN_FAULTS else []
             raise Stop(3, "\n".join(faults[:SHOWN_FAULTS] + more))
         if not self.places:
@@ -84,6 +85,10 @@ class Requests:
             raise ValueError(f"custom_id {name!r} is also in {first}; every request needs its own")
         self.places[name] = place
         self.models.setdefault(line["body"].get("model"), self.where(place))
+
+    def close(self):
+        for file in self.files:
+            file.close()
 
     def where(self, place):
         return f"{self.paths[place[0]]}:{place[2]}"
@@ -119,6 +124,7 @@ class Results:
         try:
             fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            self.file.close()
             raise Stop(3, f"{path}: another process writes it; wait for it, or name another --out") from None
         except OSError:
             tell(f"warning: {path} cannot be locked on this file system; let no second process write it")
@@ -138,6 +144,7 @@ class Results:
                 name, bad = line["custom_id"], failed(line)
             except (ValueError, KeyError, TypeError, AttributeError):
                 if raw.endswith(b"\n"):
+                    self.file.close()
                     fault = "no result of a batch; name another --out, or mend that line"
                     raise Stop(3, f"{self.path}:{number}: {fault}") from None
                 tell(f"note: {self.path}:{number}: the last line is torn and was cut; its request is asked again")

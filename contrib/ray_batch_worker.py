@@ -279,7 +279,7 @@ class BatchWorker:
     """A Ray actor: threads that ask, and a generator for each chunk that gives results as they come."""
 
     def __init__(self, setup):
-        self.fault, urls = None, setup["urls"]
+        self.fault, urls = None, setup["urls"] or []
         if setup["engine"]:
             try:
                 urls = [Engine(*setup["engine"]).url]
