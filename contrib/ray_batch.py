@@ -49,6 +49,7 @@ class Seat:
         self.greeting = None  # what `hello` will return, while it is not known that the worker is there
         self.ready = False
         self.failures = 0
+        self.life = 0  # goes up with each death, so that what two chunks tell of one death counts once
         self.greet_after = 0.0
         self.running = 0
 
@@ -59,7 +60,7 @@ class Run:
     def __init__(self, ray, requests, results, seats, chunk):
         self.ray, self.requests, self.results, self.chunk = ray, requests, results, chunk
         self.seats = seats
-        self.running = {}  # generator of a chunk -> (seat, custom_ids without a result)
+        self.running = {}  # generator of a chunk -> (seat, its life, custom_ids without a result)
         self.deaths = collections.Counter()
         self.deaths_in_a_row = 0
         self.held, self.answered = [], 0
@@ -112,7 +113,7 @@ class Run:
                 # neighbours in the file often begin with the same text: a chunk stays with one server
                 generator = seat.actor.run.options(num_returns="streaming").remote(self.chunks, lines)
                 self.chunks += 1
-                self.running[generator] = (seat, dict.fromkeys(names))
+                self.running[generator] = (seat, seat.life, dict.fromkeys(names))
                 seat.running += 1
 
     def greet(self, seat):
@@ -127,7 +128,7 @@ class Run:
         seat.ready, seat.failures = True, 0
 
     def take(self, generator):
-        seat, names = self.running[generator]
+        seat, life, names = self.running[generator]
         try:
             items = self.ray.get(next(generator))
         except StopIteration:
@@ -139,14 +140,15 @@ class Run:
             self.leave(generator)
             for name in reversed(names):
                 self.again(name)
-            self.lost(seat, error)
+            if life == seat.life:
+                self.lost(seat, error)
             return
         for name, _, _ in items:
             names.pop(name, None)
         self.keep(items)
 
     def leave(self, generator):
-        seat, _ = self.running.pop(generator)
+        seat, _, _ = self.running.pop(generator)
         seat.running -= 1
 
     def again(self, name):
@@ -167,6 +169,7 @@ class Run:
         if isinstance(error, self.ray.exceptions.ActorDiedError):
             # Ray has given that one up
             seat.actor = seat.make()
+        seat.life += 1
         seat.failures += 1
         seat.greet_after = time.monotonic() + min(5.0, 0.5 * 2**seat.failures)
         self.deaths_in_a_row += 1
@@ -348,9 +351,16 @@ def connect(options, workers):
     return ray
 
 
+def api_key(name):
+    key = os.environ.get(name, "").strip()
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise Stop(3, f"{name}: a key has no spaces, line breaks or letters beyond ASCII; set it again")
+    return key or None
+
+
 def start_workers(ray, options, requests):
     setup = {
-        "urls": options.base_url, "key": os.environ.get(options.api_key_env), "timeout": options.timeout,
+        "urls": options.base_url, "key": api_key(options.api_key_env), "timeout": options.timeout,
         "retries": options.retries, "concurrency": options.concurrency, "engine": None,
     }  # fmt: skip
     alive = [node for node in ray.nodes() if node["Alive"]]

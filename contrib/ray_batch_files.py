@@ -40,6 +40,8 @@ def parse_request(raw):
         raise ValueError(f"custom_id {name!r}: url: expected {' or '.join(PATHS)}")
     if not isinstance(body, dict):
         raise ValueError(f"custom_id {name!r}: body: expected a JSON object")
+    if not isinstance(body.get("model", ""), str):
+        raise ValueError(f"custom_id {name!r}: body.model: expected a text")
     if body.get("stream"):
         raise ValueError(
             f'custom_id {name!r}: body.stream: a batch has no streams; leave it out or give "stream": false'

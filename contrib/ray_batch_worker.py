@@ -27,6 +27,7 @@ CONNECT_SECONDS = 10
 # Of replies. The longest judgement is a few hundred KB, with the probabilities of its tokens.
 MAX_REPLY_BYTES = 64 * 1024 * 1024
 LONGEST_PAUSE = 3600
+SHORTEST_KEY = 8
 # Runs a command until it ends or stdin does.
 GUARD = """
 import subprocess, sys, threading
@@ -216,8 +217,8 @@ class Client:
     def read(self, name, status, headers, raw):
         """(line, kind, whether to ask again) for a reply that arrived whole."""
         text = raw.decode("utf-8", "replace")
-        if self.key:
-            # servers repeat a wrong key in their answer
+        if status != 200 and self.key and len(self.key) >= SHORTEST_KEY:
+            # servers repeat a wrong key in their answer; a short one is none, and may be a word of the answer
             text = text.replace(self.key, "***")
         try:
             body = json.loads(text, parse_constant=lambda _: None, parse_float=finite)

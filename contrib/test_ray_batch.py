@@ -268,6 +268,10 @@ class ClientTest(Folder):
         line, kind, asked = self.ask(self.client(), "quota")
         self.assertEqual((kind, asked, line["response"]["status_code"]), ("refused", 1, 429))
 
+    def test_a_word_that_stands_for_no_key_changes_no_reply(self):
+        line, kind, _ = self.ask(self.client(key="reply"), "ok")
+        self.assertEqual(line["response"]["body"]["choices"][0]["text"], f"reply to {line['custom_id']}")
+
     def test_what_is_no_json_object_or_broke_off_is_asked_again_and_then_an_error(self):
         for user, code, kind in (("html", "invalid_reply", "failed"), ("cut", "unreachable", "refused"),
                                  ("reset", "unreachable", "refused"), ("close", "unreachable", "refused")):  # fmt: skip
@@ -322,14 +326,17 @@ class FilesTest(Folder):
         bad = [b"{", b"[1]", b'{"custom_id": 3}', b"\xff"]
         for field, value in (("method", "GET"), ("url", "/v1/embeddings"), ("body", "x")):
             bad.append(json.dumps(request("q") | {field: value}).encode())
-        bad += [json.dumps(request("s", stream=True)).encode(), b'{"custom_id": "n", "body": NaN}']
+        bad += [json.dumps(request("s", stream=True)).encode(), json.dumps(request("m", model=["m"])).encode()]
+        bad += [b'{"custom_id": "n", "body": NaN}']
         path = self.folder / "bad.jsonl"
         # the empty line 1 and line 2 are fine: a byte order mark and the ends of lines of Windows are read over
         path.write_bytes(b"\xef\xbb\xbf\r\n" + json.dumps(request("fine")).encode() + b"\r\n" + b"\n".join(bad))
         told = self.fault(str(path)).splitlines()
-        self.assertEqual([line.split(":")[1] for line in told], [str(n) for n in range(3, 12)])
+        self.assertEqual([line.split(":")[1] for line in told], [str(n) for n in range(3, 13)])
         for word, line in zip(
-            ("", "object", "custom_id", "utf-8", "POST", "/v1/completions", "body", "stream", "NaN"), told
+            ("", "object", "custom_id", "utf-8", "POST", "/v1/completions", "body", "stream", "model", "NaN"),
+            told,
+            strict=True,
         ):
             self.assertIn(word, line)
 
@@ -586,6 +593,11 @@ class ClusterTest(Folder):
                 break
             time.sleep(0.1)
         self.assertEqual(left, [], "engines that still run")
+
+    def test_a_key_with_a_line_break_is_refused_and_not_shown(self):
+        told = self.batch(3, self.write([request("q")]), "--base-url", "h", key=f"{KEY}\n{KEY}")
+        self.assertIn("OPENAI_API_KEY: a key has no", told)
+        self.assertNotIn(KEY, told)
 
     def test_several_models_are_refused_where_one_engine_is_started(self):
         told = self.batch(3, self.write([request("q"), request("r", model="n")]), "--model", "some/model")
