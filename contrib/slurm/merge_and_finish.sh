@@ -40,6 +40,12 @@ if [ "${#others[@]}" -gt 0 ]; then
     scholareval cache merge "${others[@]}" --into "$all" || exit
 fi
 
+url=$(cat "$folder/slice-$newest.url")
+# a proxy of the cluster is for the world outside
+hosts=$(echo "$url" | tr , '\n' | sed -E 's|^https?://||; s|[:/].*||' | paste -sd, -)
+NO_PROXY="${NO_PROXY:-${no_proxy:-}},$hosts"
+no_proxy=$NO_PROXY
+export NO_PROXY no_proxy
 # a variable of its own: OPENAI_API_KEY may be a key to be kept from this server
 key=()
 if [ -s "$folder/key" ]; then
@@ -47,7 +53,7 @@ if [ -s "$folder/key" ]; then
     export SCHOLAREVAL_JUDGE_KEY
     key=(--api-key-env SCHOLAREVAL_JUDGE_KEY)
 fi
-scholareval score "$@" --base-url "$(cat "$folder/slice-$newest.url")" --cache "$all" --out "$folder/run" "${key[@]}"
+scholareval score "$@" --base-url "$url" --cache "$all" --out "$folder/run" "${key[@]}"
 code=$?
 cp "$all" "$folder/all.sqlite.new" && mv "$folder/all.sqlite.new" "$folder/all.sqlite" || exit 3
 exit "$code"

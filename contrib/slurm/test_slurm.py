@@ -60,7 +60,7 @@ STANDS = {
             open(into, "w").write("".join(line + "\\n" for line in lines))
             log("merge", words)
             sys.exit(0)
-        log("score", words, os.environ.get("SCHOLAREVAL_JUDGE_KEY"))
+        log("score", words, os.environ.get("SCHOLAREVAL_JUDGE_KEY"), os.environ.get("NO_PROXY"))
         with open(option("--cache"), "a") as cache:
             cache.write("reply " + (option("--slice") if "--slice" in words else "all") + "\\n")
         log("cache", [line.strip() for line in open(option("--cache"))])
@@ -102,7 +102,7 @@ class SlurmTest(unittest.TestCase):
         self.environment = {
             "PATH": f"{stands}:{os.environ['PATH']}", "HOME": str(self.root), "TMPDIR": str(self.root / "local"),
             "STAND_LOG": str(self.root / "log"), "JUDGE_DIR": str(self.judge), "JUDGE_POLL_SECONDS": "0.1",
-            "OPENAI_API_KEY": "sk-not-for-this-judge",
+            "no_proxy": "localhost", "OPENAI_API_KEY": "sk-not-for-this-judge",
         }  # fmt: skip
 
     def log(self, *names):
@@ -173,7 +173,7 @@ class SlurmTest(unittest.TestCase):
         for number in (1, 2):
             self.assertIn(f"slice {number} of 2: exit code 0", self.finish(self.slice(number), 0))
         both = "http://gpu0:8000/v1,http://gpu1:8000/v1"
-        for number, (_, words, key) in enumerate(self.log("score"), 1):
+        for number, (_, words, key, direct) in enumerate(self.log("score"), 1):
             self.assertEqual(words[:5], ["score", "answers", "--tests", "t.json", "--model"])
             options = dict(zip(words[4::2], words[5::2], strict=True))
             cache = options.pop("--cache")
@@ -183,7 +183,7 @@ class SlurmTest(unittest.TestCase):
                 "--time-limit": "230m", "--out": str(self.judge / f"run-{number}"),
                 "--api-key-env": "SCHOLAREVAL_JUDGE_KEY",
             })  # fmt: skip
-            self.assertEqual(key, "judge-key")
+            self.assertEqual((key, direct), ("judge-key", "localhost,gpu0,gpu1"))
         self.assertEqual(list((self.root / "local").iterdir()), [], "nothing stays on the node")
         self.assertEqual(self.log("scontrol"), [])
         # the judge may be gone by now
