@@ -8,6 +8,7 @@ mod files;
 mod footnotes;
 mod items;
 mod layout;
+mod panel_notes;
 mod score_table;
 mod scorecard;
 mod section_table;
