@@ -36,7 +36,7 @@ pub fn render_scorecard_table(card: &Scorecard, context: &ReportContext, style: 
     out
 }
 
-/// `summary.json`: that of the rubric where it was asked (see [`render_json`]), else its head alone with empty `rows`;
+/// `summary.json`: that of the rubric where it was asked (see [`super::render_json`]), else its head alone with empty `rows`;
 /// then `scorers`, a list of `{scorer, columns, rows, notes}`, and where there are any `panels` ([`PanelAgreement`]) and
 /// `noise` ([`DrawNoise`]). Shares are 0..=1, grades 1..=5, null where there is none.
 ///
