@@ -51,7 +51,7 @@ impl Scale {
         if self == Self::Label { KappaWeights::Unweighted } else { KappaWeights::Quadratic }
     }
 
-    /// The number as kappa takes it: means of several draws are made whole where the scale is (halves away from 0).
+    /// The number as kappa takes it: means of draws and expected scores are made whole where the scale is (halves away from 0).
     fn category(self, value: f64) -> f64 {
         match self {
             Self::Points | Self::Count | Self::Grade => value.round(),
