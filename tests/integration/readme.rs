@@ -191,7 +191,11 @@ fn every_test_named_beside_a_reference_fault_exists() {
         }
     }
     let metrics = read("docs/metrics.md");
-    assert_eq!(metrics.matches("| tests |").count(), metrics.matches(FAULTS).count(), "a table of faults with another head");
+    assert_eq!(
+        metrics.matches("| tests |").count(),
+        metrics.matches(FAULTS).count(),
+        "a table of faults with another head"
+    );
     let tables = metrics.split(FAULTS).skip(1);
     let rows_of = |table| str::lines(table).skip(1).take_while(|line| line.starts_with('|'));
     let rows: Vec<&str> = tables.flat_map(rows_of).collect();
