@@ -28,11 +28,11 @@ mod bootstrap;
 mod bootstrap_sums;
 mod cluster;
 mod correlation;
+mod harmonic;
 mod correlation_interval;
 mod distributions;
 mod effect;
 mod groups;
-mod harmonic;
 mod holm;
 mod icc;
 mod kappa;
@@ -52,10 +52,10 @@ pub use bootstrap::{BcaOptions, Interval, bca_mean_interval, bca_mean_intervals}
 pub use bootstrap_sums::bca_sums_intervals;
 pub use cluster::{cluster_sums, clustered_mean_intervals};
 pub use correlation::{intraclass_correlation, kendall_tau_b, pearson, spearman};
+pub use harmonic::{PrecisionRecall, SetF1, set_f1};
 pub use correlation_interval::{Correlation, fisher_interval};
 pub use effect::{cliffs_delta, cohens_dz};
 pub use groups::{group_letters, indistinguishable_groups};
-pub use harmonic::{PrecisionRecall, SetF1, set_f1};
 pub use holm::holm;
 pub use icc::{IntraclassCorrelation, icc_2_1};
 pub use kappa::{
