@@ -16,7 +16,7 @@ const SLACK: f64 = 1.005;
 /// A quota per minute: at most one second's worth at once, and never more than the quota within any minute.
 ///
 /// A burst of `b` and a steady rate of `r` let `b - 1 + r` through within 60 s, so a quota of `q` gives the rate
-/// `q - (b - 1)`, and a little less ([`SLACK`]). Of 60 a minute that is one every 1.005 s, of 6000 (bursts of 100) 98.4% of
+/// `q - (b - 1)`, and a little less ([`SLACK`]). Of 60 a minute that is one every 1.005 s, of 6000 (bursts of 100) 97.9% of
 /// the quota.
 #[derive(Debug)]
 pub(super) struct Bucket {
