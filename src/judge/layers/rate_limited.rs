@@ -5,7 +5,8 @@
 //! because a quota that is bought and then waits for a slot would be sent in a burst later.
 //!
 //! - One `Retry-After` stops the gate, so that every waiting call feels it. After a pause calls leave in a slow start.
-//! - An overloaded server gets fewer calls at once, and more again as it answers ([`super::adaptive`]).
+//! - An overloaded server gets fewer calls at once, and more again as it answers (additive increase, multiplicative
+//!   decrease).
 //! - Where no quota is given, the one that the server's headers tell is kept
 //!   ([`crate::judge::server_limits`]).
 

@@ -121,3 +121,20 @@ async fn a_server_notices_a_time_out_and_stops_to_generate() {
     assert!(matches!(kind, io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset), "{kind:?}");
     server.await.unwrap();
 }
+
+#[tokio::test]
+async fn a_time_out_closes_the_connection_without_a_stream_too() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut endpoint = Endpoint::new(&format!("http://{}/v1", listener.local_addr().unwrap())).unwrap();
+    endpoint.timeouts.total = Duration::from_millis(200);
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut request = vec![0; 1 << 16];
+        while !matches!(stream.read(&mut request).await, Ok(0) | Err(_)) {}
+    });
+    let judge = Chat::new(endpoint, Arc::default()).unwrap();
+    let result = judge.ask(&request("x")).await;
+    assert!(matches!(&result, Err(AskError::Transient { status: Some(408), .. })), "{result:?}");
+    tokio::time::timeout(Duration::from_secs(60), server).await.expect("the connection ends").unwrap();
+    drop(judge);
+}
