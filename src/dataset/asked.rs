@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::domain::{CaseId, Gold, Mode, Prediction};
+use crate::domain::{CaseId, Fingerprint, Gold, Mode, Prediction};
 use crate::error::{Error, InputFault, Result};
 
 use super::names::list;
@@ -31,6 +31,7 @@ struct Asked {
 #[derive(Debug, Clone, PartialEq)]
 pub struct AskedQuestions {
     path: PathBuf,
+    blake3: Fingerprint,
     items: Vec<Asked>,
     has_cases: bool,
     mode: Mode,
@@ -58,7 +59,13 @@ impl AskedQuestions {
             let name = format!("line {} {}", item.line, shown(&question));
             Asked { question, cases: Vec::new(), name, gold: item.gold }
         };
-        Self { path: data.path, items: data.items.into_iter().map(asked).collect(), has_cases: false, mode }
+        Self {
+            path: data.path,
+            blake3: data.blake3,
+            items: data.items.into_iter().map(asked).collect(),
+            has_cases: false,
+            mode,
+        }
     }
 
     /// The different questions of a file of test cases. Of several annotators' cases of a question answers to the first
@@ -79,7 +86,7 @@ impl AskedQuestions {
                 }
             }
         }
-        Self { path: tests.path.clone(), items, has_cases: true, mode }
+        Self { path: tests.path.clone(), blake3: tests.blake3, items, has_cases: true, mode }
     }
 
     /// How many there are.
@@ -95,6 +102,16 @@ impl AskedQuestions {
     /// The data file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// blake3 of its bytes.
+    pub fn blake3(&self) -> Fingerprint {
+        self.blake3
+    }
+
+    /// True for a file of test cases.
+    pub fn are_test_cases(&self) -> bool {
+        self.has_cases
     }
 
     /// How many questions stand there several times with unequal gold answers: their predictions are told apart by
