@@ -1,5 +1,6 @@
 //! A row of a benchmark's own table: a few columns out of the scorecard, a line a system.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::files::{internal, terminal_safe_json};
@@ -61,6 +62,15 @@ pub struct BenchCoverage {
     pub answered: usize,
 }
 
+/// Columns that have no number, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BenchBlank {
+    /// Their names.
+    pub columns: Vec<&'static str>,
+    /// Why, without the full stop.
+    pub reason: String,
+}
+
 /// A row of the benchmark, before there are numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BenchTable {
@@ -74,13 +84,22 @@ pub struct BenchTable {
     pub columns: Vec<BenchColumn>,
     /// What each system answered of it.
     pub coverage: Vec<BenchCoverage>,
-    /// Scorers that were left out, each with the reason: their columns are blank.
-    pub blank: Vec<(&'static str, String)>,
+    /// Columns that are blank whatever a system wrote.
+    pub blank: Vec<BenchBlank>,
     /// What the columns mean, a sentence each, without the full stop.
     pub legend: Vec<String>,
 }
 
 impl BenchTable {
+    /// Says that the columns of this scorer, if there are any, are blank.
+    pub fn leave_out(&mut self, scorer: &str, reason: &str) {
+        let own = self.columns.iter().filter(|column| column.source.scorer() == scorer);
+        let columns: Vec<&str> = own.map(|column| column.name).collect();
+        if !columns.is_empty() {
+            self.blank.push(BenchBlank { columns, reason: reason.to_owned() });
+        }
+    }
+
     fn answered(&self, system: &str) -> usize {
         self.coverage.iter().find(|of| of.system.as_str() == system).map_or(0, |of| of.answered)
     }
@@ -144,13 +163,8 @@ impl BenchTable {
                 of.answered
             )
         }));
-        for (scorer, why) in &self.blank {
-            let own = self.columns.iter().filter(|column| column.source.scorer() == *scorer);
-            let names: Vec<&str> = own.map(|column| column.name).collect();
-            if !names.is_empty() {
-                notes.push(format!("blank: {}: {}.", names.join(", "), visible(why)));
-            }
-        }
+        let blank = self.blank.iter();
+        notes.extend(blank.map(|of| format!("blank: {}: {}.", of.columns.join(", "), visible(&of.reason))));
         let used = |section: &&Section| self.columns.iter().any(|column| column.source.scorer() == section.scorer);
         notes.extend(card.sections.iter().filter(used).flat_map(|section| section_notes(section, card.on_unscored)));
         notes
@@ -212,11 +226,10 @@ pub fn render_bench_json(card: &Scorecard, bench: &BenchTable, context: &ReportC
     for row in rows.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
         row.insert("asked".to_owned(), bench.asked.into());
     }
-    let blank: Vec<Value> = bench.blank.iter().map(|(scorer, why)| json!({"scorer": scorer, "reason": why})).collect();
     let file = json!({
         "schema_version": 1, "run": context.run, "bench": bench.name, "data": bench.data, "asked": bench.asked,
         "mode": card.mode, "on_unscored": card.on_unscored, "level": card.level, "resamples": card.resamples,
-        "seed": card.seed, "columns": section.remove("columns"), "rows": rows, "blank": blank,
+        "seed": card.seed, "columns": section.remove("columns"), "rows": rows, "blank": bench.blank,
         "legend": bench.legend, "remarks": context.remarks,
     });
     let json = serde_json::to_string_pretty(&file).map_err(internal)?;
@@ -257,7 +270,7 @@ mod tests {
                 column("cite_f1", Unit::Share, of("entailment", "citation_f1")),
             ],
             coverage: [("a", 2), ("b", 1)].map(|(s, answered)| BenchCoverage { system: s.into(), answered }).into(),
-            blank: vec![("entailment", "no judge has the role citation".to_owned())],
+            blank: vec![BenchBlank { columns: vec!["cite_f1"], reason: "no judge has the role citation".to_owned() }],
             legend: vec!["llm: mean of the aspects".to_owned()],
         }
     }
@@ -292,7 +305,7 @@ mod tests {
         // b has no grade in relevance: no mean of all aspects.
         assert_eq!((estimate(1, "coverage"), estimate(1, "llm")), (json!(5.0), Value::Null));
         assert!(estimate(0, "cite_f1").is_null() && estimate(1, "rubric").is_null());
-        assert_eq!(json["blank"][0], json!({"scorer": "entailment", "reason": "no judge has the role citation"}));
+        assert_eq!(json["blank"][0], json!({"columns": ["cite_f1"], "reason": "no judge has the role citation"}));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 mod bench_table;
 mod files;
 mod footnotes;
+mod headline;
 mod items;
 mod layout;
 mod score_table;
@@ -16,7 +17,8 @@ mod table;
 mod visible;
 
 pub use bench_table::{
-    BenchColumn, BenchCoverage, BenchSource, BenchTable, render_bench_csv, render_bench_json, render_bench_table,
+    BenchBlank, BenchColumn, BenchCoverage, BenchSource, BenchTable, render_bench_csv, render_bench_json,
+    render_bench_table,
 };
 pub use files::{render_csv, render_json};
 pub use items::ItemsCsv;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::files::{csv_line, file, internal, render_csv, terminal_safe_json};
 use super::footnotes::{footnotes, intervals_note};
+use super::headline::headline;
 use super::layout::push_item;
 use super::section_table::{section_notes, section_table};
 use super::table::rubric_table;
@@ -15,7 +16,8 @@ use crate::error::{Error, Result};
 
 /// The tables, the rubric's first, then what has to be said beside them.
 pub fn render_scorecard_table(card: &Scorecard, context: &ReportContext, style: &TableStyle) -> String {
-    let mut tables: Vec<String> = card.rubric.iter().map(|rubric| rubric_table(rubric, style)).collect();
+    let mut tables: Vec<String> = headline(card, style).into_iter().collect();
+    tables.extend(card.rubric.iter().map(|rubric| rubric_table(rubric, style)));
     tables.extend(card.sections.iter().map(|section| section_table(section, style)));
     let mut out = tables.join("\n");
     out.push('\n');
@@ -163,6 +165,21 @@ mod tests {
         let told = table.replace("\n  ", " ");
         assert!(told.contains("coverage 1.00 or 5.00"), "{told}");
         assert!(told.contains("match: a\\u{1b} 1 of 2, b 0 of 1"), "{told}");
+    }
+
+    #[test]
+    fn the_main_numbers_of_all_scorers_stand_in_one_table_first() {
+        let table = render_scorecard_table(&card(true), &ReportContext::default(), &TableStyle::default());
+        let lines: Vec<&str> = table.lines().collect();
+        assert!(lines[0].starts_with("scorecard: means"), "{table}");
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(lines[2]), ["system", "n", "rubric", "coverage", "match"], "{table}");
+        // the rubric's answer of b is the only one; what a system lacks is a dash
+        let row = |name: &str| words(lines.iter().find(|line| line.starts_with(name)).unwrap());
+        assert_eq!(row("b "), ["b", "1", "80.0", "-", "-"]);
+        assert_eq!(row("a\\u{1b} "), ["a\\u{1b}", "2", "-", "3.00", "50.0"]);
+        let alone = render_scorecard_table(&card(false), &ReportContext::default(), &TableStyle::default());
+        assert!(!alone.contains("scorecard:"), "one scorer's table says it all");
     }
 
     #[test]

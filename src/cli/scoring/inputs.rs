@@ -103,11 +103,18 @@ impl LoadedInputs {
             missing: made.missing,
             files,
             pairing_differences,
-            warnings: warnings.into_iter().chain(made.warnings).collect(),
+            warnings: once(warnings.into_iter().chain(made.warnings).collect()),
             notes: notes.into_iter().chain(made.notes).collect(),
             coverage,
         })
     }
+}
+
+/// A file may be read twice, as answers and as references; what is odd about it is told once.
+fn once(mut warnings: Vec<String>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    warnings.retain(|warning| seen.insert(warning.clone()));
+    warnings
 }
 
 fn items(paired: Vec<PairedAnswer>) -> Arc<[Item]> {

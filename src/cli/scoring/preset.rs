@@ -81,7 +81,9 @@ impl Preset {
     pub(in crate::cli) fn table_of(&self, coverage: &[BenchCoverage], choice: &Choice) -> BenchTable {
         let mut table = self.table.clone();
         table.coverage = coverage.to_vec();
-        table.blank.extend(choice.left_out.iter().map(|(scorer, why)| (scorer.as_str(), (*why).to_owned())));
+        for (scorer, why) in &choice.left_out {
+            table.leave_out(scorer.as_str(), why);
+        }
         table
     }
 }

@@ -22,7 +22,7 @@ use crate::cli::settings::{JudgeKind, ScorerName, Settings, keys};
 use crate::cli::terminal;
 use crate::domain::Role;
 use crate::error::{Error, Result};
-use crate::report::BenchTable;
+use crate::report::{BenchBlank, BenchTable};
 use rows::{ASPECTS, AT_MOST, Correctness, Data, INSTRUCTION, ROWS, Row, TOP_N};
 
 /// Runs the command.
@@ -41,8 +41,9 @@ pub(super) fn run(args: &BenchArgs, context: &Context<'_>) -> Result<ExitCode> {
     };
     let row = Row::of(name);
     let path = data::find(row, data)?;
-    let mut settings = told(Settings::load(&score_args(row, args, &path), context.environment)?);
+    let mut settings = Settings::load(&score_args(row, args, &path), context.environment)?;
     let blank = settle(row, &mut settings, &path)?;
+    let settings = told(settings);
     let asked = data::load(row, &path, settings.score.mode)?;
     let table = BenchTable {
         name: row.id,
@@ -90,12 +91,12 @@ fn score_args(row: &Row, args: &BenchArgs, data: &Path) -> ScoreArgs {
     }
 }
 
-/// Takes back what a config file says of matters that the row decides, and leaves out what nobody judges: scorers with
-/// the reasons.
+/// Takes back what a config file says of matters that the row decides, and leaves out what nobody judges: the
+/// columns with the reasons.
 ///
 /// # Errors
 /// [`Error::Settings`] where the config file narrows the cases.
-fn settle(row: &Row, settings: &mut Settings, data: &Path) -> Result<Vec<(&'static str, String)>> {
+fn settle(row: &Row, settings: &mut Settings, data: &Path) -> Result<Vec<BenchBlank>> {
     if settings.score.cases.is_some() || settings.score.limit.is_some() {
         let what =
             "bench scores whole rows; take cases and limit out of [score], or give it a config file without them";
@@ -106,22 +107,23 @@ fn settle(row: &Row, settings: &mut Settings, data: &Path) -> Result<Vec<(&'stat
     settings.scorers.references = given(row.data == Data::ReferenceAnswers);
     settings.scorers.no_reference = row.correctness == Correctness::Aspects && row.data != Data::ReferenceAnswers;
     settings.scorers.max_words = None;
-    let judged = |aspect: &&&str| settings.has_role(&Role::Aspect((**aspect).into()));
-    let aspects: Vec<String> = ASPECTS.iter().filter(judged).map(|aspect| (*aspect).to_owned()).collect();
+    let has_judge = |aspect: &str| settings.has_role(&Role::Aspect(aspect.into()));
+    let (judged, without): (Vec<&'static str>, Vec<&'static str>) = ASPECTS.iter().partition(|a| has_judge(a));
     let mut blank = Vec::new();
-    if row.correctness == Correctness::Aspects && !aspects.is_empty() && aspects.len() < ASPECTS.len() {
-        let without: Vec<&str> = ASPECTS.iter().filter(|aspect| !judged(aspect)).copied().collect();
-        blank.push(("prometheus", format!("in part: no judge has the aspects {}", without.join(", "))));
+    if row.correctness == Correctness::Aspects && !judged.is_empty() && !without.is_empty() {
+        let reason = format!("no judge has the roles aspect.{}", without.join(", aspect."));
+        blank.push(BenchBlank { columns: without.into_iter().chain(["llm"]).collect(), reason });
     }
-    if !aspects.is_empty() {
-        settings.scorers.aspects = Some(aspects);
+    if !judged.is_empty() {
+        settings.scorers.aspects = Some(judged.into_iter().map(str::to_owned).collect());
     }
     if row.correctness == Correctness::Rubric && baseline_by_default(settings) {
         let names = settings.scorers.names.get_or_insert_default();
         names.retain(|scorer| *scorer != ScorerName::Rubric);
         let why =
             "no LLM has the role rubric; give --model or --base-url, or --judge lexical for the built-in baseline";
-        blank.push(("rubric", why.to_owned()));
+        settings.warnings.push(format!("rub stays blank: {why}"));
+        blank.push(BenchBlank { columns: vec!["rub"], reason: why.to_owned() });
     }
     Ok(blank)
 }

@@ -193,8 +193,8 @@ impl Row {
             }
         };
         columns.extend([
-            column("cite_precision", Unit::Share, of("entailment", "citation_precision")),
-            column("cite_recall", Unit::Share, of("entailment", "citation_recall")),
+            column("cite_p", Unit::Share, of("entailment", "citation_precision")),
+            column("cite_r", Unit::Share, of("entailment", "citation_recall")),
             column("cite_f1", Unit::Share, of("entailment", "citation_f1")),
         ]);
         columns
@@ -218,7 +218,10 @@ impl Row {
             EntailForm::Short => "cite: whether the cited passages support question and answer as one claim",
             EntailForm::Long => "cite: whether the cited passages support each sentence",
         };
-        vec![correctness.to_owned(), form.to_owned()]
+        let cited = format!(
+            "{form}; cite_p, cite_r: precision and recall over the first {AT_MOST} citations, cite_f1: their harmonic mean"
+        );
+        vec![correctness.to_owned(), cited]
     }
 }
 
