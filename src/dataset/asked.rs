@@ -44,6 +44,8 @@ pub struct Covered {
     pub system: SystemFile,
     /// How many questions have an answer.
     pub answered: usize,
+    /// True if any answer came with sources that it could cite.
+    pub has_sources: bool,
     /// The questions without one, as one fault; `None` if there are none.
     pub missing: Option<InputFault>,
     /// Predictions that answer a question again, and those whose question is not asked.
@@ -156,7 +158,8 @@ impl AskedQuestions {
         let missing: Vec<&Asked> = self.items.iter().filter(|asked| !answered(asked)).collect();
         let missing_fault = self.missing(&answers.path, &missing);
         let answered = self.items.len() - missing.len();
-        Ok(Covered { system: SystemFile::Answers(answers), answered, missing: missing_fault, odd: Vec::new() })
+        let system = SystemFile::Answers(answers);
+        Ok(Covered { system, answered, has_sources: false, missing: missing_fault, odd: Vec::new() })
     }
 
     fn cover_predictions(&self, predictions: Predictions) -> Covered {
@@ -188,8 +191,9 @@ impl AskedQuestions {
             self.items.iter().filter(|asked| left.contains(&std::ptr::from_ref(*asked))).collect();
         let missing = self.missing(&predictions.path, &missing);
         let odd = self.odd(&predictions.path, &again, &unasked);
+        let has_sources = kept.iter().any(|item| !item.sources.is_empty());
         let system = SystemFile::Predictions(Predictions { items: kept, ..predictions });
-        Covered { system, answered, missing, odd }
+        Covered { system, answered, has_sources, missing, odd }
     }
 
     fn missing(&self, path: &Path, missing: &[&Asked]) -> Option<InputFault> {

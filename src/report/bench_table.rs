@@ -12,6 +12,9 @@ use crate::aggregate::{ASPECT_MEAN, Column, Scorecard, Section, SectionMetric, S
 use crate::domain::{SystemName, Unit};
 use crate::error::{Error, Result};
 
+/// The scorer that looks at sources.
+const CITATIONS: &str = "entailment";
+
 /// Where a column's numbers are taken from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BenchSource {
@@ -60,6 +63,8 @@ pub struct BenchCoverage {
     pub system: SystemName,
     /// Questions with an answer.
     pub answered: usize,
+    /// True if any answer came with sources: without, nobody can say what its citations are worth.
+    pub has_sources: bool,
 }
 
 /// Columns that have no number, and why.
@@ -93,15 +98,18 @@ pub struct BenchTable {
 impl BenchTable {
     /// Says that the columns of this scorer, if there are any, are blank.
     pub fn leave_out(&mut self, scorer: &str, reason: &str) {
-        let own = self.columns.iter().filter(|column| column.source.scorer() == scorer);
-        let columns: Vec<&str> = own.map(|column| column.name).collect();
+        let columns = self.columns_of(scorer);
         if !columns.is_empty() {
             self.blank.push(BenchBlank { columns, reason: reason.to_owned() });
         }
     }
 
-    fn answered(&self, system: &str) -> usize {
-        self.coverage.iter().find(|of| of.system.as_str() == system).map_or(0, |of| of.answered)
+    fn columns_of(&self, scorer: &str) -> Vec<&'static str> {
+        self.columns.iter().filter(|column| column.source.scorer() == scorer).map(|column| column.name).collect()
+    }
+
+    fn covered(&self, system: &SystemName) -> Option<&BenchCoverage> {
+        self.coverage.iter().find(|of| of.system == *system)
     }
 
     /// The columns with their numbers, as a section of a scorecard.
@@ -124,10 +132,13 @@ impl BenchTable {
     }
 
     fn row(&self, card: &Scorecard, system: &SystemName) -> SectionRow {
+        let covered = self.covered(system);
         let mut used: Vec<&str> = Vec::new();
         let mut metrics = Vec::new();
         for column in &self.columns {
-            metrics.push(metric(card, system, column.source).unwrap_or_default());
+            let is_known = column.source.scorer() != CITATIONS || covered.is_some_and(|of| of.has_sources);
+            let found = if is_known { metric(card, system, column.source) } else { None };
+            metrics.push(found.unwrap_or_default());
             if !used.contains(&column.source.scorer()) {
                 used.push(column.source.scorer());
             }
@@ -142,7 +153,7 @@ impl BenchTable {
         unscored.extend(of_rubric.map(|row| (row.unscored, &row.unscored_reasons)));
         SectionRow {
             system: system.clone(),
-            items: self.answered(system.as_str()),
+            items: covered.map_or(0, |of| of.answered),
             unscored: unscored.iter().map(|(count, _)| *count).max().unwrap_or(0),
             unscored_reasons: unscored.into_iter().flat_map(|(_, reasons)| reasons.clone()).collect(),
             metrics,
@@ -163,6 +174,12 @@ impl BenchTable {
                 of.answered
             )
         }));
+        let cited: Vec<&str> = self.columns_of(CITATIONS);
+        let unknown = self.coverage.iter().filter(|of| !of.has_sources && card.section(CITATIONS).is_some());
+        notes.extend(unknown.map(|of| {
+            let system = visible(of.system.as_str());
+            format!("blank: {} of {system}: its answers come without sources (ctxs or docs).", cited.join(", "))
+        }));
         let blank = self.blank.iter();
         notes.extend(blank.map(|of| format!("blank: {}: {}.", of.columns.join(", "), visible(&of.reason))));
         let used = |section: &&Section| self.columns.iter().any(|column| column.source.scorer() == section.scorer);
@@ -182,8 +199,8 @@ fn metric(card: &Scorecard, system: &SystemName, source: BenchSource) -> Option<
         BenchSource::Rubric => of_rubric(card.rubric.as_ref()?, system),
         BenchSource::Scorer { scorer, column } => of_section(scorer, column),
         BenchSource::AspectMean { scorer, of } => {
-            let graded = |aspect: &&str| of_section(scorer, aspect).is_some_and(|own| own.metric.estimate.is_some());
-            if of.iter().all(|aspect| graded(&aspect)) { of_section(scorer, ASPECT_MEAN) } else { None }
+            let graded = |aspect: &str| of_section(scorer, aspect).is_some_and(|own| own.metric.estimate.is_some());
+            if of.iter().all(|aspect| graded(aspect)) { of_section(scorer, ASPECT_MEAN) } else { None }
         }
     }
 }
@@ -269,7 +286,9 @@ mod tests {
                 column("llm", Unit::Grade, BenchSource::AspectMean { scorer: "prometheus", of: ASPECTS }),
                 column("cite_f1", Unit::Share, of("entailment", "citation_f1")),
             ],
-            coverage: [("a", 2), ("b", 1)].map(|(s, answered)| BenchCoverage { system: s.into(), answered }).into(),
+            coverage: [("a", 2), ("b", 1)]
+                .map(|(s, answered)| BenchCoverage { system: s.into(), answered, has_sources: true })
+                .into(),
             blank: vec![BenchBlank { columns: vec!["cite_f1"], reason: "no judge has the role citation".to_owned() }],
             legend: vec!["llm: mean of the aspects".to_owned()],
         }
@@ -320,6 +339,24 @@ mod tests {
         assert!(told.contains("- b *: 1 of 2 questions have no prediction (--allow-missing); its means"), "{table}");
         assert!(told.contains("- blank: cite_f1: no judge has the role citation.\n"), "{table}");
         assert!(told.contains("- made: 2 questions of d\\u{1b}.jsonl.\n- llm: mean of the aspects.\n"), "{table}");
+    }
+
+    #[test]
+    fn citations_of_a_system_without_sources_are_blank_and_those_of_others_stand() {
+        let share = |name| component(name, ComponentKind::Share, 0.0, Some(0.0));
+        let cited = |system: &str| {
+            let components = vec![share("citation_precision"), share("citation_recall"), share("citation_f1")];
+            answer(system, "1", Score { scorer: "entailment", components, ..Score::default() })
+        };
+        let card = scorecard(&[cited("a"), cited("b")], &[], AggregateOptions::default());
+        let mut bench = bench();
+        bench.coverage[1].has_sources = false;
+        let json: Value =
+            serde_json::from_str(&render_bench_json(&card, &bench, &ReportContext::default()).unwrap()).unwrap();
+        assert_eq!(json["rows"][0]["metrics"]["cite_f1"]["estimate"], 0.0);
+        assert!(json["rows"][1]["metrics"]["cite_f1"]["estimate"].is_null());
+        let table = render_bench_table(&card, &bench, &ReportContext::default(), &TableStyle::default());
+        assert!(table.contains("- blank: cite_f1 of b: its answers come without sources (ctxs or docs)."), "{table}");
     }
 
     #[test]

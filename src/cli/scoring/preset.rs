@@ -61,7 +61,11 @@ impl Preset {
             } else {
                 checked.warnings.extend(covered.odd.iter().map(ToString::to_string));
             }
-            checked.coverage.push(BenchCoverage { system: name, answered: covered.answered });
+            checked.coverage.push(BenchCoverage {
+                system: name,
+                answered: covered.answered,
+                has_sources: covered.has_sources,
+            });
             checked.systems.push(covered.system);
         }
         if !faults.is_empty() {

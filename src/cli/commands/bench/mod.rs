@@ -74,7 +74,7 @@ fn score_args(row: &Row, args: &BenchArgs, data: &Path) -> ScoreArgs {
         scorers: ScorerArgs {
             scorers: Some(ScorerNames(row.scorers())),
             references: given(row.data == Data::ReferenceAnswers),
-            index_base: Some(args.index_base.clone().unwrap_or(FirstIndex(0))),
+            index_base: Some(args.index_base.unwrap_or(FirstIndex(0))),
             truncate: args.truncate,
             aspects: Some(Names(ASPECTS.iter().map(|aspect| (*aspect).to_owned()).collect())),
             aspect_rubrics: args.aspect_rubrics.clone(),
