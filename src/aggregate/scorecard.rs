@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 
 use super::section::{Section, SectionRow, scorers_of};
-use super::{AggregateOptions, OnUnscored, Summary, summarize};
+use super::{AggregateOptions, DrawNoise, OnUnscored, PanelAgreement, Summary, panel_agreement, summarize};
 use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName, UnscoredKind};
 use crate::stats::BcaOptions;
 
@@ -24,6 +24,10 @@ pub struct Scorecard {
     pub rubric: Option<Summary>,
     /// The columns of the other scorers, in the order they were run.
     pub sections: Vec<Section>,
+    /// How the judges of each panel agree; empty where no role had several.
+    pub panels: Vec<PanelAgreement>,
+    /// How much the draws of each judge differ; empty where none was asked several times.
+    pub noise: Vec<DrawNoise>,
 }
 
 impl Scorecard {
@@ -84,6 +88,7 @@ pub fn scorecard<A: Borrow<ScoredAnswer>>(
     };
     let sections = scorers_of(others()).into_iter().map(section).collect();
     let bca = BcaOptions::seeded(options.seed);
+    let (panels, noise) = panel_agreement(scored, options);
     Scorecard {
         mode: options.mode,
         on_unscored: options.on_unscored,
@@ -92,6 +97,8 @@ pub fn scorecard<A: Borrow<ScoredAnswer>>(
         seed: options.seed,
         sections,
         rubric,
+        panels,
+        noise,
     }
 }
 

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::files::{internal, terminal_safe_json};
 use super::layout::push_item;
+use super::panel_notes::panel_notes;
 use super::scorecard::{append, quoted, run_notes};
 use super::section_table::{section_notes, section_table};
 use super::{ReportContext, TableStyle, visible};
@@ -223,7 +224,8 @@ pub fn render_bench_table(card: &Scorecard, bench: &BenchTable, context: &Report
     }
     let mut out = section_table(&section, style);
     out.push('\n');
-    for note in bench.notes(card).into_iter().chain(run_notes(card, context)) {
+    let own = bench.notes(card).into_iter().chain(run_notes(card, context));
+    for note in own.chain(panel_notes(&card.panels, &card.noise)) {
         push_item(&mut out, &note, usize::from(style.width.max(80)));
     }
     out

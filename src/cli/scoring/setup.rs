@@ -335,7 +335,12 @@ async fn who(
         return Ok((model, served, None));
     };
     let last = cache.map(|cache| cache.recall_server(&key)).transpose()?.flatten();
-    let Some((model, served)) = last.as_deref().and_then(remembered) else { return Err(error) };
+    let named = || match (&judge.cache_id, &judge.model) {
+        // The judge's name in the cache is all that its keys need.
+        (Some(_), Some(model)) => Some((model.clone(), ServerIdentity::default())),
+        _ => None,
+    };
+    let Some((model, served)) = last.as_deref().and_then(remembered).or_else(named) else { return Err(error) };
     terminal::note(&format!(
         "note: {} cannot be asked now; its replies are taken from the cache under what it last said it serves",
         endpoint.masked_url()
