@@ -6,6 +6,7 @@
 
 mod answer_files;
 mod answers;
+mod asked;
 mod conversion;
 mod elements;
 pub mod fever;
@@ -28,6 +29,7 @@ mod test_cases;
 mod text_file;
 
 pub use answers::{SystemAnswers, load_answers, parse_answers, render_answer};
+pub use asked::{AskedQuestions, Covered};
 pub use conversion::{Conversion, Converted, ReferencesBlock, convert, no_case_asks};
 pub use ingredients::{build_test_cases, load_ingredients, render_test_cases};
 pub use pairing::{PairOptions, PairedAnswer, Pairing, pair};

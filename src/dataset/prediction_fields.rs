@@ -219,6 +219,9 @@ impl<'a> Reader<'a, '_> {
 
     fn gold_ids(&mut self) -> Option<Vec<String>> {
         self.get("gold_ctxs")?;
+        if self.has_gold_documents() {
+            return None;
+        }
         let mut ids = Vec::new();
         for (index, value) in self.list("gold_ctxs").iter().enumerate() {
             match scalar(value) {
@@ -227,6 +230,12 @@ impl<'a> Reader<'a, '_> {
             }
         }
         Some(ids)
+    }
+
+    /// True where `gold_ctxs` are no ids but the gold documents themselves, as QASA's test file has them.
+    fn has_gold_documents(&self) -> bool {
+        let documents = self.get("gold_ctxs").and_then(Value::as_array);
+        documents.is_some_and(|list| !list.is_empty() && list.iter().all(Value::is_object))
     }
 
     fn id_mapping(&mut self) -> Option<BTreeMap<String, String>> {
@@ -250,8 +259,9 @@ impl<'a> Reader<'a, '_> {
     /// Texts of `gold_ctx`; a text may be an object `{contexts: [..]}`, which is joined by spaces.
     fn gold_texts(&mut self) -> Vec<String> {
         let mut texts = Vec::new();
-        for (index, document) in self.list("gold_ctx").iter().enumerate() {
-            let name = format!("gold_ctx[{index}].text");
+        let key = if self.get("gold_ctx").is_none() && self.has_gold_documents() { "gold_ctxs" } else { "gold_ctx" };
+        for (index, document) in self.list(key).iter().enumerate() {
+            let name = format!("{key}[{index}].text");
             match document.get("text").unwrap_or(document) {
                 Value::Object(text) => match text.get("contexts") {
                     Some(Value::Array(parts)) if parts.iter().all(Value::is_string) => {

@@ -4,6 +4,7 @@
 //! decimal, files in 0..=1. Names and messages come from files and servers, so whatever could move a cursor or
 //! reverse the reading direction is shown escaped (see [`visible`]); `items.csv` alone keeps texts as they are.
 
+mod bench_table;
 mod files;
 mod footnotes;
 mod headline;
@@ -16,6 +17,10 @@ mod section_table;
 mod table;
 mod visible;
 
+pub use bench_table::{
+    BenchBlank, BenchColumn, BenchCoverage, BenchSource, BenchTable, render_bench_csv, render_bench_json,
+    render_bench_table,
+};
 pub use files::{render_csv, render_json};
 pub use items::ItemsCsv;
 pub use score_table::{ScoreRow, ScoreTable, render_score_csv, render_score_json, render_score_table};

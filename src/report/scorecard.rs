@@ -22,20 +22,25 @@ pub fn render_scorecard_table(card: &Scorecard, context: &ReportContext, style: 
     tables.extend(card.sections.iter().map(|section| section_table(section, style)));
     let mut out = tables.join("\n");
     out.push('\n');
-    let mut notes = match &card.rubric {
-        Some(rubric) => footnotes(rubric, context),
-        None => {
-            let mut notes = vec![intervals_note(card.level, card.resamples, card.seed)];
-            notes.extend(context.remarks.iter().map(|remark| format!("{}.", visible(remark))));
-            notes
-        }
-    };
+    let mut notes = run_notes(card, context);
     notes.extend(card.sections.iter().flat_map(|section| section_notes(section, card.on_unscored)));
     notes.extend(panel_notes(&card.panels, &card.noise));
     for note in notes {
         push_item(&mut out, &note, usize::from(style.width.max(80)));
     }
     out
+}
+
+/// What has to be said of the run and, where it was asked, of the rubric.
+pub(super) fn run_notes(card: &Scorecard, context: &ReportContext) -> Vec<String> {
+    match &card.rubric {
+        Some(rubric) => footnotes(rubric, context),
+        None => {
+            let mut notes = vec![intervals_note(card.level, card.resamples, card.seed)];
+            notes.extend(context.remarks.iter().map(|remark| format!("{}.", visible(remark))));
+            notes
+        }
+    }
 }
 
 /// `summary.json`: that of the rubric where it was asked (see [`super::render_json`]), else its head alone with empty `rows`;
@@ -100,7 +105,7 @@ fn systems(card: &Scorecard) -> impl Iterator<Item = String> {
     card.sections.first().into_iter().flat_map(|section| &section.rows).map(|row| row.system.to_string())
 }
 
-fn quoted(name: &str) -> String {
+pub(super) fn quoted(name: &str) -> String {
     let mut line = String::new();
     csv_line(&mut line, &[visible(name)]);
     line.truncate(line.trim_end_matches('\n').len());
@@ -108,7 +113,7 @@ fn quoted(name: &str) -> String {
 }
 
 /// The section's cells at the end of every line. A section has a row for every system, in the order of the scorecard.
-fn append(section: &Section, lines: &mut [String], ranked: &[&str]) {
+pub(super) fn append(section: &Section, lines: &mut [String], ranked: &[&str]) {
     let parts = ["", "_low", "_high", "_n", "_unscored"];
     let header = section
         .columns

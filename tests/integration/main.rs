@@ -3,6 +3,7 @@
 
 mod answer_files;
 mod aspects_golden;
+mod bench_rows;
 mod cache;
 mod citations_golden;
 mod cli_settings;

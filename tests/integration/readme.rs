@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 27] = [
+const COMMANDS: [&str; 28] = [
     "",
     "score",
+    "bench",
     "check",
     "rescore",
     "config",

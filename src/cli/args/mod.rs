@@ -1,5 +1,6 @@
 //! The command line as clap reads it.
 
+mod bench;
 mod fever;
 mod scifact;
 mod score;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+pub use bench::{BenchArgs, BenchName};
 pub use fever::{FeverCommand, FeverScoreArgs, MaxEvidence};
 pub use scifact::{
     Cap, CheckArgs, FilesArgs, LabelsArgs, MergeArgs, OracleArgs, OutArgs, ScifactCommand, ScifactScoreArgs, Structure,
@@ -76,6 +78,9 @@ pub enum Command {
     /// Score answers and compare the systems
     #[command(after_long_help = SCORE_EXAMPLES, long_about = "Score answers and compare the systems.\n\nEvery answer is judged against the rubric of its test case. Replies are kept, so the same command goes on where it stopped and pays nothing twice.")]
     Score(Box<ScoreArgs>),
+    /// Score a row of ScholarQABench's own table: scifact, pubmedqa, qasa, cs, multi, bio or neuro
+    #[command(after_long_help = bench::EXAMPLES)]
+    Bench(Box<BenchArgs>),
     /// Read all input, ask the judge one tiny question, and stop
     Check(Box<ScoreArgs>),
     /// Make scores and tables of a run again from its raw replies, without a judge

@@ -1,5 +1,6 @@
 //! One file a command. A command gets merged settings, does its work through the library and gives an exit code.
 
+mod bench;
 mod build_tests;
 mod cache;
 mod check;
@@ -42,6 +43,7 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<ExitCode> {
     let context = Context { environment, global: cli.global, color };
     match cli.command {
         Command::Score(args) => score::run(&told(Settings::load(&args, environment)?), &context),
+        Command::Bench(args) => bench::run(&args, &context),
         Command::Check(args) => check::run(&told(Settings::load(&args, environment)?), &context),
         Command::Rescore(args) => rescore::run(&args, &context),
         Command::Config(args) => config::run(&told(Settings::load(&args, environment)?)),

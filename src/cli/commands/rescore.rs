@@ -72,6 +72,7 @@ async fn rescore(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> 
         mode,
         format: args.format.unwrap_or(OutputFormat::Table),
         color: context.color,
+        bench: None,
     };
     let code = presentation.conclude(&scored, dir.as_ref())?;
     match dir {

@@ -12,6 +12,7 @@ use crate::cli::scoring::choice::Choice;
 use crate::cli::scoring::inputs::LoadedInputs;
 use crate::cli::scoring::jobs::ScorerPlan;
 use crate::cli::scoring::outcome::{Presentation, in_input_order, run_name, stopped};
+use crate::cli::scoring::preset::Preset;
 use crate::cli::scoring::roles::{Judges, aspects_of, roles_of};
 use crate::cli::scoring::setup::Identified;
 use crate::cli::scoring::sinks::{Nobody, Sinks};
@@ -28,6 +29,7 @@ use crate::pipeline::record::{
 };
 use crate::pipeline::{self, EventSink, Job, Options, Plan, PlanOutcome, RunEvent, StopHandle};
 use crate::prompt::{PromptFamily, PromptSet};
+use crate::report::BenchTable;
 
 /// What compat mode reproduces.
 pub(super) const REFERENCE: &str = "ScholarQABench 95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
@@ -37,7 +39,15 @@ pub(super) const REFERENCE: &str = "ScholarQABench 95e6fc52b0a8a0ce0a74956029991
 /// # Errors
 /// Whatever stopped it; nothing that was paid for is lost.
 pub(super) fn run(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
-    runtime()?.block_on(score(settings, context))
+    score_with(settings, context, None)
+}
+
+/// The same for a row of a benchmark, whose table is shown in place of the scorecard.
+///
+/// # Errors
+/// The same, and where a system does not answer every question of the row.
+pub(super) fn score_with(settings: &Settings, context: &Context<'_>, preset: Option<&Preset>) -> Result<ExitCode> {
+    runtime()?.block_on(score(settings, context, preset))
 }
 
 /// Everything a run works with, before anything is asked or written.
@@ -46,12 +56,17 @@ struct Prepared {
     plan: ScorerPlan,
     judges: Judges,
     manifest: Manifest,
+    bench: Option<BenchTable>,
 }
 
 impl Prepared {
-    async fn load(settings: &Settings) -> Result<Self> {
-        let inputs = LoadedInputs::load(settings)?;
-        let choice = Choice::of(settings, &inputs.support)?;
+    async fn load(settings: &Settings, preset: Option<&Preset>) -> Result<Self> {
+        let inputs = LoadedInputs::load_for(settings, preset)?;
+        let choice = match (preset, &settings.scorers.names) {
+            (Some(_), Some(wanted)) => Choice::among(wanted, settings, &inputs.support)?,
+            _ => Choice::of(settings, &inputs.support)?,
+        };
+        let bench = preset.map(|preset| preset.table_of(&inputs.coverage, &choice));
         if !settings.output.quiet {
             inputs.warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}")));
             let notes = inputs.notes.iter().chain(&choice.note);
@@ -61,8 +76,9 @@ impl Prepared {
         let judges = Judges::identify(settings, &roles_of(&choice, &aspects), &prompts(settings)?).await?;
         let lexical = judges.rubric().is_some_and(Identified::is_lexical);
         let plan = ScorerPlan::of(settings, &choice.scorers, aspects, lexical);
-        let manifest = manifest(settings, &inputs, &plan, &judges)?;
-        Ok(Self { inputs, plan, judges, manifest })
+        let mut manifest = manifest(settings, &inputs, &plan, &judges)?;
+        manifest.settings.extend(bench.iter().map(|bench| ("bench".to_owned(), bench.name.into())));
+        Ok(Self { inputs, plan, judges, manifest, bench })
     }
 
     /// The jobs of the run.
@@ -113,8 +129,8 @@ pub(super) fn prompts(settings: &Settings) -> Result<Arc<PromptSet>> {
     }))
 }
 
-async fn score(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
-    let prepared = Prepared::load(settings).await?;
+async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Preset>) -> Result<ExitCode> {
+    let prepared = Prepared::load(settings, preset).await?;
     let Prepared { judges, manifest, .. } = &prepared;
     let quiet = settings.output.quiet;
     let meters = Arc::new(Meters::default());
@@ -161,6 +177,7 @@ async fn score(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
         mode: settings.score.mode,
         format: settings.output.format,
         color: context.color,
+        bench: prepared.bench.clone(),
     };
     let code = presentation.conclude(&scored, Some(sinks.record().dir()))?;
     if !quiet {

@@ -13,6 +13,8 @@ use super::roles::{any_aspect_role, role_of};
 pub(in crate::cli) struct Choice {
     pub(in crate::cli) scorers: Vec<ScorerName>,
     pub(in crate::cli) note: Option<String>,
+    /// What was left out, and why.
+    pub(in crate::cli) left_out: Vec<(ScorerName, &'static str)>,
 }
 
 impl Choice {
@@ -30,17 +32,27 @@ impl Choice {
                 }
             }
             let scorers = ALL.into_iter().filter(|scorer| names.contains(scorer)).collect();
-            return Ok(Self { scorers, note: None });
+            return Ok(Self { scorers, note: None, left_out: Vec::new() });
         }
-        let scorers: Vec<ScorerName> = ALL.into_iter().filter(|scorer| lacks(*scorer).is_none()).collect();
-        let left: Vec<String> =
-            ALL.into_iter().filter_map(|scorer| Some(format!("{} ({})", scorer.as_str(), lacks(scorer)?))).collect();
+        Self::among(&ALL, settings, support)
+    }
+
+    /// Of these scorers those that the input supports: in a row of a benchmark the columns of the others are blank.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if none can run.
+    pub(in crate::cli) fn among(wanted: &[ScorerName], settings: &Settings, support: &Support) -> Result<Self> {
+        let wanted = || ALL.into_iter().filter(|scorer| wanted.contains(scorer));
+        let lacks = |scorer: ScorerName| lacking(scorer, settings, support);
+        let scorers: Vec<ScorerName> = wanted().filter(|scorer| lacks(*scorer).is_none()).collect();
+        let left_out: Vec<(ScorerName, &str)> = wanted().filter_map(|scorer| Some((scorer, lacks(scorer)?))).collect();
+        let left: Vec<String> = left_out.iter().map(|(scorer, why)| format!("{} ({why})", scorer.as_str())).collect();
         if scorers.is_empty() {
             return Err(Error::Usage(format!("nothing can be scored: {}", left.join("; "))));
         }
         let names: Vec<&str> = scorers.iter().map(|scorer| scorer.as_str()).collect();
         let note = (!left.is_empty()).then(|| format!("scorers: {}; left out: {}", names.join(", "), left.join(", ")));
-        Ok(Self { scorers, note })
+        Ok(Self { scorers, note, left_out })
     }
 
     /// True if that scorer runs.

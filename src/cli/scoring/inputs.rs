@@ -13,8 +13,11 @@ use crate::error::Result;
 use crate::pipeline::Item;
 use crate::pipeline::record::InputFile;
 use crate::prompt::steering;
+use crate::report::BenchCoverage;
 use crate::scorer::citation::IndexBase;
 use crate::scorer::convert::references_block;
+
+use super::preset::{Checked, Preset};
 
 /// Everything that was read.
 pub(in crate::cli) struct LoadedInputs {
@@ -38,6 +41,8 @@ pub(in crate::cli) struct LoadedInputs {
     pub(in crate::cli) warnings: Vec<String>,
     /// What was joined, and how.
     pub(in crate::cli) notes: Vec<String>,
+    /// How much of a benchmark each system answered; empty without one.
+    pub(in crate::cli) coverage: Vec<BenchCoverage>,
 }
 
 impl LoadedInputs {
@@ -46,10 +51,22 @@ impl LoadedInputs {
     /// # Errors
     /// Every fault of every file at once where they can be found independently; see `dataset`.
     pub(in crate::cli) fn load(settings: &Settings) -> Result<Self> {
+        Self::load_for(settings, None)
+    }
+
+    /// The same; for a row of a benchmark what answers its questions, and nothing else.
+    ///
+    /// # Errors
+    /// The same, and where a system does not answer every question ([`Preset::check`]).
+    pub(in crate::cli) fn load_for(settings: &Settings, preset: Option<&Preset>) -> Result<Self> {
         let paths = settings.inputs()?;
         let score = &settings.score;
         let tests = paths.tests.map(|path| dataset::load_test_cases(path, score.mode)).transpose()?;
         let systems = dataset::load_systems(paths.answers, score.mode)?;
+        let Checked { systems, coverage, warnings, notes } = match preset {
+            Some(preset) => preset.check(systems, score.systems.as_deref(), score.strict)?,
+            None => Checked { systems, ..Checked::default() },
+        };
         let references = settings.scorers.references.as_deref().map(dataset::load_references).transpose()?;
         let base = index_base(settings.scorers.index_base);
         let block = |prediction: &Prediction| references_block(prediction, base, score.mode);
@@ -73,7 +90,10 @@ impl LoadedInputs {
             }
             _ => Vec::new(),
         };
-        let files = made.files.iter().map(|file| input_file(&file.name, &file.path, file.blake3)).collect();
+        let files = made.files.iter().map(|file| input_file(&file.name, &file.path, file.blake3));
+        let questions = preset.map(|preset| &preset.asked).filter(|asked| !asked.are_test_cases());
+        let questions = questions.map(|asked| input_file("questions", asked.path(), asked.blake3()));
+        let files = files.chain(questions).collect();
         Ok(Self {
             support: dataset::supports(&made),
             rubric: items(made.rubric),
@@ -83,8 +103,9 @@ impl LoadedInputs {
             missing: made.missing,
             files,
             pairing_differences,
-            warnings: once(made.warnings),
-            notes: made.notes,
+            warnings: once(warnings.into_iter().chain(made.warnings).collect()),
+            notes: notes.into_iter().chain(made.notes).collect(),
+            coverage,
         })
     }
 }

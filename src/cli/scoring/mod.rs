@@ -4,6 +4,7 @@ pub(super) mod choice;
 pub(super) mod inputs;
 pub(super) mod jobs;
 pub(super) mod outcome;
+pub(super) mod preset;
 mod renderer;
 pub(super) mod results_file;
 pub(super) mod roles;

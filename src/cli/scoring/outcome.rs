@@ -12,7 +12,7 @@ use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName, UnscoredKind};
 use crate::error::{Error, Result};
 use crate::pipeline::Job;
 use crate::pipeline::record::{JudgeEntry, Manifest, RoleEntry, RunDir};
-use crate::report::{self, ReportContext, TableStyle};
+use crate::report::{self, BenchTable, ReportContext, TableStyle};
 
 /// Width of the table where standard output is no terminal.
 const PLAIN_WIDTH: u16 = 100;
@@ -37,6 +37,8 @@ pub(in crate::cli) struct Presentation<'a> {
     pub(in crate::cli) format: OutputFormat,
     /// Whether it may be coloured.
     pub(in crate::cli) color: bool,
+    /// The table of a benchmark, which is shown in place of the scorecard.
+    pub(in crate::cli) bench: Option<BenchTable>,
 }
 
 /// Puts scores into the order of the input: job by job, systems in name order, cases in file order.
@@ -83,15 +85,35 @@ impl Presentation<'_> {
             dir.write_file("summary.json", json.as_bytes())?;
             dir.write_file("summary.csv", csv.as_bytes())?;
         }
-        match self.format {
-            OutputFormat::Json => terminal::write_stdout(json.as_bytes())?,
-            OutputFormat::Csv => terminal::write_stdout(csv.as_bytes())?,
-            OutputFormat::Table => {
-                let style = TableStyle { width: terminal::stdout_width().unwrap_or(PLAIN_WIDTH), color: self.color };
-                terminal::write_stdout(report::render_scorecard_table(&card, &context, &style).as_bytes())?;
-            }
-        }
+        let style = TableStyle { width: terminal::stdout_width().unwrap_or(PLAIN_WIDTH), color: self.color };
+        let shown = match (&self.bench, self.format) {
+            (Some(bench), format) => Self::conclude_bench(bench, (&card, &context, &style), dir, format)?,
+            (None, OutputFormat::Json) => json,
+            (None, OutputFormat::Csv) => csv,
+            (None, OutputFormat::Table) => report::render_scorecard_table(&card, &context, &style),
+        };
+        terminal::write_stdout(shown.as_bytes())?;
         Ok(self.exit_code(&card))
+    }
+
+    /// Writes `bench.json` and `bench.csv` and gives what is shown.
+    fn conclude_bench(
+        bench: &BenchTable,
+        (card, context, style): (&Scorecard, &ReportContext, &TableStyle),
+        dir: Option<&RunDir>,
+        format: OutputFormat,
+    ) -> Result<String> {
+        let json = report::render_bench_json(card, bench, context)?;
+        let csv = report::render_bench_csv(card, bench);
+        if let Some(dir) = dir {
+            dir.write_file("bench.json", json.as_bytes())?;
+            dir.write_file("bench.csv", csv.as_bytes())?;
+        }
+        Ok(match format {
+            OutputFormat::Json => json,
+            OutputFormat::Csv => csv,
+            OutputFormat::Table => report::render_bench_table(card, bench, context, style),
+        })
     }
 
     fn context(&self, scored: &[Arc<ScoredAnswer>]) -> ReportContext {

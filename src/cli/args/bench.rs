@@ -1,0 +1,90 @@
+//! Arguments of `bench`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::{CacheArgs, JudgeArgs, LimitArgs, OutputArgs, ScoringArgs};
+use crate::cli::settings::value::{FirstIndex, Names, SettingValue};
+
+/// How the command is used, at the end of its help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  What each row needs, and which data are there:
+    scholareval bench --list --data ScholarQABench/data
+  Accuracy on SciFact, without a judge:
+    scholareval bench scifact predictions/ --data ScholarQABench/data
+  Aspects and citations of ScholarQA-Multi, each by the judge that eval.toml gives the role:
+    scholareval bench multi predictions/ --data ScholarQABench/data --config eval.toml";
+
+/// A row of the benchmark's own table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BenchName {
+    /// Claims, true or false.
+    Scifact,
+    /// Questions, yes or no.
+    Pubmedqa,
+    /// Questions about one paper.
+    Qasa,
+    /// Computer science, with rubrics.
+    Cs,
+    /// Computer science, biomedicine and physics, with expert answers.
+    Multi,
+    /// Biomedicine.
+    Bio,
+    /// Neuroscience.
+    Neuro,
+}
+
+/// A row, what was predicted, and where the benchmark's data are. It may hold secrets: it has no `Debug` on purpose.
+#[derive(Clone, Default, Args)]
+pub struct BenchArgs {
+    /// The row: scifact, pubmedqa, qasa, cs, multi, bio or neuro
+    #[arg(value_enum, value_name = "NAME", hide_possible_values = true, required_unless_present = "list")]
+    pub name: Option<BenchName>,
+    /// Predictions {input, output, ctxs}, JSON or JSONL, or directories of them; a system's name is the file's stem
+    #[arg(value_name = "PREDICTIONS", required_unless_present_any = ["list", "config"])]
+    pub predictions: Vec<PathBuf>,
+    /// The benchmark's data: a directory laid out as ScholarQABench's `data`, or the row's own data file
+    #[arg(long, value_name = "DIR", required_unless_present = "list", help_heading = "Input")]
+    pub data: Option<PathBuf>,
+    /// Score what is there where a system did not answer every question, and mark it
+    #[arg(long, help_heading = "Input")]
+    pub allow_missing: bool,
+    /// Show the rows with what each needs, and stop
+    #[arg(long, help_heading = "Input")]
+    pub list: bool,
+    /// Only these systems, with or without .jsonl [default: all]
+    #[arg(long, value_name = "A,B", value_parser = Names::parse, help_heading = "Input")]
+    pub systems: Option<Names>,
+    /// Settings in a TOML file, judges by role among them; flags and environment win [env: SCHOLAREVAL_CONFIG]
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    pub config: Option<PathBuf>,
+    /// Make warnings about the input errors
+    #[arg(long, help_heading = "Input")]
+    pub strict: bool,
+    /// The number that means the first source: 0 or 1 [default: 0, as in ScholarQABench]
+    #[arg(long, value_name = "0|1", value_parser = FirstIndex::parse, help_heading = "Scorers")]
+    pub index_base: Option<FirstIndex>,
+    /// Aspects with the descriptions of their scores, as released [default: built in]
+    #[arg(long, value_name = "FILE", help_heading = "Scorers")]
+    pub aspect_rubrics: Option<PathBuf>,
+    /// Cut what does not fit the judge's context, and mark it, instead of leaving it unscored
+    #[arg(long, help_heading = "Scorers")]
+    pub truncate: bool,
+    /// How it is scored.
+    #[command(flatten)]
+    pub scoring: ScoringArgs,
+    /// Who judges.
+    #[command(flatten)]
+    pub judge: JudgeArgs,
+    /// How fast.
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    /// Where replies are kept.
+    #[command(flatten)]
+    pub cache: CacheArgs,
+    /// What is written.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}

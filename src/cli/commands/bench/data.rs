@@ -1,0 +1,129 @@
+//! Where a row's data file lies.
+
+use std::path::{Path, PathBuf};
+
+use super::rows::{Data, Row};
+use crate::dataset::{self, AskedQuestions};
+use crate::domain::Mode;
+use crate::error::{Error, InputFault, Result};
+
+/// Directories below the one that is named in which the layout may begin: a checkout has it under `data`.
+const STARTS: [&str; 2] = ["", "data"];
+
+/// The row's data file: `data` itself if it is a file, else the first of the places that the row knows.
+///
+/// # Errors
+/// [`Error::Input`] where nothing is there, naming the places, and where a directory holds several files.
+pub(super) fn find(row: &Row, data: &Path) -> Result<PathBuf> {
+    if data.is_file() {
+        return Ok(data.to_path_buf());
+    }
+    if !data.is_dir() {
+        let fault = InputFault::new(data, "no such directory or file");
+        return Err(fault.hint("name ScholarQABench's data directory with --data DIR").into());
+    }
+    let places = STARTS.iter().flat_map(|start| row.files.iter().map(move |file| data.join(start).join(file)));
+    if let Some(found) = places.into_iter().find(|path| path.is_file()) {
+        return Ok(found);
+    }
+    for folder in STARTS.iter().flat_map(|start| row.folders.iter().map(move |folder| data.join(start).join(folder))) {
+        if folder.is_dir()
+            && let Some(found) = only_file(row, &folder)?
+        {
+            return Ok(found);
+        }
+    }
+    let folders = row.folders.iter().map(|folder| format!("{folder}/*.jsonl"));
+    let places: Vec<String> = row.files.iter().map(|file| (*file).to_owned()).chain(folders).collect();
+    let what = format!("no data of {}: none of {} is there, nor below data/", row.id, places.join(", "));
+    Err(InputFault::new(data, what).hint("or name the file itself: --data FILE").into())
+}
+
+/// The only JSONL file of a directory, else its only JSON file; `None` if it has none.
+fn only_file(row: &Row, folder: &Path) -> Result<Option<PathBuf>> {
+    for extension in ["jsonl", "json"] {
+        let entries = std::fs::read_dir(folder).map_err(Error::io(folder, "read"))?;
+        let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        files.retain(|path| path.is_file() && path.extension().is_some_and(|own| own == extension));
+        files.sort();
+        match &files[..] {
+            [] => {}
+            [one] => return Ok(Some(one.clone())),
+            [first, ..] => {
+                let what = format!("{} .{extension} files; which holds the questions of {}?", files.len(), row.id);
+                let hint = format!("name it: --data {}", first.display());
+                return Err(InputFault::new(folder, what).hint(hint).into());
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Reads the questions of the data file.
+///
+/// # Errors
+/// [`Error::Input`] with every fault of the file.
+pub(super) fn load(row: &Row, path: &Path, mode: Mode) -> Result<AskedQuestions> {
+    if row.data == Data::TestCases {
+        return Ok(AskedQuestions::of_test_cases(&dataset::load_test_cases(path, mode)?, mode));
+    }
+    let mut read = dataset::load_predictions(&[path.to_path_buf()])?;
+    let data = read.pop().ok_or_else(|| InputFault::new(path, "no questions in the file"))?;
+    Ok(AskedQuestions::of_predictions(data, mode))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::args::BenchName;
+
+    fn there(files: &[&str]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = dir.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "{}").unwrap();
+        }
+        dir
+    }
+
+    fn found(name: BenchName, files: &[&str]) -> std::result::Result<String, String> {
+        let dir = there(files);
+        let found = find(Row::of(name), dir.path()).map_err(|error| error.to_string())?;
+        Ok(found.strip_prefix(dir.path()).unwrap().display().to_string())
+    }
+
+    #[test]
+    fn the_layouts_of_the_checkout_its_data_directory_and_flat_files_are_known() {
+        for place in [
+            "data/single_paper_tasks/scifact_test.jsonl",
+            "single_paper_tasks/scifact_test.jsonl",
+            "single_paper/scifact_test.jsonl",
+            "scifact_test.jsonl",
+        ] {
+            assert_eq!(found(BenchName::Scifact, &[place, "pubmed_test.jsonl"]).unwrap(), place);
+        }
+        assert_eq!(found(BenchName::Bio, &["scholar_bio/any.jsonl"]).unwrap(), "scholar_bio/any.jsonl");
+        assert_eq!(found(BenchName::Neuro, &["data/scholarqa_neuro/x.json"]).unwrap(), "data/scholarqa_neuro/x.json");
+    }
+
+    #[test]
+    fn what_is_not_there_is_told_with_the_places_and_several_files_are_not_guessed_at() {
+        let error = found(BenchName::Qasa, &["scifact_test.jsonl"]).unwrap_err();
+        assert!(
+            error.contains("no data of qasa: none of single_paper_tasks/qasa_test.jsonl, single_paper/"),
+            "{error}"
+        );
+        let error = found(BenchName::Bio, &["scholar_bio/a.jsonl", "scholar_bio/b.jsonl"]).unwrap_err();
+        assert!(error.contains("2 .jsonl files; which holds the questions of bio?; name it: --data "), "{error}");
+        let error = find(Row::of(BenchName::Bio), Path::new("/nowhere")).unwrap_err().to_string();
+        assert!(error.starts_with("/nowhere: no such directory or file"), "{error}");
+    }
+
+    #[test]
+    fn a_file_is_taken_as_it_is() {
+        let dir = there(&["mine.jsonl"]);
+        let path = dir.path().join("mine.jsonl");
+        assert_eq!(find(Row::of(BenchName::Bio), &path).unwrap(), path);
+    }
+}

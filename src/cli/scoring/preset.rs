@@ -1,0 +1,97 @@
+//! What a row of a benchmark adds to a run: the questions it asks, and the table it ends in.
+
+use crate::dataset::{AskedQuestions, SystemFile};
+use crate::domain::SystemName;
+use crate::error::{Error, InputFault, Result};
+use crate::report::{BenchCoverage, BenchTable};
+
+use super::choice::Choice;
+
+/// A row of a benchmark.
+pub(in crate::cli) struct Preset {
+    /// Every question of its data.
+    pub(in crate::cli) asked: AskedQuestions,
+    /// True if a system that did not answer all of them is scored all the same, and marked.
+    pub(in crate::cli) allow_missing: bool,
+    /// Its table, before there are numbers.
+    pub(in crate::cli) table: BenchTable,
+}
+
+/// Systems held against the questions.
+#[derive(Default)]
+pub(super) struct Checked {
+    pub(super) systems: Vec<SystemFile>,
+    pub(super) coverage: Vec<BenchCoverage>,
+    pub(super) warnings: Vec<String>,
+    pub(super) notes: Vec<String>,
+}
+
+impl Preset {
+    /// Leaves of each system what answers the questions. Systems that are not among `chosen` (names with or without
+    /// `.jsonl`) are not looked at.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for every system that lacks answers, unless that is allowed; for one without any; if `strict`,
+    /// for predictions that answer a question again or none.
+    pub(super) fn check(&self, systems: Vec<SystemFile>, chosen: Option<&[String]>, strict: bool) -> Result<Checked> {
+        let mut checked = Checked::default();
+        let mut faults: Vec<InputFault> = Vec::new();
+        for system in systems {
+            if !chosen.is_none_or(|names| names.iter().any(|name| names_system(name, system.system()))) {
+                checked.systems.push(system);
+                continue;
+            }
+            let name = system.system().clone();
+            let covered = match self.asked.cover(system) {
+                Ok(covered) => covered,
+                Err(Error::Input(more)) => {
+                    faults.extend(more);
+                    continue;
+                }
+                Err(other) => return Err(other),
+            };
+            match covered.missing {
+                Some(fault) if !self.allow_missing => {
+                    faults.push(fault.hint("answer them, or score what is there with --allow-missing"));
+                }
+                missing => checked.warnings.extend(missing.map(|fault| fault.to_string())),
+            }
+            if strict {
+                faults.extend(covered.odd);
+            } else {
+                checked.warnings.extend(covered.odd.iter().map(ToString::to_string));
+            }
+            checked.coverage.push(BenchCoverage {
+                system: name,
+                answered: covered.answered,
+                has_sources: covered.has_sources,
+            });
+            checked.systems.push(covered.system);
+        }
+        if !faults.is_empty() {
+            return Err(Error::Input(faults));
+        }
+        let ambiguous = self.asked.ambiguous();
+        if ambiguous > 0 {
+            let path = self.asked.path();
+            let what = format!("{ambiguous} questions stand there several times with unequal golds");
+            let hint = "their predictions get them in the order of the two files";
+            checked.notes.push(InputFault::new(path, what).hint(hint).to_string());
+        }
+        Ok(checked)
+    }
+
+    /// The table of this run.
+    pub(in crate::cli) fn table_of(&self, coverage: &[BenchCoverage], choice: &Choice) -> BenchTable {
+        let mut table = self.table.clone();
+        table.coverage = coverage.to_vec();
+        for (scorer, why) in &choice.left_out {
+            table.leave_out(scorer.as_str(), why);
+        }
+        table
+    }
+}
+
+fn names_system(name: &str, system: &SystemName) -> bool {
+    name.strip_suffix(".jsonl").unwrap_or(name) == system.as_str()
+}
