@@ -4,6 +4,7 @@
 //! `Collapsing(Cached(ContextLimited(Retrying(RateLimited(Chat)))))`. A cache hit costs no permit and no token, identical
 //! calls in flight collapse into one, what is too long is not sent, and every retry buys its own permits.
 
+pub mod batch;
 pub mod body;
 pub mod cache;
 pub mod capacity;

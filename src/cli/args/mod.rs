@@ -1,5 +1,6 @@
 //! The command line as clap reads it.
 
+mod batch;
 mod fever;
 mod scifact;
 mod score;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
 pub use fever::{FeverCommand, FeverScoreArgs, MaxEvidence};
 pub use scifact::{
     Cap, CheckArgs, FilesArgs, LabelsArgs, MergeArgs, OracleArgs, OutArgs, ScifactCommand, ScifactScoreArgs, Structure,
@@ -78,6 +80,9 @@ pub enum Command {
     Score(Box<ScoreArgs>),
     /// Read all input, ask the judge one tiny question, and stop
     Check(Box<ScoreArgs>),
+    /// Calls as files for batch services, and their results into the cache
+    #[command(subcommand)]
+    Batch(BatchCommand),
     /// Make scores and tables of a run again from its raw replies, without a judge
     Rescore(RescoreArgs),
     /// Show the settings in force and where each came from (same arguments as score)

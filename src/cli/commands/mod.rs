@@ -1,5 +1,6 @@
 //! One file a command. A command gets merged settings, does its work through the library and gives an exit code.
 
+mod batch;
 mod build_tests;
 mod cache;
 mod check;
@@ -43,6 +44,7 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<ExitCode> {
     match cli.command {
         Command::Score(args) => score::run(&told(Settings::load(&args, environment)?), &context),
         Command::Check(args) => check::run(&told(Settings::load(&args, environment)?), &context),
+        Command::Batch(command) => batch::run(command, &context),
         Command::Rescore(args) => rescore::run(&args, &context),
         Command::Config(args) => config::run(&told(Settings::load(&args, environment)?)),
         Command::Prompts(command) => prompts::run(&command, &context),

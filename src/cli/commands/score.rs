@@ -41,15 +41,15 @@ pub(super) fn run(settings: &Settings, context: &Context<'_>) -> Result<ExitCode
 }
 
 /// Everything a run works with, before anything is asked or written.
-struct Prepared {
-    inputs: LoadedInputs,
-    plan: ScorerPlan,
-    judges: Judges,
+pub(super) struct Prepared {
+    pub(super) inputs: LoadedInputs,
+    pub(super) plan: ScorerPlan,
+    pub(super) judges: Judges,
     manifest: Manifest,
 }
 
 impl Prepared {
-    async fn load(settings: &Settings) -> Result<Self> {
+    pub(super) async fn load(settings: &Settings) -> Result<Self> {
         let inputs = LoadedInputs::load(settings)?;
         let choice = Choice::of(settings, &inputs.support)?;
         if !settings.output.quiet {
@@ -66,7 +66,7 @@ impl Prepared {
     }
 
     /// The jobs of the run.
-    async fn jobs(
+    pub(super) async fn jobs(
         &self,
         settings: &Settings,
         recorded: Option<RecordedReplies>,
