@@ -3,6 +3,7 @@
 
 mod answer_files;
 mod aspects_golden;
+mod batch;
 mod cache;
 mod citations_golden;
 mod cli_settings;
