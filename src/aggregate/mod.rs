@@ -1,11 +1,13 @@
 //! Scores to metrics, agreement and a summary of systems.
 //!
 //! [`summarize`] makes one row a system from scored answers; [`agreement`] compares two annotators' rubrics. Both
-//! follow one rule: what is unscored is counted and told, never a silent 0.
+//! follow one rule: what is unscored is counted and told, never a silent 0. [`panel_agreement`] tells how the judges of a
+//! panel agree and how much the draws of one judge differ.
 
 mod agreement;
 mod difference;
 mod metric;
+mod panel;
 mod reference_order;
 mod scorecard;
 mod section;
@@ -15,6 +17,7 @@ mod summary;
 pub use agreement::{Agreement, QuestionAgreement, ReferenceAgreement, agreement};
 pub use difference::DifferenceCause;
 pub use metric::Metric;
+pub use panel::{Coefficient, DrawNoise, ItemGroup, PanelAgreement, PanelJudge, Scale, panel_agreement};
 pub use scorecard::{Scorecard, scorecard};
 pub use section::{ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, Column, Section, SectionMetric, SectionRow};
 pub use summarize::{AggregateOptions, OnUnscored, summarize};

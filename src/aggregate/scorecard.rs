@@ -2,8 +2,8 @@
 
 use std::borrow::Borrow;
 
-use super::section::{Section, scorers_of};
-use super::{AggregateOptions, OnUnscored, Summary, summarize};
+use super::section::{Section, SectionRow, scorers_of};
+use super::{AggregateOptions, DrawNoise, OnUnscored, PanelAgreement, Summary, panel_agreement, summarize};
 use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName, UnscoredKind};
 use crate::stats::BcaOptions;
 
@@ -24,15 +24,20 @@ pub struct Scorecard {
     pub rubric: Option<Summary>,
     /// The columns of the other scorers, in the order they were run.
     pub sections: Vec<Section>,
+    /// How the judges of each panel agree; empty where no role had several.
+    pub panels: Vec<PanelAgreement>,
+    /// How much the draws of each judge differ; empty where none was asked several times.
+    pub noise: Vec<DrawNoise>,
 }
 
 impl Scorecard {
     /// The share of scored answers (one for each answer and scorer) with a component that has no value, 0..=1; of the
-    /// scorer for which it is highest.
+    /// scorer for which it is highest. Columns that nobody was to judge are blank on purpose and count for nothing.
     pub fn unscored_share(&self) -> f64 {
+        let was_asked = |row: &SectionRow| row.unscored_reasons.iter().any(|reason| reason.kind != UnscoredKind::NotAsked);
         let of_section = |section: &Section| {
-            let (unscored, items) =
-                section.rows.iter().fold((0, 0), |(unscored, items), row| (unscored + row.unscored, items + row.items));
+            let items: usize = section.rows.iter().map(|row| row.items).sum();
+            let unscored: usize = section.rows.iter().filter(|row| was_asked(row)).map(|row| row.unscored).sum();
             if items == 0 { 0.0 } else { unscored as f64 / items as f64 }
         };
         let rubric = self.rubric.as_ref().map_or(0.0, Summary::unscored_share);
@@ -82,6 +87,7 @@ pub fn scorecard<A: Borrow<ScoredAnswer>>(
     };
     let sections = scorers_of(others()).into_iter().map(section).collect();
     let bca = BcaOptions::seeded(options.seed);
+    let (panels, noise) = panel_agreement(scored, options);
     Scorecard {
         mode: options.mode,
         on_unscored: options.on_unscored,
@@ -90,6 +96,8 @@ pub fn scorecard<A: Borrow<ScoredAnswer>>(
         seed: options.seed,
         sections,
         rubric,
+        panels,
+        noise,
     }
 }
 

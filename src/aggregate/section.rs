@@ -17,7 +17,7 @@ pub const CITATION_F1: &str = "citation_f1";
 /// The mean of the answers' own citation F1.
 pub const CITATION_F1_MACRO: &str = "citation_f1_macro";
 const CITATION_PRECISION: &str = "citation_precision";
-const CITATION_RECALL: &str = "citation_recall";
+pub(super) const CITATION_RECALL: &str = "citation_recall";
 
 /// One quantity of a scorer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -6,8 +6,10 @@
 
 mod files;
 mod footnotes;
+mod headline;
 mod items;
 mod layout;
+mod panel_notes;
 mod score_table;
 mod scorecard;
 mod section_table;

@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use super::files::{csv_line, file, internal, render_csv, terminal_safe_json};
 use super::footnotes::{footnotes, intervals_note};
+use super::headline::headline;
 use super::layout::push_item;
+use super::panel_notes::panel_notes;
 use super::section_table::{section_notes, section_table};
 use super::table::rubric_table;
 use super::{ReportContext, TableStyle, visible};
@@ -15,7 +17,8 @@ use crate::error::{Error, Result};
 
 /// The tables, the rubric's first, then what has to be said beside them.
 pub fn render_scorecard_table(card: &Scorecard, context: &ReportContext, style: &TableStyle) -> String {
-    let mut tables: Vec<String> = card.rubric.iter().map(|rubric| rubric_table(rubric, style)).collect();
+    let mut tables: Vec<String> = headline(card, style).into_iter().collect();
+    tables.extend(card.rubric.iter().map(|rubric| rubric_table(rubric, style)));
     tables.extend(card.sections.iter().map(|section| section_table(section, style)));
     let mut out = tables.join("\n");
     out.push('\n');
@@ -28,14 +31,19 @@ pub fn render_scorecard_table(card: &Scorecard, context: &ReportContext, style: 
         }
     };
     notes.extend(card.sections.iter().flat_map(|section| section_notes(section, card.on_unscored)));
+    notes.extend(panel_notes(&card.panels, &card.noise));
     for note in notes {
         push_item(&mut out, &note, usize::from(style.width.max(80)));
     }
     out
 }
 
-/// `summary.json`: that of the rubric where it was asked (see [`render_json`]), else its head alone with empty `rows`;
-/// then `scorers`, a list of `{scorer, columns, rows, notes}`. Shares are 0..=1, grades 1..=5, null where there is none.
+/// `summary.json`: that of the rubric where it was asked (see [`super::render_json`]), else its head alone with empty `rows`;
+/// then `scorers`, a list of `{scorer, columns, rows, notes}`, and where there are any `panels` ([`PanelAgreement`]) and
+/// `noise` ([`DrawNoise`]). Shares are 0..=1, grades 1..=5, null where there is none.
+///
+/// [`PanelAgreement`]: crate::aggregate::PanelAgreement
+/// [`DrawNoise`]: crate::aggregate::DrawNoise
 ///
 /// # Errors
 /// [`Error::Internal`] if it cannot be serialised.
@@ -49,6 +57,12 @@ pub fn render_scorecard_json(card: &Scorecard, context: &ReportContext) -> Resul
     };
     file.insert("unscored_share".to_owned(), card.unscored_share().into());
     file.insert("scorers".to_owned(), serde_json::to_value(&card.sections).map_err(internal)?);
+    if !card.panels.is_empty() {
+        file.insert("panels".to_owned(), serde_json::to_value(&card.panels).map_err(internal)?);
+    }
+    if !card.noise.is_empty() {
+        file.insert("noise".to_owned(), serde_json::to_value(&card.noise).map_err(internal)?);
+    }
     let json = serde_json::to_string_pretty(&file).map_err(internal)?;
     Ok(terminal_safe_json(&json) + "\n")
 }
@@ -161,6 +175,21 @@ mod tests {
     }
 
     #[test]
+    fn the_main_numbers_of_all_scorers_stand_in_one_table_first() {
+        let table = render_scorecard_table(&card(true), &ReportContext::default(), &TableStyle::default());
+        let lines: Vec<&str> = table.lines().collect();
+        assert!(lines[0].starts_with("scorecard: means"), "{table}");
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(lines[2]), ["system", "n", "rubric", "coverage", "match"], "{table}");
+        // the rubric's answer of b is the only one; what a system lacks is a dash
+        let row = |name: &str| words(lines.iter().find(|line| line.starts_with(name)).unwrap());
+        assert_eq!(row("b "), ["b", "1", "80.0", "-", "-"]);
+        assert_eq!(row("a\\u{1b} "), ["a\\u{1b}", "2", "-", "3.00", "50.0"]);
+        let alone = render_scorecard_table(&card(false), &ReportContext::default(), &TableStyle::default());
+        assert!(!alone.contains("scorecard:"), "one scorer's table says it all");
+    }
+
+    #[test]
     fn a_narrow_terminal_gets_every_column_in_blocks() {
         let names = ["one_quantity", "two_quantity", "three_quantity", "four_quantity", "five_quantity"];
         let parts = names.map(|name| (name, ComponentKind::Share, Some(0.25)));
@@ -189,5 +218,46 @@ mod tests {
             let a = lines.iter().find(|line| line.starts_with("a\\u{1b}")).unwrap();
             assert!(a.contains(",3,2,4,2,0,0.5,,,1,0"), "{a}");
         }
+    }
+
+    #[test]
+    fn panels_and_noise_are_told_where_there_are_any_and_plain_runs_have_neither() {
+        let json = |card: &Scorecard| -> Value {
+            serde_json::from_str(&render_scorecard_json(card, &ReportContext::default()).unwrap()).unwrap()
+        };
+        let plain = json(&card(true));
+        assert!(plain.get("panels").is_none() && plain.get("noise").is_none());
+        let mut scored = plain_panel([[1.0, 2.0], [2.0, 2.0], [4.0, 5.0]]);
+        scored[0].members.values_mut().for_each(|said| said[0].draws.push(Some(3.0)));
+        let card = scorecard(&scored, &[], AggregateOptions::default());
+        let file = json(&card);
+        let panel = &file["panels"][0];
+        assert_eq!((&panel["scorer"], &panel["group"]), (&json!("prometheus"), &json!("coverage")));
+        assert_eq!((&panel["scale"], &panel["judges"][1]["judge"]), (&json!("grade"), &json!("kind")));
+        // (2 + 2 + 5) / 3
+        assert_eq!(panel["judges"][1]["mean"], 3.0);
+        assert!(panel["alpha"]["estimate"].is_f64() && panel["kappa"]["low"].is_f64());
+        // 1 and 3: the square root of 2
+        assert!((file["noise"][0]["mean_sd"].as_f64().unwrap() - 2.0_f64.sqrt()).abs() < 1e-12);
+        let told =
+            render_scorecard_table(&card, &ReportContext::default(), &TableStyle::default()).replace("\n  ", " ");
+        assert!(told.contains("- coverage: judges strict, kind (means 2.33, 3.00) agree with alpha 0."), "{told}");
+        assert!(told.contains("- coverage: 2 draws by judge strict differ by a standard deviation of 1.41"), "{told}");
+    }
+
+    /// Grades of coverage by two judges, one answer a case.
+    fn plain_panel(grades: [[f64; 2]; 3]) -> Vec<ScoredAnswer> {
+        let one = |(at, grades): (usize, [f64; 2])| {
+            let mut scored = plain("s", &at.to_string(), &[("coverage", ComponentKind::Aspect, Some(3.0))]);
+            let said = ["strict", "kind"].iter().zip(grades).map(|(judge, grade)| crate::domain::MemberValues {
+                judge: (*judge).into(),
+                value: Some(grade),
+                draws: vec![Some(grade)],
+                spread: None,
+            });
+            scored.members.insert("coverage".into(), said.collect());
+            scored
+        };
+        grades.into_iter().enumerate().map(one).collect()
     }
 }

@@ -18,16 +18,24 @@ enum Intervals {
     Below,
 }
 
+/// What stands in the place of a scorer in the table of all main numbers.
+pub(super) const HEADLINE: &str = "scorecard";
+
 /// Listed entries of one kind before the rest is counted.
 const LISTED: usize = 5;
 
 /// A heading, then the systems with their means: intervals beside them where there is room, else below; columns that do
 /// not fit beside each other follow below.
 pub(super) fn section_table(section: &Section, style: &TableStyle) -> String {
+    section_table_of(section, &heading(section), style)
+}
+
+/// The same under this heading.
+pub(super) fn section_table_of(section: &Section, heading: &str, style: &TableStyle) -> String {
     let width = usize::from(style.width.max(80));
     let fits = |columns: Range<usize>, intervals| widest_line(&draw(section, columns, intervals, false)) <= width;
     let all = 0..section.columns.len();
-    let mut out = heading(section) + "\n\n";
+    let mut out = format!("{}: {heading}\n\n", section.scorer);
     if all.is_empty() || fits(all.clone(), Intervals::Beside) {
         out.push_str(&draw(section, all, Intervals::Beside, style.color));
         out.push('\n');
@@ -54,7 +62,7 @@ fn heading(section: &Section) -> String {
         parts.push("% in per cent");
     }
     let units = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
-    format!("{}: means an answer{units}, 95% intervals", section.scorer)
+    format!("means an answer{units}, 95% intervals")
 }
 
 /// The systems with some of the columns.
@@ -67,7 +75,10 @@ fn draw(section: &Section, columns: Range<usize>, intervals: Intervals, color: b
         table.force_no_tty();
     }
     let shown = &section.columns[columns.clone()];
-    let titles = ["system".to_owned(), "n".to_owned()].into_iter().chain(shown.iter().map(title));
+    // The headline has a column a scorer's number: narrow titles keep them beside each other.
+    let between = if section.scorer == HEADLINE { "\n" } else { " " };
+    let titles = shown.iter().map(|column| title(column).replace(' ', between));
+    let titles = ["system".to_owned(), "n".to_owned()].into_iter().chain(titles);
     table.set_header(titles.map(|title| {
         let cell = Cell::new(title);
         if color { cell.add_attribute(Attribute::Bold) } else { cell }

@@ -75,14 +75,14 @@ pub(super) fn place(distinct: &[f64], value: f64) -> usize {
 }
 
 /// Ratings by unit, each as its place among the distinct values, in ascending order.
-struct PairableUnits {
+pub(super) struct PairableUnits {
     units: Vec<Vec<usize>>,
     values: Vec<f64>,
     level: MeasurementLevel,
 }
 
 impl PairableUnits {
-    fn new(ratings: &[&[Option<f64>]], level: MeasurementLevel) -> Option<Self> {
+    pub(super) fn new(ratings: &[&[Option<f64>]], level: MeasurementLevel) -> Option<Self> {
         let rated = unit_ratings(ratings)?;
         let values = distinct(rated.iter().flatten().copied());
         let places = |own: &Vec<f64>| {
@@ -95,7 +95,7 @@ impl PairableUnits {
     }
 
     /// Alpha with every unit taken as often as its weight says.
-    fn alpha(&self, weights: &[u32]) -> Option<f64> {
+    pub(super) fn alpha(&self, weights: &[u32]) -> Option<f64> {
         let mut counts = vec![0.0; self.values.len()];
         for (unit, weight) in self.units.iter().zip(weights) {
             for place in unit {

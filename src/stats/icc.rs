@@ -14,8 +14,8 @@ use super::distributions::f_quantile;
 pub struct IntraclassCorrelation {
     /// The share of the variance of a single rating that lies between units; may fall below 0, never exceeds 1.
     pub value: f64,
-    /// The F-based interval.
-    pub interval: Interval,
+    /// The F-based interval; `None` where its approximation gives no interval around the value (far below 0, few units).
+    pub interval: Option<Interval>,
     /// Units rated by every rater: the only ones that count.
     pub units: usize,
     /// Raters.
@@ -41,7 +41,11 @@ pub fn icc_2_1(ratings: &[&[Option<f64>]], level: f64) -> Option<IntraclassCorre
     let (n, k) = (rows.len() as f64, ratings.len() as f64);
     let MeanSquares { units: msr, raters: msc, residual: mse } = squares;
     let value = (msr - mse) / (msr + (k - 1.0) * mse + k * (msc - mse) / n);
-    let interval = interval(&squares, Shape { n, k, icc: value }, level)?;
+    if !(level > 0.0 && level < 1.0) {
+        return None;
+    }
+    let holds = |interval: &Interval| interval.low <= value + 1e-12 && value <= interval.high + 1e-12;
+    let interval = interval(&squares, Shape { n, k, icc: value }, level).filter(holds);
     value.is_finite().then_some(IntraclassCorrelation { value, interval, units: rows.len(), raters: ratings.len() })
 }
 
@@ -97,9 +101,6 @@ struct Shape {
 fn interval(squares: &MeanSquares, shape: Shape, level: f64) -> Option<Interval> {
     let MeanSquares { units: msr, raters: msc, residual: mse } = *squares;
     let Shape { n, k, icc } = shape;
-    if !(level > 0.0 && level < 1.0) {
-        return None;
-    }
     if mse == 0.0 && msc == 0.0 {
         return Some(Interval { low: 1.0, high: 1.0 });
     }
@@ -139,7 +140,8 @@ mod tests {
         ];
         let icc = icc_2_1(&judges.iter().map(Vec::as_slice).collect::<Vec<_>>(), 0.95).unwrap();
         assert!((icc.value - 0.29).abs() < 0.005, "{icc:?}");
-        assert!((icc.interval.low - 0.02).abs() < 0.005 && (icc.interval.high - 0.76).abs() < 0.005, "{icc:?}");
+        let interval = icc.interval.unwrap();
+        assert!((interval.low - 0.02).abs() < 0.005 && (interval.high - 0.76).abs() < 0.005, "{icc:?}");
         assert_eq!((icc.units, icc.raters), (6, 4));
     }
 
@@ -148,9 +150,10 @@ mod tests {
         // 1 2 3 and 2 3 4: MSR = 2, MSC = 6 * 0.25 / 1 = 1.5, MSE = 0; 2 / (2 + 2 * 1.5 / 3) = 2/3
         let icc = icc_2_1(&[&some(&[1.0, 2.0, 3.0]), &some(&[2.0, 3.0, 4.0])], 0.95).unwrap();
         assert!((icc.value - 2.0 / 3.0).abs() < 1e-12, "{icc:?}");
-        assert!(icc.interval.low < icc.value && icc.value < icc.interval.high, "{icc:?}");
+        let interval = icc.interval.unwrap();
+        assert!(interval.low < icc.value && icc.value < interval.high, "{icc:?}");
         let same = icc_2_1(&[&some(&[1.0, 2.0, 3.0]), &some(&[1.0, 2.0, 3.0])], 0.95).unwrap();
-        assert_eq!((same.value, same.interval), (1.0, Interval { low: 1.0, high: 1.0 }));
+        assert_eq!((same.value, same.interval), (1.0, Some(Interval { low: 1.0, high: 1.0 })));
     }
 
     #[test]
@@ -163,6 +166,15 @@ mod tests {
         assert_eq!(icc_2_1(&[&some(&[2.0, 2.0]), &some(&[2.0, 2.0])], 0.95), None);
         assert_eq!(icc_2_1(&[&list, &some(&[1.0, f64::NAN])], 0.95), None);
         assert_eq!(icc_2_1(&[&list, &list], 1.0), None);
+    }
+
+    #[test]
+    fn an_icc_far_below_zero_has_a_value_and_no_interval() {
+        let raters = [[1.0, 5.0, 5.0], [5.0, 2.0, 1.0], [1.0, 1.0, 1.0]].map(|rater: [f64; 3]| rater.map(Some));
+        let icc = icc_2_1(&raters.each_ref().map(|rater| &rater[..]), 0.9).unwrap();
+        // mean squares 1/9, 49/9 and 43/9: (1/9 - 43/9) / (1/9 + 86/9 + 6/9) = -42/93
+        assert!((icc.value + 42.0 / 93.0).abs() < 1e-12);
+        assert_eq!(icc.interval, None, "its ends would be NaN and below the value");
     }
 
     proptest! {
@@ -183,7 +195,8 @@ mod tests {
                 prop_assert_eq!(icc.is_some(), other.is_some());
                 if let (Some(icc), Some(other)) = (icc, other) {
                     prop_assert!((icc.value - other.value).abs() < 1e-9);
-                    prop_assert!(icc.value <= 1.0 + 1e-12 && icc.interval.low <= icc.interval.high + 1e-12);
+                    prop_assert!(icc.value <= 1.0 + 1e-12);
+                    prop_assert!(icc.interval.is_none_or(|i| i.low <= i.high + 1e-12 && i.high <= 1.0 + 1e-12));
                 }
             }
         }

@@ -97,7 +97,7 @@ pub fn mean_pairwise_kappa_interval(
     bca_weighted_interval(kept.len(), statistic, options)
 }
 
-fn rater_pairs(ratings: &[&[Option<f64>]], weights: KappaWeights) -> Option<Vec<RatedPairs>> {
+pub(super) fn rater_pairs(ratings: &[&[Option<f64>]], weights: KappaWeights) -> Option<Vec<RatedPairs>> {
     let mut pairs = Vec::new();
     for (second, y) in ratings.iter().enumerate() {
         for x in &ratings[..second] {
@@ -108,7 +108,7 @@ fn rater_pairs(ratings: &[&[Option<f64>]], weights: KappaWeights) -> Option<Vec<
 }
 
 /// The units that both rated: where the unit stands, and the places of its two ratings among the distinct values.
-struct RatedPairs {
+pub(super) struct RatedPairs {
     pairs: Vec<(usize, usize, usize)>,
     values: Vec<f64>,
     weights: KappaWeights,
@@ -128,7 +128,7 @@ impl RatedPairs {
     }
 
     /// Kappa with every unit taken as often as its multiplicity says.
-    fn kappa(&self, multiplicities: &[u32]) -> Option<f64> {
+    pub(super) fn kappa(&self, multiplicities: &[u32]) -> Option<f64> {
         let mut margins = vec![(0.0, 0.0); self.values.len()];
         let (mut total, mut observed) = (0.0, 0.0);
         for (unit, x, y) in &self.pairs {

@@ -28,6 +28,7 @@ mod binomial;
 mod bootstrap;
 mod bootstrap_sums;
 mod cluster;
+mod clustered_agreement;
 mod correlation;
 mod correlation_interval;
 mod distributions;
@@ -52,6 +53,7 @@ pub use alpha::{MeasurementLevel, krippendorff_alpha, krippendorff_alpha_interva
 pub use bootstrap::{BcaOptions, Interval, bca_mean_interval, bca_mean_intervals};
 pub use bootstrap_sums::bca_sums_intervals;
 pub use cluster::{cluster_sums, clustered_mean_intervals};
+pub use clustered_agreement::{krippendorff_alpha_clustered_interval, mean_pairwise_kappa_clustered_interval};
 pub use correlation::{intraclass_correlation, kendall_tau_b, pearson, spearman};
 pub use correlation_interval::{Correlation, fisher_interval};
 pub use effect::{cliffs_delta, cohens_dz};

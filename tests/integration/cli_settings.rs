@@ -206,7 +206,6 @@ fn every_refusal_names_the_option_and_has_its_exit_code() {
             "my.toml:2: limits.rpm: expected a whole number",
         ),
         (&["score"], "", 2, "no answers given"),
-        (&["check", "answers"], "", 2, "no test cases given; add --tests FILE"),
         (&["cache", "stats", "--cache", "absent.sqlite"], "", 3, "absent.sqlite: there is no such cache"),
         (&["cache", "prune"], "", 2, "--older-than"),
         (&["cache", "prune", "--kind", "propety"], "", 2, "did you mean property?"),

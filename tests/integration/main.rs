@@ -13,6 +13,7 @@ mod fever;
 mod judge_http;
 mod layering;
 mod llama_cpp;
+mod panels;
 mod prompts;
 mod prompts_graded;
 mod prompts_injection;

@@ -100,7 +100,7 @@ pub enum Command {
     #[command(subcommand)]
     Fever(FeverCommand),
     /// Audit citations without a judge: what is cited, what dangles, what is never cited
-    Citations(CitationsArgs),
+    Citations(Box<CitationsArgs>),
     /// Compare outputs with gold answers: words in common, short answers, ROUGE; no judge
     Overlap(OverlapArgs),
     /// Make answers for score out of predictions with sources

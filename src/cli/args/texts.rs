@@ -1,11 +1,13 @@
 //! Arguments of the commands that need no judge and no rubric.
 
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::settings::OutputFormat;
+use super::score::{CacheArgs, JudgeArgs, LimitArgs};
 use crate::cli::settings::value::SettingValue;
+use crate::cli::settings::{EntailForm, OutputFormat};
 
 /// Where counting of sources begins.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -49,8 +51,8 @@ pub struct PerItemArgs {
     pub quiet: bool,
 }
 
-/// Arguments of `citations`.
-#[derive(Debug, Clone, Args)]
+/// Arguments of `citations`. They may hold secrets: no `Debug` on purpose.
+#[derive(Clone, Args)]
 pub struct CitationsArgs {
     /// Prediction files, one a system (a JSON list, {"data": [..]} or JSON lines), or directories of *.jsonl
     #[arg(required = true, value_name = "FILE")]
@@ -61,9 +63,37 @@ pub struct CitationsArgs {
     /// File with the gold sources, joined by equal input; its golds replace the predictions' own
     #[arg(long, value_name = "FILE")]
     pub references: Option<PathBuf>,
+    /// Also ask a judge whether the sources bear the claims out: of every sentence (long), or of the question with the
+    /// whole answer (short)
+    #[arg(long, value_name = "long|short", value_parser = EntailForm::parse, conflicts_with = "explain")]
+    pub entail: Option<EntailForm>,
+    /// Count only the first so many citations of a claim [default: 3]
+    #[arg(long, value_name = "N", value_parser = NonZeroUsize::parse, requires = "entail")]
+    pub at_most: Option<NonZeroUsize>,
+    /// Settings in a TOML file, the judge of role citation among them [env: SCHOLAREVAL_CONFIG]
+    #[arg(long, value_name = "FILE", requires = "entail")]
+    pub config: Option<PathBuf>,
+    /// A prompt set made by `prompts export` or `prompts import` [default: built in; env: SCHOLAREVAL_PROMPTS]
+    #[arg(long, value_name = "DIR", requires = "entail")]
+    pub prompts: Option<PathBuf>,
+    /// Ask every question K times and merge [default: 1]
+    #[arg(long, value_name = "K", value_parser = NonZeroU32::parse, requires = "entail")]
+    pub samples: Option<NonZeroU32>,
+    /// Count as the reference script does, faults included
+    #[arg(long, requires = "entail")]
+    pub compat: bool,
     /// What becomes of the items.
     #[command(flatten)]
     pub items: PerItemArgs,
+    /// Who judges, with --entail.
+    #[command(flatten)]
+    pub judge: JudgeArgs,
+    /// How fast.
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    /// Where replies are kept.
+    #[command(flatten)]
+    pub cache: CacheArgs,
 }
 
 /// Arguments of `convert`.

@@ -8,7 +8,9 @@ use serde_json::Value;
 use super::Context;
 use super::per_item::{Conclusion, explain_items, input_files, load, score_all};
 use crate::cli::ExitCode;
-use crate::cli::args::CitationsArgs;
+use crate::cli::args::{CitationsArgs, InputArgs, OutputArgs, ScoreArgs, ScorerArgs, ScoringArgs};
+use crate::cli::settings::ScorerName;
+use crate::cli::settings::value::{FirstIndex, ScorerNames};
 use crate::cli::terminal::write_stdout;
 use crate::dataset::Predictions;
 use crate::domain::{Mode, Prediction, ScoredAnswer};
@@ -16,6 +18,38 @@ use crate::error::Result;
 use crate::report::visible;
 use crate::scorer::citation::{IndexBase, audit};
 use crate::scorer::citation_scorer::CitationAuditScorer;
+
+/// The audit with a judge is a run of `score`: these are its arguments.
+pub(super) fn entailment_args(args: &CitationsArgs) -> ScoreArgs {
+    let base = IndexBase::from(args.index_base);
+    ScoreArgs {
+        input: InputArgs { answers: args.files.clone(), config: args.config.clone(), ..InputArgs::default() },
+        scoring: ScoringArgs {
+            samples: args.samples,
+            compat: args.compat,
+            seed: Some(args.items.seed),
+            prompts: args.prompts.clone(),
+            ..ScoringArgs::default()
+        },
+        scorers: ScorerArgs {
+            scorers: Some(ScorerNames(vec![ScorerName::Entailment, ScorerName::CitationAudit])),
+            references: args.references.clone(),
+            index_base: Some(FirstIndex(u8::from(base == IndexBase::One))),
+            entail: args.entail,
+            at_most: args.at_most,
+            ..ScorerArgs::default()
+        },
+        judge: args.judge.clone(),
+        limits: args.limits.clone(),
+        cache: args.cache.clone(),
+        output: OutputArgs {
+            out: args.items.out.clone(),
+            format: args.items.format,
+            quiet: args.items.quiet,
+            ..OutputArgs::default()
+        },
+    }
+}
 
 pub(super) fn run(args: &CitationsArgs, context: &Context<'_>) -> Result<ExitCode> {
     let systems = load(&args.files, args.references.as_deref(), args.items.quiet)?;

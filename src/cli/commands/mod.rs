@@ -51,6 +51,10 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<ExitCode> {
         Command::Scifact(command) => scifact::run(&command, &context),
         Command::Cache(command) => cache::run(&command, &context),
         Command::Fever(command) => fever::run(&command, &context),
+        Command::Citations(args) if args.entail.is_some() => {
+            let args = citations::entailment_args(&args);
+            score::run(&told(Settings::load(&args, environment)?), &context)
+        }
         Command::Citations(args) => citations::run(&args, &context),
         Command::Overlap(args) => overlap::run(&args, &context),
         Command::Convert(args) => convert::run(&args),

@@ -89,7 +89,7 @@ impl Counts {
 
     pub(super) fn scored(&self, answer: &ScoredAnswer) {
         Meters::add_one(&self.scored);
-        if answer.score.value.is_none() {
+        if !answer.score.is_complete() {
             Meters::add_one(&self.unscored);
         }
     }

@@ -83,10 +83,17 @@ impl LoadedInputs {
             missing: made.missing,
             files,
             pairing_differences,
-            warnings: made.warnings,
+            warnings: once(made.warnings),
             notes: made.notes,
         })
     }
+}
+
+/// A file may be read twice, as answers and as references; what is odd about it is told once.
+fn once(mut warnings: Vec<String>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    warnings.retain(|warning| seen.insert(warning.clone()));
+    warnings
 }
 
 fn items(paired: Vec<PairedAnswer>) -> Arc<[Item]> {

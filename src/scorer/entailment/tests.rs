@@ -145,7 +145,7 @@ fn a_sentence_without_markers_inherits_the_last_valid_uncut_list_of_an_unskipped
     );
     assert_eq!(score.component("sentences").unwrap().value, Some(4.0));
     assert_eq!(score.component("skipped").unwrap().value, Some(1.0));
-    assert_eq!(score.notes, ["1 of 5 sentences are too short for a claim and were skipped"]);
+    assert_eq!(score.notes, ["sentences under 50 characters are no claims and were skipped (column skipped)"]);
 }
 
 #[test]

@@ -1,0 +1,368 @@
+//! How the judges of a panel agree, and how much the draws of one judge differ.
+//!
+//! A unit is one item of one answer: a criterion, an aspect, a question about a claim. Both are told for each scorer and
+//! group of items whose numbers mean the same, over the answers of all systems. Intervals draw cases, each with all
+//! its units.
+
+use std::borrow::Borrow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::ser::{SerializeMap, SerializeStruct};
+use serde::{Serialize, Serializer};
+
+use super::AggregateOptions;
+use super::section::CITATION_RECALL;
+use crate::domain::{CaseId, ComponentKind, MemberValues, Score, ScoredAnswer};
+use crate::stats::{
+    BcaOptions, Interval, KappaWeights, MeasurementLevel, krippendorff_alpha, krippendorff_alpha_clustered_interval,
+    mean, mean_pairwise_kappa, mean_pairwise_kappa_clustered_interval, pairable_units, sd,
+};
+
+/// What a judge's numbers are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// 0..=10 for a criterion.
+    Points,
+    /// How many snippets are present, as counted by the judge (not cut at how many there are).
+    Count,
+    /// The share of claims that are cited, 0..=1.
+    Share,
+    /// 1..=5 in an aspect.
+    Grade,
+    /// 1 for support, 0 for none: contradiction and saying too little are one here.
+    Label,
+    /// Any number: what a scorer of one's own asks.
+    Number,
+}
+
+impl Scale {
+    /// What distance between two numbers means to alpha.
+    fn level(self) -> MeasurementLevel {
+        match self {
+            Self::Grade => MeasurementLevel::Ordinal,
+            Self::Label => MeasurementLevel::Nominal,
+            Self::Points | Self::Count | Self::Share | Self::Number => MeasurementLevel::Interval,
+        }
+    }
+
+    fn weights(self) -> KappaWeights {
+        if self == Self::Label { KappaWeights::Unweighted } else { KappaWeights::Quadratic }
+    }
+
+    /// The number as kappa takes it: means of draws and expected scores are made whole where the scale is (halves away from 0).
+    fn category(self, value: f64) -> f64 {
+        match self {
+            Self::Points | Self::Count | Self::Grade => value.round(),
+            Self::Share | Self::Label | Self::Number => value,
+        }
+    }
+}
+
+/// Items of a scorer whose numbers mean the same: `points`, `evidence`, `claims`, `labels`, or an aspect by its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ItemGroup {
+    /// Its name, unique within a scorer but for panels of other judges.
+    pub name: String,
+    /// What the numbers are.
+    pub scale: Scale,
+}
+
+impl ItemGroup {
+    fn new(name: &str, scale: Scale) -> Self {
+        Self { name: name.to_owned(), scale }
+    }
+
+    /// The group of that item, and its place in the order of the score.
+    fn of(item: &str, score: &Score) -> (usize, Self) {
+        let place = |name: &str| score.components.iter().position(|component| component.name == name);
+        // Where two criteria have one name, the item of the first is called `name#1`.
+        let bare = || item.rsplit_once('#').and_then(|(name, _)| place(name));
+        let Some(at) = place(item).or_else(bare) else {
+            // Questions about claims are no components.
+            let is_entailment = !score.claims.is_empty() || score.component(CITATION_RECALL).is_some();
+            let own = if is_entailment { Self::new("labels", Scale::Label) } else { Self::new("items", Scale::Number) };
+            return (usize::MAX, own);
+        };
+        let component = &score.components[at];
+        let group = match component.kind {
+            ComponentKind::Property | ComponentKind::Expertise => Self::new("points", Scale::Points),
+            ComponentKind::Evidence => Self::new("evidence", Scale::Count),
+            ComponentKind::Citations => Self::new("claims", Scale::Share),
+            ComponentKind::Aspect => Self::new(&component.name, Scale::Grade),
+            ComponentKind::Length | ComponentKind::Excerpts | ComponentKind::Share | ComponentKind::Count => {
+                Self::new(&component.name, Scale::Number)
+            }
+        };
+        (at, group)
+    }
+
+    /// Points, snippets, claims; the rest in the order of the score.
+    fn rank(&self) -> usize {
+        match self.scale {
+            Scale::Points => 0,
+            Scale::Count => 1,
+            Scale::Share => 2,
+            Scale::Grade | Scale::Label | Scale::Number => 3,
+        }
+    }
+}
+
+/// A coefficient of agreement: 1 for judges who always agree, 0 for what chance gives, below 0 for less.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Coefficient {
+    /// Its value; `None` where it is not defined: no unit with two ratings, or all ratings equal.
+    pub estimate: Option<f64>,
+    /// 95% BCa interval over cases; `None` for fewer than two of them.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Coefficient {
+    fn new(estimate: Option<f64>, interval: impl FnOnce() -> Option<Interval>) -> Self {
+        let estimate = estimate.filter(|value| value.is_finite());
+        let ends = |interval: Interval| (interval.low, interval.high);
+        let is_finite = |(low, high): &(f64, f64)| low.is_finite() && high.is_finite();
+        Self { estimate, interval: estimate.and_then(|_| interval()).map(ends).filter(is_finite) }
+    }
+}
+
+impl Serialize for Coefficient {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (low, high) = self.interval.unzip();
+        let mut fields = serializer.serialize_struct("Coefficient", 3)?;
+        fields.serialize_field("estimate", &self.estimate)?;
+        fields.serialize_field("low", &low)?;
+        fields.serialize_field("high", &high)?;
+        fields.end()
+    }
+}
+
+/// One judge of a panel.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PanelJudge {
+    /// Its identity.
+    pub judge: Arc<str>,
+    /// How many units it judged.
+    pub rated: usize,
+    /// The mean of its numbers over the units that all judges judged, so that means can be compared: the lower, the
+    /// stricter. `None` where there are none.
+    pub mean: Option<f64>,
+}
+
+/// How the judges of a panel agree on one group of items.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PanelAgreement {
+    /// The scorer's name.
+    pub scorer: &'static str,
+    /// What was judged.
+    pub group: ItemGroup,
+    /// The judges, in the order of the panel.
+    pub judges: Vec<PanelJudge>,
+    /// Units put to the panel.
+    pub units: usize,
+    /// Units judged by two or more: alpha is over these.
+    pub pairable: usize,
+    /// Units judged by all.
+    pub judged_by_all: usize,
+    /// Cases of the pairable units, which intervals draw.
+    pub cases: usize,
+    /// Krippendorff's alpha: interval level for points, counts, shares; ordinal for grades; nominal for labels.
+    pub alpha: Coefficient,
+    /// The mean over pairs of judges of Cohen's kappa with quadratic weights; of labels unweighted. Points, counts and
+    /// grades are rounded to whole ones.
+    pub kappa: Coefficient,
+    /// Pairs of judges that have a kappa.
+    pub kappa_pairs: usize,
+}
+
+impl Serialize for PanelAgreement {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("scorer", self.scorer)?;
+        map.serialize_entry("group", &self.group.name)?;
+        map.serialize_entry("scale", &self.group.scale)?;
+        map.serialize_entry("judges", &self.judges)?;
+        map.serialize_entry("units", &self.units)?;
+        map.serialize_entry("pairable", &self.pairable)?;
+        map.serialize_entry("judged_by_all", &self.judged_by_all)?;
+        map.serialize_entry("cases", &self.cases)?;
+        map.serialize_entry("alpha", &self.alpha)?;
+        map.serialize_entry("kappa", &self.kappa)?;
+        map.serialize_entry("kappa_pairs", &self.kappa_pairs)?;
+        map.end()
+    }
+}
+
+/// How much the draws of one judge differ on one group of items.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DrawNoise {
+    /// The scorer's name.
+    pub scorer: &'static str,
+    /// What was judged.
+    pub group: ItemGroup,
+    /// The judge's identity.
+    pub judge: Arc<str>,
+    /// How often each unit was put to it.
+    pub draws: usize,
+    /// Units with two readable draws or more: the other numbers are over these.
+    pub units: usize,
+    /// The mean of the units' standard deviations (n - 1 in the divisor), in the units of the scale; `None` for no units.
+    pub mean_sd: Option<f64>,
+    /// The share of units whose draws are all equal, 0..=1; `None` for no units.
+    pub all_equal: Option<f64>,
+}
+
+impl Serialize for DrawNoise {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("scorer", self.scorer)?;
+        map.serialize_entry("group", &self.group.name)?;
+        map.serialize_entry("scale", &self.group.scale)?;
+        map.serialize_entry("judge", &self.judge)?;
+        map.serialize_entry("draws", &self.draws)?;
+        map.serialize_entry("units", &self.units)?;
+        map.serialize_entry("mean_sd", &self.mean_sd)?;
+        map.serialize_entry("all_equal", &self.all_equal)?;
+        map.end()
+    }
+}
+
+/// The agreement of every panel of several judges, and the noise of every judge that was asked several times; scorers in
+/// the order of their first answer. Empty lists where every judge was one and was asked once.
+pub fn panel_agreement<A: Borrow<ScoredAnswer>>(
+    scored: &[A],
+    options: AggregateOptions,
+) -> (Vec<PanelAgreement>, Vec<DrawNoise>) {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut scorers: Vec<&'static str> = Vec::new();
+    for answer in scored.iter().map(Borrow::borrow).filter(|answer| !answer.members.is_empty()) {
+        if !scorers.contains(&answer.score.scorer) {
+            scorers.push(answer.score.scorer);
+        }
+        let mut items: Vec<_> =
+            answer.members.iter().map(|(item, said)| (ItemGroup::of(item, &answer.score), said)).collect();
+        items.sort_by_key(|((place, _), _)| *place);
+        for ((_, group), said) in items {
+            add(&mut groups, answer, group, said);
+        }
+    }
+    let rank = |group: &Group<'_>| {
+        let scorer = scorers.iter().position(|scorer| *scorer == group.scorer);
+        (scorer, group.group.rank())
+    };
+    groups.sort_by_key(rank);
+    let bca = BcaOptions::seeded(options.seed);
+    let panels = groups.iter().filter(|group| group.judges.len() > 1).map(|group| group.agreement(bca)).collect();
+    (panels, groups.iter().flat_map(Group::noise).collect())
+}
+
+fn add<'a>(groups: &mut Vec<Group<'a>>, answer: &'a ScoredAnswer, group: ItemGroup, said: &'a [MemberValues]) {
+    let is_same = |other: &Group<'_>| {
+        let same_judges = || other.judges.iter().map(|judge| &***judge).eq(said.iter().map(|member| &*member.judge));
+        other.scorer == answer.score.scorer && other.group == group && same_judges()
+    };
+    let at = groups.iter().position(is_same).unwrap_or_else(|| {
+        let judges = said.iter().map(|member| &member.judge).collect();
+        groups.push(Group { scorer: answer.score.scorer, group, judges, units: Vec::new() });
+        groups.len() - 1
+    });
+    groups[at].units.push((&answer.case.case_id, said));
+}
+
+/// The units of one group, all put to the same judges.
+struct Group<'a> {
+    scorer: &'static str,
+    group: ItemGroup,
+    judges: Vec<&'a Arc<str>>,
+    units: Vec<(&'a CaseId, &'a [MemberValues])>,
+}
+
+fn finite(value: Option<f64>) -> Option<f64> {
+    value.filter(|value| value.is_finite())
+}
+
+impl Group<'_> {
+    fn agreement(&self, bca: BcaOptions) -> PanelAgreement {
+        let scale = self.group.scale;
+        // Compat mode lets numbers pass that are not finite: they are no ratings.
+        let ratings: Vec<Vec<Option<f64>>> = (0..self.judges.len())
+            .map(|judge| self.units.iter().map(|(_, said)| finite(said[judge].value)).collect())
+            .collect();
+        let categories: Vec<Vec<Option<f64>>> = ratings
+            .iter()
+            .map(|own| own.iter().map(|rating| rating.map(|value| scale.category(value))).collect())
+            .collect();
+        let (rated, whole) = (slices(&ratings), slices(&categories));
+        let rated_by = |unit: usize| rated.iter().filter(|own| own[unit].is_some()).count();
+        let (clusters, cases) = self.clusters(&|unit| rated_by(unit) > 1);
+        let level = scale.level();
+        let alpha = Coefficient::new(krippendorff_alpha(&rated, level), || {
+            krippendorff_alpha_clustered_interval(&rated, &clusters, level, bca)
+        });
+        let pairwise = mean_pairwise_kappa(&whole, scale.weights());
+        let kappa = Coefficient::new(pairwise.map(|kappa| kappa.mean), || {
+            mean_pairwise_kappa_clustered_interval(&whole, &clusters, scale.weights(), bca)
+        });
+        let by_all: Vec<usize> = (0..self.units.len()).filter(|unit| rated_by(*unit) == self.judges.len()).collect();
+        let judges = self.judges.iter().zip(&rated).map(|(judge, own)| PanelJudge {
+            judge: Arc::clone(judge),
+            rated: own.iter().flatten().count(),
+            mean: mean(&by_all.iter().filter_map(|unit| own[*unit]).collect::<Vec<_>>()),
+        });
+        PanelAgreement {
+            scorer: self.scorer,
+            group: self.group.clone(),
+            judges: judges.collect(),
+            units: self.units.len(),
+            pairable: pairable_units(&rated),
+            judged_by_all: by_all.len(),
+            cases,
+            alpha,
+            kappa,
+            kappa_pairs: pairwise.map_or(0, |kappa| kappa.defined),
+        }
+    }
+
+    /// Each unit's case as a number, the same whatever the order of the answers; and how many cases have such a unit.
+    fn clusters(&self, counts: &dyn Fn(usize) -> bool) -> (Vec<usize>, usize) {
+        let mut cases: BTreeMap<&CaseId, (usize, bool)> = BTreeMap::new();
+        for (unit, (case, _)) in self.units.iter().enumerate() {
+            cases.entry(*case).or_default().1 |= counts(unit);
+        }
+        cases.values_mut().enumerate().for_each(|(place, (number, _))| *number = place);
+        let numbers = self.units.iter().map(|(case, _)| cases.get(case).map_or(0, |(number, _)| *number)).collect();
+        (numbers, cases.values().filter(|(_, counted)| *counted).count())
+    }
+
+    /// The noise of each judge that was asked more than once.
+    fn noise(&self) -> impl Iterator<Item = DrawNoise> {
+        let draws_of = |judge: usize| self.units.iter().map(move |(_, said)| &said[judge].draws);
+        let of = move |judge: usize| {
+            let draws = draws_of(judge).map(Vec::len).max().unwrap_or(0);
+            let readable: Vec<Vec<f64>> = draws_of(judge)
+                .map(|draws| draws.iter().filter_map(|draw| finite(*draw)).collect())
+                .filter(|draws: &Vec<f64>| draws.len() > 1)
+                .collect();
+            let spreads: Vec<f64> = readable.iter().filter_map(|draws| sd(draws)).collect();
+            let is_equal = |draws: &Vec<f64>| f64::from(u8::from(draws.iter().all(|draw| *draw == draws[0])));
+            DrawNoise {
+                scorer: self.scorer,
+                group: self.group.clone(),
+                judge: Arc::clone(self.judges[judge]),
+                draws,
+                units: readable.len(),
+                mean_sd: mean(&spreads),
+                all_equal: mean(&readable.iter().map(is_equal).collect::<Vec<_>>()),
+            }
+        };
+        (0..self.judges.len()).map(of).filter(|noise| noise.draws > 1)
+    }
+}
+
+fn slices(ratings: &[Vec<Option<f64>>]) -> Vec<&[Option<f64>]> {
+    ratings.iter().map(Vec::as_slice).collect()
+}
+
+#[cfg(test)]
+mod tests;
