@@ -168,7 +168,10 @@ impl AnswerRun<'_> {
                 Step::Done(_) => break,
             }
         }
-        self.count_gated(&mut state).await?;
+        // In a run a deferred call means that nothing more may be asked: what stands behind it is only counted.
+        if self.lanes.is_none() {
+            self.count_gated(&mut state).await?;
+        }
         Ok(AnswerEnd::Deferred(state.answered))
     }
 

@@ -14,6 +14,7 @@ mod judge_http;
 mod layering;
 mod llama_cpp;
 mod panels;
+mod plan;
 mod prompts;
 mod prompts_graded;
 mod prompts_injection;

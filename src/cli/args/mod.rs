@@ -2,6 +2,7 @@
 
 mod batch;
 mod fever;
+mod plan;
 mod scifact;
 mod score;
 mod texts;
@@ -14,6 +15,7 @@ use clap_complete::Shell;
 
 pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
 pub use fever::{FeverCommand, FeverScoreArgs, MaxEvidence};
+pub use plan::{BudgetArgs, PlanArgs};
 pub use scifact::{
     Cap, CheckArgs, FilesArgs, LabelsArgs, MergeArgs, OracleArgs, OutArgs, ScifactCommand, ScifactScoreArgs, Structure,
 };
@@ -80,6 +82,8 @@ pub enum Command {
     Score(Box<ScoreArgs>),
     /// Read all input, ask the judge one tiny question, and stop
     Check(Box<ScoreArgs>),
+    /// Tell what score would ask and what it would cost (same arguments as score)
+    Plan(Box<PlanArgs>),
     /// Calls as files for batch services, and their results into the cache
     #[command(subcommand)]
     Batch(BatchCommand),

@@ -10,6 +10,7 @@ mod convert;
 mod fever;
 mod overlap;
 mod per_item;
+mod plan;
 mod prompts;
 mod rescore;
 mod scifact;
@@ -44,6 +45,7 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<ExitCode> {
     match cli.command {
         Command::Score(args) => score::run(&told(Settings::load(&args, environment)?), &context),
         Command::Check(args) => check::run(&told(Settings::load(&args, environment)?), &context),
+        Command::Plan(args) => plan::run(&args, &told(Settings::load(&args.score, environment)?)),
         Command::Batch(command) => batch::run(command, &context),
         Command::Rescore(args) => rescore::run(&args, &context),
         Command::Config(args) => config::run(&told(Settings::load(&args, environment)?)),

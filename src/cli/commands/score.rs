@@ -184,6 +184,7 @@ async fn ask(
             return Err(error);
         }
         let stop = StopHandle::new();
+        prepared.judges.spending().bound(&stop);
         let listener = stop.clone();
         let signals = Signals::listen()?;
         let watch = tokio::spawn(async move { listener.stop(signals.first().await) });

@@ -1,5 +1,6 @@
 //! Judges around a judge, one concern each.
 
+pub mod budgeted;
 pub mod cached;
 pub mod collapsing;
 pub mod context_limited;
