@@ -144,12 +144,12 @@ fn a_budget_in_dollars_needs_a_price_before_anything_is_asked() {
     // nothing fits into so little
     work.score(&server, &with("0.0000001")).exits_with(7).says(&["USD (--budget-usd)"]);
     assert_eq!(server.chat_count(), 0);
-    work.score(&server, &with("0.02")).exits_with(7);
-    // a prompt token costs 1e-6 USD, a reply token 1e-5: in all at most 0.02
+    work.score(&server, &with("0.008")).exits_with(7);
+    // a prompt token costs 1e-6 USD, a reply token 1e-5: in all at most 0.008
     let stats = work.run(&["cache", "stats", "--format", "json"]).exits_with(0).stdout;
     let stats: Value = serde_json::from_str(&stats).unwrap();
     let usd = number(&stats, "/prompt_tokens") * 1e-6 + number(&stats, "/completion_tokens") * 1e-5;
-    assert!(usd > 0.0 && usd <= 0.02, "{usd} USD");
+    assert!(usd > 0.0 && usd <= 0.008, "{usd} USD");
     work.score(&server, &with("5")).exits_with(0);
     work.score(&server, &["--budget-usd", "0"]).exits_with(2).says(&["12.50"]);
 }

@@ -7,9 +7,15 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 27] = [
+const COMMANDS: [&str; 33] = [
     "",
     "score",
+    "plan",
+    "batch export",
+    "batch import",
+    "batch submit",
+    "batch status",
+    "batch fetch",
     "check",
     "rescore",
     "config",
