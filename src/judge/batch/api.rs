@@ -178,7 +178,7 @@ impl BatchApi {
             completed: count("completed"),
             failed: count("failed"),
             total: part.requests,
-            errors: errors.iter().map(|error| line_error(error)).collect(),
+            errors: errors.iter().map(line_error).collect(),
         };
         Ok((state, batch))
     }

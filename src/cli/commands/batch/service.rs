@@ -1,6 +1,7 @@
 //! `scholareval batch submit|status|fetch`: a batch directory and its service.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::Path;
 
 use secrecy::SecretString;
@@ -106,9 +107,9 @@ impl Batch {
         let mut services = Services { base_url: args.base_url.clone(), by_url: BTreeMap::new() };
         for part in &manifest.parts {
             let url = services.address(part, &args.dir)?;
-            if !services.by_url.contains_key(&url) {
-                let api = BatchApi::new(endpoint(&url, args, context)?)?;
-                services.by_url.insert(url, api);
+            if let Entry::Vacant(free) = services.by_url.entry(url) {
+                let api = BatchApi::new(endpoint(free.key(), args, context)?)?;
+                free.insert(api);
             }
         }
         Ok(Self { manifest, services })
