@@ -348,13 +348,12 @@ async fn who(
         return Ok((model, served, None));
     };
     let last = cache.map(|cache| cache.recall_server(&key)).transpose()?.flatten();
-    let Some((model, served)) = last.as_deref().and_then(remembered) else {
-        // Under a name of its own the judge is known without being asked: its calls can be planned, and exported.
-        return match (&judge.model, &judge.cache_id) {
-            (Some(model), Some(_)) => Ok((model.clone(), ServerIdentity::default(), Some(error))),
-            _ => Err(error),
-        };
+    let named = || match (&judge.cache_id, &judge.model) {
+        // The judge's name in the cache is all that its keys need.
+        (Some(_), Some(model)) => Some((model.clone(), ServerIdentity::default())),
+        _ => None,
     };
+    let Some((model, served)) = last.as_deref().and_then(remembered).or_else(named) else { return Err(error) };
     terminal::note(&format!(
         "note: {} cannot be asked now; its replies are taken from the cache under what it last said it serves",
         endpoint.masked_url()

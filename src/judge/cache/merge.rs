@@ -8,6 +8,7 @@ use super::exchange::{TakenOver, store};
 use super::file;
 use super::mounts::resolve;
 use super::record::{self, Entry, StoredRow};
+use super::servers;
 use crate::error::{Error, Result};
 
 /// What one source gave.
@@ -66,6 +67,8 @@ pub fn merge(sources: &[PathBuf], into: &Path) -> Result<MergeReport> {
     let mut report = MergeReport::default();
     for (path, source) in opened {
         report.sources.push(take_over(path, &source, into, &mut connection)?);
+        let failed = |error: rusqlite::Error| file::explain(into, "take over what servers said", &error);
+        servers::take_over(&source, &connection).map_err(failed)?;
     }
     Ok(report)
 }

@@ -20,6 +20,30 @@ const TABLE: &str = "CREATE TABLE IF NOT EXISTS servers (
 const KEEP: &str = "INSERT OR REPLACE INTO servers VALUES \
     (?1, ?2, max(unixepoch('subsec'), (SELECT coalesce(max(seen_at), 0) + 0.001 FROM servers)))";
 
+/// A word that is newer than the one that is there replaces it.
+const TAKE: &str = "INSERT INTO servers VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE \
+    SET identity = excluded.identity, seen_at = excluded.seen_at WHERE excluded.seen_at > servers.seen_at";
+
+/// Takes over what servers said, of each the last word: without it a run from a merged cache would need its servers.
+pub(super) fn take_over(source: &Connection, target: &Connection) -> rusqlite::Result<()> {
+    if !has_table(source)? {
+        return Ok(());
+    }
+    target.execute_batch(TABLE)?;
+    let mut rows = source.prepare("SELECT name, identity, seen_at FROM servers")?;
+    let mut rows = rows.query([])?;
+    while let Some(row) = rows.next()? {
+        let (name, identity, seen_at): (String, String, f64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        target.execute(TAKE, rusqlite::params![name, identity, seen_at])?;
+    }
+    Ok(())
+}
+
+fn has_table(connection: &Connection) -> rusqlite::Result<bool> {
+    let table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'servers'";
+    Ok(connection.query_row(table, [], |_| Ok(())).optional()?.is_some())
+}
+
 impl Cache {
     /// Keeps what the server of that name says now.
     ///
@@ -47,8 +71,7 @@ impl Cache {
     /// [`crate::Error::Cache`] where the file cannot be read.
     pub fn servers(&self) -> Result<Vec<(String, String)>> {
         self.read("look up what servers said", |connection| {
-            let table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'servers'";
-            if connection.query_row(table, [], |_| Ok(())).optional()?.is_none() {
+            if !has_table(connection)? {
                 return Ok(Vec::new());
             }
             let mut all = connection.prepare("SELECT name, identity FROM servers ORDER BY seen_at DESC")?;
@@ -74,5 +97,17 @@ mod tests {
         let cache = Cache::open(&path).unwrap();
         assert_eq!(cache.recall_server("http://a m").unwrap().as_deref(), Some("two"));
         assert_eq!(cache.servers().unwrap()[0].1, "three", "the last one asked comes first");
+    }
+
+    #[test]
+    fn a_merged_cache_knows_the_last_word_of_every_server() {
+        let dir = tempfile::tempdir().unwrap();
+        let [older, newer, merged] = ["older", "newer", "merged"].map(|name| dir.path().join(name));
+        for (path, word) in [(&older, "one"), (&newer, "two")] {
+            Cache::open(path).unwrap().remember_server("http://a m", word).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        super::super::merge::merge(&[newer, older], &merged).unwrap();
+        assert_eq!(Cache::open(&merged).unwrap().recall_server("http://a m").unwrap().as_deref(), Some("two"));
     }
 }
