@@ -108,7 +108,8 @@ impl Ledger {
     }
 
     fn fits(&self, amount: Amount) -> bool {
-        self.budget.usd.is_none_or(|usd| amount.usd <= usd)
+        // Sums of floats: what is equal on paper may be off in the last digits.
+        self.budget.usd.is_none_or(|usd| amount.usd <= usd * (1.0 + 1e-9))
             && self.budget.tokens.is_none_or(|tokens| amount.tokens <= tokens)
     }
 
