@@ -7,7 +7,7 @@
 //! `vllm run-batch`, or `contrib/ray_batch.py`.
 //!
 //! Sources of the form: OpenAI's Batch API reference (requests, results, at most 50,000 requests and 200 MB a file);
-//! vLLM's `run-batch` (chat only, status 0.8 to 0.10).
+//! vLLM's documentation of `run-batch` (0.8.3: of our routes it takes chat, not completions).
 
 mod api;
 mod calls;

@@ -19,8 +19,7 @@ use crate::pipeline;
 use super::score::Prepared;
 use bill::{Bill, JudgeTerms};
 
-/// How many gates open if nobody says otherwise: of the criteria of the ScholarQA-CS rubric a judge finds about so many
-/// at least partly met.
+/// How many gates are taken to open if nobody says otherwise: an assumption, not a measurement; the output states it.
 const DEFAULT_GATE_RATE: f64 = 0.7;
 
 /// Runs the command.
