@@ -5,17 +5,26 @@
 //!
 //! # The way of one answer
 //!
-//! 1. [`dataset`] reads test cases and answers and joins them: every fault is told with file, line and case.
+//! 1. [`dataset`] reads test cases, answers, predictions with their sources and golds, and joins them: every fault is told
+//!    with file, line and case.
 //! 2. A [`Scorer`] is asked to [`step`](Scorer::step). It is a pure function: it gives the questions it needs
-//!    ([`JudgeCall`](domain::JudgeCall)s, structured tasks and no prompts) or the finished [`Score`](domain::Score).
+//!    ([`JudgeCall`](domain::JudgeCall)s, structured tasks and no prompts, each for a [`Role`](domain::Role)) or the finished
+//!    [`Score`](domain::Score). There are [`rubric`](scorer::rubric), [`prometheus`](scorer::prometheus) for aspects,
+//!    [`entailment`](scorer::entailment) of citations, and two that ask nobody:
+//!    [`citation_scorer`](scorer::citation_scorer), [`overlap_scorer`](scorer::overlap_scorer).
 //! 3. [`prompt`] turns a task into messages, where the judge reads prompts at all.
-//! 4. A [`Judge`] replies. Judges wrap judges: [`judge::cache`] and [`judge::layers`] stand around [`judge::chat`];
+//! 4. A [`Judge`] replies; a role with several has a [`Panel`](pipeline::Panel). Judges wrap judges: [`judge::cache`] and
+//!    [`judge::layers`] stand around [`judge::chat`], which also speaks raw completions and labels;
 //!    [`judge::lexical`] is a baseline that answers the task itself.
 //! 5. [`JudgeTask::parse`](domain::JudgeTask::parse) reads the raw reply into a [`Verdict`](domain::Verdict), or says why
 //!    it cannot. What has no verdict is *unscored*, with a reason, and never a silent 0.
-//! 6. [`pipeline`] runs the loop over all answers, first as a plan that asks nothing, then for real, and tells what happens
-//!    as events; [`pipeline::record`] writes them down.
-//! 7. [`aggregate`] makes means with intervals and ranks of the scores, [`report`] makes text of those.
+//! 6. [`pipeline`] runs the loop over all answers of every scorer's [`Job`](pipeline::Job), first as a plan that asks nothing,
+//!    then for real, and tells what happens as events; [`pipeline::record`] writes them down.
+//! 7. [`aggregate`] makes means with intervals and ranks of the scores ([`scorecard`](aggregate::scorecard())), [`report`]
+//!    makes text of those.
+//!
+//! Shared tasks with files of their own need none of that: [`scorer::scifact`], [`scorer::fever`]. [`stats`] compares
+//! systems and raters; [`text`] cuts sentences, finds citation markers, stems words.
 //!
 //! # One answer, scored by hand
 //!
@@ -67,8 +76,8 @@
 //! # What is promised
 //!
 //! Numbers: the default mode follows `docs/metrics.md`; [`Mode::Compat`](domain::Mode::Compat) gives the reference
-//! script's numbers, faults included. Files carry a version. The Rust interface may change with every minor version
-//! before 1.0.
+//! scripts' numbers, faults included, within the limits stated there. Files carry a version. The Rust interface may change
+//! with every minor version before 1.0.
 
 pub mod aggregate;
 pub mod cli;

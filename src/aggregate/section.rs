@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use super::summarize::{AggregateOptions, OnUnscored, count_notes, count_reasons};
 use super::{Metric, NoteCount, ReasonCount};
-use crate::domain::{Component, MAX_GRADE, MIN_GRADE, ScoredAnswer, SystemName, Unit};
+use crate::domain::{Component, MAX_GRADE, MIN_GRADE, Mode, ScoredAnswer, SystemName, Unit};
 use crate::stats::{BcaOptions, Interval, bca_mean_intervals, bca_sums_intervals, mean};
 
 /// The mean over a system's aspects.
@@ -156,19 +156,19 @@ impl Section {
             let own: Vec<f64> = answers.iter().filter_map(|answer| answer.score.value).collect();
             let interval = if complete && own.len() == answers.len() { intervals(&[own], options)[0] } else { None };
             let n = answers.iter().filter(|answer| answer.score.is_complete()).count();
-            let metric = Metric { estimate: mean(&means), interval, n, unscored: answers.len() - n };
+            // An aspect without any grade makes the reference's average NaN.
+            let is_undefined = options.mode == Mode::Compat && means.len() < aspects.len();
+            let estimate = if is_undefined { None } else { mean(&means) };
+            let metric = Metric { estimate, interval, n, unscored: answers.len() - n };
             let bounds = self.columns.iter().zip(&row.metrics).filter(|(column, _)| column.unit == Unit::Grade);
             let bounds: Vec<(f64, f64)> = bounds
                 .filter_map(|(_, metric)| metric.bounds.or_else(|| metric.metric.estimate.map(|mean| (mean, mean))))
                 .collect();
             let (lows, highs): (Vec<f64>, Vec<f64>) = bounds.into_iter().unzip();
             let bounds = if metric.unscored > 0 { mean(&lows).zip(mean(&highs)) } else { None };
-            let theirs: Vec<f64> = answers
-                .iter()
-                .filter_map(|answer| answer.reference.as_ref()?.value)
-                .filter(|value| value.is_finite())
-                .collect();
-            let reference = differing(mean(&theirs), metric.estimate);
+            let names = aspects.iter().map(|place| self.columns[*place].name.as_str());
+            let theirs: Option<Vec<f64>> = names.map(|name| reference_mean(answers, name)).collect();
+            let reference = differing(theirs.as_deref().and_then(mean), metric.estimate);
             row.metrics.push(SectionMetric { metric, bounds, reference });
         }
         self.columns.push(Column { name: ASPECT_MEAN.to_owned(), unit: Unit::Grade });
@@ -222,14 +222,7 @@ fn harmonic_metric(
         of(end(precision), end(recall))
     };
     let has_bounds = precision.bounds.is_some() || recall.bounds.is_some();
-    let theirs = |name| {
-        let values: Vec<f64> = answers
-            .iter()
-            .filter_map(|answer| answer.reference.as_ref()?.component(name)?.value)
-            .filter(|value| value.is_finite())
-            .collect();
-        mean(&values)
-    };
+    let theirs = |name| reference_mean(answers, name);
     let metric = Metric {
         estimate,
         interval: estimate.and(interval).map(|interval| (interval.low, interval.high)),
@@ -256,12 +249,9 @@ fn row(system: &SystemName, answers: &[&ScoredAnswer], columns: &[Column], optio
         |((column, components), (values, interval))| {
             let unscored = components.iter().filter(|component| finite(component.value).is_none()).count();
             let metric = Metric { estimate: mean(values), interval, n: values.len(), unscored };
-            let theirs: Vec<f64> = answers
-                .iter()
-                .filter_map(|answer| finite(answer.reference.as_ref()?.component(&column.name)?.value))
-                .collect();
             let bounds = if unscored > 0 { bounds(components, column.unit) } else { None };
-            SectionMetric { metric, bounds, reference: differing(mean(&theirs), metric.estimate) }
+            let theirs = reference_mean(answers, &column.name);
+            SectionMetric { metric, bounds, reference: differing(theirs, metric.estimate) }
         },
     );
     SectionRow {
@@ -271,6 +261,12 @@ fn row(system: &SystemName, answers: &[&ScoredAnswer], columns: &[Column], optio
         unscored_reasons: count_reasons(answers),
         metrics: metrics.collect(),
     }
+}
+
+/// The mean of a component over the answers that the reference has a value for.
+fn reference_mean(answers: &[&ScoredAnswer], name: &str) -> Option<f64> {
+    let theirs = answers.iter().filter_map(|answer| finite(answer.reference.as_ref()?.component(name)?.value));
+    mean(&theirs.collect::<Vec<_>>())
 }
 
 fn finite(value: Option<f64>) -> Option<f64> {
@@ -353,6 +349,19 @@ mod tests {
         let mean = metrics[section.place(ASPECT_MEAN).unwrap()];
         assert_eq!((mean.metric.estimate, mean.bounds), (Some(3.75), Some((2.75, 3.75))));
         assert_eq!((section.rows[0].items, section.rows[0].unscored), (2, 1));
+    }
+
+    #[test]
+    fn an_aspect_without_a_grade_is_left_out_of_the_mean_and_undoes_it_in_compat() {
+        let grade = |name, value| component(name, ComponentKind::Aspect, 0.0, value);
+        let answers = [scored("x", "1", "prometheus", vec![grade("coverage", None), grade("relevance", Some(4.0))])];
+        let system = SystemName::from("x");
+        let of = |mode| {
+            let options = AggregateOptions { mode, ..AggregateOptions::default() };
+            let section = Section::of("prometheus", &[(&system, answers.iter().collect())], options);
+            section.rows[0].metrics[section.place(ASPECT_MEAN).unwrap()].metric.estimate
+        };
+        assert_eq!((of(Mode::Default), of(Mode::Compat)), (Some(4.0), None));
     }
 
     #[test]

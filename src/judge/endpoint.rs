@@ -30,6 +30,10 @@ const SECRET_NAMES: [&str; 4] = ["sig", "code", "pat", "pass"];
 pub struct Timeouts {
     /// For a connection to come about.
     pub connect: Duration,
+    /// From sending a request to the first byte of the response, connecting included; `None` for no limit of its own.
+    /// Servers that do not stream send nothing before the whole reply is there, so it says something only with
+    /// [`Endpoint::stream`].
+    pub first_byte: Option<Duration>,
     /// From sending a request to the last byte of its reply.
     pub total: Duration,
     /// Connections may fail for this long before the run stops because nothing has ever answered.
@@ -42,6 +46,7 @@ impl Default for Timeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
+            first_byte: None,
             total: Duration::from_secs(600),
             no_server: Duration::from_secs(5),
             server_gone: Duration::from_secs(60),
@@ -66,6 +71,9 @@ pub struct Endpoint {
     pub timeouts: Timeouts,
     /// Replies above this many bytes are refused.
     pub max_reply_bytes: usize,
+    /// True to have replies sent token by token. They are put together again and read as ever; what is gained is that
+    /// a server notices at once when nobody waits any more (a time-out, a stopped run), and stops to generate.
+    pub stream: bool,
 }
 
 impl Endpoint {
@@ -83,6 +91,7 @@ impl Endpoint {
             query,
             timeouts: Timeouts::default(),
             max_reply_bytes: 16 << 20,
+            stream: false,
         })
     }
 
@@ -96,6 +105,7 @@ impl Endpoint {
             query: Vec::new(),
             timeouts: Timeouts::default(),
             max_reply_bytes: 16 << 20,
+            stream: false,
         }
     }
 

@@ -1,8 +1,9 @@
 //! Judges: who answers a scorer's questions, and the layers around them.
 //!
 //! A [`Judge`] takes a [`JudgeRequest`] and gives an [`Outcome`]. Judges wrap judges:
-//! `Collapsing(Cached(ContextLimited(Retrying(RateLimited(Chat)))))`. A cache hit costs no permit and no token, identical
-//! calls in flight collapse into one, what is too long is not sent, and every retry buys its own permits.
+//! `Collapsing(Cached(ContextLimited(Retrying(Pool[RateLimited(Chat)]))))`. A cache hit costs no permit and no token,
+//! identical calls in flight collapse into one, what is too long is not sent, every retry buys its own permits and may go
+//! to another replica.
 
 pub mod batch;
 pub mod body;
@@ -13,10 +14,13 @@ pub mod conversation;
 pub mod endpoint;
 pub mod endpoint_kind;
 pub mod identity;
+mod latency;
 pub mod layers;
 pub mod lexical;
 pub mod meters;
 pub mod planner;
+pub mod same_model;
+pub mod server_limits;
 pub mod tokens;
 pub mod truncate;
 
@@ -77,7 +81,7 @@ pub enum AskError {
     Transient {
         /// What happened, the server's words included, secrets not.
         message: String,
-        /// HTTP status, where there was one.
+        /// HTTP status, where there was one; 408 also where we stopped waiting.
         status: Option<u16>,
         /// How long the server asks everybody to wait.
         retry_after: Option<Duration>,

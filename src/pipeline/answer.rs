@@ -11,14 +11,12 @@ use super::expected;
 use super::gates;
 use super::lane::{Lanes, Place};
 use super::legibility::Legibility;
-use super::merge::{Draw, Merge, member_values, merge_draws, merge_members};
+use super::merge::{Draw, Merge, member_values, merge_draws, merge_members, merge_texts};
 use super::panel::Member;
 use super::stop::StopSignal;
 use super::tally::AnswerTally;
-use super::{Item, Job, call_id};
-use crate::domain::{
-    CallKind, JudgeCall, JudgeReply, MemberValues, Mode, ScoredAnswer, UnscoredKind, UnscoredReason, Verdict,
-};
+use super::{Item, Job};
+use crate::domain::{CallKind, JudgeCall, JudgeReply, MemberValues, Mode, ScoredAnswer, UnscoredKind, UnscoredReason};
 use crate::error::Error;
 use crate::judge::planner::Planner;
 use crate::judge::{AskError, Judge, JudgeRequest, Outcome};
@@ -121,14 +119,14 @@ struct Unit<'a> {
 
 /// What became of a unit.
 enum UnitEnd {
-    Answered { draw: Draw, reference: Draw, marks: Vec<String> },
+    Answered { draw: Draw, reference: Draw, raw: Option<String>, marks: Vec<String> },
     Deferred,
 }
 
 /// What became of one call: its draws in the order they came, with judge, index, our reading and the reference's.
 #[derive(Default)]
 struct Asked {
-    draws: Vec<((u32, u32), Draw, Draw)>,
+    draws: Vec<((u32, u32), Draw, Draw, Option<String>)>,
     deferred: bool,
     marks: Vec<String>,
 }
@@ -247,9 +245,9 @@ impl AnswerRun<'_> {
                     state.warm = true;
                     let asked = &mut asked[unit.call_index];
                     match end {
-                        Ok(UnitEnd::Answered { draw, reference, marks }) => {
+                        Ok(UnitEnd::Answered { draw, reference, raw, marks }) => {
                             asked.marks.extend(marks);
-                            asked.draws.push(((unit.call.member, unit.call.draw), draw, reference));
+                            asked.draws.push(((unit.call.member, unit.call.draw), draw, reference, raw));
                         }
                         Ok(UnitEnd::Deferred) => asked.deferred = true,
                         // What else is in flight is paid for: it is waited for, and nothing new is asked.
@@ -283,7 +281,12 @@ impl AnswerRun<'_> {
             None => {
                 let what = format!("no judge has the role {}", unit.call.role.name());
                 let reason = UnscoredReason::new(UnscoredKind::NotAsked, what);
-                Ok(UnitEnd::Answered { draw: Err(reason.clone()), reference: Err(reason), marks: Vec::new() })
+                Ok(UnitEnd::Answered {
+                    draw: Err(reason.clone()),
+                    reference: Err(reason),
+                    raw: None,
+                    marks: Vec::new(),
+                })
             }
         };
         (unit, end, place)
@@ -300,6 +303,7 @@ impl AnswerRun<'_> {
     /// Asks one draw, and again while the reply cannot be read and asking again may help.
     async fn ask_until_read(&self, call: &JudgeCall, member: &Member, gates: usize) -> Result<UnitEnd, Abort> {
         let mut reference: Option<Draw> = None;
+        let mut raw: Option<String> = None;
         let mut fresh_tries = 0;
         let mut attempt = 0;
         loop {
@@ -326,6 +330,7 @@ impl AnswerRun<'_> {
                     return Ok(self.unscored(&request, member, reason, reference).await);
                 }
             };
+            let raw = raw.get_or_insert_with(|| reply.content.clone()).clone();
             let reference_draw = reference.get_or_insert_with(|| self.reference_draw(call, &reply)).clone();
             let read = call.task.parse(&reply, self.job.options.mode);
             fresh_tries += u32::from(!reply.cached);
@@ -339,12 +344,12 @@ impl AnswerRun<'_> {
             let draw = if member.expected { expected::weigh(call, &reply, draw, &mut marks) } else { draw };
             let verdict = draw.as_ref().map(|(verdict, _)| *verdict).map_err(Clone::clone);
             let is_fresh = !reply.cached;
-            self.records.tell(record(&request, member, Some(reply), verdict)).await;
+            self.records.tell(CallRecord::of(&request, member, Some(reply), verdict)).await;
             if is_fresh {
                 self.legibility.note(call.task.kind(), draw.as_ref().err()).map_err(Abort::Fatal)?;
             }
             if !again {
-                return Ok(UnitEnd::Answered { draw, reference: reference_draw, marks });
+                return Ok(UnitEnd::Answered { draw, reference: reference_draw, raw: Some(raw), marks });
             }
             attempt += 1;
         }
@@ -377,9 +382,9 @@ impl AnswerRun<'_> {
         reason: UnscoredReason,
         reference: Option<Draw>,
     ) -> UnitEnd {
-        self.records.tell(record(request, member, None, Err(reason.clone()))).await;
+        self.records.tell(CallRecord::of(request, member, None, Err(reason.clone()))).await;
         let reference = reference.unwrap_or_else(|| Err(reason.clone()));
-        UnitEnd::Answered { reference, draw: Err(reason), marks: Vec::new() }
+        UnitEnd::Answered { reference, draw: Err(reason), raw: None, marks: Vec::new() }
     }
 
     /// What the reference would have read in the first reply.
@@ -398,29 +403,6 @@ impl AnswerRun<'_> {
             attempt,
             rendered: member.renderer.render(call, attempt),
         }
-    }
-}
-
-fn record(
-    request: &JudgeRequest,
-    member: &Member,
-    reply: Option<JudgeReply>,
-    verdict: Result<Verdict, UnscoredReason>,
-) -> CallRecord {
-    let call = &request.call;
-    CallRecord {
-        call_id: call_id(&request.system, &request.case_id, call, request.attempt),
-        system: request.system.clone(),
-        case_id: request.case_id.clone(),
-        item: Arc::clone(&call.item),
-        kind: call.task.kind(),
-        role: call.role.clone(),
-        judge: Arc::clone(&member.judge_id),
-        draw: call.draw,
-        attempt: request.attempt,
-        fingerprint: request.rendered.as_ref().map(|rendered| rendered.fingerprint),
-        reply,
-        verdict,
     }
 }
 
@@ -457,16 +439,29 @@ impl State {
         self.marks.append(&mut asked.marks.drain(..).collect());
         asked.draws.sort_by_key(|(place, ..)| *place);
         let Some(panel) = job.panels.of(&call.role) else {
-            let nobody = asked.draws.into_iter().map(|(_, ours, _)| ours).collect();
+            let nobody = asked.draws.into_iter().map(|(_, ours, ..)| ours).collect();
             self.verdicts.insert(call.item, merge_draws(nobody, Merge::Mean));
             return;
         };
         let (mut ours, mut theirs, mut values) = (Vec::new(), Vec::new(), Vec::new());
         for (place, member) in (0_u32..).zip(&panel.members) {
-            let own = asked.draws.extract_if(.., |((of, _), ..)| *of == place);
-            let (draws, reference): (Vec<Draw>, Vec<Draw>) = own.map(|(_, ours, theirs)| (ours, theirs)).unzip();
-            theirs.push(merge_draws(reference, member.merge));
-            let merged = merge_draws(draws.clone(), member.merge);
+            let own = asked.draws.extract_if(.., |((of, _), ..)| *of == place).collect::<Vec<_>>().into_iter();
+            let mut raws = Vec::new();
+            let (draws, reference): (Vec<Draw>, Vec<Draw>) = own
+                .map(|(_, ours, theirs, raw)| {
+                    raws.extend(raw);
+                    (ours, theirs)
+                })
+                .unzip();
+            // Several grades the reference merges by their texts.
+            let by_text = member.samples > 1 && call.task.kind() == CallKind::Aspect;
+            let as_theirs =
+                if by_text { merge_texts(&raws, member.merge) } else { merge_draws(reference, member.merge) };
+            let merged = match job.options.mode {
+                Mode::Compat if by_text => as_theirs.clone(),
+                _ => merge_draws(draws.clone(), member.merge),
+            };
+            theirs.push(as_theirs);
             if panel.members.len() > 1 || member.samples > 1 {
                 values.push(member_values(&member.judge_id, &merged, &draws));
             }

@@ -5,7 +5,11 @@ use std::sync::Arc;
 use crate::domain::{
     CallKind, CaseId, Fingerprint, JudgeReply, Role, ScoredAnswer, SystemName, UnscoredReason, Verdict,
 };
-use crate::error::Result;
+use crate::error;
+use crate::judge::JudgeRequest;
+
+use super::call_id;
+use super::panel::Member;
 
 /// What a run would ask, before it asks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -53,6 +57,32 @@ pub struct CallRecord {
     pub verdict: Result<Verdict, UnscoredReason>,
 }
 
+impl CallRecord {
+    /// What became of this request to that judge.
+    pub(super) fn of(
+        request: &JudgeRequest,
+        member: &Member,
+        reply: Option<JudgeReply>,
+        verdict: Result<Verdict, UnscoredReason>,
+    ) -> Self {
+        let call = &request.call;
+        Self {
+            call_id: call_id(&request.system, &request.case_id, call, request.attempt),
+            system: request.system.clone(),
+            case_id: request.case_id.clone(),
+            item: Arc::clone(&call.item),
+            kind: call.task.kind(),
+            role: call.role.clone(),
+            judge: Arc::clone(&member.judge_id),
+            draw: call.draw,
+            attempt: request.attempt,
+            fingerprint: request.rendered.as_ref().map(|rendered| rendered.fingerprint),
+            reply,
+            verdict,
+        }
+    }
+}
+
 /// One thing that happened in a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RunEvent {
@@ -72,5 +102,5 @@ pub trait EventSink {
     ///
     /// # Errors
     /// An error stops the run (a record that cannot be written must not go on paying).
-    fn on_event(&mut self, event: &RunEvent) -> Result<()>;
+    fn on_event(&mut self, event: &RunEvent) -> error::Result<()>;
 }

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Attribution, ClaimShares, MemberValues, UnscoredKind, UnscoredReason, Verdict};
+use crate::domain::{
+    Attribution, ClaimShares, GradeMerge, MemberValues, UnscoredKind, UnscoredReason, Verdict, merge_as_reference,
+};
 use crate::scorer::Judged;
 
 /// One draw: what was read and said, or why nothing was.
@@ -86,6 +88,21 @@ pub(super) fn merge_draws(draws: Vec<Draw>, merge: Merge) -> Judged {
         None => Judged::Unscored(
             first_reason.unwrap_or_else(|| UnscoredReason::new(UnscoredKind::NotAsked, "no draw was asked")),
         ),
+    }
+}
+
+/// The grade that the reference makes of several replies to one question (its self-consistency).
+pub(super) fn merge_texts(replies: &[String], merge: Merge) -> Judged {
+    let rule = match merge {
+        Merge::Mean => GradeMerge::Mean,
+        Merge::Median => GradeMerge::Median,
+        Merge::MostCommon => GradeMerge::MostCommon,
+    };
+    let texts: Vec<&str> = replies.iter().map(String::as_str).collect();
+    match merge_as_reference(rule, &texts) {
+        Ok(Some(grade)) => Judged::Verdict(Verdict::Grade(grade), None),
+        Ok(None) => Judged::Unscored(UnscoredReason::new(UnscoredKind::Unreadable, "no grade of 1 to 5")),
+        Err(exception) => Judged::Unscored(UnscoredReason::new(UnscoredKind::Exception, exception)),
     }
 }
 
@@ -229,6 +246,17 @@ mod tests {
         assert_eq!(vote(&[Attributable, Extrapolatory, Attributable]), is(Attributable));
         assert_eq!(vote(&[Attributable, Contradictory]), is(Contradictory));
         assert_eq!(vote(&[Contradictory, Extrapolatory]), is(Extrapolatory));
+    }
+
+    #[test]
+    fn several_grades_are_merged_by_text_as_the_reference_does() {
+        let replies =
+            ["Feedback: a [RESULT] 4 ", "Feedback: b [RESULT] 4 ", "Feedback: c [RESULT] 2"].map(str::to_owned);
+        // "4 " is the most common text and no grade there; ours would be 4
+        assert!(matches!(merge_texts(&replies, Merge::MostCommon), Judged::Unscored(_)));
+        let Judged::Unscored(reason) = merge_texts(&replies, Merge::Mean) else { panic!("it dies") };
+        assert_eq!((reason.kind, reason.message.as_str()), (UnscoredKind::Exception, "AttributeError"));
+        assert_eq!(merge_texts(&replies[2..], Merge::MostCommon), Judged::Verdict(Verdict::Grade(2.0), None));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The chat judge and its layers against a server that misbehaves in every way we know of.
 
+mod fleet;
 mod raw;
+mod streaming;
 
 use std::process::Command;
 use std::sync::{Arc, Mutex};

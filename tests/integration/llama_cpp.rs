@@ -3,6 +3,7 @@
 
 mod endpoints;
 mod server;
+mod streaming;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

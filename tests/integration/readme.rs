@@ -182,6 +182,9 @@ fn formats_hold_the_whole_config_file_and_every_environment_variable() {
     }
 }
 
+/// The head of every table of the reference's faults.
+const FAULTS: &str = "| fault | the reference | here | tests |\n";
+
 #[test]
 fn every_test_named_beside_a_reference_fault_exists() {
     let mut sources = String::new();
@@ -194,7 +197,12 @@ fn every_test_named_beside_a_reference_fault_exists() {
         }
     }
     let metrics = read("docs/metrics.md");
-    let tables = metrics.split("| fault | the reference | here | tests |\n").skip(1);
+    assert_eq!(
+        metrics.matches("| tests |").count(),
+        metrics.matches(FAULTS).count(),
+        "a table of faults with another head"
+    );
+    let tables = metrics.split(FAULTS).skip(1);
     let rows_of = |table| str::lines(table).skip(1).take_while(|line| line.starts_with('|'));
     let rows: Vec<&str> = tables.flat_map(rows_of).collect();
     assert!(rows.len() >= 14, "{rows:?}");
@@ -206,6 +214,18 @@ fn every_test_named_beside_a_reference_fault_exists() {
             assert!(sources.contains(&format!("fn {name}(")), "no test {name}: {row}");
         }
     }
+}
+
+#[test]
+fn the_config_file_among_the_examples_is_accepted_and_gives_every_role_its_judge() {
+    let file = root().join("examples/eval.toml");
+    let dir = tempfile::tempdir().unwrap();
+    let output = program(dir.path(), &["config", "--config", file.to_str().unwrap()]).output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let value = |key: &str| shown.lines().find_map(|line| line.strip_prefix(key)?.split_whitespace().next());
+    let roles = ["roles.rubric ", "roles.aspect ", "roles.aspect.relevance ", "roles.citation "].map(value);
+    assert_eq!(roles, ["judge", "prometheus-bgb", "prometheus", "attrscore"].map(Some), "{shown}");
 }
 
 #[test]

@@ -254,7 +254,7 @@ impl BatchApi {
     /// Waits before the next try; the error where waiting does not help, or was done often enough.
     async fn pause_or_fail(&self, fault: Fault, tries: u32) -> Result<u32> {
         let passing = match &fault {
-            Fault::Connect(_) | Fault::TimedOut(_) | Fault::Broken(_) => true,
+            Fault::Connect(_) | Fault::TimedOut(_) | Fault::NoFirstByte(_) | Fault::Broken(_) => true,
             Fault::Status { status, .. } => matches!(status, 408 | 409 | 425 | 429 | 500..),
             Fault::TooLong(_) | Fault::NotJson(_) => false,
         };

@@ -11,6 +11,7 @@ mod classify;
 mod logprobs;
 mod reply;
 mod retry_after;
+mod stream;
 pub(in crate::judge) mod transport;
 mod words;
 
@@ -31,6 +32,7 @@ use super::body::RequestOptions;
 use super::endpoint::Endpoint;
 use super::endpoint_kind::EndpointKind;
 use super::meters::Meters;
+use super::server_limits::ServerLimits;
 use super::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 use crate::domain::{CallKind, JudgeReply, UnscoredKind};
 use crate::error::{Error, Result};
@@ -45,6 +47,7 @@ const FEWEST_FAILED_CONNECTIONS: u32 = 3;
 pub struct Chat {
     client: Client<EndpointConfig>,
     endpoint: Arc<Endpoint>,
+    limits: Arc<ServerLimits>,
     kind: EndpointKind,
     meters: Arc<Meters>,
     refusals: EqualRefusals,
@@ -70,10 +73,12 @@ impl Chat {
         let endpoint = Arc::new(endpoint);
         let transport = Transport::new(Arc::clone(&endpoint))?;
         let config = EndpointConfig::new(&endpoint)?;
+        let limits = transport.limits();
         let client = Client::build(transport.http().clone(), config)
             .with_http_service(tower::service_fn(move |factory| transport.clone().serve(factory)));
         let kind = EndpointKind::Chat;
-        Ok(Self { client, endpoint, kind, meters, refusals: EqualRefusals::default(), reach: Mutex::default() })
+        let (refusals, reach) = (EqualRefusals::default(), Mutex::default());
+        Ok(Self { client, endpoint, limits, kind, meters, refusals, reach })
     }
 
     /// The same judge asked through the route of `kind`, for bodies that were rendered for it
@@ -88,14 +93,22 @@ impl Chat {
         &self.endpoint
     }
 
-    /// Sends `body` (a completion request as JSON, chat or raw) once, byte by byte as it is, and reads the reply.
+    /// What this server's headers say of its limits, kept up to date with each response: for
+    /// [`crate::judge::layers::rate_limited::RateLimited::learning_from`].
+    pub fn server_limits(&self) -> Arc<ServerLimits> {
+        Arc::clone(&self.limits)
+    }
+
+    /// Sends `body` (a completion request as JSON, chat or raw) once, byte by byte as it is, and reads the reply. Only
+    /// with [`Endpoint::stream`] its `"stream":false` becomes a request for a stream with usage; the reply is the same.
     ///
     /// # Errors
     /// [`AskError::Transient`] for time-outs, resets, cut bodies, HTML under status 200, 408, 409, 429 and 5xx;
     /// [`AskError::Refused`] for other 4xx; [`AskError::Fatal`] for a wrong key, a spent quota, an unknown model or
     /// route, five equal 400s in a row, and a server that cannot be reached for a while.
     pub async fn send(&self, body: &Bytes) -> Result<JudgeReply, AskError> {
-        let body: &RawValue = serde_json::from_slice(body)
+        let streaming = self.endpoint.stream.then(|| stream::requested(body)).flatten();
+        let body: &RawValue = serde_json::from_slice(streaming.as_ref().unwrap_or(body))
             .map_err(|error| AskError::Fatal(Error::Internal(format!("the body is no JSON: {error}"))))?;
         let started = Instant::now();
         let sent: Result<WireReply, OpenAIError> = match self.kind {
@@ -168,7 +181,11 @@ impl Chat {
                 let message = format!("{fault}; a judge that does not stop");
                 AskError::Refused { message, status: 200, kind: UnscoredKind::Refused }
             }
-            Fault::TimedOut(_) | Fault::Broken(_) | Fault::NotJson(_) => transient(fault.to_string()),
+            // The server's own word for it is 408; either way what was asked may still be worked on.
+            Fault::TimedOut(_) | Fault::NoFirstByte(_) => {
+                AskError::Transient { message: fault.to_string(), status: Some(408), retry_after: None }
+            }
+            Fault::Broken(_) | Fault::NotJson(_) => transient(fault.to_string()),
         }
     }
 

@@ -11,14 +11,19 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Request, RequestBuilder, Response};
 use secrecy::{ExposeSecret, SecretString};
+use tokio::time::timeout;
 
 use super::retry_after::retry_after;
+use super::stream::{Assembly, is_event_stream};
 use super::words::quote;
 use crate::error::{Error, Result};
 use crate::judge::endpoint::Endpoint;
+use crate::judge::server_limits::ServerLimits;
 
 /// llama.cpp closes connections that were idle for 5 s: we close ours before.
 const POOL_IDLE: Duration = Duration::from_secs(4);
+/// The end of a body comes right behind the last event.
+const END_OF_STREAM: Duration = Duration::from_secs(1);
 /// So much of an error page is read.
 const ERROR_BYTES: usize = 64 << 10;
 
@@ -31,6 +36,9 @@ pub(in crate::judge) enum Fault {
     /// Nothing, or not everything, came in time.
     #[error("no whole reply within {} s", .0.as_secs())]
     TimedOut(Duration),
+    /// Not even the first byte came in time.
+    #[error("no first byte within {} s", .0.as_secs_f64())]
+    NoFirstByte(Duration),
     /// The connection broke, or the body was cut.
     #[error("the connection broke: {0}")]
     Broken(String),
@@ -63,6 +71,8 @@ impl From<Fault> for OpenAIError {
 pub(in crate::judge) struct Transport {
     http: reqwest::Client,
     endpoint: Arc<Endpoint>,
+    /// What the responses to calls said of the server's limits.
+    limits: Arc<ServerLimits>,
 }
 
 impl Transport {
@@ -90,7 +100,11 @@ impl Transport {
                 causes(&error)
             ))
         })?;
-        Ok(Self { http, endpoint })
+        Ok(Self { http, endpoint, limits: Arc::default() })
+    }
+
+    pub(super) fn limits(&self) -> Arc<ServerLimits> {
+        Arc::clone(&self.limits)
     }
 
     pub(in crate::judge) fn http(&self) -> &reqwest::Client {
@@ -103,7 +117,9 @@ impl Transport {
         factory: HttpRequestFactory,
     ) -> std::result::Result<Response, OpenAIError> {
         let request = factory.build().await?;
-        let (status, body) = self.execute(request, self.endpoint.timeouts.total).await?;
+        let mut response = self.first_byte(request).await?;
+        self.limits.note(response.headers());
+        let (status, body) = self.whole(&mut response, self.endpoint.timeouts.total).await?;
         if !looks_like_an_object(&body) {
             let start = String::from_utf8_lossy(&body[..body.len().min(4096)]).into_owned();
             return Err(Fault::NotJson(quote(&start, &self.endpoint).chars().take(120).collect()).into());
@@ -153,6 +169,27 @@ impl Transport {
         limit: Duration,
     ) -> std::result::Result<(http::StatusCode, Bytes), Fault> {
         let mut response = self.http.execute(request).await.map_err(|error| self.fault(error, limit))?;
+        self.whole(&mut response, limit).await
+    }
+
+    /// Sends a call and waits for the head of the response.
+    async fn first_byte(&self, request: Request) -> std::result::Result<Response, Fault> {
+        let timeouts = &self.endpoint.timeouts;
+        let response = self.http.execute(request);
+        let response = match timeouts.first_byte {
+            // Dropped, the request is taken back: the connection closes.
+            Some(limit) => timeout(limit, response).await.map_err(|_| Fault::NoFirstByte(limit))?,
+            None => response.await,
+        };
+        response.map_err(|error| self.fault(error, timeouts.total))
+    }
+
+    /// Reads a response to its end.
+    async fn whole(
+        &self,
+        response: &mut Response,
+        limit: Duration,
+    ) -> std::result::Result<(http::StatusCode, Bytes), Fault> {
         let status = response.status();
         if !status.is_success() {
             let wait = retry_after(response.headers(), SystemTime::now());
@@ -160,15 +197,35 @@ impl Transport {
             let body = match target {
                 Some(target) => Bytes::copy_from_slice(target.as_bytes()),
                 // The status alone decides; a broken body only loses its words.
-                None => read_body(&mut response, ERROR_BYTES).await.map(|(body, _)| body).unwrap_or_default(),
+                None => read_body(response, ERROR_BYTES).await.map(|(body, _)| body).unwrap_or_default(),
             };
             return Err(Fault::Status { status: status.as_u16(), retry_after: wait, body });
         }
         let most = self.endpoint.max_reply_bytes;
-        match read_body(&mut response, most).await.map_err(|error| self.fault(error, limit))? {
+        if is_event_stream(response.headers()) {
+            return self.streamed(response, limit).await.map(|body| (status, body));
+        }
+        match read_body(response, most).await.map_err(|error| self.fault(error, limit))? {
             (body, true) => Ok((status, body)),
             (_, false) => Err(Fault::TooLong(most)),
         }
+    }
+
+    /// Reads a reply that comes in pieces, into the body that the server would have sent whole.
+    async fn streamed(&self, response: &mut Response, limit: Duration) -> std::result::Result<Bytes, Fault> {
+        let mut assembly = Assembly::default();
+        let mut left = self.endpoint.max_reply_bytes;
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.fault(error, limit))? {
+            left = left.checked_sub(chunk.len()).ok_or(Fault::TooLong(self.endpoint.max_reply_bytes))?;
+            assembly.push(&chunk);
+            if assembly.is_done() {
+                // What follows is the end of the body, which makes the connection good for the next call. A server that
+                // keeps it open must not cost the reply.
+                let _ = timeout(END_OF_STREAM, response.chunk()).await;
+                break;
+            }
+        }
+        assembly.finish().ok_or_else(|| Fault::Broken("the stream ended before the reply did".to_owned()))
     }
 
     fn fault(&self, error: reqwest::Error, limit: Duration) -> Fault {
@@ -306,6 +363,12 @@ mod tests {
         endpoint.api_key = Some(SecretString::from("secret\n"));
         let message = EndpointConfig::new(&endpoint).err().unwrap().to_string();
         assert!(message.contains("OPENAI_API_KEY") && !message.contains("secret"), "{message}");
+    }
+
+    #[test]
+    fn idle_connections_close_before_the_server_closes_them() {
+        // llama.cpp (cpp-httplib) closes after 5 s; a call on a connection that is just being closed is lost.
+        assert!(POOL_IDLE < Duration::from_secs(5));
     }
 
     #[test]

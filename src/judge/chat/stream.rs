@@ -1,0 +1,261 @@
+//! Replies that come token by token (server-sent events), put together into the body that would have come whole.
+//!
+//! Wire format: lines `data: {chunk}`, blank lines between, `data: [DONE]` at the end (WHATWG HTML, "Server-sent events";
+//! OpenAI, "Streaming"). A chunk looks like a completion whose `message` is a `delta`; raw completions carry a piece of
+//! `text`. With `stream_options.include_usage` the last chunk holds the usage and no choice. llama.cpp adds `timings`.
+
+use bytes::{Bytes, BytesMut};
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+use serde_json::{Map, Value, json};
+
+/// How bodies are rendered, and what a stream is asked for with. The mark cannot stand inside a JSON string, where its
+/// quotes would have a backslash, and nothing of the user's comes before it ([`crate::judge::body`]).
+const WHOLE: &[u8] = br#","stream":false"#;
+const STREAM: &[u8] = br#","stream":true,"stream_options":{"include_usage":true}"#;
+/// Where the user says something else about streams.
+const OPTIONS: &[u8] = br#","stream_options":"#;
+
+/// The same body asking for a stream with usage; `None` if it does not say that it wants the reply whole, or has options
+/// for streams already.
+pub(super) fn requested(body: &Bytes) -> Option<Bytes> {
+    let at = find(body, WHOLE)?;
+    let (before, rest) = (body.get(..at)?, body.get(at + WHOLE.len()..)?);
+    if find(rest, OPTIONS).is_some() {
+        return None;
+    }
+    let mut streaming = BytesMut::with_capacity(body.len() + STREAM.len());
+    streaming.extend_from_slice(before);
+    streaming.extend_from_slice(STREAM);
+    streaming.extend_from_slice(rest);
+    Some(streaming.freeze())
+}
+
+fn find(bytes: &[u8], pattern: &[u8]) -> Option<usize> {
+    bytes.windows(pattern.len()).position(|window| window == pattern)
+}
+
+/// True for a response that is a stream of events. (A server that does not stream answers with JSON all the same.)
+pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream")
+}
+
+/// A reply on its way.
+#[derive(Debug, Default)]
+pub(super) struct Assembly {
+    /// The line that is not whole yet.
+    line: Vec<u8>,
+    content: String,
+    finish_reason: Value,
+    logprobs: Map<String, Value>,
+    model: Value,
+    usage: Value,
+    timings: Value,
+    error: Value,
+    is_raw: bool,
+    is_done: bool,
+    /// A chunk could not be read: what is there is not what was sent.
+    is_broken: bool,
+}
+
+impl Assembly {
+    /// Takes the next bytes.
+    pub(super) fn push(&mut self, mut bytes: &[u8]) {
+        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+            let (head, tail) = bytes.split_at(end);
+            self.line.extend_from_slice(head);
+            let line = std::mem::take(&mut self.line);
+            self.read_line(&line);
+            bytes = tail.get(1..).unwrap_or_default();
+        }
+        self.line.extend_from_slice(bytes);
+    }
+
+    /// True once the server has said that this was all.
+    pub(super) fn is_done(&self) -> bool {
+        self.is_done
+    }
+
+    /// The body as it would have come whole; `None` if the reply was cut. An end without `[DONE]` counts where the server
+    /// has said why it stopped; an error in the place of the rest is the body.
+    pub(super) fn finish(mut self) -> Option<Bytes> {
+        let line = std::mem::take(&mut self.line);
+        self.read_line(&line);
+        let body = if !self.error.is_null() {
+            json!({"error": self.error})
+        } else if !self.is_broken && (self.is_done || !self.finish_reason.is_null()) {
+            self.whole()
+        } else {
+            return None;
+        };
+        Some(Bytes::from(body.to_string()))
+    }
+
+    fn whole(self) -> Value {
+        let logprobs = if self.logprobs.is_empty() { Value::Null } else { Value::Object(self.logprobs) };
+        let mut choice = json!({"index": 0, "logprobs": logprobs, "finish_reason": self.finish_reason});
+        if let Some(choice) = choice.as_object_mut() {
+            if self.is_raw {
+                choice.insert("text".to_owned(), self.content.into());
+            } else {
+                choice.insert("message".to_owned(), json!({"role": "assistant", "content": self.content}));
+            }
+        }
+        json!({"model": self.model, "choices": [choice], "usage": self.usage, "timings": self.timings})
+    }
+
+    fn read_line(&mut self, line: &[u8]) {
+        let line = line.trim_ascii();
+        // Comments (keep-alives), event names and blank lines carry nothing; llama.cpp has written `error:` lines.
+        let Some(data) = line.strip_prefix(b"data:").or_else(|| line.strip_prefix(b"error:")) else { return };
+        let data = data.trim_ascii();
+        if data == b"[DONE]" {
+            self.is_done = true;
+            return;
+        }
+        match serde_json::from_slice::<Value>(data) {
+            Ok(Value::Object(mut chunk)) => {
+                if line.starts_with(b"error:") && !chunk.contains_key("error") {
+                    self.error = Value::Object(chunk);
+                } else {
+                    self.read_chunk(&mut chunk);
+                }
+            }
+            _ => self.is_broken = true,
+        }
+    }
+
+    fn read_chunk(&mut self, chunk: &mut Map<String, Value>) {
+        for (name, place) in [
+            ("model", &mut self.model),
+            ("usage", &mut self.usage),
+            ("timings", &mut self.timings),
+            ("error", &mut self.error),
+        ] {
+            if let Some(value) = chunk.remove(name).filter(|value| !value.is_null()) {
+                *place = value;
+            }
+        }
+        // The first choice counts, as in whole replies; the chunk with the usage has none.
+        let Some(choice) = chunk.get("choices").and_then(|choices| choices.get(0)) else { return };
+        if choice.get("index").and_then(Value::as_u64).unwrap_or(0) != 0 {
+            return;
+        }
+        if let Some(text) = choice.get("text").and_then(Value::as_str) {
+            self.is_raw = true;
+            self.content.push_str(text);
+        }
+        if let Some(text) = choice.pointer("/delta/content").and_then(Value::as_str) {
+            self.content.push_str(text);
+        }
+        if let Some(reason) = choice.get("finish_reason").filter(|reason| !reason.is_null()) {
+            self.finish_reason = reason.clone();
+        }
+        if let Some(more) = choice.get("logprobs").and_then(Value::as_object) {
+            append_lists(&mut self.logprobs, more);
+        }
+    }
+}
+
+/// Both forms of probabilities are lists under names: each goes on where it ended.
+fn append_lists(all: &mut Map<String, Value>, more: &Map<String, Value>) {
+    for (name, value) in more {
+        match (all.get_mut(name).and_then(Value::as_array_mut), value) {
+            (Some(list), Value::Array(values)) => list.extend(values.iter().cloned()),
+            (None, Value::Array(_)) => drop(all.insert(name.clone(), value.clone())),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::domain::CallKind;
+    use crate::judge::body::RequestOptions;
+    use crate::prompt::Messages;
+
+    const CHAT: &str = "data: {\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":null}}]}\n\n\
+        : keep-alive\n\
+        data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"{\\\"score\\\"\"},\"logprobs\":{\"content\":[{\"token\":\"a\"}]}}]}\r\n\r\n\
+        data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\": caf\u{e9}}\"},\"logprobs\":{\"content\":[{\"token\":\"b\"}]},\"finish_reason\":\"stop\"}]}\n\n\
+        data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":2},\"timings\":{\"cache_n\":4}}\n\n\
+        data: [DONE]\n\n";
+
+    fn read(stream: &str) -> Option<Value> {
+        let mut assembly = Assembly::default();
+        assembly.push(stream.as_bytes());
+        assembly.finish().map(|body| serde_json::from_slice(&body).unwrap())
+    }
+
+    fn whole_chat() -> Value {
+        json!({"model": "m",
+            "choices": [{"index": 0, "logprobs": {"content": [{"token": "a"}, {"token": "b"}]}, "finish_reason": "stop",
+                "message": {"role": "assistant", "content": "{\"score\": caf\u{e9}}"}}],
+            "usage": {"prompt_tokens": 9, "completion_tokens": 2}, "timings": {"cache_n": 4}})
+    }
+
+    #[test]
+    fn a_chat_is_put_together_with_usage_and_probabilities() {
+        assert_eq!(read(CHAT), Some(whole_chat()));
+    }
+
+    proptest! {
+        #[test]
+        fn it_does_not_matter_where_the_stream_is_cut_into_packets(cuts in proptest::collection::vec(0..CHAT.len(), 0..20)) {
+            let mut cuts = cuts;
+            cuts.extend([0, CHAT.len()]);
+            cuts.sort_unstable();
+            let mut assembly = Assembly::default();
+            cuts.windows(2).for_each(|pair| assembly.push(&CHAT.as_bytes()[pair[0]..pair[1]]));
+            prop_assert!(assembly.is_done());
+            prop_assert_eq!(serde_json::from_slice::<Value>(&assembly.finish().unwrap()).unwrap(), whole_chat());
+        }
+    }
+
+    #[test]
+    fn a_raw_completion_is_put_together() {
+        let whole = read(
+            "data: {\"choices\":[{\"text\":\" Attri\",\"logprobs\":{\"tokens\":[\" Attri\"],\"token_logprobs\":[-1.0]}}]}\n\
+             data: {\"choices\":[{\"text\":\"butable\",\"logprobs\":{\"tokens\":[\"butable\"],\"token_logprobs\":[-2.0]},\"finish_reason\":\"length\"}]}\n",
+        );
+        let choice = &whole.unwrap()["choices"][0];
+        assert_eq!((&choice["text"], &choice["finish_reason"]), (&json!(" Attributable"), &json!("length")));
+        assert_eq!(choice["logprobs"], json!({"tokens": [" Attri", "butable"], "token_logprobs": [-1.0, -2.0]}));
+    }
+
+    #[test]
+    fn a_cut_or_broken_stream_is_no_reply() {
+        assert_eq!(read(""), None);
+        assert_eq!(read("data: {\"choices\":[{\"delta\":{\"content\":\"half\"}}]}\n"), None);
+        assert_eq!(read("data: {\"choi\n\ndata: [DONE]\n"), None, "a piece is missing");
+    }
+
+    #[test]
+    fn an_error_within_the_stream_is_the_reply() {
+        let half = "data: {\"choices\":[{\"delta\":{\"content\":\"half\"}}]}\n";
+        for end in ["data: {\"error\":{\"code\":503}}\n\ndata: [DONE]\n", "error: {\"code\":503}\n"] {
+            assert_eq!(read(&format!("{half}{end}")), Some(json!({"error": {"code": 503}})), "{end}");
+        }
+    }
+
+    #[test]
+    fn only_our_own_word_about_streams_is_changed() {
+        let hostile = Messages::new(None, "say \",\"stream\":false,\" and ,\"stream\":false");
+        let render = |options: &RequestOptions| options.render(CallKind::Property, &hostile, 0, 0).body;
+        let mut options = RequestOptions::new("m");
+        let whole = render(&options);
+        let (plain, asked) = (json_of(&whole), json_of(&requested(&whole).unwrap()));
+        assert_eq!((&asked["stream"], &asked["stream_options"]), (&json!(true), &json!({"include_usage": true})));
+        assert_eq!((&asked["messages"], &plain["stream"]), (&plain["messages"], &json!(false)));
+        options.extra_body.insert("stream_options".into(), json!({"include_usage": false}));
+        assert_eq!(requested(&render(&options)), None);
+    }
+
+    fn json_of(body: &[u8]) -> Value {
+        serde_json::from_slice(body).unwrap()
+    }
+}

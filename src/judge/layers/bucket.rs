@@ -1,0 +1,91 @@
+//! A quota per minute, handed out evenly.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use governor::clock::Clock;
+use governor::middleware::NoOpMiddleware;
+use governor::state::{InMemoryState, NotKeyed};
+use governor::{Quota, RateLimiter};
+use tokio::time::{Instant, sleep};
+
+/// Handed out so much slower than the quota allows: servers measure a minute by their own clock, and calls do not
+/// all travel equally long.
+const SLACK: f64 = 1.005;
+
+/// A quota per minute: at most one second's worth at once, and never more than the quota within any minute.
+///
+/// A burst of `b` and a steady rate of `r` let `b - 1 + r` through within 60 s, so a quota of `q` gives the rate
+/// `q - (b - 1)`, and a little less ([`SLACK`]). Of 60 a minute that is one every 1.005 s, of 6000 (bursts of 100) 97.9% of
+/// the quota.
+#[derive(Debug)]
+pub(super) struct Bucket {
+    limiter: RateLimiter<NotKeyed, InMemoryState, TokioClock, NoOpMiddleware<Duration>>,
+    burst: NonZeroU32,
+}
+
+impl Bucket {
+    pub(super) fn per_minute(quota: NonZeroU32) -> Self {
+        let burst = NonZeroU32::new(quota.get() / 60).unwrap_or(NonZeroU32::MIN);
+        // The burst is a sixtieth of the quota at most, so something is left.
+        let rate = quota.get() - (burst.get() - 1);
+        let period = Duration::from_secs_f64(60.0 * SLACK / f64::from(rate));
+        // `None` is a period of zero, which no 32 bits of a minute are.
+        let quota = Quota::with_period(period).unwrap_or(Quota::per_minute(quota)).allow_burst(burst);
+        Self { limiter: RateLimiter::direct_with_clock(quota, TokioClock { start: Instant::now() }), burst }
+    }
+
+    /// Takes `cost`, waiting where needed; in parts, because governor refuses more than the burst.
+    pub(super) async fn take(&self, cost: u64) {
+        let mut left = cost;
+        while left > 0 {
+            let part = u32::try_from(left)
+                .map_or(self.burst, |left| NonZeroU32::new(left).map_or(self.burst, |left| left.min(self.burst)));
+            // The outer error is a part above the burst, which was just made impossible.
+            if let Ok(Err(not_until)) = self.limiter.check_n(part) {
+                // Tokio's timer has a grain of a millisecond: never less, so that the loop cannot spin.
+                let wait = not_until.wait_time_from(self.limiter.clock().now());
+                sleep(wait.max(Duration::from_millis(1))).await;
+                continue;
+            }
+            left -= u64::from(part.get());
+        }
+    }
+}
+
+/// Tokio's clock for governor: a paused test clock is felt by both.
+#[derive(Debug, Clone)]
+struct TokioClock {
+    start: Instant,
+}
+
+impl Clock for TokioClock {
+    type Instant = Duration;
+
+    fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn no_minute_holds_more_than_the_quota() {
+        for quota in [1, 7, 60, 100, 600] {
+            let bucket = Bucket::per_minute(NonZeroU32::new(quota).unwrap());
+            let start = Instant::now();
+            let mut left = Vec::new();
+            for _ in 0..2 * quota + 1 {
+                bucket.take(1).await;
+                left.push(start.elapsed());
+            }
+            // The call that comes `quota` places later leaves more than a minute later.
+            let closest = left.windows(quota as usize + 1).map(|window| window[quota as usize] - window[0]).min();
+            assert!(closest.unwrap() > Duration::from_secs(60), "{quota}: {closest:?}");
+            // and two quotas take no more than 5% above two minutes
+            assert!(left.last().unwrap().as_secs_f64() < 126.0, "{quota}: {:?}", left.last());
+        }
+    }
+}

@@ -1,0 +1,360 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::future::join_all;
+use tokio::time::{advance, sleep, timeout};
+
+use super::*;
+use crate::domain::{JudgeCall, JudgeReply, JudgeTask, Role, UnscoredKind, Usage};
+use crate::judge::Rendered;
+use crate::judge::layers::rate_limited::{Limits, RateLimited};
+use crate::judge::layers::retrying::{RetryPolicy, Retrying};
+use crate::judge::meters::Meters;
+
+type Script = Box<dyn Fn() -> Result<Outcome, AskError> + Send + Sync>;
+
+/// A server whose behaviour can be changed; notes the cases it was asked about.
+struct Scripted {
+    script: Mutex<Script>,
+    latency: Mutex<Duration>,
+    asked: Mutex<Vec<String>>,
+}
+
+impl Scripted {
+    fn new(script: impl Fn() -> Result<Outcome, AskError> + Send + Sync + 'static) -> Arc<Self> {
+        let (latency, asked) = (Mutex::default(), Mutex::default());
+        Arc::new(Self { script: Mutex::new(Box::new(script)), latency, asked })
+    }
+
+    fn does(&self, script: impl Fn() -> Result<Outcome, AskError> + Send + Sync + 'static) {
+        *self.script.lock().unwrap() = Box::new(script);
+    }
+
+    /// The cases asked since the last time.
+    fn asked(&self) -> Vec<String> {
+        std::mem::take(&mut self.asked.lock().unwrap())
+    }
+}
+
+impl Judge for Scripted {
+    fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
+        Box::pin(async move {
+            self.asked.lock().unwrap().push(request.case_id.to_string());
+            let latency = *self.latency.lock().unwrap();
+            sleep(latency).await;
+            let result = (self.script.lock().unwrap())();
+            result.map(|outcome| match outcome {
+                Outcome::Reply(reply) => {
+                    let usage = Usage { prompt_tokens: 10, cached_prompt_tokens: 6, completion_tokens: 1 };
+                    Outcome::Reply(JudgeReply { latency_ms: latency.as_millis() as u64, usage, ..reply })
+                }
+                other => other,
+            })
+        })
+    }
+}
+
+fn good() -> Result<Outcome, AskError> {
+    Ok(Outcome::Reply(JudgeReply::of_text("ok")))
+}
+
+fn broken() -> Result<Outcome, AskError> {
+    failing(500, None)
+}
+
+fn failing(status: u16, retry_after: Option<Duration>) -> Result<Outcome, AskError> {
+    Err(AskError::Transient { message: format!("status {status}"), status: Some(status), retry_after })
+}
+
+fn key_refused() -> Result<Outcome, AskError> {
+    Err(AskError::Fatal(Error::JudgeUnavailable("refused the key".into())))
+}
+
+/// A call about the answer of `case`; `n` tells the calls of one answer apart.
+fn call(case: &str, n: u8) -> JudgeRequest {
+    let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
+    let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
+    let fingerprint = Fingerprint::from(*blake3::hash(format!("{case} {n}").as_bytes()).as_bytes());
+    let rendered = Some(Rendered { body: Bytes::new(), fingerprint, prompt_tokens: 1, max_tokens: None, note: None });
+    JudgeRequest { call, system: "s".into(), case_id: case.into(), attempt: 0, rendered }
+}
+
+fn pool_of<J>(judges: &[(&str, J)]) -> Pool<J>
+where
+    J: Clone,
+{
+    let replica = |(name, judge): &(&str, J)| Replica { name: (*name).to_owned(), judge: judge.clone() };
+    Pool::new(judges.iter().map(replica).collect()).unwrap()
+}
+
+fn fleet(names: &[&str]) -> (Vec<Arc<Scripted>>, Pool<Arc<Scripted>>) {
+    let judges: Vec<Arc<Scripted>> = names.iter().map(|_| Scripted::new(good)).collect();
+    let named: Vec<(&str, Arc<Scripted>)> = names.iter().copied().zip(judges.iter().cloned()).collect();
+    let pool = pool_of(&named);
+    (judges, pool)
+}
+
+/// Which of the replicas has which of 1000 cases.
+fn homes(names: &[&str]) -> BTreeMap<String, String> {
+    let (_, pool) = fleet(names);
+    let home = |case: String| {
+        let (index, _) = pool.choose(&call(&case, 0));
+        (case, names[index].to_owned())
+    };
+    (0..1000).map(|i| home(format!("case {i}"))).collect()
+}
+
+/// A case that lives at the replica `index`.
+fn case_at<J: Judge>(pool: &Pool<J>, index: usize) -> String {
+    (0..).map(|i| format!("case {i}")).find(|case| pool.choose(&call(case, 0)).0 == index).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_calls_about_an_answer_go_to_one_replica_and_all_replicas_get_answers() {
+    let (judges, pool) = fleet(&["a", "b", "c", "d"]);
+    for n in 0..3 {
+        for i in 0..400 {
+            pool.ask(&call(&format!("case {i}"), n)).await.unwrap();
+        }
+    }
+    let asked: Vec<Vec<String>> = judges.iter().map(|judge| judge.asked()).collect();
+    let cases: Vec<BTreeSet<&String>> = asked.iter().map(|asked| asked.iter().collect()).collect();
+    assert_eq!(cases.iter().map(BTreeSet::len).sum::<usize>(), 400, "no case is at two places");
+    // 400 draws of 1/4: 100, with a deviation of sqrt(400 x 1/4 x 3/4) = 8.7; six of them
+    assert!(cases.iter().all(|cases| (48..=152).contains(&cases.len())), "{cases:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replica_more_or_less_moves_its_own_answers_only() {
+    let (with, without) = (homes(&["a", "b", "c"]), homes(&["a", "b"]));
+    for (case, home) in &with {
+        assert!(home == "c" || home == &without[case], "{case} moved from {home} to {}", without[case]);
+    }
+    assert_eq!(with, homes(&["c", "a", "b"]), "the order does not matter");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replica_that_fails_three_times_in_a_row_is_left_alone_until_one_call_finds_it_back() {
+    let (judges, pool) = fleet(&["a", "b"]);
+    let case = case_at(&pool, 0);
+    judges[0].does(broken);
+    for n in 0..3 {
+        assert!(pool.ask(&call(&case, n)).await.is_err());
+    }
+    for n in 3..10 {
+        pool.ask(&call(&case, n)).await.unwrap();
+    }
+    assert_eq!((judges[0].asked().len(), judges[1].asked().len()), (3, 7));
+    assert!(pool.stats()[0].is_down && !pool.stats()[1].is_down);
+    assert_eq!(pool.stats()[0].last_failure.as_deref(), Some("status 500"));
+
+    // Still broken after the cool-down of 5 s: one call finds out, the next cool-down is 10 s.
+    advance(Duration::from_secs(5)).await;
+    let calls: Vec<JudgeRequest> = (10..20).map(|n| call(&case, n)).collect();
+    let results = join_all(calls.iter().map(|call| pool.ask(call))).await;
+    assert_eq!(results.iter().filter(|result| result.is_err()).count(), 1);
+    assert_eq!((judges[0].asked().len(), judges[1].asked().len()), (1, 9));
+    advance(Duration::from_millis(9900)).await;
+    pool.ask(&call(&case, 20)).await.unwrap();
+    assert_eq!(judges[0].asked().len(), 0);
+
+    judges[0].does(good);
+    advance(Duration::from_millis(100)).await;
+    for n in 21..24 {
+        pool.ask(&call(&case, n)).await.unwrap();
+    }
+    assert_eq!((judges[0].asked().len(), pool.stats()[0].is_down), (3, false));
+}
+
+#[tokio::test(start_paused = true)]
+async fn failures_with_answers_between_take_nobody_down() {
+    let (judges, pool) = fleet(&["a", "b"]);
+    let case = case_at(&pool, 0);
+    let answers: [fn() -> Result<Outcome, AskError>; 3] = [
+        good,
+        || failing(429, None),
+        || Err(AskError::Refused { message: "no".into(), status: 400, kind: UnscoredKind::Refused }),
+    ];
+    for (n, answer) in (0..12).zip(answers.into_iter().cycle()) {
+        judges[0].does(if n % 2 == 0 { broken } else { answer });
+        let _ = pool.ask(&call(&case, n)).await;
+    }
+    assert_eq!(judges[0].asked().len(), 12);
+    assert!(!pool.stats()[0].is_down);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_attempt_of_a_failed_call_goes_to_another_replica_and_other_calls_stay() {
+    let (judges, pool) = fleet(&["a", "b"]);
+    let case = case_at(&pool, 0);
+    judges[0].does(broken);
+    let meters = Arc::new(Meters::default());
+    let judge = Retrying::new(pool, RetryPolicy::default(), Arc::clone(&meters));
+    assert_eq!(judge.ask(&call(&case, 0)).await.unwrap(), judge.ask(&call(&case, 1)).await.unwrap());
+    // two calls, each first at home and then elsewhere
+    assert_eq!((judges[0].asked().len(), judges[1].asked().len()), (2, 2));
+    assert_eq!(Meters::read(&meters.retries), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_throttled_call_stays_with_its_replica_unless_the_pause_is_long() {
+    let (judges, pool) = fleet(&["a", "b"]);
+    let case = case_at(&pool, 0);
+    judges[0].does(|| failing(429, Some(Duration::from_secs(2))));
+    for _ in 0..5 {
+        assert!(pool.ask(&call(&case, 0)).await.is_err());
+    }
+    assert_eq!((judges[0].asked().len(), pool.stats()[0].throttled), (5, 5));
+    judges[0].does(|| failing(429, Some(Duration::from_secs(30))));
+    assert!(pool.ask(&call(&case, 0)).await.is_err());
+    pool.ask(&call(&case, 0)).await.unwrap();
+    assert_eq!((judges[0].asked().len(), judges[1].asked().len()), (1, 1));
+    advance(Duration::from_secs(30)).await;
+    judges[0].does(good);
+    pool.ask(&call(&case, 0)).await.unwrap();
+    assert_eq!(judges[0].asked().len(), 1, "back home after the pause");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_would_stop_a_run_stops_it_only_when_no_replica_is_left() {
+    let (judges, pool) = fleet(&["http://a/v1", "http://b/v1"]);
+    let case = case_at(&pool, 0);
+    judges[0].does(key_refused);
+    let Err(AskError::Transient { message, .. }) = pool.ask(&call(&case, 0)).await else { panic!() };
+    assert_eq!(message, "http://a/v1: refused the key");
+    for n in 0..5 {
+        pool.ask(&call(&case, n)).await.unwrap();
+    }
+    assert_eq!((judges[0].asked().len(), judges[1].asked().len()), (1, 5));
+    judges[1].does(key_refused);
+    let Err(AskError::Fatal(error)) = pool.ask(&call(&case, 9)).await else { panic!() };
+    let words = "no endpoint of the judge is left: http://a/v1: refused the key; http://b/v1: refused the key";
+    assert!(error.to_string().contains(words), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_replica_is_looked_at_again_after_a_minute() {
+    let (judges, pool) = fleet(&["a", "b"]);
+    let case = case_at(&pool, 0);
+    judges[0].does(key_refused);
+    assert!(pool.ask(&call(&case, 0)).await.is_err());
+    judges[0].does(good);
+    advance(Duration::from_secs(59)).await;
+    pool.ask(&call(&case, 1)).await.unwrap();
+    assert_eq!(judges[1].asked().len(), 1);
+    advance(Duration::from_secs(1)).await;
+    pool.ask(&call(&case, 2)).await.unwrap();
+    assert_eq!((judges[0].asked().len(), pool.stats()[0].is_down), (2, false));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pool_of_one_passes_on_what_its_replica_says() {
+    let (judges, pool) = fleet(&["a"]);
+    judges[0].does(key_refused);
+    let Err(AskError::Fatal(error)) = pool.ask(&call("c", 0)).await else { panic!() };
+    assert!(error.to_string().ends_with("refused the key") && !error.to_string().contains("a:"), "{error}");
+    judges[0].does(broken);
+    for _ in 0..9 {
+        let Err(AskError::Transient { message, .. }) = pool.ask(&call("c", 0)).await else { panic!() };
+        assert_eq!(message, "status 500");
+    }
+    judges[0].does(good);
+    pool.ask(&call("c", 0)).await.unwrap();
+    assert_eq!(judges[0].asked().len(), 11, "where nobody else is, a replica that is down is asked all the same");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_is_dropped_leaves_its_place_to_the_next_call() {
+    let (judges, pool) = fleet(&["a", "b"]);
+    let case = case_at(&pool, 0);
+    judges[0].does(broken);
+    for n in 0..3 {
+        assert!(pool.ask(&call(&case, n)).await.is_err());
+    }
+    judges[0].does(good);
+    advance(Duration::from_secs(5)).await;
+    *judges[0].latency.lock().unwrap() = Duration::from_secs(100);
+    let probe = call(&case, 3);
+    assert!(timeout(Duration::from_secs(1), pool.ask(&probe)).await.is_err());
+    pool.ask(&call(&case, 4)).await.unwrap();
+    assert_eq!((judges[0].asked().len(), judges[1].asked().len()), (5, 0));
+}
+
+/// Two replicas with two slots each; the first takes `slow`, the second 100 ms.
+async fn limited(slow: Duration) -> (Vec<Arc<Scripted>>, Pool<Arc<RateLimited<Arc<Scripted>>>>, String) {
+    let judges = vec![Scripted::new(good), Scripted::new(good)];
+    *judges[0].latency.lock().unwrap() = slow;
+    *judges[1].latency.lock().unwrap() = Duration::from_millis(100);
+    let limits = Limits { concurrency: 2, ..Limits::default() };
+    let limit = |judge: &Arc<Scripted>| Arc::new(RateLimited::new(Arc::clone(judge), limits, Arc::default()));
+    let pool = pool_of(&[("a", limit(&judges[0])), ("b", limit(&judges[1]))]);
+    let cases = [case_at(&pool, 0), case_at(&pool, 1)];
+    for case in &cases {
+        for n in 0..8 {
+            pool.ask(&call(case, n)).await.unwrap();
+        }
+    }
+    judges.iter().for_each(|judge| drop(judge.asked()));
+    (judges, pool, cases[0].clone())
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_would_queue_at_a_much_slower_replica_go_to_a_faster_one() {
+    // 400 ms is four times as long as 100 ms
+    let (judges, pool, case) = limited(Duration::from_millis(400)).await;
+    let calls: Vec<JudgeRequest> = (10..20).map(|n| call(&case, n)).collect();
+    join_all(calls.iter().map(|call| pool.ask(call))).await;
+    // two have a slot, the third waits, and from then on the queue is full
+    assert_eq!((judges[0].asked().len(), judges[1].asked().len()), (3, 7));
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_stay_where_their_prefix_is_at_a_replica_that_is_not_much_slower() {
+    let (judges, pool, case) = limited(Duration::from_millis(250)).await;
+    let calls: Vec<JudgeRequest> = (10..20).map(|n| call(&case, n)).collect();
+    join_all(calls.iter().map(|call| pool.ask(call))).await;
+    assert_eq!((judges[0].asked().len(), judges[1].asked().len()), (10, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_without_a_queue_stay_even_at_a_much_slower_replica() {
+    let (judges, pool, case) = limited(Duration::from_millis(900)).await;
+    for n in 10..16 {
+        pool.ask(&call(&case, n)).await.unwrap();
+    }
+    assert_eq!((judges[0].asked().len(), judges[1].asked().len()), (6, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_endpoint_has_its_own_figures() {
+    let (judges, pool) = fleet(&["a", "b"]);
+    *judges[0].latency.lock().unwrap() = Duration::from_millis(40);
+    let case = case_at(&pool, 0);
+    for n in 0..4 {
+        pool.ask(&call(&case, n)).await.unwrap();
+    }
+    judges[0].does(broken);
+    let _ = pool.ask(&call(&case, 4)).await;
+    let [a, b] = <[EndpointStats; 2]>::try_from(pool.stats()).unwrap();
+    assert_eq!((a.name.as_str(), a.calls, a.replies, a.errors), ("a", 5, 4, 1));
+    assert_eq!((a.latency_p50_ms, a.latency_p95_ms), (Some(40.0), Some(40.0)));
+    assert_eq!((a.prompt_tokens, a.cached_prompt_tokens), (40, 24));
+    assert_eq!((b.calls, b.latency_p50_ms), (0, None));
+}
+
+#[test]
+fn no_endpoint_and_one_twice_are_told() {
+    let replica = |name: &str| Replica { name: name.to_owned(), judge: Scripted::new(good) };
+    assert!(Pool::<Arc<Scripted>>::new(Vec::new()).err().unwrap().to_string().contains("--base-url"));
+    let twice = Pool::new(vec![replica("http://a/v1"), replica("http://a/v1")]);
+    assert!(twice.err().unwrap().to_string().contains("http://a/v1 is given twice"));
+}
+
+#[test]
+fn the_median_of_an_even_number_is_in_the_middle() {
+    assert_eq!(median(vec![]), None);
+    assert_eq!(median(vec![5.0, 1.0, 3.0]), Some(3.0));
+    assert_eq!(median(vec![4.0, 1.0, 3.0, 100.0]), Some(3.5));
+}

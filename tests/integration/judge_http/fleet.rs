@@ -1,0 +1,149 @@
+//! One judge at several endpoints, over HTTP.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroU32;
+
+use scholareval::domain::EndpointStats;
+use scholareval::judge::identity::ServerIdentity;
+use scholareval::judge::layers::pool::{Pool, Replica};
+use scholareval::judge::same_model::{Served, check_same_model};
+use scholareval::judge::server_limits::Dimension;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::*;
+
+type Fleet = Arc<Pool<RateLimited<Chat>>>;
+
+/// The layers as a run has them, around a judge at these servers.
+fn fleet(servers: &[&FakeServer]) -> (Retrying<Fleet>, Fleet, Arc<Meters>) {
+    let meters = Arc::new(Meters::default());
+    let replica = |server: &&FakeServer| {
+        let chat = Chat::new(endpoint(server), Arc::clone(&meters)).unwrap();
+        let (name, heard) = (chat.endpoint().masked_url(), chat.server_limits());
+        let limits = Limits { concurrency: 4, ..Limits::default() };
+        let judge = RateLimited::new(chat, limits, Arc::clone(&meters)).learning_from(heard);
+        Replica { name, judge }
+    };
+    let pool = Arc::new(Pool::new(servers.iter().map(replica).collect()).unwrap());
+    let policy = RetryPolicy { max_attempts: 6, base: Duration::from_millis(2), ..RetryPolicy::default() };
+    (Retrying::new(Arc::clone(&pool), policy, Arc::clone(&meters)), pool, meters)
+}
+
+/// Calls about `answers` answers, three about each.
+fn calls(answers: usize) -> Vec<JudgeRequest> {
+    let call = |i: usize| JudgeRequest {
+        case_id: format!("case {}", i / 3).as_str().into(),
+        ..request(&format!("answer {} call {}", i / 3, i % 3))
+    };
+    (0..3 * answers).map(call).collect()
+}
+
+/// Which answers a server was asked about.
+fn answers(server: &FakeServer) -> BTreeSet<String> {
+    let words = |sent: &Recorded| sent.user_message().split(" call").next().unwrap().to_owned();
+    server.chats().iter().map(words).collect()
+}
+
+async fn ask_all(judge: &impl Judge, calls: &[JudgeRequest]) -> usize {
+    let results = join_all(calls.iter().map(|call| judge.ask(call))).await;
+    results.iter().filter(|result| matches!(result, Ok(Outcome::Reply(_)))).count()
+}
+
+#[tokio::test]
+async fn each_answer_is_asked_at_one_of_two_servers() {
+    let servers = [FakeServer::start(Behaviour::good()), FakeServer::start(Behaviour::good())];
+    let (judge, pool, meters) = fleet(&[&servers[0], &servers[1]]);
+    assert_eq!(ask_all(&judge, &calls(40)).await, 120);
+    let [first, second] = [answers(&servers[0]), answers(&servers[1])];
+    assert!(first.is_disjoint(&second), "{:?}", first.intersection(&second));
+    assert_eq!(first.len() + second.len(), 40);
+    // 40 draws of 1/2 are all on one side with a probability of 2 x 2^-40
+    assert!(!first.is_empty() && !second.is_empty());
+    let stats = pool.stats();
+    assert_eq!(stats.iter().map(|stats| stats.calls).sum::<u64>(), 120);
+    assert_eq!(stats.iter().map(|stats| stats.prompt_tokens).sum::<u64>(), Meters::read(&meters.prompt_tokens));
+    assert!(stats.iter().all(|stats| stats.name.starts_with("http://127.0.0.1:") && stats.latency_p95_ms.is_some()));
+}
+
+#[tokio::test]
+async fn the_answers_of_a_server_that_dies_move_to_the_other() {
+    let dying = FakeServer::start(Behaviour::good());
+    let living = FakeServer::start(Behaviour::good());
+    let (judge, pool, _) = fleet(&[&dying, &living]);
+    let calls = calls(20);
+    assert_eq!(ask_all(&judge, &calls).await, 60);
+    let before = living.chat_count();
+    assert!(before < 60);
+    drop(dying);
+    assert_eq!(ask_all(&judge, &calls).await, 60, "every call gets its reply");
+    assert_eq!(living.chat_count(), before + 60);
+    let down: Vec<bool> = pool.stats().iter().map(|stats| stats.is_down).collect();
+    assert_eq!(down, [true, false]);
+    assert!(pool.stats()[0].last_failure.as_deref().is_some_and(|words| words.contains("connect")));
+}
+
+#[tokio::test]
+async fn a_replica_with_another_key_is_left_out_and_the_run_goes_on() {
+    let closed = FakeServer::start(Behaviour::good().key("another"));
+    let open = FakeServer::start(Behaviour::good().key(SECRET));
+    let (judge, pool, _) = fleet(&[&closed, &open]);
+    assert_eq!(ask_all(&judge, &calls(20)).await, 60);
+    let [first, second] = <[EndpointStats; 2]>::try_from(pool.stats()).unwrap();
+    assert_eq!((first.replies, second.replies), (0, 60));
+    assert!(first.last_failure.unwrap().contains("OPENAI_API_KEY"));
+    drop(open);
+    let (judge, ..) = fleet(&[&closed]);
+    assert!(stopped(judge.ask(&request("x")).await).contains("OPENAI_API_KEY"));
+}
+
+#[tokio::test]
+async fn limits_that_the_server_tells_are_heard() {
+    let body = json!({"choices": [{"message": {"content": "x"}}]});
+    let told = Act::json(&body)
+        .with_header("x-ratelimit-limit-requests", "500")
+        .with_header("x-ratelimit-remaining-requests", "499")
+        .with_header("x-ratelimit-reset-requests", "120ms")
+        .with_header("X-RateLimit-Limit-Tokens", "30000");
+    let server = FakeServer::start(Behaviour::always(told));
+    let chat = chat(&server);
+    chat.ask(&request("x")).await.unwrap();
+    let limits = chat.server_limits();
+    let told = [Dimension::Requests, Dimension::Tokens].map(|dimension| limits.per_minute(dimension));
+    assert_eq!(told, [NonZeroU32::new(500), NonZeroU32::new(30_000)]);
+}
+
+#[tokio::test]
+async fn endpoints_of_different_models_are_told_apart_before_a_call() {
+    let servers = ["/w/a", "/w/b"].map(|root| FakeServer::start(Behaviour::good().serving("judge", root)));
+    let mut identities: Vec<(String, String, ServerIdentity)> = Vec::new();
+    for server in &servers {
+        let (model, identity) = identify(&endpoint(server), Some("judge")).await.unwrap();
+        identities.push((server.base_url(), model, identity));
+    }
+    let served = identities.iter().map(|(endpoint, model, identity)| Served { endpoint, model, identity });
+    let message = check_same_model(&served.collect::<Vec<_>>()).unwrap_err().to_string();
+    assert!(message.contains(r#"root is "/w/a" at"#) && message.contains(&servers[1].base_url()), "{message}");
+}
+
+/// A server that closes every connection after one reply and does not say so: like one whose keep-alive has just ended.
+#[tokio::test]
+async fn calls_on_connections_that_the_server_closes_get_their_reply_all_the_same() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        let body = json!({"choices": [{"message": {"content": "ok"}}]}).to_string();
+        let head =
+            format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
+        while let Ok((mut stream, _)) = listener.accept().await {
+            // One read is enough of a request that comes in one packet; the rest is thrown away with the connection.
+            let _ = stream.read(&mut vec![0; 1 << 16]).await;
+            let _ = stream.write_all(format!("{head}{body}").as_bytes()).await;
+        }
+    });
+    let (judge, _) = stack_at(Endpoint::new(&url).unwrap(), 4);
+    for round in 0..10 {
+        let calls: Vec<JudgeRequest> = (0..4).map(|i| request(&format!("round {round} call {i}"))).collect();
+        assert_eq!(ask_all(&judge, &calls).await, 4, "round {round}");
+    }
+    server.abort();
+}
