@@ -20,7 +20,7 @@ use serde_json::{Map, Number, Value};
 use toml::de::{DeTable, DeValue};
 
 use super::masking::is_secret_name;
-use super::settings::keys::{JUDGES, ROLES, TABLES, file_keys};
+use super::settings::keys::{JUDGES, PRICES, ROLES, TABLES, file_keys};
 use super::suggest::nearest;
 use crate::error::{Error, InputFault, Result};
 
@@ -86,6 +86,7 @@ impl ConfigFile {
             let line = line_of(table.span().start);
             match (table.get_ref().as_ref(), content.get_ref()) {
                 (JUDGES, DeValue::Table(judges)) => file.read_judges(judges, &line_of, &mut faults),
+                (PRICES, DeValue::Table(models)) => file.read_prices(models, &line_of),
                 (ROLES, DeValue::Table(roles)) => file.read_roles(roles, &line_of, &mut faults),
                 (name, DeValue::Table(keys)) if TABLES.contains(&name) => {
                     for (key, value) in keys {
@@ -194,9 +195,13 @@ impl ConfigFile {
 
     fn wrong_top_level(&self, name: &str, value: &DeValue<'_>) -> InputFault {
         let shown = name.escape_debug();
-        let tables = || TABLES.into_iter().chain([JUDGES, ROLES]);
+        let tables = || TABLES.into_iter().chain([JUDGES, ROLES, PRICES]);
         if tables().any(|table| table == name) {
-            let header = if name == JUDGES { "judges.NAME" } else { name };
+            let header = match name {
+                JUDGES => "judges.NAME",
+                PRICES => "prices.\"MODEL\"",
+                name => name,
+            };
             return InputFault::new(&self.path, format!("{shown} is not a table"))
                 .hint(format!("write [{header}] and its keys below it"));
         }

@@ -95,6 +95,20 @@ impl Endpoint {
         })
     }
 
+    /// No address and no secret: for cleaning words that came through a file.
+    pub(crate) fn unknown() -> Self {
+        Self {
+            base_url: String::new(),
+            api_key: None,
+            api_key_env: DEFAULT_API_KEY_ENV.to_owned(),
+            headers: Vec::new(),
+            query: Vec::new(),
+            timeouts: Timeouts::default(),
+            max_reply_bytes: 16 << 20,
+            stream: false,
+        }
+    }
+
     /// Mends what people type into a base URL; gives it without query and without a slash at the end.
     ///
     /// - A missing scheme becomes `http` for what can hardly be a public service: an IP address, `localhost`, a name

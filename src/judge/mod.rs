@@ -5,6 +5,7 @@
 //! identical calls in flight collapse into one, what is too long is not sent, every retry buys its own permits and may go
 //! to another replica.
 
+pub mod batch;
 pub mod body;
 pub mod cache;
 pub mod capacity;

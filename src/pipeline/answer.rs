@@ -8,17 +8,15 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::event::{CallRecord, RunEvent};
 use super::expected;
+use super::gates;
 use super::lane::{Lanes, Place};
 use super::legibility::Legibility;
 use super::merge::{Draw, Merge, member_values, merge_draws, merge_members, merge_texts};
 use super::panel::Member;
 use super::stop::StopSignal;
-use super::tally::Tally;
+use super::tally::AnswerTally;
 use super::{Item, Job};
-use crate::domain::{
-    Attribution, CallKind, ClaimShares, JudgeCall, JudgeReply, MAX_GRADE, MemberValues, Mode, ScoredAnswer,
-    UnscoredKind, UnscoredReason, Verdict,
-};
+use crate::domain::{CallKind, JudgeCall, JudgeReply, MemberValues, Mode, ScoredAnswer, UnscoredKind, UnscoredReason};
 use crate::error::Error;
 use crate::judge::planner::Planner;
 use crate::judge::{AskError, Judge, JudgeRequest, Outcome};
@@ -106,7 +104,7 @@ pub(super) struct AnswerRun<'a> {
     pub(super) records: &'a Records,
     pub(super) legibility: &'a Legibility,
     /// Where deferred calls are counted (planning).
-    pub(super) tally: Option<&'a Tally>,
+    pub(super) tally: Option<&'a AnswerTally<'a>>,
 }
 
 /// One draw of one call, to be asked of one judge.
@@ -115,8 +113,8 @@ struct Unit<'a> {
     member: Option<&'a Member>,
     call_index: usize,
     call: JudgeCall,
-    /// Whether it is asked only since a deferred call is taken to have opened its gate.
-    gated: bool,
+    /// Behind how many gates it stands that deferred calls are taken to have opened.
+    gates: usize,
 }
 
 /// What became of a unit.
@@ -150,10 +148,9 @@ impl AnswerRun<'_> {
     /// Steps the scorer until it is done, or until only deferred calls are left.
     pub(super) async fn score(&self) -> Result<AnswerEnd, Abort> {
         let mut state = State::default();
-        let scorer = &*self.job.scorer;
         loop {
-            match scorer.step(&self.item.case, &self.item.answer, &state.verdicts) {
-                Step::Ask(calls) => self.ask_all(calls, &mut state, false).await?,
+            match self.step(&state) {
+                Step::Ask(calls) => self.ask_all(calls, &mut state, 0).await?,
                 Step::Done(mut score) if state.deferred.is_empty() => {
                     score.notes.extend(std::mem::take(&mut state.marks));
                     let scored = ScoredAnswer {
@@ -169,22 +166,38 @@ impl AnswerRun<'_> {
                 Step::Done(_) => break,
             }
         }
-        self.count_gated(&mut state).await?;
+        // In a run a deferred call means that nothing more may be asked: what stands behind it is only counted.
+        if self.lanes.is_none() {
+            self.count_gated(&mut state).await?;
+        }
         Ok(AnswerEnd::Deferred(state.answered))
     }
 
-    /// With every deferred call answered in the way that opens its gate: what else would be asked?
+    /// With every deferred call answered in the way that opens its gate: what else would be asked? A claim's citations
+    /// are asked about alone where all together support it, and without one where that one alone does not: so the
+    /// verdicts of each round, the last first, are turned round once more.
     async fn count_gated(&self, state: &mut State) -> Result<(), Abort> {
-        for (item, kind) in std::mem::take(&mut state.deferred) {
-            state.verdicts.insert(item, Judged::Verdict(open_verdict(kind), None));
+        let mut rounds = vec![std::mem::take(&mut state.deferred)];
+        gates::open(&mut state.verdicts, &rounds[0]);
+        while let Step::Ask(calls) = self.step(state) {
+            self.ask_all(calls, state, rounds.len()).await?;
+            let deferred = std::mem::take(&mut state.deferred);
+            gates::open(&mut state.verdicts, &deferred);
+            rounds.push(deferred);
         }
-        while let Step::Ask(calls) = self.job.scorer.step(&self.item.case, &self.item.answer, &state.verdicts) {
-            self.ask_all(calls, state, true).await?;
-            for (item, kind) in std::mem::take(&mut state.deferred) {
-                state.verdicts.insert(item, Judged::Verdict(open_verdict(kind), None));
+        for gates in (0..rounds.len()).rev() {
+            gates::turn_round(&mut state.verdicts, &rounds[gates]);
+            while let Step::Ask(calls) = self.step(state) {
+                self.ask_all(calls, state, gates + 1).await?;
+                let deferred = std::mem::take(&mut state.deferred);
+                gates::open(&mut state.verdicts, &deferred);
             }
         }
         Ok(())
+    }
+
+    fn step(&self, state: &State) -> Step {
+        self.job.scorer.step(&self.item.case, &self.item.answer, &state.verdicts)
     }
 
     /// The reference's score from the same replies; what it would have asked and we did not stays unscored.
@@ -204,9 +217,9 @@ impl AnswerRun<'_> {
     }
 
     /// Asks every draw of these calls; the very first call of an answer goes alone and warms the prefix.
-    async fn ask_all(&self, calls: Vec<JudgeCall>, state: &mut State, gated: bool) -> Result<(), Abort> {
+    async fn ask_all(&self, calls: Vec<JudgeCall>, state: &mut State, gates: usize) -> Result<(), Abort> {
         let mut asked: Vec<Asked> = calls.iter().map(|_| Asked::default()).collect();
-        let mut queue = units(self.job, &calls, gated);
+        let mut queue = units(self.job, &calls, gates);
         let mut flying = FuturesUnordered::new();
         // An answer's own place is not in `flying`: it is free when nothing, or only widened calls, are in flight.
         let mut own_place_free = true;
@@ -264,7 +277,7 @@ impl AnswerRun<'_> {
         place: Option<Place>,
     ) -> (Unit<'u>, Result<UnitEnd, Abort>, Option<Place>) {
         let end = match unit.member {
-            Some(member) => self.ask_until_read(&unit.call, member, unit.gated).await,
+            Some(member) => self.ask_until_read(&unit.call, member, unit.gates).await,
             None => {
                 let what = format!("no judge has the role {}", unit.call.role.name());
                 let reason = UnscoredReason::new(UnscoredKind::NotAsked, what);
@@ -288,7 +301,7 @@ impl AnswerRun<'_> {
     }
 
     /// Asks one draw, and again while the reply cannot be read and asking again may help.
-    async fn ask_until_read(&self, call: &JudgeCall, member: &Member, gated: bool) -> Result<UnitEnd, Abort> {
+    async fn ask_until_read(&self, call: &JudgeCall, member: &Member, gates: usize) -> Result<UnitEnd, Abort> {
         let mut reference: Option<Draw> = None;
         let mut raw: Option<String> = None;
         let mut fresh_tries = 0;
@@ -302,7 +315,7 @@ impl AnswerRun<'_> {
                 Ok(Outcome::Reply(reply)) => reply,
                 Ok(Outcome::Deferred) => {
                     if let Some(tally) = self.tally {
-                        tally.count(request.rendered.as_ref(), gated);
+                        tally.count(&request, member, gates);
                     }
                     return Ok(UnitEnd::Deferred);
                 }
@@ -394,17 +407,17 @@ impl AnswerRun<'_> {
 }
 
 /// Every draw of these calls by every judge of its role, in order: judge by judge, so that each one's prefix stays warm.
-fn units<'a>(job: &'a Job, calls: &[JudgeCall], gated: bool) -> VecDeque<Unit<'a>> {
+fn units<'a>(job: &'a Job, calls: &[JudgeCall], gates: usize) -> VecDeque<Unit<'a>> {
     let mut units = VecDeque::new();
     for (call_index, call) in calls.iter().enumerate() {
         let members = job.panels.of(&call.role).map_or(&[][..], |panel| &panel.members);
         if members.is_empty() {
-            units.push_back(Unit { member: None, call_index, call: call.clone(), gated });
+            units.push_back(Unit { member: None, call_index, call: call.clone(), gates });
         }
         for (place, member) in (0_u32..).zip(members) {
             for draw in 0..member.samples.max(1) {
                 let call = JudgeCall { draw, member: place, ..call.clone() };
-                units.push_back(Unit { member: Some(member), call_index, call, gated });
+                units.push_back(Unit { member: Some(member), call_index, call, gates });
             }
         }
     }
@@ -468,18 +481,5 @@ async fn widen_at_the_end(lanes: Option<&Lanes>) -> Option<Place> {
     match lanes {
         Some(lanes) => lanes.widen_at_the_end().await,
         None => std::future::pending().await,
-    }
-}
-
-/// The verdict that opens every gate behind it.
-fn open_verdict(kind: CallKind) -> Verdict {
-    match kind {
-        CallKind::Expertise | CallKind::Property => Verdict::Points(10.0),
-        CallKind::Evidence => Verdict::Count(1.0),
-        CallKind::Citations => {
-            Verdict::Claims(ClaimShares { citations: 1.0, excerpts: 1.0, claim_count: 1, citation_count: 1 })
-        }
-        CallKind::Aspect => Verdict::Grade(MAX_GRADE),
-        CallKind::Attribution => Verdict::Attribution(Attribution::Attributable),
     }
 }

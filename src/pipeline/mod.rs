@@ -7,6 +7,7 @@
 mod answer;
 mod event;
 mod expected;
+mod gates;
 mod lane;
 mod legibility;
 mod merge;
@@ -23,11 +24,13 @@ use std::sync::Arc;
 pub use event::{CallRecord, EventSink, Plan, RunEvent};
 pub use merge::Merge;
 pub use panel::{Member, Panel, Panels};
-pub use run::{PlanOutcome, RunOutcome, plan, run};
+pub use run::{PlanOutcome, RunOutcome, plan, plan_collecting, run};
 pub use stop::{StopHandle, StopSignal};
+pub use tally::{Collector, DeferredCall, PlanGroup, PlannedCalls};
 
 use crate::domain::{Answer, CaseId, JudgeCall, Role, SystemName, TestCase};
 use crate::judge::Rendered;
+use crate::judge::endpoint_kind::EndpointKind;
 use crate::scorer::Scorer;
 
 /// One answer with the case it answers.
@@ -45,6 +48,11 @@ pub struct Item {
 pub trait Renderer: Send + Sync {
     /// The rendered call; `None` for judges that answer the task itself.
     fn render(&self, call: &JudgeCall, attempt: u32) -> Option<Rendered>;
+
+    /// The route that rendered calls are made for; `None` where nothing is rendered or nobody knows.
+    fn route(&self) -> Option<EndpointKind> {
+        None
+    }
 }
 
 /// Renders nothing: for judges that answer the task itself.

@@ -12,7 +12,7 @@ use super::event::{EventSink, Plan, RunEvent};
 use super::lane::Lanes;
 use super::legibility::Legibility;
 use super::stop::StopHandle;
-use super::tally::Tally;
+use super::tally::{AnswerTally, Collector, InOrder, PlanGroup, Tally};
 use super::{Item, Job};
 use crate::domain::ScoredAnswer;
 use crate::error::{Error, Result};
@@ -39,6 +39,8 @@ pub struct PlanOutcome {
     pub pending: Vec<Vec<usize>>,
     /// Calls of those others whose reply is already paid.
     pub pending_cached: u64,
+    /// What a run would ask by role, kind and judge, in this order.
+    pub groups: Vec<PlanGroup>,
 }
 
 impl PlanOutcome {
@@ -65,6 +67,24 @@ pub struct RunOutcome {
 /// # Errors
 /// When the reply source cannot be read or the sink fails.
 pub async fn plan(jobs: &[Job], sink: &mut dyn EventSink) -> Result<PlanOutcome> {
+    plan_into(jobs, sink, None).await
+}
+
+/// The same, and hands every call that a run would ask now to `collector`: once per fingerprint, answer by answer in the
+/// order of the jobs, so that calls that share a prefix stand together. Calls without a body (judges that answer the
+/// task itself) are counted only.
+///
+/// # Errors
+/// As [`plan`], and when the collector fails.
+pub async fn plan_collecting(
+    jobs: &[Job],
+    sink: &mut dyn EventSink,
+    collector: &mut dyn Collector,
+) -> Result<PlanOutcome> {
+    plan_into(jobs, sink, Some(InOrder::new(collector))).await
+}
+
+async fn plan_into(jobs: &[Job], sink: &mut dyn EventSink, mut collected: Option<InOrder<'_>>) -> Result<PlanOutcome> {
     let mut outcome = PlanOutcome { pending: vec![Vec::new(); jobs.len()], ..PlanOutcome::default() };
     outcome.plan.answers = jobs.iter().map(|job| job.items.len() as u64).sum();
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
@@ -75,12 +95,16 @@ pub async fn plan(jobs: &[Job], sink: &mut dyn EventSink) -> Result<PlanOutcome>
         while tasks.len() < 2 * workers
             && let Some((at, index)) = order.next()
         {
-            let (job, tally) = (jobs[at].clone(), Arc::clone(&tally));
-            tasks.spawn(async move { (at, index, plan_one(&job, index, &tally).await) });
+            let (job, tally, keeps) = (jobs[at].clone(), Arc::clone(&tally), collected.is_some());
+            let order = collected.as_mut().map_or(0, InOrder::next_place);
+            tasks.spawn(async move { (at, index, order, plan_one(&job, index, &tally, keeps).await) });
         }
         let Some(joined) = tasks.join_next().await else { break };
-        let (at, index, ended) = joined.map_err(task_error)?;
-        let (end, records) = ended?;
+        let (at, index, place, ended) = joined.map_err(task_error)?;
+        let Planned { end, records, asked } = ended?;
+        if let Some(collected) = &mut collected {
+            collected.take(place, asked)?;
+        }
         match end {
             AnswerEnd::Scored(scored, paid) => {
                 outcome.plan.cached += paid;
@@ -98,13 +122,20 @@ pub async fn plan(jobs: &[Job], sink: &mut dyn EventSink) -> Result<PlanOutcome>
         }
     }
     tally.add_to(&mut outcome.plan);
+    outcome.groups = tally.groups();
     outcome.pending.iter_mut().for_each(|pending| pending.sort_unstable());
     Ok(outcome)
 }
 
-type Planned = (AnswerEnd, Vec<super::CallRecord>);
+/// One answer as planning found it.
+struct Planned {
+    end: AnswerEnd,
+    records: Vec<super::CallRecord>,
+    asked: Vec<super::DeferredCall>,
+}
 
-async fn plan_one(job: &Job, index: usize, tally: &Tally) -> Result<Planned> {
+async fn plan_one(job: &Job, index: usize, tally: &Tally, keeps: bool) -> Result<Planned> {
+    let tally = AnswerTally::new(tally, keeps);
     let records = Records::Kept(std::sync::Mutex::default());
     let run = AnswerRun {
         job,
@@ -113,7 +144,7 @@ async fn plan_one(job: &Job, index: usize, tally: &Tally) -> Result<Planned> {
         stop: StopHandle::new().signal(),
         records: &records,
         legibility: &Legibility::default(),
-        tally: Some(tally),
+        tally: Some(&tally),
     };
     let end = match run.score().await {
         Ok(end) => end,
@@ -121,7 +152,8 @@ async fn plan_one(job: &Job, index: usize, tally: &Tally) -> Result<Planned> {
         Err(Abort::Stopped) => return Err(Error::Internal("planning was stopped".into())),
     };
     let Records::Kept(records) = records else { return Err(Error::Internal("planning told events".into())) };
-    Ok((end, records.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)))
+    let records = records.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    Ok(Planned { end, records, asked: tally.into_collected() })
 }
 
 /// Asks what `pending` answers (a list for each job) lack; the jobs go on side by side. Long answers start first; the

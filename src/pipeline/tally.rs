@@ -1,86 +1,394 @@
-//! Counts what a run would ask; identical calls are one.
+//! Counts what a run would ask, and collects it; identical calls are one.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use bytes::Bytes;
+
+use super::Member;
 use super::event::Plan;
-use crate::domain::Fingerprint;
-use crate::judge::Rendered;
+use crate::domain::{CallKind, Fingerprint, Role};
+use crate::error::Result;
+use crate::judge::JudgeRequest;
+use crate::judge::endpoint_kind::EndpointKind;
+
+/// A call that a run would ask now.
+#[derive(Debug, Clone)]
+pub struct DeferredCall {
+    /// The cache key of its reply.
+    pub fingerprint: Fingerprint,
+    /// The JSON body that would be sent.
+    pub body: Bytes,
+    /// The route it would be sent to, where known.
+    pub route: Option<EndpointKind>,
+    /// What is asked.
+    pub kind: CallKind,
+    /// Which role asks it.
+    pub role: Role,
+    /// Identity of the judge.
+    pub judge: Arc<str>,
+    /// Index of the draw.
+    pub draw: u32,
+    /// 0, or the n-th time of asking again.
+    pub attempt: u32,
+    /// About how many tokens the prompt has.
+    pub prompt_tokens: u64,
+}
+
+/// Who takes the calls that a run would ask now.
+pub trait Collector {
+    /// Takes one call; no fingerprint comes twice.
+    ///
+    /// # Errors
+    /// An error ends the planning.
+    fn take(&mut self, call: DeferredCall) -> Result<()>;
+}
+
+/// So many calls, and what they cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PlannedCalls {
+    /// Calls; identical ones are one.
+    pub calls: u64,
+    /// About how many prompt tokens they have together.
+    pub prompt_tokens: u64,
+    /// Of these, tokens of a prefix that the call before it, of the same answer and judge, has in common with it.
+    pub shared_tokens: u64,
+    /// Their reply limits together; a call without one is taken to reply with as many tokens as its prompt has.
+    pub reply_limit: u64,
+}
+
+impl PlannedCalls {
+    fn add(&mut self, ahead: &Ahead) {
+        self.calls += 1;
+        self.prompt_tokens += ahead.prompt_tokens;
+        self.shared_tokens += ahead.shared_tokens;
+        self.reply_limit += ahead.reply_limit;
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            calls: self.calls + other.calls,
+            prompt_tokens: self.prompt_tokens + other.prompt_tokens,
+            shared_tokens: self.shared_tokens + other.shared_tokens,
+            reply_limit: self.reply_limit + other.reply_limit,
+        }
+    }
+}
+
+/// What a run would ask of one judge in one role.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanGroup {
+    /// Which role asks.
+    pub role: Role,
+    /// What is asked.
+    pub kind: CallKind,
+    /// Identity of the judge.
+    pub judge: Arc<str>,
+    /// Askable now.
+    pub now: PlannedCalls,
+    /// Behind one gate that a deferred reply must open, behind two, ..
+    pub gated: Vec<PlannedCalls>,
+}
+
+impl PlanGroup {
+    /// With every gate open.
+    pub fn at_most(&self) -> PlannedCalls {
+        self.gated.iter().fold(self.now, |sum, gated| sum.plus(*gated))
+    }
+
+    /// If each gate opens with this probability, 0..=1: `now + sum over n of rate^n * calls behind n gates`, taken of every
+    /// number.
+    pub fn expected(&self, gate_rate: f64) -> [f64; 4] {
+        let numbers =
+            |of: PlannedCalls| [of.calls, of.prompt_tokens, of.shared_tokens, of.reply_limit].map(|n| n as f64);
+        let mut sum = numbers(self.now);
+        let mut rate = 1.0;
+        for gated in &self.gated {
+            rate *= gate_rate;
+            sum.iter_mut().zip(numbers(*gated)).for_each(|(sum, number)| *sum += rate * number);
+        }
+        sum
+    }
+}
 
 /// The calls of a plan that are not paid.
 #[derive(Debug, Default)]
 pub(super) struct Tally(Mutex<Counts>);
 
+type GroupKey = (Role, CallKind, Arc<str>);
+
 #[derive(Debug, Default)]
 struct Counts {
     by_key: HashMap<Fingerprint, Ahead>,
-    /// Calls without a key (judges that answer the task itself): now, and behind a gate.
-    keyless: (u64, u64),
+    groups: Vec<GroupKey>,
+    group_index: BTreeMap<(String, &'static str, Arc<str>), usize>,
+    /// Calls without a key (judges that answer the task itself).
+    keyless: Vec<Ahead>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Ahead {
-    gated: bool,
+    /// Behind so many gates; 0 is askable now.
+    gates: usize,
+    group: usize,
     prompt_tokens: u64,
+    shared_tokens: u64,
+    reply_limit: u64,
+}
+
+impl Counts {
+    fn group(&mut self, (role, kind, judge): GroupKey) -> usize {
+        let next = self.groups.len();
+        let key = (role.name().into_owned(), kind.as_str(), Arc::clone(&judge));
+        let at = *self.group_index.entry(key).or_insert(next);
+        if at == next {
+            self.groups.push((role, kind, judge));
+        }
+        at
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Ahead> {
+        self.by_key.values().chain(&self.keyless)
+    }
 }
 
 impl Tally {
+    fn counts(&self) -> std::sync::MutexGuard<'_, Counts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Counts a call that is not paid. One that is behind a gate here and askable elsewhere is askable.
-    pub(super) fn count(&self, rendered: Option<&Rendered>, gated: bool) {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match rendered {
-            Some(rendered) => {
-                let ahead = Ahead { gated, prompt_tokens: rendered.prompt_tokens };
-                counts.by_key.entry(rendered.fingerprint).and_modify(|known| known.gated &= gated).or_insert(ahead);
-            }
-            None if gated => counts.keyless.1 += 1,
-            None => counts.keyless.0 += 1,
-        }
+    fn count(&self, request: &JudgeRequest, judge: &Arc<str>, gates: usize, shared_tokens: u64) {
+        let mut counts = self.counts();
+        let group = counts.group((request.call.role.clone(), request.call.task.kind(), Arc::clone(judge)));
+        let mut ahead = Ahead { gates, group, prompt_tokens: 0, shared_tokens, reply_limit: 0 };
+        let Some(rendered) = &request.rendered else {
+            counts.keyless.push(ahead);
+            return;
+        };
+        ahead.prompt_tokens = rendered.prompt_tokens;
+        ahead.reply_limit = rendered.max_tokens.unwrap_or(rendered.prompt_tokens);
+        let known = counts.by_key.entry(rendered.fingerprint).or_insert(ahead);
+        known.gates = known.gates.min(gates);
     }
 
     /// Adds what was counted to `plan`.
     pub(super) fn add_to(&self, plan: &mut Plan) {
-        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        plan.askable_now += counts.keyless.0;
-        plan.at_most += counts.keyless.0 + counts.keyless.1;
-        for ahead in counts.by_key.values() {
+        for ahead in self.counts().all() {
             plan.at_most += 1;
             plan.prompt_tokens_at_most += ahead.prompt_tokens;
-            if !ahead.gated {
+            if ahead.gates == 0 {
                 plan.askable_now += 1;
                 plan.prompt_tokens_now += ahead.prompt_tokens;
             }
         }
+    }
+
+    /// What was counted by role, kind and judge.
+    pub(super) fn groups(&self) -> Vec<PlanGroup> {
+        let counts = self.counts();
+        let empty = |(role, kind, judge): &GroupKey| PlanGroup {
+            role: role.clone(),
+            kind: *kind,
+            judge: Arc::clone(judge),
+            now: PlannedCalls::default(),
+            gated: Vec::new(),
+        };
+        let mut groups: Vec<PlanGroup> = counts.groups.iter().map(empty).collect();
+        for ahead in counts.all() {
+            let Some(group) = groups.get_mut(ahead.group) else { continue };
+            let Some(behind) = ahead.gates.checked_sub(1) else {
+                group.now.add(ahead);
+                continue;
+            };
+            if group.gated.len() <= behind {
+                group.gated.resize(behind + 1, PlannedCalls::default());
+            }
+            group.gated[behind].add(ahead);
+        }
+        counts.group_index.values().filter_map(|at| groups.get(*at).cloned()).collect()
+    }
+}
+
+/// The same for one answer, with what is collected of it.
+pub(super) struct AnswerTally<'a> {
+    tally: &'a Tally,
+    keeps: bool,
+    own: Mutex<Own>,
+}
+
+#[derive(Default)]
+struct Own {
+    collected: Vec<DeferredCall>,
+    /// The body that each judge would read last.
+    last: HashMap<Arc<str>, Bytes>,
+}
+
+impl<'a> AnswerTally<'a> {
+    /// `keeps`: calls askable now are kept with their bodies.
+    pub(super) fn new(tally: &'a Tally, keeps: bool) -> Self {
+        Self { tally, keeps, own: Mutex::default() }
+    }
+
+    /// Counts a call to this member that stands behind so many gates.
+    pub(super) fn count(&self, request: &JudgeRequest, member: &Member, gates: usize) {
+        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shared = 0;
+        if let Some(rendered) = &request.rendered {
+            let before = own.last.insert(Arc::clone(&member.judge_id), rendered.body.clone());
+            let same = before.map_or(0, |before| common_prefix(&before, &rendered.body));
+            // The share of the bytes stands for the share of the tokens.
+            shared = rendered.prompt_tokens * same as u64 / (rendered.body.len() as u64).max(1);
+            if self.keeps && gates == 0 {
+                own.collected.push(DeferredCall {
+                    fingerprint: rendered.fingerprint,
+                    body: rendered.body.clone(),
+                    route: member.renderer.route(),
+                    kind: request.call.task.kind(),
+                    role: request.call.role.clone(),
+                    judge: Arc::clone(&member.judge_id),
+                    draw: request.call.draw,
+                    attempt: request.attempt,
+                    prompt_tokens: rendered.prompt_tokens,
+                });
+            }
+        }
+        self.tally.count(request, &member.judge_id, gates, shared);
+    }
+
+    /// What was kept.
+    pub(super) fn into_collected(self) -> Vec<DeferredCall> {
+        self.own.into_inner().unwrap_or_else(PoisonError::into_inner).collected
+    }
+}
+
+fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
+/// Hands the calls of answers on in the order in which the answers were begun, each fingerprint once.
+pub(super) struct InOrder<'a> {
+    collector: &'a mut dyn Collector,
+    begun: usize,
+    handed: usize,
+    waiting: BTreeMap<usize, Vec<DeferredCall>>,
+    known: HashSet<Fingerprint>,
+}
+
+impl<'a> InOrder<'a> {
+    pub(super) fn new(collector: &'a mut dyn Collector) -> Self {
+        Self { collector, begun: 0, handed: 0, waiting: BTreeMap::new(), known: HashSet::new() }
+    }
+
+    /// The place of the next answer.
+    pub(super) fn next_place(&mut self) -> usize {
+        self.begun += 1;
+        self.begun - 1
+    }
+
+    /// Takes the calls of the answer at that place.
+    pub(super) fn take(&mut self, place: usize, calls: Vec<DeferredCall>) -> Result<()> {
+        self.waiting.insert(place, calls);
+        while let Some(calls) = self.waiting.remove(&self.handed) {
+            self.handed += 1;
+            for call in calls {
+                if self.known.insert(call.fingerprint) {
+                    self.collector.take(call)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::{JudgeCall, JudgeTask};
+    use crate::judge::Rendered;
 
-    fn rendered(key: u8, prompt_tokens: u64) -> Rendered {
-        Rendered {
-            body: bytes::Bytes::new(),
-            fingerprint: Fingerprint::from([key; 32]),
-            prompt_tokens,
-            max_tokens: None,
-            note: None,
+    fn request(key: Option<u8>, prompt_tokens: u64, max_tokens: Option<u64>) -> JudgeRequest {
+        let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
+        JudgeRequest {
+            call: JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 },
+            system: "s".into(),
+            case_id: "c".into(),
+            attempt: 0,
+            rendered: key.map(|key| Rendered {
+                body: Bytes::new(),
+                fingerprint: Fingerprint::from([key; 32]),
+                prompt_tokens,
+                max_tokens,
+                note: None,
+            }),
         }
     }
 
     #[test]
     fn identical_calls_are_one_and_askable_if_one_of_them_is() {
         let tally = Tally::default();
-        tally.count(Some(&rendered(1, 10)), false);
-        tally.count(Some(&rendered(1, 10)), false);
-        tally.count(Some(&rendered(2, 7)), true);
-        tally.count(Some(&rendered(2, 7)), false);
-        tally.count(Some(&rendered(3, 5)), true);
-        tally.count(None, true);
+        let judge: Arc<str> = "j".into();
+        let count = |key, tokens, gates| tally.count(&request(key, tokens, None), &judge, gates, 0);
+        count(Some(1), 10, 0);
+        count(Some(1), 10, 0);
+        count(Some(2), 7, 1);
+        count(Some(2), 7, 0);
+        count(Some(3), 5, 1);
+        count(None, 0, 1);
         let mut plan = Plan::default();
         tally.add_to(&mut plan);
         // now: keys 1 and 2; at most: key 3 and the call without a key besides
         assert_eq!((plan.askable_now, plan.at_most), (2, 4));
         assert_eq!((plan.prompt_tokens_now, plan.prompt_tokens_at_most), (17, 22));
+    }
+
+    #[test]
+    fn what_is_expected_lies_between_now_and_at_most_by_the_rate_of_the_gates() {
+        let tally = Tally::default();
+        let judge: Arc<str> = "j".into();
+        tally.count(&request(Some(1), 100, Some(10)), &judge, 0, 0);
+        tally.count(&request(Some(2), 40, Some(10)), &judge, 1, 20);
+        tally.count(&request(Some(3), 40, None), &judge, 2, 0);
+        let group = tally.groups().remove(0);
+        // calls 1 + 0.5 + 0.25; prompt 100 + 20 + 10; shared 0.5 * 20; replies 10 + 0.5 * 10 + 0.25 * 40 (no limit)
+        assert_eq!(group.expected(0.5), [1.75, 130.0, 10.0, 25.0]);
+        let at_most = PlannedCalls { calls: 3, prompt_tokens: 180, shared_tokens: 20, reply_limit: 60 };
+        assert_eq!(group.at_most(), at_most);
+    }
+
+    #[test]
+    fn calls_are_handed_on_in_the_order_of_answers_and_once() {
+        struct Kept(Vec<u8>);
+        impl Collector for Kept {
+            fn take(&mut self, call: DeferredCall) -> Result<()> {
+                self.0.push(call.fingerprint.as_bytes()[0]);
+                Ok(())
+            }
+        }
+        let call = |key: u8| DeferredCall {
+            fingerprint: Fingerprint::from([key; 32]),
+            body: Bytes::new(),
+            route: None,
+            kind: CallKind::Property,
+            role: Role::Rubric,
+            judge: "j".into(),
+            draw: 0,
+            attempt: 0,
+            prompt_tokens: 1,
+        };
+        let mut kept = Kept(Vec::new());
+        let mut order = InOrder::new(&mut kept);
+        let places = [order.next_place(), order.next_place()];
+        order.take(places[1], vec![call(2), call(3)]).unwrap();
+        order.take(places[0], vec![call(1), call(2)]).unwrap();
+        assert_eq!(kept.0, [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_common_prefix_ends_at_the_first_difference() {
+        assert_eq!(common_prefix(b"abcd", b"abxd"), 2);
+        assert_eq!(common_prefix(b"", b"abxd"), 0);
     }
 }

@@ -3,6 +3,7 @@
 
 mod answer_files;
 mod aspects_golden;
+mod batch;
 mod bench_rows;
 mod cache;
 mod citations_golden;
@@ -14,6 +15,7 @@ mod judge_http;
 mod layering;
 mod llama_cpp;
 mod panels;
+mod plan;
 mod prompts;
 mod prompts_graded;
 mod prompts_injection;

@@ -7,10 +7,16 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 28] = [
+const COMMANDS: [&str; 34] = [
     "",
     "score",
     "bench",
+    "plan",
+    "batch export",
+    "batch import",
+    "batch submit",
+    "batch status",
+    "batch fetch",
     "check",
     "rescore",
     "config",

@@ -1,7 +1,9 @@
 //! The command line as clap reads it.
 
+mod batch;
 mod bench;
 mod fever;
+mod plan;
 mod scifact;
 mod score;
 mod texts;
@@ -12,8 +14,10 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
 pub use bench::{BenchArgs, BenchName};
 pub use fever::{FeverCommand, FeverScoreArgs, MaxEvidence};
+pub use plan::{BudgetArgs, PlanArgs};
 pub use scifact::{
     Cap, CheckArgs, FilesArgs, LabelsArgs, MergeArgs, OracleArgs, OutArgs, ScifactCommand, ScifactScoreArgs, Structure,
 };
@@ -83,6 +87,11 @@ pub enum Command {
     Bench(Box<BenchArgs>),
     /// Read all input, ask the judge one tiny question, and stop
     Check(Box<ScoreArgs>),
+    /// Tell what score would ask and what it would cost (same arguments as score)
+    Plan(Box<PlanArgs>),
+    /// Calls as files for batch services, and their results into the cache
+    #[command(subcommand)]
+    Batch(BatchCommand),
     /// Make scores and tables of a run again from its raw replies, without a judge
     Rescore(RescoreArgs),
     /// Show the settings in force and where each came from (same arguments as score)

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::BudgetArgs;
 use crate::cli::settings::value::{FirstIndex, Logprobs, Names, ScorerNames, SettingValue, Share, Temperature, TopP};
 use crate::cli::settings::{Conversation, EntailForm, MergeRule, OnUnscored, OutputFormat, ReferencesBlock};
 
@@ -31,6 +32,9 @@ pub struct ScoreArgs {
     /// How fast.
     #[command(flatten)]
     pub limits: LimitArgs,
+    /// How much of it, for how much.
+    #[command(flatten)]
+    pub budget: BudgetArgs,
     /// Where replies are kept.
     #[command(flatten)]
     pub cache: CacheArgs,

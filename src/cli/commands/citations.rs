@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Context;
 use super::per_item::{Conclusion, explain_items, input_files, load, score_all};
 use crate::cli::ExitCode;
-use crate::cli::args::{CitationsArgs, InputArgs, OutputArgs, ScoreArgs, ScorerArgs, ScoringArgs};
+use crate::cli::args::{BudgetArgs, CitationsArgs, InputArgs, OutputArgs, ScoreArgs, ScorerArgs, ScoringArgs};
 use crate::cli::settings::ScorerName;
 use crate::cli::settings::value::{FirstIndex, ScorerNames};
 use crate::cli::terminal::write_stdout;
@@ -41,6 +41,7 @@ pub(super) fn entailment_args(args: &CitationsArgs) -> ScoreArgs {
         },
         judge: args.judge.clone(),
         limits: args.limits.clone(),
+        budget: BudgetArgs::default(),
         cache: args.cache.clone(),
         output: OutputArgs {
             out: args.items.out.clone(),

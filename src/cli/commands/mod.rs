@@ -1,5 +1,6 @@
 //! One file a command. A command gets merged settings, does its work through the library and gives an exit code.
 
+mod batch;
 mod bench;
 mod build_tests;
 mod cache;
@@ -10,6 +11,7 @@ mod convert;
 mod fever;
 mod overlap;
 mod per_item;
+mod plan;
 mod prompts;
 mod rescore;
 mod scifact;
@@ -45,6 +47,8 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<ExitCode> {
         Command::Score(args) => score::run(&told(Settings::load(&args, environment)?), &context),
         Command::Bench(args) => bench::run(&args, &context),
         Command::Check(args) => check::run(&told(Settings::load(&args, environment)?), &context),
+        Command::Plan(args) => plan::run(&args, &told(Settings::load(&args.score, environment)?)),
+        Command::Batch(command) => batch::run(command, &context),
         Command::Rescore(args) => rescore::run(&args, &context),
         Command::Config(args) => config::run(&told(Settings::load(&args, environment)?)),
         Command::Prompts(command) => prompts::run(&command, &context),

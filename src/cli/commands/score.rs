@@ -51,16 +51,16 @@ pub(super) fn score_with(settings: &Settings, context: &Context<'_>, preset: Opt
 }
 
 /// Everything a run works with, before anything is asked or written.
-struct Prepared {
-    inputs: LoadedInputs,
-    plan: ScorerPlan,
-    judges: Judges,
+pub(super) struct Prepared {
+    pub(super) inputs: LoadedInputs,
+    pub(super) plan: ScorerPlan,
+    pub(super) judges: Judges,
     manifest: Manifest,
     bench: Option<BenchTable>,
 }
 
 impl Prepared {
-    async fn load(settings: &Settings, preset: Option<&Preset>) -> Result<Self> {
+    pub(super) async fn load(settings: &Settings, preset: Option<&Preset>) -> Result<Self> {
         let inputs = LoadedInputs::load_for(settings, preset)?;
         let choice = match (preset, &settings.scorers.names) {
             (Some(_), Some(wanted)) => Choice::among(wanted, settings, &inputs.support)?,
@@ -82,7 +82,7 @@ impl Prepared {
     }
 
     /// The jobs of the run.
-    async fn jobs(
+    pub(super) async fn jobs(
         &self,
         settings: &Settings,
         recorded: Option<RecordedReplies>,
@@ -201,6 +201,7 @@ async fn ask(
             return Err(error);
         }
         let stop = StopHandle::new();
+        prepared.judges.spending().bound(&stop);
         let listener = stop.clone();
         let signals = Signals::listen()?;
         let watch = tokio::spawn(async move { listener.stop(signals.first().await) });

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
 use super::{ConfigFile, Entry, JudgeTable, to_json};
-use crate::cli::settings::keys::{JUDGES, MERGE, ROLES, SAMPLES, file_keys};
+use crate::cli::settings::keys::{JUDGES, MERGE, PRICES, ROLES, SAMPLES, file_keys};
 use crate::cli::suggest::nearest;
 use crate::domain::Role;
 use crate::error::InputFault;
@@ -74,6 +74,15 @@ impl ConfigFile {
                 }
             }
             self.judges.push(JudgeTable { name: name.to_owned(), line, entries });
+        }
+    }
+
+    /// Reads `[prices."MODEL"]`: entries `prices.MODEL`, whose members [`Prices`](crate::cli::prices::Prices) looks at.
+    pub(super) fn read_prices(&mut self, models: &DeTable<'_>, line_of: &dyn Fn(usize) -> usize) {
+        for (model, value) in models {
+            let line = line_of(model.span().start);
+            let name = format!("{PRICES}.{}", model.get_ref());
+            self.entries.insert(name, Entry { value: to_json(value.get_ref()), line });
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::cli::settings::{ReferencesBlock, Settings};
+use crate::cli::settings::{ReferencesBlock, Settings, Slice};
 use crate::dataset::{self, PairOptions, PairedAnswer, Scorable, ScorableOptions, Support};
 use crate::domain::{CaseId, Fingerprint, Mode, Prediction, SystemName, TestCase};
 use crate::error::Result;
@@ -94,13 +94,15 @@ impl LoadedInputs {
         let questions = preset.map(|preset| &preset.asked).filter(|asked| !asked.are_test_cases());
         let questions = questions.map(|asked| input_file("questions", asked.path(), asked.blake3()));
         let files = files.chain(questions).collect();
+        let support = dataset::supports(&made);
+        let (rubric, plain, missing) = sliced(settings.budget.slice, (made.rubric, made.plain, made.missing));
         Ok(Self {
-            support: dataset::supports(&made),
-            rubric: items(made.rubric),
-            plain: items(made.plain),
+            support,
+            rubric: items(rubric),
+            plain: items(plain),
             all_cases: tests.map(|tests| tests.cases).unwrap_or_default(),
             kept_cases: made.kept_cases,
-            missing: made.missing,
+            missing,
             files,
             pairing_differences,
             warnings: once(warnings.into_iter().chain(made.warnings).collect()),
@@ -115,6 +117,19 @@ fn once(mut warnings: Vec<String>) -> Vec<String> {
     let mut seen = HashSet::new();
     warnings.retain(|warning| seen.insert(warning.clone()));
     warnings
+}
+
+type Parts = (Vec<PairedAnswer>, Vec<PairedAnswer>, Vec<(SystemName, CaseId)>);
+
+/// What of the answers, and of those that are missing, is in the slice; without one everything.
+fn sliced(slice: Option<Slice>, (mut rubric, mut plain, mut missing): Parts) -> Parts {
+    if let Some(slice) = slice {
+        let holds = |paired: &PairedAnswer| slice.holds(&paired.answer.system, &paired.case.case_id);
+        rubric.retain(holds);
+        plain.retain(holds);
+        missing.retain(|(system, case_id)| slice.holds(system, case_id));
+    }
+    (rubric, plain, missing)
 }
 
 fn items(paired: Vec<PairedAnswer>) -> Arc<[Item]> {

@@ -10,6 +10,7 @@ pub(super) mod results_file;
 pub(super) mod roles;
 pub(super) mod setup;
 pub(super) mod sinks;
+pub(super) mod spending;
 pub(super) mod words;
 
 use crate::error::{Error, Result};

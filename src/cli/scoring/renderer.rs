@@ -7,6 +7,7 @@ use crate::domain::{CallKind, JudgeCall, JudgeTask};
 use crate::judge::Rendered;
 use crate::judge::body::RequestOptions;
 use crate::judge::capacity::Capacity;
+use crate::judge::endpoint_kind::EndpointKind;
 use crate::judge::truncate::{Fitted, Truncation, fit};
 use crate::pipeline::Renderer;
 use crate::prompt::{InsertMode, PromptSet};
@@ -59,5 +60,9 @@ impl Renderer for PromptRenderer {
         let cut = self.rendered(&task, call, attempt)?;
         tracing::info!("{}: {what} cut to {} of {} characters", call.item, by.kept_chars, by.of_chars);
         Some(Rendered { note: Some(note), ..cut })
+    }
+
+    fn route(&self) -> Option<EndpointKind> {
+        self.options.values().next().map(|options| options.endpoint)
     }
 }

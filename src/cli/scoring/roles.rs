@@ -15,6 +15,7 @@ use crate::prompt::{self, PromptFamily, PromptSet};
 use super::choice::Choice;
 use super::inputs::LoadedInputs;
 use super::setup::{Identified, Judging};
+use super::spending::Spending;
 
 /// The name of the judge of `[judge]` and the flags.
 pub(in crate::cli) const DEFAULT_JUDGE: &str = "judge";
@@ -79,6 +80,7 @@ pub(in crate::cli) struct Judges {
     by_name: BTreeMap<String, (NamedJudge, Identified)>,
     /// Each role with who has it; a role that nobody has is not here.
     roles: Vec<(Role, RoleSettings)>,
+    spending: Spending,
 }
 
 impl Judges {
@@ -110,7 +112,9 @@ impl Judges {
                 by_name.insert(name.clone(), (named, identified));
             }
         }
-        let judges = Self { by_name, roles };
+        let models = by_name.values().filter_map(|(_, identified): &(_, Identified)| identified.model());
+        let spending = Spending::of(settings, models)?;
+        let judges = Self { by_name, roles, spending };
         for (role, of) in &judges.roles {
             judges.refuse_twins(role, of)?;
         }
@@ -148,6 +152,16 @@ impl Judges {
     /// Every judge by name.
     pub(in crate::cli) fn all(&self) -> impl Iterator<Item = (&str, &Identified)> {
         self.by_name.iter().map(|(name, (_, identified))| (name.as_str(), identified))
+    }
+
+    /// Every judge with its limits, by name.
+    pub(in crate::cli) fn named(&self) -> impl Iterator<Item = (&NamedJudge, &Identified)> {
+        self.by_name.values().map(|(named, identified)| (named, identified))
+    }
+
+    /// What may be spent.
+    pub(in crate::cli) fn spending(&self) -> &Spending {
+        &self.spending
     }
 
     /// Why a run that asks one of these roles must not begin.
@@ -190,7 +204,7 @@ impl Judges {
         let mut by_name = BTreeMap::new();
         for (name, (named, identified)) in &self.by_name {
             let judging = identified
-                .judging(named, settings.scorers.truncate, &inputs.all_cases, recorded.clone(), meters)
+                .judging(named, settings.scorers.truncate, &inputs.all_cases, recorded.clone(), meters, &self.spending)
                 .await?;
             by_name.insert(name.clone(), judging);
         }

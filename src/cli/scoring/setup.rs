@@ -19,6 +19,7 @@ use crate::judge::conversation::ConversationFormat;
 use crate::judge::endpoint::{Endpoint, Timeouts};
 use crate::judge::endpoint_kind::EndpointKind;
 use crate::judge::identity::{ServerIdentity, identify, judge_id, wait_for_server};
+use crate::judge::layers::budgeted::Budgeted;
 use crate::judge::layers::cached::Cached;
 use crate::judge::layers::collapsing::Collapsing;
 use crate::judge::layers::context_limited::ContextLimited;
@@ -33,6 +34,7 @@ use crate::pipeline::{NoRendering, Renderer};
 use crate::prompt::{PromptFamily, PromptSet};
 
 use super::renderer::PromptRenderer;
+use super::spending::Spending;
 
 /// The identity of the baseline: its version changes when its scores do.
 const LEXICAL_ID: &str = "lexical-1";
@@ -141,6 +143,14 @@ impl Identified {
         }
     }
 
+    /// The model that is asked; `None` for the baseline.
+    pub(in crate::cli) fn model(&self) -> Option<&str> {
+        match self {
+            Self::Lexical => None,
+            Self::Chat(chat) => Some(&chat.options.model),
+        }
+    }
+
     /// Why a run that needs a call of it must not begin.
     pub(in crate::cli) fn cannot_be_asked(&self) -> Option<String> {
         match self {
@@ -212,6 +222,7 @@ impl Identified {
         corpus: &[Arc<TestCase>],
         recorded: Option<Arc<dyn ReplySource>>,
         meters: &Arc<Meters>,
+        budget: &Spending,
     ) -> Result<Judging> {
         let chat = match self {
             Self::Lexical => {
@@ -242,6 +253,8 @@ impl Identified {
         let limited = RateLimited::new(transport, limits, Arc::clone(meters));
         let asking = Retrying::new(limited, policy, Arc::clone(meters));
         let asking = ContextLimited::new(asking, capacity, counter);
+        let price = budget.prices.get(&chat.options.model);
+        let asking = Budgeted::new(asking, budget.ledger.clone(), price);
         let room = truncate.then_some(capacity);
         let renderer = Arc::new(PromptRenderer::new(Arc::clone(&chat.prompts), &chat.options, room));
         let (judge, source): (Arc<dyn Judge>, Arc<dyn ReplySource>) = match (&chat.cache, recorded) {

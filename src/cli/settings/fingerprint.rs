@@ -4,7 +4,7 @@
 //! |---|---|
 //! | judge kind, model, cache id, temperature, top-p, seed, JSON mode, reply limits, logprobs, conversation, request fields | they change replies |
 //! | roles and panels, and the judges that have them | they say who judges |
-//! | rubrics and snippets, systems, cases, limit, agreement | they change what is scored |
+//! | rubrics and snippets, systems, cases, limit, slice, agreement | they change what is scored |
 //! | scorers and what each of them is told (aspects, instruction, index base, ..) | they change what is asked |
 //! | samples, merge, parse retries, compat | they change how replies become scores |
 //!
@@ -12,6 +12,7 @@
 //! |---|---|
 //! | base URL, key, headers, query, name of the limit's field | how to reach a model, not which; headers and query may be secret. What the server reports is checked by the manifest |
 //! | concurrency, rpm, tpm, retries, timeout, waiting | speed |
+//! | budgets, time limit, prices | when a run stops; the same command goes on |
 //! | cache, retry-unscored | where replies come from |
 //! | on-unscored, max-unscored, resampling seed, format | read from the scores afterwards; a record can be summarised again in any way |
 //! | strict, quiet, dry-run, out, overwrite, no-inputs, label | what is told and where |
@@ -24,6 +25,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::value::SettingValue;
 use super::{
     Conversation, JudgeKind, JudgeSettings, MergeRule, RoleSettings, ScorerName, ScorerSettings, Settings, keys,
 };
@@ -48,6 +50,7 @@ impl Settings {
             ("score.parse_retries", json!(score.parse_retries)),
         ]);
         let mut inputs: BTreeMap<String, Value> = inputs.into_iter().map(|(k, value)| (k.to_owned(), value)).collect();
+        inputs.extend(self.budget.slice.map(|slice| (keys::SLICE.name.to_owned(), slice.to_json())));
         if score.samples > 1 && score.merge != MergeRule::Mean {
             inputs.insert(keys::MERGE.name.to_owned(), json!(score.merge.as_str()));
         }

@@ -54,6 +54,10 @@ keys! {
     PARSE_RETRIES = "score.parse_retries", "--parse-retries", [];
     SEED = "score.seed", "--seed", [];
     DRY_RUN = "score.dry_run", "--dry-run", [], flag_only;
+    SLICE = "score.slice", "--slice", [], flag_only;
+    BUDGET_USD = "score.budget_usd", "--budget-usd", [], flag_only;
+    BUDGET_TOKENS = "score.budget_tokens", "--budget-tokens", [], flag_only;
+    TIME_LIMIT = "score.time_limit", "--time-limit", [], flag_only;
     ASPECTS = "aspects.names", "--aspects", [];
     ASPECT_RUBRICS = "aspects.rubrics", "--aspect-rubrics", [];
     NO_REFERENCE = "aspects.no_reference", "--no-reference", [];
@@ -106,6 +110,9 @@ pub const JUDGES: &str = "judges";
 
 /// The table that gives each role its judges.
 pub const ROLES: &str = "roles";
+
+/// The table of what models cost: `[prices."MODEL"]`.
+pub const PRICES: &str = "prices";
 
 /// The variable that names the config file where `--config` does not.
 pub const CONFIG_ENV: &str = "SCHOLAREVAL_CONFIG";

@@ -6,6 +6,7 @@
 //! is reached. [`Settings::describe`] lists all settings with their origins, secrets masked;
 //! [`Settings::run_fingerprint_inputs`] lists those that change scores.
 
+mod budget;
 mod fingerprint;
 mod groups;
 mod judge;
@@ -28,6 +29,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+pub use budget::{BudgetSettings, Dollars, Slice};
 pub use groups::{
     CacheSettings, Conversation, EntailForm, JudgeKind, JudgeRef, JudgeSettings, LimitSettings, MergeRule, NamedJudge,
     OnUnscored, OutputFormat, OutputSettings, ReferencesBlock, RoleSettings, ScoreSettings, ScorerName, ScorerSettings,
@@ -36,6 +38,7 @@ pub use groups::{
 use super::args::ScoreArgs;
 use super::config_file::{ConfigFile, DEFAULT_JUDGE};
 use super::origin::{Environment, Origin, SettingLine};
+use super::prices::Prices;
 use crate::domain::{Mode, Role, RubricParts};
 use crate::error::{Error, Result};
 use merge::{Sources, fault};
@@ -72,6 +75,10 @@ pub struct Settings {
     pub cache: CacheSettings,
     /// What is scored.
     pub score: ScoreSettings,
+    /// How much of it, for how much.
+    pub budget: BudgetSettings,
+    /// What models cost.
+    pub prices: Prices,
     /// What is written.
     pub output: OutputSettings,
     /// What the user should know: lower-case fragments for standard error.
@@ -108,6 +115,8 @@ impl Settings {
             Sources { environment, keys: environment, in_use: true, file: file.as_ref(), lines: Vec::new() };
         let mut warnings = Vec::new();
         let mut score = merge_score(&mut sources, args)?;
+        let budget = budget::merge_budget(&mut sources, &args.budget)?;
+        let prices = Prices::of(file.as_ref())?;
         let scorers = scorers::merge_scorers(&mut sources, &args.scorers)?;
         let roles = roles::merge_roles(&sources)?;
         let judge = judge::merge_judge(&mut sources, &args.judge, &args.limits, &mut warnings)?;
@@ -120,8 +129,21 @@ impl Settings {
         let output = merge_output(&mut sources, args)?;
         let lines = std::mem::take(&mut sources.lines);
         let (roles, aspect_role) = (roles.own, roles.aspect);
-        let mut settings =
-            Self { judge, limits, judges, roles, aspect_role, scorers, cache, score, output, warnings, lines };
+        let mut settings = Self {
+            judge,
+            limits,
+            judges,
+            roles,
+            aspect_role,
+            scorers,
+            cache,
+            score,
+            budget,
+            prices,
+            output,
+            warnings,
+            lines,
+        };
         settings.check_kinds(&sources)?;
         settings.warn_about_default_judge(environment);
         settings.warnings.extend(settings.role_warnings());

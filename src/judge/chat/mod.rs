@@ -217,6 +217,35 @@ impl Chat {
     }
 }
 
+/// Reads a completion that came another way: the body of a line of a batch's results.
+///
+/// # Errors
+/// What the service said, or that the body is no completion: one line, secrets masked.
+pub(in crate::judge) fn read_completion(body: &str) -> std::result::Result<JudgeReply, String> {
+    let reply: WireReply = serde_json::from_str(body)
+        .map_err(|error| format!("the body is no completion: {}", quote_plain(&error.to_string())))?;
+    match reply.error() {
+        Some(error) => Err(error_words(error)),
+        None if !reply.is_completion() => Err("the body is JSON, but no completion (it has no choices)".to_owned()),
+        None => Ok(reply.into_reply(0)),
+    }
+}
+
+/// What an error object says: one line, whatever looks like a key masked.
+pub(in crate::judge) fn error_words(error: &serde_json::Value) -> String {
+    let words = ServerWords::of_value(error, &nowhere());
+    if words.message.is_empty() { words.code } else { words.message }
+}
+
+fn quote_plain(text: &str) -> String {
+    quote(text, &nowhere())
+}
+
+/// An endpoint without secrets, for words that came through a file.
+fn nowhere() -> Endpoint {
+    Endpoint::unknown()
+}
+
 /// The message for a server that never answered.
 pub(in crate::judge) fn no_server(url: &str, words: &str) -> String {
     format!("no judge answers at {url} ({words}); check --base-url, or wait for it to load with --wait-server 20m")

@@ -141,7 +141,18 @@ impl Transport {
         json: Vec<u8>,
         limit: Duration,
     ) -> std::result::Result<Bytes, Fault> {
-        let request = self.http.post(url).header(CONTENT_TYPE, "application/json").body(json);
+        self.post_as(url, "application/json", Bytes::from(json), limit).await
+    }
+
+    /// The same of any type of content (files of a batch).
+    pub(in crate::judge) async fn post_as(
+        &self,
+        url: &str,
+        content_type: &str,
+        body: Bytes,
+        limit: Duration,
+    ) -> std::result::Result<Bytes, Fault> {
+        let request = self.http.post(url).header(CONTENT_TYPE, content_type).body(body);
         self.beside(request, limit).await
     }
 

@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod bucket;
+pub mod budgeted;
 pub mod cached;
 pub mod collapsing;
 pub mod context_limited;

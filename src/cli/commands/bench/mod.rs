@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use super::score::score_with;
 use super::{Context, told};
 use crate::cli::ExitCode;
-use crate::cli::args::{BenchArgs, InputArgs, ScoreArgs, ScorerArgs};
+use crate::cli::args::{BenchArgs, BudgetArgs, InputArgs, ScoreArgs, ScorerArgs};
 use crate::cli::origin::Origin;
 use crate::cli::scoring::preset::Preset;
 use crate::cli::settings::value::{FirstIndex, Names, ScorerNames};
@@ -86,6 +86,7 @@ fn score_args(row: &Row, args: &BenchArgs, data: &Path) -> ScoreArgs {
         },
         judge: args.judge.clone(),
         limits: args.limits.clone(),
+        budget: BudgetArgs::default(),
         cache: args.cache.clone(),
         output: args.output.clone(),
     }

@@ -111,6 +111,7 @@ impl Act {
 }
 
 type Predicate = Box<dyn Fn(&Recorded) -> bool + Send + Sync>;
+type Handler = Box<dyn Fn(&Recorded) -> Option<Act> + Send + Sync>;
 type Content = Box<dyn Fn(&Recorded) -> String + Send + Sync>;
 
 /// How a [`FakeServer`] behaves. The first rule that fits a chat request decides; else it judges well.
@@ -125,6 +126,7 @@ pub struct Behaviour {
     props: Act,
     health: Act,
     routes: BTreeMap<String, Act>,
+    handlers: Vec<Handler>,
     key: Option<String>,
     pub(super) is_recording: bool,
 }
@@ -149,6 +151,7 @@ impl Behaviour {
             props: Act::status(404, "{}"),
             health: Act::status(404, "{}"),
             routes: BTreeMap::new(),
+            handlers: Vec::new(),
             key: None,
             is_recording: true,
         }
@@ -230,6 +233,12 @@ impl Behaviour {
         self
     }
 
+    /// Does with any request what `handler` says, unless that is nothing; asked before everything else.
+    pub fn handler(mut self, handler: impl Fn(&Recorded) -> Option<Act> + Send + Sync + 'static) -> Self {
+        self.handlers.push(Box::new(handler));
+        self
+    }
+
     /// Chat and models want this bearer token, and answer 401 else.
     pub fn key(mut self, key: &str) -> Self {
         self.key = Some(format!("Bearer {key}"));
@@ -243,6 +252,9 @@ impl Behaviour {
     }
 
     pub(super) fn act(&self, request: &Recorded, chats_before: impl FnOnce() -> usize) -> Act {
+        if let Some(act) = self.handlers.iter().find_map(|handler| handler(request)) {
+            return act;
+        }
         let wrong_key = self.key.as_deref().is_some_and(|key| request.header("authorization") != Some(key));
         if wrong_key && (request.is_chat() || request.path.ends_with("/models")) {
             return Act::error(401, "invalid_api_key", "Incorrect API key provided");
@@ -271,6 +283,13 @@ impl Behaviour {
 /// The score of the good judge for this user message: 0..=10.
 pub fn good_score(user_message: &str) -> u64 {
     u64::from(blake3::hash(user_message.as_bytes()).as_bytes()[0]) % 11
+}
+
+/// The whole reply of the good judge to a call that came another way (in a file of a batch).
+pub fn good_completion(path: &str, body: &Value) -> Value {
+    let (method, path, body) = ("POST".to_owned(), path.to_owned(), body.to_string().into_bytes());
+    let request = Recorded { method, path, query: String::new(), headers: Vec::new(), body };
+    serde_json::from_str(&completion(&good_content(&request), &request)).expect("a completion is JSON")
 }
 
 fn good_content(request: &Recorded) -> String {

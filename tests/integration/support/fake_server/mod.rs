@@ -24,7 +24,7 @@ use std::thread::JoinHandle;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
-pub use self::behaviour::{Act, Behaviour, Recorded, good_score};
+pub use self::behaviour::{Act, Behaviour, Recorded, good_completion, good_score};
 use self::wire::{InFlight, perform, read_request};
 
 /// What the connections share.

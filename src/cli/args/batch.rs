@@ -1,0 +1,112 @@
+//! Arguments of `batch`.
+
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::{CacheFileArgs, ScoreArgs};
+use crate::cli::settings::value::SettingValue;
+
+/// Commands about batches.
+#[derive(Clone, Subcommand)]
+pub enum BatchCommand {
+    /// Write what score would ask now as request files (same arguments as score)
+    Export(Box<BatchExportArgs>),
+    /// Put results into the cache
+    Import(BatchImportArgs),
+    /// Hand the request files to a batch service
+    Submit(BatchServiceArgs),
+    /// Ask the service how far it is
+    Status(BatchServiceArgs),
+    /// Download the results that are there
+    Fetch(BatchServiceArgs),
+}
+
+/// Arguments of `batch export`. They may hold secrets: no `Debug` on purpose.
+#[derive(Clone, Default, Args)]
+pub struct BatchExportArgs {
+    /// Requests a file holds at most [default: 50000]
+    #[arg(long, value_name = "N", value_parser = NonZeroU64::parse)]
+    pub max_requests: Option<NonZeroU64>,
+    /// Bytes a file holds at most, such as 100MB [default: 200MB]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub max_bytes: Option<u64>,
+    /// Refuse what `vllm run-batch` does not take
+    #[arg(long)]
+    pub vllm: bool,
+    /// What is scored, and by whom; --out is the batch's directory.
+    #[command(flatten)]
+    pub score: ScoreArgs,
+}
+
+/// Arguments of `batch import`.
+#[derive(Debug, Clone, Args)]
+pub struct BatchImportArgs {
+    /// Result files, or directories of batches (every result that was fetched into them)
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Directory that batch export wrote; may be repeated [default: those of the files]
+    #[arg(long = "batch", value_name = "DIR")]
+    pub batches: Vec<PathBuf>,
+    /// Which cache.
+    #[command(flatten)]
+    pub cache: CacheFileArgs,
+}
+
+/// Arguments of `batch submit`, `status` and `fetch`. They may hold secrets: no `Debug` on purpose.
+#[derive(Clone, Args)]
+pub struct BatchServiceArgs {
+    /// Directory that batch export wrote
+    pub dir: PathBuf,
+    /// Address of the service [default: where the judge of each file lives]
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+    /// Environment variable that holds the API key
+    #[arg(long, value_name = "NAME", default_value = "OPENAI_API_KEY")]
+    pub api_key_env: String,
+    /// Header added to every request; may be repeated
+    #[arg(long = "header", value_name = "K:V")]
+    pub headers: Vec<String>,
+}
+
+/// Reads `200MB`, `1.5GB`, `64MiB`, `1000`.
+fn parse_bytes(text: &str) -> Result<u64, String> {
+    let wrong = || "not a size; write bytes, or a number with kB, MB, GB, KiB, MiB or GiB, such as 200MB".to_owned();
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: f64 = number.parse().map_err(|_| wrong())?;
+    let scale = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "kb" => 1e3,
+        "mb" => 1e6,
+        "gb" => 1e9,
+        "kib" => 1024.0,
+        "mib" => 1024.0 * 1024.0,
+        "gib" => 1024.0 * 1024.0 * 1024.0,
+        _ => return Err(wrong()),
+    };
+    let bytes = number * scale;
+    // Beyond that a float is no exact number any more.
+    if !(1.0..9e15).contains(&bytes) {
+        return Err(wrong());
+    }
+    Ok(bytes as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_with_their_unit() {
+        for (text, bytes) in [("200MB", 200_000_000), ("1.5 GB", 1_500_000_000), ("64MiB", 67_108_864), ("1000", 1000)]
+        {
+            assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "MB", "-1", "0", "5 parsecs", "nan", "1e3"] {
+            assert!(parse_bytes(text).is_err(), "{text}");
+        }
+    }
+}

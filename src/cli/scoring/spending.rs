@@ -1,0 +1,61 @@
+//! What a run may spend: its account, and its time.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::cli::duration::format_duration;
+use crate::cli::prices::Prices;
+use crate::cli::settings::{Settings, keys};
+use crate::error::{Error, Result};
+use crate::judge::layers::budgeted::{Budget, Ledger};
+use crate::pipeline::StopHandle;
+
+/// Calls in flight get so long to end before a time limit; of short limits a tenth.
+const LEAD: Duration = Duration::from_secs(25);
+
+/// The bounds of a run.
+pub(in crate::cli) struct Spending {
+    pub(in crate::cli) prices: Prices,
+    /// `None` without a budget.
+    pub(in crate::cli) ledger: Option<Arc<Ledger>>,
+    /// When the command began, and how long it may take.
+    time: Option<(Instant, Duration)>,
+}
+
+impl Spending {
+    /// The bounds that were set, for these models.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] for a budget in dollars where a model has no price.
+    pub(in crate::cli) fn of<'a>(settings: &Settings, mut models: impl Iterator<Item = &'a str>) -> Result<Self> {
+        let bounds = &settings.budget;
+        let unpriced = models.find(|model| settings.prices.get(model).is_none());
+        if let (Some(_), Some(model)) = (bounds.usd, unpriced) {
+            let (flag, what) = (keys::BUDGET_USD.flag, Prices::what_to_write(model));
+            return Err(Error::Settings(format!("{flag}: what {model:?} costs is not known; {what}")));
+        }
+        let budget = Budget { usd: bounds.usd, tokens: bounds.tokens };
+        let is_bound = budget.usd.is_some() || budget.tokens.is_some();
+        Ok(Self {
+            prices: settings.prices.clone(),
+            ledger: is_bound.then(|| Arc::new(Ledger::new(budget))),
+            time: bounds.time_limit.map(|limit| (Instant::now(), limit)),
+        })
+    }
+
+    /// Has the run stopped when its budget is spent or its time is over. To be called inside the runtime.
+    pub(in crate::cli) fn bound(&self, stop: &StopHandle) {
+        if let Some(ledger) = &self.ledger {
+            let stop = stop.clone();
+            ledger.when_spent(move |reason| stop.stop(reason));
+        }
+        if let Some((began, limit)) = self.time {
+            let stop = stop.clone();
+            let until = began + limit.saturating_sub(LEAD.min(limit / 10));
+            tokio::spawn(async move {
+                tokio::time::sleep_until(until.into()).await;
+                stop.stop(&format!("the time limit of {} ({})", format_duration(limit), keys::TIME_LIMIT.flag));
+            });
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Calls into request files, split at the limits of a batch service.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::calls::BatchCall;
+use super::manifest::{BatchManifest, BatchPart, CALLS_FILE};
+use crate::error::{Error, Result};
+use crate::judge::endpoint_kind::EndpointKind;
+
+/// Longest part of a judge's identity in a file name.
+const NAME_CHARS: usize = 48;
+
+/// How much one request file may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchLimits {
+    /// Requests, at least 1.
+    pub requests: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Default for BatchLimits {
+    /// OpenAI's: 50,000 requests and 200 MB.
+    fn default() -> Self {
+        Self { requests: 50_000, bytes: 200_000_000 }
+    }
+}
+
+/// Writes the request files of a batch into a directory. Nothing counts before [`BatchWriter::finish`] has written the
+/// manifest.
+#[derive(Debug)]
+pub struct BatchWriter {
+    dir: PathBuf,
+    limits: BatchLimits,
+    calls: BufWriter<File>,
+    parts: Vec<BatchPart>,
+    /// The files that are being written: at most one for each judge and route.
+    open: Vec<(usize, BufWriter<File>)>,
+}
+
+impl BatchWriter {
+    /// Begins a batch in that directory, which is made if it is missing.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if nothing can be written there.
+    pub fn create(dir: &Path, limits: BatchLimits) -> Result<Self> {
+        fs::create_dir_all(dir).map_err(Error::io(dir, "create"))?;
+        let path = dir.join(CALLS_FILE);
+        let calls = BufWriter::new(File::create(&path).map_err(Error::io(&path, "create"))?);
+        Ok(Self { dir: dir.to_path_buf(), limits, calls, parts: Vec::new(), open: Vec::new() })
+    }
+
+    /// Writes one call: its body goes to `route` unchanged.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if a file cannot be written, [`Error::Usage`] for a call that is too long for any file.
+    pub fn add(&mut self, call: &BatchCall, route: EndpointKind, body: &[u8], prompt_tokens: u64) -> Result<()> {
+        let line = request_line(call, route, body);
+        let size = line.len() as u64;
+        if size > self.limits.bytes {
+            let (id, most) = (call.custom_id.short(12), self.limits.bytes);
+            return Err(Error::Usage(format!(
+                "--max-bytes: the request {id} alone has {size} bytes, more than the {most} of a file; give more, or \
+                 score that answer without a batch"
+            )));
+        }
+        let at = self.part(&call.judge, &url(route), size)?;
+        let Some((index, file)) = self.open.get_mut(at) else {
+            return Err(Error::Internal("a batch file was not opened".into()));
+        };
+        let part = &mut self.parts[*index];
+        file.write_all(&line).map_err(Error::io(self.dir.join(&part.file), "write"))?;
+        part.requests += 1;
+        part.bytes += size;
+        part.prompt_tokens += prompt_tokens;
+        let mut label = serde_json::to_vec(call)
+            .map_err(|error| Error::Internal(format!("cannot write a call's label as JSON: {error}")))?;
+        label.push(b'\n');
+        self.calls.write_all(&label).map_err(Error::io(self.dir.join(CALLS_FILE), "write"))
+    }
+
+    /// The place among the open files of the one that takes a line of that size; a full one is closed.
+    fn part(&mut self, judge: &str, url: &str, size: u64) -> Result<usize> {
+        let fits = |part: &BatchPart| part.requests < self.limits.requests && part.bytes + size <= self.limits.bytes;
+        let known = self.open.iter().position(|(index, _)| {
+            let part = &self.parts[*index];
+            part.judge == judge && part.url == url
+        });
+        if let Some(at) = known {
+            if fits(&self.parts[self.open[at].0]) {
+                return Ok(at);
+            }
+            let (index, file) = self.open.swap_remove(at);
+            close(file, &self.dir.join(&self.parts[index].file))?;
+        }
+        let number = 1 + self.parts.iter().filter(|part| part.judge == judge && part.url == url).count();
+        let name = format!("{}-{number:03}.jsonl", file_stem(judge, url));
+        let path = self.dir.join(&name);
+        let file = BufWriter::new(File::create(&path).map_err(Error::io(&path, "create"))?);
+        self.open.push((self.parts.len(), file));
+        self.parts.push(BatchPart { file: name, judge: judge.into(), url: url.into(), ..BatchPart::default() });
+        Ok(self.open.len() - 1)
+    }
+
+    /// Ends the batch: its manifest is written last. `address` tells where the judge of an identity lives, secrets
+    /// masked.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if a file cannot be written.
+    pub fn finish(mut self, address: impl Fn(&str) -> Option<String>) -> Result<BatchManifest> {
+        for part in &mut self.parts {
+            part.base_url = address(&part.judge);
+        }
+        for (index, file) in self.open {
+            close(file, &self.dir.join(&self.parts[index].file))?;
+        }
+        close(self.calls, &self.dir.join(CALLS_FILE))?;
+        let manifest = BatchManifest::new(self.parts);
+        manifest.save(&self.dir)?;
+        Ok(manifest)
+    }
+}
+
+fn close(mut file: BufWriter<File>, path: &Path) -> Result<()> {
+    file.flush().and_then(|()| file.get_ref().sync_all()).map_err(Error::io(path, "write"))
+}
+
+/// The route as batch files name it.
+fn url(route: EndpointKind) -> String {
+    format!("/v1{}", route.path())
+}
+
+/// One line of a request file. The body stands there byte by byte as it would be sent.
+fn request_line(call: &BatchCall, route: EndpointKind, body: &[u8]) -> Vec<u8> {
+    let head =
+        format!("{{\"custom_id\":\"{}\",\"method\":\"POST\",\"url\":\"{}\",\"body\":", call.custom_id, url(route));
+    let mut line = Vec::with_capacity(head.len() + body.len() + 2);
+    line.extend_from_slice(head.as_bytes());
+    line.extend_from_slice(body);
+    line.extend_from_slice(b"}\n");
+    line
+}
+
+/// A file name for a judge and a route. Identities come from servers and may hold anything: what is no letter, digit, dot
+/// or underscore becomes `-`, and a hash of the whole keeps different ones apart.
+fn file_stem(judge: &str, url: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' || c == '_' { c } else { '-' };
+    let name: String = judge.chars().take(NAME_CHARS).map(plain).collect();
+    let name = name.trim_matches(['.', '-']);
+    let hash = blake3::hash(format!("{judge}\0{url}").as_bytes()).to_hex();
+    format!("{}-{}", if name.is_empty() { "judge" } else { name }, &hash[..8])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Fingerprint;
+
+    fn call(key: u8, judge: &str) -> BatchCall {
+        BatchCall {
+            custom_id: Fingerprint::from([key; 32]),
+            kind: "property".into(),
+            judge: judge.into(),
+            role: "rubric".into(),
+            draw: 0,
+            attempt: 0,
+        }
+    }
+
+    fn write(limits: BatchLimits, calls: &[(u8, &str, EndpointKind)]) -> (tempfile::TempDir, BatchManifest) {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = BatchWriter::create(dir.path(), limits).unwrap();
+        for (key, judge, route) in calls {
+            writer.add(&call(*key, judge), *route, b"{\"model\":\"m\"}", 5).unwrap();
+        }
+        let manifest = writer.finish(|_| None).unwrap();
+        (dir, manifest)
+    }
+
+    #[test]
+    fn files_are_split_by_judge_and_route_and_at_the_number_of_requests() {
+        let (chat, raw) = (EndpointKind::Chat, EndpointKind::Completions);
+        let limits = BatchLimits { requests: 2, ..BatchLimits::default() };
+        let calls = [(1, "a", chat), (2, "b", chat), (3, "a", chat), (4, "a", chat), (5, "a", raw)];
+        let (dir, manifest) = write(limits, &calls);
+        let parts: Vec<(&str, &str, u64)> =
+            manifest.parts.iter().map(|part| (part.judge.as_str(), part.url.as_str(), part.requests)).collect();
+        let chat = "/v1/chat/completions";
+        assert_eq!(parts, [("a", chat, 2), ("b", chat, 1), ("a", chat, 1), ("a", "/v1/completions", 1)]);
+        for part in &manifest.parts {
+            let text = fs::read_to_string(dir.path().join(&part.file)).unwrap();
+            assert_eq!((text.lines().count() as u64, text.len() as u64), (part.requests, part.bytes));
+        }
+        assert_eq!(fs::read_to_string(dir.path().join(CALLS_FILE)).unwrap().lines().count(), 5);
+        let first = fs::read_to_string(dir.path().join(&manifest.parts[0].file)).unwrap();
+        let id = "01".repeat(32);
+        assert_eq!(
+            first.lines().next().unwrap(),
+            format!(r#"{{"custom_id":"{id}","method":"POST","url":"/v1/chat/completions","body":{{"model":"m"}}}}"#)
+        );
+    }
+
+    #[test]
+    fn files_are_split_at_their_size_and_a_line_that_fits_nowhere_is_an_error() {
+        let line = request_line(&call(1, "a"), EndpointKind::Chat, b"{\"model\":\"m\"}").len() as u64;
+        let limits = BatchLimits { bytes: 2 * line, ..BatchLimits::default() };
+        let chat = EndpointKind::Chat;
+        let (_dir, manifest) = write(limits, &[(1, "a", chat), (2, "a", chat), (3, "a", chat)]);
+        assert_eq!(manifest.parts.iter().map(|part| part.bytes).collect::<Vec<_>>(), [2 * line, line]);
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = BatchWriter::create(dir.path(), BatchLimits { bytes: 10, ..limits }).unwrap();
+        let error = writer.add(&call(1, "a"), chat, b"{}", 1).unwrap_err().to_string();
+        assert!(error.contains("--max-bytes"), "{error}");
+    }
+
+    #[test]
+    fn no_judge_leaves_the_directory_or_takes_the_files_of_another() {
+        let names = ["../../etc/passwd", "a/b", "a|b", "..", "", "-rf", "\u{1b}[2J"].map(|judge| file_stem(judge, "u"));
+        for name in &names {
+            assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c)), "{name}");
+            assert!(!name.starts_with(['.', '-']), "{name}");
+        }
+        assert_ne!(names[1], names[2], "different judges, different files");
+    }
+}

@@ -1,0 +1,359 @@
+//! Stops asking before a budget is passed.
+//!
+//! Every call reserves what it can cost at most before it is asked, and settles what it did cost by the server's usage
+//! afterwards. A call that does not fit beside what others have reserved waits for them to settle; one that does not fit
+//! when nobody has reserved anything ends the run. The layer stands inside the cache, so what is paid already is free, and
+//! around the retries, so a call that fails costs nothing (services charge for replies).
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::domain::Usage;
+use crate::judge::tokens::estimate_tokens;
+use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome, Rendered};
+
+/// Estimates of prompt tokens err: so much more is reserved, as a fraction `(5, 4)`.
+const MARGIN: (u64, u64) = (5, 4);
+
+/// What a model costs, in USD per million tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Price {
+    /// Prompt tokens.
+    pub prompt: f64,
+    /// Reply tokens.
+    pub completion: f64,
+    /// Prompt tokens that the service takes from its own prefix cache; `None`: as other prompt tokens.
+    pub cached_prompt: Option<f64>,
+}
+
+impl Price {
+    /// The cost of these tokens in USD: `(prompt - cached) * prompt price + cached * cached price + reply * reply price`,
+    /// over a million.
+    pub fn cost(&self, usage: &Usage) -> f64 {
+        let cached = usage.cached_prompt_tokens.min(usage.prompt_tokens);
+        let fresh = (usage.prompt_tokens - cached) as f64;
+        let cached = cached as f64 * self.cached_prompt.unwrap_or(self.prompt);
+        (fresh * self.prompt + cached + usage.completion_tokens as f64 * self.completion) / 1e6
+    }
+}
+
+/// How much may be spent by one run of the program.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Budget {
+    /// US dollars.
+    pub usd: Option<f64>,
+    /// Prompt and reply tokens together.
+    pub tokens: Option<u64>,
+}
+
+/// So much of a budget.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Amount {
+    usd: f64,
+    tokens: u64,
+}
+
+impl Amount {
+    fn plus(self, other: Self) -> Self {
+        Self { usd: self.usd + other.usd, tokens: self.tokens + other.tokens }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Account {
+    spent: Amount,
+    reserved: Amount,
+    /// Calls that have reserved something.
+    open: usize,
+    is_spent: bool,
+}
+
+type WhenSpent = Box<dyn Fn(&str) + Send + Sync>;
+
+/// The account of a run; shared by all its judges.
+pub struct Ledger {
+    budget: Budget,
+    account: Mutex<Account>,
+    settled: Notify,
+    when_spent: Mutex<Option<WhenSpent>>,
+}
+
+/// Whether a call may be asked.
+enum Turn {
+    Granted,
+    Later,
+    Never,
+}
+
+impl Ledger {
+    /// An account that nothing has been spent of.
+    pub fn new(budget: Budget) -> Self {
+        Self { budget, account: Mutex::default(), settled: Notify::new(), when_spent: Mutex::new(None) }
+    }
+
+    /// Has the run told that nothing more may be asked: once, with the reason.
+    pub fn when_spent(&self, tell: impl Fn(&str) + Send + Sync + 'static) {
+        *self.when_spent.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(tell));
+    }
+
+    /// What was spent so far: USD (of judges with a price) and tokens.
+    pub fn spent(&self) -> (f64, u64) {
+        let spent = self.account().spent;
+        (spent.usd, spent.tokens)
+    }
+
+    fn account(&self) -> std::sync::MutexGuard<'_, Account> {
+        self.account.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fits(&self, amount: Amount) -> bool {
+        // Sums of floats: what is equal on paper may be off in the last digits.
+        self.budget.usd.is_none_or(|usd| amount.usd <= usd * (1.0 + 1e-9))
+            && self.budget.tokens.is_none_or(|tokens| amount.tokens <= tokens)
+    }
+
+    fn turn(&self, amount: Amount) -> Turn {
+        let mut account = self.account();
+        if account.is_spent {
+            return Turn::Never;
+        }
+        if self.fits(account.spent.plus(account.reserved).plus(amount)) {
+            account.reserved = account.reserved.plus(amount);
+            account.open += 1;
+            return Turn::Granted;
+        }
+        if account.open > 0 {
+            return Turn::Later;
+        }
+        account.is_spent = true;
+        let reason = self.reason(account.spent);
+        drop(account);
+        if let Some(tell) = &*self.when_spent.lock().unwrap_or_else(PoisonError::into_inner) {
+            tell(&reason);
+        }
+        self.settled.notify_waiters();
+        Turn::Never
+    }
+
+    fn reason(&self, spent: Amount) -> String {
+        let usd = self.budget.usd.map(|usd| format!("{:.4} of {usd} USD (--budget-usd)", spent.usd));
+        let tokens = self.budget.tokens.map(|tokens| format!("{} of {tokens} tokens (--budget-tokens)", spent.tokens));
+        let both: Vec<String> = usd.into_iter().chain(tokens).collect();
+        format!("the next call could pass the budget; spent are {}", both.join(" and "))
+    }
+
+    /// Waits until the call fits; `None` when it never will.
+    async fn reserve(&self, amount: Amount) -> Option<Reservation<'_>> {
+        loop {
+            // Listening begins before looking: what settles in between is heard.
+            let settled = self.settled.notified();
+            tokio::pin!(settled);
+            settled.as_mut().enable();
+            match self.turn(amount) {
+                Turn::Granted => return Some(Reservation { ledger: self, amount, cost: Amount::default() }),
+                Turn::Never => return None,
+                Turn::Later => settled.await,
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ledger").field("budget", &self.budget).field("account", &self.account()).finish_non_exhaustive()
+    }
+}
+
+/// What a call has reserved; settled when it ends, however it ends.
+struct Reservation<'a> {
+    ledger: &'a Ledger,
+    amount: Amount,
+    cost: Amount,
+}
+
+impl Drop for Reservation<'_> {
+    fn drop(&mut self) {
+        let mut account = self.ledger.account();
+        account.open -= 1;
+        let reserved = account.reserved;
+        // Sums of floats: with nothing open nothing is reserved, exactly.
+        account.reserved = match account.open {
+            0 => Amount::default(),
+            _ => {
+                Amount { usd: (reserved.usd - self.amount.usd).max(0.0), tokens: reserved.tokens - self.amount.tokens }
+            }
+        };
+        account.spent = account.spent.plus(self.cost);
+        drop(account);
+        self.ledger.settled.notify_waiters();
+    }
+}
+
+/// `inner` within a budget; without one it is `inner`.
+#[derive(Debug)]
+pub struct Budgeted<J> {
+    inner: J,
+    ledger: Option<Arc<Ledger>>,
+    price: Option<Price>,
+}
+
+impl<J> Budgeted<J> {
+    /// `inner`, whose calls cost `price` of the account. A judge without a price costs tokens only.
+    pub fn new(inner: J, ledger: Option<Arc<Ledger>>, price: Option<Price>) -> Self {
+        Self { inner, ledger, price }
+    }
+
+    fn amount(&self, usage: &Usage) -> Amount {
+        Amount {
+            usd: self.price.map_or(0.0, |price| price.cost(usage)),
+            tokens: usage.prompt_tokens + usage.completion_tokens,
+        }
+    }
+
+    /// What a call can cost: its prompt with a margin, and its reply limit. A call without one restates the answer, so its
+    /// reply is taken to be as long as its prompt.
+    fn at_most(&self, rendered: &Rendered) -> Amount {
+        let prompt_tokens = rendered.prompt_tokens * MARGIN.0 / MARGIN.1;
+        let completion_tokens = rendered.max_tokens.unwrap_or(prompt_tokens);
+        self.amount(&Usage { prompt_tokens, cached_prompt_tokens: 0, completion_tokens })
+    }
+}
+
+impl<J: Judge> Judge for Budgeted<J> {
+    fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
+        let (Some(ledger), Some(rendered)) = (&self.ledger, &request.rendered) else { return self.inner.ask(request) };
+        Box::pin(async move {
+            let Some(mut reservation) = ledger.reserve(self.at_most(rendered)).await else {
+                return Ok(Outcome::Deferred);
+            };
+            let outcome = self.inner.ask(request).await?;
+            if let Outcome::Reply(reply) = &outcome {
+                let mut usage = reply.usage;
+                // A server that does not count is counted for.
+                if usage.prompt_tokens == 0 {
+                    usage.prompt_tokens = rendered.prompt_tokens;
+                }
+                if usage.completion_tokens == 0 {
+                    usage.completion_tokens = estimate_tokens(&reply.content);
+                }
+                reservation.cost = self.amount(&usage);
+            }
+            Ok(outcome)
+        })
+    }
+
+    fn asking(&self) -> Option<usize> {
+        self.inner.asking()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::domain::{Fingerprint, JudgeCall, JudgeReply, JudgeTask, Role};
+    use crate::judge::AskError;
+
+    /// Replies with this usage after a moment; counts how many are asked.
+    struct Costs(Usage, AtomicUsize);
+
+    impl Judge for Costs {
+        fn ask<'a>(&'a self, _request: &'a JudgeRequest) -> AskFuture<'a> {
+            self.1.fetch_add(1, Ordering::SeqCst);
+            Box::pin(async move {
+                tokio::task::yield_now().await;
+                Ok(Outcome::Reply(JudgeReply { usage: self.0, ..JudgeReply::of_text("{}") }))
+            })
+        }
+    }
+
+    fn request(prompt_tokens: u64, max_tokens: u64) -> JudgeRequest {
+        let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
+        JudgeRequest {
+            call: JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 },
+            system: "s".into(),
+            case_id: "c".into(),
+            attempt: 0,
+            rendered: Some(Rendered {
+                body: bytes::Bytes::new(),
+                fingerprint: Fingerprint::from([0; 32]),
+                prompt_tokens,
+                max_tokens: Some(max_tokens),
+                note: None,
+            }),
+        }
+    }
+
+    fn usage(prompt_tokens: u64, completion_tokens: u64) -> Usage {
+        Usage { prompt_tokens, cached_prompt_tokens: 0, completion_tokens }
+    }
+
+    async fn ask_many<J: Judge>(judge: &J, count: usize) -> usize {
+        let request = request(80, 100);
+        let outcomes = futures::future::join_all((0..count).map(|_| judge.ask(&request))).await;
+        outcomes.iter().filter(|outcome| matches!(outcome, Ok(Outcome::Reply(_)))).count()
+    }
+
+    #[test]
+    fn cached_prompt_tokens_have_a_price_of_their_own() {
+        let price = Price { prompt: 2.0, completion: 8.0, cached_prompt: Some(0.5) };
+        let usage = Usage { prompt_tokens: 1000, cached_prompt_tokens: 400, completion_tokens: 50 };
+        // (600 * 2 + 400 * 0.5 + 50 * 8) / 1e6
+        assert!((price.cost(&usage) - 0.0018).abs() < 1e-12);
+        let plain = Price { cached_prompt: None, ..price };
+        assert!((plain.cost(&usage) - 0.0024).abs() < 1e-12);
+    }
+
+    #[tokio::test]
+    async fn calls_wait_for_what_others_give_back_and_the_budget_is_never_passed() {
+        // a call reserves 80 * 5/4 + 100 = 200 and costs 100: of 1,000 tokens nine can be used, the tenth would have to
+        // reserve 200 of the 100 that are left
+        let ledger = Arc::new(Ledger::new(Budget { usd: None, tokens: Some(1000) }));
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&told);
+        ledger.when_spent(move |reason| heard.lock().unwrap().push(reason.to_owned()));
+        let judge = Budgeted::new(Costs(usage(80, 20), AtomicUsize::new(0)), Some(Arc::clone(&ledger)), None);
+        assert_eq!(ask_many(&judge, 50).await, 9);
+        assert_eq!((ledger.spent().1, judge.inner.1.load(Ordering::SeqCst)), (900, 9));
+        let told = told.lock().unwrap();
+        assert_eq!(told.len(), 1, "told once");
+        assert!(told[0].contains("900 of 1000 tokens"), "{}", told[0]);
+    }
+
+    #[tokio::test]
+    async fn dollars_are_counted_by_the_price_of_the_model() {
+        let ledger = Arc::new(Ledger::new(Budget { usd: Some(0.001), tokens: None }));
+        let price = Price { prompt: 1.0, completion: 1.0, cached_prompt: None };
+        // each reserves 200e-6 and costs 100e-6 USD, as above
+        let judge = Budgeted::new(Costs(usage(80, 20), AtomicUsize::new(0)), Some(Arc::clone(&ledger)), Some(price));
+        assert_eq!(ask_many(&judge, 50).await, 9);
+        assert!((ledger.spent().0 - 0.0009).abs() < 1e-12, "{:?}", ledger.spent());
+    }
+
+    #[tokio::test]
+    async fn a_call_that_fails_costs_nothing_and_a_server_that_does_not_count_is_counted_for() {
+        struct Fails;
+        impl Judge for Fails {
+            fn ask<'a>(&'a self, _request: &'a JudgeRequest) -> AskFuture<'a> {
+                let error = AskError::Transient { message: "x".into(), status: None, retry_after: None };
+                Box::pin(std::future::ready(Err(error)))
+            }
+        }
+        let ledger = Arc::new(Ledger::new(Budget { usd: None, tokens: Some(1000) }));
+        let failing = Budgeted::new(Fails, Some(Arc::clone(&ledger)), None);
+        assert!(failing.ask(&request(80, 100)).await.is_err());
+        assert_eq!(ledger.spent().1, 0);
+        let silent = Budgeted::new(Costs(usage(0, 0), AtomicUsize::new(0)), Some(Arc::clone(&ledger)), None);
+        assert!(silent.ask(&request(80, 100)).await.is_ok());
+        // 80 of the estimate, 1 of the two marks of `{}`
+        assert_eq!(ledger.spent().1, 81);
+    }
+
+    #[tokio::test]
+    async fn without_a_budget_nothing_is_counted() {
+        let judge = Budgeted::new(Costs(usage(80, 20), AtomicUsize::new(0)), None, None);
+        assert_eq!(ask_many(&judge, 50).await, 50);
+    }
+}

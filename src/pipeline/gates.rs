@@ -1,0 +1,130 @@
+//! What planning takes deferred calls to answer, so that it sees what is asked behind them.
+
+use std::sync::Arc;
+
+use crate::domain::{Attribution, CallKind, ClaimShares, MAX_GRADE, Verdict};
+use crate::scorer::{Judged, Verdicts};
+
+/// Items that were deferred, with their kind.
+pub(super) type Deferred = [(Arc<str>, CallKind)];
+
+/// Takes deferred calls to have the answers that open their gates.
+pub(super) fn open(verdicts: &mut Verdicts, deferred: &Deferred) {
+    for (item, kind) in deferred {
+        verdicts.insert(Arc::clone(item), Judged::Verdict(open_verdict(*kind), None));
+    }
+}
+
+/// Takes those whose gates open both ways to have the other answer: support by all citations together asks about each
+/// alone, and no support by one alone asks about the others.
+pub(super) fn turn_round(verdicts: &mut Verdicts, deferred: &Deferred) {
+    for (item, _) in deferred.iter().filter(|(_, kind)| *kind == CallKind::Attribution) {
+        let other = Verdict::Attribution(Attribution::Extrapolatory);
+        verdicts.insert(Arc::clone(item), Judged::Verdict(other, None));
+    }
+}
+
+/// The verdict that opens every gate behind it.
+fn open_verdict(kind: CallKind) -> Verdict {
+    match kind {
+        CallKind::Expertise | CallKind::Property => Verdict::Points(10.0),
+        CallKind::Evidence => Verdict::Count(1.0),
+        CallKind::Citations => {
+            Verdict::Claims(ClaimShares { citations: 1.0, excerpts: 1.0, claim_count: 1, citation_count: 1 })
+        }
+        CallKind::Aspect => Verdict::Grade(MAX_GRADE),
+        CallKind::Attribution => Verdict::Attribution(Attribution::Attributable),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Answer, JudgeReply, Prediction, Role, Source, TestCase};
+    use crate::error::Result;
+    use crate::judge::planner::ReplySource;
+    use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome};
+    use crate::pipeline::{EventSink, Item, Job, Member, Options, Panel, Panels, PlanOutcome, RunEvent, plan};
+    use crate::scorer::entailment::EntailmentScorer;
+
+    /// Says nothing; is never asked when planning.
+    struct Silent;
+
+    impl Judge for Silent {
+        fn ask<'a>(&'a self, _request: &'a JudgeRequest) -> AskFuture<'a> {
+            Box::pin(std::future::ready(Ok(Outcome::Deferred)))
+        }
+    }
+
+    /// Holds these labels, by the name of the question.
+    struct Holds(Vec<(&'static str, &'static str)>);
+
+    impl ReplySource for Holds {
+        fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>> {
+            let item = &*request.call.item;
+            Ok(self.0.iter().find(|(of, _)| *of == item).map(|(_, label)| JudgeReply::of_text(*label)))
+        }
+    }
+
+    struct Nobody;
+
+    impl EventSink for Nobody {
+        fn on_event(&mut self, _event: &RunEvent) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    async fn planned(holds: Vec<(&'static str, &'static str)>) -> PlanOutcome {
+        let text = "This sentence is surely longer than fifty characters and cites three [0][1][2]. \
+                    This sentence is surely longer than fifty characters and cites one [3].";
+        let source = |n: usize| Source { text: Some(format!("text {n}")), ..Source::default() };
+        let prediction = Prediction {
+            input: "Why?".to_owned(),
+            output: Some(text.to_owned()),
+            sources: (0..4).map(source).collect(),
+            ..Prediction::default()
+        };
+        let answer = Answer { prediction: Some(Arc::new(prediction)), ..Answer::new("s".into(), "c".into(), text) };
+        let case = Arc::new(TestCase::without_rubric("c".into(), "Why?"));
+        let member = Member { source: Arc::new(Holds(holds)), ..Member::new(Arc::new(Silent), "silent") };
+        let options = Options {
+            concurrency: 1,
+            parse_retries: 0,
+            retry_unscored: false,
+            acknowledge: false,
+            mode: crate::domain::Mode::Default,
+        };
+        let job = Job {
+            items: Arc::from([Item { case, answer, steering: Vec::new() }]),
+            scorer: Arc::new(EntailmentScorer::default()),
+            reference: None,
+            panels: Arc::new(Panels::none().with(Role::Citation, Panel::of_one(member))),
+            options: Arc::new(options),
+        };
+        plan(&[job], &mut Nobody).await.unwrap()
+    }
+
+    fn counts(planned: &PlanOutcome) -> (u64, Vec<u64>) {
+        let group = &planned.groups[0];
+        (group.now.calls, group.gated.iter().map(|gated| gated.calls).collect())
+    }
+
+    #[tokio::test]
+    async fn every_round_of_entailment_is_planned_as_far_as_it_can_come() {
+        // now: all three citations together, and the single one; behind one gate: each of the three alone; behind two: the
+        // others without one, three times
+        let none = planned(Vec::new()).await;
+        assert_eq!(counts(&none), (2, vec![3, 3]));
+        assert_eq!(none.plan.at_most, 8);
+    }
+
+    #[tokio::test]
+    async fn what_a_paid_reply_decided_is_not_planned_against_it() {
+        // together they do not support: nothing is behind that gate any more
+        let closed = planned(vec![("s1[0,1,2]", "Contradictory")]).await;
+        assert_eq!(counts(&closed), (1, vec![]));
+        let open = planned(vec![("s1[0,1,2]", "Attributable"), ("s2[3]", "Attributable")]).await;
+        // each alone can be asked now; the others without one stand behind the replies to that
+        assert_eq!(counts(&open), (3, vec![3]));
+    }
+}

@@ -1,0 +1,194 @@
+//! The price told before, budgets, time limits, and slices.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::fake_server::{Behaviour, FakeServer};
+use crate::support::judging::constant_judge;
+use crate::support::workspace::{AT_MOST, Finished, NOW, Workspace};
+
+const PRICES: &str = "[prices.\"fake-judge\"]\nprompt = 1.0\ncompletion = 10.0\n";
+
+fn plan(work: &Workspace, server: &FakeServer, more: &[&str]) -> Finished {
+    let url = server.base_url();
+    let mut arguments = vec!["plan", "answers", "--tests", "tests.json", "--model", "fake-judge", "--base-url", &url];
+    arguments.extend(more);
+    work.run(&arguments)
+}
+
+fn planned(work: &Workspace, server: &FakeServer, more: &[&str]) -> Value {
+    let done = plan(work, server, &[more, &["--format", "json"]].concat()).exits_with(0);
+    serde_json::from_str(&done.stdout).unwrap_or_else(|error| panic!("{error}: {}", done.stdout))
+}
+
+fn number(value: &Value, pointer: &str) -> f64 {
+    value.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("no {pointer} in {value}"))
+}
+
+/// Tokens that the server has counted so far.
+fn used(server: &FakeServer) -> (usize, usize) {
+    let bodies: Vec<usize> = server.chats().iter().map(|chat| chat.body.len() / 4).collect();
+    (bodies.len(), bodies.iter().sum())
+}
+
+#[test]
+fn the_run_lies_within_what_the_plan_said_and_nothing_is_asked_for_it() {
+    let work = Workspace::new(&["alpha", "beta"], 3);
+    work.write("prices.toml", PRICES);
+    let server = FakeServer::start(Behaviour::good());
+    let config = ["--config", "prices.toml"];
+    let before = planned(&work, &server, &config);
+    assert_eq!(server.chat_count(), 0);
+    assert!(!work.path("runs").exists(), "a plan leaves no record");
+    let calls = |of: &str| number(&before, &format!("/total/{of}/calls"));
+    assert_eq!((calls("now"), calls("at_most")), ((6 * NOW) as f64, (6 * AT_MOST) as f64));
+    // 24 + 0.7 * 12
+    assert!((calls("expected") - 32.4).abs() < 1e-9, "{}", calls("expected"));
+    let kinds: Vec<(&str, f64)> = before["lines"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| (line["kind"].as_str().unwrap(), number(line, "/at_most/calls")))
+        .collect();
+    assert_eq!(kinds, [("citations", 6.0), ("evidence", 12.0), ("expertise", 6.0), ("property", 12.0)]);
+    work.score(&server, &[]).exits_with(0);
+    let (asked, _) = used(&server);
+    assert!((calls("now")..=calls("at_most")).contains(&(asked as f64)), "{asked} calls");
+    // all is paid: nothing is left to plan
+    let after = planned(&work, &server, &config);
+    assert_eq!((number(&after, "/total/at_most/calls"), number(&after, "/cached")), (0.0, asked as f64));
+    let text = plan(&work, &server, &config).exits_with(0).stdout;
+    assert!(text.contains("nothing to ask"), "{text}");
+}
+
+#[test]
+fn the_table_tells_calls_tokens_money_and_time() {
+    let work = Workspace::new(&["alpha"], 2);
+    work.write("prices.toml", PRICES);
+    let server = FakeServer::start(Behaviour::good());
+    let more = ["--config", "prices.toml", "--rpm", "4", "--concurrency", "2", "--gate-rate", "0.5"];
+    let text = plan(&work, &server, &more).exits_with(0).stdout;
+    // 8 now, 8 + 0.5 * 4 expected, 12 at most; 10 calls at 4 a minute are 150 s, 2 at once 5 s a second
+    for part in [
+        "rubric  property",
+        "8        10       12",
+        "cost in USD: now ",
+        "(--gate-rate 0.5)",
+        "2m30s by its requests",
+        "5s for every second",
+    ] {
+        assert!(text.contains(part), "{part:?} is not in\n{text}");
+    }
+    let without = plan(&work, &server, &[]).exits_with(0).stdout;
+    assert!(without.contains("no price for fake-judge: write [prices.\"fake-judge\"]"), "{without}");
+    plan(&work, &server, &["--format", "csv"]).exits_with(2).says(&["table or json"]);
+    plan(&work, &server, &["--gate-rate", "2"]).exits_with(2);
+}
+
+#[test]
+fn shared_prefixes_are_most_of_an_answers_later_calls() {
+    let work = Workspace::new(&[], 1);
+    work.answers("alpha", [("c1", "A long answer about causes and effects. ".repeat(200))]);
+    let server = FakeServer::start(Behaviour::good());
+    let bill = planned(&work, &server, &[]);
+    let (prompt, shared) =
+        (number(&bill, "/total/now/prompt_tokens"), number(&bill, "/total/now/shared_prefix_tokens"));
+    // four calls, of which three share the answer: 3/4 less their own criteria
+    assert!(shared > 0.6 * prompt && shared < 0.75 * prompt, "{shared} of {prompt}");
+}
+
+#[test]
+fn a_budget_in_tokens_is_not_passed_and_the_same_command_goes_on() {
+    let work = Workspace::new(&["alpha", "beta"], 4);
+    let server = FakeServer::start(Behaviour::good());
+    let budget = 20_000;
+    let more = ["--budget-tokens", "20000"];
+    let mut sessions = 0;
+    loop {
+        let before: usize = spent(&work);
+        let done = work.score(&server, &more);
+        sessions += 1;
+        let used = spent(&work) - before;
+        assert!(used <= budget, "{used} tokens in session {sessions}");
+        if done.code == Some(0) {
+            break;
+        }
+        done.exits_with(7).says(&["--budget-tokens", "the same command goes on"]);
+        assert!(used > 0 && sessions < 20, "session {sessions} went nowhere");
+    }
+    assert!(sessions > 1, "the budget was too large for this test");
+    // nothing was asked twice
+    let bodies: std::collections::HashSet<Vec<u8>> = server.chats().into_iter().map(|chat| chat.body).collect();
+    assert_eq!(bodies.len(), server.chat_count());
+}
+
+/// Prompt and reply tokens of the cache.
+fn spent(work: &Workspace) -> usize {
+    if !work.path(".scholareval/cache.sqlite").exists() {
+        return 0;
+    }
+    let stats = work.run(&["cache", "stats", "--format", "json"]).exits_with(0).stdout;
+    let stats: Value = serde_json::from_str(&stats).unwrap();
+    ["prompt_tokens", "completion_tokens"].iter().map(|name| stats[name].as_u64().unwrap() as usize).sum()
+}
+
+#[test]
+fn a_budget_in_dollars_needs_a_price_before_anything_is_asked() {
+    let work = Workspace::new(&["alpha"], 4);
+    let server = FakeServer::start(Behaviour::good());
+    work.score(&server, &["--budget-usd", "1"]).exits_with(3).says(&["--budget-usd", "[prices.\"fake-judge\"]"]);
+    assert_eq!(server.chat_count(), 0);
+    work.write("prices.toml", PRICES);
+    let with = |usd| ["--config", "prices.toml", "--budget-usd", usd];
+    // nothing fits into so little
+    work.score(&server, &with("0.0000001")).exits_with(7).says(&["USD (--budget-usd)"]);
+    assert_eq!(server.chat_count(), 0);
+    work.score(&server, &with("0.008")).exits_with(7);
+    // a prompt token costs 1e-6 USD, a reply token 1e-5: in all at most 0.008
+    let stats = work.run(&["cache", "stats", "--format", "json"]).exits_with(0).stdout;
+    let stats: Value = serde_json::from_str(&stats).unwrap();
+    let usd = number(&stats, "/prompt_tokens") * 1e-6 + number(&stats, "/completion_tokens") * 1e-5;
+    assert!(usd > 0.0 && usd <= 0.008, "{usd} USD");
+    work.score(&server, &with("5")).exits_with(0);
+    work.score(&server, &["--budget-usd", "0"]).exits_with(2).says(&["12.50"]);
+}
+
+#[test]
+fn a_time_limit_stops_the_run_in_time_and_the_same_command_goes_on() {
+    let work = Workspace::new(&["alpha", "beta"], 4);
+    let server = FakeServer::start(constant_judge().latency(Duration::from_millis(150)));
+    let more = ["--time-limit", "1s", "--concurrency", "2"];
+    let done = work.score(&server, &more).exits_with(7).says(&["the time limit of 1s (--time-limit)"]);
+    let first = server.chat_count();
+    assert!(first < 8 * AT_MOST, "{}", done.stderr);
+    work.score(&server, &["--concurrency", "64"]).exits_with(0);
+    assert!(server.chat_count() <= 8 * AT_MOST + 2, "what was in flight may be asked twice, nothing else");
+}
+
+#[test]
+fn slices_are_disjoint_complete_and_merge_into_a_run_that_asks_nothing() {
+    let work = Workspace::new(&["alpha", "beta"], 5);
+    let server = FakeServer::start(constant_judge());
+    let mut seen: Vec<String> = Vec::new();
+    for number in 1..=3 {
+        let (slice, cache, out) = (format!("{number}/3"), format!("cache-{number}"), format!("out-{number}"));
+        let more = ["--slice", &slice, "--cache", &cache, "--out", &out];
+        work.score(&server, &more).exits_with(0);
+        assert_eq!(work.json(&format!("{out}/manifest.json"))["settings"]["score.slice"], slice);
+        let text = |line: &Value, key: &str| line[key].as_str().unwrap().to_owned();
+        let lines = work.lines(&format!("{out}/scores.jsonl"));
+        seen.extend(lines.iter().map(|line| text(line, "system") + " " + &text(line, "case_id")));
+    }
+    seen.sort();
+    let all: Vec<String> =
+        ["alpha", "beta"].iter().flat_map(|system| (1..=5).map(move |case| format!("{system} c{case}"))).collect();
+    assert_eq!(seen, all);
+    assert_eq!(server.chat_count(), 10 * AT_MOST);
+    work.run(&["cache", "merge", "cache-1", "cache-2", "cache-3", "--into", "all"]).exits_with(0);
+    work.score(&server, &["--cache", "all"]).exits_with(0).says(&["plan: nothing to ask"]);
+    assert_eq!(server.chat_count(), 10 * AT_MOST);
+    // another slice is another run: its record is not written over
+    work.score(&server, &["--slice", "2/3", "--out", "out-1"]).exits_with(3);
+    work.score(&server, &["--slice", "0/3"]).exits_with(2).says(&["2/5"]);
+}
