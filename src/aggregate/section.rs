@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use super::summarize::{AggregateOptions, OnUnscored, count_notes, count_reasons};
 use super::{Metric, NoteCount, ReasonCount};
-use crate::domain::{Component, MAX_GRADE, MIN_GRADE, ScoredAnswer, SystemName, Unit};
+use crate::domain::{Component, MAX_GRADE, MIN_GRADE, ScoredAnswer, SystemName, Unit, UnscoredKind};
 use crate::stats::{BcaOptions, Interval, bca_mean_intervals, bca_sums_intervals, mean};
 
 /// The mean over a system's aspects.
@@ -65,6 +65,8 @@ pub struct SectionRow {
     pub items: usize,
     /// Answers with at least one component without a value.
     pub unscored: usize,
+    /// Those of them that lack only what no judge has the role for.
+    pub unjudged: usize,
     /// Why, by kind, most frequent first.
     pub unscored_reasons: Vec<ReasonCount>,
     /// A metric a column; without any value where the column does not apply to the system's answers.
@@ -153,7 +155,12 @@ impl Section {
         for (row, (_, answers)) in self.rows.iter_mut().zip(systems) {
             let means: Vec<f64> = aspects.iter().filter_map(|place| row.metrics[*place].metric.estimate).collect();
             let complete = aspects.iter().all(|place| row.metrics[*place].metric.n == answers.len());
-            let own: Vec<f64> = answers.iter().filter_map(|answer| answer.score.value).collect();
+            // With the policy's values for missing grades, as in the columns.
+            let own = answers.iter().map(|answer| {
+                let grades = answer.score.components.iter().filter(|component| component.kind.unit() == Unit::Grade);
+                mean(&grades.filter_map(|grade| value_of(grade, options)).collect::<Vec<_>>())
+            });
+            let own: Vec<f64> = own.flatten().collect();
             let interval = if complete && own.len() == answers.len() { intervals(&[own], options)[0] } else { None };
             let n = answers.iter().filter(|answer| answer.score.is_complete()).count();
             let metric = Metric { estimate: mean(&means), interval, n, unscored: answers.len() - n };
@@ -249,18 +256,23 @@ fn row(system: &SystemName, answers: &[&ScoredAnswer], columns: &[Column], optio
         answers.iter().filter_map(|answer| answer.score.component(&column.name)).collect()
     };
     let components: Vec<Vec<&Component>> = columns.iter().map(of_column).collect();
-    let values: Vec<Vec<f64>> =
-        components.iter().map(|of| of.iter().filter_map(|component| value_of(component, options)).collect()).collect();
+    // Of a column that nobody judges the answers that happened to need no judge would stand for all.
+    let values: Vec<Vec<f64>> = components
+        .iter()
+        .map(|of| if is_unjudged(of) { Vec::new() } else { values_of(of, options) })
+        .collect();
     let intervals = intervals(&values, options);
     let metrics = columns.iter().zip(&components).zip(values.iter().zip(intervals)).map(
         |((column, components), (values, interval))| {
             let unscored = components.iter().filter(|component| finite(component.value).is_none()).count();
             let metric = Metric { estimate: mean(values), interval, n: values.len(), unscored };
+            let is_unjudged = is_unjudged(components);
             let theirs: Vec<f64> = answers
                 .iter()
+                .filter(|_| !is_unjudged)
                 .filter_map(|answer| finite(answer.reference.as_ref()?.component(&column.name)?.value))
                 .collect();
-            let bounds = if unscored > 0 { bounds(components, column.unit) } else { None };
+            let bounds = if unscored > 0 && !is_unjudged { bounds(components, column.unit) } else { None };
             SectionMetric { metric, bounds, reference: differing(mean(&theirs), metric.estimate) }
         },
     );
@@ -268,9 +280,27 @@ fn row(system: &SystemName, answers: &[&ScoredAnswer], columns: &[Column], optio
         system: system.clone(),
         items: answers.len(),
         unscored: answers.iter().filter(|answer| !answer.score.is_complete()).count(),
+        unjudged: answers.iter().filter(|answer| lacks_only_judges(answer)).count(),
         unscored_reasons: count_reasons(answers),
         metrics: metrics.collect(),
     }
+}
+
+fn values_of(components: &[&Component], options: AggregateOptions) -> Vec<f64> {
+    components.iter().filter_map(|component| value_of(component, options)).collect()
+}
+
+fn lacks_a_judge(component: &Component) -> bool {
+    component.reason.as_ref().is_some_and(|reason| reason.kind == UnscoredKind::NoJudge)
+}
+
+fn is_unjudged(components: &[&Component]) -> bool {
+    components.iter().any(|component| lacks_a_judge(component))
+}
+
+fn lacks_only_judges(answer: &ScoredAnswer) -> bool {
+    let mut missing = answer.score.components.iter().filter(|component| finite(component.value).is_none()).peekable();
+    missing.peek().is_some() && missing.all(lacks_a_judge)
 }
 
 fn finite(value: Option<f64>) -> Option<f64> {

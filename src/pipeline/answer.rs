@@ -267,7 +267,7 @@ impl AnswerRun<'_> {
             Some(member) => self.ask_until_read(&unit.call, member, unit.gated).await,
             None => {
                 let what = format!("no judge has the role {}", unit.call.role.name());
-                let reason = UnscoredReason::new(UnscoredKind::NotAsked, what);
+                let reason = UnscoredReason::new(UnscoredKind::NoJudge, what);
                 Ok(UnitEnd::Answered { draw: Err(reason.clone()), reference: Err(reason), marks: Vec::new() })
             }
         };

@@ -15,7 +15,7 @@ use crate::pipeline::record::{JudgeEntry, Manifest, RoleEntry, RunDir};
 use crate::report::{self, ReportContext, TableStyle};
 
 /// Width of the table where standard output is no terminal.
-const PLAIN_WIDTH: u16 = 100;
+pub(in crate::cli) const PLAIN_WIDTH: u16 = 100;
 
 /// How a summary is made and shown.
 pub(in crate::cli) struct Presentation<'a> {
@@ -156,7 +156,9 @@ fn remedy(kind: UnscoredKind) -> Option<&'static str> {
         UnscoredKind::ContextOverflow => Some("prompts that do not fit need a judge with a longer context"),
         UnscoredKind::Unreachable => Some("calls that found no server are asked again by the same command"),
         UnscoredKind::Refused => Some("calls that the server refused are asked again by the same command"),
-        UnscoredKind::DependsOnUnscored | UnscoredKind::Exception | UnscoredKind::NotAsked => None,
+        UnscoredKind::DependsOnUnscored | UnscoredKind::Exception | UnscoredKind::NotAsked | UnscoredKind::NoJudge => {
+            None
+        }
     }
 }
 
