@@ -31,8 +31,10 @@ impl Scorecard {
     /// scorer for which it is highest. Columns that nobody was to judge are blank by choice and do not count.
     pub fn unscored_share(&self) -> f64 {
         let of_section = |section: &Section| {
-            let (unscored, items) =
-                section.rows.iter().fold((0, 0), |(unscored, items), row| (unscored + row.unscored - row.unjudged, items + row.items));
+            let (unscored, items) = section
+                .rows
+                .iter()
+                .fold((0, 0), |(unscored, items), row| (unscored + row.unscored - row.unjudged, items + row.items));
             if items == 0 { 0.0 } else { unscored as f64 / items as f64 }
         };
         let rubric = self.rubric.as_ref().map_or(0.0, Summary::unscored_share);

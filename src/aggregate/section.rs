@@ -257,10 +257,8 @@ fn row(system: &SystemName, answers: &[&ScoredAnswer], columns: &[Column], optio
     };
     let components: Vec<Vec<&Component>> = columns.iter().map(of_column).collect();
     // Of a column that nobody judges the answers that happened to need no judge would stand for all.
-    let values: Vec<Vec<f64>> = components
-        .iter()
-        .map(|of| if is_unjudged(of) { Vec::new() } else { values_of(of, options) })
-        .collect();
+    let values: Vec<Vec<f64>> =
+        components.iter().map(|of| if is_unjudged(of) { Vec::new() } else { values_of(of, options) }).collect();
     let intervals = intervals(&values, options);
     let metrics = columns.iter().zip(&components).zip(values.iter().zip(intervals)).map(
         |((column, components), (values, interval))| {

@@ -172,7 +172,8 @@ impl Judges {
             (role.name().into_owned(), entry)
         };
         // Of another judge the settings of `[judge]` say nothing: how often it was asked must stand here.
-        let is_plain_rubric = |(role, of): &&(Role, RoleSettings)| *role == Role::Rubric && of.judges == [DEFAULT_JUDGE];
+        let is_plain_rubric =
+            |(role, of): &&(Role, RoleSettings)| *role == Role::Rubric && of.judges == [DEFAULT_JUDGE];
         self.roles.iter().filter(|role| !is_plain_rubric(role)).map(entry).collect()
     }
 

@@ -39,7 +39,10 @@ fn a_prompt_that_cannot_fit_is_not_sent_and_unscored_with_the_numbers() {
     assert_eq!(server.chat_count(), 1, "only the short answer is asked about");
     assert_eq!(judging::answer_of(&server.chats()[0]), "A short answer.");
     let lines = work.lines("out/scores.jsonl");
-    assert_eq!((&lines[0]["components"]["relevance"], &lines[1]["components"]["relevance"]), (&json!(4.0), &Value::Null));
+    assert_eq!(
+        (&lines[0]["components"]["relevance"], &lines[1]["components"]["relevance"]),
+        (&json!(4.0), &Value::Null)
+    );
     let reason = &lines[1]["unscored"]["relevance"];
     assert_eq!(reason["kind"], "context_overflow");
     let message = reason["message"].as_str().unwrap();

@@ -22,9 +22,10 @@ fn coverage(work: &Workspace, server: &FakeServer, out: &str, more: &[&str]) -> 
 
 fn grades(grades: &[u32]) -> Behaviour {
     let reply = |grade: &u32| Act::Content(format!("Feedback: so so. [RESULT] {grade}"));
-    grades.iter().enumerate().fold(Behaviour::always(Act::error(500, "x", "too many")), |judge, (at, grade)| {
-        judge.nth(at, reply(grade))
-    })
+    grades
+        .iter()
+        .enumerate()
+        .fold(Behaviour::always(Act::error(500, "x", "too many")), |judge, (at, grade)| judge.nth(at, reply(grade)))
 }
 
 #[test]
@@ -83,7 +84,8 @@ fn with_panel(work: &Workspace, servers: &[(&str, &FakeServer)], merge: &str) ->
     let roles = format!("[roles]\n\"aspect.coverage\" = [{}]\nmerge = \"{merge}\"\n", names.join(", "));
     work.write("eval.toml", &(tables + &roles));
     let out = format!("panel-{merge}-{}", servers.len());
-    let arguments = ["score", "alpha.json", "--config", "eval.toml", "--scorers", "prometheus", "--aspects", "coverage"];
+    let arguments =
+        ["score", "alpha.json", "--config", "eval.toml", "--scorers", "prometheus", "--aspects", "coverage"];
     work.run(&[&arguments[..], &["--no-reference", "--max-unscored", "1", "--out", &out]].concat())
 }
 
@@ -93,9 +95,7 @@ fn a_panel_keeps_each_judges_grade_and_merges_them() {
     let [strict, fair, kind] = [1, 2, 5].map(|grade| FakeServer::start(grader(grade)));
     let servers = [("strict", &strict), ("fair", &fair), ("kind", &kind)];
     // (1 + 2) / 2 both ways; (1 + 2 + 5) / 3 and the middle one
-    for (count, merge, expected) in
-        [(2, "mean", 1.5), (2, "median", 1.5), (3, "mean", 8.0 / 3.0), (3, "median", 2.0)]
-    {
+    for (count, merge, expected) in [(2, "mean", 1.5), (2, "median", 1.5), (3, "mean", 8.0 / 3.0), (3, "median", 2.0)] {
         let done = with_panel(&work, &servers[..count], merge).exits_with(0);
         let out = format!("panel-{merge}-{count}");
         close(&estimate(&work.json(&format!("{out}/summary.json")), "prometheus", "coverage"), expected);

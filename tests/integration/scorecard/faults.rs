@@ -52,7 +52,11 @@ fn reference_answers_of_other_questions_are_joined_by_place_with_a_note() {
     let refs = [json!({"input": "Why, though?", "output": "R1"}), json!({"input": "When then?", "output": "R2"})];
     write_predictions(&work, "refs.json", &refs);
     let arguments = ["score", "alpha.json", "--config", "eval.toml", "--references", "refs.json", "--out", "out"];
-    work.run(&[&arguments[..], &["--scorers", "prometheus"]].concat()).exits_with(0).says(&["note:", "refs.json", "place"]);
+    work.run(&[&arguments[..], &["--scorers", "prometheus"]].concat()).exits_with(0).says(&[
+        "note:",
+        "refs.json",
+        "place",
+    ]);
     let seen: std::collections::BTreeSet<(String, String)> = server
         .chats()
         .iter()
@@ -67,7 +71,13 @@ fn reference_answers_of_other_questions_are_joined_by_place_with_a_note() {
 fn unknown_aspects_roles_and_judges_are_told_with_the_known_ones() {
     let (work, server) = work();
     let known = "there are organization, coverage, relevance";
-    refused(&work, &server, &["alpha.json", "--aspects", "coverage,charm"], 2, &["no aspect is called \"charm\"", known]);
+    refused(
+        &work,
+        &server,
+        &["alpha.json", "--aspects", "coverage,charm"],
+        2,
+        &["no aspect is called \"charm\"", known],
+    );
     work.write("aspects.json", &format!("[{ASPECT}]"));
     let arguments = ["alpha.json", "--aspect-rubrics", "aspects.json", "--aspects", "coverage"];
     refused(&work, &server, &arguments, 3, &["aspects.json: no aspect is called \"coverage\"", "it describes wit"]);
@@ -90,7 +100,8 @@ fn unknown_aspects_roles_and_judges_are_told_with_the_known_ones() {
 #[test]
 fn faults_of_an_aspect_file_are_told_all_at_once_with_their_lines() {
     let (work, server) = work();
-    let lacking = ASPECT.replace("\"score3_description\": \"c\"", "\"score3_description\": \"\"").replace("wit", "depth");
+    let lacking =
+        ASPECT.replace("\"score3_description\": \"c\"", "\"score3_description\": \"\"").replace("wit", "depth");
     work.write("aspects.json", &format!("[{ASPECT},\n{lacking},\n{ASPECT}]"));
     let says = ["aspects.json:3", "score3_description", "aspects.json:5", "wit"];
     refused(&work, &server, &["alpha.json", "--aspect-rubrics", "aspects.json"], 3, &says);

@@ -94,7 +94,9 @@ fn best(message: &str, ordered: &str) -> String {
     match kind(message) {
         "aspect" => "Feedback: flawless. [RESULT] 5".to_owned(),
         "attribution" => "Attributable".to_owned(),
-        "citations" => r#"{"claims": [{"claim_text": "x", "citations": [{"citation_text": "y", "excerpts": ["z"]}]}]}"#.to_owned(),
+        "citations" => {
+            r#"{"claims": [{"claim_text": "x", "citations": [{"citation_text": "y", "excerpts": ["z"]}]}]}"#.to_owned()
+        }
         "evidence" => r#"{"score": 1}"#.to_owned(),
         _ => r#"{"score": 10}"#.to_owned(),
     }
@@ -178,7 +180,9 @@ fn open_prompts(work: &Workspace) {
     text("evidence", "Question {{question}}\nAnswer {{response}}\nCount each snippet:\n{{snippets}}");
     text("citations", "Question {{question}}\nAnswer {{response}}\nReply {\"claims\": [{\"claim_text\": ..}]}");
     let descriptions: String = (1..=5).map(|n| format!("{{{{score{n}_description}}}}\n")).collect();
-    let aspect = format!("{{{{instruction}}}}\n{{{{response}}}}\n{{{{criteria_description}}}}\n{descriptions}Reply: Feedback: .. [RESULT] n");
+    let aspect = format!(
+        "{{{{instruction}}}}\n{{{{response}}}}\n{{{{criteria_description}}}}\n{descriptions}Reply: Feedback: .. [RESULT] n"
+    );
     text("aspect", &aspect);
     text("referred", &format!("{{{{reference_answer}}}}\n{aspect}"));
     text("attribution", "{{document}}\n{{claim}}\nAttributable, Extrapolatory or Contradictory");

@@ -30,10 +30,11 @@ fn two_systems() -> Workspace {
 #[test]
 fn without_tests_or_judge_the_input_decides_and_what_is_left_out_is_told() {
     let work = two_systems();
-    let done = work.run(&["score", "alpha.json", "beta.json", "--out", "out"]).exits_with(0).says(&[
-        "scorers: citation_audit, overlap; left out: rubric (it needs test cases: --tests FILE), \
-         prometheus (no judge has a role aspect), entailment (no judge has the role citation)",
-    ]);
+    let done = work
+        .run(&["score", "alpha.json", "beta.json", "--out", "out"])
+        .exits_with(0)
+        .says(&["scorers: citation_audit, overlap; left out: rubric (it needs test cases: --tests FILE), \
+         prometheus (no judge has a role aspect), entailment (no judge has the role citation)"]);
     let summary = work.json("out/summary.json");
     let of = |scorer, system, column| metric(&summary, scorer, system, column);
     // of the two outputs one holds its gold; F1 of "paris is capital 0" and "paris": 2 (1/4) 1 / (1/4 + 1) = 0.4; 0
@@ -76,7 +77,8 @@ fn asked() -> Workspace {
         case
     };
     let work = Workspace::with_cases(&[case("c1"), case("c2")]);
-    let mut first = prediction(&question("c1"), "Nine words are said here and [0] they count.", sources(&["One text."]));
+    let mut first =
+        prediction(&question("c1"), "Nine words are said here and [0] they count.", sources(&["One text."]));
     first["answer"] = json!("they count");
     let second = prediction(&question("c2"), "A second answer [1] with [0] more.", sources(&["One.", "Two three."]));
     write_predictions(&work, "alpha.json", &[first, second]);

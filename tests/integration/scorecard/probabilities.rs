@@ -63,7 +63,10 @@ fn alternatives_that_cover_too_little_leave_the_plain_grade_and_say_so() {
         let (summary, done, _) = scored(raw, Some(&[(" 4", 0.3), (" 5", 0.1), (" good", 0.6)]));
         close(&estimate(&summary, "prometheus", "coverage"), 4.0);
         let told = done.stdout.replace("\n  ", " ");
-        assert!(told.contains("plain scores in place of expected ones (aspect): the listed alternatives cover"), "{told}");
+        assert!(
+            told.contains("plain scores in place of expected ones (aspect): the listed alternatives cover"),
+            "{told}"
+        );
     }
 }
 

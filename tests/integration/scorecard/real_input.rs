@@ -73,7 +73,8 @@ fn the_108_human_answers_have_every_column() {
     assert!(citations.stdout.contains("citation_audit"), "{}", citations.stdout);
     // With one citation a claim there is one question a claim at most.
     work.run(&[&entail[..], &["--at-most", "1", "--out", "one"]].concat()).exits_with(0);
-    let claims: Vec<Value> = work.lines("one/scores.jsonl").into_iter().filter(|line| line["scorer"] == "entailment").collect();
+    let claims: Vec<Value> =
+        work.lines("one/scores.jsonl").into_iter().filter(|line| line["scorer"] == "entailment").collect();
     let claims = claims.iter().flat_map(|line| line["claims"].as_array().unwrap());
     let asked = claims.filter(|claim| !claim["label"].is_null()).count();
     assert!(work.lines("one/calls.jsonl").len() <= asked, "{asked} claims have a label");
@@ -88,7 +89,8 @@ fn stated_recipe(text: &str) -> Vec<Value> {
             let text = document["text"].as_str().or(document.as_str());
             let contexts = || {
                 let list = document.get("contexts").or(document["text"].get("contexts"));
-                list.and_then(Value::as_array).map(|list| list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "))
+                list.and_then(Value::as_array)
+                    .map(|list| list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "))
             };
             let text = text.map(str::to_owned).or_else(contexts).unwrap_or_default();
             json!({"title": document["title"].as_str().unwrap_or_default(), "text": text})

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::workspace::{Finished, Workspace, wait_until};
 use super::{
-    Behaviour, FakeServer, Recorded, aspect_of, close, empty_workspace, estimate, grader, judge_table, judging,
-    metric, prediction, write_predictions,
+    Behaviour, FakeServer, Recorded, aspect_of, close, empty_workspace, estimate, grader, judge_table, judging, metric,
+    prediction, write_predictions,
 };
 
 /// Calls to the judge of coverage and organization, to that of relevance, and to that of citations.
@@ -50,7 +50,8 @@ impl Three {
         let more = json!({"ctxs": ctxs, "answer": "A reference answer."});
         let tides = "The tides follow the pull of the sea's own weight and of the wind [0][1].";
         let cheese = "The moon is made of a cheese that has been left out for far too long [0].";
-        let items = [prediction("Why are there tides?", tides, more.clone()), prediction("What is up there?", cheese, more)];
+        let items =
+            [prediction("Why are there tides?", tides, more.clone()), prediction("What is up there?", cheese, more)];
         write_predictions(&work, "alpha.json", &items);
         // Identities of their own: three fake servers serve the same name.
         let grader = |id: &str, format: &str| {
