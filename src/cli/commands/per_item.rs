@@ -13,7 +13,7 @@ use crate::aggregate::{AggregateOptions, scorecard};
 use crate::cli::ExitCode;
 use crate::cli::args::PerItemArgs;
 use crate::cli::origin::escape_controls;
-use crate::cli::scoring::outcome::{PLAIN_WIDTH, run_name};
+use crate::cli::scoring::outcome::run_name;
 use crate::cli::scoring::sinks::write_items;
 use crate::cli::settings::OutputFormat;
 use crate::cli::terminal::{note, stdout_width, write_stdout};
@@ -123,7 +123,7 @@ impl Conclusion<'_> {
         }
         let text = match self.args.format.unwrap_or(OutputFormat::Table) {
             OutputFormat::Table => {
-                let style = TableStyle { width: stdout_width().unwrap_or(PLAIN_WIDTH), color: context.color };
+                let style = TableStyle { width: stdout_width().unwrap_or(80), color: context.color };
                 render_scorecard_table(&card, &report, &style)
             }
             OutputFormat::Json => json,

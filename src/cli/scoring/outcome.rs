@@ -15,7 +15,7 @@ use crate::pipeline::record::{JudgeEntry, Manifest, RoleEntry, RunDir};
 use crate::report::{self, ReportContext, TableStyle};
 
 /// Width of the table where standard output is no terminal.
-pub(in crate::cli) const PLAIN_WIDTH: u16 = 100;
+const PLAIN_WIDTH: u16 = 100;
 
 /// How a summary is made and shown.
 pub(in crate::cli) struct Presentation<'a> {

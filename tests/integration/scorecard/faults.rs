@@ -83,9 +83,9 @@ fn unknown_aspects_roles_and_judges_are_told_with_the_known_ones() {
     refused(&work, &server, &arguments, 3, &["aspects.json: no aspect is called \"coverage\"", "it describes wit"]);
     let table = judge_table("mine", &server, "");
     for (roles, line, says) in [
-        ("citations = \"mine\"", 5, &["unknown role citations in [roles]", "did you mean citation?"][..]),
-        ("aspect = \"mein\"", 5, &["there is no judge \"mein\"", "did you mean mine?"]),
-        ("aspect = 7", 5, &["expected the name of a judge"]),
+        ("citations = \"mine\"", 6, &["unknown role citations in [roles]", "did you mean citation?"][..]),
+        ("aspect = \"mina\"", 6, &["there is no judge \"mina\"", "did you mean mine?"]),
+        ("aspect = 7", 6, &["expected the name of a judge"]),
     ] {
         work.write("eval.toml", &format!("{table}[roles]\n{roles}\n"));
         let place = format!("eval.toml:{line}: ");
@@ -115,7 +115,7 @@ fn faults_of_an_aspect_file_are_told_all_at_once_with_their_lines() {
 fn scorers_that_cannot_run_are_refused_with_what_they_lack() {
     let (work, server) = work();
     for (scorer, says) in [
-        ("rubric", &["rubric cannot run", "--tests FILE"][..]),
+        ("rubric", &["no test cases given", "--tests FILE"][..]),
         ("overlap", &["overlap cannot run", "no gold", "--references"]),
         ("rubrik", &["\"rubrik\" is no scorer", "did you mean rubric?"]),
     ] {

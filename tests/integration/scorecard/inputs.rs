@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::judging::constant_judge;
+use super::judging::{self, constant_judge};
 use super::workspace::{Workspace, test_case};
-use super::{Behaviour, FakeServer, close, csv_cell, empty_workspace, metric, prediction, write_predictions};
+use super::{Behaviour, FakeServer, Recorded, close, csv_cell, empty_workspace, metric, prediction, write_predictions};
 
 fn sources(texts: &[&str]) -> Value {
     let source = |text: &&str| json!({"title": "A title", "text": text});
@@ -105,11 +105,11 @@ fn with_tests_rubric_overlap_and_audit_stand_in_one_table() {
     // 0.05 (0.6 | 0.8) + 0.05 0.8 + 0.2 / 2 + 0.1 + 0.3 (0.8 + 1) = 0.81 | 0.82
     close(&rubric[0]["score"], 0.81);
     close(&rubric[1]["score"], 0.82);
-    close(&summary["rows"][0]["metrics"]["score"]["estimate"], 0.815);
+    close(&summary["rows"][0]["score"]["estimate"], 0.815);
     close(&metric(&summary, "overlap", "alpha", "match")["estimate"], 1.0);
     assert_eq!(metric(&summary, "overlap", "alpha", "match")["n"], 1, "the second answer has no gold");
     close(&metric(&summary, "citation_audit", "alpha", "markers")["estimate"], 1.5);
-    for heading in ["rubric score", "citation_audit: means", "overlap: means"] {
+    for heading in ["Means in per cent", "citation_audit: means", "overlap: means"] {
         assert!(done.stdout.contains(heading), "{}", done.stdout);
     }
     // other scorers call an item as the rubric does
@@ -133,14 +133,14 @@ fn predictions_score_as_they_would_after_converting() {
         };
         let direct = score("alpha.json", "direct");
         let asked = server.chat_count();
-        assert!(asked >= 8, "{asked} calls");
+        assert!(asked >= 6, "{asked} calls");
         let after = score("answers", "after");
         assert_eq!(server.chat_count(), asked, "{compat:?}: the judge saw other messages");
         assert_eq!(direct, after, "{compat:?}");
         // c1 has 9 words; its appended block is counted in compat only: 1 - (9 - 5) / 10, or none left
         let expected = if compat.is_empty() { 0.6 } else { 0.0 };
         close(&direct[0]["components"]["length"], expected);
-        let seen = super::judging::answer_of(&server.chats()[0]);
-        assert!(seen.contains("References") && seen.contains("One text."), "the judge sees the block: {seen}");
+        let has_block = |chat: &Recorded| judging::answer_of(chat).contains("[0] A title One text.");
+        assert!(server.chats().iter().any(has_block), "the judge sees the block");
     }
 }
