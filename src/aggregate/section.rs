@@ -353,7 +353,7 @@ pub(super) fn scorers_of<'a>(scored: impl Iterator<Item = &'a ScoredAnswer>) -> 
 mod tests {
     use super::*;
     use crate::aggregate::made::{answer, component};
-    use crate::domain::{ComponentKind, Score};
+    use crate::domain::{ComponentKind, Score, UnscoredReason};
 
     fn scored(system: &str, case: &str, scorer: &'static str, components: Vec<Component>) -> ScoredAnswer {
         let grades: Vec<f64> = components.iter().filter_map(|component| component.value).collect();
@@ -381,6 +381,40 @@ mod tests {
         let mean = metrics[section.place(ASPECT_MEAN).unwrap()];
         assert_eq!((mean.metric.estimate, mean.bounds), (Some(3.75), Some((2.75, 3.75))));
         assert_eq!((section.rows[0].items, section.rows[0].unscored), (2, 1));
+    }
+
+    #[test]
+    fn a_missing_grade_that_counts_as_the_lowest_does_so_in_the_means_interval_too() {
+        let grade = |name, value| component(name, ComponentKind::Aspect, 0.0, value);
+        let answers = [
+            scored("x", "1", "prometheus", vec![grade("coverage", Some(5.0)), grade("relevance", Some(1.0))]),
+            scored("x", "2", "prometheus", vec![grade("coverage", None), grade("relevance", Some(4.0))]),
+        ];
+        let options = AggregateOptions { on_unscored: OnUnscored::Zero, ..AggregateOptions::default() };
+        let system = SystemName::from("x");
+        let section = Section::of("prometheus", &[(&system, answers.iter().collect())], options);
+        let mean = section.rows[0].metrics[section.place(ASPECT_MEAN).unwrap()].metric;
+        // the answers' own means (5 + 1) / 2 and (1 + 4) / 2
+        assert_eq!(mean.estimate, Some(2.75));
+        let (low, high) = mean.interval.unwrap();
+        assert!(2.5 <= low && low <= 2.75 && 2.75 <= high && high <= 3.0, "{low}..{high}");
+    }
+
+    #[test]
+    fn a_column_that_no_judge_has_the_role_for_is_blank_for_all() {
+        let unjudged = |name| {
+            let reason = UnscoredReason::new(UnscoredKind::NoJudge, "no judge has the role citation");
+            Component { reason: Some(reason), ..component(name, ComponentKind::Share, 0.0, None) }
+        };
+        let recall = |value| component("citation_recall", ComponentKind::Share, 0.0, Some(value));
+        // The second answer cites nothing: nobody is needed to tell that it has no support.
+        let answers = [
+            scored("x", "1", "entailment", vec![unjudged("citation_recall")]),
+            scored("x", "2", "entailment", vec![recall(0.0)]),
+        ];
+        let row = &section("entailment", &answers).rows[0];
+        assert_eq!((row.metrics[0].metric.estimate, row.metrics[0].bounds), (None, None));
+        assert_eq!((row.unscored, row.unjudged), (1, 1));
     }
 
     #[test]

@@ -119,6 +119,8 @@ fn single_papers_in_short_form_are_supported_and_match_their_gold() {
         for column in ["citation_recall", "citation_precision", "citation_f1"] {
             close(&estimate(&summary, "entailment", column), 1.0);
         }
+        let recall = metric(&summary, "entailment", "alpha", "citation_recall");
+        assert_eq!((&recall["n"], &recall["unscored"]), (&json!(items.len()), &json!(0)), "equal questions stay apart");
         let count = items.len() as f64;
         let sources: usize = items.iter().map(|item| item["ctxs"].as_array().unwrap().len()).sum();
         close(&estimate(&summary, "entailment", "cited_papers"), sources as f64 / count);

@@ -238,6 +238,27 @@ fn without_a_judge_for_citations_the_columns_are_blank_and_the_audit_stands() {
     assert_eq!(work.run(&["rescore", "out"]).exits_with(0).stdout, done.stdout);
 }
 
+#[test]
+fn citations_take_the_index_base_of_the_config_unless_they_are_given_one() {
+    let three = Three::start(|behaviour| behaviour);
+    let work = three.workspace();
+    let claim = "The tides follow the pull of the sea's own weight and of the wind [2].";
+    let ctxs = json!({"ctxs": [{"text": "First."}, {"text": "Second."}]});
+    write_predictions(&work, "alpha.json", &[prediction("Why?", claim, ctxs)]);
+    work.write("eval.toml", &(work.read("eval.toml") + "[score]\nindex_base = 1\n"));
+    let run = |out: &str, more: &[&str]| {
+        let arguments = ["citations", "alpha.json", "--entail", "long", "--config", "eval.toml", "--out", out];
+        work.run(&[&arguments[..], more].concat()).exits_with(0);
+        let summary = work.json(&format!("{out}/summary.json"));
+        (estimate(&summary, "entailment", "citation_recall"), estimate(&summary, "citation_audit", "dangling"))
+    };
+    // the second of two sources, or a third that is not there
+    assert_eq!(run("one", &[]), (json!(1.0), json!(0.0)));
+    assert_eq!(judging::section(&three.labels.chats()[0], "document"), "Second.");
+    assert_eq!(run("zero", &["--index-base", "0"]), (json!(0.0), json!(1.0)));
+    assert_eq!(three.counts(), [0, 0, 1]);
+}
+
 fn grader_of_nothing(_: Behaviour) -> Behaviour {
     grader(1)
 }
