@@ -397,7 +397,7 @@ mod tests {
         // the answers' own means (5 + 1) / 2 and (1 + 4) / 2
         assert_eq!(mean.estimate, Some(2.75));
         let (low, high) = mean.interval.unwrap();
-        assert!(2.5 <= low && low <= 2.75 && 2.75 <= high && high <= 3.0, "{low}..{high}");
+        assert!((2.5..=2.75).contains(&low) && (2.75..=3.0).contains(&high), "{low}..{high}");
     }
 
     #[test]
