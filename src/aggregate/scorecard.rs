@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 
-use super::section::{Section, SectionRow, scorers_of};
+use super::section::{Section, scorers_of};
 use super::{AggregateOptions, DrawNoise, OnUnscored, PanelAgreement, Summary, panel_agreement, summarize};
 use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName, UnscoredKind};
 use crate::stats::BcaOptions;
@@ -32,13 +32,13 @@ pub struct Scorecard {
 
 impl Scorecard {
     /// The share of scored answers (one for each answer and scorer) with a component that has no value, 0..=1; of the
-    /// scorer for which it is highest. Columns that nobody was to judge are blank on purpose and count for nothing.
+    /// scorer for which it is highest. Columns that nobody was to judge are blank by choice and do not count.
     pub fn unscored_share(&self) -> f64 {
-        let was_asked =
-            |row: &SectionRow| row.unscored_reasons.iter().any(|reason| reason.kind != UnscoredKind::NotAsked);
         let of_section = |section: &Section| {
-            let items: usize = section.rows.iter().map(|row| row.items).sum();
-            let unscored: usize = section.rows.iter().filter(|row| was_asked(row)).map(|row| row.unscored).sum();
+            let (unscored, items) = section
+                .rows
+                .iter()
+                .fold((0, 0), |(unscored, items), row| (unscored + row.unscored - row.unjudged, items + row.items));
             if items == 0 { 0.0 } else { unscored as f64 / items as f64 }
         };
         let rubric = self.rubric.as_ref().map_or(0.0, Summary::unscored_share);

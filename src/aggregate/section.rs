@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use super::summarize::{AggregateOptions, OnUnscored, count_notes, count_reasons};
 use super::{Metric, NoteCount, ReasonCount};
-use crate::domain::{Component, MAX_GRADE, MIN_GRADE, Mode, ScoredAnswer, SystemName, Unit};
+use crate::domain::{Component, MAX_GRADE, MIN_GRADE, Mode, ScoredAnswer, SystemName, Unit, UnscoredKind};
 use crate::stats::{BcaOptions, Interval, bca_mean_intervals, bca_sums_intervals, mean};
 
 /// The mean over a system's aspects.
@@ -65,6 +65,8 @@ pub struct SectionRow {
     pub items: usize,
     /// Answers with at least one component without a value.
     pub unscored: usize,
+    /// Those of them that lack only what no judge has the role for.
+    pub unjudged: usize,
     /// Why, by kind, most frequent first.
     pub unscored_reasons: Vec<ReasonCount>,
     /// A metric a column; without any value where the column does not apply to the system's answers.
@@ -153,7 +155,12 @@ impl Section {
         for (row, (_, answers)) in self.rows.iter_mut().zip(systems) {
             let means: Vec<f64> = aspects.iter().filter_map(|place| row.metrics[*place].metric.estimate).collect();
             let complete = aspects.iter().all(|place| row.metrics[*place].metric.n == answers.len());
-            let own: Vec<f64> = answers.iter().filter_map(|answer| answer.score.value).collect();
+            // With the policy's values for missing grades, as in the columns.
+            let own = answers.iter().map(|answer| {
+                let grades = answer.score.components.iter().filter(|component| component.kind.unit() == Unit::Grade);
+                mean(&grades.filter_map(|grade| value_of(grade, options)).collect::<Vec<_>>())
+            });
+            let own: Vec<f64> = own.flatten().collect();
             let interval = if complete && own.len() == answers.len() { intervals(&[own], options)[0] } else { None };
             let n = answers.iter().filter(|answer| answer.score.is_complete()).count();
             // An aspect without any grade makes the reference's average NaN.
@@ -242,15 +249,17 @@ fn row(system: &SystemName, answers: &[&ScoredAnswer], columns: &[Column], optio
         answers.iter().filter_map(|answer| answer.score.component(&column.name)).collect()
     };
     let components: Vec<Vec<&Component>> = columns.iter().map(of_column).collect();
+    // Of a column that nobody judges the answers that happened to need no judge would stand for all.
     let values: Vec<Vec<f64>> =
-        components.iter().map(|of| of.iter().filter_map(|component| value_of(component, options)).collect()).collect();
+        components.iter().map(|of| if is_unjudged(of) { Vec::new() } else { values_of(of, options) }).collect();
     let intervals = intervals(&values, options);
     let metrics = columns.iter().zip(&components).zip(values.iter().zip(intervals)).map(
         |((column, components), (values, interval))| {
             let unscored = components.iter().filter(|component| finite(component.value).is_none()).count();
             let metric = Metric { estimate: mean(values), interval, n: values.len(), unscored };
-            let bounds = if unscored > 0 { bounds(components, column.unit) } else { None };
-            let theirs = reference_mean(answers, &column.name);
+            let is_unjudged = is_unjudged(components);
+            let bounds = if unscored > 0 && !is_unjudged { bounds(components, column.unit) } else { None };
+            let theirs = if is_unjudged { None } else { reference_mean(answers, &column.name) };
             SectionMetric { metric, bounds, reference: differing(theirs, metric.estimate) }
         },
     );
@@ -258,6 +267,7 @@ fn row(system: &SystemName, answers: &[&ScoredAnswer], columns: &[Column], optio
         system: system.clone(),
         items: answers.len(),
         unscored: answers.iter().filter(|answer| !answer.score.is_complete()).count(),
+        unjudged: answers.iter().filter(|answer| lacks_only_judges(answer)).count(),
         unscored_reasons: count_reasons(answers),
         metrics: metrics.collect(),
     }
@@ -267,6 +277,23 @@ fn row(system: &SystemName, answers: &[&ScoredAnswer], columns: &[Column], optio
 fn reference_mean(answers: &[&ScoredAnswer], name: &str) -> Option<f64> {
     let theirs = answers.iter().filter_map(|answer| finite(answer.reference.as_ref()?.component(name)?.value));
     mean(&theirs.collect::<Vec<_>>())
+}
+
+fn values_of(components: &[&Component], options: AggregateOptions) -> Vec<f64> {
+    components.iter().filter_map(|component| value_of(component, options)).collect()
+}
+
+fn lacks_a_judge(component: &Component) -> bool {
+    component.reason.as_ref().is_some_and(|reason| reason.kind == UnscoredKind::NoJudge)
+}
+
+fn is_unjudged(components: &[&Component]) -> bool {
+    components.iter().any(|component| lacks_a_judge(component))
+}
+
+fn lacks_only_judges(answer: &ScoredAnswer) -> bool {
+    let mut missing = answer.score.components.iter().filter(|component| finite(component.value).is_none()).peekable();
+    missing.peek().is_some() && missing.all(lacks_a_judge)
 }
 
 fn finite(value: Option<f64>) -> Option<f64> {
@@ -321,7 +348,7 @@ pub(super) fn scorers_of<'a>(scored: impl Iterator<Item = &'a ScoredAnswer>) -> 
 mod tests {
     use super::*;
     use crate::aggregate::made::{answer, component};
-    use crate::domain::{ComponentKind, Score};
+    use crate::domain::{ComponentKind, Score, UnscoredReason};
 
     fn scored(system: &str, case: &str, scorer: &'static str, components: Vec<Component>) -> ScoredAnswer {
         let grades: Vec<f64> = components.iter().filter_map(|component| component.value).collect();
@@ -362,6 +389,40 @@ mod tests {
             section.rows[0].metrics[section.place(ASPECT_MEAN).unwrap()].metric.estimate
         };
         assert_eq!((of(Mode::Default), of(Mode::Compat)), (Some(4.0), None));
+    }
+
+    #[test]
+    fn a_missing_grade_that_counts_as_the_lowest_does_so_in_the_means_interval_too() {
+        let grade = |name, value| component(name, ComponentKind::Aspect, 0.0, value);
+        let answers = [
+            scored("x", "1", "prometheus", vec![grade("coverage", Some(5.0)), grade("relevance", Some(1.0))]),
+            scored("x", "2", "prometheus", vec![grade("coverage", None), grade("relevance", Some(4.0))]),
+        ];
+        let options = AggregateOptions { on_unscored: OnUnscored::Zero, ..AggregateOptions::default() };
+        let system = SystemName::from("x");
+        let section = Section::of("prometheus", &[(&system, answers.iter().collect())], options);
+        let mean = section.rows[0].metrics[section.place(ASPECT_MEAN).unwrap()].metric;
+        // the answers' own means (5 + 1) / 2 and (1 + 4) / 2
+        assert_eq!(mean.estimate, Some(2.75));
+        let (low, high) = mean.interval.unwrap();
+        assert!((2.5..=2.75).contains(&low) && (2.75..=3.0).contains(&high), "{low}..{high}");
+    }
+
+    #[test]
+    fn a_column_that_no_judge_has_the_role_for_is_blank_for_all() {
+        let unjudged = |name| {
+            let reason = UnscoredReason::new(UnscoredKind::NoJudge, "no judge has the role citation");
+            Component { reason: Some(reason), ..component(name, ComponentKind::Share, 0.0, None) }
+        };
+        let recall = |value| component("citation_recall", ComponentKind::Share, 0.0, Some(value));
+        // The second answer cites nothing: nobody is needed to tell that it has no support.
+        let answers = [
+            scored("x", "1", "entailment", vec![unjudged("citation_recall")]),
+            scored("x", "2", "entailment", vec![recall(0.0)]),
+        ];
+        let row = &section("entailment", &answers).rows[0];
+        assert_eq!((row.metrics[0].metric.estimate, row.metrics[0].bounds), (None, None));
+        assert_eq!((row.unscored, row.unjudged), (1, 1));
     }
 
     #[test]

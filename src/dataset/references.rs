@@ -158,13 +158,17 @@ impl References {
 
     /// The reference answers of a system's items, in their order.
     ///
-    /// They are joined by `input` where every input is present and there once in both files; else by place.
+    /// They are joined by `input` where every input is present and there once in both files, and any of them is in
+    /// both; else by place.
     ///
     /// # Errors
     /// Where they are joined by place and are not as many.
     pub fn answers_for(&self, inputs: &[&str], path: &Path) -> Result<JoinedAnswers> {
         let here = inputs.iter().map(|input| question(input));
-        if self.questions_are_distinct() && are_distinct(here) {
+        // Nothing in common: the questions are worded otherwise, and no answer would find its reference.
+        let known: HashSet<&str> = self.answers.iter().map(|(question, _)| question.as_str()).collect();
+        let any_common = inputs.iter().any(|input| known.contains(question(input)));
+        if any_common && self.questions_are_distinct() && are_distinct(here) {
             return Ok(JoinedAnswers { answers: self.answers_by_question(inputs), by: JoinedBy::Input });
         }
         if inputs.len() != self.answers.len() {

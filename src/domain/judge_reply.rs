@@ -31,6 +31,9 @@ pub struct JudgeReply {
     pub usage: Usage,
     /// Milliseconds from sending to the whole body; of the original call where cached.
     pub latency_ms: u64,
+    /// What a reader of the verdict must know of how it was asked, such as that the text was cut to fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// True if the reply was not asked for now but found in the cache.
     pub cached: bool,
 }

@@ -77,6 +77,8 @@ pub enum UnscoredKind {
     Exception,
     /// It was never asked: the run was stopped, planned only, or nothing is left to judge.
     NotAsked,
+    /// No judge has the role: its columns stay blank by choice.
+    NoJudge,
 }
 
 /// Why a component has no value. Never a silent 0, never NaN.

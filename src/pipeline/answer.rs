@@ -280,7 +280,7 @@ impl AnswerRun<'_> {
             Some(member) => self.ask_until_read(&unit.call, member, unit.gates).await,
             None => {
                 let what = format!("no judge has the role {}", unit.call.role.name());
-                let reason = UnscoredReason::new(UnscoredKind::NotAsked, what);
+                let reason = UnscoredReason::new(UnscoredKind::NoJudge, what);
                 Ok(UnitEnd::Answered {
                     draw: Err(reason.clone()),
                     reference: Err(reason),
@@ -311,7 +311,7 @@ impl AnswerRun<'_> {
                 return Err(Abort::Stopped);
             }
             let request = self.request(call, member, attempt);
-            let reply = match self.ask(member, &request).await {
+            let mut reply = match self.ask(member, &request).await {
                 Ok(Outcome::Reply(reply)) => reply,
                 Ok(Outcome::Deferred) => {
                     if let Some(tally) = self.tally {
@@ -338,8 +338,9 @@ impl AnswerRun<'_> {
                 Ok(_) => false,
                 Err(unreadable) => self.asks_again(unreadable.ask_again, (attempt, fresh_tries), call, member)?,
             };
-            let mut marks: Vec<String> =
-                request.rendered.as_ref().and_then(|call| call.note.clone()).into_iter().collect();
+            // A record keeps the note with the reply, since nothing is rendered where it is scored again.
+            reply.note = request.rendered.as_ref().and_then(|call| call.note.clone()).or(reply.note);
+            let mut marks: Vec<String> = reply.note.clone().into_iter().collect();
             let draw: Draw = read.map_err(UnscoredReason::from);
             let draw = if member.expected { expected::weigh(call, &reply, draw, &mut marks) } else { draw };
             let verdict = draw.as_ref().map(|(verdict, _)| *verdict).map_err(Clone::clone);

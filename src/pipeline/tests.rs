@@ -481,7 +481,7 @@ async fn a_role_without_a_judge_leaves_its_parts_unscored_and_asks_nobody() {
     let planned = plan(&jobs, &mut Seen::default()).await.expect("planned");
     assert!(planned.is_done());
     let reason = planned.scored[0].score.component("a").and_then(|a| a.reason.clone()).expect("a reason");
-    assert_eq!(reason, UnscoredReason::new(UnscoredKind::NotAsked, "no judge has the role rubric"));
+    assert_eq!(reason, UnscoredReason::new(UnscoredKind::NoJudge, "no judge has the role rubric"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -156,6 +156,7 @@ impl BenchTable {
             system: system.clone(),
             items: covered.map_or(0, |of| of.answered),
             unscored: unscored.iter().map(|(count, _)| *count).max().unwrap_or(0),
+            unjudged: 0,
             unscored_reasons: unscored.into_iter().flat_map(|(_, reasons)| reasons.clone()).collect(),
             metrics,
         }

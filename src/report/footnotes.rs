@@ -107,7 +107,7 @@ fn unscored(summary: &Summary, row: &SystemRow) -> Option<String> {
     Some(note + ".")
 }
 
-fn kind(kind: UnscoredKind) -> &'static str {
+pub(super) fn kind(kind: UnscoredKind) -> &'static str {
     match kind {
         UnscoredKind::Unreadable => "unreadable",
         UnscoredKind::Cut => "cut",
@@ -117,6 +117,7 @@ fn kind(kind: UnscoredKind) -> &'static str {
         UnscoredKind::DependsOnUnscored => "depending on an unscored one",
         UnscoredKind::Exception => "exceptions of the reference",
         UnscoredKind::NotAsked => "not asked",
+        UnscoredKind::NoJudge => "without a judge",
     }
 }
 

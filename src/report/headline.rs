@@ -48,7 +48,14 @@ fn bare(estimate: Option<f64>) -> SectionMetric {
 }
 
 fn row(system: &SystemName, items: usize) -> SectionRow {
-    SectionRow { system: system.clone(), items, unscored: 0, unscored_reasons: Vec::new(), metrics: Vec::new() }
+    SectionRow {
+        system: system.clone(),
+        items,
+        unscored: 0,
+        unjudged: 0,
+        unscored_reasons: Vec::new(),
+        metrics: Vec::new(),
+    }
 }
 
 /// Every system with its number of answers, in the order of the scorecard.

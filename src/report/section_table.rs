@@ -4,12 +4,13 @@ use std::ops::Range;
 
 use comfy_table::{Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table};
 
+use super::footnotes::kind;
 use super::layout::{counted, listed, per_cent};
 use super::table::widest_line;
 use super::visible::shortened;
 use super::{TableStyle, visible};
 use crate::aggregate::{Column, Metric, OnUnscored, Section, SectionRow};
-use crate::domain::Unit;
+use crate::domain::{Unit, UnscoredKind};
 
 /// Where the intervals go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,6 +127,7 @@ fn cell(metric: &Metric, unit: Unit, intervals: Intervals) -> String {
 /// What a reader must know of the section beside its numbers.
 pub(super) fn section_notes(section: &Section, on_unscored: OnUnscored) -> Vec<String> {
     let mut notes: Vec<String> = section.rows.iter().filter_map(|row| unscored(section, row, on_unscored)).collect();
+    notes.extend(unjudged(section));
     notes.extend(partly_applicable(section));
     notes.extend(section.rows.iter().filter_map(|row| reference(section, row)));
     let said = section.notes.iter().take(LISTED);
@@ -134,7 +136,7 @@ pub(super) fn section_notes(section: &Section, on_unscored: OnUnscored) -> Vec<S
 }
 
 fn unscored(section: &Section, row: &SectionRow, on_unscored: OnUnscored) -> Option<String> {
-    if row.unscored == 0 {
+    if row.unscored == row.unjudged {
         return None;
     }
     let policy = match on_unscored {
@@ -145,7 +147,7 @@ fn unscored(section: &Section, row: &SectionRow, on_unscored: OnUnscored) -> Opt
         .unscored_reasons
         .iter()
         .take(LISTED)
-        .map(|reason| format!("{}, e.g. {}", reason.components, shortened(&reason.example, 60)))
+        .map(|reason| format!("{} {}, e.g. {}", reason.components, kind(reason.kind), shortened(&reason.example, 60)))
         .collect();
     let bounds: Vec<String> = section
         .columns
@@ -169,6 +171,20 @@ fn unscored(section: &Section, row: &SectionRow, on_unscored: OnUnscored) -> Opt
         section.scorer,
         reasons.join("; ")
     ))
+}
+
+/// Why columns are blank that no judge has the role for.
+fn unjudged(section: &Section) -> Option<String> {
+    let reasons = section.rows.iter().filter(|row| row.unjudged > 0).flat_map(|row| &row.unscored_reasons);
+    reasons.into_iter().any(|reason| reason.kind == UnscoredKind::NoJudge).then(|| {
+        let is_blank = |at: &usize| {
+            section.rows.iter().all(|row| row.metrics[*at].metric.n == 0)
+                && section.rows.iter().any(|row| row.metrics[*at].metric.unscored > 0)
+        };
+        let blank = (0..section.columns.len()).filter(is_blank).map(|at| visible(&section.columns[at].name));
+        let blank = blank.collect::<Vec<_>>().join(", ");
+        format!("{}: no judge has the role that {blank} would need; the columns are blank.", section.scorer)
+    })
 }
 
 /// Columns whose mean is over fewer answers than the table says, since they do not apply to the others.

@@ -2,6 +2,7 @@
 //! at a verdict; what is looked at is the protocol, the counters, the errors and the cache.
 
 mod endpoints;
+mod scorecard;
 mod server;
 mod streaming;
 

@@ -30,6 +30,7 @@ mod safety;
 mod scifact_cli;
 mod scifact_golden;
 mod score_run;
+mod scorecard;
 mod stats_golden;
 mod support;
 mod text_commands;

@@ -113,6 +113,7 @@ fn plain_reply(content: &str) -> JudgeReply {
         logprobs: None,
         usage: Usage::default(),
         latency_ms: 0,
+        note: None,
         cached: false,
     }
 }

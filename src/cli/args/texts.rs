@@ -57,9 +57,9 @@ pub struct CitationsArgs {
     /// Prediction files, one a system (a JSON list, {"data": [..]} or JSON lines), or directories of *.jsonl
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Which number means the first source
-    #[arg(long, value_enum, default_value = "0", value_name = "N")]
-    pub index_base: IndexBaseChoice,
+    /// Which number means the first source [default: 0, or with --entail that of the config file]
+    #[arg(long, value_enum, value_name = "N")]
+    pub index_base: Option<IndexBaseChoice>,
     /// File with the gold sources, joined by equal input; its golds replace the predictions' own
     #[arg(long, value_name = "FILE")]
     pub references: Option<PathBuf>,

@@ -21,7 +21,7 @@ use crate::scorer::citation_scorer::CitationAuditScorer;
 
 /// The audit with a judge is a run of `score`: these are its arguments.
 pub(super) fn entailment_args(args: &CitationsArgs) -> ScoreArgs {
-    let base = IndexBase::from(args.index_base);
+    let base = args.index_base.map(IndexBase::from);
     ScoreArgs {
         input: InputArgs { answers: args.files.clone(), config: args.config.clone(), ..InputArgs::default() },
         scoring: ScoringArgs {
@@ -34,7 +34,7 @@ pub(super) fn entailment_args(args: &CitationsArgs) -> ScoreArgs {
         scorers: ScorerArgs {
             scorers: Some(ScorerNames(vec![ScorerName::Entailment, ScorerName::CitationAudit])),
             references: args.references.clone(),
-            index_base: Some(FirstIndex(u8::from(base == IndexBase::One))),
+            index_base: base.map(|base| FirstIndex(u8::from(base == IndexBase::One))),
             entail: args.entail,
             at_most: args.at_most,
             ..ScorerArgs::default()
@@ -54,7 +54,7 @@ pub(super) fn entailment_args(args: &CitationsArgs) -> ScoreArgs {
 
 pub(super) fn run(args: &CitationsArgs, context: &Context<'_>) -> Result<ExitCode> {
     let systems = load(&args.files, args.references.as_deref(), args.items.quiet)?;
-    let base = IndexBase::from(args.index_base);
+    let base = args.index_base.map_or(IndexBase::Zero, IndexBase::from);
     if let Some(id) = &args.items.explain {
         write_stdout(explain(&systems, id, base)?.as_bytes())?;
         return Ok(ExitCode::Ok);

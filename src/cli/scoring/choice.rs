@@ -26,9 +26,10 @@ impl Choice {
         let lacks = |scorer: ScorerName| lacking(scorer, settings, support);
         if let Some(names) = &settings.scorers.names {
             for name in names {
-                // Columns without a judge stay blank; what the input itself lacks is a mistake.
-                if let Some(why) = lacks(*name).filter(|_| !matches!(name, ScorerName::Entailment)) {
-                    return Err(Error::Usage(format!("--scorers {}: {why}", name.as_str())));
+                // Without a judge the columns of entailment stay blank; what the input itself lacks is a mistake.
+                let stays_blank = *name == ScorerName::Entailment && support.sources > 0;
+                if let Some(why) = lacks(*name).filter(|_| !stays_blank) {
+                    return Err(Error::Usage(format!("{} cannot run: {why}", name.as_str())));
                 }
             }
             let scorers = ALL.into_iter().filter(|scorer| names.contains(scorer)).collect();
@@ -105,7 +106,7 @@ mod tests {
     fn a_scorer_that_was_asked_for_and_cannot_run_is_a_mistake() {
         let support = Support { questions: 3, ..Support::default() };
         let error = Choice::of(&settings(Some(vec![ScorerName::Rubric])), &support).unwrap_err();
-        assert_eq!(error.to_string(), "--scorers rubric: it needs test cases: --tests FILE");
+        assert_eq!(error.to_string(), "rubric cannot run: it needs test cases: --tests FILE");
         assert!(Choice::of(&settings(None), &Support::default()).is_err());
     }
 }

@@ -178,7 +178,9 @@ fn remedy(kind: UnscoredKind) -> Option<&'static str> {
         UnscoredKind::ContextOverflow => Some("prompts that do not fit need a judge with a longer context"),
         UnscoredKind::Unreachable => Some("calls that found no server are asked again by the same command"),
         UnscoredKind::Refused => Some("calls that the server refused are asked again by the same command"),
-        UnscoredKind::DependsOnUnscored | UnscoredKind::Exception | UnscoredKind::NotAsked => None,
+        UnscoredKind::DependsOnUnscored | UnscoredKind::Exception | UnscoredKind::NotAsked | UnscoredKind::NoJudge => {
+            None
+        }
     }
 }
 

@@ -170,7 +170,7 @@ impl Judges {
         of_roles.filter_map(|name| self.by_name.get(name)).find_map(|(_, identified)| identified.cannot_be_asked())
     }
 
-    /// What the manifest says of the roles beside a rubric with one judge.
+    /// What the manifest says of the roles beside a rubric that `[judge]` judges alone.
     pub(in crate::cli) fn entries(&self) -> BTreeMap<String, RoleEntry> {
         let entry = |(role, of): &(Role, RoleSettings)| {
             let members: Vec<&(NamedJudge, Identified)> =
@@ -185,7 +185,9 @@ impl Judges {
             };
             (role.name().into_owned(), entry)
         };
-        let is_plain_rubric = |(role, of): &&(Role, RoleSettings)| *role == Role::Rubric && of.judges.len() == 1;
+        // Of another judge the settings of `[judge]` say nothing: how often it was asked must stand here.
+        let is_plain_rubric =
+            |(role, of): &&(Role, RoleSettings)| *role == Role::Rubric && of.judges == [DEFAULT_JUDGE];
         self.roles.iter().filter(|role| !is_plain_rubric(role)).map(entry).collect()
     }
 

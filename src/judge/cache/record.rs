@@ -228,6 +228,7 @@ fn read_entry(row: &Row<'_>) -> rusqlite::Result<(Entry, Check)> {
         logprobs: None,
         usage,
         latency_ms: unsigned(11)?,
+        note: None,
         cached: true,
     };
     let key = Fingerprint::from(row.get::<_, [u8; 32]>(0)?);

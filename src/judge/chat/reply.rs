@@ -67,6 +67,7 @@ impl WireReply {
             logprobs: token_logprobs(&choice.logprobs),
             usage,
             latency_ms,
+            note: None,
             cached: false,
         }
     }

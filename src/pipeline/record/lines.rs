@@ -65,6 +65,9 @@ pub struct CallLine {
     /// Probabilities of the reply's tokens, where they were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logprobs: Option<Vec<TokenLogprob>>,
+    /// What a reader of the verdict must know of how it was asked, such as that the text was cut to fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 impl CallLine {
@@ -97,6 +100,7 @@ impl CallLine {
             completion_tokens: usage.completion_tokens,
             latency_ms: reply.map_or(0, |reply| reply.latency_ms),
             logprobs: reply.and_then(|reply| reply.logprobs.clone()),
+            note: reply.and_then(|reply| reply.note.clone()),
         }
     }
 
@@ -113,6 +117,7 @@ impl CallLine {
                 completion_tokens: self.completion_tokens,
             },
             latency_ms: self.latency_ms,
+            note: self.note.clone(),
             cached: true,
         })
     }
