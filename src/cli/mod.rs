@@ -12,6 +12,7 @@ pub mod exit_code;
 pub mod logging;
 pub mod masking;
 pub mod origin;
+mod outputs;
 pub mod prices;
 pub mod progress;
 mod scoring;

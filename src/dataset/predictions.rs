@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::domain::{Fingerprint, Prediction, SystemName};
 use crate::error::{Error, InputFault, Result};
 
-use super::answer_files::answer_files;
+use super::answer_files::system_files;
 use super::elements::{Element, elements};
 use super::fields::{Findings, Place};
 use super::prediction_fields::{Question, read_prediction};
@@ -28,13 +28,14 @@ pub struct Predictions {
     pub warnings: Vec<InputFault>,
 }
 
-/// Reads prediction files (`docs/formats.md`), one system a file; a directory stands for its `*.jsonl`.
+/// Reads prediction files (`docs/formats.md`), one system a file; a directory stands for its `*.jsonl`, one
+/// without any for its `*.json`.
 ///
 /// # Errors
 /// [`Error::Input`] with every fault of every file; [`Error::Usage`] without any path; [`Error::Io`] if a file cannot
 /// be read.
 pub fn load_predictions(paths: &[PathBuf]) -> Result<Vec<Predictions>> {
-    let files = answer_files(paths)?;
+    let files = system_files(paths)?;
     let read: Vec<Result<Predictions>> = files
         .into_par_iter()
         .map(|(system, path)| {

@@ -346,7 +346,8 @@ impl AnswerRun<'_> {
             let verdict = draw.as_ref().map(|(verdict, _)| *verdict).map_err(Clone::clone);
             let is_fresh = !reply.cached;
             self.records.tell(CallRecord::of(&request, member, Some(reply), verdict)).await;
-            if is_fresh {
+            // Replies that are asked for again were chosen for being bad: they say nothing about the judge.
+            if is_fresh && attempt == 0 {
                 self.legibility.note(call.task.kind(), draw.as_ref().err()).map_err(Abort::Fatal)?;
             }
             if !again {

@@ -207,7 +207,8 @@ fn partly_applicable(section: &Section) -> Option<String> {
         }
     }
     let told: Vec<String> = groups.into_iter().map(|(names, parts)| format!("{}: {parts}", names.join(", "))).collect();
-    (!told.is_empty()).then(|| format!("these columns do not apply to every answer: {}.", told.join("; ")))
+    (!told.is_empty())
+        .then(|| format!("{}: these columns do not apply to every answer: {}.", section.scorer, told.join("; ")))
 }
 
 fn reference(section: &Section, row: &SectionRow) -> Option<String> {

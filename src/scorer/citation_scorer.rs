@@ -1,6 +1,7 @@
 //! The citation audit as a scorer: no judge, done at once.
 
-use crate::domain::{Answer, ComponentKind, Score, TestCase};
+use crate::domain::{Answer, ComponentKind, Prediction, Score, TestCase};
+use crate::text::citation_markers::citation_ids;
 
 use super::citation::{IndexBase, audit};
 use super::measured::measured;
@@ -24,10 +25,25 @@ pub const COMPONENTS: &[(&str, ComponentKind)] = &[
 ];
 
 /// Audits the citations of an answer; the score is the F1 against gold sources, where there are some.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CitationAuditScorer {
     /// Which number means the first source.
     pub index_base: IndexBase,
+    /// Whether the input names gold sources at all (see [`names_gold_sources`]). Where it does not, precision, recall and
+    /// F1 do not apply: gold answers such as `yes` cite nothing, which is no reason for a 0.
+    pub with_gold: bool,
+}
+
+impl Default for CitationAuditScorer {
+    fn default() -> Self {
+        Self { index_base: IndexBase::Zero, with_gold: true }
+    }
+}
+
+/// True if the prediction's gold names sources: by `gold_ctxs`, or by a marker in the gold answer.
+pub fn names_gold_sources(prediction: &Prediction) -> bool {
+    let gold = &prediction.gold;
+    gold.gold_ctxs.is_some() || gold.answer.as_deref().is_some_and(|answer| !citation_ids(answer).is_empty())
 }
 
 impl Scorer for CitationAuditScorer {
@@ -38,6 +54,7 @@ impl Scorer for CitationAuditScorer {
     fn step(&self, _case: &TestCase, answer: &Answer, _verdicts: &Verdicts) -> Step {
         let prediction = prediction_of(answer);
         let found = audit(&prediction, self.index_base);
+        let coverage = found.coverage.filter(|_| self.with_gold);
         let count = |count: usize| Some(count as f64);
         let has_sources = !prediction.sources.is_empty();
         let of_sources = |number: usize| count(number).filter(|_| has_sources);
@@ -50,12 +67,12 @@ impl Scorer for CitationAuditScorer {
             count(found.duplicates),
             found.cited_share(),
             found.valid_share().filter(|_| has_sources),
-            found.coverage.map(|coverage| coverage.cited as f64),
-            found.coverage.map(|coverage| coverage.precision),
-            found.coverage.map(|coverage| coverage.recall),
-            found.coverage.map(|coverage| coverage.f1),
+            coverage.map(|coverage| coverage.cited as f64),
+            coverage.map(|coverage| coverage.precision),
+            coverage.map(|coverage| coverage.recall),
+            coverage.map(|coverage| coverage.f1),
         ];
-        let value = found.coverage.map(|coverage| coverage.f1);
+        let value = coverage.map(|coverage| coverage.f1);
         Step::Done(Score { scorer: self.name(), value, components: measured(COMPONENTS, &values), ..Score::default() })
     }
 }
@@ -65,7 +82,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::domain::{CaseId, Prediction, Source};
+    use crate::domain::{CaseId, Gold, Source};
 
     fn components(answer: &Answer) -> Vec<(String, f64)> {
         let case = TestCase::without_rubric(CaseId::from("1"), "Why?");
@@ -101,5 +118,21 @@ mod tests {
         let found = components(&answer);
         assert_eq!(found.iter().find(|(name, _)| name == "dangling").map(|(_, value)| *value), Some(1.0));
         assert_eq!(found.iter().find(|(name, _)| name == "valid").map(|(_, value)| *value), Some(0.5));
+    }
+
+    #[test]
+    fn gold_answers_that_cite_nothing_name_no_sources() {
+        let of = |answer: &str, gold_ctxs: Option<Vec<String>>| {
+            let gold = Gold { answer: Some(answer.to_owned()), gold_ctxs, ..Gold::default() };
+            Prediction { output: Some("Yes [0].".to_owned()), gold, ..Prediction::default() }
+        };
+        assert!(!names_gold_sources(&of("yes", None)) && names_gold_sources(&of("yes [1]", None)));
+        assert!(names_gold_sources(&of("yes", Some(vec![]))));
+        let id = CaseId::from("1");
+        let answer = Answer { prediction: Some(Arc::new(of("yes", None))), ..Answer::new("s".into(), id, "Yes [0].") };
+        let scorer = CitationAuditScorer { with_gold: false, ..CitationAuditScorer::default() };
+        let step = scorer.step(&TestCase::without_rubric(CaseId::from("1"), "Why?"), &answer, &Verdicts::new());
+        let Step::Done(score) = step else { panic!("asked") };
+        assert!(score.component("precision").is_none() && score.component("markers").is_some());
     }
 }

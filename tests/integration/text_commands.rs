@@ -158,6 +158,21 @@ fn overlap_compares_outputs_with_gold_in_one_table() {
 }
 
 #[test]
+fn the_record_of_overlap_and_of_citations_is_scored_again_as_it_was() {
+    let work = audited();
+    for arguments in [
+        &["overlap", "good.jsonl", "--metrics", "words,rouge", "--max-words", "2"][..],
+        &["citations", "good.jsonl", "bad.json", "--index-base", "1"],
+    ] {
+        let out = arguments[0];
+        work.run(&[arguments, &["--out", out]].concat()).exits_with(0);
+        let before = (work.read(&format!("{out}/scores.jsonl")), work.read(&format!("{out}/summary.csv")));
+        work.run(&["rescore", out, "--out", "again", "--overwrite"]).exits_with(0);
+        assert_eq!(before, (work.read("again/scores.jsonl"), work.read("again/summary.csv")), "{out}");
+    }
+}
+
+#[test]
 fn overlap_explains_an_item_and_refuses_an_empty_gold() {
     let work = Workspace::with_cases(&[]);
     let item = json!({"input": "q", "output": "Red fishes swim", "answer": "The red fish swims"});

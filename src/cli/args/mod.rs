@@ -80,7 +80,7 @@ pub enum ColorChoice {
 #[derive(Subcommand)]
 pub enum Command {
     /// Score answers and compare the systems
-    #[command(after_long_help = SCORE_EXAMPLES, long_about = "Score answers and compare the systems.\n\nEvery answer is judged against the rubric of its test case. Replies are kept, so the same command goes on where it stopped and pays nothing twice.")]
+    #[command(after_long_help = SCORE_EXAMPLES, long_about = "Score answers and compare the systems.\n\nEvery scorer runs that the input supports: the rubric of the test cases (--tests), aspects and citations where a judge has the role, the citation audit, and overlap with gold answers; the run says what it left out and why. Replies are kept, so the same command goes on where it stopped and pays nothing twice.")]
     Score(Box<ScoreArgs>),
     /// Score a row of ScholarQABench's own table: scifact, pubmedqa, qasa, cs, multi, bio or neuro
     #[command(after_long_help = bench::EXAMPLES)]

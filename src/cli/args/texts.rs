@@ -40,7 +40,7 @@ pub struct PerItemArgs {
     /// Show for the item of this id (its place in the file, from 1, where it has none) what its values come from
     #[arg(long, value_name = "ID", conflicts_with_all = ["out", "format"])]
     pub explain: Option<String>,
-    /// Directory for scores.jsonl (a line an item), summary.json and summary.csv
+    /// Directory of the record, in the form of a run of score: scores.jsonl, items.csv, summary.json, summary.csv, ..
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Form of the summary on standard output: table, json or csv [default: table]

@@ -27,10 +27,11 @@ async fn check(settings: &Settings) -> Result<ExitCode> {
     let choice = Choice::of(settings, &inputs.support)?;
     let aspects = if choice.has(ScorerName::Prometheus) { aspects_of(settings)? } else { Vec::new() };
     let mut lines = input_lines(&inputs);
-    for warning in &inputs.warnings {
+    let told = !settings.output.quiet;
+    for warning in inputs.warnings.iter().filter(|_| told) {
         lines.push_str(&format!("warning: {warning}\n"));
     }
-    for note in inputs.notes.iter().chain(&choice.note) {
+    for note in inputs.notes.iter().chain(&choice.note).filter(|_| told) {
         lines.push_str(&format!("note: {note}\n"));
     }
     let roles = roles_of(&choice, &aspects);

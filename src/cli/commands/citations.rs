@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::Context;
 use super::per_item::{Conclusion, explain_items, input_files, load, score_all};
 use crate::cli::ExitCode;
@@ -14,10 +12,10 @@ use crate::cli::settings::value::{FirstIndex, ScorerNames};
 use crate::cli::terminal::write_stdout;
 use crate::dataset::Predictions;
 use crate::domain::{Mode, Prediction, ScoredAnswer};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::report::visible;
 use crate::scorer::citation::{IndexBase, audit};
-use crate::scorer::citation_scorer::CitationAuditScorer;
+use crate::scorer::citation_scorer::{CitationAuditScorer, names_gold_sources};
 
 /// The audit with a judge is a run of `score`: these are its arguments.
 pub(super) fn entailment_args(args: &CitationsArgs) -> ScoreArgs {
@@ -52,6 +50,20 @@ pub(super) fn entailment_args(args: &CitationsArgs) -> ScoreArgs {
     }
 }
 
+/// A judge without anything to judge is a slip.
+pub(super) fn refuse_judge(args: &CitationsArgs) -> Result<()> {
+    let judge = &args.judge;
+    let given = [
+        ("--model", judge.model.is_some()),
+        ("--base-url", judge.base_url.is_some()),
+        ("--judge", judge.judge.is_some()),
+    ];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) => Err(Error::Usage(format!("{flag} has no effect without --entail long or --entail short"))),
+        None => Ok(()),
+    }
+}
+
 pub(super) fn run(args: &CitationsArgs, context: &Context<'_>) -> Result<ExitCode> {
     let systems = load(&args.files, args.references.as_deref(), args.items.quiet)?;
     let base = args.index_base.map_or(IndexBase::Zero, IndexBase::from);
@@ -60,9 +72,11 @@ pub(super) fn run(args: &CitationsArgs, context: &Context<'_>) -> Result<ExitCod
         return Ok(ExitCode::Ok);
     }
     let inputs = input_files(&systems, args.references.as_deref())?;
-    let (items, scored) = score_all(systems, &CitationAuditScorer { index_base: base });
+    let with_gold = systems.iter().flat_map(|system| &system.items).any(names_gold_sources);
+    let (items, scored) = score_all(systems, &CitationAuditScorer { index_base: base, with_gold });
     let base = if base == IndexBase::Zero { 0 } else { 1 };
-    let settings = BTreeMap::from([("citations.index_base".to_owned(), Value::from(base))]);
+    let kept = serde_json::json!({"index_base": base, "with_gold": with_gold});
+    let settings = BTreeMap::from([("scorer.citation_audit".to_owned(), kept)]);
     let notes = notes(&scored);
     let scorer = "citation_audit";
     Conclusion { args: &args.items, scorer, mode: Mode::Default, settings, inputs, notes }
@@ -77,7 +91,7 @@ fn notes(scored: &[Arc<ScoredAnswer>]) -> Vec<String> {
     }
     if !has("precision") {
         notes.push(
-            "no gold (gold_ctxs or answer) in the input or by --references: no precision, recall and F1".to_owned(),
+            "no gold sources (gold_ctxs, or markers in answer) in the input or by --references: no precision, recall and F1".to_owned(),
         );
     }
     notes

@@ -3,6 +3,7 @@
 use crate::cli::ExitCode;
 use crate::cli::args::{ConvertArgs, IndexBaseChoice, ReferencesBlock};
 use crate::cli::origin::escape_controls;
+use crate::cli::outputs::refuse_input;
 use crate::cli::terminal::{note, write_stdout};
 use crate::dataset::{Conversion, convert, load_predictions, load_test_cases, no_case_asks, render_answer};
 use crate::domain::{Mode, Prediction};
@@ -20,6 +21,7 @@ impl From<IndexBaseChoice> for IndexBase {
 }
 
 pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode> {
+    refuse_input("--out", &args.out, [args.file.as_path(), args.tests.as_path()])?;
     let mode = if args.compat { Mode::Compat } else { Mode::Default };
     let block = |item: &Prediction| references_block(item, args.index_base.into(), mode);
     let how = Conversion {

@@ -59,7 +59,10 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<ExitCode> {
             let args = citations::entailment_args(&args);
             score::run(&told(Settings::load(&args, environment)?), &context)
         }
-        Command::Citations(args) => citations::run(&args, &context),
+        Command::Citations(args) => {
+            citations::refuse_judge(&args)?;
+            citations::run(&args, &context)
+        }
         Command::Overlap(args) => overlap::run(&args, &context),
         Command::Convert(args) => convert::run(&args),
         Command::BuildTests(args) => build_tests::run(&args),

@@ -10,6 +10,7 @@ use super::Context;
 use super::per_item::{Conclusion, explain_items, input_files, load, score_all};
 use crate::cli::ExitCode;
 use crate::cli::args::{OverlapArgs, OverlapMetric};
+use crate::cli::scoring::jobs::overlap_settings;
 use crate::cli::terminal::write_stdout;
 use crate::dataset::Predictions;
 use crate::domain::{Mode, Prediction, ScoredAnswer};
@@ -52,10 +53,8 @@ pub(super) fn run(args: &OverlapArgs, context: &Context<'_>) -> Result<ExitCode>
     }
     let inputs = input_files(&systems, args.references.as_deref())?;
     let (items, scored) = score_all(systems, &scorer);
-    let names: Vec<String> = metrics.iter().map(|metric| format!("{metric:?}")).collect();
     let settings = BTreeMap::from([
-        ("overlap.metrics".to_owned(), Value::from(names)),
-        ("overlap.max_words".to_owned(), Value::from(args.max_words)),
+        ("scorer.overlap".to_owned(), overlap_settings(&metrics, args.max_words)),
         ("score.compat".to_owned(), Value::from(args.compat)),
     ]);
     let notes = notes(&metrics, &scored);

@@ -7,6 +7,7 @@ use super::Context;
 use super::per_item::file_of;
 use crate::cli::ExitCode;
 use crate::cli::origin::escape_controls;
+use crate::cli::outputs::refuse_input;
 use crate::cli::progress::{Progress, ProgressMode, grouped};
 use crate::cli::scoring::choice::Choice;
 use crate::cli::scoring::inputs::LoadedInputs;
@@ -16,7 +17,7 @@ use crate::cli::scoring::preset::Preset;
 use crate::cli::scoring::roles::{Judges, aspects_of, roles_of};
 use crate::cli::scoring::setup::Identified;
 use crate::cli::scoring::sinks::{Nobody, Sinks};
-use crate::cli::scoring::words::plan_line;
+use crate::cli::scoring::words::{of_models, plan_line};
 use crate::cli::scoring::{results_file, runtime};
 use crate::cli::settings::{ScorerName, Settings};
 use crate::cli::signals::Signals;
@@ -30,6 +31,7 @@ use crate::pipeline::record::{
 use crate::pipeline::{self, EventSink, Job, Options, Plan, PlanOutcome, RunEvent, StopHandle};
 use crate::prompt::{PromptFamily, PromptSet};
 use crate::report::BenchTable;
+use crate::scorer::citation_scorer::names_gold_sources;
 
 /// What compat mode reproduces.
 pub(super) const REFERENCE: &str = "ScholarQABench 95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
@@ -75,7 +77,9 @@ impl Prepared {
         let aspects = if choice.has(ScorerName::Prometheus) { aspects_of(settings)? } else { Vec::new() };
         let judges = Judges::identify(settings, &roles_of(&choice, &aspects), &prompts(settings)?).await?;
         let lexical = judges.rubric().is_some_and(Identified::is_lexical);
-        let plan = ScorerPlan::of(settings, &choice.scorers, aspects, lexical);
+        let mut plan = ScorerPlan::of(settings, &choice.scorers, aspects, lexical);
+        let predictions = inputs.plain.iter().filter_map(|item| item.answer.prediction.as_deref());
+        plan.gold_sources = plan.mode == Mode::Compat || predictions.into_iter().any(names_gold_sources);
         let mut manifest = manifest(settings, &inputs, &plan, &judges)?;
         manifest.settings.extend(bench.iter().map(|bench| ("bench".to_owned(), bench.name.into())));
         Ok(Self { inputs, plan, judges, manifest, bench })
@@ -145,6 +149,8 @@ async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Prese
         return dry_run(&planned, judges);
     }
     if let Some(results) = &settings.output.results_file {
+        let inputs = manifest.inputs.iter().map(|input| Path::new(&input.path));
+        refuse_input("--output", results, inputs)?;
         results_file::check_writable(results)?;
     }
     let dir = RunDir::open(&path)?;
@@ -159,7 +165,7 @@ async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Prese
     let mut sinks = Sinks::open(record, &name)?;
     let planned = pipeline::plan(&jobs, &mut sinks).await?;
     if !quiet && judges.all().any(|(_, judge)| !judge.is_lexical()) {
-        terminal::note(&plan_line(&planned.plan));
+        terminal::note(&plan_line(&of_models(&planned)));
     }
     let scored = ask(settings, &prepared, &jobs, planned, &mut sinks, &meters).await?;
     sinks.finish(RunStatus::Complete, &scored)?;
@@ -247,7 +253,7 @@ fn dry_run(planned: &PlanOutcome, judges: &Judges) -> Result<ExitCode> {
             "plan: {} calls at most to the built-in lexical judge; nothing is paid\n",
             grouped(planned.plan.at_most)
         ),
-        false => format!("{}\n", plan_line(&planned.plan)),
+        false => format!("{}\n", plan_line(&of_models(planned))),
     };
     terminal::write_stdout(line.as_bytes())?;
     Ok(ExitCode::Ok)

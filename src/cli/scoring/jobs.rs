@@ -33,6 +33,10 @@ pub(in crate::cli) struct ScorerPlan {
     pub(in crate::cli) entail: EntailForm,
     pub(in crate::cli) at_most: usize,
     pub(in crate::cli) max_words: Option<usize>,
+    /// What overlap measures.
+    pub(in crate::cli) metrics: Vec<Measure>,
+    /// Whether any gold names sources.
+    pub(in crate::cli) gold_sources: bool,
 }
 
 /// A scorer, and the one that tells what the reference script makes of the same replies.
@@ -60,6 +64,8 @@ impl ScorerPlan {
             entail: own.entail,
             at_most: own.at_most,
             max_words: own.max_words,
+            metrics: Measure::ALL.to_vec(),
+            gold_sources: true,
         }
     }
 
@@ -75,8 +81,8 @@ impl ScorerPlan {
             ScorerName::Entailment => Some(json!({
                 "form": self.entail.as_str(), "at_most": self.at_most, "index_base": self.index_base,
             })),
-            ScorerName::CitationAudit => Some(json!({"index_base": self.index_base})),
-            ScorerName::Overlap => Some(json!({"max_words": self.max_words})),
+            ScorerName::CitationAudit => Some(json!({"index_base": self.index_base, "with_gold": self.gold_sources})),
+            ScorerName::Overlap => Some(overlap_settings(&self.metrics, self.max_words)),
         };
         let named = |scorer: &ScorerName| Some((format!("scorer.{}", scorer.as_str()), of(*scorer)?));
         self.scorers.iter().filter_map(named).collect()
@@ -110,6 +116,8 @@ impl ScorerPlan {
             entail: if form == Some(EntailForm::Short.as_str()) { EntailForm::Short } else { EntailForm::Long },
             at_most: count(ScorerName::Entailment, "at_most").unwrap_or(3),
             max_words: count(ScorerName::Overlap, "max_words"),
+            metrics: metrics_of(of(ScorerName::Overlap, "metrics")),
+            gold_sources: of(ScorerName::CitationAudit, "with_gold").and_then(Value::as_bool).unwrap_or(true),
         }
     }
 
@@ -135,10 +143,12 @@ impl ScorerPlan {
                 let of = |mode| Arc::new(EntailmentScorer { form, at_most: self.at_most, index_base: base, mode });
                 with_reference(of(self.mode), of(Mode::Compat))
             }
-            ScorerName::CitationAudit => (Arc::new(CitationAuditScorer { index_base: base }), None),
+            ScorerName::CitationAudit => {
+                (Arc::new(CitationAuditScorer { index_base: base, with_gold: self.gold_sources }), None)
+            }
             ScorerName::Overlap => {
                 let of =
-                    |mode| Arc::new(OverlapScorer { metrics: Measure::ALL.to_vec(), mode, max_words: self.max_words });
+                    |mode| Arc::new(OverlapScorer { metrics: self.metrics.clone(), mode, max_words: self.max_words });
                 with_reference(of(self.mode), of(Mode::Compat))
             }
         }
@@ -192,6 +202,19 @@ impl ScorerPlan {
     }
 }
 
+/// What a record keeps of overlap.
+pub(in crate::cli) fn overlap_settings(metrics: &[Measure], max_words: Option<usize>) -> Value {
+    let names: Vec<String> = metrics.iter().map(|metric| format!("{metric:?}")).collect();
+    json!({"metrics": names, "max_words": max_words})
+}
+
+/// All of them where the record names none.
+fn metrics_of(kept: Option<&Value>) -> Vec<Measure> {
+    let Some(names) = kept.and_then(Value::as_array) else { return Measure::ALL.to_vec() };
+    let is_kept = |metric: &Measure| names.iter().any(|name| name.as_str() == Some(&format!("{metric:?}")));
+    Measure::ALL.into_iter().filter(is_kept).collect()
+}
+
 /// All scorers in the order of the scorecard.
 pub(super) const ALL: [ScorerName; 5] = [
     ScorerName::Rubric,
@@ -242,6 +265,8 @@ mod tests {
             entail: EntailForm::Short,
             at_most: 2,
             max_words: Some(30),
+            metrics: vec![Measure::Words, Measure::Rouge],
+            gold_sources: true,
         };
         let names: Vec<String> = plan.scorers.iter().map(|scorer| scorer.as_str().to_owned()).collect();
         let read = ScorerPlan::from_settings(&names, &plan.to_settings(), (plan.mode, plan.parts, plan.lexical));

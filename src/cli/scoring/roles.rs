@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::cli::settings::{MergeRule, NamedJudge, RoleSettings, ScorerName, Settings};
+use crate::cli::suggest::nearest;
 use crate::domain::{Aspect, Role};
 use crate::error::{Error, InputFault, Result};
 use crate::judge::meters::Meters;
@@ -42,10 +43,10 @@ pub(in crate::cli) fn aspects_of(settings: &Settings) -> Result<Vec<Arc<Aspect>>
         Some(path) => prompt::load_aspects(path)?.into_iter().map(Arc::new).collect(),
         None => prompt::builtin_aspects(),
     };
+    check_roles(settings, &known)?;
+    let judged = |aspect: &Arc<Aspect>| role_of(settings, &Role::Aspect(Arc::clone(&aspect.name))).is_some();
     let Some(names) = &settings.scorers.aspects else {
-        let judged = |aspect: &Arc<Aspect>| role_of(settings, &Role::Aspect(Arc::clone(&aspect.name))).is_some();
-        let asked = settings.scorers.names.as_ref().is_some_and(|names| names.contains(&ScorerName::Prometheus));
-        return Ok(known.into_iter().filter(|aspect| asked || judged(aspect)).collect());
+        return Ok(known.into_iter().filter(judged).collect());
     };
     let find = |name: &String| {
         known.iter().find(|aspect| *aspect.name == **name).cloned().ok_or_else(|| {
@@ -57,7 +58,31 @@ pub(in crate::cli) fn aspects_of(settings: &Settings) -> Result<Vec<Arc<Aspect>>
             }
         })
     };
-    names.iter().map(find).collect()
+    let aspects: Vec<Arc<Aspect>> = names.iter().map(find).collect::<Result<_>>()?;
+    match aspects.iter().find(|aspect| !judged(aspect)) {
+        Some(aspect) => Err(Error::Usage(format!(
+            "--aspects {}: no judge has the role aspect.{}; name one under [roles], or give --model with --scorers prometheus",
+            aspect.name, aspect.name
+        ))),
+        None => Ok(aspects),
+    }
+}
+
+/// A role for an aspect that is not there would leave its judge unasked, and the aspect that was meant to another.
+fn check_roles(settings: &Settings, known: &[Arc<Aspect>]) -> Result<()> {
+    let names: Vec<&str> = known.iter().map(|aspect| &*aspect.name).collect();
+    for role in settings.roles.keys() {
+        if let Role::Aspect(name) = role
+            && !names.contains(&&**name)
+        {
+            let hint = nearest(name, names.iter().copied()).map_or_else(
+                || format!("there are {}", names.join(", ")),
+                |near| format!("did you mean aspect.{near}?"),
+            );
+            return Err(Error::Settings(format!("[roles] aspect.{name}: no aspect is called {name:?}; {hint}")));
+        }
+    }
+    Ok(())
 }
 
 /// The roles that the chosen scorers ask, in order.

@@ -37,7 +37,7 @@ use super::renderer::PromptRenderer;
 use super::spending::Spending;
 
 /// The identity of the baseline: its version changes when its scores do.
-const LEXICAL_ID: &str = "lexical-1";
+pub(super) const LEXICAL_ID: &str = "lexical-1";
 
 /// A judge whose identity is known, before any layer is built.
 pub(in crate::cli) enum Identified {
@@ -397,7 +397,11 @@ fn remembered(identity: &str) -> Option<(String, ServerIdentity)> {
 /// Says so when a model of that name is another one than at the last run with this cache, at whatever address.
 fn tell_change(cache: &Cache, model: &str, judge: &JudgeSettings, served: &ServerIdentity) -> Result<()> {
     let known = cache.servers()?.into_iter().filter_map(|(_, identity)| remembered(&identity));
-    let Some((_, before)) = known.into_iter().find(|(of, _)| of == model).filter(|(_, before)| before != served) else {
+    let Some((_, before)) = known
+        .into_iter()
+        .find(|(of, _)| of == model)
+        .filter(|(_, before)| judge_id(model, None, before) != judge_id(model, None, served))
+    else {
         return Ok(());
     };
     let used = match &judge.cache_id {

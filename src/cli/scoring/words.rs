@@ -1,7 +1,19 @@
 //! The lines that a run says about itself on standard error.
 
 use crate::cli::progress::grouped;
-use crate::pipeline::Plan;
+use crate::pipeline::{Plan, PlanOutcome};
+
+use super::setup::LEXICAL_ID;
+
+/// What a plan asks of models: the calls to the built-in baseline cost nothing.
+pub(in crate::cli) fn of_models(planned: &PlanOutcome) -> Plan {
+    let free = planned.groups.iter().filter(|group| &*group.judge == LEXICAL_ID);
+    free.fold(planned.plan, |plan, group| Plan {
+        askable_now: plan.askable_now.saturating_sub(group.now.calls),
+        at_most: plan.at_most.saturating_sub(group.at_most().calls),
+        ..plan
+    })
+}
 
 /// The line before the first paid call.
 pub(in crate::cli) fn plan_line(plan: &Plan) -> String {

@@ -1,0 +1,37 @@
+//! Files that are written never replace those that are read.
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+
+/// Refuses an output that is one of the inputs, under whatever name.
+///
+/// # Errors
+/// [`Error::Usage`], which names the option and the file.
+pub(super) fn refuse_input<'a>(option: &str, out: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> Result<()> {
+    let Ok(target) = out.canonicalize() else { return Ok(()) };
+    let is_it = |input: &&Path| input.canonicalize().is_ok_and(|input| input == target);
+    match inputs.into_iter().find(is_it) {
+        Some(input) => {
+            let what = format!("{option} {}: this is the input {}; name another file", out.display(), input.display());
+            Err(Error::Usage(what))
+        }
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_input_is_not_written_over_under_another_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("a.json");
+        std::fs::write(&file, "[]").unwrap();
+        let same = dir.path().join(".").join("a.json");
+        let error = refuse_input("--out", &same, [file.as_path()]).unwrap_err().to_string();
+        assert!(error.contains("this is the input") && error.contains("a.json"), "{error}");
+        assert!(refuse_input("--out", &dir.path().join("b.json"), [file.as_path()]).is_ok());
+    }
+}
