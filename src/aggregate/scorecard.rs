@@ -30,7 +30,8 @@ impl Scorecard {
     /// The share of scored answers (one for each answer and scorer) with a component that has no value, 0..=1; of the
     /// scorer for which it is highest. Columns that nobody was to judge are blank on purpose and count for nothing.
     pub fn unscored_share(&self) -> f64 {
-        let was_asked = |row: &SectionRow| row.unscored_reasons.iter().any(|reason| reason.kind != UnscoredKind::NotAsked);
+        let was_asked =
+            |row: &SectionRow| row.unscored_reasons.iter().any(|reason| reason.kind != UnscoredKind::NotAsked);
         let of_section = |section: &Section| {
             let items: usize = section.rows.iter().map(|row| row.items).sum();
             let unscored: usize = section.rows.iter().filter(|row| was_asked(row)).map(|row| row.unscored).sum();
