@@ -86,15 +86,20 @@ fn is_settled(work: &Workspace, server: &FakeServer, ledger: &Ledger, calm: &Cal
 
 /// One fault at a fifth of the calls, for the first time that they are sent, and a run that passes through it.
 #[track_caller]
-fn passes_through(fault: impl Fn(&Asked<'_>) -> Fault + Send + Sync + 'static, more: &[&str]) -> Finished {
+fn passes_through(fault: impl Fn(&Asked<'_>) -> Fault + Send + Sync + 'static, more: &[&str]) {
+    passes_through_share(20, fault, more);
+}
+
+/// The same at `percent` of the calls: fewer, where each costs a wait.
+#[track_caller]
+fn passes_through_share(percent: u64, fault: impl Fn(&Asked<'_>) -> Fault + Send + Sync + 'static, more: &[&str]) {
     let work = Workspace::new(&SYSTEMS, CASES);
     let ledger = Ledger::default();
-    let judge = ledger.judge(move |asked| (asked.before == 0 && asked.is_among(20)).then(|| fault(asked)));
+    let judge = ledger.judge(move |asked| (asked.before == 0 && asked.is_among(percent)).then(|| fault(asked)));
     let server = FakeServer::start(judge);
-    let done = work.score(&server, more).exits_with(0);
+    work.score(&server, more).exits_with(0);
     let hit = ledger.faults();
-    assert!(hit * 10 >= CALM.calls, "only {hit} of {} calls met the fault", CALM.calls);
+    assert!(hit as u64 * 200 >= CALM.calls as u64 * percent, "only {hit} of {} calls met the fault", CALM.calls);
     assert_eq!(server.chat_count(), CALM.calls + hit, "each failure costs one more try");
     is_settled(&work, &server, &ledger, &CALM, more);
-    done
 }

@@ -1,14 +1,17 @@
-//! Each passing fault alone, at a fifth of the calls.
+//! Each passing fault alone, at a fifth of the calls (fewer where each costs seconds).
 
 use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 
 use super::{Act, Asked, CALM, CASES, FakeServer, Fault, Ledger, SYSTEMS, Workspace};
-use super::{every_call_is_accounted_for, is_settled, passes_through};
+use super::{every_call_is_accounted_for, is_settled, passes_through, passes_through_share};
 
 /// Long enough for every good reply on a slow machine.
 const TIMEOUT: [&str; 2] = ["--timeout", "3s"];
+
+/// Per cent of the calls, where each fault costs seconds.
+const FEW: u64 = 8;
 
 pub(super) fn slow_down() -> Act {
     Act::error(429, "rate_limit_exceeded", "slow down")
@@ -20,12 +23,12 @@ fn fails_with(act: Act) -> impl Fn(&Asked<'_>) -> Fault + Send + Sync + 'static 
 
 #[test]
 fn a_429_that_says_nothing_of_a_wait() {
-    passes_through(fails_with(slow_down()), &[]);
+    passes_through_share(FEW, fails_with(slow_down()), &[]);
 }
 
 #[test]
 fn a_429_with_retry_after_in_seconds() {
-    passes_through(fails_with(slow_down().with_header("Retry-After", "1")), &[]);
+    passes_through_share(FEW, fails_with(slow_down().with_header("Retry-After", "1")), &[]);
 }
 
 #[test]
@@ -41,13 +44,17 @@ fn a_429_with_retry_after_in_milliseconds() {
 #[test]
 fn a_429_with_retry_after_as_a_date() {
     let date = |from: SystemTime| httpdate::fmt_http_date(from + Duration::from_secs(1));
-    passes_through(move |_| Fault::Failing(slow_down().with_header("Retry-After", &date(SystemTime::now()))), &[]);
+    passes_through_share(
+        FEW,
+        move |_| Fault::Failing(slow_down().with_header("Retry-After", &date(SystemTime::now()))),
+        &[],
+    );
 }
 
 #[test]
 fn a_429_with_a_date_of_a_server_whose_clock_is_years_behind() {
     let (now, then) = ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:38 GMT");
-    passes_through(fails_with(slow_down().with_header("Date", now).with_header("Retry-After", then)), &[]);
+    passes_through_share(FEW, fails_with(slow_down().with_header("Date", now).with_header("Retry-After", then)), &[]);
 }
 
 #[test]
@@ -92,12 +99,12 @@ fn a_body_that_is_cut_but_as_long_as_announced() {
 
 #[test]
 fn a_body_that_never_ends() {
-    passes_through(fails_with(Act::Endless), &TIMEOUT);
+    passes_through_share(FEW, fails_with(Act::Endless), &TIMEOUT);
 }
 
 #[test]
 fn a_server_that_never_begins_to_answer() {
-    passes_through(fails_with(Act::Silent), &TIMEOUT);
+    passes_through_share(FEW, fails_with(Act::Silent), &TIMEOUT);
 }
 
 #[test]
