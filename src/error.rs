@@ -94,7 +94,7 @@ pub enum Error {
         what: String,
     },
     /// A file or directory could not be read or written (exit 3).
-    #[error("{}: cannot {action}: {source}", shown(path))]
+    #[error("{}: cannot {action}: {source}{}", shown(path), remedy(source))]
     Io {
         /// The path concerned.
         path: PathBuf,
@@ -109,6 +109,16 @@ pub enum Error {
     /// A fault of this program, never of its input (exit 1).
     #[error("internal error: {0}; please report it")]
     Internal(String),
+}
+
+/// What to do about a failed read or write, where the system's word leaves one thing to do.
+fn remedy(source: &std::io::Error) -> &'static str {
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    match source.kind() {
+        StorageFull | QuotaExceeded => "; free some space and run the same command again",
+        FileTooLarge => "; raise the limit on the size of files (ulimit -f) and run the same command again",
+        _ => "",
+    }
 }
 
 impl Error {
@@ -145,6 +155,15 @@ fn join_faults(faults: &[InputFault]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_full_disk_says_what_to_do_and_other_failures_say_no_more_than_they_know() {
+        let message = |kind: std::io::ErrorKind| Error::io("calls.jsonl", "append to")(kind.into()).to_string();
+        let full = message(std::io::ErrorKind::StorageFull);
+        assert!(full.starts_with("calls.jsonl: cannot append to: "), "{full}");
+        assert!(full.ends_with("; free some space and run the same command again"), "{full}");
+        assert!(!message(std::io::ErrorKind::NotFound).contains(';'));
+    }
 
     #[test]
     fn a_fault_names_file_line_case_and_remedy() {

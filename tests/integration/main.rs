@@ -10,6 +10,8 @@ mod citations_golden;
 mod cli_settings;
 mod dataset;
 mod entailment_golden;
+#[cfg(unix)]
+mod faults;
 mod fever;
 mod judge_http;
 mod layering;

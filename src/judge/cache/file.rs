@@ -61,8 +61,9 @@ pub(crate) fn explain(path: &Path, doing: &str, error: &rusqlite::Error) -> Erro
              another with --cache"
         }
         Some(ErrorCode::DatabaseCorrupt) => {
-            "the file is damaged; it is left as it is: move it away or name another with \
-             --cache (`scholareval cache merge` takes over what is still whole)"
+            // Found while it was in use, too: not every file with this fault is as it was.
+            "the file is damaged: move it away or name another with --cache (`scholareval cache merge` takes over what \
+             is still whole)"
         }
         Some(ErrorCode::DiskFull) => "the disk is full: free some space and run the same command again",
         Some(ErrorCode::SystemIoFailure) => "the disk failed or is full: check it and run the same command again",

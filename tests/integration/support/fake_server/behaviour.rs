@@ -64,6 +64,10 @@ impl Recorded {
 pub enum Act {
     /// Judges well: see the module.
     Good,
+    /// The same, and closes the connection afterwards without having announced it.
+    GoodAndClosed,
+    /// The same in chunks of a byte each.
+    GoodInChunks,
     /// A chat completion with this content.
     Content(String),
     /// Any response; `content-length` and `connection` are added.
@@ -113,9 +117,11 @@ impl Act {
 type Predicate = Box<dyn Fn(&Recorded) -> bool + Send + Sync>;
 type Handler = Box<dyn Fn(&Recorded) -> Option<Act> + Send + Sync>;
 type Content = Box<dyn Fn(&Recorded) -> String + Send + Sync>;
+type Decision = Box<dyn Fn(&Recorded) -> Option<Act> + Send + Sync>;
 
 /// How a [`FakeServer`] behaves. The first rule that fits a chat request decides; else it judges well.
 pub struct Behaviour {
+    decision: Option<Decision>,
     by_number: BTreeMap<usize, Act>,
     rules: Vec<(Predicate, Act)>,
     otherwise: Act,
@@ -141,6 +147,7 @@ impl Behaviour {
     /// A good judge that lists the one model `fake-judge`.
     pub fn good() -> Self {
         Self {
+            decision: None,
             by_number: BTreeMap::new(),
             rules: Vec::new(),
             otherwise: Act::Good,
@@ -177,6 +184,12 @@ impl Behaviour {
     /// Does `act` with the chat requests that `fits`.
     pub fn when(mut self, fits: impl Fn(&Recorded) -> bool + Send + Sync + 'static, act: Act) -> Self {
         self.rules.push((Box::new(fits), act));
+        self
+    }
+
+    /// Asks `decide` about every chat request, in order of arrival; what it leaves open the other rules decide.
+    pub fn deciding(mut self, decide: impl Fn(&Recorded) -> Option<Act> + Send + Sync + 'static) -> Self {
+        self.decision = Some(Box::new(decide));
         self
     }
 
@@ -273,7 +286,11 @@ impl Behaviour {
             _ if !request.is_chat() => return Act::status(404, r#"{"detail":"Not Found"}"#),
             _ => {}
         }
-        if let Some(act) = self.by_number.get(&chats_before()) {
+        let number = chats_before();
+        if let Some(act) = self.decision.as_ref().and_then(|decide| decide(request)) {
+            return act;
+        }
+        if let Some(act) = self.by_number.get(&number) {
             return act.clone();
         }
         self.rules.iter().find(|(fits, _)| fits(request)).map_or(&self.otherwise, |(_, act)| act).clone()

@@ -148,6 +148,20 @@ impl Reserved {
         Self(socket)
     }
 
+    /// One address twice: when the server that was started on the first has gone, nobody listens there, and nobody
+    /// can take it until the second is started.
+    pub fn twice() -> (Self, Self) {
+        let bind = |address: SocketAddr| {
+            let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+            socket.set_reuseaddr(true).expect("an address that can be shared");
+            socket.bind(address).expect("a port of 127.0.0.1");
+            Self(socket)
+        };
+        let first = bind(SocketAddr::from(([127, 0, 0, 1], 0)));
+        let second = bind(first.0.local_addr().expect("the socket's address"));
+        (first, second)
+    }
+
     /// `http://127.0.0.1:PORT/v1`
     pub fn base_url(&self) -> String {
         format!("http://{}/v1", self.0.local_addr().expect("the socket's address"))

@@ -36,8 +36,6 @@ pub(super) async fn perform(
         tokio::time::sleep(wait).await;
         act = *then;
     }
-    const HALF: &[u8] =
-        b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{\"choices\":[{\"mess";
     match act {
         Act::Good | Act::Content(_) => {
             let content = if let Act::Content(content) = act { content } else { (behaviour.good_content)(request) };
@@ -47,15 +45,45 @@ pub(super) async fn perform(
             stream.write_all(&response).await?;
             Ok(true)
         }
+        Act::GoodAndClosed => {
+            let response = response(200, &[], &completion(&(behaviour.good_content)(request), request));
+            drop(counter);
+            stream.write_all(&response).await?;
+            stream.shutdown().await?;
+            Ok(false)
+        }
+        Act::GoodInChunks => {
+            let body = completion(&(behaviour.good_content)(request), request);
+            stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").await?;
+            for byte in body.bytes() {
+                stream.write_all(&[b'1', b'\r', b'\n', byte, b'\r', b'\n']).await?;
+            }
+            drop(counter);
+            stream.write_all(b"0\r\n\r\n").await?;
+            Ok(true)
+        }
         Act::Response { status, headers, body } => {
             let response = response(status, &headers, &body);
             drop(counter);
             stream.write_all(&response).await?;
             Ok(true)
         }
+        broken => {
+            break_off(broken, stream).await?;
+            Ok(false)
+        }
+    }
+}
+
+/// A head that promises more than follows.
+const HALF: &[u8] =
+    b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{\"choices\":[{\"mess";
+
+/// Does an act that gives no whole response.
+async fn break_off(act: Act, stream: &mut TcpStream) -> io::Result<()> {
+    match act {
         Act::ResetBefore => {
             stream.set_zero_linger()?;
-            Ok(false)
         }
         Act::ResetWithin => {
             stream.write_all(HALF).await?;
@@ -63,12 +91,10 @@ pub(super) async fn perform(
             // Give the head time to arrive: a reset overtakes what is still on its way.
             tokio::time::sleep(Duration::from_millis(50)).await;
             stream.set_zero_linger()?;
-            Ok(false)
         }
         Act::Cut => {
             stream.write_all(HALF).await?;
             stream.shutdown().await?;
-            Ok(false)
         }
         Act::Endless => {
             stream
@@ -79,11 +105,9 @@ pub(super) async fn perform(
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         }
-        Act::Silent | Act::After(..) => {
-            std::future::pending::<()>().await;
-            Ok(false)
-        }
+        _ => std::future::pending::<()>().await,
     }
+    Ok(())
 }
 
 fn response(status: u16, headers: &[(String, String)], body: &str) -> Vec<u8> {

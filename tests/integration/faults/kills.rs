@@ -1,0 +1,66 @@
+//! `kill -9` at random moments, and what the resumed runs pay again.
+
+use std::time::Duration;
+
+use rand::{RngExt as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+
+use crate::support::workspace::wait_until;
+
+use super::mixed::passing_mixture;
+use super::{Calm, FakeServer, Ledger, SYSTEMS, Workspace, every_call_is_accounted_for};
+
+const KILLS: usize = 20;
+const PLACES: &str = "8";
+const IN_FLIGHT: usize = 8;
+
+/// Kills a run `KILLS` times, at moments drawn from `seed`, and lets the last one finish.
+#[track_caller]
+fn survives(cases: usize, seed: u64, is_under_fire: bool, more: &[&str]) {
+    let more = [&["--concurrency", PLACES], more].concat();
+    let (work, ledger, calm) = (Workspace::new(&SYSTEMS, cases), Ledger::default(), Calm::run(cases));
+    let faults = passing_mixture("killed");
+    let judge = ledger.judge(move |asked| if is_under_fire { faults(asked) } else { None });
+    let server = FakeServer::start(judge.latency(Duration::from_millis(4)));
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    for kill in 1..=KILLS {
+        // of what is left, so that the last kill still finds work
+        let longest = (calm.calls - ledger.bodies()) / (KILLS + 3 - kill);
+        let goal = server.chat_count() + random.random_range(0..=longest);
+        let pause = Duration::from_micros(random.random_range(0..8_000));
+        let mut run = work.spawn_score(&server, &more);
+        wait_until("the run has come so far", || server.chat_count() >= goal || run.try_wait().unwrap().is_some());
+        std::thread::sleep(pause);
+        run.kill().unwrap();
+        assert_eq!(run.wait().unwrap().code(), None, "kill {kill}: the run was over before it");
+        let again = ledger.paid_again();
+        assert!(again <= kill * IN_FLIGHT, "{again} replies were sent twice after {kill} kills");
+    }
+    assert!(ledger.bodies() < calm.calls, "nothing was left after the last kill");
+    work.score(&server, &more).exits_with(0);
+    let again = ledger.paid_again();
+    assert!(again <= KILLS * IN_FLIGHT, "{again} replies were sent twice");
+    every_call_is_accounted_for(&work);
+    assert_eq!(ledger.bodies(), calm.calls);
+    assert_eq!(server.chat_count(), calm.calls + again + ledger.faults());
+    assert_eq!(work.lines("out/calls.jsonl").len(), calm.calls);
+    assert_eq!(work.read("out/scores.jsonl"), calm.scores);
+    let sent = server.chat_count();
+    let repeated = work.score(&server, &more).exits_with(0).says(&["nothing to ask"]);
+    assert_eq!((server.chat_count(), repeated.stdout), (sent, calm.stdout));
+}
+
+#[test]
+fn twenty_kills_of_a_run_of_two_thousand_calls() {
+    survives(200, 1, false, &[]);
+}
+
+#[test]
+fn twenty_kills_of_a_run_without_a_cache() {
+    survives(60, 2, false, &["--no-cache"]);
+}
+
+#[test]
+fn twenty_kills_of_a_run_under_fire() {
+    survives(40, 3, true, &[]);
+}

@@ -1,0 +1,114 @@
+//! What the fake judge did with each call, and the faults it is told to have.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use super::{Act, Behaviour};
+
+/// What is done to a call instead of a good reply.
+#[derive(Clone)]
+pub(super) enum Fault {
+    /// No reply arrives whole.
+    Failing(Act),
+    /// A good reply arrives whole; what comes with it is odd.
+    Harmless(Act),
+    /// A reply arrives whole, is paid, and nobody can read a verdict in it.
+    Unreadable(Act),
+}
+
+/// How one sending of a call ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sending {
+    Failed,
+    Unreadable,
+    Whole,
+}
+
+/// A call that has just arrived.
+pub(super) struct Asked<'a> {
+    pub(super) body: &'a [u8],
+    /// How often the same bytes came before.
+    pub(super) before: usize,
+    /// How many calls came before, of whatever bytes.
+    pub(super) number: usize,
+    /// Whether a whole reply to it was sent already, readable or not.
+    pub(super) was_paid: bool,
+}
+
+impl Asked<'_> {
+    /// A number that depends on the bytes of the call and on `salt` alone: the same in every run.
+    pub(super) fn hash(&self, salt: &str) -> u64 {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(salt.as_bytes()).update(self.body);
+        u64::from_le_bytes(hasher.finalize().as_bytes()[..8].try_into().unwrap())
+    }
+
+    /// True for about so many of 100 calls.
+    pub(super) fn is_among(&self, percent: u64) -> bool {
+        self.hash("share") % 100 < percent
+    }
+}
+
+/// Counts, for each body, how it was answered.
+#[derive(Clone, Default)]
+pub(super) struct Ledger(Arc<Mutex<Book>>);
+
+#[derive(Default)]
+struct Book {
+    sendings: HashMap<Vec<u8>, Vec<Sending>>,
+    number: usize,
+}
+
+impl Ledger {
+    /// A good judge with `faults`, whose replies are counted here.
+    pub(super) fn judge(&self, faults: impl Fn(&Asked<'_>) -> Option<Fault> + Send + Sync + 'static) -> Behaviour {
+        let book = Arc::clone(&self.0);
+        Behaviour::good().deciding(move |request| {
+            let mut book = book.lock().unwrap();
+            let number = book.number;
+            book.number += 1;
+            let sendings = book.sendings.entry(request.body.clone()).or_default();
+            let was_paid = sendings.iter().any(|sending| *sending != Sending::Failed);
+            let asked = Asked { body: &request.body, before: sendings.len(), number, was_paid };
+            let (sending, act) = match faults(&asked) {
+                None => (Sending::Whole, None),
+                Some(Fault::Harmless(act)) => (Sending::Whole, Some(act)),
+                Some(Fault::Failing(act)) => (Sending::Failed, Some(act)),
+                Some(Fault::Unreadable(act)) => (Sending::Unreadable, Some(act)),
+            };
+            sendings.push(sending);
+            act
+        })
+    }
+
+    /// How many different bodies came.
+    pub(super) fn bodies(&self) -> usize {
+        self.0.lock().unwrap().sendings.len()
+    }
+
+    /// How many faults were met.
+    pub(super) fn faults(&self) -> usize {
+        self.count(|sending| sending != Sending::Whole)
+    }
+
+    /// How many of them were whole replies without a verdict.
+    pub(super) fn unreadable(&self) -> usize {
+        self.count(|sending| sending == Sending::Unreadable)
+    }
+
+    /// Whole replies beyond one for a body (beyond two where the first could not be read: that one is asked again
+    /// on purpose, as the next attempt).
+    pub(super) fn paid_again(&self) -> usize {
+        let book = self.0.lock().unwrap();
+        let beyond = |sendings: &Vec<Sending>| {
+            let of = |kind| sendings.iter().filter(|sending| **sending == kind).count();
+            of(Sending::Whole).saturating_sub(1) + of(Sending::Unreadable).saturating_sub(1)
+        };
+        book.sendings.values().map(beyond).sum()
+    }
+
+    fn count(&self, is_counted: impl Fn(Sending) -> bool) -> usize {
+        let book = self.0.lock().unwrap();
+        book.sendings.values().flatten().filter(|sending| is_counted(**sending)).count()
+    }
+}

@@ -1,0 +1,52 @@
+//! Servers that cannot be reached: not there yet, gone for a while, a name that nobody knows.
+
+use crate::support::fake_server::Reserved;
+use crate::support::workspace::{scoring, wait_until};
+
+use super::{CALM, CASES, FakeServer, Finished, Ledger, SYSTEMS, Workspace, is_settled};
+
+/// Sockets of tokio want to know their runtime.
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+#[test]
+fn a_refused_connection_stops_the_run_and_the_same_command_finishes_it() {
+    let runtime = runtime();
+    let _inside = runtime.enter();
+    let (work, ledger) = (Workspace::new(&SYSTEMS, CASES), Ledger::default());
+    let nobody = Reserved::new();
+    let url = nobody.base_url();
+    work.run(&scoring(&url, &[])).exits_with(4).says(&["no judge answers at", "--wait-server 20m"]);
+    let server = nobody.start(ledger.judge(|_| None));
+    work.score(&server, &[]).exits_with(0);
+    is_settled(&work, &server, &ledger, &CALM, &[]);
+}
+
+#[test]
+fn a_server_that_goes_away_midway_and_comes_back_costs_nothing() {
+    let runtime = runtime();
+    let _inside = runtime.enter();
+    let (work, ledger) = (Workspace::new(&SYSTEMS, CASES), Ledger::default());
+    let (first, second) = Reserved::twice();
+    let server = first.start(ledger.judge(|_| None));
+    let run = work.spawn_score(&server, &["--concurrency", "2"]);
+    wait_until("half of the calls are paid", || server.chat_count() >= CALM.calls / 2);
+    // connections are refused for a while
+    drop(server);
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    let server = second.start(ledger.judge(|_| None));
+    Finished::of(run.wait_with_output().unwrap()).exits_with(0);
+    is_settled(&work, &server, &ledger, &CALM, &["--concurrency", "2"]);
+}
+
+#[test]
+fn a_name_that_nobody_knows_stops_the_run_and_the_mended_address_finishes_it() {
+    let (work, ledger) = (Workspace::new(&SYSTEMS, CASES), Ledger::default());
+    // RFC 6761: this name exists nowhere
+    let stopped = work.run(&scoring("http://judge.invalid:8000/v1", &[])).exits_with(4);
+    stopped.says(&["no judge answers at http://judge.invalid:8000/v1", "check --base-url"]);
+    let server = FakeServer::start(ledger.judge(|_| None));
+    work.score(&server, &[]).exits_with(0);
+    is_settled(&work, &server, &ledger, &CALM, &[]);
+}
