@@ -34,8 +34,6 @@ impl Scorecard {
     /// The share of scored answers (one for each answer and scorer) with a component that has no value, 0..=1; of the
     /// scorer for which it is highest. Columns that nobody was to judge are blank by choice and do not count.
     pub fn unscored_share(&self) -> f64 {
-        let was_asked =
-            |row: &SectionRow| row.unscored_reasons.iter().any(|reason| reason.kind != UnscoredKind::NotAsked);
         let of_section = |section: &Section| {
             let (unscored, items) = section
                 .rows

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use super::summarize::{AggregateOptions, OnUnscored, count_notes, count_reasons};
 use super::{Metric, NoteCount, ReasonCount};
-use crate::domain::{Component, MAX_GRADE, MIN_GRADE, Mode, ScoredAnswer, SystemName, Unit, UnscoredKind};
+use crate::domain::{CaseId, Component, MAX_GRADE, MIN_GRADE, Mode, ScoredAnswer, SystemName, Unit, UnscoredKind};
 use crate::stats::{BcaOptions, Interval, bca_mean_intervals, bca_sums_intervals, mean};
 
 /// The mean over a system's aspects.
@@ -36,14 +36,18 @@ pub struct SectionMetric {
     /// The mean if every value that is not there were the lowest or the highest there is; `None` if none is missing, and
     /// for counts, which have no highest.
     pub bounds: Option<(f64, f64)>,
-    /// What the reference script makes of the same replies, where that differs.
+    /// What the reference script makes of the same replies, where that differs; `None` too where it would have asked
+    /// something else for some of the answers: the rest is no mean of its.
     pub reference: Option<f64>,
+    /// The mean over the cases that every system has a value for, and their number, where the systems' cases differ: the
+    /// means themselves do not compare then.
+    pub shared: Option<(f64, usize)>,
 }
 
 impl Serialize for SectionMetric {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Metric { estimate, interval, n, unscored } = self.metric;
-        let mut fields = serializer.serialize_struct("SectionMetric", 8)?;
+        let mut fields = serializer.serialize_struct("SectionMetric", 10)?;
         fields.serialize_field("estimate", &estimate)?;
         fields.serialize_field("low", &interval.map(|interval| interval.0))?;
         fields.serialize_field("high", &interval.map(|interval| interval.1))?;
@@ -52,6 +56,8 @@ impl Serialize for SectionMetric {
         fields.serialize_field("lower_bound", &self.bounds.map(|bounds| bounds.0))?;
         fields.serialize_field("upper_bound", &self.bounds.map(|bounds| bounds.1))?;
         fields.serialize_field("reference", &self.reference)?;
+        fields.serialize_field("shared_estimate", &self.shared.map(|shared| shared.0))?;
+        fields.serialize_field("shared_n", &self.shared.map(|shared| shared.1))?;
         fields.end()
     }
 }
@@ -67,6 +73,8 @@ pub struct SectionRow {
     pub unscored: usize,
     /// Those of them that lack only what no judge has the role for.
     pub unjudged: usize,
+    /// Answers of which the reference would have asked something that this run did not ask.
+    pub reference_unknown: usize,
     /// Why, by kind, most frequent first.
     pub unscored_reasons: Vec<ReasonCount>,
     /// A metric a column; without any value where the column does not apply to the system's answers.
@@ -134,9 +142,36 @@ impl Section {
         }
         let rows = systems.iter().map(|(system, answers)| row(system, answers, &columns, options)).collect();
         let mut section = Self { scorer, columns, rows, notes: count_notes(all()) };
+        section.add_shared_means(systems, options);
         section.add_aspect_mean(systems, options);
         section.add_citation_f1(systems, options);
         section
+    }
+
+    /// Where the systems have values for different cases, the means over those that all have.
+    fn add_shared_means(&mut self, systems: &[(&SystemName, Vec<&ScoredAnswer>)], options: AggregateOptions) {
+        for (at, column) in self.columns.iter().enumerate() {
+            let of_system = |answers: &Vec<&ScoredAnswer>| -> BTreeMap<CaseId, f64> {
+                let value = |answer: &&ScoredAnswer| {
+                    let component = answer.score.component(&column.name)?;
+                    Some((answer.case.case_id.clone(), value_of(component, options)?))
+                };
+                answers.iter().filter_map(value).collect()
+            };
+            let values: Vec<BTreeMap<CaseId, f64>> = systems.iter().map(|(_, answers)| of_system(answers)).collect();
+            let with_any = || values.iter().filter(|of| !of.is_empty());
+            let Some(first) = with_any().next() else { continue };
+            if with_any().all(|of| of.keys().eq(first.keys())) {
+                continue;
+            }
+            let shared: Vec<&CaseId> = first.keys().filter(|case| with_any().all(|of| of.contains_key(case))).collect();
+            for (row, of) in self.rows.iter_mut().zip(&values) {
+                let own: Vec<f64> = shared.iter().filter_map(|case| of.get(*case).copied()).collect();
+                if let Some(metric) = row.metrics.get_mut(at) {
+                    metric.shared = mean(&own).map(|mean| (mean, own.len()));
+                }
+            }
+        }
     }
 
     /// The place of the column of that name.
@@ -176,7 +211,7 @@ impl Section {
             let names = aspects.iter().map(|place| self.columns[*place].name.as_str());
             let theirs: Option<Vec<f64>> = names.map(|name| reference_mean(answers, name)).collect();
             let reference = differing(theirs.as_deref().and_then(mean), metric.estimate);
-            row.metrics.push(SectionMetric { metric, bounds, reference });
+            row.metrics.push(SectionMetric { metric, bounds, reference, shared: None });
         }
         self.columns.push(Column { name: ASPECT_MEAN.to_owned(), unit: Unit::Grade });
     }
@@ -241,6 +276,7 @@ fn harmonic_metric(
         metric,
         bounds,
         reference: differing(of(theirs(CITATION_PRECISION), theirs(CITATION_RECALL)), estimate),
+        shared: None,
     }
 }
 
@@ -260,7 +296,7 @@ fn row(system: &SystemName, answers: &[&ScoredAnswer], columns: &[Column], optio
             let is_unjudged = is_unjudged(components);
             let bounds = if unscored > 0 && !is_unjudged { bounds(components, column.unit) } else { None };
             let theirs = if is_unjudged { None } else { reference_mean(answers, &column.name) };
-            SectionMetric { metric, bounds, reference: differing(theirs, metric.estimate) }
+            SectionMetric { metric, bounds, reference: differing(theirs, metric.estimate), shared: None }
         },
     );
     SectionRow {
@@ -268,13 +304,30 @@ fn row(system: &SystemName, answers: &[&ScoredAnswer], columns: &[Column], optio
         items: answers.len(),
         unscored: answers.iter().filter(|answer| !answer.score.is_complete()).count(),
         unjudged: answers.iter().filter(|answer| lacks_only_judges(answer)).count(),
+        reference_unknown: answers.iter().filter(|answer| is_reference_unknown(answer)).count(),
         unscored_reasons: count_reasons(answers),
         metrics: metrics.collect(),
     }
 }
 
+/// True if we have a value and the reference none, though it drops nothing here (but for grades that it cannot read): it
+/// would have asked what this run did not ask.
+fn is_unknown_to_reference(answer: &ScoredAnswer, name: &str) -> bool {
+    let Some(reference) = &answer.reference else { return false };
+    let ours =
+        answer.score.component(name).filter(|own| own.kind.unit() != Unit::Grade).and_then(|own| finite(own.value));
+    ours.is_some() && reference.component(name).is_some_and(|theirs| finite(theirs.value).is_none())
+}
+
+fn is_reference_unknown(answer: &ScoredAnswer) -> bool {
+    answer.score.components.iter().any(|component| is_unknown_to_reference(answer, &component.name))
+}
+
 /// The mean of a component over the answers that the reference has a value for.
 fn reference_mean(answers: &[&ScoredAnswer], name: &str) -> Option<f64> {
+    if answers.iter().any(|answer| is_unknown_to_reference(answer, name)) {
+        return None;
+    }
     let theirs = answers.iter().filter_map(|answer| finite(answer.reference.as_ref()?.component(name)?.value));
     mean(&theirs.collect::<Vec<_>>())
 }
@@ -345,111 +398,4 @@ pub(super) fn scorers_of<'a>(scored: impl Iterator<Item = &'a ScoredAnswer>) -> 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::aggregate::made::{answer, component};
-    use crate::domain::{ComponentKind, Score, UnscoredReason};
-
-    fn scored(system: &str, case: &str, scorer: &'static str, components: Vec<Component>) -> ScoredAnswer {
-        let grades: Vec<f64> = components.iter().filter_map(|component| component.value).collect();
-        answer(system, case, Score { scorer, value: mean(&grades), components, ..Score::default() })
-    }
-
-    fn section(scorer: &'static str, answers: &[ScoredAnswer]) -> Section {
-        let system = SystemName::from("x");
-        Section::of(scorer, &[(&system, answers.iter().collect())], AggregateOptions::default())
-    }
-
-    #[test]
-    fn the_aspect_mean_is_the_mean_of_the_aspects_means() {
-        let grade = |name, value| component(name, ComponentKind::Aspect, 0.0, value);
-        let answers = [
-            scored("x", "1", "prometheus", vec![grade("coverage", Some(5.0)), grade("relevance", Some(1.0))]),
-            scored("x", "2", "prometheus", vec![grade("coverage", None), grade("relevance", Some(4.0))]),
-        ];
-        let section = section("prometheus", &answers);
-        let metrics = &section.rows[0].metrics;
-        assert_eq!((metrics[0].metric.estimate, metrics[0].metric.n, metrics[0].metric.unscored), (Some(5.0), 1, 1));
-        // one of two is missing: (5 + 1) / 2 to (5 + 5) / 2
-        assert_eq!(metrics[0].bounds, Some((3.0, 5.0)));
-        // (5 + 2.5) / 2; bounds (3 + 2.5) / 2 and (5 + 2.5) / 2
-        let mean = metrics[section.place(ASPECT_MEAN).unwrap()];
-        assert_eq!((mean.metric.estimate, mean.bounds), (Some(3.75), Some((2.75, 3.75))));
-        assert_eq!((section.rows[0].items, section.rows[0].unscored), (2, 1));
-    }
-
-    #[test]
-    fn an_aspect_without_a_grade_is_left_out_of_the_mean_and_undoes_it_in_compat() {
-        let grade = |name, value| component(name, ComponentKind::Aspect, 0.0, value);
-        let answers = [scored("x", "1", "prometheus", vec![grade("coverage", None), grade("relevance", Some(4.0))])];
-        let system = SystemName::from("x");
-        let of = |mode| {
-            let options = AggregateOptions { mode, ..AggregateOptions::default() };
-            let section = Section::of("prometheus", &[(&system, answers.iter().collect())], options);
-            section.rows[0].metrics[section.place(ASPECT_MEAN).unwrap()].metric.estimate
-        };
-        assert_eq!((of(Mode::Default), of(Mode::Compat)), (Some(4.0), None));
-    }
-
-    #[test]
-    fn a_missing_grade_that_counts_as_the_lowest_does_so_in_the_means_interval_too() {
-        let grade = |name, value| component(name, ComponentKind::Aspect, 0.0, value);
-        let answers = [
-            scored("x", "1", "prometheus", vec![grade("coverage", Some(5.0)), grade("relevance", Some(1.0))]),
-            scored("x", "2", "prometheus", vec![grade("coverage", None), grade("relevance", Some(4.0))]),
-        ];
-        let options = AggregateOptions { on_unscored: OnUnscored::Zero, ..AggregateOptions::default() };
-        let system = SystemName::from("x");
-        let section = Section::of("prometheus", &[(&system, answers.iter().collect())], options);
-        let mean = section.rows[0].metrics[section.place(ASPECT_MEAN).unwrap()].metric;
-        // the answers' own means (5 + 1) / 2 and (1 + 4) / 2
-        assert_eq!(mean.estimate, Some(2.75));
-        let (low, high) = mean.interval.unwrap();
-        assert!((2.5..=2.75).contains(&low) && (2.75..=3.0).contains(&high), "{low}..{high}");
-    }
-
-    #[test]
-    fn a_column_that_no_judge_has_the_role_for_is_blank_for_all() {
-        let unjudged = |name| {
-            let reason = UnscoredReason::new(UnscoredKind::NoJudge, "no judge has the role citation");
-            Component { reason: Some(reason), ..component(name, ComponentKind::Share, 0.0, None) }
-        };
-        let recall = |value| component("citation_recall", ComponentKind::Share, 0.0, Some(value));
-        // The second answer cites nothing: nobody is needed to tell that it has no support.
-        let answers = [
-            scored("x", "1", "entailment", vec![unjudged("citation_recall")]),
-            scored("x", "2", "entailment", vec![recall(0.0)]),
-        ];
-        let row = &section("entailment", &answers).rows[0];
-        assert_eq!((row.metrics[0].metric.estimate, row.metrics[0].bounds), (None, None));
-        assert_eq!((row.unscored, row.unjudged), (1, 1));
-    }
-
-    #[test]
-    fn citation_f1_is_of_the_means_and_the_mean_of_the_answers_stands_beside_it() {
-        let share = |name, value| component(name, ComponentKind::Share, 0.0, Some(value));
-        let of = |case, p, r, f| {
-            let parts = vec![share("citation_precision", p), share("citation_recall", r), share("citation_f1", f)];
-            scored("x", case, "entailment", parts)
-        };
-        let section = section("entailment", &[of("1", 1.0, 0.5, 2.0 / 3.0), of("2", 0.0, 0.5, 0.0)]);
-        let names: Vec<&str> = section.columns.iter().map(|column| column.name.as_str()).collect();
-        assert_eq!(names, ["citation_precision", "citation_recall", "citation_f1", "citation_f1_macro"]);
-        let estimate = |at: usize| section.rows[0].metrics[at].metric.estimate.unwrap();
-        // means 1/2 and 1/2; the answers' own: (2/3 + 0) / 2
-        assert!((estimate(2) - 0.5).abs() < 1e-12 && (estimate(3) - 1.0 / 3.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn what_does_not_apply_is_no_value_and_not_unscored() {
-        let count = |name| component(name, ComponentKind::Count, 0.0, Some(2.0));
-        let answers = [
-            scored("x", "1", "citation_audit", vec![count("words"), count("dangling")]),
-            scored("x", "2", "citation_audit", vec![count("words")]),
-        ];
-        let section = section("citation_audit", &answers);
-        let dangling = section.rows[0].metrics[1];
-        assert_eq!((dangling.metric.n, dangling.metric.unscored, dangling.bounds), (1, 0, None));
-        assert_eq!(section.rows[0].unscored, 0);
-    }
-}
+mod tests;

@@ -347,7 +347,7 @@ impl AnswerRun<'_> {
             let is_fresh = !reply.cached;
             self.records.tell(CallRecord::of(&request, member, Some(reply), verdict)).await;
             // Replies that are asked for again were chosen for being bad: they say nothing about the judge.
-            if is_fresh && attempt == 0 {
+            if is_fresh && !self.job.options.retry_unscored {
                 self.legibility.note(call.task.kind(), draw.as_ref().err()).map_err(Abort::Fatal)?;
             }
             if !again {

@@ -129,7 +129,9 @@ pub(super) fn section_notes(section: &Section, on_unscored: OnUnscored) -> Vec<S
     let mut notes: Vec<String> = section.rows.iter().filter_map(|row| unscored(section, row, on_unscored)).collect();
     notes.extend(unjudged(section));
     notes.extend(partly_applicable(section));
+    notes.extend(different_cases(section));
     notes.extend(section.rows.iter().filter_map(|row| reference(section, row)));
+    notes.extend(section.rows.iter().filter_map(|row| unknown_reference(section, row)));
     let said = section.notes.iter().take(LISTED);
     notes.extend(said.map(|note| format!("{} ({}).", shortened(&note.note, 300), counted(note.answers, "answer"))));
     notes
@@ -225,6 +227,43 @@ fn reference(section: &Section, row: &SectionRow) -> Option<String> {
         format!(
             "{system}: from the same replies the reference script makes {} (docs/metrics.md says why).",
             theirs.join(", ")
+        )
+    })
+}
+
+/// What the reference would make of it cannot be told from the replies of this run.
+fn unknown_reference(section: &Section, row: &SectionRow) -> Option<String> {
+    (row.reference_unknown > 0).then(|| {
+        format!(
+            "{}: what the reference script would make of {} is not known: it asks other questions about {} of {} answers \
+             (--compat asks them).",
+            visible(row.system.as_str()),
+            section.scorer,
+            row.reference_unknown,
+            row.items
+        )
+    })
+}
+
+/// The means over the cases that all systems have, where their own means are over different ones.
+fn different_cases(section: &Section) -> Option<String> {
+    let told = |(at, column): (usize, &Column)| {
+        let shared: Vec<(&SectionRow, (f64, usize))> =
+            section.rows.iter().filter_map(|row| Some((row, row.metrics.get(at)?.shared?))).collect();
+        let (_, (_, cases)) = shared.first()?;
+        let values = shared
+            .iter()
+            .map(|(row, (mean, _))| format!("{} {}", visible(row.system.as_str()), shown(*mean, column.unit)));
+        let values: Vec<String> = values.collect();
+        Some(format!("{} ({}) {}", visible(&column.name), counted(*cases, "case"), values.join(", ")))
+    };
+    let main = section.columns.iter().enumerate().filter(|(_, column)| column.unit != Unit::Count);
+    let columns: Vec<String> = main.filter_map(told).collect();
+    (!columns.is_empty()).then(|| {
+        format!(
+            "{}: the means above are over each system's own answers and do not compare; over the cases that all have: {}.",
+            section.scorer,
+            columns.join("; ")
         )
     })
 }

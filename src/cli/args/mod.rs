@@ -133,10 +133,10 @@ pub struct RescoreArgs {
     /// Parse and count as the reference script does, faults included [default: as the run did]
     #[arg(long)]
     pub compat: bool,
-    /// Leave unscored answers out of the means, or count their missing parts as 0 [default: exclude]
+    /// Leave unscored answers out of the means, or count their missing parts as 0 [default: as the run did]
     #[arg(long, value_name = "POLICY", value_parser = OnUnscored::parse)]
     pub on_unscored: Option<OnUnscored>,
-    /// Share of unscored answers that is tolerated; above it exit code 5 [default: 0.01]
+    /// Share of unscored answers that is tolerated; above it exit code 5 [default: as the run did]
     #[arg(long, value_name = "SHARE", value_parser = Share::parse, allow_negative_numbers = true)]
     pub max_unscored: Option<Share>,
     /// Seed of the resampling behind the intervals [default: 42]

@@ -53,8 +53,13 @@ pub(super) fn load(files: &[PathBuf], references: Option<&Path>, quiet: bool) ->
     Ok(systems)
 }
 
-/// Every item through a scorer that asks no judge, on all cores; systems and items in their order.
-pub(super) fn score_all(systems: Vec<Predictions>, scorer: &dyn Scorer) -> (Vec<Item>, Vec<Arc<ScoredAnswer>>) {
+/// Every item through a scorer that asks no judge, and through the one that tells what the reference makes of it, where
+/// there is one; on all cores, systems and items in their order.
+pub(super) fn score_all(
+    systems: Vec<Predictions>,
+    scorer: &dyn Scorer,
+    reference: Option<&dyn Scorer>,
+) -> (Vec<Item>, Vec<Arc<ScoredAnswer>>) {
     let item = |system: &SystemName, prediction: Prediction| {
         let id = CaseId::from(prediction.id.as_str());
         let text = Arc::from(prediction.output());
@@ -70,16 +75,19 @@ pub(super) fn score_all(systems: Vec<Predictions>, scorer: &dyn Scorer) -> (Vec<
             system.items.into_iter().map(|prediction| item(&system.system, prediction)).collect::<Vec<_>>()
         })
         .collect();
-    let scored = items.par_iter().filter_map(|item| match scorer.step(&item.case, &item.answer, &Verdicts::new()) {
-        Step::Done(score) => Some(Arc::new(ScoredAnswer {
+    let score_of = |scorer: &dyn Scorer, item: &Item| match scorer.step(&item.case, &item.answer, &Verdicts::new()) {
+        Step::Done(score) => Some(score),
+        Step::Ask(_) => None,
+    };
+    let scored = items.par_iter().filter_map(|item| {
+        Some(Arc::new(ScoredAnswer {
             system: item.answer.system.clone(),
             case: Arc::clone(&item.case),
-            score,
-            reference: None,
+            score: score_of(scorer, item)?,
+            reference: reference.and_then(|reference| score_of(reference, item)),
             members: BTreeMap::new(),
             steering: Vec::new(),
-        })),
-        Step::Ask(_) => None,
+        }))
     });
     let scored = scored.collect();
     (items, scored)
@@ -155,6 +163,7 @@ impl Conclusion<'_> {
             kept_cases: Vec::new(),
             pairing_differences: Vec::new(),
             warnings: Vec::new(),
+            policy: None,
         }
     }
 }

@@ -19,14 +19,15 @@ use crate::cli::scoring::setup::Identified;
 use crate::cli::scoring::sinks::{Nobody, Sinks};
 use crate::cli::scoring::words::{of_models, plan_line};
 use crate::cli::scoring::{results_file, runtime};
-use crate::cli::settings::{ScorerName, Settings};
+use crate::cli::settings::{OnUnscored, ScorerName, Settings};
 use crate::cli::signals::Signals;
 use crate::cli::terminal;
 use crate::domain::{Mode, Role, ScoredAnswer};
 use crate::error::{Error, Result};
 use crate::judge::meters::Meters;
 use crate::pipeline::record::{
-    ItemLists, Manifest, RecordedReplies, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, write_inputs, write_item_lists,
+    ItemLists, Manifest, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, write_inputs,
+    write_item_lists,
 };
 use crate::pipeline::{self, EventSink, Job, Options, Plan, PlanOutcome, RunEvent, StopHandle};
 use crate::prompt::{PromptFamily, PromptSet};
@@ -76,6 +77,9 @@ impl Prepared {
         }
         let aspects = if choice.has(ScorerName::Prometheus) { aspects_of(settings)? } else { Vec::new() };
         let judges = Judges::identify(settings, &roles_of(&choice, &aspects), &prompts(settings)?).await?;
+        if settings.score.mode == Mode::Compat {
+            judges.refuse_what_the_reference_cannot_merge()?;
+        }
         let lexical = judges.rubric().is_some_and(Identified::is_lexical);
         let mut plan = ScorerPlan::of(settings, &choice.scorers, aspects, lexical);
         let predictions = inputs.plain.iter().filter_map(|item| item.answer.prediction.as_deref());
@@ -294,6 +298,10 @@ fn manifest(settings: &Settings, inputs: &LoadedInputs, plan: &ScorerPlan, judge
         kept_cases: inputs.kept_cases.iter().map(ToString::to_string).collect(),
         pairing_differences: if with_rubric { inputs.pairing_differences.clone() } else { Vec::new() },
         warnings: inputs.warnings.clone(),
+        policy: Some(PolicyEntry {
+            unscored_as_zero: settings.score.on_unscored == OnUnscored::Zero,
+            max_unscored: settings.score.max_unscored,
+        }),
     })
 }
 

@@ -124,11 +124,19 @@ impl Presentation<'_> {
         remarks.extend(self.manifest.roles.iter().map(|(role, entry)| role_line(role, entry)));
         ReportContext {
             run: self.run.clone(),
-            judge_label: self.manifest.judge_id().to_owned(),
+            judge_label: self.rubric_judges(),
             prompts_label: prompts.map_or_else(|| "none".to_owned(), |prompts| prompts.label.clone()),
             comparability_note: (!comparable).then(|| "not comparable with published numbers".to_owned()),
             remarks,
             agreement: self.agreement.then(|| aggregate::agreement(scored)),
+        }
+    }
+
+    /// The rubric's judge, or all of its panel.
+    fn rubric_judges(&self) -> String {
+        match self.manifest.roles.get("rubric") {
+            Some(entry) => entry.judges.iter().map(|judge| judge.id.as_str()).collect::<Vec<_>>().join(" and "),
+            None => self.manifest.judge_id().to_owned(),
         }
     }
 

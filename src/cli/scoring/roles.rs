@@ -162,6 +162,23 @@ impl Judges {
         Ok(())
     }
 
+    /// The reference script dies when it merges several grades by their mean: nothing is paid for that.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] with what to type.
+    pub(in crate::cli) fn refuse_what_the_reference_cannot_merge(&self) -> Result<()> {
+        let of_aspects = self.roles.iter().filter(|(role, _)| matches!(role, Role::Aspect(_)));
+        let mut judges = of_aspects.flat_map(|(_, of)| &of.judges).filter_map(|name| self.by_name.get(name));
+        if judges.any(|(named, _)| named.samples > 1 && named.merge != MergeRule::MostCommon) {
+            return Err(Error::Usage(
+                "--compat: the reference script dies (AttributeError) when it merges several grades by mean or median; \
+                 give --merge most-common, or --samples 1"
+                    .to_owned(),
+            ));
+        }
+        Ok(())
+    }
+
     /// The rubric's judge, where the rubric is asked.
     pub(in crate::cli) fn rubric(&self) -> Option<&Identified> {
         let (_, of) = self.roles.iter().find(|(role, _)| *role == Role::Rubric)?;

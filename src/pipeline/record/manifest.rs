@@ -58,6 +58,15 @@ pub struct JudgeEntry {
     pub lexical: bool,
 }
 
+/// How unscored answers count.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PolicyEntry {
+    /// True if what is missing counts as the lowest there is, false if it is left out.
+    pub unscored_as_zero: bool,
+    /// The share of unscored answers that is tolerated, 0..=1.
+    pub max_unscored: f64,
+}
+
 /// Who has a role, and with which prompts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RoleEntry {
@@ -126,6 +135,9 @@ pub struct Manifest {
     pub pairing_differences: Vec<String>,
     /// Warnings about the input.
     pub warnings: Vec<String>,
+    /// How unscored answers count; read when the record is scored again, no part of what the run is.
+    #[serde(default)]
+    pub policy: Option<PolicyEntry>,
 }
 
 impl RoleEntry {

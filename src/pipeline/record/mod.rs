@@ -16,7 +16,7 @@ mod writer;
 
 pub use inputs::{ItemLists, load_inputs, load_item_lists, write_inputs, write_item_lists};
 pub use lines::{CallLine, ScoreLine};
-pub use manifest::{InputFile, JudgeEntry, Manifest, PromptsEntry, RoleEntry, RunStatus, differences};
+pub use manifest::{InputFile, JudgeEntry, Manifest, PolicyEntry, PromptsEntry, RoleEntry, RunStatus, differences};
 pub use reader::{RecordedReplies, load_manifest};
 pub use writer::{RunDir, RunRecord};
 

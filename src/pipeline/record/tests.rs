@@ -29,6 +29,7 @@ fn manifest(setting: &str) -> Manifest {
         judge: Some(JudgeEntry { id: "toy".into(), model: None, base_url: None, served: None, lexical: false }),
         scorers: vec!["rubric".into()],
         roles: Default::default(),
+        policy: None,
         seed: 1,
         answers: 1,
         missing: vec![],
