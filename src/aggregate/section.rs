@@ -110,6 +110,7 @@ impl Serialize for Section {
                 map.serialize_entry("items", &self.1.items)?;
                 map.serialize_entry("unscored", &self.1.unscored)?;
                 map.serialize_entry("unscored_reasons", &self.1.unscored_reasons)?;
+                map.serialize_entry("reference_unknown", &self.1.reference_unknown)?;
                 let metrics: BTreeMap<&str, &SectionMetric> =
                     self.0.iter().map(|column| column.name.as_str()).zip(&self.1.metrics).collect();
                 map.serialize_entry("metrics", &metrics)?;

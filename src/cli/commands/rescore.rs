@@ -18,7 +18,7 @@ use crate::error::{Error, InputFault, Result};
 use crate::judge::Judge;
 use crate::judge::planner::ReplySource;
 use crate::pipeline::record::{
-    Manifest, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus, load_item_lists, load_manifest,
+    Manifest, RecordedReplies, RunDir, RunRecord, RunStatus, load_item_lists, load_manifest,
 };
 use crate::pipeline::{self, Member, Merge, Options, Panel, Panels, StopHandle};
 
@@ -62,8 +62,7 @@ async fn rescore(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> 
         }
         write_items(dir, &name, &scored)?;
     }
-    let PolicyEntry { unscored_as_zero, max_unscored } = policy(args, &manifest);
-    let on_unscored = if unscored_as_zero { OnUnscored::Zero } else { OnUnscored::Exclude };
+    let (on_unscored, max_unscored) = policy(args, &manifest);
     let presentation = Presentation {
         manifest: &manifest,
         run: name,
@@ -93,19 +92,13 @@ async fn rescore(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> 
     Ok(code)
 }
 
-/// What was given, else what the run did.
-fn policy(args: &RescoreArgs, manifest: &Manifest) -> PolicyEntry {
+/// What was given, else what the run did: what becomes of unscored answers, and how many are tolerated.
+fn policy(args: &RescoreArgs, manifest: &Manifest) -> (OnUnscored, f64) {
     let was = manifest.policy;
-    PolicyEntry {
-        unscored_as_zero: match args.on_unscored {
-            Some(given) => given == OnUnscored::Zero,
-            None => was.is_some_and(|was| was.unscored_as_zero),
-        },
-        max_unscored: match args.max_unscored {
-            Some(given) => given.0,
-            None => was.map_or(DEFAULT_MAX_UNSCORED, |was| was.max_unscored),
-        },
-    }
+    let as_zero = was.is_some_and(|was| was.unscored_as_zero);
+    let on_unscored = if as_zero { OnUnscored::Zero } else { OnUnscored::Exclude };
+    let tolerated = was.map_or(DEFAULT_MAX_UNSCORED, |was| was.max_unscored);
+    (args.on_unscored.unwrap_or(on_unscored), args.max_unscored.map_or(tolerated, |share| share.0))
 }
 
 /// What a record holds besides scores and summaries.
