@@ -123,10 +123,13 @@ enum UnitEnd {
     Deferred,
 }
 
+/// Judge and index of a draw, our reading and the reference's, and the raw reply.
+type AskedDraw = ((u32, u32), Draw, Draw, Option<String>);
+
 /// What became of one call: its draws in the order they came, with judge, index, our reading and the reference's.
 #[derive(Default)]
 struct Asked {
-    draws: Vec<((u32, u32), Draw, Draw, Option<String>)>,
+    draws: Vec<AskedDraw>,
     deferred: bool,
     marks: Vec<String>,
 }
