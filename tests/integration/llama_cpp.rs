@@ -160,7 +160,7 @@ fn two_cases_are_judged_with_usage_cached_prefixes_and_nothing_paid_twice() {
 }
 
 #[test]
-fn an_answer_beyond_the_context_is_unscored_with_the_servers_words() {
+fn an_answer_beyond_the_context_is_unscored_and_not_even_sent() {
     let Some(server) = shared() else { return };
     // 3 x 1000 words are 3000 tokens at least, the context has 2048
     let work = Work::new(&[("yeast", &"yeast makes beer ".repeat(1000))]);
@@ -170,8 +170,8 @@ fn an_answer_beyond_the_context_is_unscored_with_the_servers_words() {
     for call in &calls {
         assert!(call["raw"].is_null() && call["verdict"].is_null(), "{call}");
         assert_eq!(call["reason_kind"], "context_overflow", "{call}");
-        let words = format!("exceeds the available context size ({CONTEXT} tokens)");
-        assert!(call["reason"].as_str().unwrap().contains(&words), "not the server's words: {call}");
+        let words = format!("the model's context holds {CONTEXT}; it was not sent");
+        assert!(call["reason"].as_str().unwrap().contains(&words), "{call}");
     }
     let scores = run.lines("scores.jsonl");
     assert_eq!(scores.len(), 1);

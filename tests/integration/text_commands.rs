@@ -158,6 +158,19 @@ fn overlap_compares_outputs_with_gold_in_one_table() {
 }
 
 #[test]
+fn items_without_ids_are_not_taken_for_those_of_other_questions() {
+    let work = Workspace::with_cases(&[]);
+    let item = |input: &str| json!({"input": input, "output": "Yes.", "answer": "yes"});
+    work.write("a.jsonl", &lines(&[item("one?"), item("two?")]));
+    work.write("b.jsonl", &lines(&[item("two?"), item("three?"), item("two?")]));
+    work.run(&["overlap", "a.jsonl", "b.jsonl", "--out", "o"]).exits_with(0);
+    let ids: Vec<String> =
+        work.lines("o/scores.jsonl").iter().map(|line| format!("{} {}", line["system"], line["case_id"])).collect();
+    // place 1 of the second file is place 2 of the first; place 2 asks what the first does not; place 3 asks again
+    assert_eq!(ids, [r#""a" "1""#, r#""a" "2""#, r#""b" "2""#, r#""b" "2#2""#, r#""b" "3""#]);
+}
+
+#[test]
 fn the_record_of_overlap_and_of_citations_is_scored_again_as_it_was() {
     let work = audited();
     for arguments in [

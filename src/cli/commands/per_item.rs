@@ -1,6 +1,6 @@
 //! What the commands have in common that give values an item and means a system.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -60,8 +60,9 @@ pub(super) fn score_all(
     scorer: &dyn Scorer,
     reference: Option<&dyn Scorer>,
 ) -> (Vec<Item>, Vec<Arc<ScoredAnswer>>) {
-    let item = |system: &SystemName, prediction: Prediction| {
-        let id = CaseId::from(prediction.id.as_str());
+    let mut ids = Ids::default();
+    let mut item = |system: &SystemName, prediction: Prediction| {
+        let id = ids.of(system, &prediction);
         let text = Arc::from(prediction.output());
         let case = Arc::new(TestCase::without_rubric(id.clone(), &prediction.input));
         let line = prediction.line;
@@ -91,6 +92,32 @@ pub(super) fn score_all(
     });
     let scored = scored.collect();
     (items, scored)
+}
+
+/// Case ids: equal questions of several systems are one case, and no id means two questions. (Items without ids are
+/// called by their place, which is another question in every file.)
+#[derive(Default)]
+struct Ids {
+    by_question: HashMap<String, CaseId>,
+    used: HashSet<CaseId>,
+    taken: HashSet<(SystemName, CaseId)>,
+}
+
+impl Ids {
+    fn of(&mut self, system: &SystemName, prediction: &Prediction) -> CaseId {
+        let known = self.by_question.get(&prediction.input).cloned();
+        if let Some(id) = known.filter(|id| self.taken.insert((system.clone(), id.clone()))) {
+            return id;
+        }
+        // A new question, or one that the system answers again.
+        let numbered = (2..).map(|n| CaseId::from(format!("{}#{n}", prediction.id)));
+        let mut candidates = std::iter::once(CaseId::from(prediction.id.as_str())).chain(numbered);
+        let id =
+            candidates.find(|id| self.used.insert(id.clone())).unwrap_or_else(|| CaseId::from(prediction.id.as_str()));
+        self.taken.insert((system.clone(), id.clone()));
+        self.by_question.entry(prediction.input.clone()).or_insert_with(|| id.clone());
+        id
+    }
 }
 
 /// What is told beside the means, and where they go.
