@@ -44,7 +44,7 @@
 //! let tests = scholareval::dataset::parse_test_cases(cases, "cases.json".as_ref(), Mode::Default)?;
 //! let case = &tests.cases[0];
 //! let answer_text = "Rayleigh scattering is strongest at short wavelengths [1].";
-//! let answer = Answer { system: "mine".into(), case_id: "c1".into(), answer_text: answer_text.into(), line: 1 };
+//! let answer = Answer::new("mine".into(), "c1".into(), answer_text);
 //!
 //! let judge = Lexical::new(&tests.cases);
 //! let scorer = RubricScorer::new(RubricParts::BOTH, Mode::Default);
