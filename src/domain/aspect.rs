@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::Mode;
 
 /// Grades run from this to [`MAX_GRADE`].
@@ -25,7 +27,8 @@ pub struct Aspect {
 }
 
 /// How the grades of several draws (or judges) become one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum GradeMerge {
     /// Their arithmetic mean.
     #[default]
@@ -34,6 +37,32 @@ pub enum GradeMerge {
     Median,
     /// The most frequent one; of equally frequent ones the first seen.
     MostCommon,
+}
+
+impl GradeMerge {
+    /// All rules.
+    pub const ALL: [Self; 3] = [Self::Mean, Self::Median, Self::MostCommon];
+
+    /// The rule's name in files and options.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::Median => "median",
+            Self::MostCommon => "most_common",
+        }
+    }
+
+    /// The rule's value of these numbers, points and counts as well as grades; `None` for none.
+    ///
+    /// ```
+    /// use scholareval::pipeline::Merge;
+    /// assert_eq!(Merge::Mean.of(&[1.0, 2.0, 6.0]), Some(3.0));
+    /// assert_eq!(Merge::Median.of(&[6.0, 1.0, 2.0, 3.0]), Some(2.5));
+    /// assert_eq!(Merge::MostCommon.of(&[4.0, 5.0, 5.0, 4.0]), Some(4.0));
+    /// ```
+    pub fn of(self, numbers: &[f64]) -> Option<f64> {
+        merge_grades(self, &numbers.iter().copied().map(Some).collect::<Vec<_>>())
+    }
 }
 
 /// One grade of several; what could not be read is left out. `None` without any grade. Within the smallest and the

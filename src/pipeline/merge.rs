@@ -1,69 +1,13 @@
 //! Several draws of one call become one verdict, and several judges' verdicts one panel's.
 
-use serde::{Deserialize, Serialize};
-
+pub use crate::domain::GradeMerge as Merge;
 use crate::domain::{
-    Attribution, ClaimShares, GradeMerge, MemberValues, UnscoredKind, UnscoredReason, Verdict, merge_as_reference,
+    Attribution, ClaimShares, MemberValues, UnscoredKind, UnscoredReason, Verdict, merge_as_reference,
 };
 use crate::scorer::Judged;
 
 /// One draw: what was read and said, or why nothing was.
 pub(super) type Draw = Result<(Verdict, Option<String>), UnscoredReason>;
-
-/// How several verdicts on one thing become one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Merge {
-    /// Their mean.
-    #[default]
-    Mean,
-    /// Their median (of an even number the mean of the two in the middle).
-    Median,
-    /// The most common one, of several the one that came first.
-    MostCommon,
-}
-
-impl Merge {
-    /// All rules.
-    pub const ALL: [Self; 3] = [Self::Mean, Self::Median, Self::MostCommon];
-
-    /// The rule's name in files and options.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Mean => "mean",
-            Self::Median => "median",
-            Self::MostCommon => "most_common",
-        }
-    }
-
-    /// The rule's value of these numbers; `None` for none.
-    ///
-    /// ```
-    /// use scholareval::pipeline::Merge;
-    /// assert_eq!(Merge::Mean.of(&[1.0, 2.0, 6.0]), Some(3.0));
-    /// assert_eq!(Merge::Median.of(&[6.0, 1.0, 2.0, 3.0]), Some(2.5));
-    /// assert_eq!(Merge::MostCommon.of(&[4.0, 5.0, 5.0, 4.0]), Some(4.0));
-    /// ```
-    pub fn of(self, numbers: &[f64]) -> Option<f64> {
-        let count = numbers.len();
-        if count <= 1 {
-            return numbers.first().copied();
-        }
-        match self {
-            Self::Mean => Some(numbers.iter().sum::<f64>() / count as f64),
-            Self::Median => {
-                let mut sorted = numbers.to_vec();
-                sorted.sort_by(f64::total_cmp);
-                Some((sorted[(count - 1) / 2] + sorted[count / 2]) / 2.0)
-            }
-            Self::MostCommon => {
-                let frequency = |value: &f64| numbers.iter().filter(|other| *other == value).count();
-                let most = numbers.iter().map(frequency).max()?;
-                numbers.iter().find(|value| frequency(value) == most).copied()
-            }
-        }
-    }
-}
 
 /// The verdict of the draws that could be read; the first reason if none could. The feedback of the first readable
 /// draw is kept.
@@ -93,13 +37,8 @@ pub(super) fn merge_draws(draws: Vec<Draw>, merge: Merge) -> Judged {
 
 /// The grade that the reference makes of several replies to one question (its self-consistency).
 pub(super) fn merge_texts(replies: &[String], merge: Merge) -> Judged {
-    let rule = match merge {
-        Merge::Mean => GradeMerge::Mean,
-        Merge::Median => GradeMerge::Median,
-        Merge::MostCommon => GradeMerge::MostCommon,
-    };
     let texts: Vec<&str> = replies.iter().map(String::as_str).collect();
-    match merge_as_reference(rule, &texts) {
+    match merge_as_reference(merge, &texts) {
         Ok(Some(grade)) => Judged::Verdict(Verdict::Grade(grade), None),
         Ok(None) => Judged::Unscored(UnscoredReason::new(UnscoredKind::Unreadable, "no grade of 1 to 5")),
         Err(exception) => Judged::Unscored(UnscoredReason::new(UnscoredKind::Exception, exception)),

@@ -1,6 +1,20 @@
 //! Words into lines.
 
+use comfy_table::{LineStyle, Table};
+
 use super::visible::shortened;
+
+/// An empty table with a line below its header; what is bold in it is so only where colour is allowed.
+pub fn plain_table(color: bool) -> Table {
+    let mut table = Table::new();
+    table.load_style(comfy_table::TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
+    if color {
+        table.enforce_styling();
+    } else {
+        table.force_no_tty();
+    }
+    table
+}
 
 /// Numbers as per cent with one decimal.
 pub(super) fn per_cent(value: f64) -> String {

@@ -23,6 +23,7 @@ pub use bench_table::{
 };
 pub use files::{render_csv, render_json};
 pub use items::ItemsCsv;
+pub use layout::plain_table;
 pub use score_table::{ScoreRow, ScoreTable, render_score_csv, render_score_json, render_score_table};
 pub use scorecard::{render_scorecard_csv, render_scorecard_json, render_scorecard_table};
 pub use table::{TableStyle, render_table};

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use comfy_table::{Attribute, Cell, CellAlignment, LineStyle, Table};
+use comfy_table::{Attribute, Cell, CellAlignment};
 use serde_json::{Map, Value, json};
 
 use super::files::{csv_line, terminal_safe_json};
-use super::layout::{per_cent, push_item};
+use super::layout::{per_cent, plain_table, push_item};
 use super::{TableStyle, visible};
 use crate::error::{Error, Result};
 
@@ -55,13 +55,7 @@ impl ScoreRow {
 
 /// The table for people, in per cent with 95% intervals: a row a system, or, for one system alone, a row a number.
 pub fn render_score_table(scores: &ScoreTable, style: &TableStyle) -> String {
-    let mut table = Table::new();
-    table.load_style(comfy_table::TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
-    if style.color {
-        table.enforce_styling();
-    } else {
-        table.force_no_tty();
-    }
+    let mut table = plain_table(style.color);
     let bold = |title: Cow<'_, str>| {
         let cell = Cell::new(title);
         if style.color { cell.add_attribute(Attribute::Bold) } else { cell }

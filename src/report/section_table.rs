@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use comfy_table::{Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table};
+use comfy_table::{Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement};
 
 use super::footnotes::kind;
-use super::layout::{counted, listed, per_cent};
+use super::layout::{counted, listed, per_cent, plain_table};
 use super::table::widest_line;
 use super::visible::shortened;
 use super::{TableStyle, visible};
@@ -68,13 +68,7 @@ fn heading(section: &Section) -> String {
 
 /// The systems with some of the columns.
 fn draw(section: &Section, columns: Range<usize>, intervals: Intervals, color: bool) -> String {
-    let mut table = Table::new();
-    table.load_style(comfy_table::TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
-    if color {
-        table.enforce_styling();
-    } else {
-        table.force_no_tty();
-    }
+    let mut table = plain_table(color);
     let shown = &section.columns[columns.clone()];
     // The headline has a column a scorer's number: narrow titles keep them beside each other.
     let between = if section.scorer == HEADLINE { "\n" } else { " " };

@@ -1,9 +1,9 @@
 //! The table of systems for a terminal or a pipe.
 
-use comfy_table::{Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table};
+use comfy_table::{Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement};
 
 use super::footnotes::footnotes;
-use super::layout::{per_cent, push_item};
+use super::layout::{per_cent, plain_table, push_item};
 use super::{ReportContext, visible};
 use crate::aggregate::{Metric, Summary, SystemRow};
 
@@ -65,13 +65,7 @@ pub(super) fn widest_line(text: &str) -> usize {
 
 /// The table alone; within `width`, if one is given, by wrapping the names of systems.
 fn draw(summary: &Summary, layout: Layout, color: bool, width: Option<u16>) -> String {
-    let mut table = Table::new();
-    table.load_style(comfy_table::TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
-    if color {
-        table.enforce_styling();
-    } else {
-        table.force_no_tty();
-    }
+    let mut table = plain_table(color);
     table.set_header(header(summary.lexical, layout).map(|title| {
         let cell = Cell::new(title);
         if color { cell.add_attribute(Attribute::Bold) } else { cell }

@@ -2,13 +2,13 @@
 
 use std::cmp::Ordering;
 
-use comfy_table::{Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table};
+use comfy_table::{Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table};
 use serde_json::{Value, json};
 
 use crate::dataset::fever::PublishedRow;
 use crate::domain::Mode;
 use crate::domain::fever::Raised;
-use crate::report::{TableStyle, visible};
+use crate::report::{TableStyle, plain_table, visible};
 use crate::scorer::fever::{FeverScores, Tally};
 
 /// A scored file of predictions.
@@ -89,13 +89,7 @@ impl Leaderboard {
 
     /// For people.
     pub(super) fn table(&self, style: TableStyle) -> String {
-        let mut table = Table::new();
-        table.load_style(comfy_table::TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
-        if style.color {
-            table.enforce_styling();
-        } else {
-            table.force_no_tty();
-        }
+        let mut table = plain_table(style.color);
         let titles = [
             "#",
             "User",
