@@ -144,6 +144,14 @@ pub struct ScoreLine {
     pub components: Map<String, Value>,
     /// Weight by component, in rubric order.
     pub weights: Map<String, Value>,
+    /// What each component is, in rubric order.
+    pub kinds: Map<String, Value>,
+    /// What was judged, by component, where that can be said.
+    pub texts: BTreeMap<String, String>,
+    /// The judge's words, by component, where it gave any.
+    pub feedback: BTreeMap<String, String>,
+    /// What the sum over annotated components is divided by.
+    pub ann_divisor: f64,
     /// True if the score is the weighted sum of its components.
     pub is_weighted: bool,
     /// What the reference script makes of the same replies, by component; of scores that are no weighted sum.
@@ -178,8 +186,16 @@ impl Serialize for ScoreLine {
             map.serialize_entry(name("ann_score", "lexical_ann_score"), &self.ann_score)?;
         }
         map.serialize_entry("components", &self.components)?;
+        map.serialize_entry("kinds", &self.kinds)?;
         if self.is_weighted {
             map.serialize_entry("weights", &self.weights)?;
+            map.serialize_entry("ann_divisor", &self.ann_divisor)?;
+        }
+        if !self.texts.is_empty() {
+            map.serialize_entry("texts", &self.texts)?;
+        }
+        if !self.feedback.is_empty() {
+            map.serialize_entry("feedback", &self.feedback)?;
         }
         map.serialize_entry("unscored", &self.unscored)?;
         if self.is_weighted {
@@ -215,6 +231,10 @@ impl ScoreLine {
             ann_score: finite(score.ann_score),
             components: values(score, |component| component.value),
             weights: values(score, |component| Some(component.weight)),
+            kinds: by_name(score, |component| Some(component.kind.as_str().into())).collect(),
+            texts: by_name(score, |component| some_text(&component.text)).collect(),
+            feedback: by_name(score, |component| component.feedback.clone()).collect(),
+            ann_divisor: score.ann_divisor,
             is_weighted: score.is_weighted_sum(),
             reference: reference
                 .filter(|reference| !reference.is_weighted_sum())
@@ -229,6 +249,17 @@ impl ScoreLine {
             steering: scored.steering.clone(),
         }
     }
+}
+
+fn by_name<T>(
+    score: &Score,
+    value: impl Fn(&crate::domain::Component) -> Option<T>,
+) -> impl Iterator<Item = (String, T)> {
+    score.components.iter().filter_map(move |component| Some((component.name.clone(), value(component)?)))
+}
+
+fn some_text(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 fn finite(value: Option<f64>) -> Option<f64> {

@@ -10,6 +10,7 @@ mod inputs;
 mod lines;
 mod manifest;
 mod reader;
+mod scores;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -18,6 +19,7 @@ pub use inputs::{ItemLists, load_inputs, load_item_lists, write_inputs, write_it
 pub use lines::{CallLine, ScoreLine};
 pub use manifest::{InputFile, JudgeEntry, Manifest, PolicyEntry, PromptsEntry, RoleEntry, RunStatus, differences};
 pub use reader::{RecordedReplies, load_manifest};
+pub use scores::{RecordedRun, load_run};
 pub use writer::{RunDir, RunRecord};
 
 /// Version of all formats of a run directory.
