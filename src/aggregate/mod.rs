@@ -5,6 +5,7 @@
 //! panel agree and how much the draws of one judge differ.
 
 mod agreement;
+pub mod comparison;
 mod difference;
 mod metric;
 mod panel;

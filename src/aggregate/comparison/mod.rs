@@ -1,0 +1,14 @@
+//! Systems compared over the cases they share: which one is better, how sure that is, and what it hangs on.
+//!
+//! Scored answers become [`Observed`] values, a table of systems and cases for each metric; [`compare`] makes a
+//! [`MetricComparison`] of each: means with intervals, every pair tested, groups that cannot be told apart, ranks over
+//! resamples, what missing values and length could change, how noisy the judge is. Formulas: `docs/metrics.md`,
+//! "Comparing systems".
+
+mod observed;
+mod result;
+
+pub use observed::{ComparedCase, MetricId, Observation, Observed, ObservedSystem};
+pub use result::{
+    Comparison, ComparisonOptions, DrawsNeeded, JudgeNoise, LengthEffect, MetricComparison, PairComparison, SystemMean,
+};

@@ -1,0 +1,192 @@
+//! What a comparison says. Everything here is serialised as it stands (`compare --format json`).
+
+use serde::Serialize;
+
+use super::{ComparedCase, MetricId, ObservedSystem};
+use crate::stats::VarianceComponents;
+
+/// How it is compared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ComparisonOptions {
+    /// Level of all intervals, 0.95.
+    pub level: f64,
+    /// Below this corrected p two systems are told apart, 0.05.
+    pub alpha: f64,
+    /// Resamples behind intervals and ranks, 10,000.
+    pub resamples: u32,
+    /// Random sign assignments behind a p where not all can be visited, 100,000.
+    pub flips: u32,
+    /// Seeds all of it.
+    pub seed: u64,
+    /// Only pairs with this system are tested (by label).
+    pub baseline: Option<String>,
+    /// The difference that one wants to find, for the number of draws and questions it needs; `None`: the observed one.
+    pub wanted_difference: Option<f64>,
+}
+
+/// Everything that was compared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Version of this form.
+    pub schema_version: u32,
+    /// The runs, by name.
+    pub runs: Vec<String>,
+    /// The systems, in the order they were given.
+    pub systems: Vec<ObservedSystem>,
+    /// How it was compared.
+    pub options: ComparisonOptions,
+    /// One entry a metric.
+    pub metrics: Vec<MetricComparison>,
+    /// What makes the runs no equals, where they were compared anyway.
+    pub marks: Vec<String>,
+}
+
+/// One metric compared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MetricComparison {
+    /// What was measured.
+    pub metric: MetricId,
+    /// The cases that every system has a value for: means, intervals, tests and ranks are over these.
+    pub cases: Vec<ComparedCase>,
+    /// Distinct questions among them.
+    pub questions: usize,
+    /// The systems, best first.
+    pub systems: Vec<SystemMean>,
+    /// Pairs, the better system first, in table order.
+    pub pairs: Vec<PairComparison>,
+    /// Systems that cannot be told apart, as places in `systems`; empty with a baseline (not all pairs are tested).
+    pub groups: Vec<Vec<usize>>,
+    /// How often each system (row, as `systems`) takes each rank (column) over resamples; rows and columns sum to 1.
+    pub ranks: Option<Vec<Vec<f64>>>,
+    /// How noisy the judge is, where it was asked more than once.
+    pub noise: Option<JudgeNoise>,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+}
+
+/// A system's mean.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SystemMean {
+    /// Its place in `Comparison::systems`.
+    pub system: usize,
+    /// Its label.
+    pub label: String,
+    /// 1 is best; equal means share a rank; `None` where there is no mean.
+    pub rank: Option<usize>,
+    /// Letters of its groups (`a`, `ab`), empty with a baseline.
+    pub letters: String,
+    /// Mean over the shared cases; `None` where there is none.
+    pub mean: Option<f64>,
+    /// Its interval (BCa, questions resampled).
+    pub interval: Option<(f64, f64)>,
+    /// Mean over all cases it has a value for, and how many.
+    pub own_mean: Option<f64>,
+    /// Cases behind `own_mean`.
+    pub own_cases: usize,
+    /// Answers without a value.
+    pub unscored: usize,
+    /// Cases without an answer.
+    pub absent: usize,
+    /// The mean over all its answers with every unscored part at the lowest and at the highest; `None` where nothing is
+    /// unscored or the metric has no bounds.
+    pub bounds: Option<(f64, f64)>,
+    /// Spearman's correlation of score and length over its answers, with its interval.
+    pub length_correlation: Option<(f64, Option<(f64, f64)>)>,
+}
+
+/// Two systems compared over the shared cases.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PairComparison {
+    /// The better one: a place in `MetricComparison::systems`.
+    pub first: usize,
+    /// The other one.
+    pub second: usize,
+    /// Mean of first minus second.
+    pub difference: f64,
+    /// Its interval (BCa, questions resampled).
+    pub interval: Option<(f64, f64)>,
+    /// Two-sided p of the paired permutation test; `None` where there is no test (no cases).
+    pub p: Option<f64>,
+    /// Whether every assignment was visited.
+    pub exact: bool,
+    /// The same corrected by Holm for all pairs of this metric.
+    pub p_holm: Option<f64>,
+    /// Whether the two are told apart: `p_holm` below alpha.
+    pub differs: bool,
+    /// Cases where the first is better.
+    pub wins: usize,
+    /// Cases where both are equal.
+    pub ties: usize,
+    /// Cases where the second is better.
+    pub losses: usize,
+    /// Cohen's d_z.
+    pub cohens_dz: Option<f64>,
+    /// Cliff's delta.
+    pub cliffs_delta: Option<f64>,
+    /// The difference over all cases both answered with every unscored part against and in favour of the first; `None`
+    /// where nothing is unscored.
+    pub missing_bounds: Option<(f64, f64)>,
+    /// Whether the verdict (which is better, and whether told apart) could be another with what is missing.
+    pub depends_on_missing: bool,
+    /// The difference at equal length.
+    pub length: Option<LengthEffect>,
+    /// The smallest difference that these cases resolve with 80% power.
+    pub detectable: Option<f64>,
+}
+
+/// The difference of two systems regressed on the difference of their answers' lengths.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LengthEffect {
+    /// The difference where both are equally long.
+    pub at_equal_length: f64,
+    /// Its t interval.
+    pub interval: (f64, f64),
+    /// Difference per 100 words more.
+    pub per_100_words: f64,
+    /// Its t interval.
+    pub per_100_words_interval: (f64, f64),
+    /// Mean difference in words.
+    pub words: f64,
+    /// Whether the sign of the difference, or that its interval holds 0, changes at equal length.
+    pub changes_verdict: bool,
+}
+
+/// How noisy the judge is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JudgeNoise {
+    /// Variance of one judged value, over all systems: between questions, judges, and the rest.
+    #[serde(serialize_with = "components")]
+    pub components: VarianceComponents,
+    /// Judges and draws (at most) behind it.
+    pub judges: usize,
+    /// Draws of a judge on an answer, the most there are.
+    pub draws: usize,
+    /// Standard error of a system's mean by drawing anew alone.
+    pub draw_standard_error: Option<f64>,
+    /// The smallest difference between two systems that this set resolves with 80% power, as it was judged.
+    pub detectable: Option<f64>,
+    /// What a wanted difference needs.
+    pub needed: Option<DrawsNeeded>,
+}
+
+/// What it takes to find a difference with 80% power.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DrawsNeeded {
+    /// The difference.
+    pub difference: f64,
+    /// Draws on these questions; `None`: no number of draws is enough.
+    pub draws: Option<usize>,
+    /// Questions with the draws there are.
+    pub questions: Option<usize>,
+}
+
+fn components<S: serde::Serializer>(parts: &VarianceComponents, serializer: S) -> Result<S::Ok, S::Error> {
+    use serde::ser::SerializeMap;
+    let mut map = serializer.serialize_map(Some(5))?;
+    map.serialize_entry("question", &parts.question)?;
+    map.serialize_entry("judge", &parts.judge)?;
+    map.serialize_entry("question_judge", &parts.question_judge)?;
+    map.serialize_entry("draw", &parts.draw)?;
+    map.serialize_entry("balanced", &parts.balanced)?;
+    map.end()
+}
