@@ -69,9 +69,11 @@ pub struct MetricComparison {
     pub systems: Vec<SystemMean>,
     /// Pairs, the better system first, in table order.
     pub pairs: Vec<PairComparison>,
-    /// Systems that cannot be told apart, as places in `systems`; empty with a baseline (not all pairs are tested).
+    /// Systems that cannot be told apart, as places in `systems`; empty with a baseline (not all pairs are tested) and
+    /// without pairs.
     pub groups: Vec<Vec<usize>>,
-    /// How often each system (row, as `systems`) takes each rank (column) over resamples; rows and columns sum to 1.
+    /// How often each system (row, as the first of `systems`: those with a value) takes each rank (column) over resamples;
+    /// rows and columns sum to 1. `None` for fewer than two.
     pub ranks: Option<Vec<Vec<f64>>>,
     /// How noisy the judge is, where it was asked more than once.
     pub noise: Option<JudgeNoise>,
@@ -100,7 +102,7 @@ pub struct SystemMean {
     pub own_cases: usize,
     /// Answers without a value.
     pub unscored: usize,
-    /// Cases without an answer.
+    /// Cases without an answer, of those where the metric applies to any system.
     pub absent: usize,
     /// The mean over all its answers with every unscored part at the lowest and at the highest; `None` where nothing is
     /// unscored or the metric has no bounds.
@@ -145,7 +147,8 @@ pub struct PairComparison {
     pub depends_on_missing: bool,
     /// The difference at equal length.
     pub length: Option<LengthEffect>,
-    /// The smallest difference that these cases resolve with 80% power.
+    /// The smallest difference that these cases resolve with 80% power (paired t test at alpha, this pair alone); `None`
+    /// where all differences are equal.
     pub detectable: Option<f64>,
 }
 
