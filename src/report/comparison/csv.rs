@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::ComparisonContext;
 use super::numbers::{best, labels};
+use super::told::is_finite;
 use crate::aggregate::comparison::{Comparison, MetricComparison, PairComparison, SystemMean};
 use crate::domain::Unit;
 use crate::error::{Error, Result};
@@ -120,7 +121,7 @@ fn cell<T: ToString>(value: Option<T>) -> Cow<'static, str> {
 
 fn system_cells<'a>(metric: &MetricComparison, at: usize, system: &'a SystemMean) -> Named<'a> {
     let (low, high) = system.interval.unzip();
-    let (lower, upper) = system.bounds.unzip();
+    let (lower, upper) = system.bounds.filter(is_finite).unzip();
     vec![
         ("system", visible(&system.label)),
         ("rank", cell(system.rank)),
@@ -143,7 +144,7 @@ fn pair_cells<'a>(metric: &'a MetricComparison, pair: &PairComparison) -> Named<
     let [first, second] = labels(metric, pair);
     let has_cases = !metric.cases.is_empty();
     let (low, high) = pair.interval.unzip();
-    let (lower, upper) = pair.missing_bounds.unzip();
+    let (lower, upper) = pair.missing_bounds.filter(is_finite).unzip();
     let length = pair.length.as_ref();
     vec![
         ("system", visible(first)),

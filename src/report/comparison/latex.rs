@@ -159,6 +159,8 @@ pub(super) fn escaped(text: &str) -> String {
             '>' => out.push_str("\\textgreater{}"),
             '|' => out.push_str("\\textbar{}"),
             '"' => out.push_str("\\char34{}"),
+            // At the head of a row these would be arguments of the end of the row before it.
+            '[' | ']' | '*' => out.extend(['{', c, '}']),
             '&' | '%' | '$' | '#' | '_' | '{' | '}' => out.extend(['\\', c]),
             // Two of them would become a dash or another quotation mark.
             '-' | '`' | '\'' | ',' if out.ends_with(c) => {

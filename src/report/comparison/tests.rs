@@ -216,6 +216,7 @@ fn what_a_form_reads_as_markup_is_spelled_out() {
         r"a\|b&lt;i&gt;&amp;\*\_&#64;x https&#58;//y www&#46;z"
     );
     assert_eq!(latex_escaped("a_b & c%\\x{1}"), r"a\_b \& c\%\textbackslash{}x\{1\}");
+    assert_eq!(latex_escaped("[1ex] *x"), "{[}1ex{]} {*}x");
     assert_eq!(latex_escaped("é 模 --- ^^M"), r"é \texttt{U+6A21} -{}-{}- \textasciicircum{}\textasciicircum{}M");
 }
 
@@ -235,6 +236,7 @@ fn without_a_shared_case_nothing_is_made_up() {
     let mut empty = metric("score", Unit::Share);
     empty.cases.clear();
     empty.questions = 0;
+    empty.notes = vec!["nothing can be compared".to_owned()];
     for system in &mut empty.systems {
         (system.mean, system.interval, system.rank) = (None, None, None);
     }

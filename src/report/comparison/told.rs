@@ -12,16 +12,9 @@ const LISTED: usize = 6;
 /// The power that detectable differences stand for.
 const POWER: &str = "80% power";
 
-/// Sentences about one metric.
+/// Sentences about one metric; the last are its own notes.
 pub(super) fn of_metric(metric: &MetricComparison, options: &ComparisonOptions) -> Vec<String> {
     let mut told = Vec::new();
-    if metric.cases.is_empty() {
-        told.push("no case has a value for every system: nothing can be compared.".to_owned());
-    }
-    told.extend(clusters(metric));
-    if !metric.metric.higher_is_better && metric.systems.len() > 1 {
-        told.push("a higher number is not better here: systems stand in order of value, not of merit.".to_owned());
-    }
     told.extend(own_means(metric));
     told.extend(resolution(metric, options));
     told.extend(metric.noise.as_ref().map(|noise| judge_noise(metric, noise)));
@@ -64,17 +57,6 @@ pub(super) fn of_all(comparison: &Comparison, context: &ComparisonContext) -> Ve
     told
 }
 
-fn clusters(metric: &MetricComparison) -> Option<String> {
-    let (cases, questions) = (metric.cases.len(), metric.questions);
-    (questions < cases).then(|| {
-        format!(
-            "{} ask {}: those of one question are resampled together.",
-            counted(cases, "case"),
-            counted(questions, "question")
-        )
-    })
-}
-
 /// Means over what each system has, where that is more than what all have.
 fn own_means(metric: &MetricComparison) -> Option<String> {
     let unit = metric.metric.unit;
@@ -96,9 +78,10 @@ fn resolution(metric: &MetricComparison, options: &ComparisonOptions) -> Option<
     let least = differences.iter().copied().reduce(f64::min)?;
     let most = differences.iter().copied().reduce(f64::max)?;
     let (least, most) = (shown(least, unit), shown(most, unit));
-    let range = if least == most { least } else { format!("{least} to {most}, by pair") };
+    let range = if least == most { least } else { format!("{least} to {most}") };
+    let by_pair = if range.contains(' ') { ", by pair" } else { "" };
     Some(format!(
-        "{} resolve{} a difference of {range}{} (paired t test, {POWER} at {}, before correction).",
+        "{} resolve{} a difference of {range}{}{by_pair} (paired t test, {POWER} at {}, before correction).",
         counted(metric.questions, "question"),
         if metric.questions == 1 { "s" } else { "" },
         points(unit),
@@ -136,13 +119,15 @@ fn judge_noise(metric: &MetricComparison, noise: &JudgeNoise) -> String {
         text += &format!("; as judged, this set resolves {}{} ({POWER})", shown(detectable, unit), points(unit));
     }
     if let Some(needed) = &noise.needed {
-        let draws = needed.draws.map_or("no number of draws".to_owned(), |draws| counted(draws, "draw"));
-        let questions =
-            needed.questions.map_or("no number of questions".to_owned(), |count| counted(count, "question"));
+        let enough = |count: Option<usize>, noun: &str| {
+            count.map_or(format!("no number of {noun}s is enough"), |count| counted(count, noun))
+        };
         text += &format!(
-            "; a difference of {}{} needs {draws} on these questions, or {questions} with these draws",
+            "; to find a difference of {}{}: on these questions {}, or with these draws {}",
             shown(needed.difference, unit),
-            points(unit)
+            points(unit),
+            enough(needed.draws, "draw"),
+            enough(needed.questions, "question")
         );
     }
     text + "."
@@ -159,7 +144,7 @@ fn fine(value: f64, unit: crate::domain::Unit) -> String {
 fn missing(metric: &MetricComparison) -> Option<String> {
     let unit = metric.metric.unit;
     let of = |system: &crate::aggregate::comparison::SystemMean| {
-        let bounds = system.bounds.map_or(String::new(), |(low, high)| {
+        let bounds = system.bounds.filter(is_finite).map_or(String::new(), |(low, high)| {
             format!(
                 ", mean {} to {} with the missing parts at their lowest or highest",
                 shown(low, unit),
@@ -178,12 +163,17 @@ fn missing(metric: &MetricComparison) -> Option<String> {
     (!parts.is_empty()).then(|| format!("missing: {}.", parts.join("; ")))
 }
 
+/// What has no bounds has infinite ones.
+pub(super) fn is_finite(bounds: &(f64, f64)) -> bool {
+    bounds.0.is_finite() && bounds.1.is_finite()
+}
+
 /// A verdict that hangs on what is missing.
 fn hanging(metric: &MetricComparison, pair: &PairComparison) -> Option<String> {
     let unit = metric.metric.unit;
     pair.depends_on_missing.then(|| {
         let [first, second] = labels(metric, pair).map(visible);
-        let range = pair.missing_bounds.map_or(String::new(), |bounds| {
+        let range = pair.missing_bounds.filter(is_finite).map_or(String::new(), |bounds| {
             format!("the difference lies within {} once all is scored: ", signed_bracket(bounds, unit))
         });
         format!("! {first} – {second}: {range}the verdict depends on what is missing.")
@@ -237,15 +227,13 @@ fn joined(parts: &[String]) -> String {
 /// How a metric's systems stand, as a line above its table.
 pub(super) fn heading(metric: &MetricComparison, options: &ComparisonOptions) -> String {
     let order = if metric.metric.higher_is_better { "best first" } else { "highest first" };
-    let cases = match metric.systems.len() {
-        1 => counted(metric.cases.len(), "case"),
-        _ => format!("{} that all systems share", counted(metric.cases.len(), "case")),
-    };
+    let shared = if metric.systems.len() > 1 { "shared case" } else { "case" };
     format!(
-        "{} ({}): means over {cases}, {} intervals, {order}",
+        "{} ({}), {} intervals, {order}: {}",
         visible(&metric.metric.name),
         super::numbers::unit_name(metric.metric.unit),
-        level(options.level)
+        level(options.level),
+        counted(metric.cases.len(), shared)
     )
 }
 

@@ -174,7 +174,7 @@ fn worst_mean(system: &SystemMean, unit: Unit, mean: f64, absent: usize) -> Opti
     let answered = (system.own_cases + system.unscored) as f64;
     let of_answered = match (system.unscored, system.bounds) {
         (0, _) => mean,
-        (_, bounds) => bounds?.0,
+        (_, bounds) => bounds.map(|bounds| bounds.0).filter(|low| low.is_finite())?,
     };
     Some((of_answered * answered + lowest * absent as f64) / (answered + absent as f64))
 }
