@@ -4,6 +4,8 @@ mod gates;
 mod released;
 mod unlike;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde_json::{Value, json};
 
 use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded};
@@ -130,13 +132,18 @@ fn a_run_without_inputs_is_compared_without_lengths() {
 
 #[test]
 fn several_draws_tell_how_noisy_the_judge_is() {
-    let work = Workspace::new(&["alpha", "beta"], 4);
-    let server = FakeServer::start(partial_judge());
+    let work = Workspace::new(&["alpha", "beta"], 6);
+    let asked = AtomicUsize::new(0);
+    let moody = Behaviour::good().saying(move |request| match kind_of(request) {
+        "property" => json!({"score": 5 + asked.fetch_add(1, Ordering::Relaxed) % 4}).to_string(),
+        kind => constant_reply(kind),
+    });
+    let server = FakeServer::start(moody);
     work.score(&server, &["--samples", "2"]).exits_with(0);
     let done = compare(&work, &["out", "--wanted-difference", "0.02"]).exits_with(0);
     let told = done.stdout.replace("\n  ", " ");
-    assert!(told.contains("- noise (1 judge, at most 2 draws each):"), "{told}");
-    assert!(told.contains("to find a difference of 2.0 points"), "{told}");
+    assert!(told.contains("- noise (1 judge, at most 2 draws each): variance of a judged value: questions "), "{told}");
+    assert!(told.contains("to find a difference of 2.0 points: on these questions "), "{told}");
 }
 
 #[test]

@@ -166,3 +166,114 @@ fn unfinished(run: &RecordedRun) -> Option<String> {
     let lacking = usize::try_from(run.manifest.answers).unwrap_or(usize::MAX).saturating_sub(most);
     Some(format!("{} {status}: {lacking} of {} answers have no score", run.name, run.manifest.answers))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// A run with this manifest, over what is usual.
+    fn run(name: &str, change: impl Fn(&mut Value)) -> RecordedRun {
+        let hash = "ab".repeat(32);
+        let judge = json!({"id": "m", "model": "m", "base_url": null, "served": null, "lexical": false});
+        let mut manifest = json!({
+            "schema_version": 1, "scholareval_version": "0.1.0", "status": "complete", "started_at": "", "finished_at": null,
+            "mode": "default", "reference": null, "settings": {"judge.temperature": 0.0, "score.samples": 1},
+            "inputs": [{"name": "tests", "path": "t.json", "blake3": hash}, {"name": "a", "path": "a", "blake3": hash}],
+            "prompts": {"label": "p", "fingerprint": hash, "comparable_with_published": false}, "judge": judge,
+            "seed": 1, "answers": 0, "missing": [], "kept_cases": ["c1", "c2"], "warnings": [],
+        });
+        change(&mut manifest);
+        let manifest = serde_json::from_value(manifest).expect("a manifest");
+        RecordedRun { path: name.into(), name: name.to_owned(), manifest, items: Vec::new(), scored: Vec::new() }
+    }
+
+    fn told(change: impl Fn(&mut Value)) -> Vec<String> {
+        let runs = [run("one", |_| ()), run("two", change)];
+        comparable(&runs, true).expect("compared anyway")
+    }
+
+    #[test]
+    fn paths_systems_seeds_limits_and_labels_may_differ() {
+        let other = told(|manifest| {
+            manifest["inputs"][0]["path"] = "elsewhere/t.json".into();
+            manifest["inputs"][1] = json!({"name": "b", "path": "b", "blake3": "cd".repeat(32)});
+            manifest["settings"]["score.systems"] = json!(["b"]);
+            manifest["settings"]["score.cases"] = json!(["c1", "c2"]);
+            manifest["kept_cases"] = json!(["c2", "c1"]);
+            (manifest["seed"], manifest["label"]) = (7.into(), "mine".into());
+            manifest["judge"]["base_url"] = "http://elsewhere".into();
+            manifest["scholareval_version"] = "0.2.0".into();
+        });
+        assert_eq!(other, Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_changes_numbers_is_told_by_name_with_both_values() {
+        assert_eq!(told(|m| m["judge"]["id"] = "n".into()), ["judge of rubric differs: m (one), n (two)"]);
+        let prompts = told(|m| m["prompts"]["fingerprint"] = "cd".repeat(32).into());
+        assert_eq!(prompts, ["prompts of rubric differs: p [abababab..] (one), p [cdcdcdcd..] (two)"]);
+        let tests = told(|m| m["inputs"][0]["blake3"] = "cd".repeat(32).into());
+        assert_eq!(tests, ["input tests differs: abababababab.. (one), cdcdcdcdcdcd.. (two)"]);
+        assert_eq!(
+            told(|m| m["mode"] = "compat".into()),
+            ["mode (parser and arithmetic) differs: default (one), compat (two)"]
+        );
+        assert_eq!(
+            told(|m| m["settings"]["score.samples"] = 3.into())[0],
+            "draws of rubric differs: [1] (one), [3] (two)"
+        );
+        assert_eq!(
+            told(|m| m["settings"]["score.snippets"] = false.into())[0],
+            "score.snippets differs: true (one), false (two)"
+        );
+        assert!(told(|m| m["kept_cases"] = json!(["c1"]))[0].starts_with("cases differs: 2 ["));
+    }
+
+    #[test]
+    fn a_judge_by_another_name_in_the_config_is_the_same_judge() {
+        let role = json!({
+            "judges": [{"id": "m", "model": "m", "base_url": null, "served": null, "lexical": false}],
+            "samples": [1], "merges": ["mean"], "expected": [false], "panel_merge": "mean",
+            "prompts": {"label": "p", "fingerprint": "ab".repeat(32), "comparable_with_published": false},
+        });
+        let named = |temperature: f64| {
+            let role = role.clone();
+            move |manifest: &mut Value| {
+                manifest["roles"] = json!({"rubric": role});
+                manifest["settings"] = json!({
+                    "roles.rubric": ["mine"], "judges.mine": {"temperature": temperature, "samples": 1},
+                });
+            }
+        };
+        assert_eq!(told(named(0.0)), Vec::<String>::new());
+        assert_eq!(told(named(0.5)), ["temperature of the judge of rubric differs: 0.0 (one), 0.5 (two)"]);
+    }
+
+    #[test]
+    fn a_role_that_one_run_lacks_is_no_difference() {
+        let role = json!({
+            "judges": [{"id": "g", "model": "g", "base_url": null, "served": null, "lexical": false}],
+            "samples": [1], "merges": ["mean"], "expected": [false], "panel_merge": "mean", "prompts": null,
+        });
+        assert_eq!(told(|m| m["roles"] = json!({"aspect.coverage": role})), Vec::<String>::new());
+    }
+
+    #[test]
+    fn without_anyway_every_difference_is_a_fault_and_the_first_says_what_to_do() {
+        let runs = [run("one", |_| ()), run("two", |m| (m["judge"]["id"], m["mode"]) = ("n".into(), "compat".into()))];
+        let error = comparable(&runs, false).expect_err("no equals").to_string();
+        let lines: Vec<&str> = error.lines().collect();
+        assert_eq!(lines.len(), 2, "{error}");
+        assert!(lines.iter().all(|line| line.starts_with("two: ")) && lines[0].contains("--anyway"), "{error}");
+    }
+
+    #[test]
+    fn who_judged_is_told_once_or_with_its_runs() {
+        let same = made_by(&[run("one", |_| ()), run("two", |_| ())]);
+        assert_eq!(same, ["rubric: judge m; prompts p, not comparable with published numbers"]);
+        let two = made_by(&[run("one", |_| ()), run("two", |m| m["judge"]["lexical"] = true.into())]);
+        assert_eq!(two[1], "rubric: the built-in lexical judge, a baseline and no LLM (two)");
+    }
+}

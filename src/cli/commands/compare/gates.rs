@@ -156,12 +156,12 @@ fn too_low(system: &SystemMean, unit: Unit, least: f64, unanswered: usize, toler
     if tolerant || (system.unscored == 0 && absent == 0) {
         return None;
     }
-    let missing = format!("{} answers are unscored and {absent} cases have none", system.unscored);
+    let missing = format!("{} unscored, {absent} without an answer", system.unscored);
     let Some(worst) = worst_mean(system, unit, mean, absent) else {
-        return Some(format!("{label} has {mean:.4}, but {missing}; {REMEDY}"));
+        return Some(format!("{label} has {mean:.4} with {missing}; {REMEDY}"));
     };
     (worst + TOLERANCE < least)
-        .then(|| format!("{label} has {mean:.4}, but {missing}: it could be {worst:.4}; {REMEDY}"))
+        .then(|| format!("{label} has {mean:.4} with {missing}: it could be {worst:.4}; {REMEDY}"))
 }
 
 /// The mean with everything that is missing at its lowest; `None` where there is no lowest.
