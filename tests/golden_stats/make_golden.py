@@ -204,6 +204,38 @@ def intervals():
     yield interval_of("clusters", (rng.normal(0.5, 0.3, size=30) * sizes, sizes), lambda s, n: s.sum() / n.sum())
 
 
+def comparison(name, n, systems):
+    """Systems over shared cases, with the words of their answers: every system and every pair."""
+    words = rng.integers(100, 900, size=(systems, n))
+    values = rng.uniform(size=n) * 0.5 + rng.normal(scale=0.1, size=(systems, n)) + words / 4000
+    values += np.arange(systems)[:, None] * 0.05
+    pairs = [comparison_of_pair(values, words, a, b) for a in range(systems) for b in range(a + 1, systems)]
+    for pair, adjusted in zip(pairs, multipletests([pair["p"] for pair in pairs], method="holm")[1]):
+        pair["p_holm"] = float(adjusted)
+    of_system = lambda v, w: {"mean": float(np.mean(v)), "spearman": float(stats.spearmanr(v, w).statistic)}
+    return {"name": name, "values": values.tolist(), "words": words.astype(float).tolist(), "pairs": pairs,
+            "systems": [of_system(v, w) for v, w in zip(values, words)]}
+
+
+def comparison_of_pair(values, words, a, b):
+    # The better one first.
+    a, b = (a, b) if values[a].mean() >= values[b].mean() else (b, a)
+    differences = values[a] - values[b]
+    exact = len(differences) <= 20
+    test = stats.permutation_test((differences,), np.mean, permutation_type="samples", rng=np.random.default_rng(1),
+                                  n_resamples=np.inf if exact else 100_000)
+    bca = stats.bootstrap((differences,), np.mean, method="BCa", n_resamples=20_000, rng=np.random.default_rng(2))
+    fit = sm.OLS(differences, sm.add_constant((words[a] - words[b]) / 100)).fit()
+    (low, high), (slope_low, slope_high) = fit.conf_int(0.05)
+    effects = effect(values[a], values[b])
+    return {"first": a, "second": b, "difference": float(differences.mean()), "p": float(test.pvalue), "exact": exact,
+            "low": float(bca.confidence_interval.low), "high": float(bca.confidence_interval.high),
+            "cohens_dz": effects["cohens_dz"], "cliffs_delta": effects["cliffs_delta"],
+            "at_equal_length": float(fit.params[0]), "length_low": float(low), "length_high": float(high),
+            "per_100_words": float(fit.params[1]), "slope_low": float(slope_low), "slope_high": float(slope_high),
+            "detectable": power(float(np.std(differences, ddof=1)), len(differences), 0.05, 0.8)["t"]}
+
+
 pingouin.options["round"] = None
 pingouin.options["round.column.CI95"] = None
 warnings.simplefilter("ignore")
@@ -244,5 +276,6 @@ golden = {
         components("balanced 12 x 3 x 4", judged(12, 3, 4, 0)), components("balanced 30 x 2 x 2", judged(30, 2, 2, 0)),
         components("unbalanced", judged(15, 3, 4, 0.3)), components("holes", judged(20, 4, 2, 0.5)),
     ],
+    "comparison": [comparison("ten cases", 10, 3), comparison("sixty cases", 60, 3), comparison("two systems", 8, 2)],
 }
 Path(__file__).with_name("golden.json").write_text(json.dumps(golden, indent=None, separators=(",", ":")) + "\n")

@@ -20,3 +20,10 @@ pub use observed::{ComparedCase, MetricId, Observation, Observed, ObservedSystem
 pub use result::{
     Comparison, ComparisonOptions, DrawsNeeded, JudgeNoise, LengthEffect, MetricComparison, PairComparison, SystemMean,
 };
+
+#[cfg(test)]
+mod compare_tests;
+#[cfg(test)]
+mod observe_tests;
+#[cfg(test)]
+mod simulation_tests;

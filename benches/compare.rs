@@ -1,0 +1,90 @@
+//! What a comparison costs: 10 systems over 1,000 cases with the defaults, all pairs, on one thread and on two.
+//!
+//! `cargo bench --bench compare` prints elapsed seconds; it only reports.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use scholareval::aggregate::comparison::{
+    ComparedCase, Comparison, ComparisonOptions, MetricId, Observation, Observed, ObservedSystem, compare,
+};
+use scholareval::domain::Unit;
+use scholareval::stats::{BcaOptions, Paired, SignFlipOptions, paired_differences, rank_distribution, sign_flip_tests};
+
+const SYSTEMS: usize = 10;
+const CASES: usize = 1_000;
+
+fn main() {
+    let rows: Vec<Vec<f64>> = (0..SYSTEMS).map(|system| (0..CASES).map(|case| value(system, case)).collect()).collect();
+    let plain = table(&rows, false);
+    let with_words = table(&rows, true);
+    println!("{SYSTEMS} systems, {CASES} cases, 10,000 resamples, all pairs with 100,000 flips; seconds elapsed");
+    for threads in [1, 2] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        let (bootstrap, flips) = pool.install(|| parts(&rows));
+        let (whole, first) = pool.install(|| timed(&plain));
+        let (worded, _) = pool.install(|| timed(&with_words));
+        println!(
+            "{threads} threads: means, pairs and ranks resampled {bootstrap:.2}, flips {flips:.2}; compare {whole:.2}, \
+             with words known {worded:.2}; {} of {} pairs told apart",
+            first.metrics[0].pairs.iter().filter(|pair| pair.differs).count(),
+            first.metrics[0].pairs.len()
+        );
+    }
+}
+
+/// Made scores: a system is a little better than the next.
+fn value(system: usize, case: usize) -> f64 {
+    let mixed = (case * 2_654_435_761 + system * 40_503 * (case + 7)) % 1_009;
+    mixed as f64 / 1_009.0 + 0.01 * system as f64
+}
+
+fn parts(rows: &[Vec<f64>]) -> (f64, f64) {
+    let lists: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
+    let all = (0..SYSTEMS).flat_map(|first| (first + 1..SYSTEMS).map(move |second| (first, second)));
+    let pairs: Vec<Paired<'_>> =
+        all.map(|(first, second)| Paired { first: &rows[first], second: &rows[second] }).collect();
+    let options = BcaOptions::seeded(7);
+    let begin = Instant::now();
+    let means = scholareval::stats::bca_mean_intervals(&lists, options);
+    let compared = paired_differences(&pairs, None, options);
+    let ranks = rank_distribution(&lists, None, options);
+    let bootstrap = begin.elapsed().as_secs_f64();
+    assert!(means.iter().all(Option::is_some) && compared.iter().all(Option::is_some) && ranks.is_some());
+    let differences: Vec<Vec<f64>> = pairs.iter().filter_map(Paired::differences).collect();
+    let borrowed: Vec<&[f64]> = differences.iter().map(Vec::as_slice).collect();
+    let begin = Instant::now();
+    let tests = sign_flip_tests(&borrowed, SignFlipOptions::seeded(7));
+    assert!(tests.iter().all(Option::is_some));
+    (bootstrap, begin.elapsed().as_secs_f64())
+}
+
+fn timed(observed: &Observed) -> (f64, Comparison) {
+    let begin = Instant::now();
+    let comparison = compare(std::slice::from_ref(observed), &ComparisonOptions::seeded(7));
+    (begin.elapsed().as_secs_f64(), comparison)
+}
+
+fn table(rows: &[Vec<f64>], with_words: bool) -> Observed {
+    let system = |place: usize| ObservedSystem {
+        label: format!("system {place}"),
+        system: format!("system {place}").as_str().into(),
+        run: 0,
+    };
+    let case = |place: usize| ComparedCase {
+        case_id: format!("case {place:04}").as_str().into(),
+        question: Arc::from(format!("question {place}")),
+    };
+    let words = |row: &Vec<f64>| row.iter().map(|value| Some((value * 400.0).round() + 100.0)).collect();
+    Observed {
+        metric: MetricId { scorer: "rubric".into(), name: "score".into(), unit: Unit::Share, higher_is_better: true },
+        systems: (0..rows.len()).map(system).collect(),
+        cases: (0..CASES).map(case).collect(),
+        values: rows.iter().map(|row| row.iter().map(|value| Observation::Value(*value)).collect()).collect(),
+        words: with_words.then(|| rows.iter().map(words).collect()),
+        draws: None,
+        notes: Vec::new(),
+    }
+}

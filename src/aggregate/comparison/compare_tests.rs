@@ -1,0 +1,409 @@
+//! What a comparison says of made tables.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::{
+    ComparedCase, Comparison, ComparisonOptions, MetricComparison, MetricId, Observation, Observed, ObservedSystem,
+    compare,
+};
+use crate::domain::Unit;
+
+/// A table of shares, a row a system; cases `c0`, `c1`, .. with a question each.
+pub(super) fn table(systems: &[(&str, &[f64])]) -> Observed {
+    let observations = |values: &[f64]| values.iter().map(|value| Observation::Value(*value)).collect();
+    let observed =
+        |(label, _): &(&str, &[f64])| ObservedSystem { label: (*label).into(), system: (*label).into(), run: 0 };
+    let case = |place: usize| ComparedCase {
+        case_id: format!("c{place:04}").into(),
+        question: Arc::from(format!("question {place}")),
+    };
+    Observed {
+        metric: MetricId { scorer: "rubric".into(), name: "score".into(), unit: Unit::Share, higher_is_better: true },
+        systems: systems.iter().map(observed).collect(),
+        cases: (0..systems[0].1.len()).map(case).collect(),
+        values: systems.iter().map(|(_, values)| observations(values)).collect(),
+        words: None,
+        draws: None,
+        notes: Vec::new(),
+    }
+}
+
+pub(super) fn quick() -> ComparisonOptions {
+    ComparisonOptions { resamples: 200, flips: 500, ..ComparisonOptions::seeded(7) }
+}
+
+fn compared(observed: &Observed, options: &ComparisonOptions) -> MetricComparison {
+    compare(std::slice::from_ref(observed), options).metrics.remove(0)
+}
+
+fn labels(metric: &MetricComparison) -> Vec<&str> {
+    metric.systems.iter().map(|system| system.label.as_str()).collect()
+}
+
+#[track_caller]
+fn assert_close(ours: f64, theirs: f64, tolerance: f64, what: &str) {
+    assert!((ours - theirs).abs() <= tolerance, "{what}: ours {ours}, expected {theirs}");
+}
+
+#[test]
+fn two_systems_by_hand() {
+    let metric = compared(&table(&[("low", &[0.1, 0.5, 0.3, 0.3]), ("high", &[0.3, 0.5, 0.6, 0.2])]), &quick());
+    assert_eq!(labels(&metric), ["high", "low"]);
+    let pair = &metric.pairs[0];
+    // Differences 0.2 0 0.3 -0.1: mean 0.1. Of the 8 assignments of 0.2 0.3 0.1 those with a sum of 0.4 or more:
+    // +++ 0.6, ++- 0.4 and their opposites: 4 / 8.
+    assert_close(pair.difference, 0.1, 1e-12, "difference");
+    assert_eq!((pair.p, pair.p_holm, pair.exact, pair.differs), (Some(0.5), Some(0.5), true, false));
+    assert_eq!((pair.wins, pair.ties, pair.losses), (2, 1, 1));
+    assert_eq!((metric.groups.clone(), metric.questions), (vec![vec![0, 1]], 4));
+    assert_eq!((metric.systems[0].rank, metric.systems[1].rank), (Some(1), Some(2)));
+    assert_eq!(metric.systems[0].letters, "a");
+    assert_eq!((metric.systems[0].unscored, metric.systems[0].absent, metric.systems[0].bounds), (0, 0, None));
+    assert_eq!((pair.missing_bounds, pair.depends_on_missing), (None, false));
+    assert!(metric.noise.is_none() && pair.length.is_none());
+}
+
+#[test]
+fn one_system_has_a_mean_and_no_pairs() {
+    let metric = compared(&table(&[("a", &[0.1, 0.5, 0.3])]), &quick());
+    assert_close(metric.systems[0].mean.unwrap(), 0.3, 1e-12, "mean");
+    assert!(metric.systems[0].interval.is_some());
+    assert!(metric.pairs.is_empty() && metric.groups.is_empty() && metric.ranks.is_none());
+}
+
+#[test]
+fn only_cases_that_all_share_count_and_a_system_without_values_takes_none_away() {
+    let mut observed = table(&[("a", &[0.2, 0.4, 0.9]), ("none", &[0.0, 0.0, 0.0]), ("b", &[0.1, 0.3, 0.0])]);
+    observed.values[1] = vec![Observation::Absent; 3];
+    observed.values[2][2] = Observation::Absent;
+    let metric = compared(&observed, &quick());
+    assert_eq!(labels(&metric), ["a", "b", "none"]);
+    let [a, b, none] = [0, 1, 2].map(|place| metric.systems[place].clone());
+    assert_close(a.mean.unwrap(), 0.3, 1e-12, "over two cases");
+    assert_close(a.own_mean.unwrap(), 0.5, 1e-12, "over three cases");
+    assert_eq!((b.absent, none.absent, none.rank, none.mean, none.own_mean), (1, 3, None, None, None));
+    assert_eq!((metric.pairs.len(), metric.ranks.as_ref().map(Vec::len)), (1, Some(2)));
+    assert!(metric.notes.iter().any(|note| note.contains("none")), "{:?}", metric.notes);
+}
+
+#[test]
+fn without_a_shared_case_only_own_means_are_known() {
+    let mut observed = table(&[("a", &[0.2, 0.0]), ("b", &[0.0, 0.4])]);
+    (observed.values[0][1], observed.values[1][0]) = (Observation::Absent, Observation::Absent);
+    let metric = compared(&observed, &quick());
+    assert_eq!(labels(&metric), ["b", "a"]);
+    assert_eq!((metric.systems[0].mean, metric.systems[0].rank, metric.systems[0].own_mean), (None, None, Some(0.4)));
+    assert!(metric.pairs.is_empty() && metric.groups.is_empty() && metric.ranks.is_none());
+    assert!(metric.notes.iter().any(|note| note.contains("no case")));
+}
+
+#[test]
+fn what_nobody_has_is_left_out_and_what_nobody_could_judge_is_told() {
+    let mut observed = table(&[("a", &[0.2]), ("b", &[0.1])]);
+    observed.values = vec![vec![Observation::Absent]; 2];
+    assert!(compare(&[observed.clone()], &quick()).metrics.is_empty());
+    observed.values = vec![vec![Observation::Unscored { low: 0.25, high: 0.5 }]; 2];
+    let metric = compared(&observed, &quick());
+    assert_eq!((metric.systems[0].mean, metric.systems[0].bounds), (None, Some((0.25, 0.5))));
+    // NaN, which compat mode lets pass, is no value and has no bounds.
+    observed.values = vec![vec![Observation::Value(f64::NAN)]; 2];
+    let metric = compared(&observed, &quick());
+    assert_eq!((metric.systems[0].unscored, metric.systems[0].bounds), (1, None));
+}
+
+#[test]
+fn a_verdict_that_hangs_on_what_is_missing_is_marked() {
+    let high = [0.9, 0.8, 0.9, 0.7, 0.8, 0.9, 0.8, 0.9];
+    let low = [0.2, 0.3, 0.1, 0.2, 0.4, 0.3, 0.2, 0.1];
+    let mut observed = table(&[("high", &high), ("low", &low)]);
+    observed.values[0][7] = Observation::Unscored { low: 0.6, high: 1.0 };
+    let metric = compared(&observed, &quick());
+    // Over seven: 2 / 128 and told apart. With the eighth between 0.5 and 0.9 all eight are wins still: 2 / 256.
+    let pair = &metric.pairs[0];
+    assert_eq!((pair.p, pair.differs, pair.depends_on_missing), (Some(2.0 / 128.0), true, false));
+    // The seven differences sum to 5.8 - 1.7 = 4.1: (4.1 + 0.5) / 8 and (4.1 + 0.9) / 8.
+    let (worst, best) = pair.missing_bounds.unwrap();
+    assert_close(worst, 0.575, 1e-12, "worst");
+    assert_close(best, 0.625, 1e-12, "best");
+    let bounds = metric.systems[0].bounds.unwrap();
+    assert_close(bounds.0, (5.8 + 0.6) / 8.0, 1e-12, "low");
+    // Of three more nothing is known: with all of them against it the first has four wins and four losses.
+    for case in 4..8 {
+        observed.values[0][case] = Observation::Unscored { low: 0.0, high: 1.0 };
+        observed.values[1][case] = Observation::Unscored { low: 0.0, high: 1.0 };
+    }
+    let pair = &compared(&observed, &quick()).pairs[0];
+    assert!(pair.depends_on_missing && pair.missing_bounds.is_some_and(|(worst, _)| worst < 0.0), "{pair:?}");
+    // What has no bounds can be anything.
+    observed.values[0][7] = Observation::Unscored { low: f64::NEG_INFINITY, high: f64::INFINITY };
+    let metric = compared(&observed, &quick());
+    assert_eq!((metric.pairs[0].missing_bounds, metric.pairs[0].depends_on_missing), (None, true));
+    assert_eq!(metric.systems.iter().find(|system| system.label == "high").and_then(|system| system.bounds), None);
+}
+
+#[test]
+fn with_a_baseline_only_its_pairs_are_tested_and_corrected() {
+    let rows: [(&str, &[f64]); 3] = [("a", &[0.9; 6]), ("b", &[0.5; 6]), ("c", &[0.1; 6])];
+    let options = ComparisonOptions { baseline: Some("b".into()), ..quick() };
+    let metric = compared(&table(&rows), &options);
+    let places: Vec<(usize, usize)> = metric.pairs.iter().map(|pair| (pair.first, pair.second)).collect();
+    assert_eq!(places, [(0, 1), (1, 2)]);
+    // 2 / 64, twice; by Holm both 4 / 64. With all three pairs it would be 6 / 64.
+    assert_eq!(metric.pairs[0].p_holm, Some(4.0 / 64.0));
+    assert_eq!(compared(&table(&rows), &quick()).pairs[0].p_holm, Some(6.0 / 64.0));
+    assert!(metric.groups.is_empty() && metric.systems[0].letters.is_empty());
+    // Equal differences have no spread: nothing to resolve.
+    assert_eq!(
+        (metric.pairs[0].detectable, metric.pairs[0].interval.map(|(low, high)| low == high)),
+        (None, Some(true))
+    );
+    let absent = ComparisonOptions { baseline: Some("z".into()), ..quick() };
+    let metric = compared(&table(&rows), &absent);
+    assert!(metric.pairs.is_empty() && metric.notes.iter().any(|note| note.contains('z')));
+}
+
+#[test]
+fn cases_of_one_question_are_drawn_and_flipped_together() {
+    let (a, b) = ([0.9, 0.7, 0.8, 0.5, 0.6], [0.6, 0.7, 0.4, 0.6, 0.3]);
+    let once = compared(&table(&[("a", &a), ("b", &b)]), &quick());
+    let twice = |values: &[f64]| values.iter().flat_map(|value| [*value, *value]).collect::<Vec<f64>>();
+    let mut observed = table(&[("a", &twice(&a)), ("b", &twice(&b))]);
+    for (place, case) in observed.cases.iter_mut().enumerate() {
+        case.question = Arc::from(format!("question {}", place / 2));
+    }
+    let metric = compared(&observed, &quick());
+    assert_eq!((metric.cases.len(), metric.questions), (10, 5));
+    let (pair, single) = (&metric.pairs[0], &once.pairs[0]);
+    assert_eq!(pair.p, single.p);
+    let ends = |pair: &super::PairComparison| pair.interval.unwrap();
+    assert_close(ends(pair).0, ends(single).0, 1e-9, "low");
+    assert_close(ends(pair).1, ends(single).1, 1e-9, "high");
+    assert_close(pair.detectable.unwrap(), single.detectable.unwrap(), 1e-9, "detectable");
+    assert!(metric.notes.iter().any(|note| note.contains("5 questions")));
+}
+
+#[test]
+fn a_lead_that_length_explains_is_gone_at_equal_length() {
+    // The first is better by exactly 0.1 per 100 words more; words differ by 0, 100, .. 700.
+    let words: Vec<f64> = (0..8).map(|case| 300.0 + 100.0 * f64::from(case)).collect();
+    let noise = [0.01, -0.01, 0.01, -0.01, -0.01, 0.01, -0.01, 0.01];
+    let long: Vec<f64> = words.iter().zip(noise).map(|(words, noise)| words / 1000.0 + noise).collect();
+    let mut observed = table(&[("long", &long), ("short", &[0.3; 8])]);
+    observed.words = Some(vec![words.iter().map(|words| Some(*words)).collect(), vec![Some(300.0); 8]]);
+    let metric = compared(&observed, &quick());
+    let effect = metric.pairs[0].length.clone().unwrap();
+    assert!(metric.pairs[0].interval.unwrap().0 > 0.0 && effect.changes_verdict, "{effect:?}");
+    assert_close(effect.per_100_words, 0.1, 0.01, "slope");
+    assert_close(effect.words, 350.0, 1e-9, "words");
+    let (rho, interval) = metric.systems[0].length_correlation.unwrap();
+    assert!(rho > 0.9 && interval.is_some());
+    // One value only: no correlation.
+    assert_eq!(metric.systems[1].length_correlation, None);
+    // Length itself, and counts, are not judged by length.
+    observed.metric.name = "length".into();
+    assert_eq!(compared(&observed, &quick()).pairs[0].length, None);
+}
+
+#[test]
+fn noise_is_split_and_what_a_difference_needs_is_told_by_hand() {
+    // Two draws 0.2 apart around each value: within an answer the variance is 0.02.
+    let centres = [[0.3, 0.9, 0.5, 0.7, 0.4, 0.8], [0.2, 0.6, 0.5, 0.4, 0.2, 0.7]];
+    let mut observed = table(&[("a", &centres[0]), ("b", &centres[1])]);
+    let draws = |values: &[f64; 6]| values.iter().map(|value| vec![vec![value - 0.1, value + 0.1]]).collect();
+    observed.draws = Some(centres.iter().map(draws).collect());
+    let noise = compared(&observed, &quick()).noise.unwrap();
+    assert_close(noise.components.draw, 0.02, 1e-12, "draw");
+    // Between: var(0.3 0.9 0.5 0.7 0.4 0.8) = 0.056 and var(0.2 0.6 0.5 0.4 0.2 0.7) = 0.042667, each less 0.02 / 2.
+    assert_close(noise.components.question, (0.056 + 0.128 / 3.0) / 2.0 - 0.01, 1e-12, "question");
+    assert_eq!((noise.judges, noise.draws, noise.components.judge), (1, 2, None));
+    // sqrt(0.02 / (6 * 2))
+    assert_close(noise.draw_standard_error.unwrap(), (0.02_f64 / 12.0).sqrt(), 1e-12, "standard error");
+    // Both systems are drawn in step here, so their differences have no draw noise: as the pair's own.
+    let metric = compared(&observed, &quick());
+    assert_close(noise.detectable.unwrap(), metric.pairs[0].detectable.unwrap(), 1e-9, "detectable");
+    let needed = noise.needed.unwrap();
+    assert_close(needed.difference, 1.0 / 6.0, 1e-12, "observed difference");
+    assert!(needed.questions.unwrap() >= 2);
+    // 0.001 is beyond these six questions, whatever is drawn; with enough questions it is found.
+    let options = ComparisonOptions { wanted_difference: Some(-0.001), ..quick() };
+    let needed = compared(&observed, &options).noise.unwrap().needed.unwrap();
+    assert_eq!((needed.difference, needed.draws), (0.001, None));
+    assert!(needed.questions.is_some_and(|questions| questions > 10_000), "{needed:?}");
+}
+
+#[test]
+fn a_panel_whose_judges_differ_has_a_judge_component() {
+    let mut observed = table(&[("a", &[0.3, 0.9, 0.5]), ("b", &[0.2, 0.6, 0.5])]);
+    let by_two = |values: [f64; 3]| values.iter().map(|value| vec![vec![*value], vec![value + 0.2]]).collect();
+    observed.draws = Some(vec![by_two([0.3, 0.9, 0.5]), by_two([0.2, 0.6, 0.5])]);
+    let noise = compared(&observed, &quick()).noise.unwrap();
+    // Judges 0.2 apart everywhere: variance 0.02, nothing left over.
+    assert_close(noise.components.judge.unwrap(), 0.02, 1e-12, "judge");
+    assert_close(noise.components.draw, 0.0, 1e-12, "draw");
+    assert_eq!((noise.judges, noise.draws), (2, 1));
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let values = |step: u32| (0..60_u32).map(|case| f64::from(case * case * step % 17) / 17.0).collect::<Vec<f64>>();
+    let rows = [values(1), values(3), values(5)];
+    let mut observed = table(&[("a", &rows[0]), ("b", &rows[1]), ("c", &rows[2])]);
+    observed.words =
+        Some(rows.iter().map(|row| row.iter().map(|v| Some((v * 50.0).round() + 9.0)).collect()).collect());
+    observed.values[1][7] = Observation::Unscored { low: 0.1, high: 0.4 };
+    let on = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| compare(std::slice::from_ref(&observed), &quick()))
+    };
+    assert_eq!(on(1), on(4));
+}
+
+#[test]
+fn numbers_are_those_of_scipy_and_statsmodels() {
+    let golden: Value = serde_json::from_str(include_str!("../../../tests/golden_stats/golden.json")).unwrap();
+    let sets = golden["comparison"].as_array().unwrap();
+    assert!(sets.len() >= 3);
+    for set in sets {
+        let row = |value: &Value| -> Vec<f64> { value.as_array().unwrap().iter().filter_map(Value::as_f64).collect() };
+        let rows = |key: &str| -> Vec<Vec<f64>> { set[key].as_array().unwrap().iter().map(row).collect() };
+        let (values, names) = (rows("values"), ["0", "1", "2"]);
+        let systems: Vec<(&str, &[f64])> = names.into_iter().zip(values.iter().map(Vec::as_slice)).collect();
+        let mut observed = table(&systems);
+        observed.words = Some(rows("words").into_iter().map(|row| row.into_iter().map(Some).collect()).collect());
+        let metric = compared(&observed, &ComparisonOptions::seeded(1));
+        for system in &metric.systems {
+            let theirs = &set["systems"][system.system];
+            assert_close(system.mean.unwrap(), theirs["mean"].as_f64().unwrap(), 1e-10, "mean");
+            let rho = system.length_correlation.unwrap().0;
+            assert_close(rho, theirs["spearman"].as_f64().unwrap(), 1e-10, "spearman");
+        }
+        for theirs in set["pairs"].as_array().unwrap() {
+            let place = |key: &str| {
+                let system = theirs[key].as_u64().unwrap() as usize;
+                metric.systems.iter().position(|own| own.system == system).unwrap()
+            };
+            let (first, second) = (place("first"), place("second"));
+            let pair = metric.pairs.iter().find(|pair| (pair.first, pair.second) == (first, second)).unwrap();
+            let number = |key: &str| theirs[key].as_f64().unwrap();
+            let length = pair.length.clone().unwrap();
+            for (ours, key) in [
+                (pair.difference, "difference"),
+                (pair.cohens_dz.unwrap(), "cohens_dz"),
+                (pair.cliffs_delta.unwrap(), "cliffs_delta"),
+                (pair.detectable.unwrap(), "detectable"),
+                (length.at_equal_length, "at_equal_length"),
+                (length.interval.0, "length_low"),
+                (length.interval.1, "length_high"),
+                (length.per_100_words, "per_100_words"),
+                (length.per_100_words_interval.0, "slope_low"),
+                (length.per_100_words_interval.1, "slope_high"),
+            ] {
+                assert_close(ours, number(key), 1e-10, key);
+            }
+            assert_eq!(pair.exact, theirs["exact"].as_bool().unwrap());
+            for (ours, key) in [(pair.p, "p"), (pair.p_holm, "p_holm")] {
+                // Both drew 100,000: four standard errors of a difference of such shares, times Holm's factor of 3.
+                let p = number(key);
+                let drawn = 3.0 * 4.0 * (2.0 * (p * (1.0 - p)).max(1e-5) / 100_000.0).sqrt();
+                assert_close(ours.unwrap(), p, if pair.exact { 1e-10 } else { drawn }, key);
+            }
+            let (low, high) = pair.interval.unwrap();
+            let tolerance = 0.03 * (number("high") - number("low"));
+            assert_close(low, number("low"), tolerance, "low");
+            assert_close(high, number("high"), tolerance, "high");
+        }
+    }
+}
+
+fn rearranged(observed: &Observed, systems: &[usize], cases: &[usize]) -> Observed {
+    Observed {
+        systems: systems.iter().map(|place| observed.systems[*place].clone()).collect(),
+        cases: cases.iter().map(|place| observed.cases[*place].clone()).collect(),
+        values: systems.iter().map(|s| cases.iter().map(|c| observed.values[*s][*c]).collect()).collect(),
+        ..observed.clone()
+    }
+}
+
+/// Places of systems differ with the order given; all else must not.
+fn without_places(mut comparison: Comparison) -> Vec<MetricComparison> {
+    for system in comparison.metrics.iter_mut().flat_map(|metric| &mut metric.systems) {
+        system.system = 0;
+    }
+    comparison.metrics
+}
+
+fn tables() -> impl Strategy<Value = Observed> {
+    prop::collection::vec(prop::collection::vec(0..14_u8, 3), 1..9).prop_map(|cases| {
+        let row = |system: usize| cases.iter().map(|case| f64::from(case[system]) / 10.0).collect::<Vec<f64>>();
+        let rows = [row(0), row(1), row(2)];
+        let mut observed = table(&[("a", &rows[0]), ("b", &rows[1]), ("c", &rows[2])]);
+        for value in observed.values.iter_mut().flatten() {
+            *value = match *value {
+                Observation::Value(value) if value > 1.25 => Observation::Absent,
+                Observation::Value(value) if value > 1.05 => Observation::Unscored { low: 0.1, high: 0.9 },
+                other => other,
+            };
+        }
+        observed
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn the_order_of_systems_and_cases_changes_no_number(
+        (observed, cases) in tables().prop_flat_map(|observed| {
+            let cases = Just((0..observed.cases.len()).collect::<Vec<_>>()).prop_shuffle();
+            (Just(observed), cases)
+        }),
+        systems in Just(vec![0, 1, 2]).prop_shuffle(),
+    ) {
+        let options = ComparisonOptions { resamples: 50, flips: 50, ..quick() };
+        let there = compare(std::slice::from_ref(&observed), &options);
+        let back = compare(&[rearranged(&observed, &systems, &cases)], &options);
+        prop_assert_eq!(without_places(there), without_places(back));
+    }
+
+    #[test]
+    fn numbers_are_finite_and_verdicts_consistent(observed in tables()) {
+        let options = ComparisonOptions { resamples: 50, flips: 50, ..quick() };
+        let comparison = compare(std::slice::from_ref(&observed), &options);
+        for metric in &comparison.metrics {
+            for pair in &metric.pairs {
+                prop_assert!(pair.first < pair.second && pair.difference >= -1e-12);
+                prop_assert_eq!(pair.wins + pair.ties + pair.losses, metric.cases.len());
+                prop_assert!(pair.p.is_some_and(|p| p > 0.0 && p <= pair.p_holm.unwrap_or(0.0)));
+                if let Some((worst, best)) = pair.missing_bounds {
+                    prop_assert!(worst <= best + 1e-12);
+                }
+                let together = metric.groups.iter().any(|group| group.contains(&pair.first) && group.contains(&pair.second));
+                prop_assert_eq!(together, !pair.differs);
+            }
+            for system in &metric.systems {
+                let mean_within = system.mean.is_none_or(|mean| (0.0..=1.0 + 1e-12).contains(&mean));
+                prop_assert!(mean_within && system.bounds.is_none_or(|(low, high)| low <= high + 1e-12));
+            }
+        }
+        let text = serde_json::to_string(&comparison).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        prop_assert!(!text.contains("NaN"));
+    }
+
+    #[test]
+    fn swapping_two_systems_turns_the_pair_round(values in prop::collection::vec((0..10_u8, 0..10_u8), 2..9)) {
+        let (a, b): (Vec<f64>, Vec<f64>) = values.iter().map(|(a, b)| (f64::from(*a) / 10.0, f64::from(*b) / 10.0)).unzip();
+        let there = compared(&table(&[("x", &a), ("y", &b)]), &quick());
+        let back = compared(&table(&[("x", &b), ("y", &a)]), &quick());
+        // The same numbers under the other name, unless both are equal: then names order them.
+        let (there_pair, back_pair) = (&there.pairs[0], &back.pairs[0]);
+        prop_assert!((there_pair.difference - back_pair.difference).abs() < 1e-12);
+        prop_assert_eq!(there_pair.p, back_pair.p);
+        if there_pair.difference > 1e-12 {
+            prop_assert_ne!(there.systems[0].label.clone(), back.systems[0].label.clone());
+            prop_assert_eq!((there_pair.wins, there_pair.losses), (back_pair.wins, back_pair.losses));
+            prop_assert_eq!(there_pair.interval, back_pair.interval);
+        }
+    }
+}

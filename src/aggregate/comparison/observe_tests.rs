@@ -1,0 +1,200 @@
+//! What is read out of scored answers.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::{Observation, Observed, RunAnswers, distinct_names, observe};
+use crate::aggregate::made::{answer, component, score, simple_score};
+use crate::domain::{ComponentKind, MemberValues, Score, ScoredAnswer, Unit, UnscoredKind, UnscoredReason};
+
+fn run<'a>(name: &'a str, scored: &'a [Arc<ScoredAnswer>]) -> RunAnswers<'a> {
+    RunAnswers { name, scored, words: HashMap::new() }
+}
+
+fn arcs(answers: Vec<ScoredAnswer>) -> Vec<Arc<ScoredAnswer>> {
+    answers.into_iter().map(Arc::new).collect()
+}
+
+fn table<'a>(tables: &'a [Observed], name: &str) -> &'a Observed {
+    tables.iter().find(|table| table.metric.name == name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+fn names(tables: &[Observed]) -> Vec<&str> {
+    tables.iter().map(|table| table.metric.name.as_str()).collect()
+}
+
+fn labels(table: &Observed) -> Vec<&str> {
+    table.systems.iter().map(|system| system.label.as_str()).collect()
+}
+
+fn of_scorer(scorer: &'static str, parts: Vec<(&str, ComponentKind, Option<f64>)>) -> Score {
+    let components = parts.into_iter().map(|(name, kind, value)| component(name, kind, 0.0, value)).collect();
+    Score { scorer, components, ..Score::default() }
+}
+
+fn said(judge: &str, draws: &[Option<f64>]) -> MemberValues {
+    MemberValues { judge: judge.into(), value: None, draws: draws.to_vec(), spread: None }
+}
+
+#[test]
+fn a_rubric_gives_six_metrics_and_what_is_unscored_has_the_bounds_of_its_known_parts() {
+    let scored = arcs(vec![answer("a", "1", simple_score(Some(1.0))), answer("b", "2", simple_score(None))]);
+    let tables = observe(&[run("r", &scored)]);
+    assert_eq!(names(&tables), ["score", "ann_score", "length", "expertise", "citations", "excerpts"]);
+    let scores = table(&tables, "score");
+    // 0.4 * 0.5 + 0.6 * 1 = 0.8; without the property 0.2 to 0.8.
+    let Observation::Value(value) = scores.values[0][0] else { panic!("{:?}", scores.values) };
+    assert!((value - 0.8).abs() < 1e-12);
+    let Observation::Unscored { low, high } = scores.values[1][1] else { panic!("{:?}", scores.values) };
+    assert!((low - 0.2).abs() < 1e-12 && (high - 0.8).abs() < 1e-12);
+    assert_eq!((scores.values[0][1], scores.values[1][0]), (Observation::Absent, Observation::Absent));
+    assert_eq!(table(&tables, "ann_score").values[1][1], Observation::Unscored { low: 0.0, high: 1.0 });
+    assert_eq!(table(&tables, "length").values[1][1], Observation::Value(0.5));
+    assert_eq!(&*scores.cases[1].question, "question of 2");
+    assert!(scores.words.is_none() && scores.draws.is_none());
+}
+
+#[test]
+fn a_lexical_run_and_a_judged_one_share_the_length_and_nothing_else() {
+    let lexical = Score { scorer: "lexical_rubric", ..simple_score(Some(0.5)) };
+    let judged = arcs(vec![answer("a", "1", simple_score(Some(1.0)))]);
+    let lexical = arcs(vec![answer("b", "1", lexical)]);
+    let tables = observe(&[run("judged", &judged), run("lexical", &lexical)]);
+    assert_eq!(table(&tables, "score").values[1], [Observation::Absent]);
+    assert_eq!(table(&tables, "lexical_score").values[0], [Observation::Absent]);
+    assert_eq!(table(&tables, "lexical_citations").metric.scorer, "lexical_rubric");
+    let lengths: Vec<&Observed> = tables.iter().filter(|table| table.metric.name == "length").collect();
+    assert_eq!(lengths.len(), 1);
+    assert_eq!(lengths[0].values, [[Observation::Value(0.5)], [Observation::Value(0.5)]]);
+}
+
+#[test]
+fn systems_of_one_name_are_told_apart_by_their_runs() {
+    let scored = arcs(vec![answer("same", "1", simple_score(Some(1.0))), answer("own", "1", simple_score(Some(1.0)))]);
+    let tables = observe(&[run("r", &scored), run("r", &scored[..1])]);
+    assert_eq!(labels(&tables[0]), ["r/same", "own", "r (2)/same"]);
+    assert_eq!(tables[0].systems[2].run, 1);
+    assert_eq!(distinct_names(&["a", "a", "a (2)", "a"]), ["a", "a (3)", "a (2)", "a (4)"]);
+}
+
+#[test]
+fn cases_of_two_runs_are_joined_by_id_and_a_question_that_one_run_hides_comes_from_the_other() {
+    let mut hidden = answer("a", "1", simple_score(Some(1.0)));
+    hidden.case = Arc::new(crate::domain::TestCase::without_rubric("1".into(), ""));
+    let (first, second) =
+        (arcs(vec![hidden]), arcs(vec![answer("b", "2", simple_score(None)), answer("b", "1", simple_score(None))]));
+    let tables = observe(&[run("x", &first), run("y", &second)]);
+    let cases: Vec<(&str, &str)> =
+        tables[0].cases.iter().map(|case| (case.case_id.as_str(), &*case.question)).collect();
+    assert_eq!(cases, [("1", "question of 1"), ("2", "question of 2")]);
+}
+
+#[test]
+fn words_stand_where_the_answers_do() {
+    let scored = arcs(vec![answer("a", "1", simple_score(Some(1.0))), answer("b", "1", simple_score(Some(1.0)))]);
+    let words = HashMap::from([(("b".into(), "1".into()), 120), (("b".into(), "unknown".into()), 3)]);
+    let tables = observe(&[RunAnswers { words, ..run("r", &scored) }]);
+    assert_eq!(tables[0].words, Some(vec![vec![None], vec![Some(120.0)]]));
+}
+
+#[test]
+fn aspects_have_a_mean_where_all_are_there_and_the_bounds_of_their_scale() {
+    let aspects = |values: [Option<f64>; 2]| {
+        of_scorer("prometheus", vec![("x", ComponentKind::Aspect, values[0]), ("y", ComponentKind::Aspect, values[1])])
+    };
+    let only_x = of_scorer("prometheus", vec![("x", ComponentKind::Aspect, Some(5.0))]);
+    let scored = arcs(vec![
+        answer("a", "1", aspects([Some(4.0), Some(2.0)])),
+        answer("a", "2", aspects([Some(4.0), None])),
+        answer("a", "3", only_x),
+    ]);
+    let tables = observe(&[run("r", &scored)]);
+    assert_eq!(names(&tables), ["x", "y", "aspect_mean"]);
+    // (4 + 2) / 2; (4 + 1) / 2 and (4 + 5) / 2; the mean of one aspect of two is another quantity.
+    let expected = [Observation::Value(3.0), Observation::Unscored { low: 2.5, high: 4.5 }, Observation::Absent];
+    assert_eq!(table(&tables, "aspect_mean").values[0], expected);
+    assert_eq!(table(&tables, "y").values[0][1], Observation::Unscored { low: 1.0, high: 5.0 });
+    assert_eq!(table(&tables, "x").metric.unit, Unit::Grade);
+}
+
+#[test]
+fn citation_f1_is_the_answers_own_and_counts_are_not_better_when_higher() {
+    let entailment = of_scorer(
+        "citation_entailment",
+        vec![
+            ("citation_recall", ComponentKind::Share, Some(0.5)),
+            ("citation_precision", ComponentKind::Share, Some(1.0)),
+            ("citation_f1", ComponentKind::Share, Some(2.0 / 3.0)),
+            ("sentences", ComponentKind::Count, Some(4.0)),
+        ],
+    );
+    let tables = observe(&[run("r", &arcs(vec![answer("a", "1", entailment)]))]);
+    assert_eq!(names(&tables), ["citation_recall", "citation_precision", "citation_f1_macro", "sentences"]);
+    let f1 = table(&tables, "citation_f1_macro");
+    assert!(f1.metric.higher_is_better && f1.notes[0].contains("citation_f1"), "{:?}", f1.notes);
+    assert!(!table(&tables, "sentences").metric.higher_is_better);
+}
+
+#[test]
+fn a_column_that_nobody_judged_is_absent_for_the_whole_system() {
+    let mut unjudged = of_scorer("entailment", vec![("recall", ComponentKind::Share, None)]);
+    unjudged.components[0].reason = Some(UnscoredReason::new(UnscoredKind::NoJudge, "no judge"));
+    let known = || of_scorer("entailment", vec![("recall", ComponentKind::Share, Some(0.0))]);
+    // System a has an answer without claims, which needs no judge.
+    let scored = arcs(vec![answer("a", "1", unjudged.clone()), answer("a", "2", known()), answer("b", "1", known())]);
+    let tables = observe(&[run("r", &scored)]);
+    assert_eq!(tables[0].values[0], [Observation::Absent, Observation::Absent]);
+    assert!(tables[0].notes.iter().any(|note| note == "nobody judged this of a"), "{:?}", tables[0].notes);
+    assert!(observe(&[run("r", &arcs(vec![answer("a", "1", unjudged)]))]).is_empty());
+}
+
+#[test]
+fn each_draw_gives_the_score_it_would_have_made() {
+    // length 0.5 and excerpts 0.5 counted or merged; a property (4 points, then 8) and its 4 snippets (2, then 6 counted).
+    let mut evidence = component("p_evidence", ComponentKind::Evidence, 0.2, Some(0.75));
+    evidence.text = "4 snippets".into();
+    let parts = vec![
+        component("length", ComponentKind::Length, 0.1, Some(0.5)),
+        component("citations", ComponentKind::Citations, 0.1, Some(0.6)),
+        component("excerpts", ComponentKind::Excerpts, 0.1, Some(0.5)),
+        component("p", ComponentKind::Property, 0.5, Some(0.6)),
+        evidence,
+    ];
+    let mut judged = answer("a", "1", score(parts));
+    let values = [("p", [4.0, 8.0]), ("p_evidence", [2.0, 6.0]), ("citations", [0.4, 0.8])];
+    judged.members = values.map(|(item, draws)| (item.into(), vec![said("j", &draws.map(Some))])).into();
+    let tables = observe(&[run("r", &arcs(vec![judged]))]);
+    let drawn = |name: &str| table(&tables, name).draws.clone().map(|draws| draws[0][0][0].clone());
+    let close = |name: &str, expected: [f64; 2]| {
+        let found = drawn(name).unwrap_or_default();
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12) && found.len() == 2, "{name} {found:?}");
+    };
+    // 0.05 + 0.04 + 0.05 + 0.5 * 0.4 + 0.2 * 0.5 = 0.44; 0.05 + 0.08 + 0.05 + 0.5 * 0.8 + 0.2 * 1 = 0.78.
+    close("score", [0.44, 0.78]);
+    // 0.3 / 0.7 and 0.6 / 0.7
+    close("ann_score", [3.0 / 7.0, 6.0 / 7.0]);
+    close("citations", [0.4, 0.8]);
+    assert_eq!((drawn("length"), drawn("excerpts")), (None, None));
+    assert!(table(&tables, "score").notes.iter().any(|note| note.contains("excerpts")));
+}
+
+#[test]
+fn only_draws_that_give_the_whole_metric_count_and_a_closed_gate_stays_closed() {
+    let parts = || {
+        vec![
+            component("p", ComponentKind::Property, 0.5, Some(0.4)),
+            component("q", ComponentKind::Property, 0.25, Some(0.0)),
+            component("q_evidence", ComponentKind::Evidence, 0.25, Some(0.0)),
+        ]
+    };
+    let mut judged = answer("a", "1", score(parts()));
+    judged.members = BTreeMap::from([
+        ("p".into(), vec![said("j", &[Some(2.0), Some(6.0), Some(4.0)]), said("k", &[Some(4.0), None, None])]),
+        ("q".into(), vec![said("j", &[Some(0.0), None, Some(0.0)]), said("k", &[Some(0.0), Some(0.0), Some(0.0)])]),
+    ]);
+    let once = answer("a", "2", score(parts()));
+    let tables = observe(&[run("r", &arcs(vec![judged, once]))]);
+    let draws = table(&tables, "score").draws.clone().expect("draws");
+    // Judge j: 0.5 * 0.2, nothing, 0.5 * 0.4; judge k: 0.5 * 0.4. The other answer was not drawn.
+    assert_eq!(draws, [[vec![vec![0.1, 0.2], vec![0.2]], vec![vec![], vec![]]]]);
+}
