@@ -8,6 +8,7 @@ mod bench_rows;
 mod cache;
 mod citations_golden;
 mod cli_settings;
+mod compare;
 mod dataset;
 mod entailment_golden;
 #[cfg(unix)]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 34] = [
+const COMMANDS: [&str; 35] = [
     "",
     "score",
     "bench",
@@ -18,6 +18,7 @@ const COMMANDS: [&str; 34] = [
     "batch status",
     "batch fetch",
     "check",
+    "compare",
     "rescore",
     "config",
     "prompts",

@@ -2,6 +2,7 @@
 
 mod batch;
 mod bench;
+mod compare;
 mod fever;
 mod plan;
 mod scifact;
@@ -16,6 +17,7 @@ use clap_complete::Shell;
 
 pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
 pub use bench::{BenchArgs, BenchName};
+pub use compare::{CompareArgs, CompareFormat, Floor};
 pub use fever::{FeverCommand, FeverScoreArgs, MaxEvidence};
 pub use plan::{BudgetArgs, PlanArgs};
 pub use scifact::{
@@ -94,6 +96,9 @@ pub enum Command {
     Batch(BatchCommand),
     /// Make scores and tables of a run again from its raw replies, without a judge
     Rescore(RescoreArgs),
+    /// Compare the systems of recorded runs: intervals, paired tests, groups, ranks, what is missing; no judge
+    #[command(after_long_help = compare::EXAMPLES)]
+    Compare(Box<CompareArgs>),
     /// Show the settings in force and where each came from (same arguments as score)
     Config(Box<ScoreArgs>),
     /// Write, import or show prompt sets

@@ -1,0 +1,156 @@
+//! `compare` from end to end: recorded runs side by side.
+
+mod gates;
+mod released;
+mod unlike;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+
+use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded};
+use crate::support::judging::{answer_of, constant_judge, constant_reply, kind_of, section};
+use crate::support::workspace::{Finished, Workspace};
+
+/// The constant judge, but for alpha's answers, to which it gives 10 points in place of 8. Of a plain case
+/// score = 0.05 * 1 + 0.05 * 1 + 0.2 * 0.5 + 0.1 * 1 + 0.15 * (1 + 0.5 + 1 + 1) = 0.825; beta's is 0.755.
+fn partial_judge() -> Behaviour {
+    Behaviour::good().saying(|request| match kind_of(request) {
+        "property" | "expertise" if answer_of(request).contains("alpha") => json!({"score": 10}).to_string(),
+        kind => constant_reply(kind),
+    })
+}
+const ALPHA: f64 = 0.825;
+const BETA: f64 = 0.755;
+
+/// The run `out` of alpha and beta on ten cases by the partial judge.
+fn two_systems() -> (Workspace, FakeServer) {
+    let work = Workspace::new(&["alpha", "beta"], 10);
+    let server = FakeServer::start(partial_judge());
+    work.score(&server, &[]).exits_with(0);
+    (work, server)
+}
+
+fn compare(work: &Workspace, more: &[&str]) -> Finished {
+    work.run(&[&["compare", "--resamples", "500"], more].concat())
+}
+
+#[track_caller]
+fn as_json(done: &Finished) -> Value {
+    serde_json::from_str(&done.stdout).unwrap_or_else(|error| panic!("{error}: {}", done.all_text()))
+}
+
+#[track_caller]
+fn is_close(value: &Value, expected: f64) {
+    assert!(value.as_f64().is_some_and(|value| (value - expected).abs() < 1e-12), "{value} is not {expected}");
+}
+
+#[test]
+fn two_systems_are_compared_over_their_cases() {
+    let (work, _server) = two_systems();
+    let told = as_json(&compare(&work, &["out", "--format", "json"]).exits_with(0));
+    assert_eq!((&told["schema_version"], &told["runs"], &told["marks"]), (&1.into(), &json!(["out"]), &json!([])));
+    let metric = &told["metrics"][0];
+    assert_eq!((&metric["metric"]["name"], metric["cases"].as_array().unwrap().len()), (&"score".into(), 10));
+    assert_eq!((&metric["systems"][0]["label"], &metric["systems"][1]["label"]), (&"alpha".into(), &"beta".into()));
+    is_close(&metric["systems"][0]["mean"], ALPHA);
+    is_close(&metric["systems"][1]["mean"], BETA);
+    let pair = &metric["pairs"][0];
+    is_close(&pair["difference"], ALPHA - BETA);
+    assert_eq!(
+        (&pair["wins"], &pair["ties"], &pair["losses"], &pair["exact"]),
+        (&10.into(), &0.into(), &0.into(), &true.into())
+    );
+    // Of 2^10 sign assignments two are as far from 0: all plus, all minus.
+    is_close(&pair["p"], 2.0 / 1024.0);
+    assert!(told["made"][0].as_str().unwrap().starts_with("rubric: judge fake-judge"), "{}", told["made"]);
+    let table = compare(&work, &["out"]).exits_with(0);
+    let row = table.stdout.lines().find(|line| line.starts_with("alpha ")).unwrap();
+    assert_eq!(row.split_whitespace().take(2).collect::<Vec<_>>(), ["alpha", "82.5"], "{row}");
+    assert!(table.stdout.contains("+7.0") && table.stdout.contains("10/0/0"), "{}", table.stdout);
+    assert_eq!(table.stderr, "");
+}
+
+#[test]
+fn metrics_are_chosen_by_name_and_unknown_names_get_the_list() {
+    let (work, _server) = two_systems();
+    let csv = compare(&work, &["out", "--metric", "ann_score,rubric.expertise", "--format", "csv"]).exits_with(0);
+    let names: std::collections::BTreeSet<&str> =
+        csv.stdout.lines().skip(1).map(|line| line.split(',').nth(2).unwrap()).collect();
+    assert_eq!(names.into_iter().collect::<Vec<_>>(), ["ann_score", "expertise"]);
+    let all = as_json(&compare(&work, &["out", "--metric", "all", "--format", "json"]).exits_with(0));
+    let names: Vec<&str> =
+        all["metrics"].as_array().unwrap().iter().map(|metric| metric["metric"]["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["score", "ann_score", "length", "expertise", "citations", "excerpts"]);
+    compare(&work, &["out", "--metric", "scoer"]).exits_with(3).says(&[
+        "no metric is called scoer",
+        "did you mean score?",
+        "the runs have score, ann_score, length",
+    ]);
+    compare(&work, &["out", "--baseline", "bta"]).exits_with(3).says(&["no system is called bta", "beta"]);
+}
+
+#[test]
+fn with_a_baseline_only_its_pairs_are_tested() {
+    let work = Workspace::new(&["alpha", "beta", "gamma"], 6);
+    let server = FakeServer::start(partial_judge());
+    work.score(&server, &[]).exits_with(0);
+    let told = as_json(&compare(&work, &["out", "--baseline", "beta", "--format", "json"]).exits_with(0));
+    let metric = &told["metrics"][0];
+    assert_eq!((metric["pairs"].as_array().unwrap().len(), &metric["groups"]), (2, &json!([])));
+    let table = compare(&work, &["out", "--baseline", "beta"]).exits_with(0).stdout;
+    assert!(table.contains("(baseline)") && !table.contains("share a letter"), "{table}");
+    compare(&work, &["out", "--baseline", "beta", "--require", "alpha>gamma"])
+        .exits_with(2)
+        .says(&["only pairs with --baseline beta are tested"]);
+}
+
+#[test]
+fn a_directory_of_runs_stands_for_its_runs() {
+    let work = Workspace::new(&["alpha", "beta"], 4);
+    let server = FakeServer::start(partial_judge());
+    std::fs::create_dir(work.path("runs")).unwrap();
+    for system in ["alpha", "beta"] {
+        work.score(&server, &["--systems", system, "--out", &format!("runs/{system}")]).exits_with(0);
+    }
+    let told = as_json(&compare(&work, &["runs", "runs/beta", "--format", "json"]).exits_with(0));
+    // Answers and systems may differ; a run that is named twice counts once.
+    assert_eq!((&told["runs"], &told["marks"]), (&json!(["alpha", "beta"]), &json!([])));
+    assert_eq!(told["metrics"][0]["pairs"][0]["wins"], 4);
+    work.write("runs/note.txt", "no run");
+    compare(&work, &["answers"]).exits_with(3).says(&["nor a directory of runs", "name the directory of a run"]);
+}
+
+#[test]
+fn a_run_without_inputs_is_compared_without_lengths() {
+    let work = Workspace::new(&["alpha", "beta"], 4);
+    let server = FakeServer::start(partial_judge());
+    work.score(&server, &["--no-inputs"]).exits_with(0);
+    let table = compare(&work, &["out"]).exits_with(0).stdout;
+    assert!(table.contains("82.5") && !table.contains("Spearman"), "{table}");
+}
+
+#[test]
+fn several_draws_tell_how_noisy_the_judge_is() {
+    let work = Workspace::new(&["alpha", "beta"], 6);
+    let asked = AtomicUsize::new(0);
+    let moody = Behaviour::good().saying(move |request| match kind_of(request) {
+        "property" => json!({"score": 5 + asked.fetch_add(1, Ordering::Relaxed) % 4}).to_string(),
+        kind => constant_reply(kind),
+    });
+    let server = FakeServer::start(moody);
+    work.score(&server, &["--samples", "2"]).exits_with(0);
+    let done = compare(&work, &["out", "--wanted-difference", "0.02"]).exits_with(0);
+    let told = done.stdout.replace("\n  ", " ");
+    assert!(told.contains("- noise (1 judge, at most 2 draws each): variance of a judged value: questions "), "{told}");
+    assert!(told.contains("to find a difference of 2.0 points: on these questions "), "{told}");
+}
+
+#[test]
+fn one_system_alone_has_a_mean_and_can_be_gated() {
+    let work = Workspace::new(&["alpha"], 3);
+    let server = FakeServer::start(partial_judge());
+    work.score(&server, &[]).exits_with(0);
+    let table = compare(&work, &["out", "--fail-under", "score=0.825"]).exits_with(0).stdout;
+    assert!(table.contains("82.5") && !table.contains("pair "), "{table}");
+}

@@ -1,0 +1,78 @@
+//! Demands: what must hold for exit 0.
+
+use super::*;
+
+fn causes_of_c1(request: &Recorded) -> bool {
+    section(request, "criterion").contains("causes of c1.") && answer_of(request).contains("alpha")
+}
+
+#[test]
+fn a_gate_that_is_not_met_exits_with_6_and_the_table_is_printed() {
+    let (work, _server) = two_systems();
+    let done = compare(&work, &["out", "--fail-under", "score=0.8", "--fail-under", "beta:score=0.7"]).exits_with(6);
+    assert!(done.stdout.contains("82.5"), "{}", done.stdout);
+    assert_eq!(done.stderr, "error: not met: --fail-under score=0.8: beta has 0.7550, below 0.8\n");
+    let order =
+        compare(&work, &["out", "--quiet", "--require", "beta>alpha", "--require", "beta>=alpha"]).exits_with(6);
+    assert_eq!(order.stderr.matches("alpha is better: score differs by -0.0700").count(), 2, "{}", order.stderr);
+    // Length is 1 for both.
+    compare(&work, &["out", "--require", "length:alpha>beta"]).exits_with(6).says(&["not told apart"]);
+}
+
+#[test]
+fn gates_that_are_met_exit_with_0() {
+    let (work, _server) = two_systems();
+    let met = ["--fail-under", "score=0.755", "--require", "alpha>beta", "--require", "length: beta >= alpha"];
+    let done = compare(&work, &[&["out", "--fail-under", "ann_score=0.7"], &met[..]].concat()).exits_with(0);
+    assert_eq!(done.stderr, "");
+    // What a gate names is compared, too.
+    assert!(done.stdout.contains("ann_score (per cent)") && done.stdout.contains("length (per cent)"));
+}
+
+#[test]
+fn a_gate_does_not_pass_by_missing_values_unless_they_are_tolerated() {
+    let work = Workspace::new(&["alpha", "beta"], 10);
+    let server = FakeServer::start(partial_judge().when(causes_of_c1, Act::Content("eight, I think".to_owned())));
+    work.score(&server, &["--max-unscored", "1"]).exits_with(0);
+    // Alpha's mean over 9 cases is 0.825. Of c1 0.825 - 0.15 * (1 + 0.5) = 0.6 is known: with the rest at 0 the mean is
+    // (9 * 0.825 + 0.6) / 10 = 0.8025.
+    let gate = ["out", "--fail-under", "alpha:score=0.81"];
+    compare(&work, &gate).exits_with(6).says(&[
+        "alpha has 0.8250",
+        "1 unscored, 0 without an answer",
+        "it could be 0.8025",
+        "--tolerate-missing",
+    ]);
+    compare(&work, &[&gate[..], &["--tolerate-missing"]].concat()).exits_with(0);
+    compare(&work, &["out", "--fail-under", "alpha:score=0.8025"]).exits_with(0);
+}
+
+#[test]
+fn cases_without_an_answer_count_against_a_gate() {
+    let work = Workspace::new(&["alpha"], 4);
+    let three = ["c1", "c2", "c3"].map(|id| (id, format!("The alpha answer to {id}, in few words.")));
+    work.answers("alpha", three);
+    let server = FakeServer::start(partial_judge());
+    work.score(&server, &[]).exits_with(0);
+    // 0.825 * 3 / 4 = 0.61875
+    let fails = compare(&work, &["out", "--fail-under", "score=0.7"]).exits_with(6);
+    assert!(fails.stderr.contains("0 unscored, 1 without an answer: it could be 0.618"), "{}", fails.stderr);
+    compare(&work, &["out", "--fail-under", "score=0.6"]).exits_with(0);
+}
+
+#[test]
+fn gates_that_cannot_be_understood_are_refused_before_anything_is_printed() {
+    let (work, _server) = two_systems();
+    for (gate, code, says) in [
+        (["--fail-under", "score=50"], 2, "0.5 is 50 per cent"),
+        (["--fail-under", "score"], 2, "METRIC=VALUE"),
+        (["--fail-under", "alpa:score=0.5"], 3, "did you mean alpha?"),
+        (["--fail-under", "scores=0.5"], 3, "did you mean score?"),
+        (["--require", "alpha"], 2, "A>B"),
+        (["--require", "alpha>gamma"], 3, "no system is called gamma"),
+        (["--require", "alpha>alpha"], 2, "both sides are alpha"),
+    ] {
+        let done = compare(&work, &[&["out"], &gate[..]].concat()).exits_with(code).says(&[says]);
+        assert_eq!(done.stdout, "", "{gate:?}");
+    }
+}

@@ -1,0 +1,97 @@
+//! Runs that are no equals.
+
+use super::*;
+
+/// `first` by the usual judge, `second` asked at another temperature, of the same answers.
+fn two_temperatures() -> (Workspace, FakeServer) {
+    let work = Workspace::new(&["alpha", "beta"], 3);
+    let server = FakeServer::start(partial_judge());
+    work.score(&server, &["--out", "first"]).exits_with(0);
+    work.score(&server, &["--out", "second", "--temperature", "0.5"]).exits_with(0);
+    (work, server)
+}
+
+#[test]
+fn runs_that_differ_are_refused_with_each_difference_its_values_and_runs() {
+    let (work, _server) = two_temperatures();
+    let done = compare(&work, &["first", "second"]).exits_with(3).says(&[
+        "second: temperature of the judge of rubric differs: 0.0 (first), 0.5 (second)",
+        "--anyway compares them all the same and marks it",
+    ]);
+    assert_eq!(done.stdout, "");
+}
+
+#[test]
+fn runs_compared_anyway_are_marked_in_every_form() {
+    let (work, _server) = two_temperatures();
+    for format in ["table", "csv", "json", "markdown", "latex"] {
+        let done = compare(&work, &["first", "second", "--anyway", "--format", format]).exits_with(0);
+        let told = done.stdout.replace("\n  ", " ");
+        assert!(told.contains("temperature of the judge of rubric differs"), "{format}: {told}");
+        assert!(told.contains("first/alpha"), "{format}: {told}");
+        assert!(done.stderr.contains("warning: temperature of the judge of rubric differs"), "{}", done.stderr);
+    }
+    let latex = compare(&work, &["first", "second", "--anyway", "--format", "latex"]).stdout;
+    let caption = latex.lines().find(|line| line.starts_with("\\caption")).unwrap();
+    assert!(caption.contains("Not made alike: temperature"), "{caption}");
+    let error = compare(&work, &["first", "second", "--anyway", "--baseline", "alpha"]).exits_with(3);
+    assert!(error.stderr.contains("write one of first/alpha, second/alpha"), "{}", error.stderr);
+}
+
+#[test]
+fn another_judge_of_the_same_answers_is_a_matter_of_agreement() {
+    let work = Workspace::new(&["alpha"], 2);
+    let server = FakeServer::start(partial_judge());
+    for (out, id) in [("first", "one"), ("second", "two")] {
+        work.score(&server, &["--out", out, "--cache-id", id]).exits_with(0);
+    }
+    compare(&work, &["first", "second"])
+        .exits_with(3)
+        .says(&["judge of rubric differs: one (first), two (second)", "scholareval agree"]);
+}
+
+#[test]
+fn other_tests_and_other_cases_are_no_equals() {
+    let work = Workspace::new(&["alpha", "beta"], 4);
+    let server = FakeServer::start(partial_judge());
+    work.score(&server, &["--out", "all"]).exits_with(0);
+    work.score(&server, &["--out", "few", "--limit", "3"]).exits_with(0);
+    let done = compare(&work, &["all", "few"]).exits_with(3);
+    assert!(done.stderr.contains("cases differs: 4 [") && done.stderr.contains("3 ["), "{}", done.stderr);
+    // The shared cases are what is compared.
+    let told = as_json(&compare(&work, &["all", "few", "--anyway", "--format", "json"]).exits_with(0));
+    assert_eq!(told["metrics"][0]["cases"].as_array().unwrap().len(), 3);
+    let tests = work.read("tests.json").replace("should name the effects of c1", "may name the effects of c1");
+    work.write("tests.json", &tests);
+    work.score(&server, &["--out", "other"]).exits_with(0);
+    compare(&work, &["all", "other"]).exits_with(3).says(&["input tests differs: "]);
+}
+
+#[test]
+fn a_lexical_run_never_stands_beside_a_judged_one() {
+    let work = Workspace::new(&["alpha", "beta"], 2);
+    let server = FakeServer::start(constant_judge());
+    work.score(&server, &["--out", "judged"]).exits_with(0);
+    work.run(&["score", "answers", "--tests", "tests.json", "--judge", "lexical", "--out", "lexical"]).exits_with(0);
+    for more in [&[][..], &["--anyway"]] {
+        let done = compare(&work, &[&["judged", "lexical"], more].concat()).exits_with(3);
+        assert!(done.stderr.contains("scored by the built-in lexical judge, in judged by an LLM"), "{}", done.stderr);
+    }
+    // A lexical score is not called score.
+    compare(&work, &["lexical", "--fail-under", "score=0.1"]).exits_with(3).says(&["did you mean lexical_score?"]);
+}
+
+#[test]
+fn a_run_that_did_not_finish_is_compared_and_marked() {
+    let work = Workspace::new(&["alpha", "beta"], 3);
+    let server = FakeServer::start(partial_judge());
+    work.score(&server, &[]).exits_with(0);
+    let mut manifest = work.json("out/manifest.json");
+    manifest["status"] = "stopped".into();
+    work.write("out/manifest.json", &manifest.to_string());
+    let scores = work.read("out/scores.jsonl");
+    let five: String = scores.lines().take(5).map(|line| format!("{line}\n")).collect();
+    work.write("out/scores.jsonl", &five);
+    let done = compare(&work, &["out"]).exits_with(0).says(&["out was stopped early: 1 of 6 answers have no score"]);
+    assert!(done.stdout.contains("out was stopped early") && done.stdout.contains("2 shared cases"), "{}", done.stdout);
+}
