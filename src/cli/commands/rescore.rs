@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Context;
+use super::import::IMPORTED;
 use super::score::REFERENCE;
 use crate::cli::ExitCode;
 use crate::cli::args::RescoreArgs;
@@ -35,6 +36,11 @@ async fn rescore(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> 
         InputFault::new(&args.run, "holds no manifest.json")
             .hint("name the directory of a run (score tells it at the end)")
     })?;
+    if setting(&manifest, IMPORTED) {
+        let what = "this run was imported: it holds scores and no replies, so there is nothing to score again";
+        let hint = "compare and report read it as it is; for other scores run score on the answers";
+        return Err(InputFault::new(&args.run, what).hint(hint).into());
+    }
     if manifest.status != RunStatus::Complete && !args.quiet {
         terminal::note(
             "warning: the run did not finish; what it lacks is unscored here (run score again to finish it)",

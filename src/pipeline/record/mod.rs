@@ -15,7 +15,7 @@ mod scores;
 mod tests;
 mod writer;
 
-pub use inputs::{ItemLists, load_inputs, load_item_lists, write_inputs, write_item_lists};
+pub use inputs::{ItemLists, load_inputs, load_item_lists, write_cases_and_items, write_inputs, write_item_lists};
 pub use lines::{CallLine, ScoreLine};
 pub use manifest::{InputFile, JudgeEntry, Manifest, PolicyEntry, PromptsEntry, RoleEntry, RunStatus, differences};
 pub use reader::{RecordedReplies, load_manifest};
