@@ -10,9 +10,11 @@ mod citations_golden;
 mod cli_settings;
 mod dataset;
 mod entailment_golden;
+mod exports;
 #[cfg(unix)]
 mod faults;
 mod fever;
+mod imports;
 mod judge_http;
 mod layering;
 mod llama_cpp;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 34] = [
+const COMMANDS: [&str; 37] = [
     "",
     "score",
     "bench",
@@ -41,6 +41,9 @@ const COMMANDS: [&str; 34] = [
     "overlap",
     "convert",
     "build-tests",
+    "import",
+    "export parquet",
+    "export inspect",
     "shell-completions",
 ];
 
