@@ -91,7 +91,7 @@ fn the_viewer_of_inspect_ai_takes_the_logs_into_a_bundle() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let listing = work.json("bundle/logs/listing.json");
     let mut models: Vec<&str> =
-        listing.as_object().unwrap().values().map(|log| log["eval"]["model"].as_str().unwrap()).collect();
+        listing.as_object().unwrap().values().map(|log| log["model"].as_str().unwrap()).collect();
     models.sort_unstable();
     assert_eq!(models, ["alpha", "beta"]);
 }
