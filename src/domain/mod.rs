@@ -14,7 +14,7 @@ mod ids;
 mod judge_call;
 mod judge_reply;
 mod prediction;
-mod python_json;
+pub(crate) mod python_json;
 mod reading;
 mod reading_compat;
 mod reading_graded;

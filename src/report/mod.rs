@@ -9,15 +9,20 @@ mod comparison;
 mod files;
 mod footnotes;
 mod headline;
+mod inspect;
 mod items;
 mod layout;
 mod panel_notes;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod score_table;
 mod scorecard;
 mod section_table;
 mod table;
 mod visible;
 
+#[cfg(feature = "parquet")]
+pub use self::parquet::{Cell, ColumnType, ParquetTable};
 pub use bench_table::{
     BenchBlank, BenchColumn, BenchCoverage, BenchSource, BenchTable, render_bench_csv, render_bench_json,
     render_bench_table,
@@ -27,6 +32,7 @@ pub use comparison::{
     render_comparison_markdown, render_comparison_table,
 };
 pub use files::{render_csv, render_json};
+pub use inspect::{InspectJudge, InspectRun, InspectSample, render_inspect_log};
 pub use items::ItemsCsv;
 pub use layout::plain_table;
 pub use score_table::{ScoreRow, ScoreTable, render_score_csv, render_score_json, render_score_table};

@@ -10,6 +10,7 @@
 //!   points are not 0; else 0.
 
 mod plan;
+mod unjudged;
 
 use std::collections::HashMap;
 

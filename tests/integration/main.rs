@@ -11,9 +11,11 @@ mod cli_settings;
 mod compare;
 mod dataset;
 mod entailment_golden;
+mod exports;
 #[cfg(unix)]
 mod faults;
 mod fever;
+mod imports;
 mod judge_http;
 mod layering;
 mod llama_cpp;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 35] = [
+const COMMANDS: [&str; 38] = [
     "",
     "score",
     "bench",
@@ -42,6 +42,9 @@ const COMMANDS: [&str; 35] = [
     "overlap",
     "convert",
     "build-tests",
+    "import",
+    "export parquet",
+    "export inspect",
     "shell-completions",
 ];
 

@@ -3,6 +3,7 @@
 mod batch;
 mod bench;
 mod compare;
+mod exports;
 mod fever;
 mod plan;
 mod scifact;
@@ -18,6 +19,7 @@ use clap_complete::Shell;
 pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
 pub use bench::{BenchArgs, BenchName};
 pub use compare::{CompareArgs, CompareFormat, Floor};
+pub use exports::{ExportArgs, ExportCommand, ImportArgs, ModeChoice};
 pub use fever::{FeverCommand, FeverScoreArgs, MaxEvidence};
 pub use plan::{BudgetArgs, PlanArgs};
 pub use scifact::{
@@ -41,6 +43,15 @@ Examples:
     scholareval score answers/ --tests test_cases.json --model gpt-4o --rpm 500
   By a local server (vLLM, llama.cpp) that is still loading, two systems only:
     scholareval score answers/ --tests test_cases.json --base-url localhost:8000 --wait-server 20m --systems a,b";
+
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  What rubric_eval.py wrote becomes a run:
+    scholareval import results.json --tests test_configs_snippets.json --out runs/published
+  With the answers' texts, and a name for the judge:
+    scholareval import results.json --tests tests.json --answers answers/ --judge gpt-4o --out runs/published
+
+Scores are taken as they are. They are checked against the weighted sums of their components; differences are told.";
 
 /// Scores long-form answers to scientific questions.
 #[derive(Parser)]
@@ -121,6 +132,12 @@ pub enum Command {
     Convert(ConvertArgs),
     /// Build test cases from annotated ingredients
     BuildTests(BuildTestsArgs),
+    /// Make a run out of the reference script's results file
+    #[command(after_long_help = IMPORT_EXAMPLES)]
+    Import(Box<ImportArgs>),
+    /// Write a run for other programs: Parquet tables, logs of inspect-ai
+    #[command(subcommand)]
+    Export(ExportCommand),
     /// Print completions for a shell
     ShellCompletions {
         /// The shell: bash, elvish, fish, powershell or zsh

@@ -9,7 +9,9 @@ mod citations;
 mod compare;
 mod config;
 mod convert;
+mod export;
 mod fever;
+mod import;
 mod overlap;
 mod per_item;
 mod plan;
@@ -68,6 +70,8 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<ExitCode> {
         Command::Overlap(args) => overlap::run(&args, &context),
         Command::Convert(args) => convert::run(&args),
         Command::BuildTests(args) => build_tests::run(&args),
+        Command::Import(args) => import::run(&args, &context),
+        Command::Export(command) => export::run(&command),
         Command::ShellCompletions { shell } => shell_completions::run(shell),
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Context;
+use super::import::IMPORTED;
 use super::score::REFERENCE;
 use crate::cli::ExitCode;
 use crate::cli::args::RescoreArgs;
@@ -31,10 +32,7 @@ pub(super) fn run(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode>
 }
 
 async fn rescore(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> {
-    let mut manifest = load_manifest(&args.run)?.ok_or_else(|| {
-        InputFault::new(&args.run, "holds no manifest.json")
-            .hint("name the directory of a run (score tells it at the end)")
-    })?;
+    let mut manifest = manifest_of(&args.run)?;
     if manifest.status != RunStatus::Complete && !args.quiet {
         terminal::note(
             "warning: the run did not finish; what it lacks is unscored here (run score again to finish it)",
@@ -90,6 +88,19 @@ async fn rescore(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> 
         None => {}
     }
     Ok(code)
+}
+
+/// The manifest of a run that holds replies.
+fn manifest_of(run: &Path) -> Result<Manifest> {
+    let manifest = load_manifest(run)?.ok_or_else(|| {
+        InputFault::new(run, "holds no manifest.json").hint("name the directory of a run (score tells it at the end)")
+    })?;
+    if setting(&manifest, IMPORTED) {
+        let what = "this run was imported: it holds scores and no replies, so there is nothing to score again";
+        let hint = "compare and report read it as it is; for other scores run score on the answers";
+        return Err(InputFault::new(run, what).hint(hint).into());
+    }
+    Ok(manifest)
 }
 
 /// What was given, else what the run did: what becomes of unscored answers, and how many are tolerated.

@@ -121,10 +121,31 @@ pub fn write_item_lists(path: &Path, lists: &ItemLists) -> Result<()> {
     write_items(path, items.into_iter())
 }
 
+/// Writes the file of these cases, answered or not, and of the answers that are known.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write_cases_and_items(path: &Path, cases: &[Arc<TestCase>], items: &[Item]) -> Result<()> {
+    write_all(path, cases, items.iter().map(|item| (item, Places::default())))
+}
+
 fn write_items<'a>(path: &Path, items: impl Iterator<Item = (&'a Item, Places)>) -> Result<()> {
+    write_all(path, &[], items)
+}
+
+fn write_all<'a>(
+    path: &Path,
+    cases: &'a [Arc<TestCase>],
+    items: impl Iterator<Item = (&'a Item, Places)>,
+) -> Result<()> {
     let partial = path.with_extension("jsonl.partial");
     let mut out = BufWriter::new(File::create(&partial).map_err(Error::io(&partial, "create"))?);
     let mut seen = std::collections::HashSet::new();
+    for case in cases {
+        if seen.insert(&case.case_id) {
+            write_line(&mut out, &partial, &case_line(case))?;
+        }
+    }
     for (item, places) in items {
         if seen.insert(&item.case.case_id) {
             write_line(&mut out, &partial, &case_line(&item.case))?;
@@ -194,7 +215,19 @@ fn property_line(criterion: &Criterion) -> PropertyLine {
 /// # Errors
 /// When the file is missing (the run was made with `--no-inputs`), a line is broken, or an answer has no case.
 pub fn load_inputs(path: &Path) -> Result<Vec<Item>> {
-    Ok(load_items(path)?.into_iter().map(|(item, _)| item).collect())
+    Ok(load_cases_and_items(path)?.1)
+}
+
+/// The cases of a run by id.
+pub(super) type Cases = HashMap<CaseId, Arc<TestCase>>;
+
+/// The same with every case of the file: an imported run may know cases whose answers it does not.
+///
+/// # Errors
+/// As [`load_inputs`].
+pub(super) fn load_cases_and_items(path: &Path) -> Result<(Cases, Vec<Item>)> {
+    let (cases, items) = load_items(path)?;
+    Ok((cases, items.into_iter().map(|(item, _)| item).collect()))
 }
 
 /// Reads both lists back. Of a record that does not tell them apart all answers are in both, those without a rubric in
@@ -204,7 +237,7 @@ pub fn load_inputs(path: &Path) -> Result<Vec<Item>> {
 /// As [`load_inputs`].
 pub fn load_item_lists(path: &Path) -> Result<ItemLists> {
     let (mut rubric, mut plain) = (Vec::new(), Vec::new());
-    for (order, (item, places)) in load_items(path)?.into_iter().enumerate() {
+    for (order, (item, places)) in load_items(path)?.1.into_iter().enumerate() {
         let Places { rubric: in_rubric, plain: in_plain } = match places {
             Places { rubric: None, plain: None } => {
                 Places { rubric: (!item.case.rubric.is_none()).then_some(order), plain: Some(order) }
@@ -221,12 +254,12 @@ pub fn load_item_lists(path: &Path) -> Result<ItemLists> {
     Ok(ItemLists { rubric: sorted(rubric), plain: sorted(plain) })
 }
 
-fn load_items(path: &Path) -> Result<Vec<(Item, Places)>> {
+fn load_items(path: &Path) -> Result<(Cases, Vec<(Item, Places)>)> {
     let file = File::open(path).map_err(|error| {
         InputFault::new(path, format!("cannot read the inputs of the run: {error}"))
             .hint("a run made with --no-inputs cannot be scored again; run score once more, its replies are cached")
     })?;
-    let mut cases: HashMap<CaseId, Arc<TestCase>> = HashMap::new();
+    let mut cases = Cases::new();
     let mut items = Vec::new();
     for (index, line) in BufReader::new(file).lines().enumerate() {
         let line = line.map_err(Error::io(path, "read"))?;
@@ -245,7 +278,7 @@ fn load_items(path: &Path) -> Result<Vec<(Item, Places)>> {
             }
         }
     }
-    Ok(items)
+    Ok((cases, items))
 }
 
 fn item_of(read: AnswerLine, case: &Arc<TestCase>) -> (Item, Places) {

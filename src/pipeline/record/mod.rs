@@ -6,6 +6,7 @@
 //! `calls.jsonl` is only ever appended to while a run goes on: a call that is in it is not lost by a kill, and a
 //! resumed run adds what is missing. The other files can be made again from it.
 
+mod calls;
 mod inputs;
 mod lines;
 mod manifest;
@@ -15,7 +16,8 @@ mod scores;
 mod tests;
 mod writer;
 
-pub use inputs::{ItemLists, load_inputs, load_item_lists, write_inputs, write_item_lists};
+pub use calls::for_each_call;
+pub use inputs::{ItemLists, load_inputs, load_item_lists, write_cases_and_items, write_inputs, write_item_lists};
 pub use lines::{CallLine, ScoreLine};
 pub use manifest::{InputFile, JudgeEntry, Manifest, PolicyEntry, PromptsEntry, RoleEntry, RunStatus, differences};
 pub use reader::{RecordedReplies, load_manifest};

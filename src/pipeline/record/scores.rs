@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::inputs::load_inputs;
+use super::inputs::{Cases, load_cases_and_items};
 use super::manifest::Manifest;
 use super::reader::load_manifest;
 use crate::domain::{
@@ -28,7 +28,8 @@ pub struct RecordedRun {
     pub name: String,
     /// What was run.
     pub manifest: Manifest,
-    /// The answers with their cases, each once; empty for a run made with `--no-inputs`.
+    /// The answers with their cases, each once; empty for a run made with `--no-inputs`, and without the answers whose
+    /// text an imported run does not know.
     pub items: Vec<Item>,
     /// Every answer by every scorer, in the order of the file (scorer by scorer, systems and cases in input order). A case
     /// that is not in `items` has its id alone.
@@ -73,9 +74,7 @@ pub fn load_run(dir: &Path) -> Result<RecordedRun> {
         InputFault::new(dir, "holds no manifest.json").hint("name the directory of a run (score tells it at the end)")
     })?;
     let inputs = dir.join("inputs.jsonl");
-    let items = if inputs.exists() { load_inputs(&inputs)? } else { Vec::new() };
-    let cases: HashMap<CaseId, Arc<TestCase>> =
-        items.iter().map(|item| (item.case.case_id.clone(), Arc::clone(&item.case))).collect();
+    let (cases, items) = if inputs.exists() { load_cases_and_items(&inputs)? } else { Default::default() };
     let scored = load_scores(&dir.join("scores.jsonl"), &cases)?;
     let directory = || dir.canonicalize().ok()?.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = manifest.label.clone().or_else(directory).unwrap_or_else(|| dir.display().to_string());
@@ -123,7 +122,7 @@ struct ReadLine {
 ///
 /// # Errors
 /// When the file is missing or a line is broken.
-fn load_scores(path: &Path, cases: &HashMap<CaseId, Arc<TestCase>>) -> Result<Vec<Arc<ScoredAnswer>>> {
+fn load_scores(path: &Path, cases: &Cases) -> Result<Vec<Arc<ScoredAnswer>>> {
     let file = File::open(path).map_err(|error| {
         InputFault::new(path, format!("cannot read the scores of the run: {error}"))
             .hint("run score once more to finish the run, its replies are kept")

@@ -1,0 +1,100 @@
+//! Arguments of `import` and `export`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::cli::settings::OutputFormat;
+use crate::cli::settings::value::SettingValue;
+use crate::domain::Mode;
+
+/// Arguments of `import`.
+#[derive(Debug, Clone, Args)]
+pub struct ImportArgs {
+    /// Results files, as rubric_eval.py and score --output write them; several of different systems become one run
+    #[arg(required = true, value_name = "RESULTS")]
+    pub files: Vec<PathBuf>,
+    /// Test cases that the answers were scored by
+    #[arg(long, value_name = "FILE")]
+    pub tests: PathBuf,
+    /// Directory of the run to be made
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// The answers, files or directories as for score: reports then show the texts behind the numbers
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    pub answers: Vec<PathBuf>,
+    /// Who judged, as you know it: the run's judge is then imported:NAME [default: a hash of the files]
+    #[arg(long, value_name = "NAME")]
+    pub judge: Option<String>,
+    /// Whose arithmetic made the scores: compat (the reference script's) or default (ours) [default: compat, unless a
+    /// score is null or the lexical baseline's, which the script never writes]
+    #[arg(long, value_enum, value_name = "MODE", hide_possible_values = true)]
+    pub mode: Option<ModeChoice>,
+    /// The run's name [default: that of its directory]
+    #[arg(long, value_name = "NAME")]
+    pub run_label: Option<String>,
+    /// Warnings are errors
+    #[arg(long)]
+    pub strict: bool,
+    /// Replace the run record of another run in --out
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Form of the summary on standard output: table, json or csv [default: table]
+    #[arg(long, value_name = "FORM", value_parser = OutputFormat::parse)]
+    pub format: Option<OutputFormat>,
+    /// No notes on standard error; errors only
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Whose arithmetic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ModeChoice {
+    /// The reference script's.
+    Compat,
+    /// Ours.
+    Default,
+}
+
+impl From<ModeChoice> for Mode {
+    fn from(choice: ModeChoice) -> Self {
+        match choice {
+            ModeChoice::Compat => Self::Compat,
+            ModeChoice::Default => Self::Default,
+        }
+    }
+}
+
+/// Forms that a run is written in for other programs.
+#[derive(Debug, Clone, Subcommand)]
+pub enum ExportCommand {
+    /// Write scores.parquet and calls.parquet, for data frames and DuckDB
+    #[command(after_long_help = "\
+Examples:
+  scholareval export parquet runs/mine --out tables
+  duckdb -c \"select system, avg(value) from 'tables/scores.parquet' where kind = 'score' group by all\"
+
+The columns are in docs/formats.md. Only a program built with the cargo feature `parquet` can do it:
+  cargo install --path . --features parquet")]
+    Parquet(ExportArgs),
+    /// Write a log for each system that the viewer of inspect-ai opens
+    #[command(after_long_help = "\
+Examples:
+  scholareval export inspect runs/mine --out logs
+  inspect view --log-dir logs")]
+    Inspect(ExportArgs),
+}
+
+/// What is exported, and where to.
+#[derive(Debug, Clone, Args)]
+pub struct ExportArgs {
+    /// Directory of the run record
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Directory for the files; it is made where it is not there, and files of the same names are replaced
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// No notes on standard error; errors only
+    #[arg(long, short)]
+    pub quiet: bool,
+}

@@ -1,0 +1,28 @@
+//! `scholareval export parquet`: scores and calls as tables.
+
+use super::ExportArgs;
+use crate::cli::ExitCode;
+use crate::error::Result;
+
+/// Runs the command.
+///
+/// # Errors
+/// That this program cannot do it.
+#[cfg(not(feature = "parquet"))]
+pub(super) fn run(_args: &ExportArgs) -> Result<ExitCode> {
+    let what =
+        "export parquet: this program was built without it; build it with `cargo install --path . --features parquet`";
+    Err(crate::error::Error::Settings(what.to_owned()))
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When the directory is no run, or a file cannot be written.
+#[cfg(feature = "parquet")]
+pub(super) fn run(args: &ExportArgs) -> Result<ExitCode> {
+    tables::run(args)
+}
+
+#[cfg(feature = "parquet")]
+mod tables;

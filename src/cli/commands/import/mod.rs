@@ -1,0 +1,171 @@
+//! `scholareval import`: the reference script's results file becomes a run.
+
+mod answers;
+mod scores;
+
+use std::sync::Arc;
+
+use super::Context;
+use super::score::REFERENCE;
+use crate::cli::ExitCode;
+use crate::cli::args::ImportArgs;
+use crate::cli::origin::escape_controls;
+use crate::cli::scoring::outcome::{Presentation, run_name};
+use crate::cli::scoring::sinks::write_items;
+use crate::cli::settings::{DEFAULT_SEED, OnUnscored, OutputFormat};
+use crate::cli::terminal;
+use crate::dataset::{ResultsFile, TestCases, load_results, load_test_cases};
+use crate::domain::{Mode, TestCase};
+use crate::error::{Error, InputFault, Result};
+use crate::pipeline::record::{
+    InputFile, JudgeEntry, Manifest, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, write_cases_and_items,
+};
+
+use answers::{Texts, with_texts};
+use scores::{Imported, WARNINGS_TOLD};
+
+/// What the identity of a judge begins with that nobody here has asked.
+const JUDGE_PREFIX: &str = "imported:";
+
+/// The setting that tells an imported run.
+pub(super) const IMPORTED: &str = "imported";
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Error::Input`] with every fault of the files; [`Error::Io`] when the run cannot be written.
+pub(super) fn run(args: &ImportArgs, context: &Context<'_>) -> Result<ExitCode> {
+    let files = read_all(&args.files)?;
+    let lexical = scores::is_lexical(&files)?;
+    let mode = args.mode.map_or_else(|| scores::mode_of(&files), Mode::from);
+    let tests = load_test_cases(&args.tests, mode)?;
+    let mut imported = scores::import(&files, &tests, (mode, lexical))?;
+    let texts = match args.answers.as_slice() {
+        [] => Texts::default(),
+        paths => with_texts(paths, &tests, &mut imported, mode)?,
+    };
+    if args.strict && !imported.warnings.is_empty() {
+        return Err(Error::Input(imported.warnings));
+    }
+    if !args.quiet {
+        tell(&imported.warnings);
+    }
+    let manifest = manifest(args, &files, &tests, &imported, &texts);
+    let dir = RunDir::open(&args.out)?;
+    dir.claim(&manifest, args.overwrite)?;
+    let name = manifest.label.clone().unwrap_or_else(|| run_name(&args.out));
+    write_cases_and_items(&dir.path().join("inputs.jsonl"), &cases(&imported, &tests), &texts.items)?;
+    write_items(&dir, &name, &imported.scored)?;
+    let presentation = Presentation {
+        manifest: &manifest,
+        run: name,
+        on_unscored: OnUnscored::Exclude,
+        // How much may be unscored was for the run to say that judged.
+        max_unscored: 1.0,
+        seed: DEFAULT_SEED,
+        agreement: imported.agreement,
+        mode,
+        format: args.format.unwrap_or(OutputFormat::Table),
+        color: context.color,
+        bench: None,
+    };
+    let code = presentation.conclude(&imported.scored, Some(&dir))?;
+    RunRecord::open(dir, manifest, false)?.finish(RunStatus::Complete, &imported.scored)?;
+    if !args.quiet {
+        terminal::note(&format!("record of the run: {}", args.out.display()));
+    }
+    Ok(code)
+}
+
+/// Every file, no system in two of them.
+fn read_all(paths: &[std::path::PathBuf]) -> Result<Vec<ResultsFile>> {
+    let files: Vec<ResultsFile> = paths.iter().map(|path| load_results(path)).collect::<Result<_>>()?;
+    let mut faults = Vec::new();
+    for (at, file) in files.iter().enumerate() {
+        for system in &file.systems {
+            let has = |other: &&ResultsFile| other.systems.iter().any(|known| known.system == system.system);
+            if let Some(other) = files.iter().take(at).find(has) {
+                let what = format!("system \"{}\" is in {} too", system.system, other.path.display());
+                faults.push(InputFault::new(&file.path, what).hint("import one of the two, or each into its own run"));
+            }
+        }
+    }
+    if faults.is_empty() { Ok(files) } else { Err(Error::Input(faults)) }
+}
+
+/// The first warnings; the manifest keeps all.
+fn tell(warnings: &[InputFault]) {
+    for warning in warnings.iter().take(WARNINGS_TOLD) {
+        terminal::note(&format!("warning: {}", escape_controls(&warning.to_string())));
+    }
+    if warnings.len() > WARNINGS_TOLD {
+        let more = warnings.len() - WARNINGS_TOLD;
+        terminal::note(&format!("warning: and {more} more; the manifest of the run has them all"));
+    }
+}
+
+/// The cases that count, in file order.
+fn cases(imported: &Imported, tests: &TestCases) -> Vec<Arc<TestCase>> {
+    tests.cases.iter().filter(|case| imported.kept_cases.contains(&case.case_id)).cloned().collect()
+}
+
+fn manifest(
+    args: &ImportArgs,
+    files: &[ResultsFile],
+    tests: &TestCases,
+    imported: &Imported,
+    texts: &Texts,
+) -> Manifest {
+    let input = |name: &str, path: &std::path::Path, blake3| InputFile {
+        name: name.to_owned(),
+        path: path.display().to_string(),
+        blake3,
+    };
+    let mut inputs = vec![input("tests", &tests.path, tests.blake3)];
+    inputs.extend(files.iter().map(|file| input("results", &file.path, file.blake3)));
+    inputs.extend(texts.files.iter().cloned());
+    let mut hasher = blake3::Hasher::new();
+    for file in files {
+        hasher.update(file.blake3.as_bytes());
+    }
+    let hash = hasher.finalize().to_hex();
+    let named = args.judge.clone().unwrap_or_else(|| hash.chars().take(16).collect());
+    let compat = imported.mode == Mode::Compat;
+    let now = jiff::Timestamp::now().to_string();
+    let settings = [
+        ("score.rubrics", imported.parts.rubrics),
+        ("score.snippets", imported.parts.snippets),
+        ("score.agreement", imported.agreement),
+        ("score.compat", compat),
+        (IMPORTED, true),
+    ];
+    Manifest {
+        schema_version: SCHEMA_VERSION,
+        scholareval_version: env!("CARGO_PKG_VERSION").to_owned(),
+        status: RunStatus::Running,
+        label: args.run_label.clone(),
+        started_at: now,
+        finished_at: None,
+        mode: imported.mode,
+        reference: compat.then(|| REFERENCE.to_owned()),
+        settings: settings.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect(),
+        inputs,
+        prompts: None,
+        judge: Some(JudgeEntry {
+            id: format!("{JUDGE_PREFIX}{named}"),
+            model: None,
+            base_url: None,
+            served: None,
+            lexical: imported.lexical,
+        }),
+        scorers: vec!["rubric".to_owned()],
+        roles: Default::default(),
+        seed: DEFAULT_SEED,
+        answers: imported.scored.len() as u64,
+        missing: imported.missing.iter().map(|(system, case)| (system.to_string(), case.to_string())).collect(),
+        kept_cases: imported.kept_cases.iter().map(ToString::to_string).collect(),
+        pairing_differences: Vec::new(),
+        warnings: imported.warnings.iter().map(ToString::to_string).collect(),
+        policy: None,
+    }
+}

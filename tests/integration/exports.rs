@@ -1,0 +1,209 @@
+//! `export`: what other programs read of a run is what the run holds. pyarrow and inspect-ai do the reading.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::fake_server::{Act, FakeServer};
+use crate::support::judging::{constant_judge, section};
+use crate::support::workspace::Workspace;
+
+/// Names the Python that has pyarrow and inspect-ai; `.ci/exports-venv` makes one.
+const PYTHON: &str = "SCHOLAREVAL_EXPORTS_PYTHON";
+
+fn python() -> Option<String> {
+    let python = std::env::var(PYTHON).ok();
+    if python.is_none() {
+        eprintln!("skipped: {PYTHON} is not set (bash .ci/exports-venv prints its value)");
+    }
+    python
+}
+
+/// What the program that the files are meant for finds in them.
+#[track_caller]
+fn read_by(python: &str, form: &str, work: &Workspace, folder: &str) -> Value {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/read_exports.py");
+    let output = Command::new(python).args([script, form]).arg(work.path(folder)).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Two systems, three cases, two draws; one criterion of `c1` cannot be read, so `c1` is unscored.
+fn run() -> (Workspace, FakeServer) {
+    let work = Workspace::new(&["alpha", "beta"], 3);
+    let causes_of_c1 = |request: &_| section(request, "criterion").contains("causes of c1.");
+    let server = FakeServer::start(constant_judge().when(causes_of_c1, Act::Content("eight".to_owned())));
+    work.score(&server, &["--samples", "2", "--temperature", "0.5", "--max-unscored", "1"]).exits_with(0);
+    (work, server)
+}
+
+#[test]
+fn inspect_ai_reads_every_sample_with_its_scores_and_means() {
+    let Some(python) = python() else { return };
+    let (work, _server) = run();
+    let done = work.run(&["export", "inspect", "out", "--out", "logs"]).exits_with(0);
+    assert_eq!(done.stdout, "wrote 2 logs to logs\n");
+    let logs = read_by(&python, "inspect", &work, "logs");
+    let logs = logs.as_array().unwrap();
+    assert_eq!(logs.iter().map(|log| &log["model"]).collect::<Vec<_>>(), ["alpha", "beta"]);
+    let lines = work.lines("out/scores.jsonl");
+    let answers = work.lines("out/inputs.jsonl");
+    for log in logs {
+        assert_eq!(
+            (&log["status"], &log["version"], &log["task"]),
+            (&json!("success"), &json!(2), &json!("scholareval/out"))
+        );
+        assert!(log["judges"]["rubric"].as_str().unwrap().contains("fake-judge"), "{}", log["judges"]);
+        let ours: Vec<&Value> = lines.iter().filter(|line| line["system"] == log["model"]).collect();
+        let samples = log["samples"].as_array().unwrap();
+        assert_eq!((samples.len(), ours.len()), (3, 3));
+        for (sample, line) in samples.iter().zip(&ours) {
+            assert_eq!(sample["id"], line["case_id"]);
+            assert_eq!(sample["scores"]["rubric"]["value"], line["score"]);
+            assert_eq!(sample["scores"]["rubric.ann_score"]["value"], line["ann_score"]);
+            let is_it = |answer: &&Value| answer["system"] == log["model"] && answer["case_id"] == line["case_id"];
+            let answer = answers.iter().find(|answer| answer["type"] == "answer" && is_it(answer)).unwrap();
+            assert_eq!(sample["completion"], answer["answer_text"]);
+            let question = format!("What is known about {}?", line["case_id"].as_str().unwrap());
+            assert_eq!(sample["input"], Value::from(question));
+            assert!(sample["scores"]["rubric"]["explanation"].as_str().unwrap().contains("- p1 = 0.8: it is so"));
+        }
+        let unscored = &samples[0]["scores"]["rubric"];
+        assert_eq!((&unscored["value"], &unscored["reason"]), (&Value::Null, &json!("grader_failed")));
+        // c2 and c3 have 0.755 each: no spread
+        let mean = &log["results"]["rubric/rubric"];
+        assert_eq!((&mean["scored"], &mean["unscored"]), (&json!(2), &json!(1)));
+        assert!((mean["mean"].as_f64().unwrap() - 0.755).abs() < 1e-12 && mean["stderr"].as_f64().unwrap() < 1e-12);
+    }
+}
+
+#[test]
+fn the_viewer_of_inspect_ai_takes_the_logs_into_a_bundle() {
+    let Some(python) = python() else { return };
+    let work = Workspace::new(&["alpha", "beta"], 2);
+    work.run(&["score", "answers", "--tests", "tests.json", "--out", "out", "--no-inputs"]).exits_with(0);
+    let done = work.run(&["export", "inspect", "out", "--out", "logs"]).exits_with(0);
+    done.says(&["the record holds no answers (--no-inputs)"]);
+    let program = std::path::Path::new(&python).with_file_name("inspect");
+    let folder = |name: &str| work.path(name).display().to_string();
+    let bundle = ["view", "bundle", "--log-dir", &folder("logs"), "--output-dir", &folder("bundle")].map(String::from);
+    let output = Command::new(program).args(bundle).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let listing = work.json("bundle/logs/listing.json");
+    let mut models: Vec<&str> =
+        listing.as_object().unwrap().values().map(|log| log["model"].as_str().unwrap()).collect();
+    models.sort_unstable();
+    assert_eq!(models, ["alpha", "beta"]);
+}
+
+#[test]
+fn other_scorers_stand_in_the_log_with_their_components() {
+    let Some(python) = python() else { return };
+    let work = Workspace::new(&[], 1);
+    let prediction = json!({"input": "Which is the capital?", "output": "Paris is the capital [0].", "answer": "Paris",
+        "ctxs": [{"title": "t", "text": "Paris."}]});
+    work.write("gamma.jsonl", &(prediction.to_string() + "\n"));
+    work.run(&["score", "gamma.jsonl", "--out", "out"]).exits_with(0);
+    work.run(&["export", "inspect", "out", "--out", "logs"]).exits_with(0);
+    let logs = read_by(&python, "inspect", &work, "logs");
+    let sample = &logs[0]["samples"][0];
+    assert_eq!((&sample["target"], &sample["input"]), (&json!("Paris"), &json!("Which is the capital?")));
+    let lines = work.lines("out/scores.jsonl");
+    let overlap = lines.iter().find(|line| line["scorer"] == "overlap").unwrap();
+    assert_eq!(sample["scores"]["overlap"]["value"], overlap["components"], "no score of its own, every component");
+    assert_eq!(logs[0]["results"]["overlap/token_f1"]["mean"], overlap["components"]["token_f1"]);
+}
+
+#[test]
+fn what_is_no_run_is_refused_and_nothing_is_left_behind() {
+    let work = Workspace::new(&["alpha"], 1);
+    for form in ["inspect", "parquet"] {
+        let done = work.run(&["export", form, "answers", "--out", "made"]);
+        assert_eq!(done.code, Some(3), "{}", done.stderr);
+        assert!(!work.path("made").exists());
+    }
+}
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn a_program_without_parquet_says_how_to_build_one() {
+    let work = Workspace::new(&["alpha"], 1);
+    work.run(&["export", "parquet", "out", "--out", "tables"]).exits_with(3).says(&["--features parquet"]);
+}
+
+#[cfg(feature = "parquet")]
+mod parquet {
+    use super::*;
+
+    #[test]
+    fn pyarrow_reads_every_score_and_component_and_the_sums_are_those_of_the_record() {
+        let Some(python) = python() else { return };
+        let (work, _server) = run();
+        work.run(&["export", "parquet", "out", "--out", "tables"]).exits_with(0);
+        let tables = read_by(&python, "parquet", &work, "tables");
+        assert_eq!(tables["run"], "out");
+        let rows = tables["scores"].as_array().unwrap();
+        let lines = work.lines("out/scores.jsonl");
+        // score, ann_score and 8 components an answer
+        assert_eq!(rows.len(), lines.len() * 10);
+        for line in &lines {
+            let of = |component: &str| {
+                let is_it = |row: &&Value| {
+                    row["system"] == line["system"]
+                        && row["case_id"] == line["case_id"]
+                        && row["component"] == component
+                };
+                rows.iter().find(is_it).unwrap()
+            };
+            assert_eq!((&of("score")["value"], &of("ann_score")["value"]), (&line["score"], &line["ann_score"]));
+            assert_eq!(of("score")["reference"], line["reference_score"]);
+            for (name, value) in line["components"].as_object().unwrap() {
+                let row = of(name);
+                assert_eq!((&row["value"], &row["kind"]), (value, &line["kinds"][name]));
+                assert_eq!((&row["weight"], &row["unit"]), (&line["weights"][name], &json!("share")));
+                assert_eq!(row["reason"], line["unscored"][name]["message"]);
+                assert_eq!(row["reason_kind"], line["unscored"][name]["kind"]);
+                assert_eq!(row["feedback"], line["feedback"][name]);
+            }
+        }
+        let sum = |values: Vec<&Value>| values.into_iter().filter_map(Value::as_f64).sum::<f64>();
+        let scores = rows.iter().filter(|row| row["kind"] == "score").map(|row| &row["value"]).collect();
+        assert!((sum(scores) - sum(lines.iter().map(|line| &line["score"]).collect())).abs() < 1e-12);
+        assert_eq!(tables["score_types"]["value"], "double");
+    }
+
+    #[test]
+    fn pyarrow_reads_every_call_with_every_column_of_the_record() {
+        let Some(python) = python() else { return };
+        let (work, _server) = run();
+        work.run(&["export", "parquet", "out", "--out", "tables"]).exits_with(0);
+        let tables = read_by(&python, "parquet", &work, "tables");
+        let (rows, lines) = (tables["calls"].as_array().unwrap(), work.lines("out/calls.jsonl"));
+        assert_eq!(rows.len(), lines.len());
+        for (row, line) in rows.iter().zip(&lines) {
+            for (name, value) in line.as_object().unwrap() {
+                // what is no plain value in the record is JSON in the table
+                let shown =
+                    if value.is_object() || value.is_array() { Value::from(value.to_string()) } else { value.clone() };
+                assert_eq!(row[name], shown, "{name}");
+            }
+        }
+        assert!(rows.iter().any(|row| row["draw"] == 1) && rows.iter().any(|row| row["reason_kind"] == "unreadable"));
+        assert_eq!(tables["call_types"]["cached"], "bool");
+        assert_eq!(tables["call_types"]["latency_ms"], "int64");
+    }
+
+    #[test]
+    fn an_imported_run_is_exported_too() {
+        let Some(python) = python() else { return };
+        let work = Workspace::new(&["alpha"], 1);
+        let score = ["score", "answers", "--tests", "tests.json", "--out", "out", "--output", "results.json"];
+        work.run(&score).exits_with(0);
+        work.run(&["import", "results.json", "--tests", "tests.json", "--out", "in"]).exits_with(0);
+        work.run(&["export", "parquet", "in", "--out", "tables"]).exits_with(0);
+        let tables = read_by(&python, "parquet", &work, "tables");
+        assert_eq!(tables["calls"], json!([]));
+        assert_eq!(tables["scores"][0]["component"], "lexical_score");
+        assert_eq!(tables["scores"][0]["question"], "What is known about c1?");
+    }
+}
