@@ -4,7 +4,7 @@ use super::alpha::{distinct, place};
 use super::bootstrap::{BcaOptions, Interval};
 use super::distributions::normal_quantile;
 use super::kendall::RankedPairs;
-use super::resampling::bca_weighted_interval;
+use super::resampling::{bca_clustered_interval, bca_weighted_interval};
 
 /// Which correlation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,20 +41,35 @@ impl Correlation {
     /// ```
     pub fn interval(self, x: &[f64], y: &[f64], options: BcaOptions) -> Option<Interval> {
         self.of(x, y)?;
-        if self == Self::KendallTauB {
-            let pairs = RankedPairs::new(x, y);
-            return bca_weighted_interval(x.len(), |weights| pairs.tau_b(weights), options);
+        bca_weighted_interval(x.len(), self.of_weights(x, y), options)
+    }
+
+    /// [`Correlation::interval`] where `clusters` gives each pair's cluster: clusters are drawn, each with all its pairs,
+    /// and left out whole in the jackknife (Field and Welsh 2007). With one pair a cluster it is the plain interval.
+    /// `None` also for `clusters` of another length and for fewer than two clusters.
+    pub fn clustered_interval(self, x: &[f64], y: &[f64], clusters: &[usize], options: BcaOptions) -> Option<Interval> {
+        self.of(x, y)?;
+        if clusters.len() != x.len() {
+            return None;
         }
+        bca_clustered_interval(clusters, self.of_weights(x, y), options)
+    }
+
+    /// The correlation with every pair taken as often as its weight says.
+    fn of_weights(self, x: &[f64], y: &[f64]) -> impl Fn(&[u32]) -> Option<f64> + Sync {
+        let ranked = (self == Self::KendallTauB).then(|| RankedPairs::new(x, y));
         let (x, y) = (Placed::new(x), Placed::new(y));
-        let statistic = |weights: &[u32]| {
+        move |weights| {
+            if let Some(pairs) = &ranked {
+                return pairs.tau_b(weights);
+            }
             let scores = |list: &Placed| match self {
                 Self::Spearman => list.mean_ranks(weights),
                 _ => list.values.clone(),
             };
             let (dx, dy) = (x.centred(&scores(&x), weights)?, y.centred(&scores(&y), weights)?);
             weighted_product_moment(&dx, &dy, weights)
-        };
-        bca_weighted_interval(x.places.len(), statistic, options)
+        }
     }
 }
 
@@ -123,6 +138,26 @@ fn weighted_product_moment(dx: &[f64], dy: &[f64], weights: &[u32]) -> Option<f6
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn clusters_of_one_pair_are_no_clusters_and_copies_are_no_evidence() {
+        let (x, y) = lists(30);
+        let options = BcaOptions { resamples: 400, ..BcaOptions::seeded(3) };
+        let own: Vec<usize> = (0..30).collect();
+        let copied = |list: &[f64]| list.iter().flat_map(|value| [*value; 3]).collect::<Vec<f64>>();
+        let thirds: Vec<usize> = (0..90).map(|at| at / 3).collect();
+        for kind in [Correlation::Pearson, Correlation::Spearman] {
+            let plain = kind.interval(&x, &y, options).unwrap();
+            assert_eq!(kind.clustered_interval(&x, &y, &own, options), Some(plain));
+            // Three copies of every pair change neither correlation nor its interval over clusters.
+            let clustered = kind.clustered_interval(&copied(&x), &copied(&y), &thirds, options).unwrap();
+            assert!((clustered.low - plain.low).abs() < 1e-9 && (clustered.high - plain.high).abs() < 1e-9, "{kind:?}");
+        }
+        let kind = Correlation::KendallTauB;
+        assert_eq!(kind.clustered_interval(&x, &y, &own, options), kind.interval(&x, &y, options));
+        assert_eq!(kind.clustered_interval(&x, &y, &own[1..], options), None);
+        assert_eq!(kind.clustered_interval(&x, &y, &[7; 30], options), None);
+    }
 
     const ALL: [Correlation; 3] = [Correlation::Pearson, Correlation::Spearman, Correlation::KendallTauB];
 

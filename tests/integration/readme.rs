@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 34] = [
+const COMMANDS: [&str; 35] = [
     "",
     "score",
     "bench",
@@ -37,6 +37,7 @@ const COMMANDS: [&str; 34] = [
     "scifact check",
     "fever score",
     "fever check",
+    "agree",
     "citations",
     "overlap",
     "convert",

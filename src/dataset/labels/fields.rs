@@ -77,7 +77,8 @@ impl Row {
 
     /// The finite number of a field that must be there.
     pub(super) fn number(&self, field: &str) -> Result<f64, InputFault> {
-        let value = self.map.get(field).ok_or_else(|| self.fault(format!("{field} is missing")).hint(super::EXPECTED))?;
+        let value =
+            self.map.get(field).ok_or_else(|| self.fault(format!("{field} is missing")).hint(super::EXPECTED))?;
         finite(value).ok_or_else(|| self.fault(format!("{field}: expected a number, found {}", shown(value))))
     }
 }

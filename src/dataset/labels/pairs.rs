@@ -73,7 +73,9 @@ fn two_numbers(row: &Row, field: &str) -> Result<[f64; 2], InputFault> {
     let numbers = value.as_array().map(|list| list.iter().map(finite).collect::<Vec<_>>());
     match numbers.as_deref() {
         Some([Some(a), Some(b)]) => Ok([*a, *b]),
-        _ => Err(row.fault(format!("{field}: expected two numbers, one for each of models, found {}", described(value)))),
+        _ => {
+            Err(row.fault(format!("{field}: expected two numbers, one for each of models, found {}", described(value))))
+        }
     }
 }
 

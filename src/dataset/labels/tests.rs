@@ -68,14 +68,21 @@ fn a_rater_who_says_two_things_of_one_answer_is_a_fault_unless_they_are_equal() 
     );
     let pair = "case_id,system_a,system_b,rater,preference\nc1,x,y,r,a\nc1,y,x,r,b\nc1,y,x,r,a\n";
     let told = faults(pair, "p.csv");
-    assert!(told.len() == 1 && told[0].contains("p.csv:4 (case c1): r rated x against y before, at p.csv:2"), "{told:?}");
+    assert!(
+        told.len() == 1 && told[0].contains("p.csv:4 (case c1): r rated x against y before, at p.csv:2"),
+        "{told:?}"
+    );
 }
 
 #[test]
 fn faults_name_file_line_case_and_field() {
     for (text, name, told) in [
         ("system,case_id,rater\ng,c,r\n", "l.csv", "l.csv:2 (case c): value is missing; expected scores"),
-        ("system,case_id,rater,value\ng,c,r,NaN\n", "l.csv", "l.csv:2 (case c): value: expected a number, found the string"),
+        (
+            "system,case_id,rater,value\ng,c,r,NaN\n",
+            "l.csv",
+            "l.csv:2 (case c): value: expected a number, found the string",
+        ),
         ("system,case_id,rater,value\ng,c,r\n", "l.csv", "l.csv:2: expected 4 cells as in the header, found 3"),
         ("system,case_id,case_id\n", "l.csv", "l.csv:1: column 3 is called \"case_id\", as an earlier one is"),
         ("{\"system\": \"g\", \"rater\": \"r\", \"value\": 1}", "l.jsonl", "l.jsonl:1: case_id is missing"),
@@ -89,7 +96,11 @@ fn faults_name_file_line_case_and_field() {
             "p.csv:2 (case c): preference: expected a, b, tie, \"x\", \"y\" or a number, found the string \"z\"",
         ),
         ("case_id,system_a,system_b,rater,preference\nc,x,x,r,a\n", "p.csv", "system_a and system_b are both \"x\""),
-        ("[{\"question\": \"q\", \"models\": [\"x\"]}]", "h.json", "h.json:1: models: expected the names of two systems"),
+        (
+            "[{\"question\": \"q\", \"models\": [\"x\"]}]",
+            "h.json",
+            "h.json:1: models: expected the names of two systems",
+        ),
         (
             "[{\"question\": \"q\", \"models\": [\"x\", \"y\"], \"human_a\": [NaN, 1]}]",
             "h.json",
