@@ -13,7 +13,7 @@ use crate::aggregate::rater_agreement::{
 use crate::domain::RaterKind;
 
 /// Characters of a name in a table.
-const NAME: usize = 28;
+const NAME: usize = 22;
 
 /// The raters, then their agreement by two and together, rankings, means on the human scale, and the notes.
 pub fn render_agreement_table(agreement: &RaterAgreement, style: &TableStyle) -> String {
@@ -24,13 +24,14 @@ pub fn render_agreement_table(agreement: &RaterAgreement, style: &TableStyle) ->
     let level = level_name(agreement.options.level);
     writer.measures(&format!("Agreement on {level}"), "raters", &pairs());
     writer.groups(agreement);
-    for pair in &agreement.pairs {
+    let detailed: Vec<&RaterPair> = agreement.pairs.iter().filter(|pair| is_detailed(agreement, pair)).collect();
+    for pair in &detailed {
         writer.parts(&format!("{}, by item", one_line(pair)), "item", &pair.items);
     }
-    for pair in &agreement.pairs {
+    for pair in &detailed {
         writer.parts(&format!("{}, by system", one_line(pair)), "system", &pair.systems);
     }
-    for pair in &agreement.pairs {
+    for pair in &detailed {
         if let Some(ranking) = &pair.ranking {
             writer.ranking(pair, ranking);
         }
@@ -44,6 +45,14 @@ pub fn render_agreement_table(agreement: &RaterAgreement, style: &TableStyle) ->
         push_item(&mut out, &visible(&note), usize::from(style.width.max(80)));
     }
     out
+}
+
+/// A judge beside one of several people is told overall only: the mean of the people stands for them.
+fn is_detailed(agreement: &RaterAgreement, pair: &RaterPair) -> bool {
+    let mean = agreement.raters.iter().find(|rater| !rater.mean_of.is_empty());
+    let is_judge =
+        |name: &str| agreement.raters.iter().any(|rater| *rater.name == *name && rater.kind == RaterKind::Judge);
+    mean.is_none_or(|mean| pair.second == mean.name || is_judge(&pair.first) == is_judge(&pair.second))
 }
 
 fn level_name(level: AgreementLevel) -> &'static str {
@@ -132,7 +141,7 @@ impl Writer<'_> {
         let compared = compared.map(|(name, agreement)| compared_row(name, agreement));
         self.section(
             &format!("{title}: which of two is better"),
-            &[first, "pairs", "ties of\neither", "strict", "half credit\nfor ties", "decided", "kappa"],
+            &[first, "pairs\n(ties)", "strict", "half for\nties", "decided\n(pairs)", "kappa"],
             compared.collect(),
         );
     }
@@ -149,7 +158,7 @@ impl Writer<'_> {
             let name = format!("{}\n({}, {})", group.name, counted(group.raters.len(), "rater"), group.of);
             let mut row = vec![name, group.n.to_string()];
             row.extend(numbers.map(cell));
-            row.push(format!("{}\nn {}", cell(&group.icc_2_1).replace('\n', " "), group.complete));
+            row.push(if group.of == "ratings" { counted_cell(&group.icc_2_1, group.complete) } else { String::new() });
             row
         };
         let title = "Raters together: Krippendorff's alpha and ICC(2,1)";
@@ -220,11 +229,10 @@ impl Writer<'_> {
 fn compared_row(name: &str, agreement: &PairAgreement) -> Vec<String> {
     vec![
         name.to_owned(),
-        agreement.n.to_string(),
-        format!("{}\n{}", agreement.first_ties, agreement.second_ties),
+        format!("{}\n({}, {})", agreement.n, agreement.first_ties, agreement.second_ties),
         cell(&agreement.strict),
         cell(&agreement.half_credit),
-        format!("{}\nn {}", cell(&agreement.decided_agreement).replace('\n', " "), agreement.decided),
+        counted_cell(&agreement.decided_agreement, agreement.decided),
         cell(&agreement.kappa),
     ]
 }
@@ -235,6 +243,15 @@ fn cell(estimate: &Estimate) -> String {
     match estimate.low.zip(estimate.high) {
         Some((low, high)) => format!("{}\n{}", shown(value), ends(low, high)),
         None => shown(value),
+    }
+}
+
+/// [`cell`] of another number of units than the rest of its row.
+fn counted_cell(estimate: &Estimate, n: usize) -> String {
+    let shown = cell(estimate);
+    match shown.split_once('\n') {
+        Some((value, interval)) => format!("{value} ({n})\n{interval}"),
+        None => format!("{shown} ({n})"),
     }
 }
 
@@ -267,12 +284,15 @@ fn notes(agreement: &RaterAgreement) -> Vec<String> {
         if let Some(threshold) = &pair.tie_threshold {
             let how = if threshold.chosen { "chosen to give it as many ties as the other has" } else { "as given" };
             notes.push(format!(
-                "{} – {}: differences of {} up to {} count as ties ({how})",
+                "{} – {}: differences of {} up to {:.4} count as ties ({how})",
                 pair.first, pair.second, threshold.rater, threshold.value
             ));
         }
     }
     notes.extend(undefined(agreement));
+    if agreement.pairs.iter().any(|pair| !is_detailed(agreement, pair)) {
+        notes.push("of a judge and each single person the parts are in --format json and csv".to_owned());
+    }
     notes.extend(agreement.notes.iter().cloned());
     let unlabelled = agreement.powered.iter().find(|mean| mean.powered.estimate.is_none());
     if let Some(why) = unlabelled.and_then(|mean| mean.powered.undefined.as_ref()) {
@@ -314,7 +334,9 @@ fn undefined(agreement: &RaterAgreement) -> Vec<String> {
         add(&group.name, "nominal alpha", &group.alpha_nominal);
         add(&group.name, "ordinal alpha", &group.alpha_ordinal);
         add(&group.name, "interval alpha", &group.alpha_interval);
-        add(&group.name, "ICC", &group.icc_2_1);
+        if group.of == "ratings" {
+            add(&group.name, "ICC", &group.icc_2_1);
+        }
     }
     let sentence = |(reason, measures): (String, Vec<&str>)| format!("no {}, {reason}", measures.join(", "));
     reasons.into_iter().map(sentence).collect()

@@ -21,7 +21,14 @@ pub(super) fn groups(views: &[View], frame: &Frame<'_>) -> Vec<RaterGroup> {
     chosen.retain(|(_, views)| views.len() >= 2);
     let rated = chosen.iter().map(|(name, views)| of_ratings(name, views, frame));
     let compared = chosen.iter().filter_map(|(name, views)| of_preferences(name, views, frame));
-    rated.chain(compared).collect()
+    let mut groups: Vec<RaterGroup> = Vec::new();
+    for group in rated.chain(compared).filter(|group| group.raters.len() >= 2) {
+        // Where only people compared, all raters are the people.
+        if !groups.iter().any(|known| known.of == group.of && known.raters == group.raters) {
+            groups.push(group);
+        }
+    }
+    groups
 }
 
 /// Raters (rows) by units (columns), with each unit's question.
