@@ -13,7 +13,7 @@ use crate::aggregate::rater_agreement::{
 use crate::domain::RaterKind;
 
 /// Characters of a name in a table.
-const NAME: usize = 22;
+const NAME: usize = 18;
 
 /// The raters, then their agreement by two and together, rankings, means on the human scale, and the notes.
 pub fn render_agreement_table(agreement: &RaterAgreement, style: &TableStyle) -> String {
@@ -64,7 +64,18 @@ fn level_name(level: AgreementLevel) -> &'static str {
 }
 
 fn pair_name(pair: &RaterPair) -> String {
-    format!("{}\n– {}", shortened(&pair.first, NAME), shortened(&pair.second, NAME - 2))
+    format!("{}\n– {}", middle(&pair.first, NAME), middle(&pair.second, NAME - 2))
+}
+
+/// The name, visible, with its middle left out where it is longer than `limit`: files of one set differ at the end.
+fn middle(name: &str, limit: usize) -> String {
+    let shown: Vec<char> = visible(name).chars().collect();
+    if shown.len() <= limit {
+        return shown.into_iter().collect();
+    }
+    let tail = limit / 2;
+    let head = limit - 1 - tail;
+    shown[..head].iter().chain(&['…']).chain(&shown[shown.len() - tail..]).collect()
 }
 
 fn one_line(pair: &RaterPair) -> String {
@@ -181,7 +192,7 @@ impl Writer<'_> {
             ]
         });
         let title = format!("Systems by {}: tau-b {}", one_line(pair), in_line(&ranking.kendall_tau_b));
-        let (first, second) = (shortened(&pair.first, 16), shortened(&pair.second, 16));
+        let (first, second) = (middle(&pair.first, 12), middle(&pair.second, 12));
         self.section(&title, &["system", "n", &first, "rank", &second, "rank"], rows.collect());
     }
 
@@ -201,7 +212,7 @@ impl Writer<'_> {
             // Writing to a string cannot fail.
             let _ = write!(title, "\n(means of the first with wins of the second: tau-b {tau})");
         }
-        let (first, second) = (shortened(&pair.first, 16), shortened(&pair.second, 16));
+        let (first, second) = (middle(&pair.first, 12), middle(&pair.second, 12));
         let mean = format!("mean of\n{first}");
         self.section(&title, &["system", "n", &first, &second, &mean], rows.collect());
     }
@@ -340,4 +351,28 @@ fn undefined(agreement: &RaterAgreement) -> Vec<String> {
     }
     let sentence = |(reason, measures): (String, Vec<&str>)| format!("no {}, {reason}", measures.join(", "));
     reasons.into_iter().map(sentence).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_differ_at_the_end_stay_different() {
+        assert_eq!(middle("pairwise_dev_assigned_ann1", 12), "pairw…d_ann1");
+        assert_eq!(middle("ann", 12), "ann");
+        assert_eq!(middle("a\u{1b}b", 12), "a\\u{1b}b");
+    }
+
+    #[test]
+    fn a_number_has_its_interval_below_it_or_a_dash_in_its_place() {
+        let estimate = Estimate { estimate: Some(-0.001), low: Some(-0.2), high: Some(0.254), undefined: None };
+        assert_eq!(cell(&estimate), "0.00\n-0.20..0.25");
+        assert_eq!(counted_cell(&estimate, 7), "0.00 (7)\n-0.20..0.25");
+        let none = Estimate { undefined: Some("x gave all the same value".to_owned()), ..Estimate::default() };
+        assert_eq!(
+            (cell(&none), in_line(&none)),
+            ("-".to_owned(), "not defined (x gave all the same value)".to_owned())
+        );
+    }
 }

@@ -216,9 +216,11 @@ pub(super) fn threshold_for(wanted: usize, mut differences: Vec<f64>) -> f64 {
 /// Who met whom, with what outcome.
 struct WinTable<'a> {
     systems: Vec<&'a SystemName>,
-    /// Per pair: places of the two systems, outcomes by the two raters, the first rater's ratings.
-    games: Vec<([usize; 2], [i8; 2], Option<[f64; 2]>)>,
+    games: Vec<Game>,
 }
+
+/// Places of two systems, the outcome by each rater, the first rater's ratings.
+type Game = ([usize; 2], [i8; 2], Option<[f64; 2]>);
 
 impl<'a> WinTable<'a> {
     fn new(compared: &[Compared<'a>], thresholds: [f64; 2]) -> Self {
@@ -240,8 +242,8 @@ impl<'a> WinTable<'a> {
                 let tally = &mut tallies[systems[side]];
                 let sign = if side == 0 { 1.0 } else { -1.0 };
                 tally.n += weight;
-                for rater in 0..2 {
-                    tally.won[rater] += weight * f64::midpoint(1.0, sign * f64::from(outcomes[rater]));
+                for (won, outcome) in tally.won.iter_mut().zip(outcomes) {
+                    *won += weight * f64::midpoint(1.0, sign * f64::from(*outcome));
                 }
                 match values {
                     Some(values) => tally.sum += weight * values[side],

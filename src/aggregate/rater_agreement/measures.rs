@@ -110,7 +110,7 @@ pub(super) fn scales_differ(largest: &[(&str, f64)]) -> Option<String> {
 pub(super) fn several_scales(shared: &[Shared<'_>]) -> Option<String> {
     let mut most: std::collections::BTreeMap<&str, [f64; 2]> = std::collections::BTreeMap::new();
     for both in shared {
-        let Some(item) = both.unit.item.as_deref() else { return None };
+        let item = both.unit.item.as_deref()?;
         let own = most.entry(item).or_insert([f64::NEG_INFINITY; 2]);
         *own = [own[0].max(both.x), own[1].max(both.y)];
     }
