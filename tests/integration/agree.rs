@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use scholareval::aggregate::rater_agreement::{AgreementOptions, Labelled, rater_agreement};
+use scholareval::domain::{Rater, RaterKind, Rating};
 use serde_json::{Value, json};
 
 use crate::rubric_golden::shared;
@@ -325,4 +327,65 @@ fn the_near_experts_rating_of_the_whole_answer_is_not_their_ranking() {
     near(&expert["overall"]["comparisons"]["strict"]["estimate"], strict_and_half(&both).0);
     near(&expert["overall"]["comparisons"]["half_credit"]["estimate"], strict_and_half(&both).1);
     assert_eq!(expert["overall"]["kappa"]["estimate"], Value::Null);
+}
+
+/// The two annotators of each question annotated twice, as raters of systems, in order of the questions.
+fn annotators(results: &Value) -> Vec<[Rater; 2]> {
+    let mut questions: Vec<(String, Vec<String>, [Rater; 2])> = Vec::new();
+    for (system, rows) in results.as_object().unwrap() {
+        for row in rows.as_array().unwrap().iter().filter(|row| row[2] == true) {
+            let (id, question) = (row[0].as_str().unwrap(), row[3].as_str().unwrap());
+            let at = questions.iter().position(|known| known.0 == question).unwrap_or_else(|| {
+                let nobody = ["one", "two"].map(|name| Rater::new(name, RaterKind::Human));
+                questions.push((question.to_owned(), Vec::new(), nobody));
+                questions.len() - 1
+            });
+            let (_, ids, raters) = &mut questions[at];
+            let place = ids.iter().position(|known| known == id).unwrap_or_else(|| {
+                ids.push(id.to_owned());
+                ids.len() - 1
+            });
+            let value = row[5].as_f64().filter(|_| place < 2);
+            let rating = value.map(|value| Rating {
+                system: system.as_str().into(),
+                case_id: question.into(),
+                item: None,
+                value,
+            });
+            raters[place.min(1)].ratings.extend(rating);
+        }
+    }
+    questions.into_iter().map(|(_, _, raters)| raters).collect()
+}
+
+#[test]
+fn two_annotators_of_a_question_agree_as_scipy_says() {
+    let Some(shared) = shared() else { return };
+    let text = std::fs::read_to_string(shared.join("golden/agreement.json")).unwrap();
+    let golden: Value = serde_json::from_str(&text).unwrap();
+    let options = AgreementOptions { resamples: 1, ..AgreementOptions::seeded(1) };
+    let mut compared = 0;
+    for case in golden["cases"].as_array().unwrap() {
+        let proper = &case["proper"];
+        let questions = annotators(&case["results_by_src"]);
+        for (at, raters) in questions.into_iter().enumerate() {
+            let labelled = Labelled { raters: raters.into(), ..Labelled::default() };
+            let found = rater_agreement(&labelled, &options).pairs.remove(0).overall;
+            for (name, ours) in
+                [("kendall_tau_b", found.kendall_tau_b), ("pearson", found.pearson), ("spearman", found.spearman)]
+            {
+                // "NaN" where SciPy has no number: there is none here, and a reason
+                match (proper[name][at].as_f64(), ours.estimate) {
+                    (Some(expected), Some(ours)) => {
+                        assert!((expected - ours).abs() < 1e-12, "{name}: {expected} {ours}")
+                    }
+                    (expected, estimate) => {
+                        assert_eq!((expected, ours.undefined.is_some()), (estimate, true), "{name}")
+                    }
+                }
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 100, "{compared}");
 }

@@ -14,7 +14,7 @@ use crate::cli::{ExitCode, suggest};
 use crate::dataset::{Labels, load_labels};
 use crate::domain::{CaseId, Rater, SystemName};
 use crate::error::{Error, InputFault, Result};
-use crate::pipeline::record::{RecordedRun, load_run};
+use crate::pipeline::record::{RecordedRun, RunStatus, load_run};
 use crate::report::{TableStyle, render_agreement_csv, render_agreement_json, render_agreement_table};
 
 /// Runs the command.
@@ -146,6 +146,9 @@ fn notes(runs: &[RecordedRun], names: &[String], labels: &Labels, metric: Option
         notes.push(format!("{} labels stand in the files more than once and count once", labels.repeated));
     }
     for (run, name) in runs.iter().zip(names) {
+        if run.manifest.status != RunStatus::Complete {
+            notes.push(format!("{name}: the run did not finish; what it lacks is left out"));
+        }
         if run.manifest.judge.as_ref().is_some_and(|judge| judge.lexical) {
             notes.push(format!("{name}: judged by the built-in lexical baseline, which is no LLM"));
         }
