@@ -4,7 +4,7 @@ use super::alpha::{distinct, place};
 use super::bootstrap::{BcaOptions, Interval};
 use super::distributions::normal_quantile;
 use super::kendall::RankedPairs;
-use super::resampling::bca_weighted_interval;
+use super::resampling::{bca_clustered_interval, bca_weighted_interval};
 
 /// Which correlation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,44 +41,35 @@ impl Correlation {
     /// ```
     pub fn interval(self, x: &[f64], y: &[f64], options: BcaOptions) -> Option<Interval> {
         self.of(x, y)?;
-        let statistic = self.weighted(x, y);
-        bca_weighted_interval(x.len(), |weights| statistic(weights), options)
+        bca_weighted_interval(x.len(), self.of_weights(x, y), options)
     }
 
-    /// [`interval`](Self::interval) where pairs come in clusters (several cases of one question), drawn and left out
-    /// whole (C. A. Field and A. H. Welsh, "Bootstrapping clustered data", 2007). `None` too for fewer than two clusters
-    /// and for another number of cluster labels than pairs.
+    /// [`Correlation::interval`] where `clusters` gives each pair's cluster: clusters are drawn, each with all its pairs,
+    /// and left out whole in the jackknife (Field and Welsh 2007). With one pair a cluster it is the plain interval.
+    /// `None` also for `clusters` of another length and for fewer than two clusters.
     pub fn clustered_interval(self, x: &[f64], y: &[f64], clusters: &[usize], options: BcaOptions) -> Option<Interval> {
         self.of(x, y)?;
         if clusters.len() != x.len() {
             return None;
         }
-        let mut distinct = clusters.to_vec();
-        distinct.sort_unstable();
-        distinct.dedup();
-        let of_pair: Vec<usize> =
-            clusters.iter().map(|label| distinct.partition_point(|other| other < label)).collect();
-        let statistic = self.weighted(x, y);
-        let of_clusters =
-            |weights: &[u32]| statistic(&of_pair.iter().map(|cluster| weights[*cluster]).collect::<Vec<_>>());
-        bca_weighted_interval(distinct.len(), of_clusters, options)
+        bca_clustered_interval(clusters, self.of_weights(x, y), options)
     }
 
-    /// The correlation as a function of how often each pair counts; lists are ranked once.
-    fn weighted(self, x: &[f64], y: &[f64]) -> Box<dyn Fn(&[u32]) -> Option<f64> + Sync> {
-        if self == Self::KendallTauB {
-            let pairs = RankedPairs::new(x, y);
-            return Box::new(move |weights| pairs.tau_b(weights));
-        }
+    /// The correlation with every pair taken as often as its weight says.
+    fn of_weights(self, x: &[f64], y: &[f64]) -> impl Fn(&[u32]) -> Option<f64> + Sync {
+        let ranked = (self == Self::KendallTauB).then(|| RankedPairs::new(x, y));
         let (x, y) = (Placed::new(x), Placed::new(y));
-        Box::new(move |weights| {
+        move |weights| {
+            if let Some(pairs) = &ranked {
+                return pairs.tau_b(weights);
+            }
             let scores = |list: &Placed| match self {
                 Self::Spearman => list.mean_ranks(weights),
                 _ => list.values.clone(),
             };
             let (dx, dy) = (x.centred(&scores(&x), weights)?, y.centred(&scores(&y), weights)?);
             weighted_product_moment(&dx, &dy, weights)
-        })
+        }
     }
 }
 
@@ -148,6 +139,26 @@ fn weighted_product_moment(dx: &[f64], dy: &[f64], weights: &[u32]) -> Option<f6
 mod tests {
     use super::*;
 
+    #[test]
+    fn clusters_of_one_pair_are_no_clusters_and_copies_are_no_evidence() {
+        let (x, y) = lists(30);
+        let options = BcaOptions { resamples: 400, ..BcaOptions::seeded(3) };
+        let own: Vec<usize> = (0..30).collect();
+        let copied = |list: &[f64]| list.iter().flat_map(|value| [*value; 3]).collect::<Vec<f64>>();
+        let thirds: Vec<usize> = (0..90).map(|at| at / 3).collect();
+        for kind in [Correlation::Pearson, Correlation::Spearman] {
+            let plain = kind.interval(&x, &y, options).unwrap();
+            assert_eq!(kind.clustered_interval(&x, &y, &own, options), Some(plain));
+            // Three copies of every pair change neither correlation nor its interval over clusters.
+            let clustered = kind.clustered_interval(&copied(&x), &copied(&y), &thirds, options).unwrap();
+            assert!((clustered.low - plain.low).abs() < 1e-9 && (clustered.high - plain.high).abs() < 1e-9, "{kind:?}");
+        }
+        let kind = Correlation::KendallTauB;
+        assert_eq!(kind.clustered_interval(&x, &y, &own, options), kind.interval(&x, &y, options));
+        assert_eq!(kind.clustered_interval(&x, &y, &own[1..], options), None);
+        assert_eq!(kind.clustered_interval(&x, &y, &[7; 30], options), None);
+    }
+
     const ALL: [Correlation; 3] = [Correlation::Pearson, Correlation::Spearman, Correlation::KendallTauB];
 
     fn lists(n: u32) -> (Vec<f64>, Vec<f64>) {
@@ -185,23 +196,6 @@ mod tests {
         assert!((spearman - Correlation::Spearman.of(&long_x, &long_y).unwrap()).abs() < 1e-12);
         let pearson = by(&|list| list.values.clone());
         assert!((pearson - Correlation::Pearson.of(&long_x, &long_y).unwrap()).abs() < 1e-12);
-    }
-
-    #[test]
-    fn pairs_written_down_twice_are_no_more_evidence_when_drawn_by_cluster() {
-        let (x, y) = lists(40);
-        let options = BcaOptions { resamples: 500, ..BcaOptions::seeded(2) };
-        let twice = |list: &[f64]| -> Vec<f64> { list.iter().flat_map(|value| [*value, *value]).collect() };
-        let clusters: Vec<usize> = (0..80).map(|pair| 7 + pair / 2).collect();
-        for correlation in ALL {
-            let once = correlation.interval(&x, &y, options).unwrap();
-            let clustered = correlation.clustered_interval(&twice(&x), &twice(&y), &clusters, options).unwrap();
-            assert!((once.low - clustered.low).abs() < 1e-9 && (once.high - clustered.high).abs() < 1e-9);
-            let singles: Vec<usize> = (0..40).collect();
-            assert_eq!(correlation.clustered_interval(&x, &y, &singles, options), Some(once));
-            assert_eq!(correlation.clustered_interval(&x, &y, &[1; 40], options), None);
-            assert_eq!(correlation.clustered_interval(&x, &y, &[1; 3], options), None);
-        }
     }
 
     #[test]

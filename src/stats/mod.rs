@@ -72,6 +72,6 @@ pub use power::{
 pub use ppi::{PredictionPowered, PredictionPoweredMean};
 pub use ranks::rank_distribution;
 pub use regression::{Line, least_squares};
-pub use resampling::bca_weighted_interval;
+pub use resampling::{bca_clustered_interval, bca_weighted_interval};
 pub use summary::{mean, quantile, sd};
 pub use variance::{Judged, JudgingPlan, VarianceComponents, variance_components};

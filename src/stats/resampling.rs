@@ -54,6 +54,35 @@ pub fn bca_weighted_interval(
     bca_ends(observed, jackknife_acceleration(units, &finite), &resampled, options.level)
 }
 
+/// [`bca_weighted_interval`] of units that come in clusters (`clusters` gives each unit's): clusters are drawn and left
+/// out whole. `statistic` gets one weight a unit, that of its cluster.
+///
+/// ```
+/// use scholareval::stats::{BcaOptions, bca_clustered_interval};
+///
+/// let (values, questions): ([f64; 6], _) = ([1.0, 4.0, 2.0, 8.0, 5.0, 7.0], [0, 0, 1, 1, 2, 2]);
+/// let mean = |weights: &[u32]| {
+///     let (sum, count) = values.iter().zip(weights).fold((0.0, 0), |(s, n), (v, w)| (s + v * f64::from(*w), n + w));
+///     (count > 0).then(|| sum / f64::from(count))
+/// };
+/// assert!(bca_clustered_interval(&questions, mean, BcaOptions::seeded(1)).is_some_and(|i| i.low < 4.5 && 4.5 < i.high));
+/// ```
+pub fn bca_clustered_interval(
+    clusters: &[usize],
+    statistic: impl Fn(&[u32]) -> Option<f64> + Sync,
+    options: BcaOptions,
+) -> Option<Interval> {
+    let mut distinct = clusters.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let of_unit: Vec<usize> = clusters.iter().map(|own| distinct.partition_point(|other| other < own)).collect();
+    let of_clusters = |drawn: &[u32]| {
+        let weights: Vec<u32> = of_unit.iter().map(|cluster| drawn[*cluster]).collect();
+        statistic(&weights)
+    };
+    bca_weighted_interval(distinct.len(), of_clusters, options)
+}
+
 /// The statistic of every resample in which it is defined.
 fn resample(units: usize, statistic: &(impl Fn(&[u32]) -> Option<f64> + Sync), options: BcaOptions) -> Vec<f64> {
     let seeded = ChaCha8Rng::seed_from_u64(options.seed);

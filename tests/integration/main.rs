@@ -1,6 +1,7 @@
 //! All integration tests, in one binary.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+mod agree;
 mod answer_files;
 mod aspects_golden;
 mod batch;

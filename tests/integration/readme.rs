@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 38] = [
+const COMMANDS: [&str; 39] = [
     "",
     "score",
     "bench",
@@ -38,6 +38,7 @@ const COMMANDS: [&str; 38] = [
     "scifact check",
     "fever score",
     "fever check",
+    "agree",
     "citations",
     "overlap",
     "convert",

@@ -1,5 +1,6 @@
 //! The command line as clap reads it.
 
+mod agree;
 mod batch;
 mod bench;
 mod compare;
@@ -16,6 +17,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+pub use agree::AgreeArgs;
 pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
 pub use bench::{BenchArgs, BenchName};
 pub use compare::{CompareArgs, CompareFormat, Floor};
@@ -124,6 +126,9 @@ pub enum Command {
     /// Score fact verification as the FEVER shared task does
     #[command(subcommand)]
     Fever(FeverCommand),
+    /// Tell how judges and people agree: correlations, agreement on pairs, kappa, alpha, ICC; means on the human scale
+    #[command(after_long_help = agree::EXAMPLES)]
+    Agree(AgreeArgs),
     /// Audit citations without a judge: what is cited, what dangles, what is never cited
     Citations(Box<CitationsArgs>),
     /// Compare outputs with gold answers: words in common, short answers, ROUGE; no judge

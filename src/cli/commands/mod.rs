@@ -1,5 +1,6 @@
 //! One file a command. A command gets merged settings, does its work through the library and gives an exit code.
 
+mod agree;
 mod batch;
 mod bench;
 mod build_tests;
@@ -67,6 +68,7 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<ExitCode> {
             citations::refuse_judge(&args)?;
             citations::run(&args, &context)
         }
+        Command::Agree(args) => agree::run(&args, &context),
         Command::Overlap(args) => overlap::run(&args, &context),
         Command::Convert(args) => convert::run(&args),
         Command::BuildTests(args) => build_tests::run(&args),

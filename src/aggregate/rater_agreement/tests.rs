@@ -1,0 +1,313 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::domain::{Preference, Preferred, Rating};
+
+const SYSTEMS: [&str; 4] = ["a", "b", "c", "d"];
+
+fn options() -> AgreementOptions {
+    AgreementOptions { resamples: 200, ..AgreementOptions::seeded(7) }
+}
+
+/// A rater of whole answers: a row a case, a column a system.
+fn rater(name: &str, kind: RaterKind, rows: &[&[Option<f64>]]) -> Rater {
+    let mut rater = Rater::new(name, kind);
+    for (case, row) in rows.iter().enumerate() {
+        for (system, value) in SYSTEMS.iter().zip(*row) {
+            let rating =
+                |value| Rating { system: (*system).into(), case_id: format!("c{case}").into(), item: None, value };
+            rater.ratings.extend(value.map(rating));
+        }
+    }
+    rater
+}
+
+fn human(name: &str, rows: &[&[f64]]) -> Rater {
+    of(name, RaterKind::Human, rows)
+}
+
+fn judge(name: &str, rows: &[&[f64]]) -> Rater {
+    of(name, RaterKind::Judge, rows)
+}
+
+fn of(name: &str, kind: RaterKind, rows: &[&[f64]]) -> Rater {
+    let rows: Vec<Vec<Option<f64>>> = rows.iter().map(|row| row.iter().copied().map(Some).collect()).collect();
+    rater(name, kind, &rows.iter().map(Vec::as_slice).collect::<Vec<_>>())
+}
+
+fn agree(raters: &[Rater], options: &AgreementOptions) -> RaterAgreement {
+    rater_agreement(&Labelled { raters: raters.to_vec(), questions: HashMap::new() }, options)
+}
+
+fn close(estimate: &Estimate, expected: f64) {
+    assert!(estimate.estimate.is_some_and(|value| (value - expected).abs() < 1e-12), "{estimate:?} is not {expected}");
+}
+
+#[test]
+fn agreement_on_pairs_is_counted_by_hand() {
+    // c0: a>b for both. c1: tie, a>b. c2: a>b, b>a. c3: tie, tie.
+    let first = human("x", &[&[2.0, 1.0], &[1.0, 1.0], &[3.0, 1.0], &[2.0, 2.0]]);
+    let second = human("y", &[&[3.0, 1.0], &[2.0, 1.0], &[1.0, 2.0], &[1.0, 1.0]]);
+    let found = agree(&[first, second], &options());
+    let pairs = found.pairs[0].overall.comparisons.as_ref().unwrap();
+    assert_eq!((pairs.n, pairs.first_ties, pairs.second_ties, pairs.decided), (4, 2, 1, 2));
+    close(&pairs.strict, 2.0 / 4.0); // c0, c3
+    close(&pairs.half_credit, 2.5 / 4.0); // and half of c1
+    close(&pairs.decided_agreement, 1.0 / 2.0); // c0 of c0, c2
+    // outcomes 1 0 1 0 and 1 1 -1 0: 2/4 agree; by chance 1/2 * 1/2 + 1/2 * 1/4 = 3/8: (1/2 - 3/8) / (5/8) = 0.2
+    close(&pairs.kappa, 0.2);
+    assert!(found.pairs[0].tie_threshold.is_none());
+}
+
+#[test]
+fn the_threshold_gives_a_judge_as_many_ties_as_the_person_has() {
+    // The person ties two of four pairs; the judge's differences are 0.5, 0.125, -0.375, 0.25: up to 0.25 are two ties.
+    let person = human("p", &[&[2.0, 1.0], &[1.0, 1.0], &[1.0, 2.0], &[2.0, 2.0]]);
+    let model = judge("m", &[&[0.75, 0.25], &[0.5, 0.375], &[0.25, 0.625], &[0.5, 0.25]]);
+    let found = agree(&[person.clone(), model.clone()], &options());
+    let threshold = found.pairs[0].tie_threshold.as_ref().unwrap();
+    assert_eq!((&*threshold.rater, threshold.value, threshold.chosen), ("m", 0.25, true));
+    // outcomes of the judge: 1, 0, -1, 0; of the person the same
+    close(&found.pairs[0].overall.comparisons.as_ref().unwrap().strict, 1.0);
+    let given = agree(&[person, model], &AgreementOptions { tie_threshold: Some(0.0), ..options() });
+    // judge 1, 1, -1, 1: two of four
+    close(&given.pairs[0].overall.comparisons.as_ref().unwrap().strict, 0.5);
+    assert_eq!(given.pairs[0].tie_threshold.as_ref().map(|threshold| threshold.chosen), Some(false));
+}
+
+#[test]
+fn a_threshold_comes_as_near_to_the_wanted_ties_as_equal_differences_allow() {
+    use super::comparisons::threshold_for;
+    // sorted 0 0.1 0.1 0.1 0.4: thresholds 0, 0.1, 0.4 give 1, 4 and 5 ties
+    let differences = vec![0.1, 0.4, 0.1, 0.0, 0.1];
+    assert_eq!(
+        [0, 1, 2, 3, 4, 5].map(|wanted| threshold_for(wanted, differences.clone())),
+        [0.0, 0.0, 0.0, 0.1, 0.1, 0.4]
+    );
+    assert_eq!(threshold_for(3, Vec::new()), 0.0);
+}
+
+#[test]
+fn a_missing_rating_is_missing_and_no_zero() {
+    let some = |values: &[f64]| values.iter().copied().map(Some).collect::<Vec<_>>();
+    let rows = [some(&[1.0, 2.0]), vec![Some(3.0), None], some(&[4.0, 5.0])];
+    let holes = rater("h", RaterKind::Human, &rows.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    let whole = human("w", &[&[1.0, 2.0], &[3.0, 9.0], &[4.0, 5.0]]);
+    let found = agree(&[holes, whole], &options());
+    let overall = &found.pairs[0].overall;
+    // 1 2 3 4 5 by both: the 9 has no partner
+    assert_eq!((overall.n, overall.questions), (5, 3));
+    close(&overall.pearson, 1.0);
+    close(&overall.kappa, 1.0);
+    assert_eq!(overall.comparisons.as_ref().unwrap().n, 2);
+    let group = &found.groups[0];
+    assert_eq!((group.n, group.complete), (5, 5));
+    close(&group.icc_2_1, 1.0);
+}
+
+#[test]
+fn what_is_constant_is_undefined_and_says_who() {
+    let flat = human("flat", &[&[2.0, 2.0], &[2.0, 2.0]]);
+    let other = human("other", &[&[1.0, 2.0], &[2.0, 3.0]]);
+    let found = agree(&[flat.clone(), other], &options());
+    let overall = &found.pairs[0].overall;
+    assert_eq!(overall.pearson.estimate, None);
+    assert_eq!(overall.pearson.undefined.as_deref(), Some("flat gave all the same value"));
+    // two who always say the same one value: no kappa, no alpha, no ICC either
+    let both = agree(&[flat.clone(), Rater { name: "twin".into(), ..flat }], &options());
+    assert_eq!(both.pairs[0].overall.kappa.undefined.as_deref(), Some("all ratings are one value"));
+    assert_eq!(both.groups[0].alpha_ordinal.undefined.as_deref(), Some("all ratings are one value"));
+    assert!(both.groups[0].icc_2_1.undefined.is_some());
+    let json = serde_json::to_string(&both).unwrap();
+    assert!(!json.contains("NaN"), "{json}");
+}
+
+#[test]
+fn several_people_are_also_taken_as_their_mean() {
+    let people = [human("x", &[&[1.0, 2.0], &[3.0, 4.0]]), human("y", &[&[3.0, 2.0], &[5.0, 4.0]])];
+    let model = judge("m", &[&[2.0, 2.0], &[4.0, 4.5]]);
+    let found = agree(&[people[0].clone(), people[1].clone(), model], &options());
+    let names: Vec<(&str, &str)> = found.pairs.iter().map(|pair| (&*pair.first, &*pair.second)).collect();
+    assert_eq!(names, [("m", "humans"), ("m", "x"), ("m", "y"), ("x", "y")]);
+    // means 2 2 4 4 against 2 2 4 4.5: the sum of products 4.5, squares 4 and 5.1875 around 3 and 3.125
+    close(&found.pairs[0].overall.pearson, 4.5 / (4.0_f64 * 5.1875).sqrt());
+    let groups: Vec<&str> = found.groups.iter().map(|group| group.name.as_str()).collect();
+    assert_eq!(groups, ["all raters", "people"]);
+}
+
+#[test]
+fn systems_are_ranked_by_both_over_what_both_rated() {
+    let person = human("p", &[&[5.0, 1.0, 3.0], &[4.0, 2.0, 3.0]]);
+    let model = judge("m", &[&[4.0, 1.0, 5.0], &[4.0, 2.0, 5.0]]);
+    let found = agree(&[model, person], &AgreementOptions { level: AgreementLevel::System, ..options() });
+    let pair = &found.pairs[0];
+    // person: a 4.5, c 3, b 1.5; judge: c 5, a 4, b 1.5; of three pairs two agree: (2 - 1) / 3
+    close(&pair.overall.kendall_tau_b, 1.0 / 3.0);
+    assert_eq!(pair.overall.n, 3);
+    let ranking = pair.ranking.as_ref().unwrap();
+    let rows: Vec<(&str, usize, usize)> =
+        ranking.systems.iter().map(|row| (row.system.as_str(), row.first_rank, row.second_rank)).collect();
+    assert_eq!(rows, [("a", 2, 1), ("c", 1, 2), ("b", 3, 3)]);
+    close(&pair.overall.comparisons.as_ref().unwrap().strict, 2.0 / 3.0);
+    // the mean of b is 1.5 for both: ICC is over the three means
+    assert_eq!(found.groups[0].complete, 3);
+}
+
+fn preferring(name: &str, outcomes: &[(&str, &str, Preferred)]) -> Rater {
+    let mut rater = Rater::new(name, RaterKind::Human);
+    for (case, (a, b, preferred)) in outcomes.iter().enumerate() {
+        let case_id = format!("c{case}").into();
+        rater.preferences.extend(Preference::new(case_id, (*a).into(), (*b).into(), *preferred));
+    }
+    rater
+}
+
+#[test]
+fn preferences_are_compared_with_a_judges_ratings() {
+    use Preferred::{First, Second, Tie};
+    let person = preferring("p", &[("a", "b", First), ("b", "a", First), ("a", "c", Tie), ("b", "c", Second)]);
+    // differences by the judge, in the order of names: c0 a-b 0.5, c1 a-b 0.5, c2 a-c 0, c3 b-c -0.25
+    let model = judge("m", &[&[0.75, 0.25, 0.0], &[0.75, 0.25, 0.0], &[0.5, 0.0, 0.5], &[0.0, 0.25, 0.5]]);
+    let found = agree(&[person, model], &options());
+    let pair = &found.pairs[0];
+    let pairs = pair.overall.comparisons.as_ref().unwrap();
+    // c1 is opposite; the one tie of the person asks for one of the judge: threshold 0
+    assert_eq!((pairs.n, pairs.first_ties, pairs.second_ties), (4, 1, 1));
+    close(&pairs.strict, 3.0 / 4.0);
+    assert_eq!(pair.overall.n, 0);
+    let wins = pair.wins.as_ref().unwrap();
+    let rates: Vec<(&str, usize, f64, f64)> =
+        wins.systems.iter().map(|row| (row.system.as_str(), row.n, row.first_rate, row.second_rate)).collect();
+    // by the person c 1.5 of 2, a 1.5 of 3, b 1 of 3; by the judge c 1.5 of 2, a 2.5 of 3, b 0
+    assert_eq!(rates, [("c", 2, 0.75, 0.75), ("a", 3, 2.5 / 3.0, 0.5), ("b", 3, 0.0, 1.0 / 3.0)]);
+    // judge: a c b; person: c a b
+    close(&wins.kendall_tau_b, 1.0 / 3.0);
+    // the judge's means of what was compared: a (0.75 + 0.75 + 0.5) / 3, c 0.5, b 0.25
+    let a = wins.systems.iter().find(|row| row.system.as_str() == "a").unwrap();
+    assert!((a.first_mean.unwrap() - 2.0 / 3.0).abs() < 1e-12);
+}
+
+#[test]
+fn two_peoples_preferences_have_alpha_and_kappa() {
+    use Preferred::{First, Second};
+    let x = preferring("x", &[("a", "b", First), ("a", "b", Second), ("a", "b", First)]);
+    let y = preferring("y", &[("a", "b", First), ("a", "b", Second), ("a", "b", Second)]);
+    let found = agree(&[x, y], &options());
+    // 2 of 3 agree; by chance 2/3 * 1/3 + 1/3 * 2/3 = 4/9: (2/3 - 4/9) / (5/9) = 0.4
+    close(&found.pairs[0].overall.comparisons.as_ref().unwrap().kappa, 0.4);
+    let group = found.groups.iter().find(|group| group.of == "preferences").unwrap();
+    // six outcomes, three of each: D_o = 1/6 * 2, D_e = 1/30 * 18: 1 - (1/3) / (3/5) = 4/9
+    close(&group.alpha_nominal, 4.0 / 9.0);
+}
+
+#[test]
+fn a_judge_in_shares_and_a_person_in_grades_are_not_on_one_scale() {
+    let person = human("p", &[&[1.0, 5.0], &[3.0, 4.0]]);
+    let model = judge("m", &[&[0.0, 1.0], &[0.5, 0.75]]);
+    let found = agree(&[person, model], &options());
+    let overall = &found.pairs[0].overall;
+    // 0 1 0.5 0.75 is (1 5 3 4) - 1 over 4: a perfect line
+    close(&overall.pearson, 1.0);
+    let why = "not on one scale: m within 0..1, p up to 5";
+    assert_eq!(overall.kappa.undefined.as_deref(), Some(why));
+    assert!(found.groups[0].icc_2_1.undefined.as_deref().is_some_and(|said| said.starts_with("not on one scale")));
+}
+
+#[test]
+fn items_on_several_scales_are_not_thrown_together() {
+    let mut raters = [Rater::new("x", RaterKind::Human), Rater::new("y", RaterKind::Human)];
+    for (at, rater) in raters.iter_mut().enumerate() {
+        for case in 0..4_u32 {
+            for (item, value) in [("grade", f64::from(1 + case)), ("share", f64::from(case) / 4.0)] {
+                let value = if at == 1 && item == "share" { 1.0 - value } else { value };
+                let case_id = format!("c{case}").into();
+                rater.ratings.push(Rating { system: "a".into(), case_id, item: Some(item.into()), value });
+            }
+        }
+    }
+    let found = agree(&raters, &AgreementOptions { level: AgreementLevel::Item, ..options() });
+    let pair = &found.pairs[0];
+    assert_eq!(pair.overall.pearson.undefined.as_deref(), Some("items on several scales: see each item"));
+    close(&pair.items[0].measures.spearman, 1.0);
+    close(&pair.items[1].measures.spearman, -1.0);
+    let one = AgreementOptions { level: AgreementLevel::Item, metric: Some("grade".to_owned()), ..options() };
+    close(&agree(&raters, &one).pairs[0].overall.pearson, 1.0);
+}
+
+#[test]
+fn few_labels_and_many_verdicts_give_a_mean_on_the_human_scale() {
+    // The judge is always 1 too mild; four labels, eight verdicts.
+    let verdicts = [2.0, 4.0, 3.0, 5.0, 4.0, 5.0, 5.0, 4.0];
+    let rows: Vec<[f64; 1]> = verdicts.iter().map(|value| [*value]).collect();
+    let model = judge("m", &rows.iter().map(<[f64; 1]>::as_slice).collect::<Vec<_>>());
+    let person = human("p", &[&[1.0], &[3.0], &[2.0], &[4.0]]);
+    let found = agree(&[model.clone(), person.clone()], &options());
+    let mean = &found.powered[0];
+    assert_eq!((mean.labelled, mean.unlabelled), (4, 4));
+    close(&mean.labels_only, 2.5);
+    // lambda = cov / ((1 + 4/4) var) with cov = 5/4 and var the n - 1 variance of all eight verdicts: sum of squares 8 around 4
+    let lambda = 1.25 / (2.0 * (8.0 / 7.0));
+    assert!((mean.lambda.unwrap() - lambda).abs() < 1e-12);
+    // lambda * 4.5 + mean(y - lambda f) = 2.5 + lambda * (4.5 - 3.5)
+    close(&mean.powered, 2.5 + lambda);
+    let all = agree(&[model, human("p", &rows.iter().map(<[f64; 1]>::as_slice).collect::<Vec<_>>())], &options());
+    assert_eq!(all.powered[0].powered.undefined.as_deref(), Some("every answer that was judged has a label"));
+}
+
+#[test]
+fn many_raters_leave_out_judges_by_two_and_say_so() {
+    let rows: [&[f64]; 2] = [&[1.0, 2.0], &[2.0, 3.0]];
+    let people = (0..5).map(|at| human(&format!("p{at}"), &rows));
+    let raters: Vec<Rater> = people.chain((0..2).map(|at| judge(&format!("j{at}"), &rows))).collect();
+    let found = agree(&raters, &options());
+    // two judges with five people and their mean, and ten pairs of people
+    assert_eq!(found.pairs.len(), 2 * 6 + 10);
+    assert!(found.notes.iter().any(|note| note.contains("two judges are not compared")), "{:?}", found.notes);
+    assert_eq!(agree(&raters[4..], &options()).pairs.len(), 3);
+}
+
+#[test]
+fn cases_of_one_question_are_one_piece_of_evidence() {
+    let rows: Vec<[f64; 2]> = (0..8).map(|case| [f64::from(case * case % 5), f64::from(case * 3 % 7)]).collect();
+    let rows: Vec<&[f64]> = rows.iter().map(<[f64; 2]>::as_slice).collect();
+    let turned: Vec<&[f64]> = rows.iter().rev().copied().collect();
+    let questions = (0..8).map(|case| (format!("c{case}").into(), Arc::from(format!("q{}", case / 2)))).collect();
+    let raters = vec![human("x", &rows), human("y", &turned)];
+    let found = rater_agreement(&Labelled { raters, questions }, &options());
+    assert_eq!((found.pairs[0].overall.n, found.pairs[0].overall.questions), (16, 4));
+    assert_eq!(found.groups[0].questions, 4);
+}
+
+proptest! {
+    #[test]
+    fn every_number_is_within_its_bounds_and_the_order_of_raters_does_not_matter(
+        x in prop::collection::vec(prop::collection::vec(1..4_u8, 3), 2..7),
+        y in prop::collection::vec(prop::collection::vec(1..4_u8, 3), 2..7),
+    ) {
+        let floats = |rows: &[Vec<u8>]| -> Vec<Vec<f64>> {
+            rows.iter().map(|row| row.iter().copied().map(f64::from).collect()).collect()
+        };
+        let (x, y) = (floats(&x), floats(&y));
+        let slices = |rows: &[Vec<f64>]| -> Rater {
+            human("", &rows.iter().map(Vec::as_slice).collect::<Vec<_>>())
+        };
+        let (x, y) = (Rater { name: "x".into(), ..slices(&x) }, Rater { name: "y".into(), ..slices(&y) });
+        let few = AgreementOptions { resamples: 20, ..AgreementOptions::seeded(1) };
+        let (one, other) = (agree(&[x.clone(), y.clone()], &few), agree(&[y, x], &few));
+        let (one, other) = (&one.pairs[0].overall, &other.pairs[0].overall);
+        let numbers = |of: &Measures| {
+            let pairs = of.comparisons.as_ref().unwrap();
+            let all = [&of.pearson, &of.spearman, &of.kendall_tau_b, &of.kappa, &of.quadratic_kappa, &pairs.kappa,
+                       &pairs.strict, &pairs.half_credit, &pairs.decided_agreement];
+            all.map(|estimate| estimate.estimate)
+        };
+        for (a, b) in numbers(one).into_iter().zip(numbers(other)) {
+            prop_assert_eq!(a.is_some(), b.is_some());
+            if let (Some(a), Some(b)) = (a, b) {
+                prop_assert!((a - b).abs() < 1e-12 && (-1.0..=1.0 + 1e-12).contains(&a), "{} {}", a, b);
+            }
+        }
+        let pairs = one.comparisons.as_ref().unwrap();
+        prop_assert!(pairs.strict.estimate <= pairs.half_credit.estimate);
+    }
+}

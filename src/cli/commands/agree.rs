@@ -1,0 +1,214 @@
+//! `scholareval agree`: judges against people, against each other, and people among themselves.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::Context;
+use crate::aggregate::rater_agreement::{
+    AgreementLevel, AgreementOptions, Labelled, RaterAgreement, rater_agreement, run_metrics, run_rater,
+};
+use crate::cli::args::AgreeArgs;
+use crate::cli::settings::OutputFormat;
+use crate::cli::terminal::{note, stdout_width, write_stdout};
+use crate::cli::{ExitCode, suggest};
+use crate::dataset::{Labels, load_labels};
+use crate::domain::{CaseId, Rater, SystemName};
+use crate::error::{Error, InputFault, Result};
+use crate::pipeline::record::{RecordedRun, RunStatus, load_run};
+use crate::report::{TableStyle, render_agreement_csv, render_agreement_json, render_agreement_table};
+
+/// Runs the command.
+///
+/// # Errors
+/// When runs or labels cannot be read, or fewer than two raters have something in common.
+pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
+    let runs: Vec<RecordedRun> = args.runs.iter().map(|dir| load_run(dir)).collect::<Result<_>>()?;
+    let labels = load_labels(&args.labels)?;
+    let names = names_of(&runs, &labels)?;
+    let metric = args.metric.as_deref();
+    check_metric(&runs, &labels, metric)?;
+    let mut raters: Vec<Rater> =
+        runs.iter().zip(&names).map(|(run, name)| run_rater(name, &run.scored, metric)).collect();
+    raters.extend(labels.raters.iter().cloned());
+    if raters.len() < 2 {
+        return Err(one_rater(&raters));
+    }
+    let questions: HashMap<CaseId, Arc<str>> = runs
+        .iter()
+        .flat_map(|run| &run.scored)
+        .map(|answer| (answer.case.case_id.clone(), Arc::from(answer.case.initial_prompt.as_str())))
+        .collect();
+    let options = AgreementOptions {
+        level: AgreementLevel::from(args.level),
+        metric: args.metric.clone(),
+        tie_threshold: args.tie_threshold,
+        resamples: args.resamples,
+        ..AgreementOptions::seeded(args.seed)
+    };
+    let mut agreement = rater_agreement(&Labelled { raters, questions }, &options);
+    refuse_nothing_shared(&agreement)?;
+    agreement.notes.extend(notes(&runs, &names, &labels, metric));
+    if !args.quiet {
+        told_missing(&runs, &names, &labels);
+    }
+    let text = match args.format.unwrap_or(OutputFormat::Table) {
+        OutputFormat::Table => {
+            let style = TableStyle { width: stdout_width().unwrap_or(80), color: context.color };
+            render_agreement_table(&agreement, &style)
+        }
+        OutputFormat::Json => render_agreement_json(&agreement)?,
+        OutputFormat::Csv => render_agreement_csv(&agreement),
+    };
+    write_stdout(text.as_bytes())?;
+    Ok(ExitCode::Ok)
+}
+
+/// A name for each run: its own, or, where two raters would be called so, its path.
+fn names_of(runs: &[RecordedRun], labels: &Labels) -> Result<Vec<String>> {
+    let taken = |name: &str| {
+        let of_runs = runs.iter().filter(|run| run.name == name).count();
+        of_runs > 1 || labels.raters.iter().any(|rater| *rater.name == *name)
+    };
+    let name = |run: &RecordedRun| if taken(&run.name) { run.path.display().to_string() } else { run.name.clone() };
+    let names: Vec<String> = runs.iter().map(name).collect();
+    for (at, name) in names.iter().enumerate() {
+        if names[..at].contains(name) || labels.raters.iter().any(|rater| *rater.name == **name) {
+            let fault = InputFault::new(&runs[at].path, format!("two raters are called {}", name.escape_debug()));
+            return Err(fault.hint("name each run once, and give raters in the labels other names").into());
+        }
+    }
+    Ok(names)
+}
+
+/// A metric must be a number of every run and, without runs, an item of the labels.
+fn check_metric(runs: &[RecordedRun], labels: &Labels, metric: Option<&str>) -> Result<()> {
+    let Some(metric) = metric else { return Ok(()) };
+    let unknown = |known: &[String]| {
+        let nearest = suggest::nearest(metric, known.iter().map(String::as_str));
+        match nearest {
+            Some(name) => format!("did you mean {name}?"),
+            None => format!("known: {}", known.iter().take(12).map(String::as_str).collect::<Vec<_>>().join(", ")),
+        }
+    };
+    for run in runs {
+        let known = run_metrics(&run.scored);
+        if !known.iter().any(|name| name == metric) {
+            let fault = InputFault::new(&run.path, format!("the run has no number called {metric:?}"));
+            return Err(fault.hint(unknown(&known)).into());
+        }
+    }
+    let items: BTreeSet<String> = labels
+        .raters
+        .iter()
+        .flat_map(|rater| rater.ratings.iter().filter_map(|rating| rating.item.as_deref().map(str::to_owned)))
+        .collect();
+    if runs.is_empty() && !items.contains(metric) {
+        let known: Vec<String> = items.into_iter().collect();
+        return Err(Error::Settings(format!("--metric {metric}: the labels have no such item; {}", unknown(&known))));
+    }
+    Ok(())
+}
+
+fn one_rater(raters: &[Rater]) -> Error {
+    let who =
+        raters.first().map_or_else(|| "nobody".to_owned(), |rater| format!("{} alone", rater.name.escape_debug()));
+    Error::Settings(format!(
+        "agreement needs two raters, found {who}; add labels of people (--labels FILE) or a second run (--runs A B)"
+    ))
+}
+
+/// Two raters who have nothing in common have no agreement, but neither have they none: that is a fault of the input.
+fn refuse_nothing_shared(agreement: &RaterAgreement) -> Result<()> {
+    let shares = agreement.pairs.iter().any(|pair| pair.overall.n > 0 || pair.overall.comparisons.is_some());
+    if shares {
+        return Ok(());
+    }
+    let count = |rater: &crate::aggregate::rater_agreement::RaterSummary| {
+        format!("{} {} and {}", rater.name.escape_debug(), rater.ratings, rater.preferences)
+    };
+    let counts: Vec<String> =
+        agreement.raters.iter().filter(|rater| rater.mean_of.is_empty()).take(8).map(count).collect();
+    let level = match agreement.options.level {
+        AgreementLevel::Item => "items",
+        AgreementLevel::Answer | AgreementLevel::System => "whole answers",
+    };
+    Err(Error::Settings(format!(
+        "no two raters rated the same thing (ratings of {level} and comparisons: {}); check that system and case_id are \
+         written as in the run, or choose another --level or --metric",
+        counts.join("; ")
+    )))
+}
+
+/// Notes for the reader of the result.
+fn notes(runs: &[RecordedRun], names: &[String], labels: &Labels, metric: Option<&str>) -> Vec<String> {
+    let mut notes = labels.notes.clone();
+    if labels.repeated > 0 {
+        notes.push(format!("{} labels stand in the files more than once and count once", labels.repeated));
+    }
+    for (run, name) in runs.iter().zip(names) {
+        if run.manifest.status != RunStatus::Complete {
+            notes.push(format!("{name}: the run did not finish; what it lacks is left out"));
+        }
+        if run.manifest.judge.as_ref().is_some_and(|judge| judge.lexical) {
+            notes.push(format!("{name}: judged by the built-in lexical baseline, which is no LLM"));
+        }
+        let rater = run_rater(name, &run.scored, metric);
+        let scored: BTreeSet<(&SystemName, &CaseId)> = rater
+            .ratings
+            .iter()
+            .filter(|rating| rating.item.is_none())
+            .map(|rating| (&rating.system, &rating.case_id))
+            .collect();
+        let answers: BTreeSet<(&SystemName, &CaseId)> =
+            run.scored.iter().map(|answer| (&answer.system, &answer.case.case_id)).collect();
+        if scored.len() < answers.len() {
+            let missing = answers.len() - scored.len();
+            notes.push(format!("{name}: {missing} of {} answers have no value and are left out", answers.len()));
+        }
+    }
+    notes
+}
+
+/// Tells how many labels are of answers that a run lacks, with the systems and cases it does not know.
+fn told_missing(runs: &[RecordedRun], names: &[String], labels: &Labels) {
+    for (run, name) in runs.iter().zip(names) {
+        let answers: BTreeSet<(&SystemName, &CaseId)> =
+            run.scored.iter().map(|answer| (&answer.system, &answer.case.case_id)).collect();
+        let systems: BTreeSet<&SystemName> = answers.iter().map(|(system, _)| *system).collect();
+        let cases: BTreeSet<&CaseId> = answers.iter().map(|(_, case)| *case).collect();
+        let rated = labels.raters.iter().flat_map(|rater| &rater.ratings);
+        let rated = rated.map(|rating| (&rating.system, &rating.case_id));
+        let compared = labels
+            .raters
+            .iter()
+            .flat_map(|rater| &rater.preferences)
+            .flat_map(|made| [(&made.pair.first, &made.pair.case_id), (&made.pair.second, &made.pair.case_id)]);
+        let lacking: Vec<(&SystemName, &CaseId)> =
+            rated.chain(compared).filter(|answer| !answers.contains(answer)).collect();
+        if lacking.is_empty() {
+            continue;
+        }
+        let strangers: BTreeSet<&str> =
+            lacking.iter().filter(|(system, _)| !systems.contains(system)).map(|(system, _)| system.as_str()).collect();
+        let unknown: BTreeSet<&str> =
+            lacking.iter().filter(|(_, case)| !cases.contains(case)).map(|(_, case)| case.as_str()).collect();
+        note(&format!(
+            "warning: {} labels are of answers that {name} lacks{}{}",
+            lacking.len(),
+            listed("; no such system", &strangers),
+            listed("; no such case", &unknown)
+        ));
+    }
+}
+
+fn listed(what: &str, names: &BTreeSet<&str>) -> String {
+    const SHOWN: usize = 3;
+    if names.is_empty() {
+        return String::new();
+    }
+    let cut = |name: &&str| name.chars().take(60).collect::<String>();
+    let shown: Vec<String> = names.iter().take(SHOWN).map(cut).collect();
+    let more = names.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{what}: {}{more}", shown.join(", "))
+}

@@ -1,0 +1,119 @@
+use super::*;
+use crate::domain::{Preferred, RaterKind};
+
+fn parse(text: &str, name: &str) -> Result<Labels> {
+    parse_labels(text, Path::new(name))
+}
+
+fn faults(text: &str, name: &str) -> Vec<String> {
+    match parse(text, name) {
+        Err(Error::Input(faults)) => faults.iter().map(ToString::to_string).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+const CSV: &str = "system,case_id,item,rater,value\ngpt,c1,,ann,4\ngpt,c1,coverage,ann,2.5\nnora,c1,,\"bob, b\",3\n";
+
+#[test]
+fn scores_are_the_same_from_csv_and_from_json_lines() {
+    let jsonl = r#"{"system": "gpt", "case_id": "c1", "rater": "ann", "value": 4}
+{"system": "gpt", "case_id": "c1", "item": "coverage", "rater": "ann", "value": 2.5}
+{"system": "nora", "case_id": "c1", "item": null, "rater": "bob, b", "value": "3"}
+"#;
+    let (csv, json) = (parse(CSV, "l.csv").unwrap(), parse(jsonl, "l.jsonl").unwrap());
+    assert_eq!(csv.raters, json.raters);
+    assert_eq!(csv.raters.len(), 2);
+    assert_eq!(csv.raters[0].ratings[1].item.as_deref(), Some("coverage"));
+    assert_eq!((&*csv.raters[1].name, csv.raters[1].kind), ("bob, b", RaterKind::Human));
+}
+
+#[test]
+fn a_preference_is_a_letter_a_system_or_a_number() {
+    let text = "case_id,system_a,system_b,rater,preference\nc1,x,y,r,a\nc2,y,x,r,x\nc3,x,y,r,TIE\nc4,x,y,r,-0.5\n";
+    let labels = parse(text, "p.csv").unwrap();
+    let said: Vec<Preferred> = labels.raters[0].preferences.iter().map(|made| made.preferred).collect();
+    assert_eq!(said, [Preferred::First, Preferred::First, Preferred::Tie, Preferred::Second]);
+    // a system of that name goes first: here `a` is the second one
+    let odd = parse("case_id,system_a,system_b,rater,preference\nc1,b,a,r,a\n", "p.csv").unwrap();
+    let made = &odd.raters[0].preferences[0];
+    assert_eq!((made.pair.first.as_str(), made.preferred), ("a", Preferred::First));
+}
+
+#[test]
+fn pairs_hold_a_person_and_a_model() {
+    let text = r#"[{"question": "why?", "models": ["y", "x"], "preference_ranking_norm": [1.0, 0.5],
+        "human_citation": [2, 1], "model_citation": [0.5, 0.25], "model_overall": [0.75, 0.5]}]"#;
+    let labels = parse(text, "dir/ann1.json").unwrap();
+    let names: Vec<(&str, RaterKind)> = labels.raters.iter().map(|rater| (&*rater.name, rater.kind)).collect();
+    assert_eq!(names, [("ann1", RaterKind::Human), ("model", RaterKind::Judge)]);
+    let made = &labels.raters[0].preferences[0];
+    assert_eq!((made.pair.first.as_str(), made.preferred), ("x", Preferred::Second));
+    // two of citation, and two of the answer as a whole from the ranking
+    assert_eq!(labels.raters[0].ratings.len(), 4);
+    assert_eq!(labels.raters[1].ratings.iter().filter(|rating| rating.item.is_none()).count(), 2);
+    assert_eq!(labels.notes.len(), 1);
+}
+
+#[test]
+fn a_rater_who_says_two_things_of_one_answer_is_a_fault_unless_they_are_equal() {
+    let twice = format!("{CSV}gpt,c1,,ann,4.0\n");
+    assert_eq!(parse(&twice, "l.csv").unwrap().repeated, 1);
+    let otherwise = format!("{CSV}gpt,c1,,ann,5\n");
+    assert_eq!(
+        faults(&otherwise, "l.csv"),
+        [
+            "l.csv:5 (case c1): ann rated the answer of gpt before, at l.csv:2, and otherwise; keep one of the two, or give \
+             the raters names of their own"
+        ]
+    );
+    let pair = "case_id,system_a,system_b,rater,preference\nc1,x,y,r,a\nc1,y,x,r,b\nc1,y,x,r,a\n";
+    let told = faults(pair, "p.csv");
+    assert!(
+        told.len() == 1 && told[0].contains("p.csv:4 (case c1): r rated x against y before, at p.csv:2"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn faults_name_file_line_case_and_field() {
+    for (text, name, told) in [
+        ("system,case_id,rater\ng,c,r\n", "l.csv", "l.csv:2 (case c): value is missing; expected scores"),
+        (
+            "system,case_id,rater,value\ng,c,r,NaN\n",
+            "l.csv",
+            "l.csv:2 (case c): value: expected a number, found the string",
+        ),
+        ("system,case_id,rater,value\ng,c,r\n", "l.csv", "l.csv:2: expected 4 cells as in the header, found 3"),
+        ("system,case_id,case_id\n", "l.csv", "l.csv:1: column 3 is called \"case_id\", as an earlier one is"),
+        ("{\"system\": \"g\", \"rater\": \"r\", \"value\": 1}", "l.jsonl", "l.jsonl:1: case_id is missing"),
+        ("{\"case_id\": [1]}", "l.jsonl", "l.jsonl:1: case_id: expected a text, found a list"),
+        ("[1]", "l.json", "l.json:1: expected an object, found the number 1"),
+        ("[]", "l.json", "l.json: no labels in the file; expected scores"),
+        ("", "l.csv", "l.csv: no labels in the file"),
+        (
+            "case_id,system_a,system_b,rater,preference\nc,x,y,r,z\n",
+            "p.csv",
+            "p.csv:2 (case c): preference: expected a, b, tie, \"x\", \"y\" or a number, found the string \"z\"",
+        ),
+        ("case_id,system_a,system_b,rater,preference\nc,x,x,r,a\n", "p.csv", "system_a and system_b are both \"x\""),
+        (
+            "[{\"question\": \"q\", \"models\": [\"x\"]}]",
+            "h.json",
+            "h.json:1: models: expected the names of two systems",
+        ),
+        (
+            "[{\"question\": \"q\", \"models\": [\"x\", \"y\"], \"human_a\": [NaN, 1]}]",
+            "h.json",
+            "h.json:1: human_a: expected two numbers, one for each of models, found [NaN, the number 1]",
+        ),
+    ] {
+        let found = faults(text, name);
+        assert!(found.len() == 1 && found[0].contains(told), "{told}\n{found:?}");
+    }
+}
+
+#[test]
+fn a_name_is_a_persons_or_a_models() {
+    let text = r#"[{"question": "q", "models": ["x", "y"], "human_a": [1, 2], "model_a": [1, 2]}]"#;
+    assert!(faults(text, "model.json")[0].contains("model is a judge's name and a person's"));
+}

@@ -1,0 +1,391 @@
+//! `agree` from end to end: people, judges, runs.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use scholareval::aggregate::rater_agreement::{AgreementOptions, Labelled, rater_agreement};
+use scholareval::domain::{Rater, RaterKind, Rating};
+use serde_json::{Value, json};
+
+use crate::rubric_golden::shared;
+use crate::support::workspace::{Workspace, test_case};
+
+/// Three systems and six cases, scored by the lexical baseline into `r1`.
+fn scored() -> Workspace {
+    let words = ["rain", "wind", "dust", "snow", "hail", "fog"];
+    let cases: Vec<Value> = words
+        .iter()
+        .map(|word| test_case(&format!("c-{word}"), &[(&format!("The answer should name {word} and storms."), &[])]))
+        .collect();
+    let work = Workspace::with_cases(&cases);
+    for (system, style) in [("good", 0), ("fair", 1), ("poor", 2)] {
+        let answer = |word: &&str| match style {
+            0 => format!("It is {word} and storms that matter [1]. More storms bring more {word}."),
+            1 if word.len() == 4 => format!("Perhaps {word}."),
+            _ => "Nothing is known about that.".to_owned(),
+        };
+        let ids: Vec<String> = words.iter().map(|word| format!("c-{word}")).collect();
+        work.answers(system, ids.iter().map(String::as_str).zip(words.iter().map(answer)));
+    }
+    work.run(&["score", "answers", "--tests", "tests.json", "--out", "r1", "--quiet"]).exits_with(0);
+    work
+}
+
+/// What a run says of each answer: `(system, case) -> score`.
+fn scores(work: &Workspace, run: &str) -> BTreeMap<(String, String), f64> {
+    let text = |line: &Value, field: &str| line[field].as_str().unwrap().to_owned();
+    let rubric = |line: &Value| line["scorer"] == "lexical_rubric" || line["scorer"] == "rubric";
+    work.lines(&format!("{run}/scores.jsonl"))
+        .iter()
+        .filter(|line| rubric(line))
+        .map(|line| {
+            let score = line.get("lexical_score").or(line.get("score")).and_then(Value::as_f64).unwrap();
+            ((text(line, "system"), text(line, "case_id")), score)
+        })
+        .collect()
+}
+
+fn grade(system: &str, case: &str) -> f64 {
+    let best = match system {
+        "good" => 5.0,
+        "fair" => 3.0,
+        _ => 1.0,
+    };
+    if case.ends_with('g') { best - 0.5 } else { best }
+}
+
+#[test]
+fn a_run_is_compared_with_what_people_said() {
+    let work = scored();
+    let said = scores(&work, "r1");
+    assert_eq!(said.len(), 18);
+    let mut labels = String::from("system,case_id,rater,value\n");
+    for (system, case) in said.keys().filter(|(_, case)| case != "c-fog") {
+        labels.push_str(&format!("{system},{case},ann,{}\n", grade(system, case)));
+    }
+    labels.push_str("stranger,c-rain,ann,3\ngood,no-such,ann,3\n");
+    work.write("labels.csv", &labels);
+    let arguments = ["agree", "--runs", "r1", "--labels", "labels.csv", "--resamples", "200"];
+    let done = work.run(&[&arguments[..], &["--format", "json"]].concat()).exits_with(0);
+    let done = done.says(&["2 labels are of answers that r1 lacks; no such system: stranger; no such case: no-such"]);
+    let found: Value = serde_json::from_str(&done.stdout).unwrap();
+    let pair = &found["pairs"][0];
+    assert_eq!((&pair["first"], &pair["second"]), (&"r1".into(), &"ann".into()));
+    let (x, y): (Vec<f64>, Vec<f64>) = said
+        .iter()
+        .filter(|((_, case), _)| case != "c-fog")
+        .map(|((system, case), score)| (*score, grade(system, case)))
+        .unzip();
+    assert_eq!(pair["overall"]["n"], 15);
+    near(&pair["overall"]["pearson"]["estimate"], pearson(&x, &y));
+    near(&pair["overall"]["kendall_tau_b"]["estimate"], tau_b(&x, &y));
+    assert!(pair["overall"]["pearson"]["low"].as_f64().unwrap() <= pearson(&x, &y));
+    // lexical shares and grades from 1 to 5 have no kappa
+    assert!(pair["overall"]["kappa"]["undefined"].as_str().unwrap().starts_with("not on one scale"), "{pair}");
+    // five labels and one verdict without one: too few verdicts
+    let powered = &found["powered"][0];
+    assert_eq!((&powered["labelled"], &powered["unlabelled"]), (&5.into(), &1.into()));
+    assert_eq!(powered["powered"]["undefined"], "one answer without a label is too few");
+    let table = work.run(&arguments).exits_with(0).stdout;
+    assert!(table.contains("Agreement on answers") && table.contains("lexical baseline, which is no LLM"), "{table}");
+    assert!(!table.contains("NaN"), "{table}");
+    let csv = work.run(&[&arguments[..], &["--format", "csv", "--quiet"]].concat()).exits_with(0);
+    assert!(csv.stdout.starts_with("first,second,part,name,measure,n,questions,estimate,low,high,undefined\n"));
+    assert!(csv.stdout.contains("\nr1,ann,overall,,pearson,15,5,"), "{}", csv.stdout);
+    assert_eq!(csv.stderr, "");
+}
+
+#[test]
+fn levels_and_metrics_choose_what_is_compared() {
+    let work = scored();
+    let lines = work.lines("r1/scores.jsonl");
+    let mut labels = String::new();
+    let mut expected = 0;
+    for line in &lines {
+        let Some(value) = line["components"]["p0"].as_f64() else { continue };
+        expected += 1;
+        let label =
+            json!({"system": line["system"], "case_id": line["case_id"], "item": "p0", "rater": "ann", "value": value});
+        labels.push_str(&format!("{label}\n"));
+    }
+    assert_eq!(expected, 18);
+    work.write("items.jsonl", &labels);
+    let run = |more: &[&str]| {
+        let base = ["agree", "--runs", "r1", "--labels", "items.jsonl", "--resamples", "100", "--format", "json"];
+        work.run(&[&base[..], more].concat())
+    };
+    let items: Value = serde_json::from_str(&run(&["--level", "item"]).exits_with(0).stdout).unwrap();
+    assert_eq!(items["pairs"][0]["items"][0]["name"], "p0");
+    near(&items["pairs"][0]["items"][0]["measures"]["pearson"]["estimate"], 1.0);
+    let whole: Value = serde_json::from_str(&run(&["--metric", "p0"]).exits_with(0).stdout).unwrap();
+    near(&whole["groups"][0]["icc_2_1"]["estimate"], 1.0);
+    let systems: Value =
+        serde_json::from_str(&run(&["--metric", "p0", "--level", "system"]).exits_with(0).stdout).unwrap();
+    assert_eq!(systems["pairs"][0]["overall"]["n"], 3);
+    near(&systems["pairs"][0]["ranking"]["kendall_tau_b"]["estimate"], 1.0);
+    // the labels are of an item: there is nothing to compare whole answers with
+    run(&[]).exits_with(3).says(&["no two raters rated the same thing", "choose another --level or --metric"]);
+    run(&["--metric", "lenght"])
+        .exits_with(3)
+        .says(&["the run has no number called \"lenght\"", "did you mean length?"]);
+}
+
+#[test]
+fn two_runs_are_two_judges() {
+    let work = scored();
+    work.run(&["score", "answers", "--tests", "tests.json", "--out", "r2", "--quiet"]).exits_with(0);
+    let done = work.run(&["agree", "--runs", "r1", "r2", "--format", "json", "--resamples", "50"]).exits_with(0);
+    let found: Value = serde_json::from_str(&done.stdout).unwrap();
+    let overall = &found["pairs"][0]["overall"];
+    assert_eq!(overall["n"], 18);
+    near(&overall["spearman"]["estimate"], 1.0);
+    near(&overall["comparisons"]["strict"]["estimate"], 1.0);
+    work.run(&["agree", "--runs", "r1", "r1"]).exits_with(3).says(&["two raters are called r1; name each run once"]);
+}
+
+#[test]
+fn too_few_raters_and_broken_labels_say_what_to_do() {
+    let work = scored();
+    work.run(&["agree"]).exits_with(2);
+    work.run(&["agree", "--runs", "r1"])
+        .exits_with(3)
+        .says(&["agreement needs two raters, found r1 alone; add labels"]);
+    work.write("one.csv", "system,case_id,rater,value\ngood,c-rain,ann,5\n");
+    work.run(&["agree", "--labels", "one.csv"]).exits_with(3).says(&["found ann alone"]);
+    work.write("bad.csv", "system,case_id,rater,value\ngood,c-rain,ann,five\n");
+    work.run(&["agree", "--runs", "r1", "--labels", "bad.csv"])
+        .exits_with(3)
+        .says(&["bad.csv:2 (case c-rain): value: expected a number, found the string \"five\""]);
+    work.run(&["agree", "--runs", "nowhere", "--labels", "one.csv"]).exits_with(3).says(&["holds no manifest.json"]);
+    work.run(&["agree", "--labels", "one.csv", "--tie-threshold", "-1"])
+        .exits_with(2)
+        .says(&["expected a number of 0"]);
+}
+
+#[test]
+fn names_from_files_cannot_command_a_terminal() {
+    let work = Workspace::with_cases(&[]);
+    let row = |rater: &str, case: u32, value: f64| {
+        format!("{}\n", json!({"system": "s\u{1b}[2J", "case_id": format!("c{case}"), "rater": rater, "value": value}))
+    };
+    let labels: String = (0..4)
+        .flat_map(|case| [row("a\u{1b}[31m", case, f64::from(case)), row("b", case, f64::from(case * case))])
+        .collect();
+    work.write("l.jsonl", &labels);
+    for format in ["table", "json", "csv"] {
+        let done = work.run(&["agree", "--labels", "l.jsonl", "--resamples", "20", "--format", format]).exits_with(0);
+        assert!(!done.all_text().contains('\u{1b}'), "{format}: {}", done.stdout);
+    }
+}
+
+// The released preferences, with every number recomputed by the plainest loops.
+
+type Pairs = Vec<(String, [String; 2], [f64; 2], [f64; 2])>;
+
+/// `(question, systems, people's ranking, the model's overall)` of a file.
+fn pairs_of(path: &PathBuf) -> Pairs {
+    let items: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let two = |value: &Value| [value[0].as_f64().unwrap(), value[1].as_f64().unwrap()];
+    let name = |value: &Value| value.as_str().unwrap().to_owned();
+    items
+        .iter()
+        .map(|item| {
+            let models = [name(&item["models"][0]), name(&item["models"][1])];
+            (name(&item["question"]), models, two(&item["preference_ranking_norm"]), two(&item["model_overall"]))
+        })
+        .collect()
+}
+
+fn sign(two: [f64; 2], threshold: f64) -> i32 {
+    let difference = two[0] - two[1];
+    if difference.abs() <= threshold {
+        0
+    } else if difference > 0.0 {
+        1
+    } else {
+        -1
+    }
+}
+
+fn strict_and_half(outcomes: &[(i32, i32)]) -> (f64, f64) {
+    let n = outcomes.len() as f64;
+    let same = outcomes.iter().filter(|(a, b)| a == b).count() as f64;
+    let one_tie = outcomes.iter().filter(|(a, b)| a != b && (*a == 0 || *b == 0)).count() as f64;
+    (same / n, (same + 0.5 * one_tie) / n)
+}
+
+fn tau_b(x: &[f64], y: &[f64]) -> f64 {
+    let (mut balance, mut untied_x, mut untied_y) = (0.0, 0.0, 0.0);
+    for i in 0..x.len() {
+        for j in 0..i {
+            let (a, b) = (sign([x[i], x[j]], 0.0), sign([y[i], y[j]], 0.0));
+            balance += f64::from(a * b);
+            untied_x += f64::from(a.abs());
+            untied_y += f64::from(b.abs());
+        }
+    }
+    balance / (untied_x * untied_y).sqrt()
+}
+
+fn pearson(x: &[f64], y: &[f64]) -> f64 {
+    let mean = |list: &[f64]| list.iter().sum::<f64>() / list.len() as f64;
+    let (mx, my) = (mean(x), mean(y));
+    let sum = |of: &dyn Fn(f64, f64) -> f64| x.iter().zip(y).map(|(a, b)| of(a - mx, b - my)).sum::<f64>();
+    sum(&|a, b| a * b) / (sum(&|a, _| a * a) * sum(&|_, b| b * b)).sqrt()
+}
+
+#[track_caller]
+fn near(value: &Value, expected: f64) {
+    assert!(value.as_f64().is_some_and(|value| (value - expected).abs() < 1e-9), "{value} is not {expected}");
+}
+
+/// Mean over the answers of each system, systems by name.
+fn means(values: &BTreeMap<(String, String), f64>) -> Vec<f64> {
+    let mut by_system: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    values.iter().for_each(|((system, _), value)| by_system.entry(system).or_default().push(*value));
+    by_system.values().map(|own| own.iter().sum::<f64>() / own.len() as f64).collect()
+}
+
+fn win_rates(pairs: &Pairs) -> Vec<f64> {
+    let mut games: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    for (_, models, ranking, _) in pairs {
+        let sign = f64::from(sign(*ranking, 0.0));
+        for (model, won) in models.iter().zip([(1.0 + sign) / 2.0, (1.0 - sign) / 2.0]) {
+            let own = games.entry(model).or_default();
+            *own = (own.0 + won, own.1 + 1.0);
+        }
+    }
+    games.values().map(|(won, n)| won / n).collect()
+}
+
+#[test]
+fn the_released_preferences_give_the_numbers_that_plain_loops_give() {
+    let Some(shared) = shared() else { return };
+    let folder = shared.canonicalize().unwrap().join("data/human_preferences");
+    let files = ["ann1", "ann2"].map(|who| folder.join(format!("pairwise_dev_assigned_{who}.json")));
+    let work = Workspace::with_cases(&[]);
+    let paths = files.each_ref().map(|path| path.to_str().unwrap());
+    let base = ["agree", "--labels", paths[0], paths[1], "--resamples", "200", "--format", "json"];
+    let found: Value = serde_json::from_str(&work.run(&base).exits_with(0).stdout).unwrap();
+    let pair = |first: &str, second: &str| {
+        let pairs = found["pairs"].as_array().unwrap().iter();
+        pairs.clone().find(|pair| pair["first"] == first && pair["second"] == second).unwrap().clone()
+    };
+    let (one, two) = (pairs_of(&files[0]), pairs_of(&files[1]));
+    let people = pair("pairwise_dev_assigned_ann1", "pairwise_dev_assigned_ann2");
+    let comparisons = &people["overall"]["comparisons"];
+    assert_eq!(comparisons["n"], 300);
+    let both: Vec<(i32, i32)> = one.iter().zip(&two).map(|(a, b)| (sign(a.2, 0.0), sign(b.2, 0.0))).collect();
+    let (strict, half) = strict_and_half(&both);
+    near(&comparisons["strict"]["estimate"], strict);
+    near(&comparisons["half_credit"]["estimate"], half);
+
+    // The person's rating of each answer, which every pair it is in repeats; the model's likewise.
+    let ratings = |pairs: &Pairs, model: bool| -> BTreeMap<(String, String), f64> {
+        let side = |at: usize| {
+            pairs.iter().map(move |(question, models, human, judge)| {
+                ((models[at].clone(), question.clone()), if model { judge[at] } else { human[at] })
+            })
+        };
+        side(0).chain(side(1)).collect()
+    };
+    let (first, second, model) = (ratings(&one, false), ratings(&two, false), ratings(&one, true));
+    let list = |of: &BTreeMap<(String, String), f64>| of.values().copied().collect::<Vec<f64>>();
+    near(&people["overall"]["kendall_tau_b"]["estimate"], tau_b(&list(&first), &list(&second)));
+    near(&people["overall"]["pearson"]["estimate"], pearson(&list(&first), &list(&second)));
+    near(&people["ranking"]["kendall_tau_b"]["estimate"], tau_b(&means(&first), &means(&second)));
+    near(&people["wins"]["kendall_tau_b"]["estimate"], tau_b(&win_rates(&one), &win_rates(&two)));
+
+    let judged = pair("model", "pairwise_dev_assigned_ann1");
+    near(&judged["overall"]["kendall_tau_b"]["estimate"], tau_b(&list(&model), &list(&first)));
+    near(&judged["ranking"]["kendall_tau_b"]["estimate"], tau_b(&means(&model), &means(&first)));
+    // The threshold: as many ties of the model as of the person.
+    let threshold = judged["tie_threshold"]["value"].as_f64().unwrap();
+    let ties = |of: &dyn Fn(&Pairs) -> usize| of(&one);
+    let of_person = ties(&|pairs| pairs.iter().filter(|pair| sign(pair.2, 0.0) == 0).count());
+    let of_model = ties(&|pairs| pairs.iter().filter(|pair| sign(pair.3, threshold) == 0).count());
+    assert_eq!(of_person, of_model);
+    let both: Vec<(i32, i32)> = one.iter().map(|pair| (sign(pair.3, threshold), sign(pair.2, 0.0))).collect();
+    let (strict, half) = strict_and_half(&both);
+    near(&judged["overall"]["comparisons"]["strict"]["estimate"], strict);
+    near(&judged["overall"]["comparisons"]["half_credit"]["estimate"], half);
+    assert_eq!(judged["ranking"]["systems"].as_array().unwrap().len(), 6);
+}
+
+#[test]
+fn the_near_experts_rating_of_the_whole_answer_is_not_their_ranking() {
+    let Some(shared) = shared() else { return };
+    let chosen = shared.canonicalize().unwrap().join("data/human_preferences/pairwise_chosen.json");
+    let work = Workspace::with_cases(&[]);
+    let base = ["agree", "--labels", chosen.to_str().unwrap(), "--resamples", "200", "--format", "json"];
+    let found: Value = serde_json::from_str(&work.run(&base).exits_with(0).stdout).unwrap();
+    let expert = &found["pairs"][0];
+    assert_eq!((&expert["first"], &expert["overall"]["n"]), (&"model".into(), &60.into()));
+    let experts = pairs_of(&chosen);
+    let threshold = expert["tie_threshold"]["value"].as_f64().unwrap();
+    let both: Vec<(i32, i32)> = experts.iter().map(|pair| (sign(pair.3, threshold), sign(pair.2, 0.0))).collect();
+    near(&expert["overall"]["comparisons"]["strict"]["estimate"], strict_and_half(&both).0);
+    near(&expert["overall"]["comparisons"]["half_credit"]["estimate"], strict_and_half(&both).1);
+    assert_eq!(expert["overall"]["kappa"]["estimate"], Value::Null);
+}
+
+/// The two annotators of each question annotated twice, as raters of systems, in order of the questions.
+fn annotators(results: &Value) -> Vec<[Rater; 2]> {
+    let mut questions: Vec<(String, Vec<String>, [Rater; 2])> = Vec::new();
+    for (system, rows) in results.as_object().unwrap() {
+        for row in rows.as_array().unwrap().iter().filter(|row| row[2] == true) {
+            let (id, question) = (row[0].as_str().unwrap(), row[3].as_str().unwrap());
+            let at = questions.iter().position(|known| known.0 == question).unwrap_or_else(|| {
+                let nobody = ["one", "two"].map(|name| Rater::new(name, RaterKind::Human));
+                questions.push((question.to_owned(), Vec::new(), nobody));
+                questions.len() - 1
+            });
+            let (_, ids, raters) = &mut questions[at];
+            let place = ids.iter().position(|known| known == id).unwrap_or_else(|| {
+                ids.push(id.to_owned());
+                ids.len() - 1
+            });
+            let value = row[5].as_f64().filter(|_| place < 2);
+            let rating = value.map(|value| Rating {
+                system: system.as_str().into(),
+                case_id: question.into(),
+                item: None,
+                value,
+            });
+            raters[place.min(1)].ratings.extend(rating);
+        }
+    }
+    questions.into_iter().map(|(_, _, raters)| raters).collect()
+}
+
+#[test]
+fn two_annotators_of_a_question_agree_as_scipy_says() {
+    let Some(shared) = shared() else { return };
+    let text = std::fs::read_to_string(shared.join("golden/agreement.json")).unwrap();
+    let golden: Value = serde_json::from_str(&text).unwrap();
+    let options = AgreementOptions { resamples: 1, ..AgreementOptions::seeded(1) };
+    let mut compared = 0;
+    for case in golden["cases"].as_array().unwrap() {
+        let proper = &case["proper"];
+        let questions = annotators(&case["results_by_src"]);
+        for (at, raters) in questions.into_iter().enumerate() {
+            let labelled = Labelled { raters: raters.into(), ..Labelled::default() };
+            let found = rater_agreement(&labelled, &options).pairs.remove(0).overall;
+            for (name, ours) in
+                [("kendall_tau_b", found.kendall_tau_b), ("pearson", found.pearson), ("spearman", found.spearman)]
+            {
+                // "NaN" where SciPy has no number: there is none here, and a reason
+                match (proper[name][at].as_f64(), ours.estimate) {
+                    (Some(expected), Some(ours)) => {
+                        assert!((expected - ours).abs() < 1e-12, "{name}: {expected} {ours}")
+                    }
+                    (expected, estimate) => {
+                        assert_eq!((expected, ours.undefined.is_some()), (estimate, true), "{name}")
+                    }
+                }
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 100, "{compared}");
+}
