@@ -15,12 +15,10 @@ pub(super) fn open(verdicts: &mut Verdicts, deferred: &Deferred) {
     }
 }
 
-/// Takes those whose gates open both ways to have the other answer: support by all citations together asks about each
-/// alone, and no support by one alone asks about the others.
-pub(super) fn turn_round(verdicts: &mut Verdicts, deferred: &Deferred) {
-    for (item, _) in deferred.iter().filter(|(_, kind)| *kind == CallKind::Attribution) {
-        let other = Verdict::Attribution(Attribution::Extrapolatory);
-        verdicts.insert(Arc::clone(item), Judged::Verdict(other, None));
+/// Takes deferred calls to be unknown again.
+pub(super) fn forget(verdicts: &mut Verdicts, deferred: &Deferred) {
+    for (item, _) in deferred {
+        verdicts.remove(item);
     }
 }
 
@@ -74,9 +72,14 @@ mod tests {
         }
     }
 
+    const THREE_AND_ONE: &str = "This sentence is surely longer than fifty characters and cites three [0][1][2]. \
+                                 This sentence is surely longer than fifty characters and cites one [3].";
+
     async fn planned(holds: Vec<(&'static str, &'static str)>) -> PlanOutcome {
-        let text = "This sentence is surely longer than fifty characters and cites three [0][1][2]. \
-                    This sentence is surely longer than fifty characters and cites one [3].";
+        planned_of(THREE_AND_ONE, holds).await
+    }
+
+    async fn planned_of(text: &str, holds: Vec<(&'static str, &'static str)>) -> PlanOutcome {
         let source = |n: usize| Source { text: Some(format!("text {n}")), ..Source::default() };
         let prediction = Prediction {
             input: "Why?".to_owned(),
@@ -126,5 +129,18 @@ mod tests {
         let open = planned(vec![("s1[0,1,2]", "Attributable"), ("s2[3]", "Attributable")]).await;
         // each alone can be asked now; the others without one stand behind the replies to that
         assert_eq!(counts(&open), (3, vec![3]));
+    }
+
+    #[tokio::test]
+    async fn a_reply_that_two_sentences_need_otherwise_is_planned_both_ways() {
+        let text = "Yeast makes alcohol when oxygen is scarce, as brewers know [0][1][2]. \
+                    Yeast makes alcohol when oxygen is scarce, as brewers know [0].";
+        // now: all three together, and the first alone, which is all that the second sentence cites; behind one gate: the
+        // two others alone; behind two: each pair
+        let planned = planned_of(text, Vec::new()).await;
+        assert_eq!(counts(&planned), (2, vec![2, 3]));
+        let paid = planned_of(text, vec![("s1[0,1,2]", "Attributable"), ("s2[0]", "Contradictory")]).await;
+        // the two others alone, and the pair without the first, can be asked now; behind those two: the other pairs
+        assert_eq!(counts(&paid), (3, vec![2]));
     }
 }

@@ -199,6 +199,8 @@ mod tests {
             judge: "j".into(),
             now,
             gated: gated.to_vec(),
+            repeats: PlannedCalls::default(),
+            sample: Vec::new(),
         };
         let groups = vec![
             group(CallKind::Property, calls(10, 1000), &[]),
