@@ -75,7 +75,7 @@ impl Encoding {
         let name = name.strip_prefix("ft:").unwrap_or(name);
         let begins = |prefix: &str| {
             let rest = name.strip_prefix(prefix)?;
-            // `o1-mini` is one of them, `o10` is not; `gpt-4o` and `gpt-4turbo` follow their family.
+            // `o1-mini` is one of them, `o10` is not.
             (!rest.starts_with(|c: char| c.is_ascii_digit())).then_some(())
         };
         MODELS.iter().find(|(prefix, _)| begins(prefix).is_some()).map(|(_, encoding)| *encoding)

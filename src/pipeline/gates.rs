@@ -37,12 +37,16 @@ fn open_verdict(kind: CallKind) -> Verdict {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use super::*;
     use crate::domain::{Answer, JudgeReply, Prediction, Role, Source, TestCase};
     use crate::error::Result;
     use crate::judge::planner::ReplySource;
     use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome};
-    use crate::pipeline::{EventSink, Item, Job, Member, Options, Panel, Panels, PlanOutcome, RunEvent, plan};
+    use crate::pipeline::{
+        EventSink, Item, Job, Member, Options, Panel, Panels, PlanOutcome, RunEvent, StopHandle, plan, run,
+    };
     use crate::scorer::entailment::EntailmentScorer;
 
     /// Says nothing; is never asked when planning.
@@ -80,6 +84,11 @@ mod tests {
     }
 
     async fn planned_of(text: &str, holds: Vec<(&'static str, &'static str)>) -> PlanOutcome {
+        let member = Member { source: Arc::new(Holds(holds)), ..Member::new(Arc::new(Silent), "silent") };
+        plan(&[job(text, member)], &mut Nobody).await.unwrap()
+    }
+
+    fn job(text: &str, member: Member) -> Job {
         let source = |n: usize| Source { text: Some(format!("text {n}")), ..Source::default() };
         let prediction = Prediction {
             input: "Why?".to_owned(),
@@ -89,7 +98,6 @@ mod tests {
         };
         let answer = Answer { prediction: Some(Arc::new(prediction)), ..Answer::new("s".into(), "c".into(), text) };
         let case = Arc::new(TestCase::without_rubric("c".into(), "Why?"));
-        let member = Member { source: Arc::new(Holds(holds)), ..Member::new(Arc::new(Silent), "silent") };
         let options = Options {
             concurrency: 1,
             parse_retries: 0,
@@ -97,14 +105,44 @@ mod tests {
             acknowledge: false,
             mode: crate::domain::Mode::Default,
         };
-        let job = Job {
+        Job {
             items: Arc::from([Item { case, answer, steering: Vec::new() }]),
             scorer: Arc::new(EntailmentScorer::default()),
             reference: None,
             panels: Arc::new(Panels::none().with(Role::Citation, Panel::of_one(member))),
             options: Arc::new(options),
-        };
-        plan(&[job], &mut Nobody).await.unwrap()
+        }
+    }
+
+    /// Gives labels as a hash of the question says, most of them support; counts how often it is asked.
+    struct Fickle(u64, AtomicU64);
+
+    impl Judge for Fickle {
+        fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
+            self.1.fetch_add(1, Ordering::SeqCst);
+            let mut hasher = blake3::Hasher::new();
+            hasher.update(&self.0.to_le_bytes()).update(request.call.task.question().as_bytes());
+            let holds = !hasher.finalize().as_bytes()[0].is_multiple_of(3);
+            let label = if holds { "Attributable" } else { "Extrapolatory" };
+            Box::pin(std::future::ready(Ok(Outcome::Reply(JudgeReply::of_text(label)))))
+        }
+    }
+
+    #[tokio::test]
+    async fn whatever_the_judge_says_a_run_asks_no_more_than_was_planned_at_most() {
+        let sentence = |cited: &str| format!("Yeast makes alcohol when oxygen is scarce, as brewers know {cited}. ");
+        let text = ["[0][1][2]", "[0]", "[1][2]", "[3][0]", "[2][1][3]", ""].map(sentence).concat();
+        let mut most = 0;
+        for seed in 0..100 {
+            let judge = Arc::new(Fickle(seed, AtomicU64::new(0)));
+            let jobs = [job(&text, Member::new(Arc::clone(&judge) as Arc<dyn Judge>, "fickle"))];
+            let planned = plan(&jobs, &mut Nobody).await.unwrap();
+            run(&jobs, &planned.pending, &mut Nobody, &StopHandle::new()).await.unwrap();
+            let asked = judge.1.load(Ordering::SeqCst);
+            assert!((planned.plan.askable_now..=planned.plan.at_most).contains(&asked), "seed {seed}: {asked} calls");
+            most = most.max(asked);
+        }
+        assert!(most >= 10, "no gate was open in any run: {most} calls");
     }
 
     fn counts(planned: &PlanOutcome) -> (u64, Vec<u64>) {

@@ -128,8 +128,8 @@ fn counted_line(counted: &Counted) -> String {
 }
 
 fn percent(share: f64) -> String {
-    // Never told smaller than it is.
-    format!("{:.1}%", (1000.0 * share).ceil() / 10.0)
+    // Never told smaller than it is; 1000 * 0.12 may be a hair above 120.
+    format!("{:.1}%", (1000.0 * share - 1e-6).ceil().max(0.0) / 10.0)
 }
 
 fn money(bill: &Bill) -> String {
@@ -168,4 +168,24 @@ fn whole(number: f64) -> String {
 
 fn dollars(range: Range) -> String {
     format!("{:.4}..{:.4}", range.low, range.high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(by: Option<&'static str>, failed: Option<&'static str>, counted: u64, error: f64) -> String {
+        counted_line(&Counted { judge: "j".into(), by, failed, counted, of: 4206, error })
+    }
+
+    #[test]
+    fn it_is_told_who_counted_how_many_and_how_far_that_may_be_off() {
+        assert_eq!(line(Some("vllm"), None, 4206, 0.0), "prompt tokens of j: counted by vllm on all 4,206 calls\n");
+        assert_eq!(
+            line(Some("vllm"), None, 64, 0.0041),
+            "prompt tokens of j: counted by vllm on 64 of 4,206 calls, told from these of the others, to 0.5% either way\n"
+        );
+        assert_eq!(line(None, None, 0, 0.12), "prompt tokens of j: estimated, to 12.0% either way\n");
+        assert!(line(None, Some("vllm"), 0, 0.12).contains("(vllm was asked to count them and did not)"));
+    }
 }
