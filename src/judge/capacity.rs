@@ -144,6 +144,11 @@ impl TokenCounter {
         Ok(Self { transport, endpoint: endpoint.clone(), tokenizer })
     }
 
+    /// Which server counts.
+    pub fn tokenizer(&self) -> Tokenizer {
+        self.tokenizer
+    }
+
     /// The tokens of the prompt of a rendered body, of either kind; `None` if the server does not say.
     pub async fn count(&self, body: &[u8]) -> Option<u64> {
         let body: Map<String, Value> = serde_json::from_slice(body).ok()?;
@@ -152,14 +157,18 @@ impl TokenCounter {
         match self.tokenizer {
             Tokenizer::Vllm => {
                 let (name, value) = prompt.map(|prompt| ("prompt", prompt)).or(messages.map(|m| ("messages", m)))?;
-                let counted = self.ask("/tokenize", &json!({"model": body.get("model")?, name: value})).await?;
+                let mut asked = json!({"model": body.get("model")?, name: value});
+                add_template_settings(&mut asked, &body);
+                let counted = self.ask("/tokenize", &asked).await?;
                 counted.get("count").and_then(Value::as_u64)
             }
             Tokenizer::LlamaCpp => {
                 let prompt = match (prompt, messages) {
                     (Some(prompt), _) => prompt.clone(),
                     (None, messages) => {
-                        self.ask("/apply-template", &json!({"messages": messages?})).await?.get("prompt")?.clone()
+                        let mut asked = json!({"messages": messages?});
+                        add_template_settings(&mut asked, &body);
+                        self.ask("/apply-template", &asked).await?.get("prompt")?.clone()
                     }
                 };
                 let asked = json!({"content": prompt, "add_special": true, "parse_special": true});
@@ -174,6 +183,16 @@ impl TokenCounter {
         let counted = self.transport.post(&url, json.to_string().into_bytes(), COUNT_LIMIT).await;
         let said = |fault: Fault| tracing::debug!(%fault, path, "the server did not count the tokens of a prompt");
         serde_json::from_slice(&counted.map_err(said).ok()?).ok()
+    }
+}
+
+/// What changes how the server's chat template writes a prompt (from `--extra-body`), such as whether a model thinks.
+fn add_template_settings(asked: &mut Value, body: &Map<String, Value>) {
+    const SETTINGS: [&str; 2] = ["chat_template_kwargs", "add_generation_prompt"];
+    for name in SETTINGS.into_iter().filter(|_| body.contains_key("messages")) {
+        if let Some(value) = body.get(name) {
+            asked[name] = value.clone();
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Estimates of token counts.
 //!
-//! No tokenizer is loaded: the number is for planning and for a tokens-per-minute limit, and what was really used
-//! stands in the reply. The rule is a count over runs of one sort of character:
+//! No tokenizer is loaded: the number is for a tokens-per-minute limit, for budgets, and for plans as far as nobody counts
+//! (see [`super::prompt_counter`]); what was really used stands in the reply. The rule is a count over runs of one sort of character:
 //!
 //! | run | tokens |
 //! |---|---|

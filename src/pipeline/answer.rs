@@ -14,13 +14,13 @@ use super::legibility::Legibility;
 use super::merge::{Draw, Merge, member_values, merge_draws, merge_members, merge_texts};
 use super::panel::Member;
 use super::stop::StopSignal;
-use super::tally::AnswerTally;
+use super::tally::{AnswerTally, Distance};
 use super::{Item, Job};
 use crate::domain::{CallKind, JudgeCall, JudgeReply, MemberValues, Mode, ScoredAnswer, UnscoredKind, UnscoredReason};
 use crate::error::Error;
 use crate::judge::planner::Planner;
 use crate::judge::{AskError, Judge, JudgeRequest, Outcome};
-use crate::scorer::{Judged, Scorer, Step, Verdicts};
+use crate::scorer::{Judged, Possible, Scorer, Step, Verdicts};
 
 /// Why an answer was given up.
 #[derive(Debug)]
@@ -176,27 +176,36 @@ impl AnswerRun<'_> {
         Ok(AnswerEnd::Deferred(state.answered))
     }
 
-    /// With every deferred call answered in the way that opens its gate: what else would be asked? A claim's citations
-    /// are asked about alone where all together support it, and without one where that one alone does not: so the
-    /// verdicts of each round, the last first, are turned round once more.
+    /// What else would be asked if every deferred call were answered in the way that opens its gate, or, of scorers that
+    /// tell what is possible, in any way.
     async fn count_gated(&self, state: &mut State) -> Result<(), Abort> {
-        let mut rounds = vec![std::mem::take(&mut state.deferred)];
-        gates::open(&mut state.verdicts, &rounds[0]);
-        while let Step::Ask(calls) = self.step(state) {
-            self.ask_all(calls, state, rounds.len()).await?;
-            let deferred = std::mem::take(&mut state.deferred);
-            gates::open(&mut state.verdicts, &deferred);
-            rounds.push(deferred);
-        }
-        for gates in (0..rounds.len()).rev() {
-            gates::turn_round(&mut state.verdicts, &rounds[gates]);
-            while let Step::Ask(calls) = self.step(state) {
-                self.ask_all(calls, state, gates + 1).await?;
-                let deferred = std::mem::take(&mut state.deferred);
+        let mut deferred = std::mem::take(&mut state.deferred);
+        gates::forget(&mut state.verdicts, &deferred);
+        let Some(mut possible) = self.possible(state) else {
+            for gates in 1.. {
                 gates::open(&mut state.verdicts, &deferred);
+                let Step::Ask(calls) = self.step(state) else { break };
+                self.ask_all(calls, state, gates).await?;
+                deferred = std::mem::take(&mut state.deferred);
             }
+            return Ok(());
+        };
+        // The nearest first: a paid reply among them decides what can come behind it.
+        let mut seen: BTreeSet<Arc<str>> = deferred.into_iter().map(|(item, _)| item).collect();
+        loop {
+            possible.retain(|possible| !seen.contains(&possible.call.item));
+            let Some(gates) = possible.iter().map(|possible| possible.gates).min() else { return Ok(()) };
+            let nearest = possible.into_iter().filter(|possible| possible.gates == gates);
+            let calls: Vec<JudgeCall> = nearest.map(|possible| possible.call).collect();
+            seen.extend(calls.iter().map(|call| Arc::clone(&call.item)));
+            self.ask_all(calls, state, gates).await?;
+            gates::forget(&mut state.verdicts, &std::mem::take(&mut state.deferred));
+            possible = self.possible(state).unwrap_or_default();
         }
-        Ok(())
+    }
+
+    fn possible(&self, state: &State) -> Option<Vec<Possible>> {
+        self.job.scorer.possible(&self.item.case, &self.item.answer, &state.verdicts)
     }
 
     fn step(&self, state: &State) -> Step {
@@ -318,7 +327,8 @@ impl AnswerRun<'_> {
                 Ok(Outcome::Reply(reply)) => reply,
                 Ok(Outcome::Deferred) => {
                     if let Some(tally) = self.tally {
-                        tally.count(&request, member, gates);
+                        let repeats = self.job.options.repeats_left(attempt);
+                        tally.count(&request, member, Distance { gates, repeats });
                     }
                     return Ok(UnitEnd::Deferred);
                 }

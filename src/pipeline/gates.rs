@@ -15,12 +15,10 @@ pub(super) fn open(verdicts: &mut Verdicts, deferred: &Deferred) {
     }
 }
 
-/// Takes those whose gates open both ways to have the other answer: support by all citations together asks about each
-/// alone, and no support by one alone asks about the others.
-pub(super) fn turn_round(verdicts: &mut Verdicts, deferred: &Deferred) {
-    for (item, _) in deferred.iter().filter(|(_, kind)| *kind == CallKind::Attribution) {
-        let other = Verdict::Attribution(Attribution::Extrapolatory);
-        verdicts.insert(Arc::clone(item), Judged::Verdict(other, None));
+/// Takes deferred calls to be unknown again.
+pub(super) fn forget(verdicts: &mut Verdicts, deferred: &Deferred) {
+    for (item, _) in deferred {
+        verdicts.remove(item);
     }
 }
 
@@ -39,12 +37,16 @@ fn open_verdict(kind: CallKind) -> Verdict {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use super::*;
     use crate::domain::{Answer, JudgeReply, Prediction, Role, Source, TestCase};
     use crate::error::Result;
     use crate::judge::planner::ReplySource;
     use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome};
-    use crate::pipeline::{EventSink, Item, Job, Member, Options, Panel, Panels, PlanOutcome, RunEvent, plan};
+    use crate::pipeline::{
+        EventSink, Item, Job, Member, Options, Panel, Panels, PlanOutcome, RunEvent, StopHandle, plan, run,
+    };
     use crate::scorer::entailment::EntailmentScorer;
 
     /// Says nothing; is never asked when planning.
@@ -74,9 +76,19 @@ mod tests {
         }
     }
 
+    const THREE_AND_ONE: &str = "This sentence is surely longer than fifty characters and cites three [0][1][2]. \
+                                 This sentence is surely longer than fifty characters and cites one [3].";
+
     async fn planned(holds: Vec<(&'static str, &'static str)>) -> PlanOutcome {
-        let text = "This sentence is surely longer than fifty characters and cites three [0][1][2]. \
-                    This sentence is surely longer than fifty characters and cites one [3].";
+        planned_of(THREE_AND_ONE, holds).await
+    }
+
+    async fn planned_of(text: &str, holds: Vec<(&'static str, &'static str)>) -> PlanOutcome {
+        let member = Member { source: Arc::new(Holds(holds)), ..Member::new(Arc::new(Silent), "silent") };
+        plan(&[job(text, member)], &mut Nobody).await.unwrap()
+    }
+
+    fn job(text: &str, member: Member) -> Job {
         let source = |n: usize| Source { text: Some(format!("text {n}")), ..Source::default() };
         let prediction = Prediction {
             input: "Why?".to_owned(),
@@ -86,7 +98,6 @@ mod tests {
         };
         let answer = Answer { prediction: Some(Arc::new(prediction)), ..Answer::new("s".into(), "c".into(), text) };
         let case = Arc::new(TestCase::without_rubric("c".into(), "Why?"));
-        let member = Member { source: Arc::new(Holds(holds)), ..Member::new(Arc::new(Silent), "silent") };
         let options = Options {
             concurrency: 1,
             parse_retries: 0,
@@ -94,14 +105,44 @@ mod tests {
             acknowledge: false,
             mode: crate::domain::Mode::Default,
         };
-        let job = Job {
+        Job {
             items: Arc::from([Item { case, answer, steering: Vec::new() }]),
             scorer: Arc::new(EntailmentScorer::default()),
             reference: None,
             panels: Arc::new(Panels::none().with(Role::Citation, Panel::of_one(member))),
             options: Arc::new(options),
-        };
-        plan(&[job], &mut Nobody).await.unwrap()
+        }
+    }
+
+    /// Gives labels as a hash of the question says, most of them support; counts how often it is asked.
+    struct Fickle(u64, AtomicU64);
+
+    impl Judge for Fickle {
+        fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
+            self.1.fetch_add(1, Ordering::SeqCst);
+            let mut hasher = blake3::Hasher::new();
+            hasher.update(&self.0.to_le_bytes()).update(request.call.task.question().as_bytes());
+            let holds = !hasher.finalize().as_bytes()[0].is_multiple_of(3);
+            let label = if holds { "Attributable" } else { "Extrapolatory" };
+            Box::pin(std::future::ready(Ok(Outcome::Reply(JudgeReply::of_text(label)))))
+        }
+    }
+
+    #[tokio::test]
+    async fn whatever_the_judge_says_a_run_asks_no_more_than_was_planned_at_most() {
+        let sentence = |cited: &str| format!("Yeast makes alcohol when oxygen is scarce, as brewers know {cited}. ");
+        let text = ["[0][1][2]", "[0]", "[1][2]", "[3][0]", "[2][1][3]", ""].map(sentence).concat();
+        let mut most = 0;
+        for seed in 0..100 {
+            let judge = Arc::new(Fickle(seed, AtomicU64::new(0)));
+            let jobs = [job(&text, Member::new(Arc::clone(&judge) as Arc<dyn Judge>, "fickle"))];
+            let planned = plan(&jobs, &mut Nobody).await.unwrap();
+            run(&jobs, &planned.pending, &mut Nobody, &StopHandle::new()).await.unwrap();
+            let asked = judge.1.load(Ordering::SeqCst);
+            assert!((planned.plan.askable_now..=planned.plan.at_most).contains(&asked), "seed {seed}: {asked} calls");
+            most = most.max(asked);
+        }
+        assert!(most >= 10, "no gate was open in any run: {most} calls");
     }
 
     fn counts(planned: &PlanOutcome) -> (u64, Vec<u64>) {
@@ -126,5 +167,18 @@ mod tests {
         let open = planned(vec![("s1[0,1,2]", "Attributable"), ("s2[3]", "Attributable")]).await;
         // each alone can be asked now; the others without one stand behind the replies to that
         assert_eq!(counts(&open), (3, vec![3]));
+    }
+
+    #[tokio::test]
+    async fn a_reply_that_two_sentences_need_otherwise_is_planned_both_ways() {
+        let text = "Yeast makes alcohol when oxygen is scarce, as brewers know [0][1][2]. \
+                    Yeast makes alcohol when oxygen is scarce, as brewers know [0].";
+        // now: all three together, and the first alone, which is all that the second sentence cites; behind one gate: the
+        // two others alone; behind two: each pair
+        let planned = planned_of(text, Vec::new()).await;
+        assert_eq!(counts(&planned), (2, vec![2, 3]));
+        let paid = planned_of(text, vec![("s1[0,1,2]", "Attributable"), ("s2[0]", "Contradictory")]).await;
+        // the two others alone, and the pair without the first, can be asked now; behind those two: the other pairs
+        assert_eq!(counts(&paid), (3, vec![2]));
     }
 }

@@ -14,6 +14,7 @@ mod merge;
 mod panel;
 pub mod record;
 mod run;
+mod sample;
 mod stop;
 mod tally;
 #[cfg(test)]
@@ -24,7 +25,8 @@ use std::sync::Arc;
 pub use event::{CallRecord, EventSink, Plan, RunEvent};
 pub use merge::Merge;
 pub use panel::{Member, Panel, Panels};
-pub use run::{PlanOutcome, RunOutcome, plan, plan_collecting, run};
+pub use run::{PlanOutcome, RunOutcome, plan, plan_collecting, plan_sampling, run};
+pub use sample::SampledCall;
 pub use stop::{StopHandle, StopSignal};
 pub use tally::{Collector, DeferredCall, PlanGroup, PlannedCalls};
 
@@ -79,6 +81,14 @@ pub struct Options {
     pub acknowledge: bool,
     /// How replies are read.
     pub mode: crate::domain::Mode,
+}
+
+impl Options {
+    /// How often a reply can be asked for again, if this attempt is the first that is not paid.
+    fn repeats_left(&self, attempt: u32) -> u32 {
+        // Asking again where only unreadable replies are kept begins to count anew.
+        if self.retry_unscored { self.parse_retries } else { self.parse_retries.saturating_sub(attempt) }
+    }
 }
 
 /// One scorer's part of a run: the answers it scores and the judges it asks. The jobs of a run go on side by side, each

@@ -67,7 +67,16 @@ pub struct RunOutcome {
 /// # Errors
 /// When the reply source cannot be read or the sink fails.
 pub async fn plan(jobs: &[Job], sink: &mut dyn EventSink) -> Result<PlanOutcome> {
-    plan_into(jobs, sink, None).await
+    plan_into(jobs, sink, Tally::default(), None).await
+}
+
+/// The same, and keeps up to `per_group` calls of every [`PlanGroup`] with their bodies, drawn at random: the same ones
+/// for the same calls.
+///
+/// # Errors
+/// As [`plan`].
+pub async fn plan_sampling(jobs: &[Job], sink: &mut dyn EventSink, per_group: usize) -> Result<PlanOutcome> {
+    plan_into(jobs, sink, Tally::sampling(per_group), None).await
 }
 
 /// The same, and hands every call that a run would ask now to `collector`: once per fingerprint, answer by answer in the
@@ -81,14 +90,19 @@ pub async fn plan_collecting(
     sink: &mut dyn EventSink,
     collector: &mut dyn Collector,
 ) -> Result<PlanOutcome> {
-    plan_into(jobs, sink, Some(InOrder::new(collector))).await
+    plan_into(jobs, sink, Tally::default(), Some(InOrder::new(collector))).await
 }
 
-async fn plan_into(jobs: &[Job], sink: &mut dyn EventSink, mut collected: Option<InOrder<'_>>) -> Result<PlanOutcome> {
+async fn plan_into(
+    jobs: &[Job],
+    sink: &mut dyn EventSink,
+    tally: Tally,
+    mut collected: Option<InOrder<'_>>,
+) -> Result<PlanOutcome> {
     let mut outcome = PlanOutcome { pending: vec![Vec::new(); jobs.len()], ..PlanOutcome::default() };
     outcome.plan.answers = jobs.iter().map(|job| job.items.len() as u64).sum();
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    let tally = Arc::new(Tally::default());
+    let tally = Arc::new(tally);
     let mut tasks = JoinSet::new();
     let mut order = jobs.iter().enumerate().flat_map(|(at, job)| (0..job.items.len()).map(move |item| (at, item)));
     loop {

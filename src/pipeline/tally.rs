@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use super::Member;
 use super::event::Plan;
+use super::sample::{Sample, SampledCall};
 use crate::domain::{CallKind, Fingerprint, Role};
 use crate::error::Result;
 use crate::judge::JudgeRequest;
@@ -58,11 +59,11 @@ pub struct PlannedCalls {
 }
 
 impl PlannedCalls {
-    fn add(&mut self, ahead: &Ahead) {
-        self.calls += 1;
-        self.prompt_tokens += ahead.prompt_tokens;
-        self.shared_tokens += ahead.shared_tokens;
-        self.reply_limit += ahead.reply_limit;
+    fn add(&mut self, ahead: &Ahead, times: u64) {
+        self.calls += times;
+        self.prompt_tokens += times * ahead.prompt_tokens;
+        self.shared_tokens += times * ahead.shared_tokens;
+        self.reply_limit += times * ahead.reply_limit;
     }
 
     /// Both together.
@@ -90,10 +91,14 @@ pub struct PlanGroup {
     pub now: PlannedCalls,
     /// Behind one gate that a deferred reply must open, behind two, ..
     pub gated: Vec<PlannedCalls>,
+    /// What asking again would add if every reply, of those at most, were unreadable for as long as it is asked for.
+    pub repeats: PlannedCalls,
+    /// Some of the calls, drawn at random, where a sample was wanted.
+    pub sample: Vec<SampledCall>,
 }
 
 impl PlanGroup {
-    /// With every gate open.
+    /// With every gate open; replies that are asked for again are in [`PlanGroup::repeats`].
     pub fn at_most(&self) -> PlannedCalls {
         self.gated.iter().fold(self.now, |sum, gated| sum.plus(*gated))
     }
@@ -115,7 +120,20 @@ impl PlanGroup {
 
 /// The calls of a plan that are not paid.
 #[derive(Debug, Default)]
-pub(super) struct Tally(Mutex<Counts>);
+pub(super) struct Tally {
+    counts: Mutex<Counts>,
+    /// So many calls of each group are kept with their bodies.
+    sampled: usize,
+}
+
+/// How far a call is from being asked, and how often it may be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Distance {
+    /// Behind so many gates; 0 is askable now.
+    pub(super) gates: usize,
+    /// So often its reply can be asked for again.
+    pub(super) repeats: u32,
+}
 
 type GroupKey = (Role, CallKind, Arc<str>);
 
@@ -123,6 +141,7 @@ type GroupKey = (Role, CallKind, Arc<str>);
 struct Counts {
     by_key: HashMap<Fingerprint, Ahead>,
     groups: Vec<GroupKey>,
+    samples: Vec<Sample>,
     group_index: BTreeMap<(String, &'static str, Arc<str>), usize>,
     /// Calls without a key (judges that answer the task itself).
     keyless: Vec<Ahead>,
@@ -130,8 +149,7 @@ struct Counts {
 
 #[derive(Debug, Clone, Copy)]
 struct Ahead {
-    /// Behind so many gates; 0 is askable now.
-    gates: usize,
+    distance: Distance,
     group: usize,
     prompt_tokens: u64,
     shared_tokens: u64,
@@ -145,6 +163,7 @@ impl Counts {
         let at = *self.group_index.entry(key).or_insert(next);
         if at == next {
             self.groups.push((role, kind, judge));
+            self.samples.push(Sample::default());
         }
         at
     }
@@ -155,23 +174,34 @@ impl Counts {
 }
 
 impl Tally {
+    /// A tally that keeps so many calls of each group with their bodies.
+    pub(super) fn sampling(sampled: usize) -> Self {
+        Self { sampled, ..Self::default() }
+    }
+
     fn counts(&self) -> std::sync::MutexGuard<'_, Counts> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts a call that is not paid. One that is behind a gate here and askable elsewhere is askable.
-    fn count(&self, request: &JudgeRequest, judge: &Arc<str>, gates: usize, shared_tokens: u64) {
+    fn count(&self, request: &JudgeRequest, judge: &Arc<str>, distance: Distance, shared_tokens: u64) {
         let mut counts = self.counts();
         let group = counts.group((request.call.role.clone(), request.call.task.kind(), Arc::clone(judge)));
-        let mut ahead = Ahead { gates, group, prompt_tokens: 0, shared_tokens, reply_limit: 0 };
+        let mut ahead = Ahead { distance, group, prompt_tokens: 0, shared_tokens, reply_limit: 0 };
         let Some(rendered) = &request.rendered else {
             counts.keyless.push(ahead);
             return;
         };
         ahead.prompt_tokens = rendered.prompt_tokens;
         ahead.reply_limit = rendered.max_tokens.unwrap_or(rendered.prompt_tokens);
-        let known = counts.by_key.entry(rendered.fingerprint).or_insert(ahead);
-        known.gates = known.gates.min(gates);
+        if let Some(known) = counts.by_key.get_mut(&rendered.fingerprint) {
+            known.distance.gates = known.distance.gates.min(distance.gates);
+            return;
+        }
+        counts.by_key.insert(rendered.fingerprint, ahead);
+        if let Some(sample) = counts.samples.get_mut(group) {
+            sample.offer(rendered, self.sampled);
+        }
     }
 
     /// Adds what was counted to `plan`.
@@ -179,7 +209,7 @@ impl Tally {
         for ahead in self.counts().all() {
             plan.at_most += 1;
             plan.prompt_tokens_at_most += ahead.prompt_tokens;
-            if ahead.gates == 0 {
+            if ahead.distance.gates == 0 {
                 plan.askable_now += 1;
                 plan.prompt_tokens_now += ahead.prompt_tokens;
             }
@@ -195,18 +225,25 @@ impl Tally {
             judge: Arc::clone(judge),
             now: PlannedCalls::default(),
             gated: Vec::new(),
+            repeats: PlannedCalls::default(),
+            sample: Vec::new(),
         };
         let mut groups: Vec<PlanGroup> = counts.groups.iter().map(empty).collect();
+        let gates = |of: &Fingerprint| counts.by_key.get(of).map_or(0, |ahead| ahead.distance.gates);
+        for (group, sample) in groups.iter_mut().zip(&counts.samples) {
+            group.sample = sample.calls(gates);
+        }
         for ahead in counts.all() {
             let Some(group) = groups.get_mut(ahead.group) else { continue };
-            let Some(behind) = ahead.gates.checked_sub(1) else {
-                group.now.add(ahead);
+            group.repeats.add(ahead, ahead.distance.repeats.into());
+            let Some(behind) = ahead.distance.gates.checked_sub(1) else {
+                group.now.add(ahead, 1);
                 continue;
             };
             if group.gated.len() <= behind {
                 group.gated.resize(behind + 1, PlannedCalls::default());
             }
-            group.gated[behind].add(ahead);
+            group.gated[behind].add(ahead, 1);
         }
         counts.group_index.values().filter_map(|at| groups.get(*at).cloned()).collect()
     }
@@ -232,8 +269,8 @@ impl<'a> AnswerTally<'a> {
         Self { tally, keeps, own: Mutex::default() }
     }
 
-    /// Counts a call to this member that stands behind so many gates.
-    pub(super) fn count(&self, request: &JudgeRequest, member: &Member, gates: usize) {
+    /// Counts a call to this member.
+    pub(super) fn count(&self, request: &JudgeRequest, member: &Member, distance: Distance) {
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
         let mut shared = 0;
         if let Some(rendered) = &request.rendered {
@@ -241,7 +278,7 @@ impl<'a> AnswerTally<'a> {
             let same = before.map_or(0, |before| common_prefix(&before, &rendered.body));
             // The share of the bytes stands for the share of the tokens.
             shared = rendered.prompt_tokens * same as u64 / (rendered.body.len() as u64).max(1);
-            if self.keeps && gates == 0 {
+            if self.keeps && distance.gates == 0 {
                 own.collected.push(DeferredCall {
                     fingerprint: rendered.fingerprint,
                     body: rendered.body.clone(),
@@ -255,7 +292,7 @@ impl<'a> AnswerTally<'a> {
                 });
             }
         }
-        self.tally.count(request, &member.judge_id, gates, shared);
+        self.tally.count(request, &member.judge_id, distance, shared);
     }
 
     /// What was kept.
@@ -326,11 +363,15 @@ mod tests {
         }
     }
 
+    fn behind(gates: usize) -> Distance {
+        Distance { gates, repeats: 0 }
+    }
+
     #[test]
     fn identical_calls_are_one_and_askable_if_one_of_them_is() {
         let tally = Tally::default();
         let judge: Arc<str> = "j".into();
-        let count = |key, tokens, gates| tally.count(&request(key, tokens, None), &judge, gates, 0);
+        let count = |key, tokens, gates| tally.count(&request(key, tokens, None), &judge, behind(gates), 0);
         count(Some(1), 10, 0);
         count(Some(1), 10, 0);
         count(Some(2), 7, 1);
@@ -348,14 +389,26 @@ mod tests {
     fn what_is_expected_lies_between_now_and_at_most_by_the_rate_of_the_gates() {
         let tally = Tally::default();
         let judge: Arc<str> = "j".into();
-        tally.count(&request(Some(1), 100, Some(10)), &judge, 0, 0);
-        tally.count(&request(Some(2), 40, Some(10)), &judge, 1, 20);
-        tally.count(&request(Some(3), 40, None), &judge, 2, 0);
+        tally.count(&request(Some(1), 100, Some(10)), &judge, behind(0), 0);
+        tally.count(&request(Some(2), 40, Some(10)), &judge, behind(1), 20);
+        tally.count(&request(Some(3), 40, None), &judge, behind(2), 0);
         let group = tally.groups().remove(0);
         // calls 1 + 0.5 + 0.25; prompt 100 + 20 + 10; shared 0.5 * 20; replies 10 + 0.5 * 10 + 0.25 * 40 (no limit)
         assert_eq!(group.expected(0.5), [1.75, 130.0, 10.0, 25.0]);
         let at_most = PlannedCalls { calls: 3, prompt_tokens: 180, shared_tokens: 20, reply_limit: 60 };
         assert_eq!(group.at_most(), at_most);
+    }
+
+    #[test]
+    fn replies_that_are_asked_for_again_are_counted_apart() {
+        let tally = Tally::default();
+        let judge: Arc<str> = "j".into();
+        tally.count(&request(Some(1), 100, Some(10)), &judge, Distance { gates: 0, repeats: 2 }, 20);
+        tally.count(&request(Some(2), 40, Some(10)), &judge, Distance { gates: 1, repeats: 1 }, 0);
+        let group = tally.groups().remove(0);
+        // 2 * (1 call, 100, 20, 10) + 1 * (1 call, 40, 0, 10)
+        let repeats = PlannedCalls { calls: 3, prompt_tokens: 240, shared_tokens: 40, reply_limit: 30 };
+        assert_eq!((group.repeats, group.at_most().calls), (repeats, 2));
     }
 
     #[test]

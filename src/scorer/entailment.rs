@@ -12,6 +12,7 @@
 
 mod claims;
 mod fold;
+mod reach;
 mod sources;
 
 use std::collections::HashMap;
@@ -21,9 +22,10 @@ use crate::domain::{
     Answer, Attribution, JudgeCall, JudgeTask, Mode, Role, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
 use crate::scorer::citation::IndexBase;
-use crate::scorer::{Judged, Scorer, Step, Verdicts};
+use crate::scorer::{Judged, Possible, Scorer, Step, Verdicts};
 
 use claims::{Claim, ClaimPlan};
+use reach::Reach;
 use sources::Sources;
 
 pub use fold::COMPONENTS;
@@ -91,17 +93,8 @@ struct Outcome {
 impl EntailmentScorer {
     /// Every call that scoring this answer can need, whatever the replies: the same texts are asked once.
     pub fn all_calls(&self, case: &TestCase, answer: &Answer) -> Vec<JudgeCall> {
-        let Ok(plan) = ClaimPlan::new(self, case, answer) else { return Vec::new() };
-        let verdicts = Verdicts::new();
-        let mut round = Round::new(&plan.sources, &verdicts);
-        for claim in plan.claims.iter().filter(|claim| claim.is_asked()) {
-            round.support(claim, &Slot::Together);
-            for at in 0..if claim.places.len() > 1 { claim.places.len() } else { 0 } {
-                round.support(claim, &Slot::Alone(at));
-                round.support(claim, &Slot::Others(at));
-            }
-        }
-        round.calls
+        let possible = self.possible(case, answer, &Verdicts::new()).unwrap_or_default();
+        possible.into_iter().map(|possible| possible.call).collect()
     }
 }
 
@@ -119,6 +112,17 @@ impl Scorer for EntailmentScorer {
         round.recall(&plan.claims);
         let outcomes: Vec<Outcome> = plan.claims.iter().map(|claim| round.outcome(claim)).collect();
         if round.calls.is_empty() { Step::Done(fold::score(self, &plan, outcomes)) } else { Step::Ask(round.calls) }
+    }
+
+    /// Claim by claim, as if no other claim asked the same: one reply cannot say yes to one of them and no to another,
+    /// so that a run may stay below.
+    fn possible(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Option<Vec<Possible>> {
+        let Ok(plan) = ClaimPlan::new(self, case, answer) else { return Some(Vec::new()) };
+        let mut round = Round::new(&plan.sources, verdicts);
+        round.recall(&plan.claims);
+        let mut reach = Reach::new(round);
+        plan.claims.iter().filter(|claim| claim.is_asked()).for_each(|claim| reach.claim(claim));
+        Some(reach.into_found())
     }
 }
 
@@ -201,15 +205,13 @@ impl<'a> Round<'a> {
             return known.clone();
         }
         self.known.insert(question, Support::Open);
-        let task = JudgeTask::Attribution { claim: Arc::clone(&claim.text), document };
-        self.calls.push(JudgeCall {
-            item: slot.item(claim, self.sources),
-            role: Role::Citation,
-            task,
-            draw: 0,
-            member: 0,
-        });
+        self.calls.push(self.call(claim, slot, document));
         Support::Open
+    }
+
+    fn call(&self, claim: &Claim, slot: &Slot, document: Arc<str>) -> JudgeCall {
+        let task = JudgeTask::Attribution { claim: Arc::clone(&claim.text), document };
+        JudgeCall { item: slot.item(claim, self.sources), role: Role::Citation, task, draw: 0, member: 0 }
     }
 
     fn outcome(&mut self, claim: &Claim) -> Outcome {

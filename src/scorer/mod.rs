@@ -52,4 +52,20 @@ pub trait Scorer: Send + Sync {
     /// The next questions, or the score. Called with the same case and answer and growing `verdicts` until done;
     /// never asks for a component that `verdicts` already holds.
     fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step;
+
+    /// Every call that can still be needed, whatever the replies that are not in `verdicts` will say: an upper bound for
+    /// plans. Each question comes once, under its name nearest to being asked; those that could be asked now are among
+    /// them. `None` where one verdict opens every gate at once (points above 0): planning finds such calls by itself.
+    fn possible(&self, _case: &TestCase, _answer: &Answer, _verdicts: &Verdicts) -> Option<Vec<Possible>> {
+        None
+    }
+}
+
+/// A call that may be needed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Possible {
+    /// What would be asked (draw 0).
+    pub call: JudgeCall,
+    /// Behind so many replies that are not known yet; 0 can be asked now.
+    pub gates: usize,
 }

@@ -5,6 +5,7 @@ mod endpoints;
 mod scorecard;
 mod server;
 mod streaming;
+mod tokens;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -54,16 +55,21 @@ impl Work {
         self.folder.path()
     }
 
-    /// `scholareval score` on that server, into the directory `out`, one call after the other.
-    fn score(&self, server: &LlamaServer, key: &str, out: &str, more: &[&str]) -> Finished {
+    /// `scholareval` in this directory, without the settings of the person who runs the tests.
+    fn command(&self, key: &str) -> assert_cmd::Command {
         let mut command = cargo_bin_cmd!("scholareval");
-        // settings of the person who runs the tests
         for (name, _) in std::env::vars_os() {
             if ["OPENAI_", "SCHOLAREVAL_", "RUST_LOG"].iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
                 command.env_remove(name);
             }
         }
         command.current_dir(self.path()).env("OPENAI_API_KEY", key).timeout(RUN_LIMIT);
+        command
+    }
+
+    /// `scholareval score` on that server, into the directory `out`, one call after the other.
+    fn score(&self, server: &LlamaServer, key: &str, out: &str, more: &[&str]) -> Finished {
+        let mut command = self.command(key);
         command.args(["score", "small.jsonl", "--tests", "tests.json", "--cache", "cache.sqlite", "--out", out]);
         command.args(["--model", ALIAS, "--base-url", &server.base_url(), "--concurrency", "1"]);
         // short replies, each asked for once: what they say does not matter

@@ -22,6 +22,7 @@ mod layering;
 mod llama_cpp;
 mod panels;
 mod plan;
+mod plan_tokens;
 mod prompts;
 mod prompts_graded;
 mod prompts_injection;

@@ -27,7 +27,9 @@ use crate::judge::layers::rate_limited::{Limits, RateLimited};
 use crate::judge::layers::retrying::{RetryPolicy, Retrying};
 use crate::judge::lexical::Lexical;
 use crate::judge::meters::Meters;
+use crate::judge::openai_tokens::Encoding;
 use crate::judge::planner::{NoReplies, Recalling, ReplySource};
+use crate::judge::prompt_counter::PromptCounter;
 use crate::judge::{Judge, JudgeRequest};
 use crate::pipeline::record::{JudgeEntry, PromptsEntry};
 use crate::pipeline::{NoRendering, Renderer};
@@ -269,6 +271,23 @@ impl Identified {
             (None, None) => (Arc::new(Collapsing::new(asking)), Arc::new(NoReplies)),
         };
         Ok(Judging { judge, source, renderer })
+    }
+
+    /// Who counts the tokens of its prompts: the server, else the vocabulary of a model of OpenAI; `None` where neither
+    /// is known.
+    ///
+    /// # Errors
+    /// When no HTTP client can be set up.
+    pub(in crate::cli) async fn prompt_counter(&self) -> Result<Option<PromptCounter>> {
+        let Self::Chat(chat) = self else { return Ok(None) };
+        let built_in = || Encoding::of_model(&chat.options.model).map(PromptCounter::BuiltIn);
+        match chat.capacity().await?.tokenizer {
+            Some(tokenizer) => {
+                let counter = TokenCounter::new(&chat.endpoint, tokenizer)?;
+                Ok(Some(PromptCounter::Server(Box::new(counter))))
+            }
+            None => Ok(built_in()),
+        }
     }
 
     /// One tiny call; `None` for the baseline, which needs none.

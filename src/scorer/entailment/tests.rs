@@ -267,6 +267,43 @@ proptest! {
         }
     }
 
+    /// Sentences of three texts with up to four citations each: the same questions come up in several places. Whatever
+    /// the judge says, and after each of its replies, what is asked was possible, and not nearer than it was.
+    #[test]
+    fn no_verdicts_ask_for_more_than_is_possible(
+        cited in prop::collection::vec((0..3_usize, prop::collection::vec(0..6_u8, 1..5)), 1..5),
+        at_most in 0..5_usize, compat: bool, labels in prop::collection::vec(0..4_u8, 64),
+    ) {
+        let marks = |numbers: &[u8]| numbers.iter().map(|number| format!("[{number}]")).collect::<String>();
+        let text: String = cited.iter().map(|(text, numbers)| long(&format!("{text} {}", marks(numbers)))).collect();
+        let mode = if compat { Mode::Compat } else { Mode::Default };
+        let (scorer, answer) = (EntailmentScorer { at_most, mode, ..DEFAULT }, answer(&text));
+        let mut verdicts = Verdicts::new();
+        let mut labels = labels.iter().cycle();
+        let mut rounds = 0;
+        let mut bounds: Vec<HashMap<JudgeTaskKey, usize>> = Vec::new();
+        while let Step::Ask(calls) = scorer.step(&case(), &answer, &verdicts) {
+            let possible = scorer.possible(&case(), &answer, &verdicts).unwrap();
+            let bound: HashMap<_, _> = possible.iter().map(|possible| (key(&possible.call), possible.gates)).collect();
+            prop_assert_eq!(bound.len(), possible.len(), "a question twice");
+            bounds.push(bound);
+            for call in calls {
+                for (round, bound) in bounds.iter().enumerate() {
+                    let gates = bound.get(&key(&call)).copied();
+                    prop_assert!(gates.is_some_and(|gates| gates <= rounds - round), "{:?} is {:?} away", call, gates);
+                }
+                let judged = match labels.next() {
+                    Some(0) => Judged::Unscored(UnscoredReason::new(UnscoredKind::Unreadable, "?")),
+                    Some(1) => label(false),
+                    _ => label(true),
+                };
+                verdicts.insert(Arc::clone(&call.item), judged);
+            }
+            rounds += 1;
+        }
+        prop_assert!(scorer.possible(&case(), &answer, &verdicts).unwrap().is_empty(), "all is known");
+    }
+
     #[test]
     fn the_order_of_whole_paragraphs_does_not_matter(cited in prop::collection::vec(0..8_u8, 1..6)) {
         let sentence = |(at, number): (usize, &u8)| long(&format!("{at} [{number}]"));

@@ -73,6 +73,23 @@ impl LlamaServer {
         Self::start(&python().unwrap(), Some(model), port)
     }
 
+    /// The answer to `POST path` with that JSON.
+    pub(super) fn post(&self, path: &str, json: &Value) -> Value {
+        let (mut stream, body) =
+            (TcpStream::connect(self.address.trim_start_matches("http://")).unwrap(), json.to_string());
+        let length = body.len();
+        write!(
+            stream,
+            "POST {path} HTTP/1.0\r\nAuthorization: Bearer {KEY}\r\nContent-Type: application/json\r\n\
+             Content-Length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+        let mut page = String::new();
+        stream.read_to_string(&mut page).unwrap();
+        let (head, body) = page.split_once("\r\n\r\n").unwrap();
+        serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {head}\n\n{body}"))
+    }
+
     /// A counter of `GET /metrics`.
     pub(super) fn counter(&self, name: &str) -> f64 {
         let mut stream = TcpStream::connect(self.address.trim_start_matches("http://")).unwrap();

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::counting::Counted;
 use crate::cli::prices::Price;
 use crate::cli::settings::LimitSettings;
 use crate::domain::Usage;
 use crate::pipeline::{PlanGroup, PlanOutcome, PlannedCalls};
 
-/// Prompt tokens are estimated; 95 of 100 texts are within so much of what a tokenizer counts (see `judge::tokens`).
+/// Where nobody counts, prompt tokens are estimated; 95 of 100 texts are within so much of what a tokenizer counts (see
+/// `judge::tokens`).
 pub(super) const ESTIMATE_ERROR: f64 = 0.12;
 
 /// What is known of a judge.
@@ -37,19 +39,20 @@ impl Range {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub(super) struct Cost {
     pub(super) calls: f64,
-    /// Estimated.
+    /// Counted, or estimated, as [`Counted`] says.
     pub(super) prompt_tokens: f64,
     /// Of these: a prefix shared with the call before, which a server's prefix cache can save.
     pub(super) shared_prefix_tokens: f64,
     /// From one token a call to the reply limits (a call without one: as long as its prompt).
     pub(super) reply_tokens: Range,
-    /// `None` without a price. Low: shared prefixes from the cache, shortest replies, the estimate too high; high:
-    /// nothing from the cache, longest replies, the estimate too low.
+    /// `None` without a price. Low: shared prefixes from the cache, shortest replies, prompt tokens told too high;
+    /// high: nothing from the cache, longest replies, prompt tokens told too low.
     pub(super) usd: Option<Range>,
 }
 
 impl Cost {
-    fn of([calls, prompt, shared, reply_limit]: [f64; 4], price: Option<Price>) -> Self {
+    /// `error`: the prompt tokens may be off by this share.
+    fn of([calls, prompt, shared, reply_limit]: [f64; 4], price: Option<Price>, error: f64) -> Self {
         let reply_tokens = Range { low: calls.min(reply_limit), high: reply_limit };
         let usd = price.map(|price| {
             let usage = |prompt: f64, cached: f64, reply: f64| Usage {
@@ -57,7 +60,7 @@ impl Cost {
                 cached_prompt_tokens: cached.round() as u64,
                 completion_tokens: reply.round() as u64,
             };
-            let (few, many) = (1.0 - ESTIMATE_ERROR, 1.0 + ESTIMATE_ERROR);
+            let (few, many) = (1.0 - error, 1.0 + error);
             Range {
                 low: price.cost(&usage(prompt * few, shared * few, reply_tokens.low)),
                 high: price.cost(&usage(prompt * many, 0.0, reply_tokens.high)),
@@ -83,6 +86,8 @@ pub(super) struct Costs {
     pub(super) now: Cost,
     pub(super) expected: Cost,
     pub(super) at_most: Cost,
+    /// The same with every reply unreadable for as long as it is asked for again.
+    pub(super) with_repeats: Cost,
 }
 
 impl Costs {
@@ -91,6 +96,7 @@ impl Costs {
             now: self.now.plus(other.now),
             expected: self.expected.plus(other.expected),
             at_most: self.at_most.plus(other.at_most),
+            with_repeats: self.with_repeats.plus(other.with_repeats),
         }
     }
 }
@@ -128,15 +134,22 @@ pub(super) struct Bill {
     pub(super) cached: u64,
     pub(super) gate_rate: f64,
     pub(super) estimate_error: f64,
+    /// How the prompt tokens of each judge were found.
+    pub(super) counting: Vec<Counted>,
     pub(super) lines: Vec<Line>,
     pub(super) total: Costs,
     pub(super) time: Vec<Time>,
 }
 
 impl Bill {
-    /// The bill of a plan, judges' terms by their identity.
-    pub(super) fn of(planned: &PlanOutcome, terms: &BTreeMap<String, JudgeTerms>, gate_rate: f64) -> Self {
-        let line = |group: &PlanGroup| {
+    /// The bill of a plan, judges' terms by their identity; how prompt tokens were counted, and the error of each group.
+    pub(super) fn of(
+        planned: &PlanOutcome,
+        terms: &BTreeMap<String, JudgeTerms>,
+        gate_rate: f64,
+        (counting, errors): (Vec<Counted>, &[f64]),
+    ) -> Self {
+        let line = |(group, error): (&PlanGroup, &f64)| {
             let price = terms.get(&*group.judge).and_then(|terms| terms.price);
             let numbers =
                 |of: PlannedCalls| [of.calls, of.prompt_tokens, of.shared_tokens, of.reply_limit].map(|n| n as f64);
@@ -145,15 +158,16 @@ impl Bill {
                 kind: group.kind.as_str(),
                 judge: group.judge.to_string(),
                 costs: Costs {
-                    now: Cost::of(numbers(group.now), price),
-                    expected: Cost::of(group.expected(gate_rate), price),
-                    at_most: Cost::of(numbers(group.at_most()), price),
+                    now: Cost::of(numbers(group.now), price, *error),
+                    expected: Cost::of(group.expected(gate_rate), price, *error),
+                    at_most: Cost::of(numbers(group.at_most()), price, *error),
+                    with_repeats: Cost::of(numbers(group.at_most().plus(group.repeats)), price, *error),
                 },
             }
         };
-        let lines: Vec<Line> = planned.groups.iter().map(line).collect();
+        let lines: Vec<Line> = planned.groups.iter().zip(errors).map(line).collect();
         let zero = Cost { usd: Some(Range::default()), ..Cost::default() };
-        let zero = Costs { now: zero, expected: zero, at_most: zero };
+        let zero = Costs { now: zero, expected: zero, at_most: zero, with_repeats: zero };
         let total = lines.iter().fold(zero, |sum, line| sum.plus(line.costs));
         let of_judge = |(judge, terms): (&String, &JudgeTerms)| {
             let own = lines.iter().filter(|line| line.judge == *judge).fold(zero, |sum, line| sum.plus(line.costs));
@@ -161,7 +175,7 @@ impl Bill {
         };
         let time = terms.iter().filter(|(_, terms)| terms.model.is_some()).map(of_judge).collect();
         let (answers, cached) = (planned.plan.answers, planned.plan.cached);
-        Self { answers, cached, gate_rate, estimate_error: ESTIMATE_ERROR, lines, total, time }
+        Self { answers, cached, gate_rate, estimate_error: ESTIMATE_ERROR, counting, lines, total, time }
     }
 }
 
@@ -193,12 +207,14 @@ mod tests {
             shared_tokens: prompt_tokens / 2,
             reply_limit: 100 * calls,
         };
-        let group = |kind, now, gated: &[PlannedCalls]| PlanGroup {
+        let group = |kind, now: PlannedCalls, gated: &[PlannedCalls]| PlanGroup {
             role: Role::Rubric,
             kind,
             judge: "j".into(),
             now,
             gated: gated.to_vec(),
+            repeats: PlannedCalls { calls: 2 * now.calls, prompt_tokens: 2 * now.prompt_tokens, ..now },
+            sample: Vec::new(),
         };
         let groups = vec![
             group(CallKind::Property, calls(10, 1000), &[]),
@@ -219,7 +235,7 @@ mod tests {
     #[test]
     fn the_range_of_the_cost_is_from_the_luckiest_to_the_unluckiest_run() {
         let price = Price { prompt: 1.0, completion: 10.0, cached_prompt: Some(0.5) };
-        let bill = Bill::of(&planned(), &terms(Some(price)), 0.5);
+        let bill = Bill::of(&planned(), &terms(Some(price)), 0.5, (Vec::new(), &[0.12; 2]));
         let now = bill.total.now;
         assert_eq!(
             (now.calls, now.prompt_tokens, now.reply_tokens.low, now.reply_tokens.high),
@@ -231,11 +247,13 @@ mod tests {
         // half of the gates
         assert_eq!((bill.total.expected.calls, bill.total.expected.prompt_tokens), (15.0, 2000.0));
         assert_eq!((bill.total.at_most.calls, bill.total.at_most.prompt_tokens), (20.0, 3000.0));
+        // the ten calls askable now twice more
+        assert_eq!((bill.total.with_repeats.calls, bill.total.with_repeats.prompt_tokens), (40.0, 5000.0));
     }
 
     #[test]
     fn time_is_what_each_limit_takes() {
-        let bill = Bill::of(&planned(), &terms(None), 0.5);
+        let bill = Bill::of(&planned(), &terms(None), 0.5, (Vec::new(), &[0.0; 2]));
         let time = &bill.time[0];
         // 15 calls at 60 a minute; 2,000 prompt and 1,500 reply tokens at 1,000 a minute; 15 calls, 4 at once
         assert_eq!((time.seconds_by_rpm, time.seconds_by_tpm), (Some(15.0), Some(210.0)));

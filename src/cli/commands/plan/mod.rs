@@ -1,6 +1,8 @@
 //! `scholareval plan`: what a run would ask, and what it would cost, before anything is paid.
 
 mod bill;
+mod counting;
+mod fit;
 mod render;
 
 use std::collections::BTreeMap;
@@ -34,7 +36,13 @@ pub(super) fn run(args: &PlanArgs, settings: &Settings) -> Result<ExitCode> {
     runtime()?.block_on(async {
         let prepared = Prepared::load(settings, None).await?;
         let jobs = prepared.jobs(settings, None, &Arc::default()).await?;
-        let planned = pipeline::plan(&jobs, &mut Nobody).await?;
+        let mut counters = BTreeMap::new();
+        for (_, identified) in prepared.judges.named() {
+            let counter = identified.prompt_counter().await?;
+            counters.extend(counter.map(|counter| (identified.judge_id().to_owned(), counter)));
+        }
+        let size = counting::sample_size(counters.values());
+        let mut planned = pipeline::plan_sampling(&jobs, &mut Nobody, size).await?;
         let terms = prepared.judges.named().map(|(named, identified)| {
             let model = identified.model();
             let terms = JudgeTerms {
@@ -45,7 +53,9 @@ pub(super) fn run(args: &PlanArgs, settings: &Settings) -> Result<ExitCode> {
             (identified.judge_id().to_owned(), terms)
         });
         let terms: BTreeMap<String, JudgeTerms> = terms.collect();
-        let bill = Bill::of(&planned, &terms, gate_rate);
+        let asked = terms.iter().filter(|(_, terms)| terms.model.is_some()).map(|(judge, _)| judge.clone());
+        let (counting, errors) = counting::count(&mut planned, asked, &counters).await;
+        let bill = Bill::of(&planned, &terms, gate_rate, (counting, &errors));
         let text = match settings.output.format {
             OutputFormat::Json => render::json(&bill)?,
             OutputFormat::Table | OutputFormat::Csv => render::table(&bill),

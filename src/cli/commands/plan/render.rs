@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::bill::{Bill, Cost, Line, Range, Time};
+use super::bill::{Bill, Cost, Costs, Line, Range, Time};
+use super::counting::Counted;
 use crate::cli::duration::format_duration;
 use crate::cli::origin::escape_controls;
 use crate::cli::prices::Prices;
@@ -25,13 +26,13 @@ pub(super) fn table(bill: &Bill) -> String {
     let mut text = format!("plan: {answers} answers; {cached} replies already paid\n\n");
     text.push_str(&rows(bill));
     text.push_str(&format!(
-        "\nexpected: {:.0}% of the questions that depend on a reply are asked (--gate-rate {}); replies that cannot be \
-         read are asked again and not counted here\n\
-         prompt tokens are estimated, to {:.0}% either way; reply tokens are from one a call to the reply limits\n",
+        "\nexpected: {:.0}% of the questions that depend on a reply are asked (--gate-rate {}); reply tokens: from one \
+         a call to the reply limits\n",
         100.0 * bill.gate_rate,
         bill.gate_rate,
-        100.0 * bill.estimate_error,
     ));
+    text.push_str(&repeats(&bill.total));
+    bill.counting.iter().filter(|counted| counted.of > 0).for_each(|counted| text.push_str(&counted_line(counted)));
     text.push_str(&format!(
         "shared prefixes: {} of the {} expected prompt tokens stand in the call before, too; a server that keeps \
          prefixes reads them once\n",
@@ -88,6 +89,49 @@ fn row([role, kind, judge]: [String; 3], [now, expected, at_most]: [&Cost; 3]) -
     ]
 }
 
+/// Most replies can be read: what asking again can add at most stands apart, so that "at most" stays a useful number.
+fn repeats(total: &Costs) -> String {
+    let (at_most, worst) = (&total.at_most, &total.with_repeats);
+    if whole(worst.calls) == whole(at_most.calls) {
+        return String::new();
+    }
+    let usd = worst.usd.map_or_else(String::new, |usd| format!(", {:.4} USD", usd.high));
+    format!(
+        "replies that cannot be read are asked for again (--parse-retries): with every one unreadable to the last \
+         {} calls, {} prompt tokens{usd} at most\n",
+        whole(worst.calls),
+        whole(worst.prompt_tokens),
+    )
+}
+
+/// How the prompt tokens of one judge were found, and how far they may be off.
+fn counted_line(counted: &Counted) -> String {
+    let of = grouped(counted.of);
+    let how = match (counted.by, counted.failed) {
+        (Some(by), _) if counted.counted >= counted.of => {
+            let about = if counted.error > 0.0 { format!(", to {}", percent(counted.error)) } else { String::new() };
+            format!("counted by {by} on all {of} calls{about}")
+        }
+        (Some(by), _) => {
+            let (some, error) = (grouped(counted.counted), percent(counted.error));
+            format!("counted by {by} on {some} of {of} calls, told from these of the others, to {error} either way")
+        }
+        (None, Some(failed)) => {
+            format!(
+                "estimated, to {} either way ({failed} was asked to count them and did not)",
+                percent(counted.error)
+            )
+        }
+        (None, None) => format!("estimated, to {} either way", percent(counted.error)),
+    };
+    format!("prompt tokens of {}: {how}\n", escape_controls(&counted.judge))
+}
+
+fn percent(share: f64) -> String {
+    // Never told smaller than it is; 1000 * 0.12 may be a hair above 120.
+    format!("{:.1}%", (1000.0 * share - 1e-6).ceil().max(0.0) / 10.0)
+}
+
 fn money(bill: &Bill) -> String {
     let mut text = String::new();
     if let (Some(now), Some(expected), Some(at_most)) =
@@ -124,4 +168,24 @@ fn whole(number: f64) -> String {
 
 fn dollars(range: Range) -> String {
     format!("{:.4}..{:.4}", range.low, range.high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(by: Option<&'static str>, failed: Option<&'static str>, counted: u64, error: f64) -> String {
+        counted_line(&Counted { judge: "j".into(), by, failed, counted, of: 4206, error })
+    }
+
+    #[test]
+    fn it_is_told_who_counted_how_many_and_how_far_that_may_be_off() {
+        assert_eq!(line(Some("vllm"), None, 4206, 0.0), "prompt tokens of j: counted by vllm on all 4,206 calls\n");
+        assert_eq!(
+            line(Some("vllm"), None, 64, 0.0041),
+            "prompt tokens of j: counted by vllm on 64 of 4,206 calls, told from these of the others, to 0.5% either way\n"
+        );
+        assert_eq!(line(None, None, 0, 0.12), "prompt tokens of j: estimated, to 12.0% either way\n");
+        assert!(line(None, Some("vllm"), 0, 0.12).contains("(vllm was asked to count them and did not)"));
+    }
 }

@@ -1,0 +1,195 @@
+//! Exact token counts of OpenAI's models, without asking anybody.
+//!
+//! | models | encoding |
+//! |---|---|
+//! | `gpt-4o`, `gpt-4.1`, `gpt-4.5`, `gpt-5` and their kin, `chatgpt-4o`, `o1`, `o3`, `o4` | `o200k_base` |
+//! | other `gpt-4`, `gpt-3.5` (`gpt-35` at Azure) | `cl100k_base` |
+//!
+//! (As in `tiktoken/model.py` of github.com/openai/tiktoken.) A chat has more tokens than its texts: 3 for each message,
+//! those of its role and of its content, 1 more for a name, and 3 that begin the reply. That arithmetic is documented in
+//! OpenAI's cookbook, "How to count tokens with tiktoken" (section 6), with the counts of the API for its example: 129 by
+//! `gpt-4` and `gpt-3.5-turbo`, 124 by `gpt-4o`.
+//!
+//! A vocabulary is unpacked at its first use, which takes a moment and some tens of megabytes: only what counts pays for it.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use tiktoken::CoreBpe;
+
+/// Tokens that frame a message.
+const PER_MESSAGE: u64 = 3;
+/// Further tokens of a message with a name.
+const PER_NAME: u64 = 1;
+/// Tokens that begin the reply.
+const REPLY_PRIMER: u64 = 3;
+
+/// The models of each encoding, by how their names begin; the first that fits counts.
+const MODELS: [(&str, Encoding); 11] = [
+    ("gpt-5", Encoding::O200k),
+    ("gpt-4o", Encoding::O200k),
+    ("chatgpt-4o", Encoding::O200k),
+    ("gpt-4.1", Encoding::O200k),
+    ("gpt-4.5", Encoding::O200k),
+    ("o1", Encoding::O200k),
+    ("o3", Encoding::O200k),
+    ("o4", Encoding::O200k),
+    ("gpt-4", Encoding::Cl100k),
+    ("gpt-3.5", Encoding::Cl100k),
+    ("gpt-35", Encoding::Cl100k),
+];
+
+/// How a model of OpenAI cuts texts into tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    /// `o200k_base`.
+    O200k,
+    /// `cl100k_base`.
+    Cl100k,
+}
+
+/// What counts of a body.
+#[derive(Deserialize)]
+struct Body<'a> {
+    #[serde(borrow, default)]
+    messages: Vec<Message<'a>>,
+    #[serde(borrow, default)]
+    prompt: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(borrow)]
+    role: Cow<'a, str>,
+    #[serde(borrow)]
+    content: Cow<'a, str>,
+    #[serde(borrow, default)]
+    name: Option<Cow<'a, str>>,
+}
+
+impl Encoding {
+    /// The encoding of a model, by its name: with a date behind it (`gpt-4o-2024-11-20`), as a gateway writes it
+    /// (`openai/gpt-4o`), or fine-tuned (`ft:gpt-4o:..`). `None` for models that are not known to be OpenAI's.
+    pub fn of_model(model: &str) -> Option<Self> {
+        let name = model.strip_prefix("openai/").unwrap_or(model);
+        let name = name.strip_prefix("ft:").unwrap_or(name);
+        let begins = |prefix: &str| {
+            let rest = name.strip_prefix(prefix)?;
+            // `o1-mini` is one of them, `o10` is not.
+            (!rest.starts_with(|c: char| c.is_ascii_digit())).then_some(())
+        };
+        MODELS.iter().find(|(prefix, _)| begins(prefix).is_some()).map(|(_, encoding)| *encoding)
+    }
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::O200k => "o200k_base",
+            Self::Cl100k => "cl100k_base",
+        }
+    }
+
+    /// The tokens of `text`; marks such as `<|endoftext|>` are text. `None` if the vocabulary is not built in.
+    pub fn count(self, text: &str) -> Option<u64> {
+        Some(self.vocabulary()?.count(text) as u64)
+    }
+
+    /// The prompt tokens of a rendered body, of either kind; `None` for what is no body of ours.
+    pub fn count_body(self, body: &[u8]) -> Option<u64> {
+        let vocabulary = self.vocabulary()?;
+        let count = |text: &str| vocabulary.count(text) as u64;
+        let body: Body<'_> = serde_json::from_str(std::str::from_utf8(body).ok()?).ok()?;
+        if let Some(prompt) = &body.prompt {
+            return Some(count(prompt));
+        }
+        let of_message = |message: &Message<'_>| {
+            let name = message.name.as_deref().map_or(0, |name| PER_NAME + count(name));
+            PER_MESSAGE + count(&message.role) + count(&message.content) + name
+        };
+        (!body.messages.is_empty()).then(|| REPLY_PRIMER + body.messages.iter().map(of_message).sum::<u64>())
+    }
+
+    fn vocabulary(self) -> Option<&'static CoreBpe> {
+        tiktoken::get_encoding(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn models_are_known_by_how_their_names_begin() {
+        for (model, encoding) in [
+            ("gpt-4o-2024-11-20", Some(Encoding::O200k)),
+            ("openai/gpt-4o-mini", Some(Encoding::O200k)),
+            ("ft:gpt-4o-mini:org::id", Some(Encoding::O200k)),
+            ("gpt-4.1-nano", Some(Encoding::O200k)),
+            ("gpt-5", Some(Encoding::O200k)),
+            ("o3-mini", Some(Encoding::O200k)),
+            ("o4-mini", Some(Encoding::O200k)),
+            ("gpt-4", Some(Encoding::Cl100k)),
+            ("gpt-4-turbo", Some(Encoding::Cl100k)),
+            ("gpt-3.5-turbo", Some(Encoding::Cl100k)),
+            ("gpt-35-turbo", Some(Encoding::Cl100k)),
+            ("o10", None),
+            ("gpt-oss-20b", None),
+            ("prometheus-7b-v2.0", None),
+            ("", None),
+        ] {
+            assert_eq!(Encoding::of_model(model), encoding, "{model}");
+        }
+    }
+
+    /// Numbers of Python's tiktoken 0.14.0 with the published vocabularies (`disallowed_special=()`).
+    #[test]
+    fn texts_count_what_pythons_tiktoken_counts() {
+        let long = "a".repeat(100);
+        for (text, cl100k, o200k) in [
+            ("You are a fair judge of scientific answers.", 9, 9),
+            ("hello world", 2, 2),
+            (
+                "The transformer (Vaswani et al., 2017) replaced recurrence; see [12].\n\n  - 3.14159 \u{2248} \u{3c0}\n",
+                32,
+                31,
+            ),
+            ("\u{8a9e}\u{8a9e}\u{8a9e} caf\u{e9} na\u{ef}ve \u{1f9ea}", 12, 9),
+            ("don't they're I'LL <|endoftext|>", 13, 11),
+            (&long, 13, 13),
+            ("  \t\n\n   x   \r\n", 5, 5),
+            ("ElectroDynamics CamelCaseWord 1234567890", 12, 11),
+        ] {
+            let counted = (Encoding::Cl100k.count(text), Encoding::O200k.count(text));
+            assert_eq!(counted, (Some(cl100k), Some(o200k)), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_cookbooks_chat_counts_what_the_api_counted() {
+        let said = |name: &str, content: &str| json!({"role": "system", "name": name, "content": content});
+        let messages = json!([
+            {"role": "system", "content": "You are a helpful, pattern-following assistant that translates corporate \
+                jargon into plain English."},
+            said("example_user", "New synergies will help drive top-line growth."),
+            said("example_assistant", "Things working well together will increase revenue."),
+            said("example_user", "Let's circle back when we have more bandwidth to touch base on opportunities for \
+                increased leverage."),
+            said("example_assistant", "Let's talk later when we're less busy about how to do better."),
+            {"role": "user", "content": "This late pivot means we don't have time to boil the ocean for the client \
+                deliverable."},
+        ]);
+        let body = json!({"model": "gpt-4o", "messages": messages, "temperature": 0}).to_string();
+        assert_eq!(Encoding::Cl100k.count_body(body.as_bytes()), Some(129));
+        assert_eq!(Encoding::O200k.count_body(body.as_bytes()), Some(124));
+    }
+
+    #[test]
+    fn a_raw_prompt_has_no_frame_and_what_is_no_body_no_count() {
+        let count = |body: &str| Encoding::O200k.count_body(body.as_bytes());
+        assert_eq!(count(r#"{"model":"m","prompt":"hello\u0020world"}"#), Some(2));
+        assert_eq!(count(r#"{"model":"m"}"#), None);
+        assert_eq!(count("[]"), None);
+    }
+}
