@@ -1,11 +1,13 @@
 //! What one endpoint of a judge did during a run.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What became of the calls to one endpoint, for the summary of a run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct EndpointStats {
-    /// The endpoint's address, secrets masked.
+    /// The endpoint's address, secrets masked; `url` in files.
+    #[serde(rename = "url")]
     pub name: String,
     /// Calls that came to an end there, retries included.
     pub calls: u64,

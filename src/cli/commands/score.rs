@@ -10,9 +10,10 @@ use crate::cli::origin::escape_controls;
 use crate::cli::outputs::refuse_input;
 use crate::cli::progress::{Progress, ProgressMode, grouped};
 use crate::cli::scoring::choice::Choice;
+use crate::cli::scoring::fleet::{Endpoints, endpoint_line};
 use crate::cli::scoring::inputs::LoadedInputs;
 use crate::cli::scoring::jobs::ScorerPlan;
-use crate::cli::scoring::outcome::{Presentation, in_input_order, run_name, stopped};
+use crate::cli::scoring::outcome::{Presentation, in_input_order, kept_endpoints, run_name, stopped};
 use crate::cli::scoring::preset::Preset;
 use crate::cli::scoring::roles::{Judges, aspects_of, roles_of};
 use crate::cli::scoring::setup::Identified;
@@ -89,14 +90,14 @@ impl Prepared {
         Ok(Self { inputs, plan, judges, manifest, bench })
     }
 
-    /// The jobs of the run.
-    pub(super) async fn jobs(
+    /// The jobs of the run, and the endpoints that they ask.
+    pub(super) fn jobs(
         &self,
         settings: &Settings,
         recorded: Option<RecordedReplies>,
         meters: &Arc<Meters>,
-    ) -> Result<Vec<Job>> {
-        let asking = self.judges.asking(settings, &self.inputs, recorded, meters).await?;
+    ) -> Result<(Vec<Job>, Endpoints)> {
+        let asking = self.judges.asking(settings, &self.inputs, recorded, meters)?;
         let options = Options {
             concurrency: 1,
             parse_retries: settings.score.parse_retries,
@@ -105,7 +106,8 @@ impl Prepared {
             mode: settings.score.mode,
         };
         let items = (&self.inputs.rubric, &self.inputs.plain);
-        Ok(self.plan.jobs(items, &asking.panels, &options, |roles| asking.places(roles)))
+        let jobs = self.plan.jobs(items, &asking.panels, &options, |roles| asking.places(roles));
+        Ok((jobs, asking.endpoints))
     }
 
     /// What the scorers look at, as the record keeps it.
@@ -148,7 +150,7 @@ async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Prese
         false => RecordedReplies::open(&path.join("calls.jsonl")),
     };
     if settings.score.dry_run {
-        let jobs = prepared.jobs(settings, recorded()?, &meters).await?;
+        let (jobs, _) = prepared.jobs(settings, recorded()?, &meters)?;
         let planned = pipeline::plan(&jobs, &mut Nobody).await?;
         return dry_run(&planned, judges);
     }
@@ -159,11 +161,13 @@ async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Prese
     }
     let dir = RunDir::open(&path)?;
     let resumed = dir.claim(manifest, settings.output.overwrite)?;
+    let before = if resumed { kept_endpoints(&path) } else { Vec::new() };
     let inputs_path = path.join("inputs.jsonl");
     if settings.output.inputs && !(resumed && inputs_path.exists()) {
         prepared.write_inputs(&inputs_path)?;
     }
-    let jobs = prepared.jobs(settings, recorded()?, &meters).await?;
+    let (jobs, endpoints) = prepared.jobs(settings, recorded()?, &meters)?;
+    let asked = Asked { jobs: &jobs, endpoints: &endpoints, meters: &meters };
     let name = settings.output.label.clone().unwrap_or_else(|| run_name(&path));
     let record = RunRecord::open(dir, manifest.clone(), !judges.is_cached())?;
     let mut sinks = Sinks::open(record, &name)?;
@@ -171,7 +175,7 @@ async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Prese
     if !quiet && judges.all().any(|(_, judge)| !judge.is_lexical()) {
         terminal::note(&plan_line(&of_models(&planned)));
     }
-    let scored = ask(settings, &prepared, &jobs, planned, &mut sinks, &meters).await?;
+    let scored = ask(settings, &prepared, &asked, planned, &mut sinks).await?;
     sinks.finish(RunStatus::Complete, &scored)?;
     if let Some(results) = &settings.output.results_file {
         let rubric: Vec<_> = scored.iter().filter(|answer| answer.score.is_weighted_sum()).cloned().collect();
@@ -188,6 +192,7 @@ async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Prese
         format: settings.output.format,
         color: context.color,
         bench: prepared.bench.clone(),
+        endpoints: Some(asked.endpoints.stats()).filter(|used| !used.is_empty()).unwrap_or(before),
     };
     let code = presentation.conclude(&scored, Some(sinks.record().dir()))?;
     if !quiet {
@@ -196,15 +201,22 @@ async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Prese
     Ok(code)
 }
 
+/// Who asks what in a run.
+struct Asked<'a> {
+    jobs: &'a [Job],
+    endpoints: &'a Endpoints,
+    meters: &'a Arc<Meters>,
+}
+
 /// Asks what the plan left open, and gives all scored answers in the order of the input.
 async fn ask(
     settings: &Settings,
     prepared: &Prepared,
-    jobs: &[Job],
+    asked: &Asked<'_>,
     mut planned: PlanOutcome,
     sinks: &mut Sinks,
-    meters: &Arc<Meters>,
 ) -> Result<Vec<Arc<ScoredAnswer>>> {
+    let jobs = asked.jobs;
     let mut scored = std::mem::take(&mut planned.scored);
     if !planned.is_done() {
         if let Some(error) = prepared.cannot_be_asked(&planned) {
@@ -219,8 +231,9 @@ async fn ask(
         let whole = Plan { at_most: planned.plan.at_most + planned.plan.cached, ..planned.plan };
         let progress = Progress::new(
             ProgressMode::choose(settings.output.quiet, terminal::stderr_is_terminal()),
-            Arc::clone(meters),
+            Arc::clone(asked.meters),
         );
+        progress.watch(asked.endpoints.clone());
         progress.behind(settled, &scored);
         sinks.progress = Some(progress);
         sinks.on_event(&RunEvent::Started(whole))?;
@@ -228,6 +241,9 @@ async fn ask(
         watch.abort();
         if let Some(mut progress) = sinks.progress.take() {
             progress.finish();
+        }
+        if !settings.output.quiet {
+            asked.endpoints.stats().iter().for_each(|endpoint| terminal::note(&endpoint_line(endpoint)));
         }
         let outcome = match ran {
             Ok(outcome) => outcome,

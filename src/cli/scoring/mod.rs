@@ -1,6 +1,7 @@
 //! What `score`, `check` and `rescore` share: loading input, setting up the judge, writing the record, the summary.
 
 pub(super) mod choice;
+pub(super) mod fleet;
 pub(super) mod inputs;
 pub(super) mod jobs;
 pub(super) mod outcome;

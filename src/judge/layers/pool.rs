@@ -93,6 +93,24 @@ impl<J> Pool<J> {
         Ok(Self { members, health, failed: Mutex::default() })
     }
 
+    /// Begins without the replica `index`, which could not be asked before the run because of `why`: it counts as lost, and
+    /// is looked at again like any other such.
+    #[must_use]
+    pub fn without(self, index: usize, why: &str) -> Self {
+        self.with_health(|health| {
+            if let Some(health) = health.get_mut(index) {
+                health.lose(why);
+            }
+        });
+        self
+    }
+
+    /// How many endpoints there are, and how many of them are not asked at this moment because they are down.
+    pub fn down(&self) -> (usize, usize) {
+        let now = Instant::now();
+        (self.members.len(), self.with_health(|health| health.iter().filter(|health| health.is_down(now)).count()))
+    }
+
     /// What each endpoint did so far, in the order they were given.
     pub fn stats(&self) -> Vec<EndpointStats> {
         let now = Instant::now();

@@ -33,14 +33,14 @@ pub(super) fn run(args: &PlanArgs, settings: &Settings) -> Result<ExitCode> {
     }
     runtime()?.block_on(async {
         let prepared = Prepared::load(settings, None).await?;
-        let jobs = prepared.jobs(settings, None, &Arc::default()).await?;
+        let jobs = prepared.jobs(settings, None, &Arc::default())?.0;
         let planned = pipeline::plan(&jobs, &mut Nobody).await?;
         let terms = prepared.judges.named().map(|(named, identified)| {
             let model = identified.model();
             let terms = JudgeTerms {
                 model: model.map(str::to_owned),
                 price: model.and_then(|model| settings.prices.get(model)),
-                limits: named.limits,
+                limits: named.limits.of_all(identified.endpoint_count()),
             };
             (identified.judge_id().to_owned(), terms)
         });

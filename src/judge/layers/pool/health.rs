@@ -147,7 +147,7 @@ impl Health {
                 is_failure
             }
             Err(AskError::Fatal(Error::JudgeUnavailable(message))) => {
-                self.close(message, COOL_DOWN_OF_LOST, true);
+                self.lose(message);
                 true
             }
             Err(AskError::Fatal(_)) => {
@@ -155,6 +155,11 @@ impl Health {
                 false
             }
         }
+    }
+
+    /// It said what would stop a run with no other.
+    pub(super) fn lose(&mut self, message: &str) {
+        self.close(message, COOL_DOWN_OF_LOST, true);
     }
 
     fn answered(&mut self) {
