@@ -10,7 +10,7 @@ use crate::cli::origin::escape_controls;
 use crate::cli::outputs::refuse_input;
 use crate::cli::progress::{Progress, ProgressMode, grouped};
 use crate::cli::scoring::choice::Choice;
-use crate::cli::scoring::fleet::{Endpoints, endpoint_line};
+use crate::cli::scoring::endpoints::{Endpoints, endpoint_line};
 use crate::cli::scoring::inputs::LoadedInputs;
 use crate::cli::scoring::jobs::ScorerPlan;
 use crate::cli::scoring::outcome::{Presentation, in_input_order, kept_endpoints, run_name, stopped};
@@ -177,10 +177,7 @@ async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Prese
     }
     let scored = ask(settings, &prepared, &asked, planned, &mut sinks).await?;
     sinks.finish(RunStatus::Complete, &scored)?;
-    if let Some(results) = &settings.output.results_file {
-        let rubric: Vec<_> = scored.iter().filter(|answer| answer.score.is_weighted_sum()).cloned().collect();
-        results_file::write(results, &rubric)?;
-    }
+    write_results(settings, &scored)?;
     let presentation = Presentation {
         manifest,
         run: name,
@@ -199,6 +196,13 @@ async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Prese
         terminal::note(&format!("record of the run: {}", path.display()));
     }
     Ok(code)
+}
+
+/// The reference's results file, if it is wanted.
+fn write_results(settings: &Settings, scored: &[Arc<ScoredAnswer>]) -> Result<()> {
+    let Some(results) = &settings.output.results_file else { return Ok(()) };
+    let rubric: Vec<_> = scored.iter().filter(|answer| answer.score.is_weighted_sum()).cloned().collect();
+    results_file::write(results, &rubric)
 }
 
 /// Who asks what in a run.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::line::ProgressLine;
-use crate::cli::scoring::fleet::Endpoints;
+use crate::cli::scoring::endpoints::Endpoints;
 use crate::domain::ScoredAnswer;
 use crate::judge::meters::Meters;
 use crate::pipeline::{CallRecord, Plan};

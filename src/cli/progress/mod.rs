@@ -16,7 +16,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 pub use line::{ProgressLine, grouped};
 
-use super::scoring::fleet::Endpoints;
+use super::scoring::endpoints::Endpoints;
 use super::terminal;
 use crate::domain::ScoredAnswer;
 use crate::error::Result;

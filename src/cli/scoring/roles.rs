@@ -14,7 +14,7 @@ use crate::pipeline::{Member, Merge, Panel, Panels};
 use crate::prompt::{self, PromptFamily, PromptSet};
 
 use super::choice::Choice;
-use super::fleet::Endpoints;
+use super::endpoints::Endpoints;
 use super::inputs::LoadedInputs;
 use super::setup::{Identified, Judging};
 use super::spending::Spending;

@@ -31,8 +31,8 @@ use crate::pipeline::record::{JudgeEntry, PromptsEntry};
 use crate::pipeline::{NoRendering, Renderer};
 use crate::prompt::{PromptFamily, PromptSet};
 
-use super::fleet::{Fleet, Servers};
 use super::renderer::PromptRenderer;
+use super::servers::{Fleet, Servers};
 use super::spending::Spending;
 
 /// The identity of the baseline: its version changes when its scores do.

@@ -1,14 +1,12 @@
-//! The servers of one judge: who is there, who they say they are, and how they were asked.
+//! The servers of one judge: who is there, and who they say they are.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use serde_json::json;
 
+use super::last_served::{last_said, remember};
 use crate::cli::origin::escape_controls;
-use crate::cli::progress::grouped;
 use crate::cli::settings::{JudgeSettings, Streaming};
 use crate::cli::terminal;
 use crate::error::{Error, Result};
@@ -17,13 +15,12 @@ use crate::judge::capacity::Capacity;
 use crate::judge::chat::Chat;
 use crate::judge::endpoint::{Endpoint, Timeouts};
 use crate::judge::endpoint_kind::EndpointKind;
-use crate::judge::identity::{ServerIdentity, ServerReport, ask_server, judge_id, wait_for_server};
+use crate::judge::identity::{ServerIdentity, ServerReport, ask_server, wait_for_server};
 use crate::judge::layers::pool::{Pool, Replica};
 use crate::judge::layers::rate_limited::{Limits, RateLimited};
 use crate::judge::layers::vouched::{Vouch, Vouched};
 use crate::judge::meters::Meters;
 use crate::judge::same_model::{Served, check_same_model};
-use crate::report::EndpointUse;
 
 /// A judge at all of its servers, each within limits of its own.
 pub(super) type Fleet = Pool<RateLimited<Vouched<Chat>>>;
@@ -70,7 +67,7 @@ impl Servers {
             each.iter().filter_map(|server| Some((&server.endpoint, server.report.as_ref().ok()?))).collect();
         let (model, served) = match there.first() {
             Some((_, first)) => (first.model.clone(), first.identity.clone()),
-            None => match last_said(judge, cache, &each)? {
+            None => match last_said(judge, cache, &each.iter().map(|server| &server.endpoint).collect::<Vec<_>>())? {
                 Some(last) => last,
                 None => return Err(nobody(each)),
             },
@@ -210,92 +207,6 @@ fn streaming(stream: Streaming, mut each: Vec<Server>) -> Vec<Server> {
     each
 }
 
-/// Under which name the cache keeps what a server said.
-fn place(endpoint: &Endpoint, judge: &JudgeSettings) -> String {
-    format!("judge {} {}", endpoint.masked_url(), judge.model.as_deref().unwrap_or("*"))
-}
-
-/// What one of the servers said at an earlier run; where the judge has a name in the cache, that is all its keys need.
-fn last_said(
-    judge: &JudgeSettings,
-    cache: Option<&Cache>,
-    each: &[Server],
-) -> Result<Option<(String, ServerIdentity)>> {
-    for server in each {
-        let kept = cache.map(|cache| cache.recall_server(&place(&server.endpoint, judge))).transpose()?.flatten();
-        if let Some(last) = kept.as_deref().and_then(remembered) {
-            return Ok(Some(last));
-        }
-    }
-    Ok(match (&judge.cache_id, &judge.model) {
-        (Some(_), Some(model)) => Some((model.clone(), ServerIdentity::default())),
-        _ => None,
-    })
-}
-
-/// Compares what the servers say with what they said at earlier runs, and keeps it.
-fn remember(cache: &Cache, judge: &JudgeSettings, there: &[(&Endpoint, &ServerReport)]) -> Result<()> {
-    for (endpoint, report) in there {
-        refuse_silence(cache, &place(endpoint, judge), judge, &report.identity)?;
-    }
-    if let Some((_, report)) = there.first() {
-        tell_change(cache, judge, report)?;
-    }
-    for (endpoint, report) in there {
-        cache.remember_server(&place(endpoint, judge), &said(report))?;
-    }
-    Ok(())
-}
-
-/// Model and identity as they are kept in the cache.
-fn said(report: &ServerReport) -> String {
-    let ServerIdentity { served, root, model_path } = &report.identity;
-    json!([report.model, served, root, model_path]).to_string()
-}
-
-/// Reads what [`said`] wrote.
-fn remembered(identity: &str) -> Option<(String, ServerIdentity)> {
-    let [model, served, root, model_path] = serde_json::from_str::<[Option<String>; 4]>(identity).ok()?;
-    Some((model?, ServerIdentity { served, root, model_path }))
-}
-
-/// A server that told more about itself at the last run, and nothing else now, has a bad moment: its replies would be
-/// filed under another identity, and everything that is already paid would be paid again.
-fn refuse_silence(cache: &Cache, key: &str, judge: &JudgeSettings, served: &ServerIdentity) -> Result<()> {
-    if judge.cache_id.is_some() {
-        return Ok(());
-    }
-    match cache.recall_server(key)?.and_then(|identity| remembered(&identity)) {
-        Some((model, before)) if served.says_less_than(&before) => Err(Error::JudgeUnavailable(format!(
-            "the server says less of what it serves than at the last run ({}); try again, or give the model a fixed \
-             name in the cache with --cache-id NAME",
-            judge_id(&model, None, &before)
-        ))),
-        _ => Ok(()),
-    }
-}
-
-/// Says so when a model of that name is another one than at the last run with this cache, at whatever address.
-fn tell_change(cache: &Cache, judge: &JudgeSettings, report: &ServerReport) -> Result<()> {
-    let ServerReport { model, identity: served, .. } = report;
-    let known = cache.servers()?.into_iter().filter_map(|(_, identity)| remembered(&identity));
-    let Some((_, before)) = known
-        .into_iter()
-        .find(|(of, _)| of == model)
-        .filter(|(_, before)| judge_id(model, None, before) != judge_id(model, None, served))
-    else {
-        return Ok(());
-    };
-    let used = match &judge.cache_id {
-        Some(id) => format!("its replies count as those of cache id {id:?} all the same"),
-        None => "replies kept from the model before are not used".to_owned(),
-    };
-    let (before, now) = (judge_id(model, None, &before), judge_id(model, None, served));
-    let line = format!("warning: {model} is another model than at the last run: before {before}, now {now}; {used}");
-    terminal::note(&line);
-    Ok(())
-}
-
 /// Waits for all of them side by side; one that is there in time is enough.
 async fn wait(endpoints: &[Endpoint], limit: Duration) -> Result<()> {
     let waits = join_all(endpoints.iter().map(|endpoint| wait_for_one(endpoint, limit))).await;
@@ -326,107 +237,4 @@ fn endpoints(judge: &JudgeSettings) -> Result<Vec<Endpoint>> {
         Ok(endpoint)
     };
     judge.base_urls.iter().map(endpoint).collect()
-}
-
-/// The endpoints that a run asks, by the names of their judges.
-#[derive(Clone, Default)]
-pub(in crate::cli) struct Endpoints(Vec<(String, Arc<Fleet>)>);
-
-impl Endpoints {
-    pub(super) fn add(&mut self, judge: &str, fleet: Arc<Fleet>) {
-        self.0.push((judge.to_owned(), fleet));
-    }
-
-    /// How many there are, and how many of them are down.
-    pub(in crate::cli) fn down(&self) -> (usize, usize) {
-        let each = self.0.iter().map(|(_, fleet)| fleet.down());
-        each.fold((0, 0), |(all, down), (more, more_down)| (all + more, down + more_down))
-    }
-
-    /// What each of them did so far, of the judges that were asked at all.
-    pub(in crate::cli) fn stats(&self) -> Vec<EndpointUse> {
-        let of_judge = |(judge, fleet): &(String, Arc<Fleet>)| {
-            let stats = fleet.stats();
-            let was_asked = stats.iter().any(|stats| stats.calls > 0);
-            let uses = stats.into_iter().map(|stats| EndpointUse { judge: judge.clone(), stats });
-            if was_asked { uses.collect() } else { Vec::new() }
-        };
-        self.0.iter().flat_map(of_judge).collect()
-    }
-}
-
-impl fmt::Debug for Endpoints {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Endpoints").field(&self.down()).finish()
-    }
-}
-
-/// What is told of an endpoint at the end of a run.
-pub(in crate::cli) fn endpoint_line(endpoint: &EndpointUse) -> String {
-    let stats = &endpoint.stats;
-    let mut text = format!("endpoint {} of {}: {} calls", stats.name, endpoint.judge, grouped(stats.calls));
-    match (stats.errors, stats.throttled) {
-        (0, _) => {}
-        (errors, 0) => text.push_str(&format!(", {} errors", grouped(errors))),
-        (errors, throttled) => {
-            text.push_str(&format!(", {} errors ({} times 429 or 503)", grouped(errors), grouped(throttled)));
-        }
-    }
-    if let (Some(p50), Some(p95)) = (stats.latency_p50_ms, stats.latency_p95_ms) {
-        text.push_str(&format!(", latency p50 {} ms, p95 {} ms", grouped(p50 as u64), grouped(p95 as u64)));
-    }
-    if let Some(share) = stats.cached_share() {
-        let (all, cached) = (grouped(stats.prompt_tokens), grouped(stats.cached_prompt_tokens));
-        text.push_str(&format!(", {all} prompt tokens, {cached} ({:.0}%) from its prefix cache", 100.0 * share));
-    }
-    if stats.is_down {
-        text.push_str(&format!("; down at the end: {}", stats.last_failure.as_deref().unwrap_or("it fails")));
-    }
-    escape_controls(&text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::EndpointStats;
-
-    #[test]
-    fn a_line_says_what_an_endpoint_did_and_leaves_out_what_did_not_happen() {
-        let calm = EndpointStats {
-            name: "http://gpu1:8000/v1".into(),
-            calls: 1234,
-            replies: 1234,
-            latency_p50_ms: Some(812.0),
-            latency_p95_ms: Some(2310.5),
-            prompt_tokens: 4000,
-            cached_prompt_tokens: 3000,
-            ..EndpointStats::default()
-        };
-        let line = |stats| endpoint_line(&EndpointUse { judge: "judge".into(), stats });
-        assert_eq!(
-            line(calm.clone()),
-            "endpoint http://gpu1:8000/v1 of judge: 1,234 calls, latency p50 812 ms, p95 2,310 ms, 4,000 prompt tokens, \
-             3,000 (75%) from its prefix cache"
-        );
-        let down = EndpointStats {
-            name: "u".into(),
-            calls: 5,
-            errors: 5,
-            throttled: 2,
-            is_down: true,
-            last_failure: Some("cannot\u{1b}connect".into()),
-            ..EndpointStats::default()
-        };
-        assert_eq!(
-            line(down),
-            "endpoint u of judge: 5 calls, 5 errors (2 times 429 or 503); down at the end: cannot\\u{1b}connect"
-        );
-    }
-
-    #[test]
-    fn what_a_server_said_is_read_back() {
-        let identity = ServerIdentity { served: Some("m".into()), root: None, model_path: Some("/x|y".into()) };
-        let report = ServerReport { model: "m".into(), identity: identity.clone(), ..ServerReport::default() };
-        assert_eq!(remembered(&said(&report)), Some(("m".to_owned(), identity)));
-    }
 }
