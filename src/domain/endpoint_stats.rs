@@ -31,6 +31,16 @@ pub struct EndpointStats {
     pub last_failure: Option<String>,
 }
 
+/// What one endpoint of one judge did.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct EndpointUse {
+    /// The judge's name in the config file; `judge` is the one of `[judge]`.
+    pub judge: String,
+    /// Its address, and what was counted of it.
+    #[serde(flatten)]
+    pub stats: EndpointStats,
+}
+
 impl EndpointStats {
     /// Share of the prompt tokens that came from the prefix cache, 0..=1; `None` where no tokens were counted.
     pub fn cached_share(&self) -> Option<f64> {

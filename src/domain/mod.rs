@@ -30,7 +30,7 @@ mod verdict;
 pub use answer::Answer;
 pub use aspect::{Aspect, AspectMeans, GradeMerge, MAX_GRADE, MIN_GRADE, aspect_means, merge_grades};
 pub use claim::{Attribution, ClaimSupport};
-pub use endpoint_stats::EndpointStats;
+pub use endpoint_stats::{EndpointStats, EndpointUse};
 pub use expected::{Expected, LEAST_MASS, ScoreLocation, WhyNot, expected_value};
 pub use ids::{CaseId, Fingerprint, SystemName};
 pub use judge_call::{CallKind, JudgeCall, JudgeTask, Role};

@@ -29,10 +29,8 @@ pub use scorecard::{render_scorecard_csv, render_scorecard_json, render_scorecar
 pub use table::{TableStyle, render_table};
 pub use visible::visible;
 
-use serde::{Deserialize, Serialize};
-
 use crate::aggregate::Agreement;
-use crate::domain::EndpointStats;
+use crate::domain::EndpointUse;
 
 /// What a report says about a run besides its numbers.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -51,16 +49,6 @@ pub struct ReportContext {
     pub agreement: Option<Agreement>,
     /// What the endpoints of the judges did, where any was asked.
     pub endpoints: Vec<EndpointUse>,
-}
-
-/// What one endpoint of one judge did.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct EndpointUse {
-    /// The judge's name in the config file; `judge` is the one of `[judge]`.
-    pub judge: String,
-    /// Its address, and what was counted of it.
-    #[serde(flatten)]
-    pub stats: EndpointStats,
 }
 
 #[cfg(test)]

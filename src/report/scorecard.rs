@@ -45,7 +45,7 @@ pub(super) fn run_notes(card: &Scorecard, context: &ReportContext) -> Vec<String
 
 /// `summary.json`: that of the rubric where it was asked (see [`super::render_json`]), else its head alone with empty `rows`;
 /// then `scorers`, a list of `{scorer, columns, rows, notes}`, and where there are any `panels` ([`PanelAgreement`]),
-/// `noise` ([`DrawNoise`]) and `endpoints` ([`super::EndpointUse`]). Shares are 0..=1, grades 1..=5, null where there is none.
+/// `noise` ([`DrawNoise`]) and `endpoints` ([`crate::domain::EndpointUse`]). Shares are 0..=1, grades 1..=5, null where there is none.
 ///
 /// [`PanelAgreement`]: crate::aggregate::PanelAgreement
 /// [`DrawNoise`]: crate::aggregate::DrawNoise

@@ -9,6 +9,8 @@ mod cache;
 mod citations_golden;
 mod cli_settings;
 mod dataset;
+#[cfg(unix)]
+mod endpoints;
 mod entailment_golden;
 #[cfg(unix)]
 mod faults;

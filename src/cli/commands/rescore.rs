@@ -8,7 +8,7 @@ use super::score::REFERENCE;
 use crate::cli::ExitCode;
 use crate::cli::args::RescoreArgs;
 use crate::cli::scoring::jobs::ScorerPlan;
-use crate::cli::scoring::outcome::{Presentation, in_input_order, kept_endpoints, run_name};
+use crate::cli::scoring::outcome::{Presentation, in_input_order, run_name};
 use crate::cli::scoring::runtime;
 use crate::cli::scoring::sinks::{Nobody, write_items};
 use crate::cli::settings::{DEFAULT_MAX_UNSCORED, OnUnscored, OutputFormat};
@@ -74,7 +74,6 @@ async fn rescore(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> 
         format: args.format.unwrap_or(OutputFormat::Table),
         color: context.color,
         bench: None,
-        endpoints: kept_endpoints(&args.run),
     };
     let code = presentation.conclude(&scored, dir.as_ref())?;
     match dir {

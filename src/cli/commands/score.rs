@@ -13,7 +13,7 @@ use crate::cli::scoring::choice::Choice;
 use crate::cli::scoring::endpoints::{Endpoints, endpoint_line};
 use crate::cli::scoring::inputs::LoadedInputs;
 use crate::cli::scoring::jobs::ScorerPlan;
-use crate::cli::scoring::outcome::{Presentation, in_input_order, kept_endpoints, run_name, stopped};
+use crate::cli::scoring::outcome::{Presentation, in_input_order, run_name, stopped};
 use crate::cli::scoring::preset::Preset;
 use crate::cli::scoring::roles::{Judges, aspects_of, roles_of};
 use crate::cli::scoring::setup::Identified;
@@ -27,8 +27,8 @@ use crate::domain::{Mode, Role, ScoredAnswer};
 use crate::error::{Error, Result};
 use crate::judge::meters::Meters;
 use crate::pipeline::record::{
-    ItemLists, Manifest, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, write_inputs,
-    write_item_lists,
+    ItemLists, Manifest, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, load_manifest,
+    write_inputs, write_item_lists,
 };
 use crate::pipeline::{self, EventSink, Job, Options, Plan, PlanOutcome, RunEvent, StopHandle};
 use crate::prompt::{PromptFamily, PromptSet};
@@ -161,7 +161,6 @@ async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Prese
     }
     let dir = RunDir::open(&path)?;
     let resumed = dir.claim(manifest, settings.output.overwrite)?;
-    let before = if resumed { kept_endpoints(&path) } else { Vec::new() };
     let inputs_path = path.join("inputs.jsonl");
     if settings.output.inputs && !(resumed && inputs_path.exists()) {
         prepared.write_inputs(&inputs_path)?;
@@ -169,7 +168,9 @@ async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Prese
     let (jobs, endpoints) = prepared.jobs(settings, recorded()?, &meters)?;
     let asked = Asked { jobs: &jobs, endpoints: &endpoints, meters: &meters };
     let name = settings.output.label.clone().unwrap_or_else(|| run_name(&path));
-    let record = RunRecord::open(dir, manifest.clone(), !judges.is_cached())?;
+    let before = if resumed { load_manifest(&path)? } else { None };
+    let manifest = Manifest { endpoints: before.map(|run| run.endpoints).unwrap_or_default(), ..manifest.clone() };
+    let record = RunRecord::open(dir, manifest, !judges.is_cached())?;
     let mut sinks = Sinks::open(record, &name)?;
     let planned = pipeline::plan(&jobs, &mut sinks).await?;
     if !quiet && judges.all().any(|(_, judge)| !judge.is_lexical()) {
@@ -179,7 +180,7 @@ async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Prese
     sinks.finish(RunStatus::Complete, &scored)?;
     write_results(settings, &scored)?;
     let presentation = Presentation {
-        manifest,
+        manifest: sinks.record().manifest(),
         run: name,
         on_unscored: settings.score.on_unscored,
         max_unscored: settings.score.max_unscored,
@@ -189,7 +190,6 @@ async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Prese
         format: settings.output.format,
         color: context.color,
         bench: prepared.bench.clone(),
-        endpoints: Some(asked.endpoints.stats()).filter(|used| !used.is_empty()).unwrap_or(before),
     };
     let code = presentation.conclude(&scored, Some(sinks.record().dir()))?;
     if !quiet {
@@ -246,9 +246,11 @@ async fn ask(
         if let Some(mut progress) = sinks.progress.take() {
             progress.finish();
         }
+        let used = asked.endpoints.stats();
         if !settings.output.quiet {
-            asked.endpoints.stats().iter().for_each(|endpoint| terminal::note(&endpoint_line(endpoint)));
+            used.iter().for_each(|endpoint| terminal::note(&endpoint_line(endpoint)));
         }
+        sinks.note_endpoints(used);
         let outcome = match ran {
             Ok(outcome) => outcome,
             Err(error) => {
@@ -318,6 +320,7 @@ fn manifest(settings: &Settings, inputs: &LoadedInputs, plan: &ScorerPlan, judge
         kept_cases: inputs.kept_cases.iter().map(ToString::to_string).collect(),
         pairing_differences: if with_rubric { inputs.pairing_differences.clone() } else { Vec::new() },
         warnings: inputs.warnings.clone(),
+        endpoints: Vec::new(),
         policy: Some(PolicyEntry {
             unscored_as_zero: settings.score.on_unscored == OnUnscored::Zero,
             max_unscored: settings.score.max_unscored,

@@ -12,7 +12,7 @@ use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName, UnscoredKind};
 use crate::error::{Error, Result};
 use crate::pipeline::Job;
 use crate::pipeline::record::{JudgeEntry, Manifest, RoleEntry, RunDir};
-use crate::report::{self, BenchTable, EndpointUse, ReportContext, TableStyle};
+use crate::report::{self, BenchTable, ReportContext, TableStyle};
 
 /// Width of the table where standard output is no terminal.
 const PLAIN_WIDTH: u16 = 100;
@@ -39,8 +39,6 @@ pub(in crate::cli) struct Presentation<'a> {
     pub(in crate::cli) color: bool,
     /// The table of a benchmark, which is shown in place of the scorecard.
     pub(in crate::cli) bench: Option<BenchTable>,
-    /// What the endpoints did; empty where nobody was asked.
-    pub(in crate::cli) endpoints: Vec<EndpointUse>,
 }
 
 /// Puts scores into the order of the input: job by job, systems in name order, cases in file order.
@@ -131,7 +129,7 @@ impl Presentation<'_> {
             comparability_note: (!comparable).then(|| "not comparable with published numbers".to_owned()),
             remarks,
             agreement: self.agreement.then(|| aggregate::agreement(scored)),
-            endpoints: self.endpoints.clone(),
+            endpoints: self.manifest.endpoints.clone(),
         }
     }
 
@@ -201,19 +199,6 @@ pub(in crate::cli) fn run_name(path: &Path) -> String {
         .unwrap_or_else(|_| path.to_path_buf())
         .file_name()
         .map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned())
-}
-
-/// What the summary of a run says of its endpoints: of the last session that asked somebody. A run that only reads what is
-/// paid keeps it.
-pub(in crate::cli) fn kept_endpoints(run: &Path) -> Vec<EndpointUse> {
-    #[derive(serde::Deserialize)]
-    struct Summary {
-        #[serde(default)]
-        endpoints: Vec<EndpointUse>,
-    }
-    let summary = std::fs::read(run.join("summary.json")).ok();
-    let summary = summary.and_then(|bytes| serde_json::from_slice::<Summary>(&bytes).ok());
-    summary.map(|summary| summary.endpoints).unwrap_or_default()
 }
 
 /// How a run that was stopped is told about.

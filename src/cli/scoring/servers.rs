@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::StreamExt as _;
 use futures::future::join_all;
+use futures::stream::FuturesUnordered;
+use tokio::time::{Instant, timeout_at};
 
 use super::last_served::{last_said, remember};
 use crate::cli::origin::escape_controls;
@@ -24,6 +27,9 @@ use crate::judge::same_model::{Served, check_same_model};
 
 /// A judge at all of its servers, each within limits of its own.
 pub(super) type Fleet = Pool<RateLimited<Vouched<Chat>>>;
+
+/// Once one server is there, the others are waited for no longer than this: they may still come during the run.
+const FOR_THE_OTHERS: Duration = Duration::from_secs(60);
 
 /// One server of a judge.
 pub(super) struct Server {
@@ -207,10 +213,23 @@ fn streaming(stream: Streaming, mut each: Vec<Server>) -> Vec<Server> {
     each
 }
 
-/// Waits for all of them side by side; one that is there in time is enough.
+/// Waits for all of them side by side; one that is there in time is enough, and the others get a little longer.
 async fn wait(endpoints: &[Endpoint], limit: Duration) -> Result<()> {
-    let waits = join_all(endpoints.iter().map(|endpoint| wait_for_one(endpoint, limit))).await;
-    if waits.iter().any(Result::is_ok) { Ok(()) } else { waits.into_iter().collect() }
+    let mut waits: FuturesUnordered<_> = endpoints.iter().map(|endpoint| wait_for_one(endpoint, limit)).collect();
+    let mut until: Option<Instant> = None;
+    let mut words = Vec::new();
+    loop {
+        let next = match until {
+            None => waits.next().await,
+            Some(until) => timeout_at(until, waits.next()).await.unwrap_or_default(),
+        };
+        match next {
+            Some(Ok(())) => drop(until.get_or_insert(Instant::now() + FOR_THE_OTHERS)),
+            Some(Err(error)) => words.push(error.to_string()),
+            None if until.is_some() => return Ok(()),
+            None => return Err(Error::JudgeUnavailable(words.join("; "))),
+        }
+    }
 }
 
 async fn wait_for_one(endpoint: &Endpoint, limit: Duration) -> Result<()> {

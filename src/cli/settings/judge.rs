@@ -43,15 +43,10 @@ pub(super) fn merge_judge(
     let (model, origin) = model.map_or((None, Origin::Default), |(name, origin)| (Some(name), origin));
     sources.note(keys::MODEL.name, model.clone().map_or(Value::Null, Value::from), origin);
     let (base_urls, origin) = base_urls.unwrap_or_else(|| (BaseUrls::split(OPENAI_BASE_URL), Origin::Default));
-    let base_urls = BaseUrls(checked_urls(&base_urls.0, &origin)?);
+    let base_urls = checked_urls(&base_urls, &origin)?;
     sources.note(keys::BASE_URL.name, base_urls.to_json(), origin);
-    let BaseUrls(base_urls) = base_urls;
     let (api_key_env, api_key) = api_key(sources, flags, kind)?;
-    if kind != JudgeKind::Lexical
-        && sources.in_use
-        && api_key.is_none()
-        && base_urls.iter().any(|url| url == OPENAI_BASE_URL)
-    {
+    if kind != JudgeKind::Lexical && sources.in_use && api_key.is_none() && base_urls.has_openai() {
         let option = sources.typed(&keys::API_KEY_ENV);
         warnings.push(format!(
             "{api_key_env} is not set: OpenAI will refuse; export it, or name another variable with {option}"
@@ -62,7 +57,7 @@ pub(super) fn merge_judge(
     let settings = JudgeSettings {
         kind,
         model,
-        base_urls,
+        base_urls: base_urls.0,
         api_key_env,
         api_key,
         cache_id: sources.optional(&keys::CACHE_ID, flags.cache_id.clone())?,
@@ -80,9 +75,7 @@ pub(super) fn merge_judge(
         extra_body: request_fields(sources, flags.extra_body.as_deref(), &sampling.fields(sources))?,
         headers: pairs(sources, &keys::HEADERS, &flags.headers)?,
         query: pairs(sources, &keys::QUERY, &flags.query)?,
-        wait_server: sources
-            .or_default(&keys::WAIT_SERVER, flags.wait_server, Duration::ZERO)
-            .map(|limit| Some(limit).filter(|limit| !limit.is_zero()))?,
+        wait_server: wait_server(sources, flags)?,
         stream: sources.or_default(&keys::STREAM, limits.stream, Streaming::Auto)?,
         timeout: timeout(sources, limits)?,
         first_byte_timeout: first_byte_timeout(sources, limits, warnings)?,
@@ -230,8 +223,8 @@ fn checked_url(url: &str, origin: &Origin) -> Result<String> {
 }
 
 /// Each address checked; one that is there twice would get twice its share of the answers and of the limits.
-fn checked_urls(urls: &[String], origin: &Origin) -> Result<Vec<String>> {
-    let urls: Vec<String> = urls.iter().map(|url| checked_url(url, origin)).collect::<Result<_>>()?;
+fn checked_urls(urls: &BaseUrls, origin: &Origin) -> Result<BaseUrls> {
+    let urls: Vec<String> = urls.0.iter().map(|url| checked_url(url, origin)).collect::<Result<_>>()?;
     let mut seen = BTreeSet::new();
     for url in &urls {
         // What cannot be read is told when the endpoint is made, with all that is known of addresses there.
@@ -241,7 +234,12 @@ fn checked_urls(urls: &[String], origin: &Origin) -> Result<Vec<String>> {
             return Err(fault(&keys::BASE_URL, origin, &format!("\"{shown}\" is given twice; name each address once")));
         }
     }
-    Ok(urls)
+    Ok(BaseUrls(urls))
+}
+
+fn wait_server(sources: &mut Sources<'_>, flags: &JudgeArgs) -> Result<Option<Duration>> {
+    let limit = sources.or_default(&keys::WAIT_SERVER, flags.wait_server, Duration::ZERO)?;
+    Ok(Some(limit).filter(|limit| !limit.is_zero()))
 }
 
 /// The variable's name and the key it holds. Only a variable named on purpose must be set: local servers need no key.

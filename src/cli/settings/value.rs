@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::ScorerName;
+use super::{OPENAI_BASE_URL, ScorerName};
 use crate::cli::duration::{format_duration, parse_duration};
 use crate::cli::masking::masked_url;
 use crate::cli::suggest::nearest;
@@ -335,6 +335,11 @@ impl BaseUrls {
         let parts: Vec<String> =
             text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect();
         Self(if parts.is_empty() { vec![String::new()] } else { parts })
+    }
+
+    /// True if OpenAI's own service is among them.
+    pub fn has_openai(&self) -> bool {
+        self.0.iter().any(|url| url == OPENAI_BASE_URL)
     }
 }
 

@@ -13,7 +13,9 @@
 //!   cool-down; only when all are lost does the run stop.
 //! - has asked for a long pause;
 //! - failed this very call the last time;
-//! - is *much slower* than the others while calls queue up for it.
+//! - is *much slower* than the others while calls queue up for it;
+//! - is *throttled* (429, 503, 529) while more calls queue up for it than it has to hold: whoever waits there keeps a place
+//!   from which another replica could be asked.
 //!
 //! If nothing is left, the call goes to its own replica all the same.
 
@@ -33,6 +35,9 @@ use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 
 /// So much slower than the median of the others is much slower.
 const MUCH_SLOWER: f64 = 3.0;
+/// A throttled replica holds at most so much more than its even share of the calls that are on their way. (The factor of
+/// consistent hashing with bounded loads; Mirrokni, Thorup and Zadimoghaddam 2018.)
+const MOST_OF_SHARE: f64 = 1.25;
 /// Calls are remembered by the replica that failed them; more than so many are forgotten together.
 const MOST_FAILED_CALLS: usize = 10_000;
 
@@ -63,6 +68,13 @@ struct Member<J> {
     meters: EndpointMeters,
     /// Calls that are here, waiting ones included.
     here: AtomicUsize,
+}
+
+impl<J: Judge> Member<J> {
+    /// True if calls are here that are not with the server yet.
+    fn has_queue(&self) -> bool {
+        self.here.load(Ordering::Acquire) > self.judge.asking().unwrap_or(usize::MAX)
+    }
 }
 
 impl<J> Pool<J> {
@@ -169,6 +181,7 @@ impl<J: Judge> Pool<J> {
                 Standing::Down => 1,
                 Standing::Resting => 2,
                 Standing::Up | Standing::MayBeBack if avoided == Some(index) => 2,
+                Standing::Up if self.is_crowded(index, health, now) => 3,
                 Standing::Up if self.is_much_slower(index, health, now) => 3,
                 Standing::Up | Standing::MayBeBack => 4,
             };
@@ -179,15 +192,25 @@ impl<J: Judge> Pool<J> {
         })
     }
 
+    /// True if calls wait for this replica because it is throttled, and they are too many.
+    fn is_crowded(&self, index: usize, health: &[Health], now: Instant) -> bool {
+        let Some(member) = self.members.get(index) else { return false };
+        if !health.get(index).is_some_and(|health| health.is_throttled(now)) || !member.has_queue() {
+            return false;
+        }
+        let asked = self.members.iter().zip(health).filter(|(_, health)| !health.is_down(now));
+        let loads: Vec<usize> = asked.map(|(member, _)| member.here.load(Ordering::Acquire)).collect();
+        let share = loads.iter().sum::<usize>() as f64 / loads.len().max(1) as f64;
+        member.here.load(Ordering::Acquire) as f64 >= MOST_OF_SHARE * share
+    }
+
     /// True if calls wait for this replica while the others answer three times as fast.
     fn is_much_slower(&self, index: usize, health: &[Health], now: Instant) -> bool {
         let Some(own) = health.get(index).and_then(Health::latency) else { return false };
         let others = health.iter().enumerate().filter(|(other, _)| *other != index);
         let others = others.filter(|(_, health)| !health.is_down(now)).filter_map(|(_, health)| health.latency());
         let Some(median) = median(others.collect()) else { return false };
-        let Some(member) = self.members.get(index).filter(|_| own > MUCH_SLOWER * median) else { return false };
-        let asking = member.judge.asking().unwrap_or(usize::MAX);
-        member.here.load(Ordering::Acquire) > asking
+        self.members.get(index).filter(|_| own > MUCH_SLOWER * median).is_some_and(Member::has_queue)
     }
 
     async fn ask_one(&self, request: &JudgeRequest) -> Result<Outcome, AskError> {

@@ -16,6 +16,8 @@ const LONGEST_COOL_DOWN: Duration = Duration::from_secs(5 * 60);
 const COOL_DOWN_OF_LOST: Duration = Duration::from_secs(60);
 /// A shorter pause is waited for where the answer's prefix is; a longer one sends its calls elsewhere.
 const LONG_PAUSE: Duration = Duration::from_secs(5);
+/// A replica counts as throttled for so long after it said so, or for as long as it asked to wait.
+const THROTTLED: Duration = Duration::from_secs(2);
 /// The weight of the newest latency in the moving mean.
 const NEWEST: f64 = 0.2;
 /// Of fewer replies nothing is said.
@@ -45,6 +47,7 @@ pub(super) struct Health {
     /// How long the next cool-down is.
     cool_down: Duration,
     resting: Option<Instant>,
+    throttled: Option<Instant>,
     /// Moving mean of the latencies in milliseconds, and of how many replies.
     latency: f64,
     replies: u32,
@@ -65,6 +68,7 @@ impl Default for Health {
             down: None,
             cool_down: COOL_DOWN,
             resting: None,
+            throttled: None,
             latency: 0.0,
             replies: 0,
             last_failure: None,
@@ -86,6 +90,11 @@ impl Health {
     /// True while no ordinary call should come here.
     pub(super) fn is_down(&self, now: Instant) -> bool {
         !matches!(self.standing(now), Standing::Up | Standing::Resting)
+    }
+
+    /// True for a while after it said that it has too much to do.
+    pub(super) fn is_throttled(&self, now: Instant) -> bool {
+        self.throttled.is_some_and(|until| until > now)
     }
 
     /// True for what said that a run must stop, and was not heard of since.
@@ -136,6 +145,9 @@ impl Health {
             Err(AskError::Transient { message, status, retry_after }) => {
                 if let Some(wait) = retry_after.filter(|wait| *wait >= LONG_PAUSE) {
                     self.resting = Some(Instant::now() + wait);
+                }
+                if matches!(status, Some(429 | 503 | 529)) {
+                    self.throttled = Some(Instant::now() + retry_after.unwrap_or_default().max(THROTTLED));
                 }
                 let is_failure = status.is_none_or(|status| status == 408 || status >= 500);
                 if is_failure {
