@@ -182,7 +182,7 @@ fn a_429_at_one_server_does_not_hold_up_the_calls_of_the_other() {
     let (at_second, number) = (Arc::clone(&seen), AtomicUsize::new(0));
     let throttling =
         FakeServer::start(Behaviour::good().deciding(move |_| match number.fetch_add(1, Ordering::SeqCst) {
-            0 => Some(Act::error(429, "rate_limit_exceeded", "slow down").with_header("Retry-After", "3")),
+            0 => Some(Act::error(429, "rate_limit_exceeded", "slow down").with_header("Retry-After", "4")),
             1 => {
                 at_second.store(asked.load(Ordering::SeqCst), Ordering::SeqCst);
                 None
@@ -195,11 +195,11 @@ fn a_429_at_one_server_does_not_hold_up_the_calls_of_the_other() {
     }));
     let work = Workspace::new(&SYSTEMS, CASES);
     let both = urls(&[&throttling, &free]);
-    // one call at once: an ordinary line would stand behind the one that waits
+    // one call at once, and so two answers: one of them waits
     work.run(&scoring(&both, &["--concurrency", "1"])).exits_with(0);
     let seen = seen.load(Ordering::SeqCst);
-    // in 3 s the other has done more than half of all; had the pause been felt there, it would have done next to nothing
-    assert!(seen != usize::MAX && seen > 60, "the other had {seen} calls when the pause was over");
+    // five answers and more; had the others' places gone to answers that wait, it would have been one or two
+    assert!(seen != usize::MAX && seen >= 30, "the other had {seen} calls when the pause was over");
     assert_eq!(work.read("out/scores.jsonl"), scores);
     let summary = work.json("out/summary.json");
     let throttled = [&throttling, &free].map(|server| endpoint(&summary, &server.base_url())["throttled"].clone());

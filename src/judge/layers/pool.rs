@@ -70,13 +70,6 @@ struct Member<J> {
     here: AtomicUsize,
 }
 
-impl<J: Judge> Member<J> {
-    /// True if calls are here that are not with the server yet.
-    fn has_queue(&self) -> bool {
-        self.here.load(Ordering::Acquire) > self.judge.asking().unwrap_or(usize::MAX)
-    }
-}
-
 impl<J> Pool<J> {
     /// A judge at these replicas.
     ///
@@ -194,14 +187,18 @@ impl<J: Judge> Pool<J> {
 
     /// True if calls wait for this replica because it is throttled, and they are too many.
     fn is_crowded(&self, index: usize, health: &[Health], now: Instant) -> bool {
-        let Some(member) = self.members.get(index) else { return false };
-        if !health.get(index).is_some_and(|health| health.is_throttled(now)) || !member.has_queue() {
+        let (Some(member), Some(own)) = (self.members.get(index), health.get(index)) else { return false };
+        // Those that it has sent away come back to it after a pause.
+        let load = |member: &Member<J>, health: &Health| member.here.load(Ordering::Acquire) + health.sent_away(now);
+        let is_throttled = own.is_throttled(now);
+        let own = load(member, own);
+        if !is_throttled || own <= member.judge.asking().unwrap_or(usize::MAX) {
             return false;
         }
         let asked = self.members.iter().zip(health).filter(|(_, health)| !health.is_down(now));
-        let loads: Vec<usize> = asked.map(|(member, _)| member.here.load(Ordering::Acquire)).collect();
+        let loads: Vec<usize> = asked.map(|(member, health)| load(member, health)).collect();
         let share = loads.iter().sum::<usize>() as f64 / loads.len().max(1) as f64;
-        member.here.load(Ordering::Acquire) as f64 >= MOST_OF_SHARE * share
+        own as f64 >= MOST_OF_SHARE * share
     }
 
     /// True if calls wait for this replica while the others answer three times as fast.
@@ -210,7 +207,9 @@ impl<J: Judge> Pool<J> {
         let others = health.iter().enumerate().filter(|(other, _)| *other != index);
         let others = others.filter(|(_, health)| !health.is_down(now)).filter_map(|(_, health)| health.latency());
         let Some(median) = median(others.collect()) else { return false };
-        self.members.get(index).filter(|_| own > MUCH_SLOWER * median).is_some_and(Member::has_queue)
+        let Some(member) = self.members.get(index).filter(|_| own > MUCH_SLOWER * median) else { return false };
+        let asking = member.judge.asking().unwrap_or(usize::MAX);
+        member.here.load(Ordering::Acquire) > asking
     }
 
     async fn ask_one(&self, request: &JudgeRequest) -> Result<Outcome, AskError> {

@@ -48,6 +48,8 @@ pub(super) struct Health {
     cool_down: Duration,
     resting: Option<Instant>,
     throttled: Option<Instant>,
+    /// Calls that it has sent away with that since its last reply.
+    sent_away: usize,
     /// Moving mean of the latencies in milliseconds, and of how many replies.
     latency: f64,
     replies: u32,
@@ -69,6 +71,7 @@ impl Default for Health {
             cool_down: COOL_DOWN,
             resting: None,
             throttled: None,
+            sent_away: 0,
             latency: 0.0,
             replies: 0,
             last_failure: None,
@@ -95,6 +98,11 @@ impl Health {
     /// True for a while after it said that it has too much to do.
     pub(super) fn is_throttled(&self, now: Instant) -> bool {
         self.throttled.is_some_and(|until| until > now)
+    }
+
+    /// How many calls wait elsewhere to come back to it, as long as it is throttled.
+    pub(super) fn sent_away(&self, now: Instant) -> usize {
+        if self.is_throttled(now) { self.sent_away } else { 0 }
     }
 
     /// True for what said that a run must stop, and was not heard of since.
@@ -147,6 +155,7 @@ impl Health {
                     self.resting = Some(Instant::now() + wait);
                 }
                 if matches!(status, Some(429 | 503 | 529)) {
+                    self.sent_away += 1;
                     self.throttled = Some(Instant::now() + retry_after.unwrap_or_default().max(THROTTLED));
                 }
                 let is_failure = status.is_none_or(|status| status == 408 || status >= 500);
@@ -175,6 +184,7 @@ impl Health {
     }
 
     fn answered(&mut self) {
+        self.sent_away = 0;
         self.failures = 0;
         self.down = None;
         self.cool_down = COOL_DOWN;
