@@ -179,7 +179,7 @@ class SlurmTest(unittest.TestCase):
             cache = options.pop("--cache")
             self.assertTrue(cache.startswith(str(self.root / "local")), "the cache lies on a local disk")
             self.assertEqual(options, {
-                "--model": "m", "--slice": f"{number}/2", "--base-url": urls[number - 1], "--wait-server": "20m",
+                "--model": "m", "--slice": f"{number}/2", "--base-url": ",".join(urls), "--wait-server": "20m",
                 "--time-limit": "230m", "--out": str(self.judge / f"run-{number}"),
                 "--api-key-env": "SCHOLAREVAL_JUDGE_KEY",
             })  # fmt: skip
@@ -190,7 +190,7 @@ class SlurmTest(unittest.TestCase):
         shutil.rmtree(self.judge / "servers")
         self.finish(self.start(FINISH, "answers", "--tests", "t.json", "--model", "m"), 0)
         words = self.log("score")[2][1]
-        self.assertIn(words[words.index("--base-url") + 1], urls)
+        self.assertEqual(words[words.index("--base-url") + 1], ",".join(urls))
         self.assertNotIn("--slice", words)
         replies = (self.judge / "all.sqlite").read_text().splitlines()
         self.assertEqual(sorted(replies), ["reply 1/2", "reply 2/2", "reply all"])

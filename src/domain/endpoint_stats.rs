@@ -1,11 +1,13 @@
 //! What one endpoint of a judge did during a run.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What became of the calls to one endpoint, for the summary of a run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct EndpointStats {
-    /// The endpoint's address, secrets masked.
+    /// The endpoint's address, secrets masked; `url` in files.
+    #[serde(rename = "url")]
     pub name: String,
     /// Calls that came to an end there, retries included.
     pub calls: u64,
@@ -27,6 +29,16 @@ pub struct EndpointStats {
     pub is_down: bool,
     /// What it said when it was found down last.
     pub last_failure: Option<String>,
+}
+
+/// What one endpoint of one judge did.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct EndpointUse {
+    /// The judge's name in the config file; `judge` is the one of `[judge]`.
+    pub judge: String,
+    /// Its address, and what was counted of it.
+    #[serde(flatten)]
+    pub stats: EndpointStats,
 }
 
 impl EndpointStats {

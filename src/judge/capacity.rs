@@ -51,6 +51,7 @@ pub struct Capacity {
 
 impl Capacity {
     /// Asks the server of `endpoint` about `model`. A server that does not tell is no error; OpenAI's own is not asked.
+    /// Whoever also asks for its identity gets both from [`super::identity::ask_server`], for half of the questions.
     ///
     /// # Errors
     /// When no HTTP client can be set up.
@@ -60,18 +61,19 @@ impl Capacity {
         }
         let transport = Transport::new(Arc::new(endpoint.clone()))?;
         let models = get_json(&transport, &format!("{}/models", endpoint.base_url)).await.unwrap_or_default();
-        let vllm = Self::from_models(&models, model);
-        if vllm.tokenizer == Some(Tokenizer::Vllm) {
-            return Ok(vllm);
-        }
         let props = get_json(&transport, &endpoint.beside_v1("/props")).await.unwrap_or_default();
-        let slot = positive(props.pointer("/default_generation_settings/n_ctx"));
-        Ok(match slot {
-            Some(slot) => {
+        Ok(Self::told_by(&models, &props, model))
+    }
+
+    /// What `GET /v1/models` and `GET /props` say of `model`; null stands for a route that is not there.
+    pub(super) fn told_by(models: &Value, props: &Value, model: &str) -> Self {
+        let listed = Self::from_models(models, model);
+        match positive(props.pointer("/default_generation_settings/n_ctx")) {
+            Some(slot) if listed.tokenizer != Some(Tokenizer::Vllm) => {
                 Self { context_tokens: Some(slot), counts_reply: false, tokenizer: Some(Tokenizer::LlamaCpp) }
             }
-            None => vllm,
-        })
+            _ => listed,
+        }
     }
 
     fn from_models(models: &Value, model: &str) -> Self {

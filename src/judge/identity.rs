@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
+use super::capacity::Capacity;
 use super::chat::transport::{Fault, Transport};
 use super::chat::{key_refused, no_server};
 use super::endpoint::Endpoint;
@@ -36,6 +37,27 @@ pub struct ServerIdentity {
     pub model_path: Option<String>,
 }
 
+impl ServerIdentity {
+    /// True if this only lacks parts of `before`: what it does tell is the same. So speaks a server that has a bad moment,
+    /// and not another model.
+    pub fn says_less_than(&self, before: &Self) -> bool {
+        let parts =
+            [(&self.served, &before.served), (&self.root, &before.root), (&self.model_path, &before.model_path)];
+        self != before && parts.into_iter().all(|(now, before)| now.is_none() || now == before)
+    }
+}
+
+/// Everything that a server tells before the first call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServerReport {
+    /// The model to ask.
+    pub model: String,
+    /// What is behind it.
+    pub identity: ServerIdentity,
+    /// How much it takes.
+    pub capacity: Capacity,
+}
+
 /// The judge's identity, part of every cache key: `cache_id` where the user gives one, else the model's name and what
 /// the server says is behind it, as `smollm2|served=..|root=..|path=..`; what is unknown or says nothing new is left
 /// out.
@@ -57,41 +79,50 @@ pub fn judge_id(model: &str, cache_id: Option<&str>, server: &ServerIdentity) ->
     id
 }
 
-/// The model to ask and what the server says about it. Without a name it is the only model that the server lists.
-/// OpenAI's own service is not asked: its list says nothing about what is behind a name.
+/// The model to ask and what the server says is behind it: a part of [`ask_server`].
+///
+/// # Errors
+/// As [`ask_server`].
+pub async fn identify(endpoint: &Endpoint, model: Option<&str>) -> Result<(String, ServerIdentity)> {
+    ask_server(endpoint, model).await.map(|report| (report.model, report.identity))
+}
+
+/// The model to ask and what the server says about it and itself, each route asked once. Without a name it is the only
+/// model that the server lists. OpenAI's own service is not asked: its list says nothing about what is behind a name.
 ///
 /// # Errors
 /// [`Error::Settings`] if no model is named and the server lists none or several; [`Error::JudgeUnavailable`] if it
 /// refuses the key.
-pub async fn identify(endpoint: &Endpoint, model: Option<&str>) -> Result<(String, ServerIdentity)> {
+pub async fn ask_server(endpoint: &Endpoint, model: Option<&str>) -> Result<ServerReport> {
     if endpoint.is_openai() {
         let name = model.ok_or_else(|| Error::Settings("no model is named; give --model NAME".into()))?;
-        return Ok((name.to_owned(), ServerIdentity::default()));
+        return Ok(ServerReport { model: name.to_owned(), ..ServerReport::default() });
     }
     let transport = Transport::new(Arc::new(endpoint.clone()))?;
-    let models = match get_json(&transport, &format!("{}/models", endpoint.base_url)).await {
-        Ok(list) => listed_models(&list),
+    let list = match get_json(&transport, &format!("{}/models", endpoint.base_url)).await {
+        Ok(list) => list,
         Err(Fault::Status { status: 401, .. }) => return Err(refused_key(endpoint)),
         Err(fault) if model.is_none() => {
             let url = endpoint.masked_url();
             let what = format!("no model is named and {url} does not list its models ({fault}); give --model NAME");
             return Err(Error::Settings(what));
         }
-        Err(_) => Vec::new(),
+        Err(_) => Value::Null,
     };
+    let models = listed_models(&list);
     let name = match model {
         Some(name) => name.to_owned(),
         None => only_model(&models, endpoint)?,
     };
     let own = models.iter().find(|listed| listed.id == name);
     let listed = own.or_else(|| models.first().filter(|_| models.len() == 1));
-    let props = get_json(&transport, &endpoint.beside_v1("/props")).await.ok();
+    let props = get_json(&transport, &endpoint.beside_v1("/props")).await.unwrap_or_default();
     let identity = ServerIdentity {
         served: listed.map(|listed| listed.id.clone()),
         root: listed.and_then(|listed| listed.root.clone()),
-        model_path: props.as_ref().and_then(|props| text(props, "model_path")),
+        model_path: text(&props, "model_path"),
     };
-    Ok((name, identity))
+    Ok(ServerReport { capacity: Capacity::told_by(&list, &props, &name), model: name, identity })
 }
 
 /// Waits until the server answers, at most `limit` (zero: one look). `on_tick` hears before every pause how long it has
@@ -231,6 +262,16 @@ mod tests {
         assert_eq!(judge_id("m", None, &identity("m", "m", "/x.gguf")), "m|path=/x.gguf");
         assert_eq!(judge_id("m", None, &identity("other", "", "")), "m|served=other");
         assert_eq!(judge_id("m", Some("mine"), &identity("m", "/w", "/x")), "mine");
+    }
+
+    #[test]
+    fn a_lost_part_is_less_and_another_part_is_another_model() {
+        let before = identity("m", "/w", "");
+        assert!(ServerIdentity::default().says_less_than(&before));
+        assert!(identity("m", "", "").says_less_than(&before));
+        assert!(!before.says_less_than(&before));
+        assert!(!identity("m", "/other", "").says_less_than(&before));
+        assert!(!before.says_less_than(&identity("m", "", "")), "more than before");
     }
 
     #[test]

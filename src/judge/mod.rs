@@ -1,7 +1,7 @@
 //! Judges: who answers a scorer's questions, and the layers around them.
 //!
 //! A [`Judge`] takes a [`JudgeRequest`] and gives an [`Outcome`]. Judges wrap judges:
-//! `Collapsing(Cached(ContextLimited(Retrying(Pool[RateLimited(Chat)]))))`. A cache hit costs no permit and no token,
+//! `Collapsing(Cached(ContextLimited(Retrying(Pool[RateLimited(Vouched(Chat))]))))`. A cache hit costs no permit and no token,
 //! identical calls in flight collapse into one, what is too long is not sent, every retry buys its own permits and may go
 //! to another replica.
 

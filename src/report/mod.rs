@@ -45,6 +45,7 @@ pub use table::{TableStyle, render_table};
 pub use visible::visible;
 
 use crate::aggregate::Agreement;
+use crate::domain::EndpointUse;
 
 /// What a report says about a run besides its numbers.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -61,6 +62,8 @@ pub struct ReportContext {
     pub remarks: Vec<String>,
     /// How two annotators' rubrics agree, where that was asked for.
     pub agreement: Option<Agreement>,
+    /// What the endpoints of the judges did, where any was asked.
+    pub endpoints: Vec<EndpointUse>,
 }
 
 #[cfg(test)]

@@ -44,8 +44,8 @@ pub(super) fn run_notes(card: &Scorecard, context: &ReportContext) -> Vec<String
 }
 
 /// `summary.json`: that of the rubric where it was asked (see [`super::render_json`]), else its head alone with empty `rows`;
-/// then `scorers`, a list of `{scorer, columns, rows, notes}`, and where there are any `panels` ([`PanelAgreement`]) and
-/// `noise` ([`DrawNoise`]). Shares are 0..=1, grades 1..=5, null where there is none.
+/// then `scorers`, a list of `{scorer, columns, rows, notes}`, and where there are any `panels` ([`PanelAgreement`]),
+/// `noise` ([`DrawNoise`]) and `endpoints` ([`crate::domain::EndpointUse`]). Shares are 0..=1, grades 1..=5, null where there is none.
 ///
 /// [`PanelAgreement`]: crate::aggregate::PanelAgreement
 /// [`DrawNoise`]: crate::aggregate::DrawNoise
@@ -67,6 +67,9 @@ pub fn render_scorecard_json(card: &Scorecard, context: &ReportContext) -> Resul
     }
     if !card.noise.is_empty() {
         file.insert("noise".to_owned(), serde_json::to_value(&card.noise).map_err(internal)?);
+    }
+    if !context.endpoints.is_empty() {
+        file.insert("endpoints".to_owned(), serde_json::to_value(&context.endpoints).map_err(internal)?);
     }
     let json = serde_json::to_string_pretty(&file).map_err(internal)?;
     Ok(terminal_safe_json(&json) + "\n")

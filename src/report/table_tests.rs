@@ -13,6 +13,7 @@ fn context() -> ReportContext {
         comparability_note: Some("not comparable with published numbers".to_owned()),
         remarks: vec![],
         agreement: None,
+        endpoints: vec![],
     }
 }
 

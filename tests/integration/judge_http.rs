@@ -175,6 +175,17 @@ async fn each_form_of_retry_after_is_understood() {
 }
 
 #[tokio::test]
+async fn an_error_under_200_keeps_the_wait_that_it_asks_for() {
+    let error = json!({"error": {"code": 429, "message": "slow"}});
+    let (message, status, retry_after) = passing_failure(Act::json(&error).with_header("Retry-After", "3")).await;
+    assert_eq!((status, retry_after), (Some(429), Some(Duration::from_secs(3))), "{message}");
+    // a reply is a reply, whatever stands beside it
+    let reply = json!({"choices": [{"message": {"content": "ok"}}], "error": {"code": 429}});
+    let server = FakeServer::start(Behaviour::always(Act::json(&reply).with_header("Retry-After", "3")));
+    assert!(matches!(chat(&server).ask(&request("x")).await, Ok(Outcome::Reply(reply)) if reply.content == "ok"));
+}
+
+#[tokio::test]
 async fn a_500_is_asked_again_until_it_works() {
     let server = FakeServer::start(Behaviour::good().nth(0, Act::status(500, "oops")).nth(1, Act::status(502, "")));
     let (judge, meters) = stack(&server, 1);

@@ -11,6 +11,8 @@ mod citations_golden;
 mod cli_settings;
 mod compare;
 mod dataset;
+#[cfg(unix)]
+mod endpoints;
 mod entailment_golden;
 mod exports;
 #[cfg(unix)]

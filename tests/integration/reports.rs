@@ -212,6 +212,7 @@ fn a_summary_goes_through_every_renderer() {
         comparability_note: Some("not comparable with published numbers".to_owned()),
         remarks: vec![],
         agreement: None,
+        endpoints: vec![],
     };
     let table = render_table(&summary, &context, &TableStyle::default());
     // a: (0.75 + 0.25) / 2, ranked by c1 alone

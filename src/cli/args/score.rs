@@ -12,7 +12,7 @@ use clap::Args;
 
 use super::BudgetArgs;
 use crate::cli::settings::value::{FirstIndex, Logprobs, Names, ScorerNames, SettingValue, Share, Temperature, TopP};
-use crate::cli::settings::{Conversation, EntailForm, MergeRule, OnUnscored, OutputFormat, ReferencesBlock};
+use crate::cli::settings::{Conversation, EntailForm, MergeRule, OnUnscored, OutputFormat, ReferencesBlock, Streaming};
 
 /// What to score, by which judge, within which limits. It may hold secrets: it has no `Debug` on purpose.
 #[derive(Clone, Default, Args)]
@@ -169,9 +169,9 @@ pub struct JudgeArgs {
     /// Model that judges; with neither --model nor --base-url the built-in lexical baseline [env: SCHOLAREVAL_MODEL]
     #[arg(long, value_name = "NAME", value_parser = <String as SettingValue>::parse)]
     pub model: Option<String>,
-    /// OpenAI-compatible server [default with --model: OPENAI_BASE_URL, else OpenAI; env: SCHOLAREVAL_BASE_URL].
-    /// OPENAI_BASE_URL alone chooses no judge
-    #[arg(long, value_name = "URL")]
+    /// OpenAI-compatible server, or several of one model (A,B,C), each within the limits below [default with --model:
+    /// OPENAI_BASE_URL, else OpenAI; env: SCHOLAREVAL_BASE_URL]. OPENAI_BASE_URL alone chooses no judge
+    #[arg(long, value_name = "URL,..")]
     pub base_url: Option<String>,
     /// Kind of judge: lexical (the built-in baseline: no LLM, offline), chat, completions (the conversation is written
     /// out here), or label (a model that answers with one label) [default: chat with --model or --base-url, else
@@ -246,6 +246,13 @@ pub struct LimitArgs {
     /// Longest time for one request, such as 90s [default: 10m; env: SCHOLAREVAL_TIMEOUT]
     #[arg(long, value_name = "TIME", value_parser = Duration::parse)]
     pub timeout: Option<Duration>,
+    /// Longest time until the first byte of a reply; tells something of streams only [default: that of the request]
+    #[arg(long, value_name = "TIME", value_parser = Duration::parse)]
+    pub first_byte_timeout: Option<Duration>,
+    /// Have replies sent token by token, so that a server notices a time-out and stops: on, off or auto (vLLM and
+    /// llama.cpp) [default: auto; env: SCHOLAREVAL_STREAM]
+    #[arg(long, value_name = "WHEN", value_parser = Streaming::parse)]
+    pub stream: Option<Streaming>,
 }
 
 /// Where replies are kept.

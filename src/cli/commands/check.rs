@@ -11,7 +11,7 @@ use crate::cli::scoring::runtime;
 use crate::cli::scoring::setup::Identified;
 use crate::cli::settings::{ScorerName, Settings};
 use crate::cli::terminal;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::prompt::PromptFamily;
 
 /// Runs the command.
@@ -36,12 +36,15 @@ async fn check(settings: &Settings) -> Result<ExitCode> {
     }
     let roles = roles_of(&choice, &aspects);
     let judges = Judges::identify(settings, &roles, &prompts(settings)?).await?;
+    let mut failed = None;
     for (name, identified) in judges.all() {
-        lines.push_str(&judge_lines(name, identified).await?);
+        let (more, error) = judge_lines(name, identified).await?;
+        lines.push_str(&more);
+        failed = failed.or(error);
     }
     // The judge's identity is in the server's words.
     terminal::write_stdout(terminal::escaped_lines(&lines).as_bytes())?;
-    Ok(ExitCode::Ok)
+    failed.map_or(Ok(ExitCode::Ok), Err)
 }
 
 fn input_lines(inputs: &LoadedInputs) -> String {
@@ -60,8 +63,8 @@ fn input_lines(inputs: &LoadedInputs) -> String {
     )
 }
 
-/// Who a judge is, and whether it answers.
-async fn judge_lines(name: &str, identified: &Identified) -> Result<String> {
+/// Who a judge is, and whether each of its endpoints answers; the first error of those that do not.
+async fn judge_lines(name: &str, identified: &Identified) -> Result<(String, Option<Error>)> {
     let entry = identified.entry();
     let title = if name == DEFAULT_JUDGE { "judge".to_owned() } else { format!("judge {name}") };
     let mut lines = format!("{title}: {}\n", entry.id);
@@ -71,15 +74,21 @@ async fn judge_lines(name: &str, identified: &Identified) -> Result<String> {
             lines.push_str(&format!("prompts{of}: {}\n", prompts.label));
         }
     }
-    match identified.ping().await? {
-        Some(reply) => lines.push_str(&format!(
-            "endpoint: {} answers in {} ms ({} prompt tokens, {} reply tokens)\n",
-            entry.base_url.unwrap_or_default(),
-            reply.latency_ms,
-            reply.usage.prompt_tokens,
-            reply.usage.completion_tokens
-        )),
-        None => lines.push_str("endpoint: none needed, the judge is the built-in lexical baseline\n"),
+    if identified.is_lexical() {
+        lines.push_str("endpoint: none needed, the judge is the built-in lexical baseline\n");
     }
-    Ok(lines)
+    let mut failed = None;
+    for (url, answer) in identified.ping().await? {
+        match answer {
+            Ok(reply) => lines.push_str(&format!(
+                "endpoint: {url} answers in {} ms ({} prompt tokens, {} reply tokens)\n",
+                reply.latency_ms, reply.usage.prompt_tokens, reply.usage.completion_tokens
+            )),
+            Err(error) => {
+                lines.push_str(&format!("endpoint: {url} does not answer\n"));
+                failed.get_or_insert(error);
+            }
+        }
+    }
+    Ok((lines, failed))
 }

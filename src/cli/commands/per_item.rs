@@ -191,6 +191,7 @@ impl Conclusion<'_> {
             pairing_differences: Vec::new(),
             warnings: Vec::new(),
             policy: None,
+            endpoints: Vec::new(),
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::cli::origin::escape_controls;
 use crate::cli::outputs::refuse_input;
 use crate::cli::progress::{Progress, ProgressMode, grouped};
 use crate::cli::scoring::choice::Choice;
+use crate::cli::scoring::endpoints::{Endpoints, endpoint_line};
 use crate::cli::scoring::inputs::LoadedInputs;
 use crate::cli::scoring::jobs::ScorerPlan;
 use crate::cli::scoring::outcome::{Presentation, in_input_order, run_name, stopped};
@@ -26,8 +27,8 @@ use crate::domain::{Mode, Role, ScoredAnswer};
 use crate::error::{Error, Result};
 use crate::judge::meters::Meters;
 use crate::pipeline::record::{
-    ItemLists, Manifest, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, write_inputs,
-    write_item_lists,
+    ItemLists, Manifest, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, load_manifest,
+    write_inputs, write_item_lists,
 };
 use crate::pipeline::{self, EventSink, Job, Options, Plan, PlanOutcome, RunEvent, StopHandle};
 use crate::prompt::{PromptFamily, PromptSet};
@@ -89,14 +90,14 @@ impl Prepared {
         Ok(Self { inputs, plan, judges, manifest, bench })
     }
 
-    /// The jobs of the run.
-    pub(super) async fn jobs(
+    /// The jobs of the run, and the endpoints that they ask.
+    pub(super) fn jobs(
         &self,
         settings: &Settings,
         recorded: Option<RecordedReplies>,
         meters: &Arc<Meters>,
-    ) -> Result<Vec<Job>> {
-        let asking = self.judges.asking(settings, &self.inputs, recorded, meters).await?;
+    ) -> Result<(Vec<Job>, Endpoints)> {
+        let asking = self.judges.asking(settings, &self.inputs, recorded, meters)?;
         let options = Options {
             concurrency: 1,
             parse_retries: settings.score.parse_retries,
@@ -105,7 +106,8 @@ impl Prepared {
             mode: settings.score.mode,
         };
         let items = (&self.inputs.rubric, &self.inputs.plain);
-        Ok(self.plan.jobs(items, &asking.panels, &options, |roles| asking.places(roles)))
+        let jobs = self.plan.jobs(items, &asking.panels, &options, |roles| asking.places(roles));
+        Ok((jobs, asking.endpoints))
     }
 
     /// What the scorers look at, as the record keeps it.
@@ -148,7 +150,7 @@ async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Prese
         false => RecordedReplies::open(&path.join("calls.jsonl")),
     };
     if settings.score.dry_run {
-        let jobs = prepared.jobs(settings, recorded()?, &meters).await?;
+        let (jobs, _) = prepared.jobs(settings, recorded()?, &meters)?;
         let planned = pipeline::plan(&jobs, &mut Nobody).await?;
         return dry_run(&planned, judges);
     }
@@ -163,22 +165,22 @@ async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Prese
     if settings.output.inputs && !(resumed && inputs_path.exists()) {
         prepared.write_inputs(&inputs_path)?;
     }
-    let jobs = prepared.jobs(settings, recorded()?, &meters).await?;
+    let (jobs, endpoints) = prepared.jobs(settings, recorded()?, &meters)?;
+    let asked = Asked { jobs: &jobs, endpoints: &endpoints, meters: &meters };
     let name = settings.output.label.clone().unwrap_or_else(|| run_name(&path));
-    let record = RunRecord::open(dir, manifest.clone(), !judges.is_cached())?;
+    let before = if resumed { load_manifest(&path)? } else { None };
+    let manifest = Manifest { endpoints: before.map(|run| run.endpoints).unwrap_or_default(), ..manifest.clone() };
+    let record = RunRecord::open(dir, manifest, !judges.is_cached())?;
     let mut sinks = Sinks::open(record, &name)?;
     let planned = pipeline::plan(&jobs, &mut sinks).await?;
     if !quiet && judges.all().any(|(_, judge)| !judge.is_lexical()) {
         terminal::note(&plan_line(&of_models(&planned)));
     }
-    let scored = ask(settings, &prepared, &jobs, planned, &mut sinks, &meters).await?;
+    let scored = ask(settings, &prepared, &asked, planned, &mut sinks).await?;
     sinks.finish(RunStatus::Complete, &scored)?;
-    if let Some(results) = &settings.output.results_file {
-        let rubric: Vec<_> = scored.iter().filter(|answer| answer.score.is_weighted_sum()).cloned().collect();
-        results_file::write(results, &rubric)?;
-    }
+    write_results(settings, &scored)?;
     let presentation = Presentation {
-        manifest,
+        manifest: sinks.record().manifest(),
         run: name,
         on_unscored: settings.score.on_unscored,
         max_unscored: settings.score.max_unscored,
@@ -196,15 +198,29 @@ async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Prese
     Ok(code)
 }
 
+/// The reference's results file, if it is wanted.
+fn write_results(settings: &Settings, scored: &[Arc<ScoredAnswer>]) -> Result<()> {
+    let Some(results) = &settings.output.results_file else { return Ok(()) };
+    let rubric: Vec<_> = scored.iter().filter(|answer| answer.score.is_weighted_sum()).cloned().collect();
+    results_file::write(results, &rubric)
+}
+
+/// Who asks what in a run.
+struct Asked<'a> {
+    jobs: &'a [Job],
+    endpoints: &'a Endpoints,
+    meters: &'a Arc<Meters>,
+}
+
 /// Asks what the plan left open, and gives all scored answers in the order of the input.
 async fn ask(
     settings: &Settings,
     prepared: &Prepared,
-    jobs: &[Job],
+    asked: &Asked<'_>,
     mut planned: PlanOutcome,
     sinks: &mut Sinks,
-    meters: &Arc<Meters>,
 ) -> Result<Vec<Arc<ScoredAnswer>>> {
+    let jobs = asked.jobs;
     let mut scored = std::mem::take(&mut planned.scored);
     if !planned.is_done() {
         if let Some(error) = prepared.cannot_be_asked(&planned) {
@@ -219,8 +235,9 @@ async fn ask(
         let whole = Plan { at_most: planned.plan.at_most + planned.plan.cached, ..planned.plan };
         let progress = Progress::new(
             ProgressMode::choose(settings.output.quiet, terminal::stderr_is_terminal()),
-            Arc::clone(meters),
+            Arc::clone(asked.meters),
         );
+        progress.watch(asked.endpoints.clone());
         progress.behind(settled, &scored);
         sinks.progress = Some(progress);
         sinks.on_event(&RunEvent::Started(whole))?;
@@ -229,6 +246,11 @@ async fn ask(
         if let Some(mut progress) = sinks.progress.take() {
             progress.finish();
         }
+        let used = asked.endpoints.stats();
+        if !settings.output.quiet {
+            used.iter().for_each(|endpoint| terminal::note(&endpoint_line(endpoint)));
+        }
+        sinks.note_endpoints(used);
         let outcome = match ran {
             Ok(outcome) => outcome,
             Err(error) => {
@@ -298,6 +320,7 @@ fn manifest(settings: &Settings, inputs: &LoadedInputs, plan: &ScorerPlan, judge
         kept_cases: inputs.kept_cases.iter().map(ToString::to_string).collect(),
         pairing_differences: if with_rubric { inputs.pairing_differences.clone() } else { Vec::new() },
         warnings: inputs.warnings.clone(),
+        endpoints: Vec::new(),
         policy: Some(PolicyEntry {
             unscored_as_zero: settings.score.on_unscored == OnUnscored::Zero,
             max_unscored: settings.score.max_unscored,

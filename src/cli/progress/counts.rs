@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::line::ProgressLine;
+use crate::cli::scoring::endpoints::Endpoints;
 use crate::domain::ScoredAnswer;
 use crate::judge::meters::Meters;
 use crate::pipeline::{CallRecord, Plan};
@@ -31,6 +32,7 @@ pub(super) struct Counts {
     failed: AtomicU64,
     scored: AtomicU64,
     unscored: AtomicU64,
+    endpoints: OnceLock<Endpoints>,
     samples: Mutex<VecDeque<(Instant, u64)>>,
 }
 
@@ -49,6 +51,7 @@ impl Counts {
             failed: zero(),
             scored: zero(),
             unscored: zero(),
+            endpoints: OnceLock::new(),
             samples: Mutex::new(VecDeque::from([(started, 0)])),
         }
     }
@@ -124,7 +127,13 @@ impl Counts {
         ProgressLine { calls_per_second, ..self.totals() }.closing(elapsed)
     }
 
+    /// Whose state the line tells, too; the first that are given.
+    pub(super) fn watch(&self, endpoints: Endpoints) {
+        let _ = self.endpoints.set(endpoints);
+    }
+
     fn totals(&self) -> ProgressLine {
+        let (endpoints, endpoints_down) = self.endpoints.get().map_or((0, 0), Endpoints::down);
         ProgressLine {
             done: self.done(),
             at_most: Meters::read(&self.at_most),
@@ -139,6 +148,8 @@ impl Counts {
             scored: Meters::read(&self.scored),
             answers: Meters::read(&self.answers),
             left: None,
+            endpoints,
+            endpoints_down,
         }
     }
 

@@ -32,6 +32,10 @@ pub struct ProgressLine {
     pub answers: u64,
     /// At most this long to go; `None` while nobody knows.
     pub left: Option<Duration>,
+    /// Endpoints of all judges.
+    pub endpoints: usize,
+    /// Those of them that are not asked because they fail.
+    pub endpoints_down: usize,
 }
 
 impl ProgressLine {
@@ -63,6 +67,9 @@ impl ProgressLine {
         }
         if self.failed > 0 {
             text.push_str(&format!(", {} failed", grouped(self.failed)));
+        }
+        if self.endpoints_down > 0 && self.endpoints > 1 {
+            text.push_str(&format!(", {} of {} endpoints down", self.endpoints_down, self.endpoints));
         }
         text.push_str(&format!(", {} calls/s, {} tokens", rate(self.calls_per_second), short(self.tokens)));
         text
@@ -136,6 +143,8 @@ mod tests {
             unscored: 5,
             answers: 400,
             left: Some(Duration::from_secs(128)),
+            endpoints: 3,
+            endpoints_down: 1,
         }
     }
 
@@ -144,13 +153,21 @@ mod tests {
         assert_eq!(
             line().to_string(),
             "1,200/5,205 calls, 40 cached, 2 asked again, 1 times 429, 3 retried, 4 failed, \
-             31 calls/s, 1.4M tokens, at most 2m left"
+             1 of 3 endpoints down, 31 calls/s, 1.4M tokens, at most 2m left"
         );
     }
 
     #[test]
     fn counters_of_trouble_are_left_out_where_there_was_none() {
-        let calm = ProgressLine { asked_again: 0, throttled: 0, retried: 0, failed: 0, left: None, ..line() };
+        let calm = ProgressLine {
+            endpoints_down: 0,
+            asked_again: 0,
+            throttled: 0,
+            retried: 0,
+            failed: 0,
+            left: None,
+            ..line()
+        };
         assert_eq!(calm.to_string(), "1,200/5,205 calls, 40 cached, 31 calls/s, 1.4M tokens");
     }
 
@@ -165,7 +182,7 @@ mod tests {
         assert_eq!(
             line().closing(Duration::from_secs(7_500)), // 7,500 s = 2 h + 300 s
             "1,200 calls in 2h05m (90 answers of 400 judged, 5 without a score), 40 cached, 2 asked again, 1 times 429, \
-             3 retried, 4 failed, 31 calls/s, 1.4M tokens"
+             3 retried, 4 failed, 1 of 3 endpoints down, 31 calls/s, 1.4M tokens"
         );
     }
 

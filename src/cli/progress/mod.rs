@@ -16,6 +16,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 pub use line::{ProgressLine, grouped};
 
+use super::scoring::endpoints::Endpoints;
 use super::terminal;
 use crate::domain::ScoredAnswer;
 use crate::error::Result;
@@ -115,6 +116,11 @@ impl Progress {
             }
         }
         (self.teller)(&self.counts.closing(Instant::now()));
+    }
+
+    /// Also tells how many of these are down.
+    pub(in crate::cli) fn watch(&self, endpoints: Endpoints) {
+        self.counts.watch(endpoints);
     }
 
     fn start(&mut self) {

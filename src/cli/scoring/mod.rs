@@ -1,13 +1,16 @@
 //! What `score`, `check` and `rescore` share: loading input, setting up the judge, writing the record, the summary.
 
 pub(super) mod choice;
+pub(super) mod endpoints;
 pub(super) mod inputs;
 pub(super) mod jobs;
+mod last_served;
 pub(super) mod outcome;
 pub(super) mod preset;
 mod renderer;
 pub(super) mod results_file;
 pub(super) mod roles;
+mod servers;
 pub(super) mod setup;
 pub(super) mod sinks;
 pub(super) mod spending;

@@ -129,6 +129,7 @@ impl Presentation<'_> {
             comparability_note: (!comparable).then(|| "not comparable with published numbers".to_owned()),
             remarks,
             agreement: self.agreement.then(|| aggregate::agreement(scored)),
+            endpoints: self.manifest.endpoints.clone(),
         }
     }
 

@@ -14,6 +14,7 @@ use crate::pipeline::{Member, Merge, Panel, Panels};
 use crate::prompt::{self, PromptFamily, PromptSet};
 
 use super::choice::Choice;
+use super::endpoints::Endpoints;
 use super::inputs::LoadedInputs;
 use super::setup::{Identified, Judging};
 use super::spending::Spending;
@@ -237,7 +238,7 @@ impl Judges {
     ///
     /// # Errors
     /// When no HTTP client can be set up.
-    pub(in crate::cli) async fn asking(
+    pub(in crate::cli) fn asking(
         &self,
         settings: &Settings,
         inputs: &LoadedInputs,
@@ -246,10 +247,13 @@ impl Judges {
     ) -> Result<Asking> {
         let recorded = recorded.map(|replies| Arc::new(replies) as Arc<dyn ReplySource>);
         let mut by_name = BTreeMap::new();
+        let mut endpoints = Endpoints::default();
         for (name, (named, identified)) in &self.by_name {
-            let judging = identified
-                .judging(named, settings.scorers.truncate, &inputs.all_cases, recorded.clone(), meters, &self.spending)
-                .await?;
+            let (truncate, cases) = (settings.scorers.truncate, &inputs.all_cases);
+            let judging = identified.judging(named, truncate, cases, recorded.clone(), meters, &self.spending)?;
+            if let Some(fleet) = &judging.fleet {
+                endpoints.add(name, Arc::clone(fleet));
+            }
             by_name.insert(name.clone(), judging);
         }
         let mut panels = Panels::none();
@@ -258,7 +262,7 @@ impl Judges {
             panels =
                 panels.with(role.clone(), Panel { members: members.flatten().collect(), merge: merge_of(of.merge) });
         }
-        Ok(Asking { panels: Arc::new(panels), concurrency: self.concurrency() })
+        Ok(Asking { panels: Arc::new(panels), endpoints, concurrency: self.concurrency() })
     }
 
     fn member(&self, name: &str, judging: &Judging) -> Option<Member> {
@@ -278,15 +282,23 @@ impl Judges {
     fn concurrency(&self) -> BTreeMap<Role, usize> {
         let places = |of: &RoleSettings| {
             let judges = of.judges.iter().filter_map(|name| self.by_name.get(name));
-            judges.map(|(named, _)| named.limits.concurrency.get()).sum::<usize>()
+            judges.map(|(named, judge)| lanes(named.limits.concurrency.get(), judge.endpoint_count())).sum::<usize>()
         };
         self.roles.iter().map(|(role, of)| (role.clone(), places(of))).collect()
     }
 }
 
+/// So many answers at once keep all endpoints of a judge busy: an answer stays at its endpoint, and chance gives some
+/// endpoints more answers than others, so that there have to be a few more than the endpoints take together.
+fn lanes(concurrency: usize, endpoints: usize) -> usize {
+    let all = concurrency.saturating_mul(endpoints);
+    if endpoints > 1 { all.saturating_add(all / 4) } else { all }
+}
+
 /// The panels of a run.
 pub(in crate::cli) struct Asking {
     pub(in crate::cli) panels: Arc<Panels>,
+    pub(in crate::cli) endpoints: Endpoints,
     concurrency: BTreeMap<Role, usize>,
 }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::json;
 
@@ -13,17 +12,16 @@ use crate::domain::{CallKind, JudgeReply, TestCase};
 use crate::error::{Error, Result};
 use crate::judge::body::RequestOptions;
 use crate::judge::cache::Cache;
-use crate::judge::capacity::{Capacity, TokenCounter};
+use crate::judge::capacity::TokenCounter;
 use crate::judge::chat::Chat;
 use crate::judge::conversation::ConversationFormat;
-use crate::judge::endpoint::{Endpoint, Timeouts};
 use crate::judge::endpoint_kind::EndpointKind;
-use crate::judge::identity::{ServerIdentity, identify, judge_id, wait_for_server};
+use crate::judge::identity::{ServerIdentity, judge_id};
 use crate::judge::layers::budgeted::Budgeted;
 use crate::judge::layers::cached::Cached;
 use crate::judge::layers::collapsing::Collapsing;
 use crate::judge::layers::context_limited::ContextLimited;
-use crate::judge::layers::rate_limited::{Limits, RateLimited};
+use crate::judge::layers::rate_limited::Limits;
 use crate::judge::layers::retrying::{RetryPolicy, Retrying};
 use crate::judge::lexical::Lexical;
 use crate::judge::meters::Meters;
@@ -36,6 +34,7 @@ use crate::pipeline::{NoRendering, Renderer};
 use crate::prompt::{PromptFamily, PromptSet};
 
 use super::renderer::PromptRenderer;
+use super::servers::{Fleet, Servers};
 use super::spending::Spending;
 
 /// The identity of the baseline: its version changes when its scores do.
@@ -49,35 +48,25 @@ pub(in crate::cli) enum Identified {
     Chat(Box<IdentifiedChat>),
 }
 
-/// A model behind an endpoint.
+/// A model behind one endpoint or several.
 pub(in crate::cli) struct IdentifiedChat {
-    endpoint: Endpoint,
+    servers: Servers,
     options: RequestOptions,
-    served: ServerIdentity,
     prompts: Arc<PromptSet>,
     cache: Option<Cache>,
-    /// Why the server could not be reached.
-    offline: Option<Error>,
 }
 
 impl IdentifiedChat {
-    /// How much the model takes; nothing is known of a server that cannot be reached, and OpenAI does not say.
-    async fn capacity(&self) -> Result<Capacity> {
-        if self.offline.is_some() || self.endpoint.is_openai() {
-            return Ok(Capacity::default());
-        }
-        Capacity::of(&self.endpoint, &self.options.model).await
-    }
-
     /// Why a run that needs a call must not begin.
     fn cannot_be_asked(&self) -> Option<String> {
-        let variable = &self.endpoint.api_key_env;
+        let without_key = self.servers.endpoints().find(|endpoint| endpoint.is_openai() && endpoint.api_key.is_none());
         let no_key = || {
-            (self.endpoint.is_openai() && self.endpoint.api_key.is_none()).then(|| {
+            without_key.map(|endpoint| {
+                let variable = &endpoint.api_key_env;
                 format!("{variable} is not set, and OpenAI asks for a key; export it, or name another variable with --api-key-env")
             })
         };
-        self.offline.as_ref().map(ToString::to_string).or_else(no_key)
+        self.servers.offline().or_else(no_key)
     }
 }
 
@@ -89,6 +78,8 @@ pub(in crate::cli) struct Judging {
     pub(in crate::cli) source: Arc<dyn ReplySource>,
     /// Calls to bytes.
     pub(in crate::cli) renderer: Arc<dyn Renderer>,
+    /// Its endpoints; `None` for the baseline.
+    pub(super) fleet: Option<Arc<Fleet>>,
 }
 
 /// The cache as a place of paid replies; only what is rendered has a key.
@@ -104,7 +95,7 @@ impl ReplySource for CacheSource {
 }
 
 impl Identified {
-    /// Opens the cache and asks the server who it is.
+    /// Opens the cache and asks every server who it is.
     ///
     /// # Errors
     /// For a cache or settings that cannot be used; for no server at all when nothing is known of it from an earlier run.
@@ -121,15 +112,11 @@ impl Identified {
             return Ok(Self::Lexical);
         }
         let cache = settings.cache.path.as_deref().map(Cache::open).transpose()?;
-        let endpoint = endpoint(judge)?;
-        if let Some(limit) = judge.wait_server {
-            wait(&endpoint, limit).await?;
-        }
-        let (model, served, offline) = who(&endpoint, judge, cache.as_ref()).await?;
-        let options = request_options(judge, prompts, &served, model);
+        let servers = Servers::ask(judge, cache.as_ref()).await?;
+        let options = request_options(judge, prompts, &servers.served, servers.model.clone());
         options.check()?;
         let prompts = Arc::clone(prompts);
-        Ok(Self::Chat(Box::new(IdentifiedChat { endpoint, options, served, prompts, cache, offline })))
+        Ok(Self::Chat(Box::new(IdentifiedChat { servers, options, prompts, cache })))
     }
 
     /// True for the built-in baseline.
@@ -170,14 +157,30 @@ impl Identified {
             Self::Chat(chat) => JudgeEntry {
                 id: chat.options.judge_id.clone(),
                 model: Some(chat.options.model.clone()),
-                base_url: Some(chat.endpoint.masked_url()),
+                base_url: Some(chat.servers.urls()),
                 served: Some(json!({
-                    "id": chat.served.served,
-                    "root": chat.served.root,
-                    "model_path": chat.served.model_path,
+                    "id": chat.servers.served.served,
+                    "root": chat.servers.served.root,
+                    "model_path": chat.servers.served.model_path,
                 })),
                 lexical: false,
             },
+        }
+    }
+
+    /// Where a batch of its calls goes: the first address that is there, secrets masked; `None` for the baseline.
+    pub(in crate::cli) fn first_url(&self) -> Option<String> {
+        match self {
+            Self::Lexical => None,
+            Self::Chat(chat) => chat.servers.first_url(),
+        }
+    }
+
+    /// How many endpoints share its calls, each within limits of its own; at least 1.
+    pub(in crate::cli) fn endpoint_count(&self) -> usize {
+        match self {
+            Self::Lexical => 1,
+            Self::Chat(chat) => chat.servers.endpoints().len(),
         }
     }
 
@@ -217,7 +220,7 @@ impl Identified {
     ///
     /// # Errors
     /// When no HTTP client can be set up; when texts are to be cut to a context of which nothing is known.
-    pub(in crate::cli) async fn judging(
+    pub(in crate::cli) fn judging(
         &self,
         named: &NamedJudge,
         truncate: bool,
@@ -232,19 +235,20 @@ impl Identified {
                     judge: Arc::new(Lexical::new(corpus)),
                     source: Arc::new(NoReplies),
                     renderer: Arc::new(NoRendering),
+                    fleet: None,
                 });
             }
             Self::Chat(chat) => chat,
         };
-        let capacity = chat.capacity().await?;
+        let (capacity, counting) = chat.servers.capacity();
         if truncate && capacity.context_tokens.is_none() {
             return Err(Error::JudgeUnavailable(format!(
                 "--truncate: the server of {} does not tell how long its context is; leave --truncate out",
                 chat.options.model
             )));
         }
-        let counter = capacity.tokenizer.map(|tokenizer| TokenCounter::new(&chat.endpoint, tokenizer)).transpose()?;
-        let transport = Chat::new(chat.endpoint.clone(), Arc::clone(meters))?.through(chat.options.endpoint);
+        let counter = counting.zip(capacity.tokenizer);
+        let counter = counter.map(|(endpoint, tokenizer)| TokenCounter::new(endpoint, tokenizer)).transpose()?;
         let limits = Limits {
             concurrency: named.limits.concurrency.get(),
             requests_per_minute: named.limits.rpm,
@@ -252,8 +256,8 @@ impl Identified {
             ..Limits::default()
         };
         let policy = RetryPolicy { max_attempts: named.judge.retries.saturating_add(1), ..RetryPolicy::default() };
-        let limited = RateLimited::new(transport, limits, Arc::clone(meters));
-        let asking = Retrying::new(limited, policy, Arc::clone(meters));
+        let fleet = Arc::new(chat.servers.fleet(chat.options.endpoint, limits, meters)?);
+        let asking = Retrying::new(Arc::clone(&fleet), policy, Arc::clone(meters));
         let asking = ContextLimited::new(asking, capacity, counter);
         let price = budget.prices.get(&chat.options.model);
         let asking = Budgeted::new(asking, budget.ledger.clone(), price);
@@ -270,7 +274,7 @@ impl Identified {
             }
             (None, None) => (Arc::new(Collapsing::new(asking)), Arc::new(NoReplies)),
         };
-        Ok(Judging { judge, source, renderer })
+        Ok(Judging { judge, source, renderer, fleet: Some(fleet) })
     }
 
     /// Who counts the tokens of its prompts: the server, else the vocabulary of a model of OpenAI; `None` where neither
@@ -278,30 +282,33 @@ impl Identified {
     ///
     /// # Errors
     /// When no HTTP client can be set up.
-    pub(in crate::cli) async fn prompt_counter(&self) -> Result<Option<PromptCounter>> {
+    pub(in crate::cli) fn prompt_counter(&self) -> Result<Option<PromptCounter>> {
         let Self::Chat(chat) = self else { return Ok(None) };
         let built_in = || Encoding::of_model(&chat.options.model).map(PromptCounter::BuiltIn);
-        match chat.capacity().await?.tokenizer {
-            Some(tokenizer) => {
-                let counter = TokenCounter::new(&chat.endpoint, tokenizer)?;
+        let (capacity, endpoint) = chat.servers.capacity();
+        match endpoint.zip(capacity.tokenizer) {
+            Some((endpoint, tokenizer)) => {
+                let counter = TokenCounter::new(endpoint, tokenizer)?;
                 Ok(Some(PromptCounter::Server(Box::new(counter))))
             }
             None => Ok(built_in()),
         }
     }
 
-    /// One tiny call; `None` for the baseline, which needs none.
+    /// One tiny call to each endpoint, by its address; empty for the baseline, which needs none. The inner error says what the
+    /// server said, with the option that helps.
     ///
     /// # Errors
-    /// What the server said, with the option that helps.
-    pub(in crate::cli) async fn ping(&self) -> Result<Option<JudgeReply>> {
-        match self {
-            Self::Lexical => Ok(None),
-            Self::Chat(chat) => {
-                let transport = Chat::new(chat.endpoint.clone(), Arc::default())?.through(chat.options.endpoint);
-                transport.ping(&chat.options).await.map(Some)
+    /// When no HTTP client can be set up.
+    pub(in crate::cli) async fn ping(&self) -> Result<Vec<(String, Result<JudgeReply>)>> {
+        let mut replies = Vec::new();
+        if let Self::Chat(chat) = self {
+            for endpoint in chat.servers.endpoints() {
+                let transport = Chat::new(endpoint.clone(), Arc::default())?.through(chat.options.endpoint);
+                replies.push((endpoint.masked_url(), transport.ping(&chat.options).await));
             }
         }
+        Ok(replies)
     }
 }
 
@@ -347,130 +354,4 @@ fn reply_limits(judge: &JudgeSettings, endpoint: EndpointKind, prompts: &PromptS
         false => prompts.max_tokens(kind),
     };
     CallKind::ALL.into_iter().filter_map(|kind| Some((kind, limit(kind)?))).collect()
-}
-
-/// Model, what the server says of it, and why the server could not be asked.
-async fn who(
-    endpoint: &Endpoint,
-    judge: &JudgeSettings,
-    cache: Option<&Cache>,
-) -> Result<(String, ServerIdentity, Option<Error>)> {
-    let key = format!("judge {} {}", endpoint.masked_url(), judge.model.as_deref().unwrap_or("*"));
-    let there = if endpoint.is_openai() { Ok(()) } else { wait_for_server(endpoint, Duration::ZERO, |_, _| ()).await };
-    let Err(error) = there else {
-        let (model, served) = identify(endpoint, judge.model.as_deref()).await?;
-        if let Some(cache) = cache {
-            refuse_silence(cache, &key, judge, &served)?;
-            tell_change(cache, &model, judge, &served)?;
-            cache.remember_server(&key, &said(&model, &served))?;
-        }
-        return Ok((model, served, None));
-    };
-    let last = cache.map(|cache| cache.recall_server(&key)).transpose()?.flatten();
-    let named = || match (&judge.cache_id, &judge.model) {
-        // The judge's name in the cache is all that its keys need.
-        (Some(_), Some(model)) => Some((model.clone(), ServerIdentity::default())),
-        _ => None,
-    };
-    let Some((model, served)) = last.as_deref().and_then(remembered).or_else(named) else { return Err(error) };
-    terminal::note(&format!(
-        "note: {} cannot be asked now; its replies are taken from the cache under what it last said it serves",
-        endpoint.masked_url()
-    ));
-    Ok((model, served, Some(error)))
-}
-
-/// Model and identity as they are kept in the cache.
-fn said(model: &str, served: &ServerIdentity) -> String {
-    json!([model, served.served, served.root, served.model_path]).to_string()
-}
-
-/// A server that told more about itself at the last run, and nothing else now, has a bad moment: its replies would be
-/// filed under another identity, and everything that is already paid would be paid again.
-fn refuse_silence(cache: &Cache, key: &str, judge: &JudgeSettings, served: &ServerIdentity) -> Result<()> {
-    if judge.cache_id.is_some() {
-        return Ok(());
-    }
-    match cache.recall_server(key)?.and_then(|identity| remembered(&identity)) {
-        Some((model, before)) if says_less(served, &before) => Err(Error::JudgeUnavailable(format!(
-            "the server says less of what it serves than at the last run ({}); try again, or give the model a fixed \
-             name in the cache with --cache-id NAME",
-            judge_id(&model, None, &before)
-        ))),
-        _ => Ok(()),
-    }
-}
-
-/// True if `now` only lacks parts of `before`: what it does tell is the same.
-fn says_less(now: &ServerIdentity, before: &ServerIdentity) -> bool {
-    let parts = [(&now.served, &before.served), (&now.root, &before.root), (&now.model_path, &before.model_path)];
-    now != before && parts.into_iter().all(|(now, before)| now.is_none() || now == before)
-}
-
-/// Reads what [`said`] wrote.
-fn remembered(identity: &str) -> Option<(String, ServerIdentity)> {
-    let [model, served, root, model_path] = serde_json::from_str::<[Option<String>; 4]>(identity).ok()?;
-    Some((model?, ServerIdentity { served, root, model_path }))
-}
-
-/// Says so when a model of that name is another one than at the last run with this cache, at whatever address.
-fn tell_change(cache: &Cache, model: &str, judge: &JudgeSettings, served: &ServerIdentity) -> Result<()> {
-    let known = cache.servers()?.into_iter().filter_map(|(_, identity)| remembered(&identity));
-    let Some((_, before)) = known
-        .into_iter()
-        .find(|(of, _)| of == model)
-        .filter(|(_, before)| judge_id(model, None, before) != judge_id(model, None, served))
-    else {
-        return Ok(());
-    };
-    let used = match &judge.cache_id {
-        Some(id) => format!("its replies count as those of cache id {id:?} all the same"),
-        None => "replies kept from the model before are not used".to_owned(),
-    };
-    let (before, now) = (judge_id(model, None, &before), judge_id(model, None, served));
-    let line = format!("warning: {model} is another model than at the last run: before {before}, now {now}; {used}");
-    terminal::note(&line);
-    Ok(())
-}
-
-async fn wait(endpoint: &Endpoint, limit: Duration) -> Result<()> {
-    let mut told = Duration::ZERO;
-    let url = endpoint.masked_url();
-    wait_for_server(endpoint, limit, |elapsed, state| {
-        if told.is_zero() || elapsed >= told + Duration::from_secs(30) {
-            told = elapsed.max(Duration::from_millis(1));
-            terminal::note(&format!("waiting for {url}: {state} ({} s)", elapsed.as_secs()));
-        }
-    })
-    .await
-}
-
-fn endpoint(judge: &JudgeSettings) -> Result<Endpoint> {
-    let mut endpoint = Endpoint::new(&judge.base_url)?;
-    endpoint.api_key = judge.api_key.clone();
-    endpoint.api_key_env = judge.api_key_env.clone();
-    endpoint.headers.clone_from(&judge.headers);
-    endpoint.query.extend(judge.query.iter().cloned());
-    endpoint.timeouts = Timeouts { total: judge.timeout, ..endpoint.timeouts };
-    Ok(endpoint)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_lost_part_is_less_and_another_part_is_another_model() {
-        let identity = |served: Option<&str>, root: Option<&str>| ServerIdentity {
-            served: served.map(str::to_owned),
-            root: root.map(str::to_owned),
-            model_path: None,
-        };
-        let before = identity(Some("m"), Some("/w"));
-        assert!(says_less(&identity(None, None), &before));
-        assert!(says_less(&identity(Some("m"), None), &before));
-        assert!(!says_less(&before, &before));
-        assert!(!says_less(&identity(Some("m"), Some("/other")), &before));
-        assert!(!says_less(&before, &identity(Some("m"), None)), "more than before");
-    }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::cli::progress::Progress;
-use crate::domain::ScoredAnswer;
+use crate::domain::{EndpointUse, ScoredAnswer};
 use crate::error::{Error, Result};
 use crate::pipeline::record::{RunDir, RunRecord, RunStatus};
 use crate::pipeline::{EventSink, RunEvent};
@@ -56,6 +56,11 @@ impl Sinks {
         self.items_file.flush().map_err(Error::io(&self.items_path, "append to"))?;
         write_items(self.record.dir(), &self.run, scored)?;
         self.record.finish(status, scored)
+    }
+
+    /// Keeps what the endpoints did in the record.
+    pub(in crate::cli) fn note_endpoints(&mut self, endpoints: Vec<EndpointUse>) {
+        self.record.note_endpoints(endpoints);
     }
 
     /// The record's directory.

@@ -97,6 +97,19 @@ named_enum! {
 }
 
 named_enum! {
+    /// Whether replies come token by token.
+    Streaming {
+        /// Where the server is known to stop when nobody reads any more: vLLM and llama.cpp.
+        #[default]
+        Auto = "auto",
+        /// Always.
+        On = "on",
+        /// Never.
+        Off = "off",
+    }
+}
+
+named_enum! {
     /// A scorer of a run.
     ScorerName {
         /// The ScholarQA-CS rubric.
@@ -225,8 +238,9 @@ pub struct JudgeSettings {
     pub kind: JudgeKind,
     /// The model's name; `None` means the only one that the server has.
     pub model: Option<String>,
-    /// The server as it was typed (perhaps a bare host; perhaps with secrets: show it through `masking::masked_url`).
-    pub base_url: String,
+    /// The servers as they were typed, at least one, each once (perhaps bare hosts; perhaps with secrets: show them through
+    /// `masking::masked_url`).
+    pub base_urls: Vec<String>,
     /// Name of the environment variable for the key; messages about a wrong key name it.
     pub api_key_env: String,
     /// The key, where that variable is set.
@@ -260,13 +274,17 @@ pub struct JudgeSettings {
     pub query: Vec<(String, String)>,
     /// How long to wait for a server that is loading; `None`: not at all.
     pub wait_server: Option<Duration>,
+    /// Whether replies are sent token by token.
+    pub stream: Streaming,
     /// Longest time for one request, > 0.
     pub timeout: Duration,
+    /// Longest time until the first byte of a reply, > 0; `None`: no limit of its own.
+    pub first_byte_timeout: Option<Duration>,
     /// Attempts after the first for failures that pass.
     pub retries: u32,
 }
 
-/// How fast the judge is asked.
+/// How fast the judge is asked: each of its endpoints, where it has several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitSettings {
     /// Calls in flight at once.
@@ -275,6 +293,19 @@ pub struct LimitSettings {
     pub rpm: Option<NonZeroU32>,
     /// Tokens a minute; `None`: no limit.
     pub tpm: Option<NonZeroU64>,
+}
+
+impl LimitSettings {
+    /// What so many endpoints take together.
+    pub fn of_all(self, endpoints: usize) -> Self {
+        let (factor, most) = (NonZeroUsize::new(endpoints).unwrap_or(NonZeroUsize::MIN), u32::try_from(endpoints));
+        let factor_32 = most.ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
+        Self {
+            concurrency: self.concurrency.saturating_mul(factor),
+            rpm: self.rpm.map(|rpm| rpm.saturating_mul(factor_32)),
+            tpm: self.tpm.map(|tpm| tpm.saturating_mul(factor_32.into())),
+        }
+    }
 }
 
 /// Where replies are kept.

@@ -1,5 +1,6 @@
 //! The judge's settings: which judge it is, and what is sent to it.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use secrecy::SecretString;
@@ -8,12 +9,13 @@ use serde_json::Value;
 use super::keys::{self, Key};
 use super::merge::{Sources, fault};
 use super::request::{max_tokens, pairs, request_fields};
-use super::value::{Logprobs, SettingValue, Temperature, TopP};
-use super::{Conversation, JudgeKind, JudgeSettings, OPENAI_BASE_URL};
+use super::value::{BaseUrls, Logprobs, SettingValue, Temperature, TopP};
+use super::{Conversation, JudgeKind, JudgeSettings, OPENAI_BASE_URL, Streaming};
 use crate::cli::args::{JudgeArgs, LimitArgs};
 use crate::cli::masking::masked_url;
 use crate::cli::origin::{Environment, Origin};
 use crate::error::{Error, Result};
+use crate::judge::endpoint::Endpoint;
 
 /// The variable that other OpenAI clients use, too. It says where a model is, but chooses no judge by itself.
 const OPENAI_BASE_URL_ENV: &str = "OPENAI_BASE_URL";
@@ -30,8 +32,8 @@ pub(super) fn merge_judge(
     warnings: &mut Vec<String>,
 ) -> Result<JudgeSettings> {
     let model = sources.find(&keys::MODEL, flags.model.as_deref().map(str::trim).map(str::to_owned))?;
-    let base_url = sources.find(&keys::BASE_URL, flags.base_url.clone())?;
-    let kind = choose(sources, flags, model.as_ref().map(|found| &found.1), base_url.as_ref().map(|found| &found.1))?;
+    let base_urls = sources.find(&keys::BASE_URL, flags.base_url.as_deref().map(BaseUrls::split))?;
+    let kind = choose(sources, flags, model.as_ref().map(|found| &found.1), base_urls.as_ref().map(|found| &found.1))?;
     if let Some((name, origin)) = &model
         && (name.is_empty() || name.chars().any(char::is_control))
     {
@@ -40,11 +42,11 @@ pub(super) fn merge_judge(
     let first_line = sources.lines.len();
     let (model, origin) = model.map_or((None, Origin::Default), |(name, origin)| (Some(name), origin));
     sources.note(keys::MODEL.name, model.clone().map_or(Value::Null, Value::from), origin);
-    let (base_url, origin) = base_url.unwrap_or_else(|| (OPENAI_BASE_URL.to_owned(), Origin::Default));
-    let base_url = checked_url(&base_url, &origin)?;
-    sources.note(keys::BASE_URL.name, Value::from(masked_url(&base_url)), origin);
+    let (base_urls, origin) = base_urls.unwrap_or_else(|| (BaseUrls::split(OPENAI_BASE_URL), Origin::Default));
+    let base_urls = checked_urls(&base_urls, &origin)?;
+    sources.note(keys::BASE_URL.name, base_urls.to_json(), origin);
     let (api_key_env, api_key) = api_key(sources, flags, kind)?;
-    if kind != JudgeKind::Lexical && sources.in_use && api_key.is_none() && base_url == OPENAI_BASE_URL {
+    if kind != JudgeKind::Lexical && sources.in_use && api_key.is_none() && base_urls.has_openai() {
         let option = sources.typed(&keys::API_KEY_ENV);
         warnings.push(format!(
             "{api_key_env} is not set: OpenAI will refuse; export it, or name another variable with {option}"
@@ -55,7 +57,7 @@ pub(super) fn merge_judge(
     let settings = JudgeSettings {
         kind,
         model,
-        base_url,
+        base_urls: base_urls.0,
         api_key_env,
         api_key,
         cache_id: sources.optional(&keys::CACHE_ID, flags.cache_id.clone())?,
@@ -73,10 +75,10 @@ pub(super) fn merge_judge(
         extra_body: request_fields(sources, flags.extra_body.as_deref(), &sampling.fields(sources))?,
         headers: pairs(sources, &keys::HEADERS, &flags.headers)?,
         query: pairs(sources, &keys::QUERY, &flags.query)?,
-        wait_server: sources
-            .or_default(&keys::WAIT_SERVER, flags.wait_server, Duration::ZERO)
-            .map(|limit| Some(limit).filter(|limit| !limit.is_zero()))?,
+        wait_server: wait_server(sources, flags)?,
+        stream: sources.or_default(&keys::STREAM, limits.stream, Streaming::Auto)?,
         timeout: timeout(sources, limits)?,
+        first_byte_timeout: first_byte_timeout(sources, limits, warnings)?,
         retries: sources.or_default(&keys::RETRIES, limits.retries, 8)?,
     };
     if kind == JudgeKind::Lexical {
@@ -220,6 +222,26 @@ fn checked_url(url: &str, origin: &Origin) -> Result<String> {
     Ok(url.to_owned())
 }
 
+/// Each address checked; one that is there twice would get twice its share of the answers and of the limits.
+fn checked_urls(urls: &BaseUrls, origin: &Origin) -> Result<BaseUrls> {
+    let urls: Vec<String> = urls.0.iter().map(|url| checked_url(url, origin)).collect::<Result<_>>()?;
+    let mut seen = BTreeSet::new();
+    for url in &urls {
+        // What cannot be read is told when the endpoint is made, with all that is known of addresses there.
+        let Ok(name) = Endpoint::new(url).map(|endpoint| endpoint.masked_url()) else { continue };
+        if !seen.insert(name) {
+            let shown = masked_url(url).escape_debug().to_string();
+            return Err(fault(&keys::BASE_URL, origin, &format!("\"{shown}\" is given twice; name each address once")));
+        }
+    }
+    Ok(BaseUrls(urls))
+}
+
+fn wait_server(sources: &mut Sources<'_>, flags: &JudgeArgs) -> Result<Option<Duration>> {
+    let limit = sources.or_default(&keys::WAIT_SERVER, flags.wait_server, Duration::ZERO)?;
+    Ok(Some(limit).filter(|limit| !limit.is_zero()))
+}
+
 /// The variable's name and the key it holds. Only a variable named on purpose must be set: local servers need no key.
 fn api_key(sources: &mut Sources<'_>, flags: &JudgeArgs, kind: JudgeKind) -> Result<(String, Option<SecretString>)> {
     let found = sources.find(&keys::API_KEY_ENV, flags.api_key_env.clone())?;
@@ -275,4 +297,30 @@ fn timeout(sources: &mut Sources<'_>, limits: &LimitArgs) -> Result<Duration> {
     }
     sources.note(keys::TIMEOUT.name, timeout.to_json(), origin);
     Ok(timeout)
+}
+
+/// A whole reply has no byte before its last: without streams the limit is one for the whole.
+fn first_byte_timeout(
+    sources: &mut Sources<'_>,
+    limits: &LimitArgs,
+    warnings: &mut Vec<String>,
+) -> Result<Option<Duration>> {
+    let Some((limit, origin)) = sources.find(&keys::FIRST_BYTE_TIMEOUT, limits.first_byte_timeout)? else {
+        sources.note(keys::FIRST_BYTE_TIMEOUT.name, Value::Null, Origin::Default);
+        return Ok(None);
+    };
+    if limit.is_zero() {
+        let what = "0s leaves no time for a byte; write one such as 60s, or leave it out";
+        return Err(fault(&keys::FIRST_BYTE_TIMEOUT, &origin, what));
+    }
+    let is_off =
+        sources.lines.iter().any(|line| line.key == keys::STREAM.name && line.value == Streaming::Off.as_str());
+    if is_off {
+        let (option, stream) = (sources.typed(&keys::FIRST_BYTE_TIMEOUT), sources.typed(&keys::STREAM));
+        warnings.push(format!(
+            "{option} limits the whole reply while {stream} is off: servers send nothing before it is whole"
+        ));
+    }
+    sources.note(keys::FIRST_BYTE_TIMEOUT.name, limit.to_json(), origin);
+    Ok(Some(limit))
 }

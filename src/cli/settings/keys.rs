@@ -83,7 +83,9 @@ keys! {
     HEADERS = "judge.headers", "--header", [];
     QUERY = "judge.query", "--query", [];
     WAIT_SERVER = "judge.wait_server", "--wait-server", ["SCHOLAREVAL_WAIT_SERVER"];
+    STREAM = "judge.stream", "--stream", ["SCHOLAREVAL_STREAM"];
     TIMEOUT = "judge.timeout", "--timeout", ["SCHOLAREVAL_TIMEOUT"];
+    FIRST_BYTE_TIMEOUT = "judge.first_byte_timeout", "--first-byte-timeout", [];
     RETRIES = "judge.retries", "--retries", [];
     CONCURRENCY = "limits.concurrency", "--concurrency", ["SCHOLAREVAL_CONCURRENCY"];
     RPM = "limits.rpm", "--rpm", ["SCHOLAREVAL_RPM"];

@@ -33,6 +33,7 @@ pub use budget::{BudgetSettings, Dollars, Slice};
 pub use groups::{
     CacheSettings, Conversation, EntailForm, JudgeKind, JudgeRef, JudgeSettings, LimitSettings, MergeRule, NamedJudge,
     OnUnscored, OutputFormat, OutputSettings, ReferencesBlock, RoleSettings, ScoreSettings, ScorerName, ScorerSettings,
+    Streaming,
 };
 
 use super::args::ScoreArgs;

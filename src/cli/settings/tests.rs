@@ -99,12 +99,12 @@ fn neither_model_nor_url_is_lexical_and_openai_base_url_alone_is_no_choice() {
 #[test]
 fn a_model_alone_goes_to_openai_base_url_else_to_openai() {
     let settings = load("--model m", &[("OPENAI_API_KEY", "k")], "").unwrap();
-    assert_eq!((settings.judge.kind, settings.judge.base_url.as_str()), (JudgeKind::Chat, OPENAI_BASE_URL));
+    assert_eq!((settings.judge.kind, settings.judge.base_urls[0].as_str()), (JudgeKind::Chat, OPENAI_BASE_URL));
     assert!(settings.warnings.is_empty(), "{:?}", settings.warnings);
     let settings = load("--model m", &[("OPENAI_BASE_URL", "http://h/v1")], "").unwrap();
-    assert_eq!(settings.judge.base_url, "http://h/v1");
+    assert_eq!(settings.judge.base_urls[0], "http://h/v1");
     let both = [("OPENAI_BASE_URL", "http://h/v1"), ("SCHOLAREVAL_BASE_URL", "http://ours/v1")];
-    assert_eq!(load("--model m", &both, "").unwrap().judge.base_url, "http://ours/v1");
+    assert_eq!(load("--model m", &both, "").unwrap().judge.base_urls[0], "http://ours/v1");
 }
 
 #[test]

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::ScorerName;
+use super::{OPENAI_BASE_URL, ScorerName};
 use crate::cli::duration::{format_duration, parse_duration};
+use crate::cli::masking::masked_url;
 use crate::cli::suggest::nearest;
 
 /// A value that can be set by flag, environment or file. The messages are fragments that say what to type.
@@ -323,6 +324,47 @@ impl SettingValue for Names {
     }
 }
 
+/// Addresses of servers: commas between them in text, a string of that form or an array in the file. No message repeats
+/// them: they may hold secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BaseUrls(pub Vec<String>);
+
+impl BaseUrls {
+    /// The parts of a text, blank ones left out; a blank text stays as it is, to be refused as an address.
+    pub fn split(text: &str) -> Self {
+        let parts: Vec<String> =
+            text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect();
+        Self(if parts.is_empty() { vec![String::new()] } else { parts })
+    }
+
+    /// True if OpenAI's own service is among them.
+    pub fn has_openai(&self) -> bool {
+        self.0.iter().any(|url| url == OPENAI_BASE_URL)
+    }
+}
+
+impl SettingValue for BaseUrls {
+    fn parse(text: &str) -> Result<Self, String> {
+        Ok(Self::split(text))
+    }
+
+    fn from_json(value: &Value) -> Result<Self, String> {
+        let wrong = || "expected an address, such as \"http://gpu1:8000/v1\", or an array of them".to_owned();
+        match value {
+            Value::String(text) => Ok(Self::split(text)),
+            Value::Array(items) if !items.is_empty() => {
+                let urls = items.iter().map(|item| item.as_str().map(str::to_owned).ok_or_else(wrong));
+                urls.collect::<Result<_, _>>().map(Self)
+            }
+            _ => Err(wrong()),
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        Value::from(self.0.iter().map(|url| masked_url(url)).collect::<Vec<_>>().join(","))
+    }
+}
+
 /// A JSON object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Object(pub Map<String, Value>);
@@ -412,6 +454,19 @@ mod tests {
         assert_eq!(Names::parse(" a, b,,"), Ok(Names(vec!["a".to_owned(), "b".to_owned()])));
         assert_eq!(Names::from_json(&json!("a,b")), Ok(Names(vec!["a,b".to_owned()])));
         assert!(Names::parse(" , ").is_err() && Names::from_json(&json!([1])).is_err());
+    }
+
+    #[test]
+    fn addresses_stand_between_commas_or_in_an_array_and_are_shown_masked() {
+        let both = BaseUrls(vec!["gpu1:8000".to_owned(), "https://k:hunter2@gpu2/v1".to_owned()]);
+        assert_eq!(BaseUrls::parse(" gpu1:8000, https://k:hunter2@gpu2/v1,"), Ok(both.clone()));
+        assert_eq!(BaseUrls::from_json(&json!(["gpu1:8000", "https://k:hunter2@gpu2/v1"])), Ok(both.clone()));
+        assert_eq!(BaseUrls::from_json(&json!("gpu1:8000,https://k:hunter2@gpu2/v1")), Ok(both.clone()));
+        assert_eq!(both.to_json(), json!("gpu1:8000,https://***@gpu2/v1"));
+        assert_eq!(BaseUrls::split(" , "), BaseUrls(vec![String::new()]));
+        for wrong in [json!([]), json!(["a", 1]), json!(7)] {
+            assert!(BaseUrls::from_json(&wrong).unwrap_err().contains("an array of them"), "{wrong}");
+        }
     }
 
     #[test]

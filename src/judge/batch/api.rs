@@ -256,7 +256,7 @@ impl BatchApi {
         let passing = match &fault {
             Fault::Connect(_) | Fault::TimedOut(_) | Fault::NoFirstByte(_) | Fault::Broken(_) => true,
             Fault::Status { status, .. } => matches!(status, 408 | 409 | 425 | 429 | 500..),
-            Fault::TooLong(_) | Fault::NotJson(_) => false,
+            Fault::TooLong(_) | Fault::NotJson(_) | Fault::ErrorUnder200 { .. } => false,
         };
         if !passing || tries + 1 >= TRIES {
             return Err(self.error(fault));

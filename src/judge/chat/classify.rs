@@ -32,7 +32,7 @@ pub(super) struct ErrorResponse {
 impl ErrorResponse {
     /// An error that came under status 200: its `code` (a number or a string of one) is the status; else what the
     /// named code stands for; else 500, for a gateway that lost its server.
-    pub(super) fn under_200(error: &Value, endpoint: &Endpoint) -> Self {
+    pub(super) fn under_200(error: &Value, retry_after: Option<Duration>, endpoint: &Endpoint) -> Self {
         let words = ServerWords::of_value(error, endpoint);
         let numeric = words.code.parse::<u16>().ok().filter(|code| (400..=599).contains(code));
         let named = || match () {
@@ -45,7 +45,7 @@ impl ErrorResponse {
             () if words.is_named(&["invalid_request_error", "BadRequestError"]) => 400,
             () => 500,
         };
-        Self { status: numeric.unwrap_or_else(named), retry_after: None, words }
+        Self { status: numeric.unwrap_or_else(named), retry_after, words }
     }
 
     /// What to do about it. Equal 400s are not counted here, see [`EqualRefusals`].
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn an_error_under_200_stands_for_its_code() {
-        let status = |error: Value| ErrorResponse::under_200(&error, &endpoint()).status;
+        let status = |error: Value| ErrorResponse::under_200(&error, None, &endpoint()).status;
         assert_eq!(status(json!({"code": 502})), 502);
         assert_eq!(status(json!({"code": "429"})), 429);
         assert_eq!(status(json!({"code": "invalid_api_key"})), 401);

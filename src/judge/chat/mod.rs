@@ -119,7 +119,7 @@ impl Chat {
         let reply = sent.map_err(|error| self.failure(error))?;
         self.note_answer();
         if let Some(error) = reply.error() {
-            return Err(self.error_response(ErrorResponse::under_200(error, &self.endpoint)));
+            return Err(self.error_response(ErrorResponse::under_200(error, None, &self.endpoint)));
         }
         if !reply.is_completion() {
             return Err(transient("the reply is JSON, but no completion (it has no choices)".to_owned()));
@@ -176,6 +176,9 @@ impl Chat {
             Fault::Status { status, retry_after, body } => {
                 let words = ServerWords::read(&body, &self.endpoint);
                 self.error_response(ErrorResponse { status, retry_after, words })
+            }
+            Fault::ErrorUnder200 { retry_after, error } => {
+                self.error_response(ErrorResponse::under_200(&error, Some(retry_after), &self.endpoint))
             }
             Fault::TooLong(_) => {
                 let message = format!("{fault}; a judge that does not stop");

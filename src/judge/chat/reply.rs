@@ -86,6 +86,11 @@ impl WireReply {
     }
 }
 
+/// The error that a body holds in the place of a reply, if it does.
+pub(super) fn error_in_place_of_reply(body: &[u8]) -> Option<Value> {
+    serde_json::from_slice::<WireReply>(body).ok()?.error().cloned()
+}
+
 /// A whole number >= 0, however written; 0 for anything else.
 fn count(value: Option<&Value>) -> u64 {
     let Some(value) = value else { return 0 };

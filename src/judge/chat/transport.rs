@@ -13,6 +13,7 @@ use reqwest::{Request, RequestBuilder, Response};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::timeout;
 
+use super::reply::error_in_place_of_reply;
 use super::retry_after::retry_after;
 use super::stream::{Assembly, is_event_stream};
 use super::words::quote;
@@ -48,6 +49,14 @@ pub(in crate::judge) enum Fault {
     /// Status 200, and no JSON object.
     #[error("the reply is not JSON: {0:?}")]
     NotJson(String),
+    /// Status 200, an error in the place of the reply, and how long the server asks to wait.
+    #[error("an error under status 200")]
+    ErrorUnder200 {
+        /// How long the server asks to wait.
+        retry_after: Duration,
+        /// The error object.
+        error: serde_json::Value,
+    },
     /// Any other status than 2xx.
     #[error("status {status}")]
     Status {
@@ -119,10 +128,17 @@ impl Transport {
         let request = factory.build().await?;
         let mut response = self.first_byte(request).await?;
         self.limits.note(response.headers());
+        let asked_to_wait = retry_after(response.headers(), SystemTime::now());
         let (status, body) = self.whole(&mut response, self.endpoint.timeouts.total).await?;
         if !looks_like_an_object(&body) {
             let start = String::from_utf8_lossy(&body[..body.len().min(4096)]).into_owned();
             return Err(Fault::NotJson(quote(&start, &self.endpoint).chars().take(120).collect()).into());
+        }
+        // The body is all that async-openai hands on: a wait that an error asks for would be lost with the headers.
+        if let Some(retry_after) = asked_to_wait
+            && let Some(error) = error_in_place_of_reply(&body)
+        {
+            return Err(Fault::ErrorUnder200 { retry_after, error }.into());
         }
         let mut response = http::Response::new(body);
         *response.status_mut() = status;

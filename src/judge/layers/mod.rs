@@ -10,3 +10,4 @@ mod pause;
 pub mod pool;
 pub mod rate_limited;
 pub mod retrying;
+pub mod vouched;

@@ -13,7 +13,9 @@
 //!   cool-down; only when all are lost does the run stop.
 //! - has asked for a long pause;
 //! - failed this very call the last time;
-//! - is *much slower* than the others while calls queue up for it.
+//! - is *much slower* than the others while calls queue up for it;
+//! - is *throttled* (429, 503, 529) while more calls queue up for it than it has to hold: whoever waits there keeps a place
+//!   from which another replica could be asked.
 //!
 //! If nothing is left, the call goes to its own replica all the same.
 
@@ -33,6 +35,9 @@ use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 
 /// So much slower than the median of the others is much slower.
 const MUCH_SLOWER: f64 = 3.0;
+/// A throttled replica holds at most so much more than its even share of the calls that are on their way. (The factor of
+/// consistent hashing with bounded loads; Mirrokni, Thorup and Zadimoghaddam 2018.)
+const MOST_OF_SHARE: f64 = 1.25;
 /// Calls are remembered by the replica that failed them; more than so many are forgotten together.
 const MOST_FAILED_CALLS: usize = 10_000;
 
@@ -93,6 +98,24 @@ impl<J> Pool<J> {
         Ok(Self { members, health, failed: Mutex::default() })
     }
 
+    /// Begins without the replica `index`, which could not be asked before the run because of `why`: it counts as lost, and
+    /// is looked at again like any other such.
+    #[must_use]
+    pub fn without(self, index: usize, why: &str) -> Self {
+        self.with_health(|health| {
+            if let Some(health) = health.get_mut(index) {
+                health.lose(why);
+            }
+        });
+        self
+    }
+
+    /// How many endpoints there are, and how many of them are not asked at this moment because they are down.
+    pub fn down(&self) -> (usize, usize) {
+        let now = Instant::now();
+        (self.members.len(), self.with_health(|health| health.iter().filter(|health| health.is_down(now)).count()))
+    }
+
     /// What each endpoint did so far, in the order they were given.
     pub fn stats(&self) -> Vec<EndpointStats> {
         let now = Instant::now();
@@ -151,6 +174,7 @@ impl<J: Judge> Pool<J> {
                 Standing::Down => 1,
                 Standing::Resting => 2,
                 Standing::Up | Standing::MayBeBack if avoided == Some(index) => 2,
+                Standing::Up if self.is_crowded(index, health, now) => 3,
                 Standing::Up if self.is_much_slower(index, health, now) => 3,
                 Standing::Up | Standing::MayBeBack => 4,
             };
@@ -159,6 +183,22 @@ impl<J: Judge> Pool<J> {
             let is_probe = health.get_mut(chosen).is_some_and(|health| health.begin_probe(now));
             (chosen, is_probe)
         })
+    }
+
+    /// True if calls wait for this replica because it is throttled, and they are too many.
+    fn is_crowded(&self, index: usize, health: &[Health], now: Instant) -> bool {
+        let (Some(member), Some(own)) = (self.members.get(index), health.get(index)) else { return false };
+        // Those that it has sent away come back to it after a pause.
+        let load = |member: &Member<J>, health: &Health| member.here.load(Ordering::Acquire) + health.sent_away(now);
+        let is_throttled = own.is_throttled(now);
+        let own = load(member, own);
+        if !is_throttled || own <= member.judge.asking().unwrap_or(usize::MAX) {
+            return false;
+        }
+        let asked = self.members.iter().zip(health).filter(|(_, health)| !health.is_down(now));
+        let loads: Vec<usize> = asked.map(|(member, health)| load(member, health)).collect();
+        let share = loads.iter().sum::<usize>() as f64 / loads.len().max(1) as f64;
+        own as f64 >= MOST_OF_SHARE * share
     }
 
     /// True if calls wait for this replica while the others answer three times as fast.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::SCHEMA_VERSION;
-use crate::domain::{Fingerprint, Mode};
+use crate::domain::{EndpointUse, Fingerprint, Mode};
 use crate::pipeline::Merge;
 
 /// How far a run came.
@@ -138,6 +138,9 @@ pub struct Manifest {
     /// How unscored answers count; read when the record is scored again, no part of what the run is.
     #[serde(default)]
     pub policy: Option<PolicyEntry>,
+    /// What the endpoints did in the last session that asked any; no part of what the run is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub endpoints: Vec<EndpointUse>,
 }
 
 impl RoleEntry {

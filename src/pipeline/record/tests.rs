@@ -30,6 +30,7 @@ fn manifest(setting: &str) -> Manifest {
         scorers: vec!["rubric".into()],
         roles: Default::default(),
         policy: None,
+        endpoints: vec![],
         seed: 1,
         answers: 1,
         missing: vec![],

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::lines::{CallLine, ScoreLine};
 use super::manifest::{Manifest, RunStatus, differences};
 use super::reader::{call_key, for_each_line, load_manifest};
-use crate::domain::ScoredAnswer;
+use crate::domain::{EndpointUse, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
 use crate::pipeline::{CallRecord, EventSink, RunEvent};
 
@@ -165,6 +165,18 @@ impl RunRecord {
     /// The directory.
     pub fn dir(&self) -> &RunDir {
         &self.dir
+    }
+
+    /// What the record says of the run.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Keeps what the endpoints did; of a session that asked nobody an earlier one's stays.
+    pub fn note_endpoints(&mut self, endpoints: Vec<EndpointUse>) {
+        if !endpoints.is_empty() {
+            self.manifest.endpoints = endpoints;
+        }
     }
 
     /// Ends the record: sorts scores, drops call lines that later ones replace, says how the run ended.

@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use scholareval::domain::EndpointStats;
 use scholareval::judge::identity::ServerIdentity;
 use scholareval::judge::layers::pool::{Pool, Replica};
+use scholareval::judge::layers::vouched::{Vouch, Vouched};
 use scholareval::judge::same_model::{Served, check_same_model};
 use scholareval::judge::server_limits::Dimension;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -123,6 +124,65 @@ async fn endpoints_of_different_models_are_told_apart_before_a_call() {
     let served = identities.iter().map(|(endpoint, model, identity)| Served { endpoint, model, identity });
     let message = check_same_model(&served.collect::<Vec<_>>()).unwrap_err().to_string();
     assert!(message.contains(r#"root is "/w/a" at"#) && message.contains(&servers[1].base_url()), "{message}");
+}
+
+/// A judge at this endpoint that has to serve `root`, and that nobody has asked yet.
+fn doubtful(endpoint: Endpoint, root: &str) -> Vouched<Chat> {
+    let chat = Chat::new(endpoint.clone(), Arc::default()).unwrap();
+    let identity = ServerIdentity { served: Some("judge".into()), root: Some(root.into()), model_path: None };
+    Vouched::new(chat, Some(Vouch { endpoint, model: "judge".into(), identity, is_known: false }))
+}
+
+#[tokio::test]
+async fn a_server_that_comes_late_is_asked_once_it_has_said_that_it_serves_the_model() {
+    let late = Reserved::new();
+    let judge = doubtful(Endpoint::new(&late.base_url()).unwrap(), "/w/a");
+    assert!(stopped(judge.ask(&request("x")).await).contains("no judge answers at"));
+    let server = late.start(Behaviour::good().serving("judge", "/w/a"));
+    let calls: Vec<JudgeRequest> = (0..8).map(|i| request(&i.to_string())).collect();
+    assert_eq!(ask_all(&judge, &calls).await, 8);
+    let looks = server.requests().iter().filter(|sent| sent.path.ends_with("/models")).count();
+    assert_eq!((server.chat_count(), looks), (8, 2), "one look for all of them: is it there, and who is it");
+}
+
+#[tokio::test]
+async fn a_server_with_another_model_gets_no_call() {
+    let server = FakeServer::start(Behaviour::good().serving("judge", "/w/b"));
+    let judge = doubtful(endpoint(&server), "/w/a");
+    let words = stopped(judge.ask(&request("x")).await);
+    assert!(words.contains("judge|root=/w/b") && words.contains("judge|root=/w/a"), "{words}");
+    assert_eq!(server.chat_count(), 0);
+}
+
+#[tokio::test]
+async fn a_server_that_was_started_anew_with_another_model_is_found_out_before_it_is_asked() {
+    let first = Behaviour::good().serving("judge", "/w/a").nth(1, Act::ResetBefore);
+    let server = FakeServer::start(first);
+    let judge = doubtful(endpoint(&server), "/w/a");
+    assert!(judge.ask(&request("1")).await.is_ok());
+    assert!(matches!(judge.ask(&request("2")).await, Err(AskError::Transient { status: None, .. })));
+    let server = server.replaced_by(Behaviour::good().serving("judge", "/w/b"));
+    assert!(stopped(judge.ask(&request("3")).await).contains("another model"));
+    assert_eq!(server.chat_count(), 0);
+}
+
+#[tokio::test]
+async fn a_server_with_a_bad_moment_is_not_taken_for_another_model() {
+    let models = Behaviour::good().models(Act::status(404, "{}"));
+    let server = FakeServer::start(models);
+    let judge = Vouched::new(
+        Chat::new(endpoint(&server), Arc::default()).unwrap(),
+        Some(Vouch {
+            endpoint: endpoint(&server),
+            model: "judge".into(),
+            identity: ServerIdentity { served: Some("judge".into()), ..ServerIdentity::default() },
+            is_known: true,
+        }),
+    );
+    assert!(judge.ask(&request("1")).await.is_ok(), "known from before: not asked");
+    drop(server);
+    assert!(matches!(judge.ask(&request("2")).await, Err(AskError::Transient { .. })));
+    assert!(matches!(judge.ask(&request("3")).await, Err(AskError::Transient { .. })), "gone for less than a minute");
 }
 
 /// A server that closes every connection after one reply and does not say so: like one whose keep-alive has just ended.

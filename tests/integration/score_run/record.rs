@@ -58,7 +58,7 @@ fn every_file_of_the_record_has_the_documented_fields() {
     has_exactly(
         &manifest,
         "schema_version scholareval_version status label started_at finished_at mode reference settings inputs prompts judge \
-         scorers seed answers kept_cases missing pairing_differences warnings policy",
+         scorers seed answers kept_cases missing pairing_differences warnings policy endpoints",
     );
     assert_eq!((&manifest["schema_version"], &manifest["status"]), (&json!(1), &json!("complete")));
     assert_eq!((&manifest["answers"], &manifest["kept_cases"]), (&json!(4), &json!(["c1", "c2"])));

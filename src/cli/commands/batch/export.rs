@@ -33,7 +33,7 @@ async fn export(args: &BatchExportArgs, settings: &Settings) -> Result<ExitCode>
     }
     check_free(dir, settings.output.overwrite)?;
     let prepared = Prepared::load(settings, None).await?;
-    let jobs = prepared.jobs(settings, None, &Default::default()).await?;
+    let jobs = prepared.jobs(settings, None, &Default::default())?.0;
     let default = BatchLimits::default();
     let limits = BatchLimits {
         requests: args.max_requests.map_or(default.requests, std::num::NonZeroU64::get),
@@ -43,7 +43,7 @@ async fn export(args: &BatchExportArgs, settings: &Settings) -> Result<ExitCode>
     let planned = pipeline::plan_collecting(&jobs, &mut Nobody, &mut files).await?;
     let Some(writer) = files.writer else { return nothing(&planned) };
     let addresses: BTreeMap<String, Option<String>> =
-        (prepared.judges.all()).map(|(_, judge)| (judge.judge_id().to_owned(), judge.entry().base_url)).collect();
+        (prepared.judges.all()).map(|(_, judge)| (judge.judge_id().to_owned(), judge.first_url())).collect();
     let manifest = writer.finish(|judge| addresses.get(judge).cloned().flatten())?;
     terminal::write_stdout(summary(&manifest, &planned, dir).as_bytes())?;
     if !settings.output.quiet {

@@ -167,5 +167,6 @@ fn manifest(
         pairing_differences: Vec::new(),
         warnings: imported.warnings.iter().map(ToString::to_string).collect(),
         policy: None,
+        endpoints: Vec::new(),
     }
 }

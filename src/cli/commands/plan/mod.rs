@@ -35,10 +35,10 @@ pub(super) fn run(args: &PlanArgs, settings: &Settings) -> Result<ExitCode> {
     }
     runtime()?.block_on(async {
         let prepared = Prepared::load(settings, None).await?;
-        let jobs = prepared.jobs(settings, None, &Arc::default()).await?;
+        let jobs = prepared.jobs(settings, None, &Arc::default())?.0;
         let mut counters = BTreeMap::new();
         for (_, identified) in prepared.judges.named() {
-            let counter = identified.prompt_counter().await?;
+            let counter = identified.prompt_counter()?;
             counters.extend(counter.map(|counter| (identified.judge_id().to_owned(), counter)));
         }
         let size = counting::sample_size(counters.values());
@@ -48,7 +48,7 @@ pub(super) fn run(args: &PlanArgs, settings: &Settings) -> Result<ExitCode> {
             let terms = JudgeTerms {
                 model: model.map(str::to_owned),
                 price: model.and_then(|model| settings.prices.get(model)),
-                limits: named.limits,
+                limits: named.limits.of_all(identified.endpoint_count()),
             };
             (identified.judge_id().to_owned(), terms)
         });

@@ -16,6 +16,8 @@ const LONGEST_COOL_DOWN: Duration = Duration::from_secs(5 * 60);
 const COOL_DOWN_OF_LOST: Duration = Duration::from_secs(60);
 /// A shorter pause is waited for where the answer's prefix is; a longer one sends its calls elsewhere.
 const LONG_PAUSE: Duration = Duration::from_secs(5);
+/// A replica counts as throttled for so long after it said so, or for as long as it asked to wait.
+const THROTTLED: Duration = Duration::from_secs(2);
 /// The weight of the newest latency in the moving mean.
 const NEWEST: f64 = 0.2;
 /// Of fewer replies nothing is said.
@@ -45,6 +47,9 @@ pub(super) struct Health {
     /// How long the next cool-down is.
     cool_down: Duration,
     resting: Option<Instant>,
+    throttled: Option<Instant>,
+    /// Calls that it has sent away with that since its last reply.
+    sent_away: usize,
     /// Moving mean of the latencies in milliseconds, and of how many replies.
     latency: f64,
     replies: u32,
@@ -65,6 +70,8 @@ impl Default for Health {
             down: None,
             cool_down: COOL_DOWN,
             resting: None,
+            throttled: None,
+            sent_away: 0,
             latency: 0.0,
             replies: 0,
             last_failure: None,
@@ -86,6 +93,16 @@ impl Health {
     /// True while no ordinary call should come here.
     pub(super) fn is_down(&self, now: Instant) -> bool {
         !matches!(self.standing(now), Standing::Up | Standing::Resting)
+    }
+
+    /// True for a while after it said that it has too much to do.
+    pub(super) fn is_throttled(&self, now: Instant) -> bool {
+        self.throttled.is_some_and(|until| until > now)
+    }
+
+    /// How many calls wait elsewhere to come back to it, as long as it is throttled.
+    pub(super) fn sent_away(&self, now: Instant) -> usize {
+        if self.is_throttled(now) { self.sent_away } else { 0 }
     }
 
     /// True for what said that a run must stop, and was not heard of since.
@@ -137,6 +154,10 @@ impl Health {
                 if let Some(wait) = retry_after.filter(|wait| *wait >= LONG_PAUSE) {
                     self.resting = Some(Instant::now() + wait);
                 }
+                if matches!(status, Some(429 | 503 | 529)) {
+                    self.sent_away += 1;
+                    self.throttled = Some(Instant::now() + retry_after.unwrap_or_default().max(THROTTLED));
+                }
                 let is_failure = status.is_none_or(|status| status == 408 || status >= 500);
                 if is_failure {
                     self.failed(message, is_probe);
@@ -147,7 +168,7 @@ impl Health {
                 is_failure
             }
             Err(AskError::Fatal(Error::JudgeUnavailable(message))) => {
-                self.close(message, COOL_DOWN_OF_LOST, true);
+                self.lose(message);
                 true
             }
             Err(AskError::Fatal(_)) => {
@@ -157,7 +178,13 @@ impl Health {
         }
     }
 
+    /// It said what would stop a run with no other.
+    pub(super) fn lose(&mut self, message: &str) {
+        self.close(message, COOL_DOWN_OF_LOST, true);
+    }
+
     fn answered(&mut self) {
+        self.sent_away = 0;
         self.failures = 0;
         self.down = None;
         self.cool_down = COOL_DOWN;

@@ -328,6 +328,35 @@ async fn calls_without_a_queue_stay_even_at_a_much_slower_replica() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_throttled_replica_holds_no_more_calls_than_its_share() {
+    let (judges, pool, case) = limited(Duration::from_millis(100)).await;
+    judges[0].does(|| failing(429, Some(Duration::from_secs(3))));
+    assert!(pool.ask(&call(&case, 9)).await.is_err());
+    judges[0].does(good);
+    judges[0].asked();
+    let calls: Vec<JudgeRequest> = (10..20).map(|n| call(&case, n)).collect();
+    let results = join_all(calls.iter().map(|call| pool.ask(call))).await;
+    assert!(results.iter().all(Result::is_ok));
+    // with the one that was sent away: 7 of 11, of which the even share is 5.5; 7 are over 1.25 x 5.5 = 6.9, so no more came
+    assert_eq!((judges[0].asked().len(), judges[1].asked().len()), (6, 4));
+    let calls: Vec<JudgeRequest> = (20..30).map(|n| call(&case, n)).collect();
+    join_all(calls.iter().map(|call| pool.ask(call))).await;
+    assert_eq!((judges[0].asked().len(), judges[1].asked().len()), (10, 0), "all are back home after the pause");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replica_that_is_not_there_at_the_start_is_looked_at_after_a_minute() {
+    let (judges, pool) = fleet(&["a", "b"]);
+    let case = case_at(&pool, 0);
+    let pool = pool.without(0, "no judge answers at a");
+    assert_eq!((pool.down(), pool.stats()[0].last_failure.as_deref()), ((2, 1), Some("no judge answers at a")));
+    pool.ask(&call(&case, 0)).await.unwrap();
+    advance(Duration::from_secs(60)).await;
+    pool.ask(&call(&case, 1)).await.unwrap();
+    assert_eq!((judges[0].asked().len(), judges[1].asked().len(), pool.down()), (1, 1, (2, 0)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn each_endpoint_has_its_own_figures() {
     let (judges, pool) = fleet(&["a", "b"]);
     *judges[0].latency.lock().unwrap() = Duration::from_millis(40);

@@ -1,0 +1,259 @@
+//! The servers of one judge: who is there, and who they say they are.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::future::join_all;
+use futures::stream::FuturesUnordered;
+use tokio::time::{Instant, timeout_at};
+
+use super::last_served::{last_said, remember};
+use crate::cli::origin::escape_controls;
+use crate::cli::settings::{JudgeSettings, Streaming};
+use crate::cli::terminal;
+use crate::error::{Error, Result};
+use crate::judge::cache::Cache;
+use crate::judge::capacity::Capacity;
+use crate::judge::chat::Chat;
+use crate::judge::endpoint::{Endpoint, Timeouts};
+use crate::judge::endpoint_kind::EndpointKind;
+use crate::judge::identity::{ServerIdentity, ServerReport, ask_server, wait_for_server};
+use crate::judge::layers::pool::{Pool, Replica};
+use crate::judge::layers::rate_limited::{Limits, RateLimited};
+use crate::judge::layers::vouched::{Vouch, Vouched};
+use crate::judge::meters::Meters;
+use crate::judge::same_model::{Served, check_same_model};
+
+/// A judge at all of its servers, each within limits of its own.
+pub(super) type Fleet = Pool<RateLimited<Vouched<Chat>>>;
+
+/// Once one server is there, the others are waited for no longer than this: they may still come during the run.
+const FOR_THE_OTHERS: Duration = Duration::from_secs(60);
+
+/// One server of a judge.
+pub(super) struct Server {
+    pub(super) endpoint: Endpoint,
+    /// What it told; else why it could not be asked.
+    report: Result<ServerReport>,
+}
+
+/// All servers of a judge, and what they serve.
+pub(super) struct Servers {
+    /// The model that is asked.
+    pub(super) model: String,
+    /// What is behind it.
+    pub(super) served: ServerIdentity,
+    each: Vec<Server>,
+    /// True if they were compared, and so have to go on serving the same.
+    are_compared: bool,
+}
+
+impl Servers {
+    /// Asks every server who it is. Those that cannot be asked are left out for now, which is told; where none can be, what
+    /// one of them said the last time counts.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] where they serve different models; [`Error::JudgeUnavailable`] where none is there, and nothing is
+    /// known of any from an earlier run.
+    pub(super) async fn ask(judge: &JudgeSettings, cache: Option<&Cache>) -> Result<Self> {
+        let endpoints = endpoints(judge)?;
+        if let Some(limit) = judge.wait_server {
+            wait(&endpoints, limit).await?;
+        }
+        let model = judge.model.as_deref();
+        let reports = join_all(endpoints.iter().map(|endpoint| report(endpoint, model))).await;
+        let each: Vec<Server> = endpoints
+            .into_iter()
+            .zip(reports)
+            .map(|(endpoint, report)| Ok(Server { endpoint, report: report? }))
+            .collect::<Result<_>>()?;
+        let are_compared = each.len() > 1 && judge.cache_id.is_none();
+        let there: Vec<(&Endpoint, &ServerReport)> =
+            each.iter().filter_map(|server| Some((&server.endpoint, server.report.as_ref().ok()?))).collect();
+        let (model, served) = match there.first() {
+            Some((_, first)) => (first.model.clone(), first.identity.clone()),
+            None => match last_said(judge, cache, &each.iter().map(|server| &server.endpoint).collect::<Vec<_>>())? {
+                Some(last) => last,
+                None => return Err(nobody(each)),
+            },
+        };
+        if are_compared {
+            check_all(&there)?;
+        }
+        if let Some(cache) = cache {
+            remember(cache, judge, &there)?;
+        }
+        let each = streaming(judge.stream, each);
+        let servers = Self { model, served, each, are_compared };
+        servers.tell_absent();
+        Ok(servers)
+    }
+
+    /// Every server, those that are not there among them.
+    pub(super) fn endpoints(&self) -> impl ExactSizeIterator<Item = &Endpoint> {
+        self.each.iter().map(|server| &server.endpoint)
+    }
+
+    /// Why no server can be asked; `None` where one can.
+    pub(super) fn offline(&self) -> Option<String> {
+        let words = self.each.iter().map(|server| server.report.as_ref().err().map(ToString::to_string));
+        words.collect::<Option<Vec<_>>>().map(|words| words.join("; "))
+    }
+
+    /// The address of the first server that is there, else of the first; secrets masked.
+    pub(super) fn first_url(&self) -> Option<String> {
+        let there = self.each.iter().find(|server| server.report.is_ok());
+        there.or(self.each.first()).map(|server| server.endpoint.masked_url())
+    }
+
+    /// All addresses, secrets masked.
+    pub(super) fn urls(&self) -> String {
+        self.endpoints().map(Endpoint::masked_url).collect::<Vec<_>>().join(",")
+    }
+
+    /// How much the model takes, and who can count tokens: of the server with the shortest context, since an answer may be
+    /// asked at any. Nothing is known where none is there, and OpenAI does not say.
+    pub(super) fn capacity(&self) -> (Capacity, Option<&Endpoint>) {
+        let told = self.each.iter().filter_map(|server| {
+            let capacity = server.report.as_ref().ok()?.capacity;
+            Some((capacity.context_tokens?, capacity, &server.endpoint))
+        });
+        told.min_by_key(|(tokens, ..)| *tokens)
+            .map_or((Capacity::default(), None), |(_, capacity, endpoint)| (capacity, Some(endpoint)))
+    }
+
+    /// A judge at all of them. Those that are not there are looked at again during the run.
+    ///
+    /// # Errors
+    /// When no HTTP client can be set up.
+    pub(super) fn fleet(&self, kind: EndpointKind, limits: Limits, meters: &Arc<Meters>) -> Result<Fleet> {
+        let replica = |server: &Server| {
+            let chat = Chat::new(server.endpoint.clone(), Arc::clone(meters))?.through(kind);
+            let (name, heard) = (server.endpoint.masked_url(), chat.server_limits());
+            let vouch = self.are_compared.then(|| Vouch {
+                endpoint: server.endpoint.clone(),
+                model: self.model.clone(),
+                identity: self.served.clone(),
+                is_known: server.report.is_ok(),
+            });
+            let limited = RateLimited::new(Vouched::new(chat, vouch), limits, Arc::clone(meters));
+            Ok(Replica { name, judge: limited.learning_from(heard) })
+        };
+        let mut pool = Pool::new(self.each.iter().map(replica).collect::<Result<_>>()?)?;
+        if self.offline().is_none() {
+            for (index, server) in self.each.iter().enumerate() {
+                if let Err(error) = &server.report {
+                    pool = pool.without(index, &error.to_string());
+                }
+            }
+        }
+        Ok(pool)
+    }
+
+    fn tell_absent(&self) {
+        if self.offline().is_some() {
+            terminal::note(&format!(
+                "note: {} cannot be asked now; its replies are taken from the cache under what it last said it serves",
+                self.urls()
+            ));
+            return;
+        }
+        for server in &self.each {
+            if let Err(error) = &server.report {
+                terminal::note(&escape_controls(&format!(
+                    "warning: {} is left out ({error}); the others take its answers until it is there and says that it \
+                     serves the same model",
+                    server.endpoint.masked_url()
+                )));
+            }
+        }
+    }
+}
+
+/// What the server tells; the inner error is for one that cannot be asked now.
+async fn report(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<ServerReport>> {
+    if !endpoint.is_openai()
+        && let Err(error) = wait_for_server(endpoint, Duration::ZERO, |_, _| ()).await
+    {
+        return Ok(Err(error));
+    }
+    ask_server(endpoint, model).await.map(Ok)
+}
+
+fn check_all(there: &[(&Endpoint, &ServerReport)]) -> Result<()> {
+    let urls: Vec<String> = there.iter().map(|(endpoint, _)| endpoint.masked_url()).collect();
+    let served = there.iter().zip(&urls);
+    let served =
+        served.map(|((_, report), endpoint)| Served { endpoint, model: &report.model, identity: &report.identity });
+    check_same_model(&served.collect::<Vec<_>>())
+}
+
+/// The error where nobody is there and nothing is known.
+fn nobody(each: Vec<Server>) -> Error {
+    let mut errors: Vec<Error> = each.into_iter().filter_map(|server| server.report.err()).collect();
+    match errors.len() {
+        1 => errors.remove(0),
+        _ => Error::JudgeUnavailable(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
+    }
+}
+
+/// Where a server stops when nobody reads any more, its replies are read as streams: a call that is given up (a time-out, a
+/// stopped run) then costs it nothing. What is not there is taken to be as the others are.
+fn streaming(stream: Streaming, mut each: Vec<Server>) -> Vec<Server> {
+    let stops = |server: &Server| server.report.as_ref().ok().map(|report| report.capacity.tokenizer.is_some());
+    let others = each.iter().find_map(stops).unwrap_or(false);
+    for server in &mut each {
+        server.endpoint.stream = match stream {
+            Streaming::On => true,
+            Streaming::Off => false,
+            Streaming::Auto => stops(server).unwrap_or(others),
+        };
+    }
+    each
+}
+
+/// Waits for all of them side by side; one that is there in time is enough, and the others get a little longer.
+async fn wait(endpoints: &[Endpoint], limit: Duration) -> Result<()> {
+    let mut waits: FuturesUnordered<_> = endpoints.iter().map(|endpoint| wait_for_one(endpoint, limit)).collect();
+    let mut until: Option<Instant> = None;
+    let mut words = Vec::new();
+    loop {
+        let next = match until {
+            None => waits.next().await,
+            Some(until) => timeout_at(until, waits.next()).await.unwrap_or_default(),
+        };
+        match next {
+            Some(Ok(())) => drop(until.get_or_insert(Instant::now() + FOR_THE_OTHERS)),
+            Some(Err(error)) => words.push(error.to_string()),
+            None if until.is_some() => return Ok(()),
+            None => return Err(Error::JudgeUnavailable(words.join("; "))),
+        }
+    }
+}
+
+async fn wait_for_one(endpoint: &Endpoint, limit: Duration) -> Result<()> {
+    let mut told = Duration::ZERO;
+    let url = endpoint.masked_url();
+    wait_for_server(endpoint, limit, |elapsed, state| {
+        if told.is_zero() || elapsed >= told + Duration::from_secs(30) {
+            told = elapsed.max(Duration::from_millis(1));
+            terminal::note(&format!("waiting for {url}: {state} ({} s)", elapsed.as_secs()));
+        }
+    })
+    .await
+}
+
+fn endpoints(judge: &JudgeSettings) -> Result<Vec<Endpoint>> {
+    let endpoint = |url: &String| {
+        let mut endpoint = Endpoint::new(url)?;
+        endpoint.api_key = judge.api_key.clone();
+        endpoint.api_key_env = judge.api_key_env.clone();
+        endpoint.headers.clone_from(&judge.headers);
+        endpoint.query.extend(judge.query.iter().cloned());
+        endpoint.timeouts =
+            Timeouts { total: judge.timeout, first_byte: judge.first_byte_timeout, ..endpoint.timeouts };
+        Ok(endpoint)
+    };
+    judge.base_urls.iter().map(endpoint).collect()
+}

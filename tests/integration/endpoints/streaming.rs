@@ -1,0 +1,86 @@
+//! Replies token by token, and the limit for the first byte.
+
+use serde_json::{Value, json};
+
+use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded, good_completion};
+use crate::support::workspace::{Workspace, scoring};
+
+use super::{SYSTEMS, calm};
+
+/// A good judge that sends its replies in pieces where it is asked to.
+fn streaming() -> Behaviour {
+    Behaviour::good().deciding(|request| (request.json()["stream"] == true).then(|| events(request)))
+}
+
+/// The good reply as a stream of events: each character a token, the usage behind them where it is wanted.
+fn events(request: &Recorded) -> Act {
+    let whole = good_completion(&request.path, &request.json());
+    let content = whole["choices"][0]["message"]["content"].as_str().unwrap();
+    let mut chunks: Vec<Value> = content
+        .chars()
+        .map(|c| json!({"model": "fake-judge", "choices": [{"index": 0, "delta": {"content": c.to_string()}}]}))
+        .collect();
+    chunks.push(json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}));
+    if request.json()["stream_options"]["include_usage"] == true {
+        chunks.push(json!({"choices": [], "usage": whole["usage"]}));
+    }
+    let body: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
+    Act::status(200, body + "data: [DONE]\n\n").with_header("content-type", "text/event-stream")
+}
+
+/// What vLLM lists.
+fn vllm(behaviour: Behaviour) -> Behaviour {
+    behaviour.models(Act::json(&json!({"data": [{"id": "fake-judge", "max_model_len": 100_000}]})))
+}
+
+fn streamed(server: &FakeServer) -> usize {
+    server.chats().iter().filter(|sent| sent.json()["stream"] == true).count()
+}
+
+#[test]
+fn a_server_that_is_known_to_stop_streams_and_the_replies_are_the_same() {
+    let (calls, scores) = calm();
+    let server = FakeServer::start(vllm(streaming()));
+    let work = Workspace::new(&SYSTEMS, super::CASES);
+    work.score(&server, &["--no-cache"]).exits_with(0);
+    assert_eq!((server.chat_count(), streamed(&server)), (calls, calls));
+    assert_eq!(work.read("out/scores.jsonl"), scores);
+    let told = work.json("out/summary.json")["endpoints"][0].clone();
+    let tokens: usize = server.chats().iter().map(|sent| sent.body.len() / 4).sum();
+    assert_eq!(told["prompt_tokens"], tokens, "the usage came at the end of each stream");
+}
+
+#[test]
+fn whether_replies_are_streamed_changes_no_key() {
+    let work = Workspace::new(&SYSTEMS, 1);
+    let server = FakeServer::start(vllm(streaming()));
+    work.score(&server, &["--stream", "off"]).exits_with(0);
+    let calls = server.chat_count();
+    assert_eq!(streamed(&server), 0);
+    work.score(&server, &["--out", "on", "--stream", "on"]).exits_with(0).says(&["nothing to ask"]);
+    assert_eq!(server.chat_count(), calls);
+    // of a server of which nothing is known: not unless it is said, and one that sends JSON all the same does no harm
+    for (more, expected) in [(&["--no-cache"][..], 0), (&["--no-cache", "--stream", "on"], calls)] {
+        let plain = FakeServer::start(Behaviour::good());
+        let out = format!("plain-{expected}");
+        work.score(&plain, &[more, &["--out", &out]].concat()).exits_with(0);
+        assert_eq!((plain.chat_count(), streamed(&plain)), (calls, expected));
+    }
+}
+
+#[test]
+fn a_stream_that_does_not_begin_is_dropped_and_asked_again() {
+    let work = Workspace::new(&SYSTEMS, 1);
+    let server = FakeServer::start(Behaviour::good().nth(0, Act::Silent));
+    let more = ["--stream", "on", "--first-byte-timeout", "1s", "--concurrency", "1"];
+    work.score(&server, &more).exits_with(0);
+    let told = work.json("out/summary.json")["endpoints"][0].clone();
+    assert_eq!((&told["errors"], &told["calls"]), (&json!(1), &json!(server.chat_count())));
+    let off = ["--stream", "off", "--first-byte-timeout", "60s", "--out", "off"];
+    work.score(&server, &off)
+        .exits_with(0)
+        .says(&["--first-byte-timeout limits the whole reply while --stream is off"]);
+    let url = server.base_url();
+    work.run(&scoring(&url, &["--first-byte-timeout", "0s"])).exits_with(2).says(&["--first-byte-timeout: 0s leaves"]);
+    work.run(&scoring(&url, &["--stream", "often"])).exits_with(2).says(&["not one of auto, on, off"]);
+}
