@@ -5,7 +5,9 @@
 //! the counts of those calls that were counted, and of the line for the others. Its error: each of the m others is off by
 //! the standard deviation s around the line, and all of them by the line itself,
 //!
-//!     variance = m s^2 + m^2 s^2 (1/n + (x' - x)^2 / Sxx)
+//! ```text
+//! variance = m s^2 + m^2 s^2 (1/n + (x' - x)^2 / Sxx)
+//! ```
 //!
 //! with n pairs, x the mean of their estimates, x' that of the others, Sxx the sum of squares around x. (Regression
 //! estimation of totals: W. G. Cochran, "Sampling Techniques", 3rd edition (1977), chapter 7; the variance of predictions:
