@@ -17,7 +17,8 @@ pub fn render_agreement_json(agreement: &RaterAgreement) -> Result<String> {
 }
 
 /// The agreement as CSV, a row a number: `first`, `second` (of a group its name, and nothing), `part` (`overall`, `item`,
-/// `system`, `preferences`), `name`, `measure`, `n`, `questions`, `estimate`, `low`, `high`, `undefined`.
+/// `system`, `ranking`, `wins`, `ratings`, `preferences`, `mean`), `name`, `measure`, `n`, `questions`, `estimate`, `low`,
+/// `high`, `undefined`.
 pub fn render_agreement_csv(agreement: &RaterAgreement) -> String {
     let mut csv = String::from("first,second,part,name,measure,n,questions,estimate,low,high,undefined\n");
     for pair in &agreement.pairs {
