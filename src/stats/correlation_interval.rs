@@ -6,6 +6,9 @@ use super::distributions::normal_quantile;
 use super::kendall::RankedPairs;
 use super::resampling::bca_weighted_interval;
 
+/// A correlation as a function of how often each pair counts.
+type Weighted = Box<dyn Fn(&[u32]) -> Option<f64> + Sync>;
+
 /// Which correlation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Correlation {
@@ -65,7 +68,7 @@ impl Correlation {
     }
 
     /// The correlation as a function of how often each pair counts; lists are ranked once.
-    fn weighted(self, x: &[f64], y: &[f64]) -> Box<dyn Fn(&[u32]) -> Option<f64> + Sync> {
+    fn weighted(self, x: &[f64], y: &[f64]) -> Weighted {
         if self == Self::KendallTauB {
             let pairs = RankedPairs::new(x, y);
             return Box::new(move |weights| pairs.tau_b(weights));
