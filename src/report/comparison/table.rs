@@ -1,16 +1,18 @@
 //! The comparison for a terminal or a pipe.
 
+use std::collections::HashSet;
+
 use comfy_table::{Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement};
 
 use super::ComparisonContext;
-use super::numbers::{best, bracket, chance, labels, marks, signed, signed_bracket};
+use super::numbers::{best, bracket, chance, marks, signed, signed_bracket};
 use super::told::{heading, of_all, of_metric, p_or_dash};
 use crate::aggregate::comparison::{Comparison, ComparisonOptions, MetricComparison, PairComparison};
 use crate::report::TableStyle;
 use crate::report::layout::{plain_table, push_item};
 use crate::report::section_table::shown;
 use crate::report::table::widest_line;
-use crate::report::visible::shortened;
+use crate::report::visible::visible;
 
 /// Characters of a system's name that are shown, alone and in a pair.
 const NAME: usize = 40;
@@ -77,6 +79,26 @@ fn draw((header, rows): &Content, color: bool, width: Option<u16>) -> String {
     table.trim_fmt() + "\n"
 }
 
+/// The names of the systems, those that are too long without their middle: `RUN/SYSTEM` may differ at both ends. Whole where
+/// two would look the same.
+fn names(metric: &MetricComparison, limit: usize) -> Vec<String> {
+    let squeezed = |label: &str| -> String {
+        let shown: Vec<char> = visible(label).chars().collect();
+        if shown.len() <= limit {
+            return shown.into_iter().collect();
+        }
+        let head = (limit - 1) / 2;
+        let tail = shown.len() - (limit - 1 - head);
+        shown[..head].iter().chain(&['…']).chain(&shown[tail..]).collect()
+    };
+    let names: Vec<String> = metric.systems.iter().map(|system| squeezed(&system.label)).collect();
+    let distinct: HashSet<&String> = names.iter().collect();
+    if distinct.len() == names.len() {
+        return names;
+    }
+    metric.systems.iter().map(|system| visible(&system.label).into_owned()).collect()
+}
+
 /// An interval beside or below its number.
 fn with_interval(number: Option<String>, interval: Option<String>, beside: bool) -> String {
     match (number, interval) {
@@ -94,10 +116,11 @@ fn systems(metric: &MetricComparison, options: &ComparisonOptions, beside: bool)
     header.extend(with_groups.then_some("group"));
     header.extend(with_ranks.then_some("% best"));
     header.extend(["n", "unscored"]);
+    let names = names(metric, NAME);
     let row = |(at, system): (usize, &crate::aggregate::comparison::SystemMean)| {
         let mean = system.mean.map(|mean| shown(mean, unit));
         let mean = with_interval(mean, system.interval.map(|interval| bracket(interval, unit)), beside);
-        let mut cells = vec![shortened(&system.label, NAME), mean];
+        let mut cells = vec![names[at].clone(), mean];
         cells.extend(with_groups.then(|| system.letters.clone()));
         cells.extend(with_ranks.then(|| best(metric, at).map_or("-".to_owned(), chance)));
         cells.extend([metric.cases.len().to_string(), system.unscored.to_string()]);
@@ -109,10 +132,12 @@ fn systems(metric: &MetricComparison, options: &ComparisonOptions, beside: bool)
 fn pairs(metric: &MetricComparison, options: &ComparisonOptions, beside: bool) -> Content {
     let unit = metric.metric.unit;
     let header = ["pair", "difference", "p", "p Holm", "", "W/T/L", "d_z"];
+    let names = names(metric, NAME_IN_PAIR);
     let row = |pair: &PairComparison| {
-        let [first, second] = labels(metric, pair).map(|label| {
-            let is_baseline = options.baseline.as_deref() == Some(label);
-            format!("{}{}", shortened(label, NAME_IN_PAIR), if is_baseline { " (baseline)" } else { "" })
+        let [first, second] = [pair.first, pair.second].map(|at| {
+            let is_baseline = metric.systems.get(at).is_some_and(|of| options.baseline.as_ref() == Some(&of.label));
+            let name = names.get(at).map_or("?", String::as_str);
+            format!("{name}{}", if is_baseline { " (baseline)" } else { "" })
         });
         let difference = Some(signed(pair.difference, unit)).filter(|_| !metric.cases.is_empty());
         vec![

@@ -251,3 +251,21 @@ fn without_a_shared_case_nothing_is_made_up() {
     assert_eq!(row.split_whitespace().nth(3), Some("-"), "{row}");
     assert!(render_comparison_latex(&comparison, &made()).contains("careful & -- \\\\"));
 }
+
+#[test]
+fn long_names_stay_distinct_in_the_table() {
+    let with = |labels: [&str; 3]| {
+        let mut metric = metric("score", Unit::Share);
+        for (system, label) in metric.systems.iter_mut().zip(labels) {
+            label.clone_into(&mut system.label);
+        }
+        render_comparison_table(&comparison(vec![metric]), &made(), &TableStyle { width: 120, color: false })
+    };
+    let run = "a-run-with-quite-a-long-name-of-its-own";
+    let ends = with([&format!("{run}/alpha"), &format!("{run}/beta"), "short"]);
+    assert!(ends.contains("a-run-with-…ts-own/alpha – a-run-with-…its-own/beta"), "{ends}");
+    // Those that differ in the middle only are shown whole.
+    let middle = with([&format!("{run}/one/{run}"), &format!("{run}/two/{run}"), "short"]);
+    let whole = middle.split_whitespace().collect::<String>();
+    assert!(whole.contains(&format!("{run}/one/{run}")) && whole.contains(&format!("{run}/two/{run}")), "{middle}");
+}
