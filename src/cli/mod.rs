@@ -22,7 +22,7 @@ pub mod signals;
 pub mod suggest;
 pub mod terminal;
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser as _};
 
 pub use exit_code::ExitCode;
 
@@ -45,24 +45,29 @@ pub fn main() -> ExitCode {
     match commands::run(cli, &environment) {
         Ok(code) => code,
         Err(error) => {
-            tell_error(&error);
+            terminal::note(&error_text(&error, &command_of(std::env::args().skip(1))));
             ExitCode::from(&error)
         }
     }
 }
 
-/// Writes `error: ..` to standard error, with a hint where the kind of error has one.
-fn tell_error(error: &Error) {
-    terminal::note(&error_text(error));
+/// The command that the arguments name; nothing where they name none.
+fn command_of(arguments: impl Iterator<Item = String>) -> String {
+    let known = Cli::command();
+    let mut arguments = arguments;
+    arguments.find(|argument| known.find_subcommand(argument).is_some()).unwrap_or_default()
 }
 
 /// The error as it is told: one fault a line, control characters visible (names in it may come from hostile files).
-fn error_text(error: &Error) -> String {
+fn error_text(error: &Error, command: &str) -> String {
     let message = error.to_string();
     let lines: Vec<String> = message.lines().map(origin::escape_controls).collect();
     let mut text = format!("error: {}", lines.join("\n       "));
     if matches!(error, Error::Usage(_)) {
-        text.push_str("\nhint: `scholareval --help` lists the commands, `scholareval score --help` the options");
+        text.push_str("\nhint: `scholareval --help` lists the commands");
+        if !command.is_empty() {
+            text.push_str(&format!(", `scholareval {command} --help` its options"));
+        }
     }
     text
 }
@@ -75,11 +80,15 @@ mod tests {
     #[test]
     fn an_error_is_told_without_control_characters_one_fault_a_line() {
         let error = Error::Input(vec![InputFault::new("a", "bad \u{1b}[2J"), InputFault::new("b", "worse")]);
-        assert_eq!(error_text(&error), "error: a: bad \\u{1b}[2J\n       b: worse");
+        assert_eq!(error_text(&error, "score"), "error: a: bad \\u{1b}[2J\n       b: worse");
     }
 
     #[test]
     fn a_usage_error_says_where_help_is() {
-        assert!(error_text(&Error::Usage("no answers".to_owned())).contains("\nhint: `scholareval --help`"));
+        let error = Error::Usage("no answers".to_owned());
+        assert!(error_text(&error, "compare").contains("\nhint: `scholareval --help` lists"));
+        assert!(error_text(&error, "compare").contains("`scholareval compare --help`"));
+        let arguments = ["--color", "never", "compare", "score"].map(str::to_owned);
+        assert_eq!(command_of(arguments.into_iter()), "compare");
     }
 }

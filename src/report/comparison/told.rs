@@ -79,7 +79,7 @@ fn resolution(metric: &MetricComparison, options: &ComparisonOptions) -> Option<
     let most = differences.iter().copied().reduce(f64::max)?;
     let (least, most) = (shown(least, unit), shown(most, unit));
     let range = if least == most { least } else { format!("{least} to {most}") };
-    let by_pair = if range.contains(' ') { ", by pair" } else { "" };
+    let by_pair = if range.contains(' ') { ", depending on the pair" } else { "" };
     Some(format!(
         "{} resolve{} a difference of {range}{}{by_pair} (paired t test, {POWER} at {}, before correction).",
         counted(metric.questions, "question"),
