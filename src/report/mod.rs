@@ -8,6 +8,7 @@ mod bench_table;
 mod files;
 mod footnotes;
 mod headline;
+pub mod html;
 mod items;
 mod layout;
 mod panel_notes;
