@@ -5,6 +5,7 @@
 //! reverse the reading direction is shown escaped (see [`visible`]); `items.csv` alone keeps texts as they are.
 
 mod bench_table;
+mod comparison;
 mod files;
 mod footnotes;
 mod headline;
@@ -21,6 +22,10 @@ mod visible;
 pub use bench_table::{
     BenchBlank, BenchColumn, BenchCoverage, BenchSource, BenchTable, render_bench_csv, render_bench_json,
     render_bench_table,
+};
+pub use comparison::{
+    ComparisonContext, render_comparison_csv, render_comparison_json, render_comparison_latex,
+    render_comparison_markdown, render_comparison_table,
 };
 pub use files::{render_csv, render_json};
 pub use items::ItemsCsv;

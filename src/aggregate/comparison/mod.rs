@@ -5,9 +5,13 @@
 //! resamples, what missing values and length could change, how noisy the judge is. Formulas: `docs/metrics.md`,
 //! "Comparing systems".
 
+mod compare;
+mod observe;
 mod observed;
 mod result;
 
+pub use compare::compare;
+pub use observe::{RunAnswers, observe};
 pub use observed::{ComparedCase, MetricId, Observation, Observed, ObservedSystem};
 pub use result::{
     Comparison, ComparisonOptions, DrawsNeeded, JudgeNoise, LengthEffect, MetricComparison, PairComparison, SystemMean,

@@ -16,6 +16,9 @@ pub struct MetricId {
     pub name: String,
     /// What its numbers are.
     pub unit: Unit,
+    /// Whether a higher value is the better one. Counts (dangling citations, verdicts) are neither good nor bad by
+    /// themselves: systems are then ordered by value, and nobody should be called better.
+    pub higher_is_better: bool,
 }
 
 /// A case that is compared.
@@ -81,4 +84,6 @@ pub struct Observed {
     /// The values of each draw of each judge, where the judge was asked more than once: by system, case, judge, draw. Only
     /// draws that give the whole metric count.
     pub draws: Option<Vec<Vec<Vec<Vec<f64>>>>>,
+    /// What a reader must know of how it was measured.
+    pub notes: Vec<String>,
 }

@@ -24,6 +24,21 @@ pub struct ComparisonOptions {
     pub wanted_difference: Option<f64>,
 }
 
+impl ComparisonOptions {
+    /// 95% intervals, alpha 0.05, 10,000 resamples, 100,000 flips, all pairs, that seed.
+    pub fn seeded(seed: u64) -> Self {
+        Self {
+            level: 0.95,
+            alpha: 0.05,
+            resamples: 10_000,
+            flips: 100_000,
+            seed,
+            baseline: None,
+            wanted_difference: None,
+        }
+    }
+}
+
 /// Everything that was compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {

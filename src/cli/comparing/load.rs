@@ -1,0 +1,106 @@
+//! Reading the runs that a command line names.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use crate::aggregate::comparison::RunAnswers;
+use crate::error::{Error, InputFault, Result};
+use crate::pipeline::record::{RecordedRun, load_run};
+use crate::text::words::word_count;
+
+/// Reads these runs, in this order, each once; a directory that is no run but holds some stands for those, sorted by name.
+/// Runs of one name are called by their paths.
+///
+/// # Errors
+/// When a directory is no run and holds none, or a file of a run cannot be read; the error names it.
+pub(in crate::cli) fn load_runs(paths: &[PathBuf]) -> Result<Vec<RecordedRun>> {
+    let mut directories: Vec<PathBuf> = Vec::new();
+    for path in paths {
+        for directory in run_directories(path)? {
+            let is_known = |known: &PathBuf| match (known.canonicalize(), directory.canonicalize()) {
+                (Ok(known), Ok(new)) => known == new,
+                _ => *known == directory,
+            };
+            if !directories.iter().any(is_known) {
+                directories.push(directory);
+            }
+        }
+    }
+    let mut runs = directories.iter().map(|directory| load_run(directory)).collect::<Result<Vec<_>>>()?;
+    name_apart(&mut runs);
+    Ok(runs)
+}
+
+/// The path if it is a run, else the runs in it.
+fn run_directories(path: &Path) -> Result<Vec<PathBuf>> {
+    if is_run(path) || !path.is_dir() {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(Error::io(path, "read"))? {
+        found.push(entry.map_err(Error::io(path, "read"))?.path());
+    }
+    found.retain(|path| is_run(path));
+    found.sort();
+    if found.is_empty() {
+        return Err(InputFault::new(path, "neither a run (no manifest.json) nor a directory of runs")
+            .hint("name the directory of a run (score tells it at the end)")
+            .into());
+    }
+    Ok(found)
+}
+
+fn is_run(path: &Path) -> bool {
+    path.join("manifest.json").is_file()
+}
+
+/// Every run gets a name of its own.
+fn name_apart(runs: &mut [RecordedRun]) {
+    let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
+    for run in runs {
+        if names.iter().filter(|name| **name == run.name).count() > 1 {
+            run.name = run.path.display().to_string();
+        }
+    }
+}
+
+/// What a comparison is made from: the scores of each run, and how many words the answers have that it holds (what their
+/// systems wrote, without an appended block of references).
+pub(in crate::cli) fn answers_of(runs: &[RecordedRun]) -> Vec<RunAnswers<'_>> {
+    let words = |run: &RecordedRun| -> HashMap<_, _> {
+        let of = |item: &crate::pipeline::Item| {
+            let key = (item.answer.system.clone(), item.answer.case_id.clone());
+            (key, word_count(item.answer.own_text()))
+        };
+        run.items.iter().map(of).collect()
+    };
+    runs.iter().map(|run| RunAnswers { name: &run.name, scored: &run.scored, words: words(run) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_without_runs_says_what_to_name() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let error = load_runs(&[dir.path().to_path_buf()]).expect_err("no run").to_string();
+        assert!(error.contains("nor a directory of runs") && error.contains("name the directory of a run"), "{error}");
+        let missing = load_runs(&[dir.path().join("missing")]).expect_err("nothing there").to_string();
+        assert!(missing.contains("holds no manifest.json"), "{missing}");
+    }
+
+    #[test]
+    fn a_directory_of_runs_stands_for_its_runs_by_name() {
+        let dir = tempfile::tempdir().expect("a directory");
+        for name in ["b", "a", "no_run"] {
+            std::fs::create_dir(dir.path().join(name)).expect("made");
+        }
+        for name in ["b", "a"] {
+            std::fs::write(dir.path().join(name).join("manifest.json"), "{}").expect("written");
+        }
+        let found = run_directories(dir.path()).expect("runs");
+        assert_eq!(found, ["a", "b"].map(|name| dir.path().join(name)));
+        assert_eq!(run_directories(&found[0]).expect("a run"), found[..1]);
+    }
+}

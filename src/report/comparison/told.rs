@@ -1,0 +1,264 @@
+//! What a reader must know beside the numbers: one sentence or two per matter.
+
+use super::ComparisonContext;
+use super::numbers::{bracket, labels, level, p, points, signed, signed_bracket};
+use crate::aggregate::comparison::{Comparison, ComparisonOptions, JudgeNoise, MetricComparison, PairComparison};
+use crate::report::layout::{counted, listed};
+use crate::report::section_table::shown;
+use crate::report::visible::{shortened, visible};
+
+/// Listed entries of one kind before the rest is counted.
+const LISTED: usize = 6;
+/// The power that detectable differences stand for.
+const POWER: &str = "80% power";
+
+/// Sentences about one metric.
+pub(super) fn of_metric(metric: &MetricComparison, options: &ComparisonOptions) -> Vec<String> {
+    let mut told = Vec::new();
+    if metric.cases.is_empty() {
+        told.push("no case has a value for every system: nothing can be compared.".to_owned());
+    }
+    told.extend(clusters(metric));
+    if !metric.metric.higher_is_better && metric.systems.len() > 1 {
+        told.push("a higher number is not better here: systems stand in order of value, not of merit.".to_owned());
+    }
+    told.extend(own_means(metric));
+    told.extend(resolution(metric, options));
+    told.extend(metric.noise.as_ref().map(|noise| judge_noise(metric, noise)));
+    told.extend(missing(metric));
+    told.extend(metric.pairs.iter().filter_map(|pair| hanging(metric, pair)));
+    told.extend(length_correlations(metric, options));
+    told.extend(equal_length(metric));
+    told.extend(metric.notes.iter().map(|note| format!("{}.", shortened(note, 300).trim_end_matches('.'))));
+    told
+}
+
+/// Sentences about all metrics.
+pub(super) fn of_all(comparison: &Comparison, context: &ComparisonContext) -> Vec<String> {
+    let options = &comparison.options;
+    let mut told: Vec<String> =
+        comparison.marks.iter().map(|mark| format!("not made alike: {}.", shortened(mark, 400))).collect();
+    told.extend(context.made.iter().map(|made| format!("{}.", shortened(made, 300))));
+    let has_pairs = comparison.metrics.iter().any(|metric| !metric.pairs.is_empty());
+    if comparison.metrics.iter().any(|metric| !metric.groups.is_empty()) && has_pairs {
+        told.push(format!("systems that share a letter are not told apart at {}.", options.alpha));
+    }
+    if has_pairs {
+        let of = match &options.baseline {
+            Some(baseline) => format!("the pairs with {}", visible(baseline)),
+            None => "all pairs".to_owned(),
+        };
+        told.push(format!(
+            "p: paired permutation test (two-sided; every sign assignment where at most 20 differences are not 0, else {} \
+             random ones), corrected by Holm for {of} of a metric; * told apart (p Holm below {}), ! with what is missing \
+             the verdict could be another.",
+            options.flips, options.alpha
+        ));
+    }
+    told.push(format!(
+        "intervals: {}, BCa bootstrap over questions, {} resamples, seed {}.",
+        level(options.level),
+        options.resamples,
+        options.seed
+    ));
+    told
+}
+
+fn clusters(metric: &MetricComparison) -> Option<String> {
+    let (cases, questions) = (metric.cases.len(), metric.questions);
+    (questions < cases).then(|| {
+        format!(
+            "{} ask {}: those of one question are resampled together.",
+            counted(cases, "case"),
+            counted(questions, "question")
+        )
+    })
+}
+
+/// Means over what each system has, where that is more than what all have.
+fn own_means(metric: &MetricComparison) -> Option<String> {
+    let unit = metric.metric.unit;
+    let others = metric.systems.iter().filter(|system| system.own_cases != metric.cases.len());
+    let own = others.map(|system| {
+        let mean = system.own_mean.map_or("no mean".to_owned(), |mean| shown(mean, unit));
+        format!("{} {mean} (n {})", visible(&system.label), system.own_cases)
+    });
+    let own: Vec<String> = own.collect();
+    (!own.is_empty()).then(|| {
+        format!("over all that each has a value for, which does not compare: {}.", listed(own.into_iter(), LISTED))
+    })
+}
+
+/// What these cases can resolve.
+fn resolution(metric: &MetricComparison, options: &ComparisonOptions) -> Option<String> {
+    let unit = metric.metric.unit;
+    let differences: Vec<f64> = metric.pairs.iter().filter_map(|pair| pair.detectable).collect();
+    let least = differences.iter().copied().reduce(f64::min)?;
+    let most = differences.iter().copied().reduce(f64::max)?;
+    let (least, most) = (shown(least, unit), shown(most, unit));
+    let range = if least == most { least } else { format!("{least} to {most}, by pair") };
+    Some(format!(
+        "{} resolve{} a difference of {range}{} (paired t test, {POWER} at {}, before correction).",
+        counted(metric.questions, "question"),
+        if metric.questions == 1 { "s" } else { "" },
+        points(unit),
+        options.alpha
+    ))
+}
+
+/// How noisy the judge is, and what that asks for.
+fn judge_noise(metric: &MetricComparison, noise: &JudgeNoise) -> String {
+    let unit = metric.metric.unit;
+    let parts = &noise.components;
+    let shares: Vec<(&str, f64)> = [
+        ("questions", Some(parts.question)),
+        ("judges", parts.judge),
+        ("question x judge", parts.question_judge),
+        ("draws", Some(parts.draw)),
+    ]
+    .into_iter()
+    .filter_map(|(name, part)| Some((name, part?)))
+    .collect();
+    let total: f64 = shares.iter().map(|(_, part)| part).sum();
+    let split = if total > 0.0 {
+        let parts: Vec<String> =
+            shares.iter().map(|(name, part)| format!("{name} {:.1}%", 100.0 * part / total)).collect();
+        format!("variance of a judged value: {}", parts.join(", "))
+    } else {
+        "judged values do not vary".to_owned()
+    };
+    let mut text =
+        format!("noise ({}, at most {} each): {split}", counted(noise.judges, "judge"), counted(noise.draws, "draw"));
+    if let Some(error) = noise.draw_standard_error {
+        text += &format!("; asking again moves a mean by a standard error of {}", fine(error, unit));
+    }
+    if let Some(detectable) = noise.detectable {
+        text += &format!("; as judged, this set resolves {}{} ({POWER})", shown(detectable, unit), points(unit));
+    }
+    if let Some(needed) = &noise.needed {
+        let draws = needed.draws.map_or("no number of draws".to_owned(), |draws| counted(draws, "draw"));
+        let questions =
+            needed.questions.map_or("no number of questions".to_owned(), |count| counted(count, "question"));
+        text += &format!(
+            "; a difference of {}{} needs {draws} on these questions, or {questions} with these draws",
+            shown(needed.difference, unit),
+            points(unit)
+        );
+    }
+    text + "."
+}
+
+/// One decimal more than usual: such errors are small.
+fn fine(value: f64, unit: crate::domain::Unit) -> String {
+    match unit {
+        crate::domain::Unit::Share => format!("{:.2}", 100.0 * value),
+        _ => format!("{value:.3}"),
+    }
+}
+
+fn missing(metric: &MetricComparison) -> Option<String> {
+    let unit = metric.metric.unit;
+    let of = |system: &crate::aggregate::comparison::SystemMean| {
+        let bounds = system.bounds.map_or(String::new(), |(low, high)| {
+            format!(
+                ", mean {} to {} with the missing parts at their lowest or highest",
+                shown(low, unit),
+                shown(high, unit)
+            )
+        });
+        let absent = if system.absent > 0 {
+            format!(", {} without an answer or value", counted(system.absent, "case"))
+        } else {
+            String::new()
+        };
+        (system.unscored > 0 || system.absent > 0)
+            .then(|| format!("{} ({} unscored{bounds}{absent})", visible(&system.label), system.unscored))
+    };
+    let parts: Vec<String> = metric.systems.iter().filter_map(of).collect();
+    (!parts.is_empty()).then(|| format!("missing: {}.", parts.join("; ")))
+}
+
+/// A verdict that hangs on what is missing.
+fn hanging(metric: &MetricComparison, pair: &PairComparison) -> Option<String> {
+    let unit = metric.metric.unit;
+    pair.depends_on_missing.then(|| {
+        let [first, second] = labels(metric, pair).map(visible);
+        let range = pair.missing_bounds.map_or(String::new(), |bounds| {
+            format!("the difference lies within {} once all is scored: ", signed_bracket(bounds, unit))
+        });
+        format!("! {first} – {second}: {range}the verdict depends on what is missing.")
+    })
+}
+
+fn length_correlations(metric: &MetricComparison, options: &ComparisonOptions) -> Option<String> {
+    let of = |system: &crate::aggregate::comparison::SystemMean| {
+        let (rho, interval) = system.length_correlation?;
+        let interval = interval.map_or(String::new(), |(low, high)| format!(" [{low:.2}, {high:.2}]"));
+        Some(format!("{} {rho:.2}{interval}", visible(&system.label)))
+    };
+    let parts: Vec<String> = metric.systems.iter().filter_map(of).collect();
+    let level = level(options.level);
+    (!parts.is_empty())
+        .then(|| format!("length: Spearman's correlation of value and words ({level}): {}.", parts.join(", ")))
+}
+
+/// Differences at equal length; first those where the verdict is another.
+fn equal_length(metric: &MetricComparison) -> Option<String> {
+    let unit = metric.metric.unit;
+    let of = |pair: &PairComparison| {
+        let length = pair.length.as_ref()?;
+        let [first, second] = labels(metric, pair).map(visible);
+        let (at, range) = (signed(length.at_equal_length, unit), signed_bracket(length.interval, unit));
+        let text = format!(
+            "{first} – {second} {at} {range} instead of {} ({:+.0} words)",
+            signed(pair.difference, unit),
+            length.words
+        );
+        Some((length.changes_verdict, text))
+    };
+    let all: Vec<(bool, String)> = metric.pairs.iter().filter_map(of).collect();
+    let changed: Vec<String> = all.iter().filter(|(changes, _)| *changes).map(|(_, text)| text.clone()).collect();
+    match (all.is_empty(), changed.is_empty()) {
+        (true, _) => None,
+        (false, true) => {
+            let parts: Vec<String> = all.into_iter().map(|(_, text)| text).collect();
+            Some(format!("at equal length no verdict changes: {}.", joined(&parts)))
+        }
+        (false, false) => Some(format!("at equal length the verdict is another: {}.", joined(&changed))),
+    }
+}
+
+fn joined(parts: &[String]) -> String {
+    let more = parts.len().saturating_sub(LISTED);
+    let shown = parts.iter().take(LISTED).cloned().collect::<Vec<_>>().join("; ");
+    if more > 0 { format!("{shown}; and {more} more") } else { shown }
+}
+
+/// How a metric's systems stand, as a line above its table.
+pub(super) fn heading(metric: &MetricComparison, options: &ComparisonOptions) -> String {
+    let order = if metric.metric.higher_is_better { "best first" } else { "highest first" };
+    let cases = match metric.systems.len() {
+        1 => counted(metric.cases.len(), "case"),
+        _ => format!("{} that all systems share", counted(metric.cases.len(), "case")),
+    };
+    format!(
+        "{} ({}): means over {cases}, {} intervals, {order}",
+        visible(&metric.metric.name),
+        super::numbers::unit_name(metric.metric.unit),
+        level(options.level)
+    )
+}
+
+/// `48.5 [47.0, 49.9]`, or a dash.
+pub(super) fn mean_with_interval(mean: Option<f64>, interval: Option<(f64, f64)>, unit: crate::domain::Unit) -> String {
+    match (mean, interval) {
+        (None, _) => "-".to_owned(),
+        (Some(mean), None) => shown(mean, unit),
+        (Some(mean), Some(interval)) => format!("{} {}", shown(mean, unit), bracket(interval, unit)),
+    }
+}
+
+/// A p value or a dash.
+pub(super) fn p_or_dash(value: Option<f64>) -> String {
+    value.map_or("-".to_owned(), p)
+}
