@@ -4,6 +4,7 @@ mod batch;
 mod bench;
 mod fever;
 mod plan;
+mod report;
 mod scifact;
 mod score;
 mod texts;
@@ -18,6 +19,7 @@ pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs
 pub use bench::{BenchArgs, BenchName};
 pub use fever::{FeverCommand, FeverScoreArgs, MaxEvidence};
 pub use plan::{BudgetArgs, PlanArgs};
+pub use report::ReportArgs;
 pub use scifact::{
     Cap, CheckArgs, FilesArgs, LabelsArgs, MergeArgs, OracleArgs, OutArgs, ScifactCommand, ScifactScoreArgs, Structure,
 };
@@ -94,6 +96,9 @@ pub enum Command {
     Batch(BatchCommand),
     /// Make scores and tables of a run again from its raw replies, without a judge
     Rescore(RescoreArgs),
+    /// Write one HTML page of runs: systems, pairs, cases, answers, the judge's words
+    #[command(after_long_help = report::EXAMPLES, long_about = "Write one HTML page of runs: leaderboard, pairs, every case by every system, and behind each number the answer, the judge's words and its raw replies. The page is one file, loads nothing and needs no server: open it in a browser.")]
+    Report(ReportArgs),
     /// Show the settings in force and where each came from (same arguments as score)
     Config(Box<ScoreArgs>),
     /// Write, import or show prompt sets

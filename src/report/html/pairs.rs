@@ -14,6 +14,8 @@ pub(super) struct Pairs {
     list: Vec<PairView>,
     has_missing: bool,
     has_length: bool,
+    /// Whether higher is better; if not, nobody is called better.
+    directed: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -33,7 +35,7 @@ struct Cell {
     second: usize,
     difference: String,
     p: String,
-    /// `better`, `worse` or `open`.
+    /// `better`, `worse`, `higher`, `lower` or `open`.
     verdict: &'static str,
     /// The whole of it in words.
     words: String,
@@ -71,6 +73,7 @@ pub(super) fn pairs(metric: &MetricComparison) -> Pairs {
         list: metric.pairs.iter().map(|pair| view(metric, pair)).collect(),
         has_missing: metric.pairs.iter().any(|pair| pair.missing_bounds.is_some()),
         has_length: metric.pairs.iter().any(|pair| pair.length.is_some()),
+        directed: metric.metric.higher_is_better,
     }
 }
 
@@ -78,10 +81,12 @@ fn cell(metric: &MetricComparison, row: usize, column: usize) -> Option<Cell> {
     let at = |first, second| metric.pairs.iter().position(|pair| (pair.first, pair.second) == (first, second));
     let (place, sign) = at(row, column).map(|place| (place, 1.0)).or_else(|| at(column, row).map(|at| (at, -1.0)))?;
     let pair = &metric.pairs[place];
-    let verdict = match (pair.differs, sign > 0.0) {
-        (false, _) => "open",
-        (true, true) => "better",
-        (true, false) => "worse",
+    let verdict = match (pair.differs, metric.metric.higher_is_better, sign * pair.difference > 0.0) {
+        (false, _, _) => "open",
+        (true, true, true) => "better",
+        (true, true, false) => "worse",
+        (true, false, true) => "higher",
+        (true, false, false) => "lower",
     };
     Some(Cell {
         pair: place,
