@@ -16,7 +16,7 @@ pub const ASPECT_MEAN: &str = "aspect_mean";
 pub const CITATION_F1: &str = "citation_f1";
 /// The mean of the answers' own citation F1.
 pub const CITATION_F1_MACRO: &str = "citation_f1_macro";
-const CITATION_PRECISION: &str = "citation_precision";
+pub(super) const CITATION_PRECISION: &str = "citation_precision";
 pub(super) const CITATION_RECALL: &str = "citation_recall";
 
 /// One quantity of a scorer.
@@ -355,7 +355,7 @@ fn finite(value: Option<f64>) -> Option<f64> {
 }
 
 /// The lowest and the highest value there is.
-fn range(unit: Unit) -> Option<(f64, f64)> {
+pub(super) fn range(unit: Unit) -> Option<(f64, f64)> {
     match unit {
         Unit::Share => Some((0.0, 1.0)),
         Unit::Grade => Some((MIN_GRADE, MAX_GRADE)),

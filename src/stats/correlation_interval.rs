@@ -41,20 +41,44 @@ impl Correlation {
     /// ```
     pub fn interval(self, x: &[f64], y: &[f64], options: BcaOptions) -> Option<Interval> {
         self.of(x, y)?;
+        let statistic = self.weighted(x, y);
+        bca_weighted_interval(x.len(), |weights| statistic(weights), options)
+    }
+
+    /// [`interval`](Self::interval) where pairs come in clusters (several cases of one question), drawn and left out
+    /// whole (C. A. Field and A. H. Welsh, "Bootstrapping clustered data", 2007). `None` too for fewer than two clusters
+    /// and for another number of cluster labels than pairs.
+    pub fn clustered_interval(self, x: &[f64], y: &[f64], clusters: &[usize], options: BcaOptions) -> Option<Interval> {
+        self.of(x, y)?;
+        if clusters.len() != x.len() {
+            return None;
+        }
+        let mut distinct = clusters.to_vec();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let of_pair: Vec<usize> =
+            clusters.iter().map(|label| distinct.partition_point(|other| other < label)).collect();
+        let statistic = self.weighted(x, y);
+        let of_clusters =
+            |weights: &[u32]| statistic(&of_pair.iter().map(|cluster| weights[*cluster]).collect::<Vec<_>>());
+        bca_weighted_interval(distinct.len(), of_clusters, options)
+    }
+
+    /// The correlation as a function of how often each pair counts; lists are ranked once.
+    fn weighted(self, x: &[f64], y: &[f64]) -> Box<dyn Fn(&[u32]) -> Option<f64> + Sync> {
         if self == Self::KendallTauB {
             let pairs = RankedPairs::new(x, y);
-            return bca_weighted_interval(x.len(), |weights| pairs.tau_b(weights), options);
+            return Box::new(move |weights| pairs.tau_b(weights));
         }
         let (x, y) = (Placed::new(x), Placed::new(y));
-        let statistic = |weights: &[u32]| {
+        Box::new(move |weights| {
             let scores = |list: &Placed| match self {
                 Self::Spearman => list.mean_ranks(weights),
                 _ => list.values.clone(),
             };
             let (dx, dy) = (x.centred(&scores(&x), weights)?, y.centred(&scores(&y), weights)?);
             weighted_product_moment(&dx, &dy, weights)
-        };
-        bca_weighted_interval(x.places.len(), statistic, options)
+        })
     }
 }
 
@@ -161,6 +185,23 @@ mod tests {
         assert!((spearman - Correlation::Spearman.of(&long_x, &long_y).unwrap()).abs() < 1e-12);
         let pearson = by(&|list| list.values.clone());
         assert!((pearson - Correlation::Pearson.of(&long_x, &long_y).unwrap()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn pairs_written_down_twice_are_no_more_evidence_when_drawn_by_cluster() {
+        let (x, y) = lists(40);
+        let options = BcaOptions { resamples: 500, ..BcaOptions::seeded(2) };
+        let twice = |list: &[f64]| -> Vec<f64> { list.iter().flat_map(|value| [*value, *value]).collect() };
+        let clusters: Vec<usize> = (0..80).map(|pair| 7 + pair / 2).collect();
+        for correlation in ALL {
+            let once = correlation.interval(&x, &y, options).unwrap();
+            let clustered = correlation.clustered_interval(&twice(&x), &twice(&y), &clusters, options).unwrap();
+            assert!((once.low - clustered.low).abs() < 1e-9 && (once.high - clustered.high).abs() < 1e-9);
+            let singles: Vec<usize> = (0..40).collect();
+            assert_eq!(correlation.clustered_interval(&x, &y, &singles, options), Some(once));
+            assert_eq!(correlation.clustered_interval(&x, &y, &[1; 40], options), None);
+            assert_eq!(correlation.clustered_interval(&x, &y, &[1; 3], options), None);
+        }
     }
 
     #[test]

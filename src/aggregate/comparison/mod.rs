@@ -6,12 +6,16 @@
 //! "Comparing systems".
 
 mod compare;
+mod length;
+mod measure;
+mod noise;
 mod observe;
 mod observed;
+mod pairs;
 mod result;
 
 pub use compare::compare;
-pub use observe::{RunAnswers, observe};
+pub use observe::{RunAnswers, distinct_names, observe};
 pub use observed::{ComparedCase, MetricId, Observation, Observed, ObservedSystem};
 pub use result::{
     Comparison, ComparisonOptions, DrawsNeeded, JudgeNoise, LengthEffect, MetricComparison, PairComparison, SystemMean,

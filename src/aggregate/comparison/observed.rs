@@ -36,7 +36,7 @@ pub enum Observation {
     /// Its value.
     Value(f64),
     /// No value, since something could not be judged: what it would be if all that is missing were the lowest or the
-    /// highest there is (of a weighted sum the known parts count).
+    /// highest there is (of a weighted sum the known parts count). Infinite for what has no bounds, as counts.
     Unscored {
         /// With what is missing at its lowest.
         low: f64,

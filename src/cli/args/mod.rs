@@ -2,6 +2,7 @@
 
 mod batch;
 mod bench;
+mod compare;
 mod fever;
 mod plan;
 mod report;
@@ -17,6 +18,7 @@ use clap_complete::Shell;
 
 pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
 pub use bench::{BenchArgs, BenchName};
+pub use compare::{CompareArgs, CompareFormat, Floor};
 pub use fever::{FeverCommand, FeverScoreArgs, MaxEvidence};
 pub use plan::{BudgetArgs, PlanArgs};
 pub use report::ReportArgs;
@@ -99,6 +101,9 @@ pub enum Command {
     /// Write one HTML page of runs: systems, pairs, cases, answers, the judge's words
     #[command(after_long_help = report::EXAMPLES, long_about = "Write one HTML page of runs: leaderboard, pairs, every case by every system, and behind each number the answer, the judge's words and its raw replies. The page is one file, loads nothing and needs no server: open it in a browser.")]
     Report(ReportArgs),
+    /// Compare the systems of recorded runs: intervals, paired tests, groups, ranks, what is missing; no judge
+    #[command(after_long_help = compare::EXAMPLES)]
+    Compare(Box<CompareArgs>),
     /// Show the settings in force and where each came from (same arguments as score)
     Config(Box<ScoreArgs>),
     /// Write, import or show prompt sets

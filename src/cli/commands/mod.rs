@@ -6,6 +6,7 @@ mod build_tests;
 mod cache;
 mod check;
 mod citations;
+mod compare;
 mod config;
 mod convert;
 mod fever;
@@ -52,6 +53,7 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<ExitCode> {
         Command::Batch(command) => batch::run(command, &context),
         Command::Rescore(args) => rescore::run(&args, &context),
         Command::Report(args) => report::run(&args),
+        Command::Compare(args) => compare::run(&args, &context),
         Command::Config(args) => config::run(&told(Settings::load(&args, environment)?)),
         Command::Prompts(command) => prompts::run(&command, &context),
         Command::Scifact(command) => scifact::run(&command, &context),

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::facets::{Facet, facets};
+use super::facets::{Facet, facets, role_entries};
+use crate::cli::scoring::outcome::role_line;
 use crate::error::{Error, InputFault, Result};
-use crate::pipeline::record::{Manifest, RecordedRun, RunStatus};
+use crate::pipeline::record::{Manifest, RecordedRun, RoleEntry, RunStatus};
 
 /// Characters of a value that are shown.
 const SHOWN: usize = 80;
@@ -122,9 +123,30 @@ fn mixed_roles(runs: &[RecordedRun]) -> Vec<InputFault> {
 
 /// Each role that was judged, and whether by the lexical judge.
 fn lexical_roles(manifest: &Manifest) -> BTreeMap<String, bool> {
-    let rubric = manifest.judge.iter().map(|judge| ("rubric".to_owned(), judge.lexical));
-    let roles = manifest.roles.iter();
-    rubric.chain(roles.map(|(role, entry)| (role.clone(), entry.judges.iter().any(|judge| judge.lexical)))).collect()
+    let is_lexical = |entry: RoleEntry| entry.judges.iter().any(|judge| judge.lexical);
+    role_entries(manifest).into_iter().map(|(role, entry)| (role, is_lexical(entry))).collect()
+}
+
+/// Who judged what in these runs, with which prompts; what is not so in all of them names its runs.
+pub(in crate::cli) fn made_by(runs: &[RecordedRun]) -> Vec<String> {
+    let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
+    for run in runs {
+        for (role, entry) in role_entries(&run.manifest) {
+            let line = if entry.judges.iter().all(|judge| judge.lexical) {
+                format!("{role}: the built-in lexical judge, a baseline and no LLM")
+            } else {
+                role_line(&role, &entry)
+            };
+            match lines.iter_mut().find(|(known, _)| *known == line) {
+                Some((_, of)) => of.push(&run.name),
+                None => lines.push((line, vec![&run.name])),
+            }
+        }
+    }
+    let told = |(line, of): (String, Vec<&str>)| {
+        if of.len() == runs.len() { line } else { format!("{line} ({})", of.join(", ")) }
+    };
+    lines.into_iter().map(told).collect()
 }
 
 /// What is missing from a run that did not finish, or that is a part.

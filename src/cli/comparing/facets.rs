@@ -59,12 +59,7 @@ pub(super) fn facets(manifest: &Manifest) -> BTreeMap<String, Facet> {
             other => _ = found.insert(name.clone(), Facet::of(other)),
         }
     }
-    if let Some(judge) = &manifest.judge
-        && !manifest.roles.contains_key("rubric")
-    {
-        found.extend(rubric_judge(manifest, judge));
-    }
-    for (role, entry) in &manifest.roles {
+    for (role, entry) in &role_entries(manifest) {
         found.extend(role_facets(manifest, role, entry));
     }
     found
@@ -102,21 +97,29 @@ fn kept_cases(manifest: &Manifest) -> Facet {
     Facet { shown: format!("{} [{}..]", cases.len(), &hash[..6]), identity }
 }
 
+/// Every role that was judged, that of the rubric's among them where `[judge]` has it.
+pub(super) fn role_entries(manifest: &Manifest) -> BTreeMap<String, RoleEntry> {
+    let mut entries = manifest.roles.clone();
+    if let Some(judge) = &manifest.judge {
+        entries.entry("rubric".to_owned()).or_insert_with(|| rubric_entry(manifest, judge));
+    }
+    entries
+}
+
 /// The rubric's judge where it is the one of `[judge]`, asked as the run's settings say.
-fn rubric_judge(manifest: &Manifest, judge: &JudgeEntry) -> Vec<(String, Facet)> {
+fn rubric_entry(manifest: &Manifest, judge: &JudgeEntry) -> RoleEntry {
     let settings = &manifest.settings;
     let samples = settings.get(keys::SAMPLES.name).and_then(Value::as_u64).and_then(|samples| samples.try_into().ok());
     let merge = settings.get(keys::MERGE.name).and_then(Value::as_str).map(|name| name.replace('-', "_"));
     let merge = Merge::ALL.into_iter().find(|known| merge.as_deref() == Some(known.as_str()));
-    let entry = RoleEntry {
+    RoleEntry {
         judges: vec![judge.clone()],
         samples: vec![samples.unwrap_or(1)],
         merges: vec![merge.unwrap_or_default()],
         expected: vec![settings.get("judge.logprobs").is_some_and(|count| !count.is_null())],
         panel_merge: Merge::default(),
         prompts: manifest.prompts.clone(),
-    };
-    role_facets(manifest, "rubric", &entry)
+    }
 }
 
 fn role_facets(manifest: &Manifest, role: &str, entry: &RoleEntry) -> Vec<(String, Facet)> {

@@ -157,7 +157,7 @@ impl Presentation<'_> {
 }
 
 /// Who had a role, with which prompts.
-fn role_line(role: &str, entry: &RoleEntry) -> String {
+pub(in crate::cli) fn role_line(role: &str, entry: &RoleEntry) -> String {
     let judge = |(at, judge): (usize, &JudgeEntry)| {
         let samples = entry.samples.get(at).copied().unwrap_or(1);
         let draws = match entry.merges.get(at) {

@@ -1,6 +1,7 @@
 //! The page put together: markup by the template, then the data, then the script.
 
-use minijinja::{Environment, context};
+use minijinja::value::Serde;
+use minijinja::{Environment, Value, context};
 
 use super::HtmlReport;
 use super::block::{Cases, case_blocks, core};
@@ -73,13 +74,13 @@ fn head(report: &HtmlReport<'_>, first: usize, cases: usize) -> Result<String> {
         version => env!("CARGO_PKG_VERSION"),
         systems => comparison.systems.len(),
         cases => cases,
-        runs => run_views(&report.runs),
+        runs => Value::from(Serde(run_views(&report.runs))),
         marks => comparison.marks.iter().map(|mark| visible(mark).into_owned()).collect::<Vec<_>>(),
-        metrics => metric_views(comparison, first),
-        scorers => scorer_views(comparison, &report.runs),
-        unscored => unscored(comparison, &report.runs),
-        panels => panel_views(&report.runs),
-        draws => draw_views(&report.runs),
+        metrics => Value::from(Serde(metric_views(comparison, first))),
+        scorers => Value::from(Serde(scorer_views(comparison, &report.runs))),
+        unscored => Value::from(Serde(unscored(comparison, &report.runs))),
+        panels => Value::from(Serde(panel_views(&report.runs))),
+        draws => Value::from(Serde(draw_views(&report.runs))),
         level => format!("{:.0}%", 100.0 * options.level),
         alpha => options.alpha,
         resamples => options.resamples,

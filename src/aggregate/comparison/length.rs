@@ -1,0 +1,67 @@
+//! Scores and words: judges like long answers, so what is left at equal length is told.
+
+use std::collections::BTreeMap;
+
+use super::LengthEffect;
+use super::compare::{Shared, value_of};
+use super::pairs::sign;
+use crate::stats::{Correlation, least_squares, mean};
+
+/// Words in the unit of the slope.
+const WORDS: f64 = 100.0;
+
+/// Whether length can say anything about the metric: of a count, and of the component that length itself is, it cannot.
+fn is_judged_by_length(shared: &Shared<'_>) -> bool {
+    shared.observed.words.is_some()
+        && shared.observed.metric.higher_is_better
+        && shared.observed.metric.name != "length"
+}
+
+/// Spearman's correlation of value and words over a system's own answers, with its interval (questions drawn).
+pub(super) fn length_correlation(shared: &Shared<'_>, place: usize) -> Option<(f64, Option<(f64, f64)>)> {
+    if !is_judged_by_length(shared) {
+        return None;
+    }
+    let own = shared.by_id.iter().filter_map(|case| {
+        let value = value_of(shared.observation(place, *case))?;
+        Some((value, (shared.words(place, *case)?, shared.question_of[*case])))
+    });
+    let (values, (words, questions)): (Vec<f64>, (Vec<f64>, Vec<usize>)) = own.unzip();
+    let rho = Correlation::Spearman.of(&values, &words)?;
+    let interval = Correlation::Spearman.clustered_interval(&values, &words, &questions, shared.bca());
+    Some((rho, interval.map(|interval| (interval.low, interval.high))))
+}
+
+/// The pair's differences regressed on the differences in words, over the shared cases whose words are known; of a
+/// question with several cases their means. `observed` is the difference and its interval as they stand.
+pub(super) fn length_effect(
+    shared: &Shared<'_>,
+    (first, second): (usize, usize),
+    (difference, interval): (f64, Option<(f64, f64)>),
+) -> Option<LengthEffect> {
+    if !is_judged_by_length(shared) {
+        return None;
+    }
+    let mut by_question: BTreeMap<usize, [Vec<f64>; 2]> = BTreeMap::new();
+    for (at, case) in shared.cases.iter().enumerate() {
+        let words = shared.words(first, *case).zip(shared.words(second, *case));
+        let Some((own, other)) = words else { continue };
+        let lists = by_question.entry(shared.questions[at]).or_default();
+        lists[0].push(own - other);
+        lists[1].push(shared.values[first][at] - shared.values[second][at]);
+    }
+    let means = by_question.values().filter_map(|[words, values]| mean(words).zip(mean(values)));
+    let (words, values): (Vec<f64>, Vec<f64>) = means.unzip();
+    let line = least_squares(&words, &values, shared.options.level)?;
+    let left = (line.intercept_interval.low, line.intercept_interval.high);
+    let holds_0 = |(low, high): (f64, f64)| low <= 0.0 && 0.0 <= high;
+    let turns = sign(line.intercept) != sign(difference);
+    Some(LengthEffect {
+        at_equal_length: line.intercept,
+        interval: left,
+        per_100_words: WORDS * line.slope,
+        per_100_words_interval: (WORDS * line.slope_interval.low, WORDS * line.slope_interval.high),
+        words: mean(&words)?,
+        changes_verdict: turns || interval.is_some_and(|interval| holds_0(interval) != holds_0(left)),
+    })
+}

@@ -1,0 +1,211 @@
+//! Demands on a comparison: what must hold for the command to end with 0.
+//!
+//! What is missing counts against a gate: a mean must be high enough with every unscored part, and every case without an
+//! answer, at the lowest there is; a verdict must hold whatever the missing parts are.
+
+use super::selection::Selection;
+use crate::aggregate::comparison::{Comparison, MetricComparison, MetricId, PairComparison, SystemMean};
+use crate::cli::args::{CompareArgs, Floor};
+use crate::domain::{MAX_GRADE, MIN_GRADE, Unit};
+use crate::error::{Error, Result};
+
+/// Sums in another order differ by less.
+const TOLERANCE: f64 = 1e-12;
+/// What to add where missing values are to be left out.
+const REMEDY: &str = "--tolerate-missing looks at the reported numbers alone";
+
+/// Everything demanded.
+pub(super) struct Gates {
+    gates: Vec<Gate>,
+}
+
+struct Gate {
+    /// As it was typed.
+    text: String,
+    /// Its place among the tables.
+    table: usize,
+    metric: MetricId,
+    what: What,
+}
+
+enum What {
+    /// The mean of this system, or of all, is at least this.
+    AtLeast(Option<String>, f64),
+    /// The first is better than the second, or (`true`) not worse.
+    Order(String, String, bool),
+}
+
+impl Gates {
+    /// # Errors
+    /// For names that the runs do not have, and demands that can never be met or tested.
+    pub(super) fn resolve(args: &CompareArgs, selection: &Selection) -> Result<Self> {
+        let floors = args.fail_under.iter().map(|floor| at_least(floor, selection));
+        let orders = args.require.iter().map(|text| order(text, selection));
+        let gates: Vec<Gate> = floors.chain(orders).collect::<Result<_>>()?;
+        let baseline = args.baseline.as_deref().map(|name| selection.system(name)).transpose()?;
+        for gate in &gates {
+            if let (What::Order(first, second, _), Some(baseline)) = (&gate.what, &baseline)
+                && first != baseline
+                && second != baseline
+            {
+                let what = format!("--require {}: only pairs with --baseline {baseline} are tested", gate.text);
+                return Err(Error::Usage(what));
+            }
+        }
+        Ok(Self { gates })
+    }
+
+    /// The tables that gates look at.
+    pub(super) fn metrics(&self) -> impl Iterator<Item = usize> {
+        self.gates.iter().map(|gate| gate.table)
+    }
+
+    /// A line for each demand that is not met. `unanswered` gives the cases that a system of a run did not answer.
+    pub(super) fn unmet(
+        &self,
+        comparison: &Comparison,
+        unanswered: &dyn Fn(usize, &str) -> usize,
+        tolerant: bool,
+    ) -> Vec<String> {
+        let mut lines = Vec::new();
+        for gate in &self.gates {
+            let Some(metric) = comparison.metrics.iter().find(|metric| metric.metric == gate.metric) else {
+                lines.push(format!("{}: {} was not compared", gate.text, gate.metric.name));
+                continue;
+            };
+            match &gate.what {
+                What::AtLeast(only, least) => {
+                    let concerned = |system: &&SystemMean| only.as_ref().is_none_or(|label| *label == system.label);
+                    for system in metric.systems.iter().filter(concerned) {
+                        let place = comparison.systems.get(system.system);
+                        let unanswered = place.map_or(0, |of| unanswered(of.run, of.system.as_str()));
+                        let fault = too_low(system, metric.metric.unit, *least, unanswered, tolerant);
+                        lines.extend(fault.map(|fault| format!("--fail-under {}: {fault}", gate.text)));
+                    }
+                }
+                What::Order(first, second, or_equal) => {
+                    let fault = wrong_order(metric, [first, second], *or_equal, tolerant);
+                    lines.extend(fault.map(|fault| format!("--require {}: {fault}", gate.text)));
+                }
+            }
+        }
+        lines
+    }
+}
+
+fn at_least(floor: &Floor, selection: &Selection) -> Result<Gate> {
+    let split = floor.what.rsplit_once(':').filter(|_| !selection.is_metric(&floor.what));
+    let (system, name) = split.map_or((None, floor.what.as_str()), |(system, name)| (Some(system), name.trim()));
+    let table = selection.one_metric(name)?;
+    let metric = selection.tables[table].metric.clone();
+    let text = format!("{}={}", floor.what, floor.value);
+    let (low, high, hint) = match metric.unit {
+        Unit::Share => (0.0, 1.0, "0.5 is 50 per cent"),
+        Unit::Grade => (MIN_GRADE, MAX_GRADE, "grades are from 1 to 5"),
+        Unit::Count => (f64::MIN, f64::MAX, ""),
+    };
+    if !(low..=high).contains(&floor.value) {
+        return Err(Error::Usage(format!("--fail-under {text}: {name} lies between {low} and {high}; {hint}")));
+    }
+    let system = system.map(|system| selection.system(system)).transpose()?;
+    Ok(Gate { text, table, metric, what: What::AtLeast(system, floor.value) })
+}
+
+/// `A>B`, `A>=B`, `METRIC:A>B`; names may hold these signs, so every way to read it is tried.
+fn order(text: &str, selection: &Selection) -> Result<Gate> {
+    let mut first_error = None;
+    for (at, _) in text.match_indices('>') {
+        let (left, right) = (&text[..at], &text[at + 1..]);
+        let (or_equal, right) = match right.strip_prefix('=') {
+            Some(rest) if !selection.is_system(right) => (true, rest),
+            _ => (false, right),
+        };
+        let with_metric = left.split_once(':').filter(|_| !selection.is_system(left));
+        let read = || -> Result<Gate> {
+            let (table, left) = match with_metric {
+                Some((name, system)) => (selection.one_metric(name.trim())?, system),
+                None => (selection.main(), left),
+            };
+            let (first, second) = (selection.system(left)?, selection.system(right)?);
+            let metric = selection.tables[table].metric.clone();
+            if first == second {
+                return Err(Error::Usage(format!("--require {text}: both sides are {first}")));
+            }
+            if !metric.higher_is_better {
+                let what = format!("--require {text}: of {} neither more nor less is better", metric.name);
+                return Err(Error::Usage(what));
+            }
+            Ok(Gate { text: text.to_owned(), table, metric, what: What::Order(first, second, or_equal) })
+        };
+        match read() {
+            Ok(gate) => return Ok(gate),
+            Err(error) => first_error = first_error.or(Some(error)),
+        }
+    }
+    Err(first_error.unwrap_or_else(|| Error::Usage(format!("--require {text}: write \"A>B\" or \"A>=B\""))))
+}
+
+/// Why the mean is not high enough.
+fn too_low(system: &SystemMean, unit: Unit, least: f64, unanswered: usize, tolerant: bool) -> Option<String> {
+    let label = &system.label;
+    let Some(mean) = system.own_mean else { return Some(format!("{label} has no mean")) };
+    if mean + TOLERANCE < least {
+        return Some(format!("{label} has {mean:.4}, below {least}"));
+    }
+    let absent = system.absent.max(unanswered);
+    if tolerant || (system.unscored == 0 && absent == 0) {
+        return None;
+    }
+    let missing = format!("{} answers are unscored and {absent} cases have none", system.unscored);
+    let Some(worst) = worst_mean(system, unit, mean, absent) else {
+        return Some(format!("{label} has {mean:.4}, but {missing}; {REMEDY}"));
+    };
+    (worst + TOLERANCE < least)
+        .then(|| format!("{label} has {mean:.4}, but {missing}: it could be {worst:.4}; {REMEDY}"))
+}
+
+/// The mean with everything that is missing at its lowest; `None` where there is no lowest.
+fn worst_mean(system: &SystemMean, unit: Unit, mean: f64, absent: usize) -> Option<f64> {
+    let lowest = match unit {
+        Unit::Share => 0.0,
+        Unit::Grade => MIN_GRADE,
+        Unit::Count => return None,
+    };
+    let answered = (system.own_cases + system.unscored) as f64;
+    let of_answered = match (system.unscored, system.bounds) {
+        (0, _) => mean,
+        (_, bounds) => bounds?.0,
+    };
+    Some((of_answered * answered + lowest * absent as f64) / (answered + absent as f64))
+}
+
+/// Why the order does not hold.
+fn wrong_order(
+    metric: &MetricComparison,
+    [first, second]: [&String; 2],
+    or_equal: bool,
+    tolerant: bool,
+) -> Option<String> {
+    let label = |at: usize| metric.systems.get(at).map(|system| &system.label);
+    let is_it = |pair: &&PairComparison| {
+        let pair = [label(pair.first), label(pair.second)];
+        pair == [Some(first), Some(second)] || pair == [Some(second), Some(first)]
+    };
+    let name = &metric.metric.name;
+    let Some(pair) = metric.pairs.iter().find(is_it) else {
+        return Some(format!("the two were not compared by {name}"));
+    };
+    let Some(p) = pair.p_holm else {
+        return Some(format!("no case has {name} of both: nothing can be told"));
+    };
+    let is_first_better = label(pair.first) == Some(first);
+    let difference = if is_first_better { pair.difference } else { -pair.difference };
+    let numbers = format!("{name} differs by {difference:+.4}, p {p:.4} (Holm)");
+    match (pair.differs, is_first_better, or_equal) {
+        (true, false, _) => return Some(format!("{second} is better: {numbers}")),
+        (false, _, false) => return Some(format!("not told apart: {numbers}")),
+        (true, true, _) | (false, _, true) => {}
+    }
+    let depends = pair.depends_on_missing && !tolerant;
+    depends.then(|| format!("the verdict depends on what is missing: {numbers}; {REMEDY}"))
+}

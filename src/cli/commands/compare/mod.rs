@@ -1,0 +1,81 @@
+//! `scholareval compare`: systems over the cases they share, and whether demands on them are met.
+
+mod gates;
+mod selection;
+
+use std::collections::BTreeSet;
+
+use super::Context;
+use crate::aggregate::comparison::{Comparison, ComparisonOptions, compare, observe};
+use crate::cli::ExitCode;
+use crate::cli::args::{CompareArgs, CompareFormat};
+use crate::cli::comparing::{answers_of, comparable, load_runs, made_by};
+use crate::cli::terminal::{self, stdout_width, write_stdout};
+use crate::error::Result;
+use crate::pipeline::record::RecordedRun;
+use crate::report::{self, ComparisonContext, TableStyle};
+use gates::Gates;
+use selection::Selection;
+
+/// Runs the command.
+///
+/// # Errors
+/// When a run cannot be read, runs are no equals, or a name is not among their metrics and systems.
+pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode> {
+    let runs = load_runs(&args.runs)?;
+    let marks = comparable(&runs, args.anyway)?;
+    if !args.quiet {
+        for mark in &marks {
+            terminal::note(&format!("warning: {mark}"));
+        }
+    }
+    let answers = answers_of(&runs);
+    let selection = Selection::of(observe(&answers), &args.runs)?;
+    let gates = Gates::resolve(args, &selection)?;
+    let options = ComparisonOptions {
+        level: args.level,
+        alpha: args.alpha,
+        resamples: args.resamples,
+        flips: args.flips,
+        seed: args.seed,
+        baseline: args.baseline.as_deref().map(|name| selection.system(name)).transpose()?,
+        wanted_difference: args.wanted_difference,
+    };
+    let chosen: BTreeSet<usize> = selection.metrics(&args.metric)?.into_iter().chain(gates.metrics()).collect();
+    let tables: Vec<_> = chosen.iter().map(|at| selection.tables[*at].clone()).collect();
+    let comparison =
+        Comparison { runs: runs.iter().map(|run| run.name.clone()).collect(), marks, ..compare(&tables, &options) };
+    let made = ComparisonContext { made: made_by(&runs) };
+    write_stdout(rendered(&comparison, &made, args.format, context)?.as_bytes())?;
+    let unmet = gates.unmet(&comparison, &unanswered(&runs), args.tolerate_missing);
+    for line in &unmet {
+        terminal::note(&format!("error: not met: {line}"));
+    }
+    Ok(if unmet.is_empty() { ExitCode::Ok } else { ExitCode::BelowThreshold })
+}
+
+fn rendered(
+    comparison: &Comparison,
+    made: &ComparisonContext,
+    format: CompareFormat,
+    context: &Context<'_>,
+) -> Result<String> {
+    Ok(match format {
+        CompareFormat::Table => {
+            let style = TableStyle { width: stdout_width().unwrap_or(100), color: context.color };
+            report::render_comparison_table(comparison, made, &style)
+        }
+        CompareFormat::Csv => report::render_comparison_csv(comparison),
+        CompareFormat::Json => report::render_comparison_json(comparison, made)?,
+        CompareFormat::Markdown => report::render_comparison_markdown(comparison, made),
+        CompareFormat::Latex => report::render_comparison_latex(comparison, made),
+    })
+}
+
+/// How many cases a system of a run has no answer to, as the run's manifest says: a case that nobody answered is in no
+/// table.
+fn unanswered(runs: &[RecordedRun]) -> impl Fn(usize, &str) -> usize {
+    let missing: Vec<Vec<String>> =
+        runs.iter().map(|run| run.manifest.missing.iter().map(|(system, _)| system.clone()).collect()).collect();
+    move |run, system| missing.get(run).map_or(0, |of| of.iter().filter(|name| *name == system).count())
+}
