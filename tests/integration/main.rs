@@ -13,6 +13,7 @@ mod entailment_golden;
 #[cfg(unix)]
 mod faults;
 mod fever;
+mod html_report;
 mod judge_http;
 mod layering;
 mod llama_cpp;

@@ -14,7 +14,7 @@ use crate::cli::origin::escape_controls;
 use crate::cli::terminal::{note, write_stdout};
 use crate::error::Result;
 use crate::pipeline::record::RecordedRun;
-use crate::report::html::{HtmlRun, HtmlReport, render_html};
+use crate::report::html::{HtmlReport, HtmlRun, render_html};
 
 pub(super) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let runs = load_runs(&args.runs)?;

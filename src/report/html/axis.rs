@@ -26,9 +26,8 @@ impl Axis {
     /// An axis with round ends around these numbers; `None` where there is none.
     pub(super) fn around(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let finite = values.into_iter().filter(|value| value.is_finite());
-        let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-            (low.min(value), high.max(value))
-        });
+        let (low, high) =
+            finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
         if low > high {
             return None;
         }

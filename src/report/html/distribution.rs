@@ -111,8 +111,10 @@ fn scorer_view(scorer: &str, systems: &[ObservedSystem], runs: &[HtmlRun<'_>]) -
         }
     };
     let rows = gather(scorer, systems, runs).into_iter().map(row).collect();
-    let head =
-        |(at, system): (usize, &ObservedSystem)| SystemHead { label: visible(&system.label).into_owned(), colour: at % 10 };
+    let head = |(at, system): (usize, &ObservedSystem)| SystemHead {
+        label: visible(&system.label).into_owned(),
+        colour: at % 10,
+    };
     ScorerView { scorer: visible(scorer).into_owned(), systems: systems.iter().enumerate().map(head).collect(), rows }
 }
 
@@ -197,7 +199,10 @@ mod tests {
         let spread = bins.spread(&[0.0, 0.0, 1.0], 1, 0, Unit::Share);
         assert_eq!(spread.path, "M0 24v-24h4.5v24zM95 24v-12h4.5v12z");
         // (0 + 0 + 1) / 3 = 33.3 per cent.
-        assert_eq!((spread.mean.as_deref(), spread.mean_at, spread.count, spread.unscored), (Some("33.3"), 33.33, 3, 1));
+        assert_eq!(
+            (spread.mean.as_deref(), spread.mean_at, spread.count, spread.unscored),
+            (Some("33.3"), 33.33, 3, 1)
+        );
     }
 
     #[test]

@@ -49,6 +49,13 @@ pub(super) fn coefficient(value: f64) -> String {
     without_negative_zero(format!("{value:.2}")).replace('-', "\u{2212}")
 }
 
+/// A whole number with commas between thousands.
+pub(super) fn thousands(number: u32) -> String {
+    let digits = number.to_string();
+    let commas = |at: usize| at > 0 && (digits.len() - at).is_multiple_of(3);
+    digits.chars().enumerate().flat_map(|(at, digit)| commas(at).then_some(',').into_iter().chain([digit])).collect()
+}
+
 /// What one unit of the numbers is called.
 pub(super) fn unit_name(unit: Unit) -> &'static str {
     match unit {
@@ -86,6 +93,11 @@ mod tests {
         assert_eq!(signed(0.2, Unit::Grade), "+0.20");
         assert_eq!([signed(-0.0001, Unit::Share), number(-0.0001, Unit::Share)], ["0.0", "0.0"]);
         assert_eq!(coefficient(-0.001), "0.00");
+    }
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!([7, 100, 1000, 10_000, 1_234_567].map(thousands), ["7", "100", "1,000", "10,000", "1,234,567"]);
     }
 
     #[test]

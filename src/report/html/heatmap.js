@@ -75,7 +75,7 @@ function showHeat() {
   showLegend(metric, low, high, paired);
   const scale = { low, width: high - low || 1, most: most || 1, unit: metric?.unit };
   const body = make("tbody", {}, rows.map((row, at) => heatRow(row, at, columns, paired, scale)));
-  const table = make("table", { class: "heat", role: "grid", "aria-label": "Values by case and system", "aria-rowcount": rows.length + 1 }, heatHead(columns, paired), body);
+  const table = make("table", { class: columns.length > 6 ? "heat many" : "heat", role: "grid", "aria-label": "Values by case and system", "aria-rowcount": rows.length + 1 }, heatHead(columns, paired), body);
   heat.rows = [...body.rows];
   byId("heat").replaceChildren(rows.length ? table : make("p", { class: "empty" }, "No case meets this filter."));
   heat.at = [Math.min(heat.at[0], Math.max(rows.length - 1, 0)), Math.min(heat.at[1], columns.length)];
@@ -84,10 +84,10 @@ function showHeat() {
 }
 
 function showLegend(metric, low, high, paired) {
-  const parts = [`${figure(low, metric?.unit)} `, make("span", { class: "ramp" }), ` ${figure(high, metric?.unit)}`];
+  const parts = [figure(low, metric?.unit), make("span", { class: "ramp" }), figure(high, metric?.unit)];
   if (paired) parts.push(`· Δ is ${systems[state.first]} minus ${systems[state.second]}`);
   parts.push("· choose a case to read its answers");
-  byId("heat-legend").replaceChildren(...parts);
+  byId("heat-legend").replaceChildren(...parts.map((part) => make("span", {}, part)));
 }
 
 function heatHead(columns, paired) {

@@ -190,17 +190,20 @@ fn noise_facts(noise: &JudgeNoise, unit: Unit) -> Vec<Fact> {
         ("draws of one judge on one question", Some(parts.draw)),
     ];
     let total: f64 = known.iter().filter_map(|(_, variance)| *variance).map(|variance| variance.max(0.0)).sum();
-    let mut facts = vec![Fact::new("asked", format!("{} judge(s), at most {} draw(s) each", noise.judges, noise.draws))];
+    let mut facts =
+        vec![Fact::new("asked", format!("{} judge(s), at most {} draw(s) each", noise.judges, noise.draws))];
     facts.extend(known.into_iter().filter_map(|(name, variance)| {
         let variance = variance?.max(0.0);
-        let share = if total > 0.0 { format!(", {:.0}% of the variance", 100.0 * variance / total) } else { String::new() };
+        let share =
+            if total > 0.0 { format!(", {:.0}% of the variance", 100.0 * variance / total) } else { String::new() };
         Some(Fact::new(name, format!("standard deviation {}{share}", number(variance.sqrt(), unit))))
     }));
     let difference = |name: &str, value: Option<f64>| Some(Fact::new(name, number(value?, unit)));
     facts.extend(difference("standard error of a mean by drawing anew", noise.draw_standard_error));
     facts.extend(difference("smallest difference resolved (80% power)", noise.detectable));
     if let Some(needed) = &noise.needed {
-        let count = |count: Option<usize>| count.map_or_else(|| "no number is enough".to_owned(), |count| count.to_string());
+        let count =
+            |count: Option<usize>| count.map_or_else(|| "no number is enough".to_owned(), |count| count.to_string());
         facts.push(Fact::new(
             format!("to find a difference of {}", number(needed.difference, unit)),
             format!("draws: {}; or questions: {}", count(needed.draws), count(needed.questions)),

@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::HtmlRun;
 use super::figures::coefficient;
 use super::leaderboard::Fact;
-use crate::aggregate::{Coefficient, DrawNoise, PanelAgreement};
 use crate::aggregate::comparison::Comparison;
+use crate::aggregate::{Coefficient, DrawNoise, PanelAgreement};
 use crate::report::visible;
 
 /// More unscored answers than this are counted, not listed: the heat map finds them.
@@ -69,7 +69,8 @@ fn shown(text: &str) -> String {
 }
 
 pub(super) fn run_views(runs: &[HtmlRun<'_>]) -> Vec<RunView> {
-    let facts = |run: &HtmlRun<'_>| run.facts.iter().map(|(name, value)| Fact::new(shown(name), shown(value))).collect();
+    let facts =
+        |run: &HtmlRun<'_>| run.facts.iter().map(|(name, value)| Fact::new(shown(name), shown(value))).collect();
     runs.iter().map(|run| RunView { name: shown(&run.name), facts: facts(run) }).collect()
 }
 

@@ -7,6 +7,7 @@ use super::HtmlReport;
 use super::block::{Cases, case_blocks, core};
 use super::distribution::scorer_views;
 use super::embed::embedded;
+use super::figures::thousands;
 use super::leaderboard::{metric_key, metric_views};
 use super::listing::{draw_views, panel_views, run_views, unscored};
 use super::policy::content_security_policy;
@@ -83,8 +84,8 @@ fn head(report: &HtmlReport<'_>, first: usize, cases: usize) -> Result<String> {
         draws => Value::from(Serde(draw_views(&report.runs))),
         level => format!("{:.0}%", 100.0 * options.level),
         alpha => options.alpha,
-        resamples => options.resamples,
-        flips => options.flips,
+        resamples => thousands(options.resamples),
+        flips => thousands(options.flips),
         seed => options.seed,
         baseline => options.baseline.as_deref().map(|label| visible(label).into_owned()),
     };

@@ -107,9 +107,10 @@ fn name(metric: &MetricComparison, system: usize) -> String {
 fn view(metric: &MetricComparison, pair: &PairComparison) -> PairView {
     let unit = metric.metric.unit;
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "\u{2013}".to_owned());
-    let length = pair.length.as_ref().map(|length| {
-        format!("{} ({})", signed(length.at_equal_length, unit), signed_range(length.interval, unit))
-    });
+    let length = pair
+        .length
+        .as_ref()
+        .map(|length| format!("{} ({})", signed(length.at_equal_length, unit), signed_range(length.interval, unit)));
     let exact = if pair.exact { " (exact)" } else { "" };
     PairView {
         names: format!("{} \u{2212} {}", name(metric, pair.first), name(metric, pair.second)),

@@ -31,7 +31,8 @@ fn shown(answer: &Answer, base: u64) -> HtmlAnswer<'_> {
 
 /// Numbers in brackets, and author-year forms where they do not overlap; in order.
 fn citations(text: &str, prediction: Option<&Prediction>, base: u64) -> Vec<HtmlCitation> {
-    let numbered = number_markers(text).into_iter().map(|marker| resolved(marker.range, &marker.numbers, prediction, base));
+    let numbered =
+        number_markers(text).into_iter().map(|marker| resolved(marker.range, &marker.numbers, prediction, base));
     let named = author_year_markers(text).into_iter().map(|range| resolved(range, &[], None, base));
     let mut found: Vec<HtmlCitation> = numbered.chain(named).collect();
     found.sort_by_key(|citation| citation.range.start);
@@ -51,7 +52,8 @@ fn resolved(range: Range<usize>, numbers: &[u64], prediction: Option<&Prediction
     let Some(prediction) = prediction else { return citation };
     let count = prediction.sources.len();
     for number in numbers {
-        let place = number.checked_sub(base).and_then(|place| usize::try_from(place).ok()).filter(|place| *place < count);
+        let place =
+            number.checked_sub(base).and_then(|place| usize::try_from(place).ok()).filter(|place| *place < count);
         match (&prediction.id_mapping, place) {
             (Some(mapping), _) if mapping.contains_key(&number.to_string()) => {}
             (None, Some(place)) => citation.sources.push(place),

@@ -17,7 +17,8 @@ const HEAD: u64 = 4096;
 /// # Errors
 /// When one of these does not hold.
 pub(super) fn check(out: &Path, overwrite: bool, runs: &[RecordedRun]) -> Result<()> {
-    let files = ["manifest.json", "inputs.jsonl", "calls.jsonl", "scores.jsonl", "summary.json", "summary.csv", "items.csv"];
+    let files =
+        ["manifest.json", "inputs.jsonl", "calls.jsonl", "scores.jsonl", "summary.json", "summary.csv", "items.csv"];
     let inputs: Vec<PathBuf> = runs.iter().flat_map(|run| files.map(|file| run.path.join(file))).collect();
     refuse_input("--out", out, inputs.iter().map(PathBuf::as_path))?;
     if out.is_dir() {
