@@ -82,7 +82,7 @@ function partTable(scorer, block, columns) {
   for (const name of ["value", "ann"]) {
     const label = name === "ann" ? "Annotated parts only" : "Score";
     if (!scores.some((score) => score && score[name] !== null)) continue;
-    body.append(make("tr", { class: "total" }, make("th", { scope: "row" }, label), weighted && make("td"),
+    body.append(make("tr", { class: "total" }, make("th", { scope: "row" }, label), weighted && make("td", { class: "weight" }),
       scores.map((score, at) => make("td", {}, scoreBar(score?.[name] ?? null, "share", columns[at]),
         name === "value" && score?.reference !== null && score?.reference !== undefined && score.reference !== score.value ? make("small", { class: "quiet" }, `reference ${figure(score.reference, "share")}`) : null))));
   }
@@ -118,7 +118,7 @@ function partRows(part, scorer, scores, block, columns, weighted) {
     const differs = reference !== null && reference !== value;
     return make("td", {}, scoreBar(value, unitOf(kind), columns[at]), differs ? make("small", { class: "quiet" }, `reference ${figure(reference, unitOf(kind))}`) : null);
   });
-  const row = make("tr", {}, make("th", { scope: "row" }, button), weighted && make("td", { class: "n quiet" }, weight === null ? "" : figure(weight, "share")), cells);
+  const row = make("tr", {}, make("th", { scope: "row" }, button), weighted && make("td", { class: "weight n quiet" }, weight === null ? "" : figure(weight, "share")), cells);
   let detail = null;
   const toggle = (open) => {
     button.setAttribute("aria-expanded", String(open));
