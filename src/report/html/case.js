@@ -1,6 +1,7 @@
 // The page of a case: the question, each part with its score per system, the answers side by side.
 
-const casePage = { open: new Set(), full: false, shown: null, scroll: 0 };
+// `before`: the systems that the overview was narrowed to.
+const casePage = { open: new Set(), full: false, shown: null, scroll: 0, before: null };
 
 function showCase() {
   const block = caseBlock(state.case);
@@ -39,7 +40,7 @@ function stepCase(step) {
 }
 
 function closeCase() {
-  go({ case: null, systems: null }, false);
+  go({ case: null, systems: casePage.before }, false);
 }
 
 function systemChoice(block, columns) {

@@ -162,6 +162,7 @@ function openCell(cell) {
   const row = cell.closest("tr[data-place]");
   if (!row || cell.classList.contains("change")) return;
   heat.at = [heat.rows.indexOf(row), cell.cellIndex];
+  casePage.before = state.systems;
   const clicked = cell.cellIndex > 0 ? shownSystems()[cell.cellIndex - 1] : null;
   go({ case: Number(row.dataset.place), systems: firstSystems(clicked) }, false);
 }
