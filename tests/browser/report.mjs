@@ -137,7 +137,7 @@ const checks = {
     const [system, metric, id] = [core.systems[1].label, core.metrics.at(-1).key, core.cases[1][0]];
     await page.context().close();
     const linked = await tab(`${url}#case=${encodeURIComponent(id)}&systems=${encodeURIComponent(system)}&metric=${encodeURIComponent(metric)}`);
-    await linked.locator("#case .column").first().waitFor();
+    await linked.locator("#case .answer").first().waitFor();
     assert.equal(await linked.locator("#case .id").innerText(), id);
     assert.equal(await linked.locator("#case .answer").count(), 1);
     assert.equal(await linked.locator("#metric").inputValue(), metric);
@@ -220,8 +220,11 @@ if (hostile) {
         location.hash = `#case=${encodeURIComponent(core.cases[place][0])}`;
       }, at);
       await page.locator("#case .answer").first().waitFor();
-      for (const part of await page.locator(".open-part").all()) await part.click();
-      for (const summary of await page.locator("#case summary").all()) await summary.click();
+      // Everything is opened, within the page: there are hundreds of them.
+      await page.evaluate(() => {
+        for (const part of document.querySelectorAll("#case .open-part")) part.click();
+        for (const details of document.querySelectorAll("#case details")) details.open = true;
+      });
       const cites = page.locator("#case button.cite");
       if (await cites.count()) await cites.first().hover();
       await isClean(page);
