@@ -85,7 +85,7 @@ function partTable(scorer, block, columns) {
     if (!scores.some((score) => score && score[name] !== null)) continue;
     body.append(make("tr", { class: "total" }, make("th", { scope: "row" }, label), weighted && make("td", { class: "weight" }),
       scores.map((score, at) => make("td", {}, scoreBar(score?.[name] ?? null, "share", columns[at]),
-        name === "value" && score?.reference !== null && score?.reference !== undefined && score.reference !== score.value ? make("small", { class: "quiet" }, `reference ${figure(score.reference, "share")}`) : null))));
+        name === "value" && score?.reference !== null && score?.reference !== undefined && score.reference !== score.value ? reference(score.reference, "share") : null))));
   }
   for (const part of parts) body.append(...partRows(part, scorer, scores, block, columns, weighted));
   const title = make("h2", {}, "Parts ", make("small", {}, `${scorer}; choose a part for the judge's words and raw replies`));
@@ -103,6 +103,11 @@ function scoreBar(value, unit, system) {
   return bar;
 }
 
+/** What the reference script makes of the same replies, where that is something else. */
+function reference(value, unit) {
+  return make("small", { class: "quiet reference", title: "what the reference script makes of the same replies" }, `reference ${figure(value, unit)}`);
+}
+
 function partRows(part, scorer, scores, block, columns, weighted) {
   const { texts } = block;
   const [name, kind, text, weight] = part;
@@ -110,14 +115,14 @@ function partRows(part, scorer, scores, block, columns, weighted) {
   const key = `${scorer}/${texts[name]}`;
   const isOpen = casePage.open.has(key);
   const button = make("button", { type: "button", class: "open-part", "aria-expanded": String(isOpen) },
-    make("span", {}, make("span", { class: "part-text" }, words || texts[name]), words ? make("span", { class: "kind" }, `${texts[name]} · ${kind}`) : null));
+    make("span", {}, make("span", { class: "part-text" }, words || texts[name]), words ? make("span", { class: "kind" }, texts[name] === kind ? kind : `${texts[name]} · ${kind}`) : null));
   const cells = scores.map((score, at) => {
     const own = score?.parts.find((other) => other[0] === name);
     if (!own) return make("td", { class: "quiet" }, score ? "–" : "");
-    const [, , , , value, reason, , reference] = own;
+    const [, , , , value, reason, , theirs] = own;
     if (value === null) return make("td", { class: "warn", title: reason === null ? "" : texts[reason] }, "unscored");
-    const differs = reference !== null && reference !== value;
-    return make("td", {}, scoreBar(value, unitOf(kind), columns[at]), differs ? make("small", { class: "quiet" }, `reference ${figure(reference, unitOf(kind))}`) : null);
+    const differs = theirs !== null && theirs !== value;
+    return make("td", {}, scoreBar(value, unitOf(kind), columns[at]), differs ? reference(theirs, unitOf(kind)) : null);
   });
   const row = make("tr", {}, make("th", { scope: "row" }, button), weighted && make("td", { class: "weight n quiet" }, weight === null ? "" : figure(weight, "share")), cells);
   let detail = null;
@@ -161,8 +166,9 @@ function partDetail(part, scores, block, columns) {
 function memberLines(score, name, texts) {
   const members = Object.entries(score?.members ?? {}).filter(([item]) => sameItem(item, name));
   return members.flatMap(([, judges]) => judges.map(([judge, value, draws]) => {
-    const list = draws.map((draw) => (draw === null ? "unreadable" : String(draw).replace("-", "−"))).join(", ");
-    return make("p", { class: "says" }, make("span", { class: "who" }, `${texts[judge]} `), make("b", {}, value === null ? "none" : String(value)), draws.length > 1 ? ` (draws ${list})` : "");
+    const short = (number) => String(Math.round(100 * number) / 100).replace("-", "−");
+    const list = draws.map((draw) => (draw === null ? "unreadable" : short(draw))).join(", ");
+    return make("p", { class: "says" }, make("span", { class: "who" }, `${texts[judge]} `), make("b", {}, value === null ? "none" : short(value)), draws.length > 1 ? ` (draws ${list})` : "");
   }));
 }
 
@@ -171,6 +177,7 @@ const sameItem = (item, name) => item === name || item.replace(/#\d+$/, "") === 
 
 function replies(entry, name, texts) {
   const calls = (entry?.calls ?? []).filter(([item]) => sameItem(texts[item], name));
+  calls.sort((one, other) => texts[one[2]].localeCompare(texts[other[2]]) || one[3] - other[3] || one[4] - other[4]);
   return calls.map(([, role, judge, draw, attempt, raw, reason, note]) => {
     const which = [`${texts[judge]}, ${texts[role]}`, draw || calls.length > 1 ? `draw ${draw + 1}` : "", attempt ? `asked again (${attempt})` : ""].filter(Boolean).join(", ");
     return make("details", { open: calls.length < 3 }, make("summary", {}, `Raw reply: ${which}`),

@@ -190,13 +190,14 @@ fn noise_facts(noise: &JudgeNoise, unit: Unit) -> Vec<Fact> {
         ("draws of one judge on one question", Some(parts.draw)),
     ];
     let total: f64 = known.iter().filter_map(|(_, variance)| *variance).map(|variance| variance.max(0.0)).sum();
-    let mut facts =
-        vec![Fact::new("asked", format!("{} judge(s), at most {} draw(s) each", noise.judges, noise.draws))];
+    let many = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let asked = format!("{}, at most {} each", many(noise.judges, "judge"), many(noise.draws, "draw"));
+    let mut facts = vec![Fact::new("asked", asked)];
     facts.extend(known.into_iter().filter_map(|(name, variance)| {
         let variance = variance?.max(0.0);
         let share =
-            if total > 0.0 { format!(", {:.0}% of the variance", 100.0 * variance / total) } else { String::new() };
-        Some(Fact::new(name, format!("standard deviation {}{share}", number(variance.sqrt(), unit))))
+            if total > 0.0 { format!(" ({:.0}% of the variance)", 100.0 * variance / total) } else { String::new() };
+        Some(Fact::new(name, format!("SD {}{share}", number(variance.sqrt(), unit))))
     }));
     let difference = |name: &str, value: Option<f64>| Some(Fact::new(name, number(value?, unit)));
     facts.extend(difference("standard error of a mean by drawing anew", noise.draw_standard_error));
