@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 34] = [
+const COMMANDS: [&str; 35] = [
     "",
     "score",
     "bench",
@@ -19,6 +19,7 @@ const COMMANDS: [&str; 34] = [
     "batch fetch",
     "check",
     "rescore",
+    "report",
     "config",
     "prompts",
     "prompts export",

@@ -20,7 +20,7 @@ function make(tag, attributes, ...children) {
 }
 
 /** The name of a system with its colour. */
-const named = (system) => [make("span", { class: `dot c${system % 10}`, "aria-hidden": "true" }), systems[system]];
+const named = (system) => [make("span", { class: `dot c${system % 10}`, "aria-hidden": "true" }), make("bdi", {}, systems[system])];
 
 /** A number in the unit of a metric or component: shares in per cent. */
 function figure(value, unit) {

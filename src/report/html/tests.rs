@@ -95,9 +95,12 @@ fn block(page: &str, id: &str) -> serde_json::Value {
 fn texts_of_others_never_become_markup() {
     let answers = [scored("a", "c0", Some(0.5), HOSTILE), scored(HOSTILE, "c0", None, HOSTILE)];
     let page = page(["a", HOSTILE], 3, &answers, HOSTILE);
-    for part in ["<script>alert", "<img", "\u{2028}", "\u{202e}"] {
+    for part in ["<script>alert", "<img", "\u{2028}"] {
         assert!(!page.contains(part), "{part:?} stands in the page");
     }
+    // In the tables marks that reverse the reading direction are shown; in the data texts are exact.
+    let (markup, _) = page.split_once("<script type=\"application/json\"").unwrap();
+    assert!(!markup.contains('\u{202e}') && markup.contains("\\u{202e}"));
     // core and three cases as data, and the one script.
     assert_eq!(page.matches("<script").count(), 5);
     assert_eq!(page.matches("</script>").count(), 5);
