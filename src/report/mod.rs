@@ -11,6 +11,7 @@ mod comparison;
 mod files;
 mod footnotes;
 mod headline;
+pub mod html;
 mod inspect;
 mod items;
 mod layout;

@@ -128,7 +128,7 @@ fn what_is_no_run_is_refused_and_nothing_is_left_behind() {
 #[test]
 fn a_program_without_parquet_says_how_to_build_one() {
     let work = Workspace::new(&["alpha"], 1);
-    work.run(&["export", "parquet", "out", "--out", "tables"]).exits_with(3).says(&["--features parquet"]);
+    work.run(&["export", "parquet", "out", "--out", "tables"]).exits_with(3).says(&["the cargo feature `parquet`"]);
 }
 
 #[cfg(feature = "parquet")]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use assert_cmd::Command;
 
 /// Every command that has a help of its own.
-const COMMANDS: [&str; 39] = [
+const COMMANDS: [&str; 40] = [
     "",
     "score",
     "bench",
@@ -20,6 +20,7 @@ const COMMANDS: [&str; 39] = [
     "check",
     "compare",
     "rescore",
+    "report",
     "config",
     "prompts",
     "prompts export",

@@ -74,8 +74,7 @@ Examples:
   scholareval export parquet runs/mine --out tables
   duckdb -c \"select system, avg(value) from 'tables/scores.parquet' where kind = 'score' group by all\"
 
-The columns are in docs/formats.md. Only a program built with the cargo feature `parquet` can do it:
-  cargo install --path . --features parquet")]
+The columns are in docs/formats.md. A program built with --no-default-features cannot do it.")]
     Parquet(ExportArgs),
     /// Write a log for each system that the viewer of inspect-ai opens
     #[command(after_long_help = "\

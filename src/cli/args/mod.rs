@@ -7,6 +7,7 @@ mod compare;
 mod exports;
 mod fever;
 mod plan;
+mod report;
 mod scifact;
 mod score;
 mod texts;
@@ -24,6 +25,7 @@ pub use compare::{CompareArgs, CompareFormat, Floor};
 pub use exports::{ExportArgs, ExportCommand, ImportArgs, ModeChoice};
 pub use fever::{FeverCommand, FeverScoreArgs, MaxEvidence};
 pub use plan::{BudgetArgs, PlanArgs};
+pub use report::ReportArgs;
 pub use scifact::{
     Cap, CheckArgs, FilesArgs, LabelsArgs, MergeArgs, OracleArgs, OutArgs, ScifactCommand, ScifactScoreArgs, Structure,
 };
@@ -109,6 +111,9 @@ pub enum Command {
     Batch(BatchCommand),
     /// Make scores and tables of a run again from its raw replies, without a judge
     Rescore(RescoreArgs),
+    /// Write one HTML page of runs: systems, pairs, cases, answers, the judge's words
+    #[command(after_long_help = report::EXAMPLES, long_about = "Write one HTML page of runs: leaderboard, pairs, every case by every system, and behind each number the answer, the judge's words and its raw replies. The page is one file, loads nothing and needs no server: open it in a browser.")]
+    Report(ReportArgs),
     /// Compare the systems of recorded runs: intervals, paired tests, groups, ranks, what is missing; no judge
     #[command(after_long_help = compare::EXAMPLES)]
     Compare(Box<CompareArgs>),

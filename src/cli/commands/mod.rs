@@ -17,6 +17,7 @@ mod overlap;
 mod per_item;
 mod plan;
 mod prompts;
+mod report;
 mod rescore;
 mod scifact;
 mod score;
@@ -54,6 +55,7 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<ExitCode> {
         Command::Plan(args) => plan::run(&args, &told(Settings::load(&args.score, environment)?)),
         Command::Batch(command) => batch::run(command, &context),
         Command::Rescore(args) => rescore::run(&args, &context),
+        Command::Report(args) => report::run(&args),
         Command::Compare(args) => compare::run(&args, &context),
         Command::Config(args) => config::run(&told(Settings::load(&args, environment)?)),
         Command::Prompts(command) => prompts::run(&command, &context),

@@ -10,8 +10,7 @@ use crate::error::Result;
 /// That this program cannot do it.
 #[cfg(not(feature = "parquet"))]
 pub(super) fn run(_args: &ExportArgs) -> Result<ExitCode> {
-    let what =
-        "export parquet: this program was built without it; build it with `cargo install --path . --features parquet`";
+    let what = "export parquet: this program was built without it; build it with `cargo install --path .` (the cargo feature `parquet`)";
     Err(crate::error::Error::Settings(what.to_owned()))
 }
 

@@ -1,0 +1,46 @@
+//! Arguments of `report`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// How the command is used, at the end of its help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  One page with everything, to be opened in a browser:
+    scholareval report runs/2026-11-20 --out report.html
+  Two runs side by side, aspects first, without answers and replies (small enough for a mail):
+    scholareval report run1 run2 --out report.html --metric coverage --no-answers --no-replies
+  Links lead to a case: report.html#case=ID&systems=a,b";
+
+/// Which runs become a page.
+#[derive(Debug, Clone, Args)]
+pub struct ReportArgs {
+    /// Directories of run records, or directories that hold some
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// The page to be made
+    #[arg(long, value_name = "FILE", default_value = "report.html")]
+    pub out: PathBuf,
+    /// Metric that is shown first: score, ann_score, coverage, .. [default: the first there is]
+    #[arg(long, value_name = "NAME")]
+    pub metric: Option<String>,
+    /// Leave the answers and their sources out
+    #[arg(long)]
+    pub no_answers: bool,
+    /// Leave the judges' raw replies out
+    #[arg(long)]
+    pub no_replies: bool,
+    /// Compare runs that differ in judge, prompts, tests or parser, and mark it in the page
+    #[arg(long)]
+    pub anyway: bool,
+    /// Seed of the resampling
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    pub seed: u64,
+    /// Replace a file that is no report
+    #[arg(long)]
+    pub overwrite: bool,
+    /// No notes on standard error; errors only
+    #[arg(long, short)]
+    pub quiet: bool,
+}

@@ -1,0 +1,69 @@
+//! `scholareval report`: recorded runs as one HTML file.
+
+mod answers;
+mod facts;
+mod file;
+mod replies;
+
+use crate::aggregate::comparison::{ComparisonOptions, compare, observe};
+use crate::aggregate::{AggregateOptions, panel_agreement};
+use crate::cli::ExitCode;
+use crate::cli::args::ReportArgs;
+use crate::cli::comparing::{answers_of, comparable, load_runs};
+use crate::cli::origin::escape_controls;
+use crate::cli::terminal::{note, write_stdout};
+use crate::error::Result;
+use crate::pipeline::record::RecordedRun;
+use crate::report::html::{HtmlReport, HtmlRun, render_html};
+
+pub(super) fn run(args: &ReportArgs) -> Result<ExitCode> {
+    let runs = load_runs(&args.runs)?;
+    file::check(&args.out, args.overwrite, &runs)?;
+    let marks = comparable(&runs, args.anyway)?;
+    let observed = observe(&answers_of(&runs));
+    let mut comparison = compare(&observed, &ComparisonOptions::seeded(args.seed));
+    comparison.runs = runs.iter().map(|run| run.name.clone()).collect();
+    comparison.marks = marks;
+    let pages = runs.iter().map(|run| page_of(run, args)).collect::<Result<Vec<_>>>()?;
+    let report = HtmlReport {
+        title: comparison.runs.join(", "),
+        comparison: &comparison,
+        observed: &observed,
+        runs: pages,
+        metric: args.metric.as_deref(),
+    };
+    let page = render_html(&report)?;
+    file::write(&args.out, &page)?;
+    if !args.quiet {
+        for run in runs.iter().filter(|run| run.items.is_empty() && !args.no_answers) {
+            note(&format!("note: {} was made with --no-inputs: the page has no answers of it", run.name));
+        }
+    }
+    let cases = observed.iter().map(|observed| observed.cases.len()).max().unwrap_or(0);
+    let out = escape_controls(&args.out.display().to_string());
+    let systems = comparison.systems.len();
+    write_stdout(format!("wrote {out}: {systems} systems, {cases} cases, {}\n", size(page.len())).as_bytes())?;
+    Ok(ExitCode::Ok)
+}
+
+/// What the page shows of a run.
+fn page_of<'a>(run: &'a RecordedRun, args: &ReportArgs) -> Result<HtmlRun<'a>> {
+    let options = AggregateOptions { seed: args.seed, ..AggregateOptions::default() };
+    let (panels, draws) = panel_agreement(&run.scored, options);
+    Ok(HtmlRun {
+        name: run.name.clone(),
+        facts: facts::facts(&run.manifest),
+        scored: &run.scored,
+        answers: if args.no_answers { Vec::new() } else { answers::answers(run) },
+        replies: if args.no_replies { Vec::new() } else { replies::load_replies(&run.path)? },
+        panels,
+        draws,
+    })
+}
+
+fn size(bytes: usize) -> String {
+    match bytes {
+        0..100_000 => format!("{:.1} KB", bytes as f64 / 1e3),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+    }
+}

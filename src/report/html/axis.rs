@@ -1,0 +1,91 @@
+//! The axis that means and intervals are drawn on.
+
+use serde::Serialize;
+
+use super::figures::number;
+use crate::domain::Unit;
+
+/// A range of numbers that is drawn from left (0) to right (100).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Axis {
+    low: f64,
+    high: f64,
+    step: f64,
+}
+
+/// A line of the grid.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Tick {
+    /// Where, in per cent of the width.
+    pub(super) at: f64,
+    /// What it says.
+    pub(super) text: String,
+}
+
+impl Axis {
+    /// An axis with round ends around these numbers; `None` where there is none.
+    pub(super) fn around(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let finite = values.into_iter().filter(|value| value.is_finite());
+        let (low, high) =
+            finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        if low > high {
+            return None;
+        }
+        let width = if high > low { high - low } else { high.abs().max(0.1) };
+        let step = round_step(width / 3.0);
+        // One number alone stands in the middle.
+        let (low, high) = if high > low { (low, high) } else { (low - step, high + step) };
+        let ends = ((low / step).floor() * step, (high / step).ceil() * step);
+        Some(Self { low: ends.0, high: ends.1, step })
+    }
+
+    /// Where a number stands, in per cent of the width, cut at the ends.
+    pub(super) fn at(&self, value: f64) -> f64 {
+        rounded((100.0 * (value - self.low) / (self.high - self.low)).clamp(0.0, 100.0))
+    }
+
+    /// The lines of the grid, ends included.
+    pub(super) fn ticks(&self, unit: Unit) -> Vec<Tick> {
+        let count = ((self.high - self.low) / self.step).round() as usize;
+        let value = |line: usize| self.low + line as f64 * self.step;
+        let text = |value: f64| {
+            let text = number(value, unit);
+            text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
+        };
+        (0..=count.min(12)).map(|line| Tick { at: self.at(value(line)), text: text(value(line)) }).collect()
+    }
+}
+
+/// The smallest of 1, 2, 5 times a power of ten that is no less.
+fn round_step(least: f64) -> f64 {
+    let power = 10_f64.powf(least.log10().floor());
+    [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| *step >= least * 0.999).unwrap_or(least)
+}
+
+/// Two digits are finer than a pixel.
+pub(super) fn rounded(value: f64) -> f64 {
+    (100.0 * value).round() / 100.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ends_are_round_numbers_around_all_values() {
+        // Width 0.194, a third of it 0.065: steps of 0.1 from 0.3 to 0.5.
+        let axis = Axis::around([0.306, 0.5, 0.35]).unwrap();
+        let ticks: Vec<(f64, String)> = axis.ticks(Unit::Share).into_iter().map(|tick| (tick.at, tick.text)).collect();
+        let expected = [(0.0, "30"), (50.0, "40"), (100.0, "50")].map(|(at, text)| (at, text.to_owned()));
+        assert_eq!(ticks, expected);
+        assert_eq!(axis.at(0.4), 50.0);
+        assert_eq!((axis.at(-3.0), axis.at(7.0)), (0.0, 100.0));
+    }
+
+    #[test]
+    fn one_number_stands_inside_and_none_has_no_axis() {
+        let axis = Axis::around([3.0]).unwrap();
+        assert!((10.0..=90.0).contains(&axis.at(3.0)), "{axis:?}");
+        assert_eq!(Axis::around([f64::NAN]), None);
+    }
+}

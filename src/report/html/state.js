@@ -1,0 +1,128 @@
+// Data of the page, the state that its address holds, and how elements are made.
+// Texts of others reach the page through text nodes and attributes that run nothing (aria-label, title, value) only.
+
+const byId = (id) => document.getElementById(id);
+const core = JSON.parse(byId("core").textContent);
+const systems = core.systems.map((system) => system.label);
+const cases = core.cases.map(([id, question]) => ({ id, question, find: `${question}\n${id}`.toLowerCase() }));
+const metrics = core.metrics;
+
+/** An element; strings among the children become text nodes. */
+function make(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (name === "class") element.className = value;
+    else if (name === "on") for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
+    else if (value !== undefined && value !== null && value !== false) element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+/** The name of a system with its colour. */
+const named = (system) => [make("span", { class: `dot c${system % 10}`, "aria-hidden": "true" }), make("bdi", {}, systems[system])];
+
+/** A number in the unit of a metric or component: shares in per cent. */
+function figure(value, unit) {
+  if (value === null || value === undefined) return "–";
+  const text = unit === "grade" ? value.toFixed(2) : unit === "count" ? value.toFixed(1) : (100 * value).toFixed(1);
+  return /^-[0.]+$/.test(text) ? text.slice(1) : text.replace("-", "−");
+}
+
+const signed = (value, unit) => (value === null ? "–" : (value > 0 && /[1-9]/.test(figure(value, unit)) ? "+" : "") + figure(value, unit));
+
+/** The unit of a component by its kind. */
+const unitOf = (kind) => (kind === "aspect" ? "grade" : kind === "count" ? "count" : "share");
+
+// --- what the address holds ---
+
+const state = { metric: core.first, case: null, systems: null, find: "", sort: "order", only: "", first: 0, second: 0 };
+const initial = { find: "", sort: "order", only: "" };
+
+function placeOf(list, wanted) {
+  const place = list.indexOf(wanted);
+  return place < 0 ? null : place;
+}
+
+/** Reads the part behind `#`; what it does not name is as it is at first. What cannot be understood is left out. */
+function readAddress() {
+  const given = new Map();
+  for (const part of location.hash.slice(1).split("&")) {
+    const at = part.indexOf("=");
+    if (at > 0) {
+      given.set(part.slice(0, at), part.slice(at + 1));
+    }
+  }
+  const text = (name) => {
+    try {
+      return decodeURIComponent(given.get(name) ?? "");
+    } catch {
+      return "";
+    }
+  };
+  const list = (name) => (given.has(name) ? given.get(name).split(",") : []).map((part) => {
+    try {
+      return placeOf(systems, decodeURIComponent(part));
+    } catch {
+      return null;
+    }
+  }).filter((place) => place !== null);
+  state.metric = placeOf(metrics.map((metric) => metric.key), text("metric")) ?? core.first;
+  state.case = given.has("case") ? placeOf(cases.map((entry) => entry.id), text("case")) : null;
+  const chosen = list("systems");
+  state.systems = chosen.length ? chosen : null;
+  state.find = text("find");
+  state.only = ["unscored", "absent"].includes(text("only")) ? text("only") : "";
+  const [first, second] = list("pair");
+  const order = metrics[state.metric]?.order ?? [];
+  state.first = first ?? order[0] ?? 0;
+  state.second = second ?? order[1] ?? order[0] ?? 0;
+  const sort = text("sort");
+  const bySystem = sort.startsWith("system:") ? placeOf(systems, sort.slice(7)) : null;
+  state.sort = ["order", "mean", "-mean", "-spread", "delta", "-delta"].includes(sort) || bySystem !== null ? sort : "order";
+}
+
+/** The address of a state: this one with changes. */
+function address(changes) {
+  const next = { ...state, ...changes };
+  const parts = [];
+  const add = (name, value) => parts.push(`${name}=${value}`);
+  if (next.case !== null) add("case", encodeURIComponent(cases[next.case].id));
+  if (next.systems) add("systems", next.systems.map((place) => encodeURIComponent(systems[place])).join(","));
+  if (next.metric !== core.first) add("metric", encodeURIComponent(metrics[next.metric].key));
+  for (const name of ["find", "sort", "only"]) {
+    if (next[name] !== initial[name]) add(name, encodeURIComponent(next[name]));
+  }
+  const order = metrics[next.metric]?.order ?? [];
+  if (next.first !== (order[0] ?? 0) || next.second !== (order[1] ?? order[0] ?? 0)) {
+    add("pair", [next.first, next.second].map((place) => encodeURIComponent(systems[place])).join(","));
+  }
+  return `#${parts.join("&")}`;
+}
+
+/** Goes to a state: a new entry of the history, or the present one changed (filters, so that back goes back a page). */
+function go(changes, replace) {
+  const target = address(changes);
+  const here = location.hash || "#";
+  if (target !== here) {
+    // An address without a part behind `#` is kept as such.
+    const url = target === "#" ? location.href.split("#")[0] : target;
+    if (replace) history.replaceState(history.state, "", url);
+    else history.pushState({ inside: true }, "", url);
+  }
+  show();
+}
+
+// --- the blocks of the cases, parsed when they are opened ---
+
+const opened = new Map();
+
+function caseBlock(place) {
+  if (!opened.has(place)) {
+    const element = byId(`case-${place}`);
+    opened.set(place, element ? JSON.parse(element.textContent) : { texts: [], systems: [] });
+    // Only the last few stay.
+    if (opened.size > 8) opened.delete(opened.keys().next().value);
+  }
+  return opened.get(place);
+}

@@ -1,0 +1,162 @@
+//! The page as a whole, from made values.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::aggregate::comparison::{ComparedCase, ComparisonOptions, MetricId, Observation, ObservedSystem, compare};
+use crate::domain::{Component, ComponentKind, Score, TestCase, Unit, UnscoredKind, UnscoredReason};
+
+const HOSTILE: &str = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)> \" ' & \u{2028}\u{202e}x";
+
+fn systems(names: &[&str]) -> Vec<ObservedSystem> {
+    let system = |name: &&str| ObservedSystem { label: (*name).to_owned(), system: SystemName::from(*name), run: 0 };
+    names.iter().map(system).collect()
+}
+
+/// Two systems, `cases` cases, `a` better by 0.1 in each; the last answer of `b` is unscored.
+fn observed(names: [&str; 2], cases: usize) -> Observed {
+    let case =
+        |at: usize| ComparedCase { case_id: CaseId::from(format!("c{at}")), question: Arc::from(format!("q{at}?")) };
+    let value = |at: usize| 0.3 + 0.5 * (at as f64 / cases as f64);
+    let mut second: Vec<Observation> = (0..cases).map(|at| Observation::Value(value(at))).collect();
+    second[cases - 1] = Observation::Unscored { low: 0.1, high: 0.9 };
+    Observed {
+        metric: MetricId { scorer: "rubric".into(), name: "score".into(), unit: Unit::Share, higher_is_better: true },
+        systems: systems(&names),
+        cases: (0..cases).map(case).collect(),
+        values: vec![(0..cases).map(|at| Observation::Value(value(at) + 0.1)).collect(), second],
+        words: None,
+        draws: None,
+        notes: Vec::new(),
+    }
+}
+
+fn scored(system: &str, case: &str, value: Option<f64>, text: &str) -> Arc<ScoredAnswer> {
+    let component = Component {
+        name: "p0".to_owned(),
+        kind: ComponentKind::Property,
+        text: text.to_owned(),
+        weight: 1.0,
+        value,
+        reason: value.is_none().then(|| UnscoredReason::new(UnscoredKind::Unreadable, text)),
+        feedback: Some(text.to_owned()),
+    };
+    Arc::new(ScoredAnswer {
+        system: SystemName::from(system),
+        case: Arc::new(TestCase::without_rubric(CaseId::from(case), text)),
+        score: Score { scorer: "rubric", value, components: vec![component], ..Score::default() },
+        reference: None,
+        members: Default::default(),
+        steering: vec![text.to_owned()],
+    })
+}
+
+fn page(names: [&str; 2], cases: usize, scored: &[Arc<ScoredAnswer>], text: &str) -> String {
+    let observed = [observed(names, cases)];
+    let mut comparison =
+        compare(&observed, &ComparisonOptions { resamples: 200, flips: 500, ..ComparisonOptions::seeded(1) });
+    comparison.runs = vec![text.to_owned()];
+    comparison.marks = vec![text.to_owned()];
+    let ids: Vec<(SystemName, CaseId)> =
+        scored.iter().map(|own| (own.system.clone(), own.case.case_id.clone())).collect();
+    let answers = ids.iter().map(|(system, case_id)| HtmlAnswer {
+        system,
+        case_id,
+        text,
+        own_bytes: None,
+        words: 3,
+        sources: &[],
+        citations: Vec::new(),
+    });
+    let run = HtmlRun {
+        name: text.to_owned(),
+        facts: vec![(text.to_owned(), text.to_owned())],
+        scored,
+        answers: answers.collect(),
+        ..HtmlRun::default()
+    };
+    let report = HtmlReport {
+        title: text.to_owned(),
+        comparison: &comparison,
+        observed: &observed,
+        runs: vec![run],
+        metric: None,
+    };
+    String::from_utf8(render_html(&report).unwrap()).unwrap()
+}
+
+/// The JSON of the block of that id.
+fn block(page: &str, id: &str) -> serde_json::Value {
+    let (_, rest) = page.split_once(&format!("<script type=\"application/json\" id=\"{id}\">")).unwrap();
+    serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+}
+
+#[test]
+fn texts_of_others_never_become_markup() {
+    let answers = [scored("a", "c0", Some(0.5), HOSTILE), scored(HOSTILE, "c0", None, HOSTILE)];
+    let page = page(["a", HOSTILE], 3, &answers, HOSTILE);
+    for part in ["<script>alert", "<img", "\u{2028}"] {
+        assert!(!page.contains(part), "{part:?} stands in the page");
+    }
+    // In the tables marks that reverse the reading direction are shown; in the data texts are exact.
+    let (markup, _) = page.split_once("<script type=\"application/json\"").unwrap();
+    assert!(!markup.contains('\u{202e}') && markup.contains("\\u{202e}"));
+    // core and three cases as data, and the one script.
+    assert_eq!(page.matches("<script").count(), 5);
+    assert_eq!(page.matches("</script>").count(), 5);
+    let case = block(&page, "case-0");
+    assert!(case["texts"].as_array().unwrap().iter().any(|text| text == HOSTILE), "the text is kept exactly");
+}
+
+#[test]
+fn the_policy_names_the_hash_of_the_script_and_allows_nothing_else() {
+    let page = page(["a", "b"], 3, &[scored("a", "c0", Some(0.5), "t")], "t");
+    let between = |open: &str, close: &str| {
+        let from = page.rfind(open).unwrap() + open.len();
+        &page[from..from + page[from..].find(close).unwrap()]
+    };
+    let policy = policy::content_security_policy(between("<script>", "</script>"), between("<style>", "</style>"));
+    assert!(page.contains(&format!("content=\"{policy}\"")), "{policy}");
+    assert!(!page.contains(" style=") && !page.contains("innerHTML"));
+    // Nothing is loaded from anywhere.
+    assert!(!page.contains("src=") && !page.contains("http://") && !page.contains("https://"));
+}
+
+#[test]
+fn a_table_stands_in_the_markup_and_data_in_blocks() {
+    let page =
+        page(["a", "b"], 4, &[scored("a", "c0", Some(0.5), "t"), scored("b", "c1", None, "no JSON object")], "t");
+    let markup = page.split_once("<script type=\"application/json\"").unwrap().0;
+    // Over the three cases that both have: b is (0.3 + 0.425 + 0.55) / 3 = 42.5, a 10 points more.
+    assert!(markup.contains("<td class=\"n strong\">52.5</td>") && markup.contains("<td class=\"n strong\">42.5</td>"));
+    assert!(markup.contains("<b>+10.0</b>") && markup.contains("<b>\u{2212}10.0</b>"));
+    assert!(markup.contains("href=\"#case=c1&amp;systems=b\"") && markup.contains("no JSON object"));
+    let core = block(&page, "core");
+    assert_eq!(core["cases"][1], serde_json::json!(["c1", "q1?"]));
+    assert_eq!(core["metrics"][0]["values"][1][3], serde_json::json!([0.1, 0.9]));
+    assert_eq!(core["metrics"][0]["values"][0][0], serde_json::json!(0.4));
+    assert_eq!(block(&page, "case-1")["systems"][0], serde_json::Value::Null);
+}
+
+#[test]
+fn an_unknown_metric_is_refused_with_those_there_are() {
+    let observed = [observed(["a", "b"], 3)];
+    let comparison =
+        compare(&observed, &ComparisonOptions { resamples: 50, flips: 50, ..ComparisonOptions::seeded(1) });
+    let report = HtmlReport {
+        title: String::new(),
+        comparison: &comparison,
+        observed: &observed,
+        runs: Vec::new(),
+        metric: Some("coverage"),
+    };
+    let error = render_html(&report).unwrap_err().to_string();
+    assert!(error.contains("--metric coverage") && error.contains("score"), "{error}");
+}
+
+#[test]
+fn a_hundred_cases_without_answers_take_little() {
+    let page = page(["a", "b"], 100, &[], "t");
+    // Style, script and markup take about 100 KB, a case less than 300 bytes.
+    assert!(page.len() < 150_000, "{} bytes", page.len());
+}

@@ -1,0 +1,248 @@
+// Opens a page of `scholareval report` in Chromium and uses it as a reader would.
+//
+//   node report.mjs PAGE.html [hostile]
+//
+// PLAYWRIGHT_DIR: a directory whose node_modules holds playwright-core. CHROMIUM: the browser. Ends with 1 and says what
+// does not hold.
+
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const { chromium } = createRequire(`${resolve(process.env.PLAYWRIGHT_DIR)}/`)("playwright-core");
+const url = pathToFileURL(resolve(process.argv[2])).href;
+const hostile = process.argv[3] === "hostile";
+
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });
+
+/** A tab that remembers what should not happen. */
+async function tab(address, options) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.bad = [];
+  page.on("console", (message) => ["error", "warning"].includes(message.type()) && page.bad.push(`console: ${message.text()}`));
+  page.on("pageerror", (error) => page.bad.push(`error: ${error.message}`));
+  page.on("dialog", (dialog) => {
+    page.bad.push(`dialog: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  page.on("request", (request) => request.url().split("#")[0] !== url && page.bad.push(`request: ${request.url()}`));
+  page.on("popup", () => page.bad.push("a window was opened"));
+  await page.goto(address);
+  return page;
+}
+
+/** Nothing bad happened; nothing of an answer ran or became an element. */
+async function isClean(page) {
+  assert.deepEqual(page.bad, []);
+  const found = await page.evaluate(() => ({
+    ran: "pwned" in window,
+    scripts: document.querySelectorAll('script:not([type="application/json"])').length,
+    foreign: document.querySelectorAll("img, iframe, object, embed, base, link, video, svg script, a[href^='javascript' i]").length,
+    handlers: [...document.querySelectorAll("*")].filter((element) => [...element.attributes].some(({ name }) => name.startsWith("on"))).length,
+  }));
+  assert.deepEqual(found, { ran: false, scripts: 1, foreign: 0, handlers: 0 });
+}
+
+const rows = (page) => page.locator("#heat tbody tr");
+const deltas = (page) => page.locator("#heat td.change").allInnerTexts();
+
+async function heatmap(page) {
+  await page.locator("#heat").scrollIntoViewIfNeeded();
+  await rows(page).first().waitFor();
+}
+
+const checks = {
+  async "the leaderboard stands there without a script"() {
+    const page = await tab(url, { javaScriptEnabled: false });
+    assert.ok((await page.locator("section.metric:not([hidden]) .board tbody tr").count()) > 1);
+    assert.equal(await page.locator("section.cases").isVisible(), false);
+    await page.context().close();
+  },
+
+  async "it opens without an error, a request or a dialog"() {
+    const page = await tab(url);
+    await heatmap(page);
+    await isClean(page);
+    await page.context().close();
+  },
+
+  async "a filter filters and sorting sorts"() {
+    const page = await tab(url);
+    await heatmap(page);
+    const all = await rows(page).count();
+    assert.ok(all > 1);
+    const id = (await page.evaluate(() => JSON.parse(document.getElementById("core").textContent).cases[1][0]));
+    await page.fill("#find", id);
+    assert.equal(await rows(page).count(), 1);
+    await page.fill("#find", "no such words anywhere");
+    assert.equal(await rows(page).count(), 0);
+    await page.fill("#find", "");
+    assert.equal(await rows(page).count(), all);
+    await page.selectOption("#sort", "-delta");
+    const numbers = (await deltas(page)).filter((text) => text !== "–").map((text) => Number(text.replace("−", "-")));
+    assert.ok(numbers.length > 0);
+    assert.deepEqual(numbers, [...numbers].sort((a, b) => b - a));
+    assert.match(new URL(page.url()).hash, /sort=-delta/);
+    await page.locator(".matrix button").first().click();
+    assert.equal(await page.locator("section.metric:not([hidden]) .matrix button[aria-pressed=true]").count(), 1);
+    await isClean(page);
+    await page.context().close();
+  },
+
+  async "a click opens a case, back and Escape leave it"() {
+    const page = await tab(url);
+    await heatmap(page);
+    await rows(page).nth(1).locator("td").first().click();
+    await page.locator("#case .answer").first().waitFor();
+    assert.equal(await page.locator("#overview").isVisible(), false);
+    assert.match(new URL(page.url()).hash, /case=.+&systems=/);
+    await page.locator(".open-part").first().click();
+    assert.equal(await page.locator(".detail").count(), 1);
+    const first = await page.locator("#case h1").innerText();
+    await page.keyboard.press("n");
+    assert.notEqual(await page.locator("#case .id").innerText(), "");
+    await page.keyboard.press("p");
+    assert.equal(await page.locator("#case h1").innerText(), first);
+    await page.keyboard.press("Escape");
+    await page.locator("#overview").waitFor();
+    await page.goBack();
+    await page.locator("#case .answer").first().waitFor();
+    await isClean(page);
+    await page.context().close();
+  },
+
+  async "an answer is shown exactly as it was written"() {
+    const page = await tab(url);
+    await heatmap(page);
+    await rows(page).first().locator("th").click();
+    await page.locator("#case .answer").first().waitFor();
+    const [shown, written] = await page.evaluate(() => {
+      const { texts, systems } = JSON.parse(document.getElementById("case-0").textContent);
+      const plain = [...document.querySelectorAll("#case .answer")].map((box) => {
+        const copy = box.cloneNode(true);
+        copy.querySelector(".appended-mark")?.remove();
+        return copy.textContent;
+      });
+      return [plain, systems.filter(Boolean).map((system) => texts[system.answer.text])];
+    });
+    assert.deepEqual([...shown].sort(), [...written].sort());
+    await page.context().close();
+  },
+
+  async "a link restores case, systems and metric"() {
+    const page = await tab(url);
+    const core = await page.evaluate(() => JSON.parse(document.getElementById("core").textContent));
+    const [system, metric, id] = [core.systems[1].label, core.metrics.at(-1).key, core.cases[1][0]];
+    await page.context().close();
+    const linked = await tab(`${url}#case=${encodeURIComponent(id)}&systems=${encodeURIComponent(system)}&metric=${encodeURIComponent(metric)}`);
+    await linked.locator("#case .answer").first().waitFor();
+    assert.equal(await linked.locator("#case .id").innerText(), id);
+    assert.equal(await linked.locator("#case .answer").count(), 1);
+    assert.equal(await linked.locator("#metric").inputValue(), metric);
+    await isClean(linked);
+    await linked.context().close();
+    const broken = await tab(`${url}#case=%E0%A4%A&systems=%,nobody&metric=none&sort=x`);
+    await broken.locator("#overview").waitFor();
+    await isClean(broken);
+    await broken.context().close();
+  },
+
+  async "the keyboard suffices"() {
+    const page = await tab(url);
+    await page.keyboard.press("/");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "find");
+    await page.keyboard.press("Escape");
+    for (let step = 0; step < 40; step += 1) {
+      await page.keyboard.press("Tab");
+      if (await page.evaluate(() => document.activeElement.closest("#heat tbody") !== null)) break;
+    }
+    const at = () => page.evaluate(() => [document.activeElement.parentElement.rowIndex, document.activeElement.cellIndex]);
+    const [row, column] = await at();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowRight");
+    assert.deepEqual(await at(), [row + 1, column + 1]);
+    await page.keyboard.press("Enter");
+    await page.locator("#case .answer").first().waitFor();
+    await page.keyboard.press("Escape");
+    assert.deepEqual(await at(), [row + 1, column + 1]);
+    await page.keyboard.press("?");
+    assert.equal(await page.locator("#help").isVisible(), true);
+    await page.keyboard.press("Escape");
+    assert.equal(await page.locator("#help").isVisible(), false);
+    await isClean(page);
+    await page.context().close();
+  },
+
+  async "the theme is kept, and a narrow window needs no sideways scrolling"() {
+    const page = await tab(url, { viewport: { width: 400, height: 800 } });
+    await page.keyboard.press("t");
+    await page.keyboard.press("t");
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+    await page.reload();
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+    await heatmap(page);
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 400);
+    await rows(page).first().locator("th").click();
+    await page.locator("#case .answer").first().waitFor();
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 400);
+    await isClean(page);
+    await page.context().close();
+  },
+
+  async "the policy stops what would run or be sent"() {
+    const page = await tab(url);
+    const outcome = await page.evaluate(async () => {
+      const script = document.createElement("script");
+      script.textContent = "window.pwned = 1";
+      document.body.append(script);
+      const box = document.createElement("div");
+      box.innerHTML = '<img src="x:y" onerror="window.pwned = 2"><p style="color: red" onclick="window.pwned = 3">x</p>';
+      document.body.append(box);
+      box.querySelector("p").click();
+      const sent = await fetch("data:,x").then(() => true, () => false);
+      return { ran: "pwned" in window, sent, styled: getComputedStyle(box.querySelector("p")).color === "rgb(255, 0, 0)" };
+    });
+    assert.deepEqual(outcome, { ran: false, sent: false, styled: false });
+    await page.context().close();
+  },
+};
+
+if (hostile) {
+  checks["what answers and judges wrote runs nothing"] = async () => {
+    const page = await tab(url);
+    const count = await page.evaluate(() => JSON.parse(document.getElementById("core").textContent).cases.length);
+    await heatmap(page);
+    for (let at = 0; at < count; at += 1) {
+      await page.evaluate((place) => {
+        const core = JSON.parse(document.getElementById("core").textContent);
+        location.hash = `#case=${encodeURIComponent(core.cases[place][0])}`;
+      }, at);
+      await page.locator("#case .answer").first().waitFor();
+      // Everything is opened, within the page: there are hundreds of them.
+      await page.evaluate(() => {
+        for (const part of document.querySelectorAll("#case .open-part")) part.click();
+        for (const details of document.querySelectorAll("#case details")) details.open = true;
+      });
+      const cites = page.locator("#case button.cite");
+      if (await cites.count()) await cites.first().hover();
+      await isClean(page);
+    }
+    assert.match(await page.locator("#case").innerText(), /<script>|onerror/);
+    await page.context().close();
+  };
+}
+
+let failed = 0;
+for (const [name, check] of Object.entries(checks)) {
+  try {
+    await check();
+    console.log(`ok: ${name}`);
+  } catch (error) {
+    failed += 1;
+    console.log(`FAILED: ${name}\n${error.stack}`);
+  }
+}
+await browser.close();
+process.exit(failed ? 1 : 0);

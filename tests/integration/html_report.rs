@@ -1,0 +1,96 @@
+//! `report`: a run becomes a page, and the page is used in a real browser.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::rubric_golden::shared;
+use crate::support::fake_server::{Behaviour, FakeServer};
+use crate::support::judging::kind_of;
+use crate::support::workspace::{KEY, Workspace};
+
+/// Everything that could run if it became markup; `pwned` is what the browser looks for.
+const HOSTILE: &str = "</script><script>window.pwned = 1</script> <img src=x onerror=\"window.pwned = 2\"> \
+    <a href=\"javascript:window.pwned = 3\" onclick=\"window.pwned = 4\">link</a> <!-- --!> ]]> <svg onload=window.pwned=5> \
+    javascript:alert(1) {{ 7 * 7 }} {% raw %} \u{2028}\u{2029} ' \" & &lt;script&gt; [1]";
+
+/// Two systems, one of them hostile in name and words, by a judge that is hostile too and asked twice.
+fn hostile_run() -> Workspace {
+    let work = Workspace::new(&["plain"], 3);
+    work.answers("<b onclick=pwned()>&\"evil", ["c1", "c2", "c3"].map(|id| (id, format!("{HOSTILE} Of {id}."))));
+    let server = FakeServer::start(Behaviour::good().saying(|request| match kind_of(request) {
+        "citations" => json!({"claims": [{"claim_text": HOSTILE, "citations": []}]}).to_string(),
+        "evidence" => json!({"score": 1, "reason": HOSTILE}).to_string(),
+        _ => json!({"score": 6, "reason": HOSTILE}).to_string(),
+    }));
+    work.score(&server, &["--samples", "2"]).exits_with(0);
+    work
+}
+
+/// Uses the page in Chromium, or says why it cannot.
+fn browse(page: PathBuf, more: &[&str]) {
+    let Some(playwright) = std::env::var_os("SCHOLAREVAL_PLAYWRIGHT") else {
+        eprintln!(
+            "skipped: SCHOLAREVAL_PLAYWRIGHT names no directory with node_modules/playwright-core (.ci/run makes one)"
+        );
+        return;
+    };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/browser/report.mjs");
+    let output = Command::new("node")
+        .arg(script)
+        .arg(page)
+        .args(more)
+        .env("PLAYWRIGHT_DIR", playwright)
+        .output()
+        .expect("node runs");
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}");
+    assert!(said.matches("ok: ").count() > 8, "{said}");
+}
+
+#[test]
+fn a_page_of_hostile_answers_runs_nothing_in_a_browser() {
+    let work = hostile_run();
+    let done = work.run(&["report", "out"]).exits_with(0);
+    assert!(done.stdout.contains("wrote report.html: 2 systems, 3 cases"), "{}", done.stdout);
+    let page = work.read("report.html");
+    assert!(!page.contains("<script>window.pwned") && !page.contains("<img") && !page.contains(KEY));
+    browse(work.path("report.html"), &["hostile"]);
+}
+
+#[test]
+fn the_page_of_the_released_answers_is_under_ten_megabytes_and_works_in_a_browser() {
+    let Some(data) = shared().map(|shared| shared.join("data/scholarqa_cs")).filter(|data| data.is_dir()) else {
+        eprintln!("skipped: no released answers");
+        return;
+    };
+    let data = data.canonicalize().unwrap();
+    let (answers, tests) = (data.join("src_answers"), data.join("test_configs_snippets.json"));
+    let work = Workspace::with_cases(&[]);
+    let score = ["score", answers.to_str().unwrap(), "--tests", tests.to_str().unwrap(), "--out", "out", "--agreement"];
+    work.run(&score).exits_with(0);
+    let done = work.run(&["report", "out", "--out", "page.html"]).exits_with(0);
+    assert!(done.stdout.contains("4 systems"), "{}", done.stdout);
+    let page = work.read("page.html");
+    assert!(page.len() < 10_000_000, "{} bytes", page.len());
+    browse(work.path("page.html"), &[]);
+}
+
+#[test]
+fn a_page_can_be_made_without_answers_and_replies_and_never_replaces_another_file() {
+    let work = hostile_run();
+    work.run(&["report", "out"]).exits_with(0);
+    let whole = work.read("report.html");
+    // An earlier report is replaced unasked.
+    work.run(&["report", "out", "--no-answers", "--no-replies"]).exits_with(0);
+    let small = work.read("report.html");
+    assert!(whole.contains("Of c1.") && !small.contains("Of c1."));
+    assert!(small.len() < whole.len());
+    work.write("notes.html", "mine");
+    work.run(&["report", "out", "--out", "notes.html"]).exits_with(3).says(&["is no report", "--overwrite"]);
+    work.run(&["report", "out", "--out", "out/scores.jsonl"]).exits_with(2).says(&["this is the input"]);
+    assert_eq!(work.read("notes.html"), "mine");
+    work.run(&["report", "out", "--metric", "beauty"]).exits_with(2).says(&["--metric beauty", "score"]);
+    work.run(&["report", "nowhere"]).exits_with(3).says(&["manifest.json"]);
+}
