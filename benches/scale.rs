@@ -1,7 +1,7 @@
 //! Judging at scale: what a call costs beside a bare loop, a million calls in bounded memory, a million from the cache,
 //! wall time under a latency and under a rate limit, and what waiting costs.
 //!
-//! `cargo bench --bench scale` measures what takes a few minutes; `-- million` the rest; `-- PART ..` parts by name.
+//! `cargo bench --bench scale` measures what takes a few minutes; `-- million draws` the rest; `-- PART ..` parts by name.
 //! The parts, their aims and what they printed: `benches/README.md`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
@@ -20,14 +20,16 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use input::Input;
+use input::{Input, Source};
 use measured::{Measured, cpu_of, measure};
 use server::{Manners, Server};
 
 /// Copies of systems and cases of the input of a short part: some 21,000 calls.
 const SHORT: (usize, usize) = (1, 5);
-/// The same of a million calls: 1,009,440.
-const MILLION: (usize, usize) = (4, 60);
+/// The same of a million calls to 105,600 answers.
+const MILLION: (usize, usize) = (16, 15);
+/// Draws of each call that make a million of the input of a short part.
+const DRAWS: usize = 46;
 const NARROW: usize = 32;
 const WIDE: usize = 128;
 /// Bodies that the bare loop sends over and over.
@@ -53,12 +55,13 @@ fn main() {
     for part in parts {
         match part {
             "beside" => bench.beside(),
-            "cached" => bench.cached(SHORT, 3),
+            "cached" => bench.cached(sized(SHORT), 1, 3),
             "latency" => bench.latency(),
             "rate" => bench.rate(),
             "waiting" => bench.waiting(),
-            "million" => bench.cached(sized(MILLION), 1),
-            other => panic!("no part {other:?}: beside, cached, latency, rate, waiting, million"),
+            "million" => bench.cached(sized(MILLION), 1, 1),
+            "draws" => bench.cached(sized(SHORT), DRAWS, 1),
+            other => panic!("no part {other:?}: beside, cached, latency, rate, waiting, million, draws"),
         }
     }
 }
@@ -89,8 +92,8 @@ fn programs() -> Vec<Program> {
 }
 
 impl Bench {
-    fn input(&self, (systems, cases): (usize, usize)) -> Input {
-        Input::multiplied(self.dir.path(), systems, cases)
+    fn input(&self, size: (usize, usize)) -> Input {
+        Input::multiplied(self.dir.path(), Source::Real, size)
     }
 
     fn score(&self, program: &Program, input: &Input, server: &Server, concurrency: usize, name: &str) -> Command {
@@ -157,24 +160,27 @@ impl Bench {
         }
     }
 
-    /// A cold run, and the same calls from its cache into a new record.
-    fn cached(&self, size: (usize, usize), rounds: usize) {
+    /// A cold run, and the same calls from its cache into a new record; `draws` of every call.
+    fn cached(&self, size: (usize, usize), draws: usize, rounds: usize) {
         let input = self.input(size);
         let server = Server::start(Manners::default());
         let programs = programs();
-        let cold = self.cold(&programs[0], &input, &server, NARROW);
-        println!("{}", cold.row("cold", programs[0].name));
+        let run = |program: &Program| {
+            let before = server.calls();
+            let mut command = self.score(program, &input, &server, NARROW, "cold");
+            measure(command.args(["--samples", &draws.to_string()]), || server.calls() - before)
+        };
+        self.remove("cold");
+        let cold = run(&programs[0]);
+        println!("{}", cold.row(&format!("cold, {} answers", input.count), programs[0].name));
         for program in &programs {
-            let runs: Vec<Measured> = (0..rounds)
-                .map(|_| {
-                    std::fs::remove_dir_all(self.dir.path().join("cold")).expect("an old record");
-                    let before = server.calls();
-                    let ran =
-                        measure(&mut self.score(program, &input, &server, NARROW, "cold"), || cold.calls);
-                    assert_eq!(server.calls(), before, "a run from cache asked the server");
-                    ran
-                })
-                .collect();
+            let mut runs = Vec::new();
+            for _ in 0..rounds {
+                std::fs::remove_dir_all(self.dir.path().join("cold")).expect("an old record");
+                let ran = run(program);
+                assert_eq!(ran.calls, 0, "a run from cache asked the server");
+                runs.push(Measured { calls: cold.calls, ..ran });
+            }
             println!("{}", median_of(&runs).row("from cache, new record", program.name));
         }
         self.remove("cold");
@@ -212,7 +218,8 @@ impl Bench {
 
     /// CPU of a run all of whose calls wait for a quota, from when they do.
     fn waiting(&self) {
-        let input = self.input((2, 27));
+        // Each answer has a call that waits.
+        let input = Input::multiplied(self.dir.path(), Source::Sample, (30, 30));
         for program in programs() {
             let server = Server::start(Manners::default());
             self.remove("cold");

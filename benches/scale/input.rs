@@ -14,22 +14,32 @@ pub(crate) struct Input {
     pub(crate) count: usize,
 }
 
-/// The 4 systems of ScholarQA-CS where they are, else the sample data.
-fn source() -> (PathBuf, PathBuf) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let shared = std::env::var_os("SCHOLAREVAL_SHARED").map_or_else(|| root.join("../shared"), PathBuf::from);
-    let scholarqa = shared.join("data/scholarqa_cs");
-    match scholarqa.is_dir() {
-        true => (scholarqa.join("src_answers"), scholarqa.join("test_configs_snippets.json")),
-        false => (root.join("data/answers"), root.join("data/test_cases.json")),
+/// Which answers are multiplied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// The 4 systems of ScholarQA-CS where they are, else the sample data.
+    Real,
+    /// The sample data, whose answers are short.
+    Sample,
+}
+
+impl Source {
+    fn files(self) -> (PathBuf, PathBuf) {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let shared = std::env::var_os("SCHOLAREVAL_SHARED").map_or_else(|| root.join("../shared"), PathBuf::from);
+        let scholarqa = shared.join("data/scholarqa_cs");
+        match self == Self::Real && scholarqa.is_dir() {
+            true => (scholarqa.join("src_answers"), scholarqa.join("test_configs_snippets.json")),
+            false => (root.join("data/answers"), root.join("data/test_cases.json")),
+        }
     }
 }
 
 impl Input {
     /// Writes `systems` copies of every system, with `cases` copies of every case, under `dir`.
-    pub(crate) fn multiplied(dir: &Path, systems: usize, cases: usize) -> Self {
-        let (answers, tests) = source();
-        let out = dir.join(format!("input-{systems}x{cases}"));
+    pub(crate) fn multiplied(dir: &Path, source: Source, (systems, cases): (usize, usize)) -> Self {
+        let (answers, tests) = source.files();
+        let out = dir.join(format!("input-{source:?}-{systems}x{cases}"));
         let made = Self { answers: out.join("answers"), tests: out.join("tests.json"), count: 0 };
         fs::create_dir_all(&made.answers).expect("a directory for answers");
         made.write_tests(&tests, cases);
