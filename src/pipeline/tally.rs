@@ -264,8 +264,11 @@ impl<'a> AnswerTally<'a> {
     }
 }
 
+/// How many bytes two texts begin with in common: block by block first, since those of one answer share some 12 kB.
 fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+    const BLOCK: usize = 256;
+    let blocks = a.chunks_exact(BLOCK).zip(b.chunks_exact(BLOCK)).take_while(|(a, b)| a == b).count() * BLOCK;
+    blocks + a[blocks..].iter().zip(&b[blocks..]).take_while(|(a, b)| a == b).count()
 }
 
 /// Hands the calls of answers on in the order in which the answers were begun, each fingerprint once.
@@ -390,5 +393,12 @@ mod tests {
     fn a_common_prefix_ends_at_the_first_difference() {
         assert_eq!(common_prefix(b"abcd", b"abxd"), 2);
         assert_eq!(common_prefix(b"", b"abxd"), 0);
+        let long = [b'x'; 1000];
+        for end in [0, 255, 256, 257, 512, 999] {
+            let mut other = long;
+            other[end] = b'y';
+            assert_eq!(common_prefix(&long, &other), end);
+        }
+        assert_eq!((common_prefix(&long, &long), common_prefix(&long, &long[..300])), (1000, 300));
     }
 }
