@@ -28,6 +28,9 @@ const QUIET_CHECK: Duration = Duration::from_millis(100);
 /// Events that may wait for the sink before calls wait for it.
 const EVENTS_QUEUED: usize = 1024;
 
+/// So many of them are taken before anything else is looked at: waiting for one at a time costs more than taking it.
+const EVENTS_AT_ONCE: usize = 64;
+
 /// What planning found.
 #[derive(Debug, Default)]
 pub struct PlanOutcome {
@@ -181,10 +184,13 @@ pub async fn run(
     while !tasks.is_empty() {
         tokio::select! {
             biased;
-            Some(told) = told.recv() => {
-                if let Err(error) = take(told, sink) {
-                    failure.get_or_insert(error);
-                    stop.stop("the record of the run cannot be written");
+            Some(first) = told.recv() => {
+                let more = std::iter::from_fn(|| told.try_recv().ok()).take(EVENTS_AT_ONCE);
+                for told in std::iter::once(first).chain(more) {
+                    if let Err(error) = take(told, sink) {
+                        failure.get_or_insert(error);
+                        stop.stop("the record of the run cannot be written");
+                    }
                 }
             }
             Some(joined) = tasks.join_next() => {
