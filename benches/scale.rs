@@ -85,9 +85,11 @@ struct Program {
 
 /// The built program; beside it the one that `SCHOLAREVAL_BENCH_BESIDE` names (the build before a change).
 fn programs() -> Vec<Program> {
-    let built = std::env::var_os("SCHOLAREVAL_BENCH_BIN").map_or(env!("CARGO_BIN_EXE_scholareval").into(), PathBuf::from);
+    let built =
+        std::env::var_os("SCHOLAREVAL_BENCH_BIN").map_or(env!("CARGO_BIN_EXE_scholareval").into(), PathBuf::from);
     let mut programs = vec![Program { name: "scholareval", path: built }];
-    programs.extend(std::env::var_os("SCHOLAREVAL_BENCH_BESIDE").map(|path| Program { name: "before", path: path.into() }));
+    programs
+        .extend(std::env::var_os("SCHOLAREVAL_BENCH_BESIDE").map(|path| Program { name: "before", path: path.into() }));
     programs
 }
 
@@ -154,7 +156,9 @@ impl Bench {
                 println!("{}", median_of(runs).row(&format!("0 ms, {concurrency} at once"), program.name));
                 let cpu = median(runs.iter().zip(&bare_runs).map(|(run, bare)| run.cpu_a_call() / bare.cpu_a_call()));
                 let rate = median(runs.iter().zip(&bare_runs).map(|(run, bare)| run.rate() / bare.rate()));
-                println!("    {cpu:.2} times the CPU and {rate:.2} times the rate of the bare loop (medians of {ROUNDS})");
+                println!(
+                    "    {cpu:.2} times the CPU and {rate:.2} times the rate of the bare loop (medians of {ROUNDS})"
+                );
             }
             println!("{}", median_of(&bare_runs).row("", "bare loop"));
         }

@@ -33,7 +33,9 @@ pub(crate) fn write_bodies<'a>(path: &Path, bodies: impl Iterator<Item = &'a [u8
 
 /// What the child does: base URL, file of bodies, calls at once, calls in all.
 pub(crate) fn run(arguments: &[String]) {
-    let [base_url, bodies, concurrency, calls @ ..] = arguments else { panic!("{FLAG} URL BODIES CONCURRENCY [CALLS]") };
+    let [base_url, bodies, concurrency, calls @ ..] = arguments else {
+        panic!("{FLAG} URL BODIES CONCURRENCY [CALLS]")
+    };
     let bodies = split(Bytes::from(std::fs::read(bodies).expect("the bodies")));
     let calls = calls.first().map_or(bodies.len(), |calls| calls.parse().expect("a number"));
     let bodies = bodies.iter().cycle().take(calls).cloned();

@@ -44,7 +44,8 @@ impl Input {
         fs::create_dir_all(&made.answers).expect("a directory for answers");
         made.write_tests(&tests, cases);
         let mut count = 0;
-        let mut files: Vec<PathBuf> = fs::read_dir(&answers).expect("answers").map(|e| e.expect("a file").path()).collect();
+        let mut files: Vec<PathBuf> =
+            fs::read_dir(&answers).expect("answers").map(|e| e.expect("a file").path()).collect();
         files.sort();
         for file in files.iter().filter(|file| file.extension().is_some_and(|end| end == "jsonl")) {
             let text = fs::read_to_string(file).expect("answers of a system");

@@ -99,7 +99,8 @@ impl Server {
 
 fn response(status: u16, headers: &str, body: &str) -> Bytes {
     let length = body.len();
-    let head = format!("HTTP/1.1 {status} F\r\ncontent-type: application/json\r\n{headers}content-length: {length}\r\n\r\n");
+    let head =
+        format!("HTTP/1.1 {status} F\r\ncontent-type: application/json\r\n{headers}content-length: {length}\r\n\r\n");
     Bytes::from(head + body)
 }
 

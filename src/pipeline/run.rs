@@ -185,12 +185,9 @@ pub async fn run(
         tokio::select! {
             biased;
             Some(first) = told.recv() => {
-                let more = std::iter::from_fn(|| told.try_recv().ok()).take(EVENTS_AT_ONCE);
-                for told in std::iter::once(first).chain(more) {
-                    if let Err(error) = take(told, sink) {
-                        failure.get_or_insert(error);
-                        stop.stop("the record of the run cannot be written");
-                    }
+                if let Err(error) = take_what_waits(first, &mut told, sink) {
+                    failure.get_or_insert(error);
+                    stop.stop("the record of the run cannot be written");
                 }
             }
             Some(joined) = tasks.join_next() => {
@@ -257,6 +254,17 @@ fn take(told: Told, sink: &mut dyn EventSink) -> Result<()> {
         let _ = taken.send(());
     }
     Ok(())
+}
+
+/// Hands on this event and those that wait behind it, up to [`EVENTS_AT_ONCE`]; gives the first error.
+fn take_what_waits(first: Told, told: &mut mpsc::Receiver<Told>, sink: &mut dyn EventSink) -> Result<()> {
+    let more = std::iter::from_fn(|| told.try_recv().ok()).take(EVENTS_AT_ONCE);
+    let mut result = Ok(());
+    for told in std::iter::once(first).chain(more) {
+        let taken = take(told, sink);
+        result = result.and(taken);
+    }
+    result
 }
 
 fn keep_first(failure: &mut Option<Error>, error: Error) -> Result<()> {
