@@ -13,6 +13,7 @@ mod bare;
 #[allow(unused_imports, reason = "the bench uses a part of the tests' server")]
 #[path = "../tests/integration/support/fake_server/mod.rs"]
 mod fake_server;
+#[allow(dead_code, reason = "the bench uses a part of it")]
 #[path = "pipeline/measured.rs"]
 mod measured;
 
