@@ -60,9 +60,9 @@ pub struct PlannedCalls {
 impl PlannedCalls {
     fn add(&mut self, ahead: &Ahead) {
         self.calls += 1;
-        self.prompt_tokens += ahead.prompt_tokens;
-        self.shared_tokens += ahead.shared_tokens;
-        self.reply_limit += ahead.reply_limit;
+        self.prompt_tokens += u64::from(ahead.prompt_tokens);
+        self.shared_tokens += u64::from(ahead.shared_tokens);
+        self.reply_limit += u64::from(ahead.reply_limit);
     }
 
     /// Both together.
@@ -128,14 +128,23 @@ struct Counts {
     keyless: Vec<Ahead>,
 }
 
+/// A plan of a million calls holds a million of these: 16 bytes each, and no call has 2^32 tokens.
 #[derive(Debug, Clone, Copy)]
 struct Ahead {
     /// Behind so many gates; 0 is askable now.
-    gates: usize,
-    group: usize,
-    prompt_tokens: u64,
-    shared_tokens: u64,
-    reply_limit: u64,
+    gates: u16,
+    group: u16,
+    prompt_tokens: u32,
+    shared_tokens: u32,
+    reply_limit: u32,
+}
+
+fn in_32_bits(tokens: u64) -> u32 {
+    u32::try_from(tokens).unwrap_or(u32::MAX)
+}
+
+fn in_16_bits(count: usize) -> u16 {
+    u16::try_from(count).unwrap_or(u16::MAX)
 }
 
 impl Counts {
@@ -163,13 +172,14 @@ impl Tally {
     fn count(&self, request: &JudgeRequest, judge: &Arc<str>, gates: usize, shared_tokens: u64) {
         let mut counts = self.counts();
         let group = counts.group((request.call.role.clone(), request.call.task.kind(), Arc::clone(judge)));
+        let (gates, group, shared_tokens) = (in_16_bits(gates), in_16_bits(group), in_32_bits(shared_tokens));
         let mut ahead = Ahead { gates, group, prompt_tokens: 0, shared_tokens, reply_limit: 0 };
         let Some(rendered) = &request.rendered else {
             counts.keyless.push(ahead);
             return;
         };
-        ahead.prompt_tokens = rendered.prompt_tokens;
-        ahead.reply_limit = rendered.max_tokens.unwrap_or(rendered.prompt_tokens);
+        ahead.prompt_tokens = in_32_bits(rendered.prompt_tokens);
+        ahead.reply_limit = in_32_bits(rendered.max_tokens.unwrap_or(rendered.prompt_tokens));
         let known = counts.by_key.entry(rendered.fingerprint).or_insert(ahead);
         known.gates = known.gates.min(gates);
     }
@@ -178,10 +188,10 @@ impl Tally {
     pub(super) fn add_to(&self, plan: &mut Plan) {
         for ahead in self.counts().all() {
             plan.at_most += 1;
-            plan.prompt_tokens_at_most += ahead.prompt_tokens;
+            plan.prompt_tokens_at_most += u64::from(ahead.prompt_tokens);
             if ahead.gates == 0 {
                 plan.askable_now += 1;
-                plan.prompt_tokens_now += ahead.prompt_tokens;
+                plan.prompt_tokens_now += u64::from(ahead.prompt_tokens);
             }
         }
     }
@@ -198,8 +208,8 @@ impl Tally {
         };
         let mut groups: Vec<PlanGroup> = counts.groups.iter().map(empty).collect();
         for ahead in counts.all() {
-            let Some(group) = groups.get_mut(ahead.group) else { continue };
-            let Some(behind) = ahead.gates.checked_sub(1) else {
+            let Some(group) = groups.get_mut(usize::from(ahead.group)) else { continue };
+            let Some(behind) = usize::from(ahead.gates).checked_sub(1) else {
                 group.now.add(ahead);
                 continue;
             };
