@@ -13,6 +13,7 @@ mod bare;
 #[allow(unused_imports, reason = "the bench uses a part of the tests' server")]
 #[path = "../tests/integration/support/fake_server/mod.rs"]
 mod fake_server;
+#[allow(dead_code, reason = "the bench uses a part of it")]
 #[path = "pipeline/measured.rs"]
 mod measured;
 
@@ -105,14 +106,9 @@ impl Bench {
         let server = FakeServer::start(Behaviour::good());
         let mut command = self.score(&server, NARROW, "listened");
         measure(command.arg("--no-cache"), || server.chat_count());
-        let mut bytes = Vec::new();
-        for chat in server.chats() {
-            bytes.extend_from_slice(&u64::try_from(chat.body.len()).expect("a length").to_le_bytes());
-            bytes.extend_from_slice(&chat.body);
-        }
-        println!("bodies: {} of {} bytes in the mean", server.chat_count(), bytes.len() / server.chat_count().max(1));
         let path = self.dir.path().join("bodies");
-        std::fs::write(&path, bytes).expect("the bodies");
+        let mean = bare::write_bodies(&path, server.chats().iter().map(|chat| chat.body.as_slice()));
+        println!("bodies: {} of {mean} bytes in the mean", server.chat_count());
         self.remove("listened");
         path
     }
@@ -127,7 +123,7 @@ impl Bench {
             let mut command = self.score(&server, concurrency, "cold");
             ours.push(measure(command.args(["--cache", "cold.sqlite"]), || server.chat_count() - before));
             let before = server.chat_count();
-            let mut command = bare::command(&server.base_url(), bodies, concurrency);
+            let mut command = bare::command(&server.base_url(), bodies, concurrency, None);
             bare_loop.push(measure(&mut command, || server.chat_count() - before));
         }
         let (ours, bare_loop) = (Measured::least(ours), Measured::least(bare_loop));

@@ -11,16 +11,34 @@ use futures::stream::{StreamExt, TryStreamExt};
 /// The first argument of this very program as the bare loop.
 pub(crate) const FLAG: &str = "--as-bare-loop";
 
-pub(crate) fn command(base_url: &str, bodies: &Path, concurrency: usize) -> Command {
+/// `calls` in all, the bodies over and over; each once where nothing is said.
+pub(crate) fn command(base_url: &str, bodies: &Path, concurrency: usize, calls: Option<usize>) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.env_clear().args([FLAG, base_url]).arg(bodies).arg(concurrency.to_string());
+    command.args(calls.map(|calls| calls.to_string()));
     command
 }
 
-/// What the child does: base URL, file of bodies, calls at once.
+/// A file of bodies for the bare loop: each behind its length; gives their mean length.
+pub(crate) fn write_bodies<'a>(path: &Path, bodies: impl Iterator<Item = &'a [u8]>) -> usize {
+    let (mut bytes, mut count) = (Vec::new(), 0);
+    for body in bodies {
+        bytes.extend_from_slice(&u64::try_from(body.len()).expect("a length").to_le_bytes());
+        bytes.extend_from_slice(body);
+        count += 1;
+    }
+    std::fs::write(path, &bytes).expect("room for the bodies");
+    bytes.len().checked_div(count).unwrap_or(0)
+}
+
+/// What the child does: base URL, file of bodies, calls at once, calls in all.
 pub(crate) fn run(arguments: &[String]) {
-    let [base_url, bodies, concurrency] = arguments else { panic!("{FLAG} URL BODIES CONCURRENCY") };
+    let [base_url, bodies, concurrency, calls @ ..] = arguments else {
+        panic!("{FLAG} URL BODIES CONCURRENCY [CALLS]")
+    };
     let bodies = split(Bytes::from(std::fs::read(bodies).expect("the bodies")));
+    let calls = calls.first().map_or(bodies.len(), |calls| calls.parse().expect("a number"));
+    let bodies = bodies.iter().cycle().take(calls).cloned();
     let concurrency = concurrency.parse().expect("a number");
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder()

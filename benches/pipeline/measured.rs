@@ -30,6 +30,11 @@ impl Measured {
         self.cpu / self.calls.max(1) as f64
     }
 
+    /// Calls a second.
+    pub(crate) fn rate(&self) -> f64 {
+        self.calls as f64 / self.wall
+    }
+
     /// The run that took the least CPU: noise on a shared machine only adds. Its wall and memory go with it.
     pub(crate) fn least(runs: Vec<Self>) -> Self {
         runs.into_iter().min_by(|a, b| a.cpu.total_cmp(&b.cpu)).expect("one run at least")
@@ -39,7 +44,7 @@ impl Measured {
         format!(
             "{what:<32} {who:<12} {:>8} {:>9.0} {:>9.3} {:>9.2} {:>12.0} {:>8.1}",
             self.calls,
-            self.calls as f64 / self.wall,
+            self.rate(),
             self.wall,
             self.cpu,
             1e6 * self.cpu_a_call(),
@@ -68,6 +73,12 @@ pub(crate) fn measure(command: &mut Command, calls: impl FnOnce() -> usize) -> M
     let status = child.wait().expect("the child's end");
     assert!(status.success(), "the child ended with {status} (state {state}): {command:?}");
     Measured { calls: calls(), wall, cpu, peak }
+}
+
+/// CPU seconds of a process so far; `None` if it has gone.
+pub(crate) fn cpu_of(process: u32) -> Option<f64> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    Some(state_and_cpu(&stat).1)
 }
 
 /// The state letter, and the seconds of user and system time, of a line of `/proc/PID/stat`.

@@ -28,6 +28,9 @@ const QUIET_CHECK: Duration = Duration::from_millis(100);
 /// Events that may wait for the sink before calls wait for it.
 const EVENTS_QUEUED: usize = 1024;
 
+/// So many of them are taken before anything else is looked at: waiting for one at a time costs more than taking it.
+const EVENTS_AT_ONCE: usize = 64;
+
 /// What planning found.
 #[derive(Debug, Default)]
 pub struct PlanOutcome {
@@ -195,8 +198,8 @@ pub async fn run(
     while !tasks.is_empty() {
         tokio::select! {
             biased;
-            Some(told) = told.recv() => {
-                if let Err(error) = take(told, sink) {
+            Some(first) = told.recv() => {
+                if let Err(error) = take_what_waits(first, &mut told, sink) {
                     failure.get_or_insert(error);
                     stop.stop("the record of the run cannot be written");
                 }
@@ -265,6 +268,17 @@ fn take(told: Told, sink: &mut dyn EventSink) -> Result<()> {
         let _ = taken.send(());
     }
     Ok(())
+}
+
+/// Hands on this event and those that wait behind it, up to [`EVENTS_AT_ONCE`]; gives the first error.
+fn take_what_waits(first: Told, told: &mut mpsc::Receiver<Told>, sink: &mut dyn EventSink) -> Result<()> {
+    let more = std::iter::from_fn(|| told.try_recv().ok()).take(EVENTS_AT_ONCE);
+    let mut result = Ok(());
+    for told in std::iter::once(first).chain(more) {
+        let taken = take(told, sink);
+        result = result.and(taken);
+    }
+    result
 }
 
 fn keep_first(failure: &mut Option<Error>, error: Error) -> Result<()> {

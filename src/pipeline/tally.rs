@@ -61,9 +61,9 @@ pub struct PlannedCalls {
 impl PlannedCalls {
     fn add(&mut self, ahead: &Ahead, times: u64) {
         self.calls += times;
-        self.prompt_tokens += times * ahead.prompt_tokens;
-        self.shared_tokens += times * ahead.shared_tokens;
-        self.reply_limit += times * ahead.reply_limit;
+        self.prompt_tokens += times * u64::from(ahead.prompt_tokens);
+        self.shared_tokens += times * u64::from(ahead.shared_tokens);
+        self.reply_limit += times * u64::from(ahead.reply_limit);
     }
 
     /// Both together.
@@ -147,13 +147,25 @@ struct Counts {
     keyless: Vec<Ahead>,
 }
 
+/// A plan of a million calls holds a million of these: 20 bytes each, and no call has 2^32 tokens.
 #[derive(Debug, Clone, Copy)]
 struct Ahead {
-    distance: Distance,
-    group: usize,
-    prompt_tokens: u64,
-    shared_tokens: u64,
-    reply_limit: u64,
+    /// Behind so many gates; 0 is askable now.
+    gates: u16,
+    /// How often it may be asked again.
+    repeats: u16,
+    group: u16,
+    prompt_tokens: u32,
+    shared_tokens: u32,
+    reply_limit: u32,
+}
+
+fn in_32_bits(tokens: u64) -> u32 {
+    u32::try_from(tokens).unwrap_or(u32::MAX)
+}
+
+fn in_16_bits(count: usize) -> u16 {
+    u16::try_from(count).unwrap_or(u16::MAX)
 }
 
 impl Counts {
@@ -187,15 +199,17 @@ impl Tally {
     fn count(&self, request: &JudgeRequest, judge: &Arc<str>, distance: Distance, shared_tokens: u64) {
         let mut counts = self.counts();
         let group = counts.group((request.call.role.clone(), request.call.task.kind(), Arc::clone(judge)));
-        let mut ahead = Ahead { distance, group, prompt_tokens: 0, shared_tokens, reply_limit: 0 };
+        let (gates, repeats) = (in_16_bits(distance.gates), u16::try_from(distance.repeats).unwrap_or(u16::MAX));
+        let (of, shared_tokens) = (in_16_bits(group), in_32_bits(shared_tokens));
+        let mut ahead = Ahead { gates, repeats, group: of, prompt_tokens: 0, shared_tokens, reply_limit: 0 };
         let Some(rendered) = &request.rendered else {
             counts.keyless.push(ahead);
             return;
         };
-        ahead.prompt_tokens = rendered.prompt_tokens;
-        ahead.reply_limit = rendered.max_tokens.unwrap_or(rendered.prompt_tokens);
+        ahead.prompt_tokens = in_32_bits(rendered.prompt_tokens);
+        ahead.reply_limit = in_32_bits(rendered.max_tokens.unwrap_or(rendered.prompt_tokens));
         if let Some(known) = counts.by_key.get_mut(&rendered.fingerprint) {
-            known.distance.gates = known.distance.gates.min(distance.gates);
+            known.gates = known.gates.min(gates);
             return;
         }
         counts.by_key.insert(rendered.fingerprint, ahead);
@@ -208,10 +222,10 @@ impl Tally {
     pub(super) fn add_to(&self, plan: &mut Plan) {
         for ahead in self.counts().all() {
             plan.at_most += 1;
-            plan.prompt_tokens_at_most += ahead.prompt_tokens;
-            if ahead.distance.gates == 0 {
+            plan.prompt_tokens_at_most += u64::from(ahead.prompt_tokens);
+            if ahead.gates == 0 {
                 plan.askable_now += 1;
-                plan.prompt_tokens_now += ahead.prompt_tokens;
+                plan.prompt_tokens_now += u64::from(ahead.prompt_tokens);
             }
         }
     }
@@ -229,14 +243,14 @@ impl Tally {
             sample: Vec::new(),
         };
         let mut groups: Vec<PlanGroup> = counts.groups.iter().map(empty).collect();
-        let gates = |of: &Fingerprint| counts.by_key.get(of).map_or(0, |ahead| ahead.distance.gates);
+        let gates = |of: &Fingerprint| counts.by_key.get(of).map_or(0, |ahead| usize::from(ahead.gates));
         for (group, sample) in groups.iter_mut().zip(&counts.samples) {
             group.sample = sample.calls(gates);
         }
         for ahead in counts.all() {
-            let Some(group) = groups.get_mut(ahead.group) else { continue };
-            group.repeats.add(ahead, ahead.distance.repeats.into());
-            let Some(behind) = ahead.distance.gates.checked_sub(1) else {
+            let Some(group) = groups.get_mut(usize::from(ahead.group)) else { continue };
+            group.repeats.add(ahead, ahead.repeats.into());
+            let Some(behind) = usize::from(ahead.gates).checked_sub(1) else {
                 group.now.add(ahead, 1);
                 continue;
             };
@@ -301,8 +315,11 @@ impl<'a> AnswerTally<'a> {
     }
 }
 
+/// How many bytes two texts begin with in common: block by block first, since those of one answer share some 12 kB.
 fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+    const BLOCK: usize = 256;
+    let blocks = a.chunks_exact(BLOCK).zip(b.chunks_exact(BLOCK)).take_while(|(a, b)| a == b).count() * BLOCK;
+    blocks + a[blocks..].iter().zip(&b[blocks..]).take_while(|(a, b)| a == b).count()
 }
 
 /// Hands the calls of answers on in the order in which the answers were begun, each fingerprint once.
@@ -443,5 +460,12 @@ mod tests {
     fn a_common_prefix_ends_at_the_first_difference() {
         assert_eq!(common_prefix(b"abcd", b"abxd"), 2);
         assert_eq!(common_prefix(b"", b"abxd"), 0);
+        let long = [b'x'; 1000];
+        for end in [0, 255, 256, 257, 512, 999] {
+            let mut other = long;
+            other[end] = b'y';
+            assert_eq!(common_prefix(&long, &other), end);
+        }
+        assert_eq!((common_prefix(&long, &long), common_prefix(&long, &long[..300])), (1000, 300));
     }
 }

@@ -123,9 +123,7 @@ fn brackets(text: &str) -> impl Iterator<Item = (usize, char, &str)> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {
         loop {
-            // The bytes that such a bracket begins with in UTF-8; 0xef begins the full-width and the small ones.
-            let begins = |byte: &u8| matches!(byte, b'<' | b'[' | 0xef);
-            at += text.as_bytes().get(at..)?.iter().position(begins)?;
+            at += possible_bracket(text.as_bytes().get(at..)?)?;
             let here = at;
             let bracket = text[here..].chars().next()?;
             at += bracket.len_utf8();
@@ -134,6 +132,16 @@ fn brackets(text: &str) -> impl Iterator<Item = (usize, char, &str)> + '_ {
             }
         }
     })
+}
+
+/// Where the first byte stands that such a bracket begins with in UTF-8 (0xef begins the full-width and the small ones).
+fn possible_bracket(bytes: &[u8]) -> Option<usize> {
+    const BLOCK: usize = 32;
+    let begins = |byte: &u8| matches!(byte, b'<' | b'[' | 0xef);
+    // Without an early end within a block, which lets the compiler look at all its bytes at once.
+    let is_without = |block: &&[u8; BLOCK]| !block.iter().fold(false, |found, byte| found | begins(byte));
+    let without = bytes.as_chunks::<BLOCK>().0.iter().take_while(is_without).count() * BLOCK;
+    Some(without + bytes[without..].iter().position(begins)?)
 }
 
 fn forgery_after(bracket: char, rest: &str, guard: Guard) -> Option<Forgery> {
@@ -235,6 +243,19 @@ fn is_line_break(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bracket_is_found_wherever_it_stands_in_a_block() {
+        for length in [0, 1, 31, 32, 33, 64, 100] {
+            assert_eq!(possible_bracket(&vec![b'x'; length]), None);
+            for at in 0..length {
+                let mut bytes = vec![b'x'; length];
+                bytes[at] = b"<[\xef"[at % 3];
+                bytes[length - 1] = b'<';
+                assert_eq!(possible_bracket(&bytes), Some(at), "of {length}");
+            }
+        }
+    }
 
     #[test]
     fn tags_of_our_sections_lose_their_bracket_and_nothing_else() {

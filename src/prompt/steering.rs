@@ -167,10 +167,15 @@ fn narrow(c: char) -> char {
     }
 }
 
+/// Where a short word stands. Most answers do not hold it, and that is found out many bytes at a time.
+fn occurrences<'a>(text: &'a str, word: &'static str) -> impl Iterator<Item = (usize, &'a str)> {
+    text.contains(word).then(|| text.match_indices(word)).into_iter().flatten()
+}
+
 /// Text that a careless judge, or a careless reader of its reply, takes for the verdict.
 fn verdicts(lower: &str, plain: &str, signs: &mut Vec<String>) {
     let is_quote = |c: char| matches!(c, '"' | '\'' | '\\' | '`' | '*');
-    for (at, key) in lower.match_indices("score").chain(lower.match_indices("claims")) {
+    for (at, key) in occurrences(lower, "score").chain(occurrences(lower, "claims")) {
         let before = lower[..at].trim_end();
         let after = &lower[at + key.len()..];
         let quoted = before.ends_with(['"', '\'', '`']) && after.starts_with(['"', '\'', '`', '\\']);
@@ -190,7 +195,7 @@ fn verdicts(lower: &str, plain: &str, signs: &mut Vec<String>) {
         }
         at += line.len() + 1;
     }
-    for (at, marker) in lower.match_indices("[result]") {
+    for (at, marker) in occurrences(lower, "[result]") {
         let value = lower[at + marker.len()..].trim_start().trim_start_matches(['(', '[', ':']);
         if value.trim_start().starts_with(|c: char| c.is_ascii_digit()) {
             push(signs, "ready verdict", &plain[at..]);
@@ -222,10 +227,29 @@ fn words(lower: &str) -> Vec<(usize, &str)> {
 
 /// True for the words that a rule of [`phrases`] begins with; most words are none.
 fn is_beginning(word: &str) -> bool {
-    // The shortest is "as", the longest "disregarding".
-    (2..=12).contains(&word.len())
-        && [&DROP_VERBS[..], &ADDRESSES, &GIVE_VERBS, &["this"]].into_iter().any(|words| words.contains(&word))
+    let first = word.as_bytes().first().map_or(0, |first| first.wrapping_sub(b'a'));
+    let initials = INITIALS.get(word.len()).copied().unwrap_or_default();
+    // Length and first letter rule out nearly every word.
+    first < 26 && initials >> first & 1 == 1 && BEGINNINGS.into_iter().any(|words| words.contains(&word))
 }
+
+const BEGINNINGS: [&[&str]; 4] = [&DROP_VERBS, &ADDRESSES, &GIVE_VERBS, &["this"]];
+
+/// Which letters the words that a rule begins with begin with, by length: bit 0 stands for `a`. The longest word has 12.
+const INITIALS: [u32; 13] = {
+    let mut initials = [0; 13];
+    let mut list = 0;
+    while list < BEGINNINGS.len() {
+        let mut word = 0;
+        while word < BEGINNINGS[list].len() {
+            let bytes = BEGINNINGS[list][word].as_bytes();
+            initials[bytes.len()] |= 1 << (bytes[0] - b'a');
+            word += 1;
+        }
+        list += 1;
+    }
+    initials
+};
 
 fn phrases(lower: &str, plain: &str, signs: &mut Vec<String>) {
     let words = words(lower);
@@ -297,6 +321,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_word_is_ruled_out_by_length_and_initial_only_if_no_rule_begins_with_it() {
+        let beginnings: Vec<&str> = BEGINNINGS.into_iter().flatten().copied().collect();
+        assert_eq!(beginnings.len(), 8 + 7 + 10 + 1);
+        assert!(beginnings.iter().all(|word| is_beginning(word)));
+        for word in ["", "a", "as1", "at", "tho", "answer", "\u{e9}", "Z", "disregardingly", "forgot", "{"] {
+            assert!(!is_beginning(word), "{word}");
+        }
+    }
 
     #[test]
     fn every_kind_of_steering_is_noticed() {

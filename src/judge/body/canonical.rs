@@ -1,5 +1,6 @@
 //! One way to write a JSON value, and one way to hash parts.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -59,13 +60,20 @@ fn write_sorted(value: &Value, bytes: &mut Vec<u8>) {
 }
 
 /// blake3 over parts with their lengths in front. The parts are gathered and hashed in one go, which blake3 does on
-/// several chunks at once; fed part by part it is two times slower.
+/// several chunks at once; fed part by part it is two times slower. They are gathered where the thread gathered the last
+/// ones.
 pub(super) struct KeyHasher(Vec<u8>);
+
+thread_local! {
+    static GATHERED: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
 
 impl KeyHasher {
     /// `encoding` says what will come, `room` about how many bytes of it.
     pub(super) fn new(encoding: &[u8], room: usize) -> Self {
-        let mut hasher = Self(Vec::with_capacity(room));
+        let mut hasher = Self(GATHERED.take());
+        hasher.0.clear();
+        hasher.0.reserve(room);
         hasher.part(encoding);
         hasher
     }
@@ -83,7 +91,9 @@ impl KeyHasher {
         }
     }
 
-    pub(super) fn finish(&self) -> Fingerprint {
-        Fingerprint::from(blake3::hash(&self.0))
+    pub(super) fn finish(self) -> Fingerprint {
+        let fingerprint = Fingerprint::from(blake3::hash(&self.0));
+        GATHERED.set(self.0);
+        fingerprint
     }
 }

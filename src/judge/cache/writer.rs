@@ -15,8 +15,8 @@ use crate::error::Result;
 
 /// At most this many jobs share one transaction: enough to make its fixed cost small, few enough to commit soon.
 const GROUP: usize = 64;
-/// How long a reply that begins a group waits for others. Calls take a hundred times longer; a commit, and waking threads
-/// for it, cost more than all of the rest that is done for a reply.
+/// How long a reply or a claim that begins a group waits for others. Calls take a hundred times longer; a commit, and
+/// waking threads for it, cost more than all of the rest that is done for a reply.
 const GATHER: Duration = Duration::from_millis(1);
 
 /// Something to write.
@@ -81,8 +81,8 @@ impl Writer {
                     open = false;
                     break;
                 }
-                // Only a reply waits: a claim stands before a call, and whoever gave one back must be seen to have.
-                if group.is_empty() && matches!(job, Job::Put { .. }) {
+                // Whoever gives a claim back must be seen to have.
+                if group.is_empty() && matches!(job, Job::Put { .. } | Job::Claim { .. }) {
                     std::thread::sleep(GATHER);
                 }
                 group.push(job);

@@ -4,8 +4,8 @@
 //! is paid), a passing failure, a refusal of this call, and what must stop the run. Retries, limits and the cache are
 //! layers around it.
 //!
-//! Requests go through async-openai with our own transport underneath: its executor would retry by itself, past the
-//! limiter. The crate logs bodies it cannot read at error level; the command line filters `async_openai=off`.
+//! A body is posted as the bytes that were rendered and hashed. (It went through async-openai's client before, which checks
+//! each body of 13 kB as JSON and copies it, and builds URL and headers anew for each call.)
 
 mod classify;
 mod logprobs;
@@ -18,15 +18,12 @@ mod words;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use async_openai::Client;
-use async_openai::error::OpenAIError;
 use bytes::Bytes;
-use serde_json::value::RawValue;
 use tokio::time::Instant as TokioInstant;
 
 use self::classify::{EqualRefusals, ErrorResponse};
 use self::reply::WireReply;
-use self::transport::{EndpointConfig, Fault, Transport};
+use self::transport::{Fault, Routes, Transport};
 use self::words::{ServerWords, quote};
 use super::body::RequestOptions;
 use super::endpoint::Endpoint;
@@ -45,9 +42,9 @@ const FEWEST_FAILED_CONNECTIONS: u32 = 3;
 
 /// A judge behind `POST {base}/chat/completions`, or `/completions`. Shared by reference; one connection pool.
 pub struct Chat {
-    client: Client<EndpointConfig>,
+    transport: Transport,
+    routes: Routes,
     endpoint: Arc<Endpoint>,
-    limits: Arc<ServerLimits>,
     kind: EndpointKind,
     meters: Arc<Meters>,
     refusals: EqualRefusals,
@@ -67,18 +64,15 @@ impl Chat {
     /// A chat judge at `endpoint`; replies and their tokens are counted in `meters`.
     ///
     /// # Errors
-    /// [`Error::Settings`] if no HTTP client can be set up (no CA certificates), [`Error::JudgeUnavailable`] for a key
-    /// that no header can hold.
+    /// [`Error::Settings`] if no HTTP client can be set up (no CA certificates) or the base URL is none,
+    /// [`Error::JudgeUnavailable`] for a key that no header can hold.
     pub fn new(endpoint: Endpoint, meters: Arc<Meters>) -> Result<Self> {
         let endpoint = Arc::new(endpoint);
         let transport = Transport::new(Arc::clone(&endpoint))?;
-        let config = EndpointConfig::new(&endpoint)?;
-        let limits = transport.limits();
-        let client = Client::build(transport.http().clone(), config)
-            .with_http_service(tower::service_fn(move |factory| transport.clone().serve(factory)));
+        let routes = transport.routes()?;
         let kind = EndpointKind::Chat;
         let (refusals, reach) = (EqualRefusals::default(), Mutex::default());
-        Ok(Self { client, endpoint, limits, kind, meters, refusals, reach })
+        Ok(Self { transport, routes, endpoint, kind, meters, refusals, reach })
     }
 
     /// The same judge asked through the route of `kind`, for bodies that were rendered for it
@@ -96,7 +90,7 @@ impl Chat {
     /// What this server's headers say of its limits, kept up to date with each response: for
     /// [`crate::judge::layers::rate_limited::RateLimited::learning_from`].
     pub fn server_limits(&self) -> Arc<ServerLimits> {
-        Arc::clone(&self.limits)
+        self.transport.limits()
     }
 
     /// Sends `body` (a completion request as JSON, chat or raw) once, byte by byte as it is, and reads the reply. Only
@@ -108,15 +102,11 @@ impl Chat {
     /// route, five equal 400s in a row, and a server that cannot be reached for a while.
     pub async fn send(&self, body: &Bytes) -> Result<JudgeReply, AskError> {
         let streaming = self.endpoint.stream.then(|| stream::requested(body)).flatten();
-        let body: &RawValue = serde_json::from_slice(streaming.as_ref().unwrap_or(body))
-            .map_err(|error| AskError::Fatal(Error::Internal(format!("the body is no JSON: {error}"))))?;
         let started = Instant::now();
-        let sent: Result<WireReply, OpenAIError> = match self.kind {
-            EndpointKind::Chat => self.client.chat().create_byot(body).await,
-            EndpointKind::Completions | EndpointKind::Label => self.client.completions().create_byot(body).await,
-        };
+        let sent = self.transport.call(self.routes.of(self.kind), streaming.unwrap_or_else(|| body.clone())).await;
         let latency_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let reply = sent.map_err(|error| self.failure(error))?;
+        let body = sent.map_err(|fault| self.failure(fault))?;
+        let reply = self.read(&body)?;
         self.note_answer();
         if let Some(error) = reply.error() {
             return Err(self.error_response(ErrorResponse::under_200(error, None, &self.endpoint)));
@@ -155,19 +145,20 @@ impl Chat {
         })
     }
 
-    fn failure(&self, error: OpenAIError) -> AskError {
-        let fault = match error {
-            OpenAIError::Boxed(error) => match error.downcast::<Fault>() {
-                Ok(fault) => *fault,
-                Err(other) => return transient(quote(&other.to_string(), &self.endpoint)),
-            },
-            // Braces at both ends and broken between them, or members of impossible types.
-            OpenAIError::JSONDeserialize(error, _) => {
-                self.note_answer();
-                return transient(format!("the reply is no completion: {}", quote(&error.to_string(), &self.endpoint)));
-            }
-            other => return transient(quote(&other.to_string(), &self.endpoint)),
+    fn read(&self, body: &Bytes) -> Result<WireReply, AskError> {
+        // Looked at as UTF-8 first: then serde_json need not look at each string again.
+        let read = match str::from_utf8(body) {
+            Ok(text) => serde_json::from_str(text),
+            Err(_) => serde_json::from_slice(body),
         };
+        // Braces at both ends and broken between them, or members of impossible types.
+        read.map_err(|error| {
+            self.note_answer();
+            transient(format!("the reply is no completion: {}", quote(&error.to_string(), &self.endpoint)))
+        })
+    }
+
+    fn failure(&self, fault: Fault) -> AskError {
         if !matches!(fault, Fault::Connect(_)) {
             self.note_answer();
         }

@@ -1,16 +1,13 @@
-//! Our transport under async-openai: one attempt, no retries, replies read to the end and capped.
+//! Our transport: one attempt, no retries, replies read to the end and capped.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use async_openai::config::Config;
-use async_openai::error::OpenAIError;
-use async_openai::middleware::HttpRequestFactory;
 use bytes::{Bytes, BytesMut};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Request, RequestBuilder, Response};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::ExposeSecret;
 use tokio::time::timeout;
 
 use super::reply::error_in_place_of_reply;
@@ -19,6 +16,7 @@ use super::stream::{Assembly, is_event_stream};
 use super::words::quote;
 use crate::error::{Error, Result};
 use crate::judge::endpoint::Endpoint;
+use crate::judge::endpoint_kind::EndpointKind;
 use crate::judge::server_limits::ServerLimits;
 
 /// llama.cpp closes connections that were idle for 5 s: we close ours before.
@@ -69,12 +67,6 @@ pub(in crate::judge) enum Fault {
     },
 }
 
-impl From<Fault> for OpenAIError {
-    fn from(fault: Fault) -> Self {
-        Self::Boxed(Box::new(fault))
-    }
-}
-
 /// Sends requests to one endpoint.
 #[derive(Clone)]
 pub(in crate::judge) struct Transport {
@@ -116,33 +108,54 @@ impl Transport {
         Arc::clone(&self.limits)
     }
 
-    pub(in crate::judge) fn http(&self) -> &reqwest::Client {
-        &self.http
+    /// Where calls go, and what stands over them.
+    ///
+    /// # Errors
+    /// [`Error::JudgeUnavailable`] if the key cannot stand in a header (a line break at its end, mostly);
+    /// [`Error::Settings`] if the base URL is none.
+    pub(super) fn routes(&self) -> Result<Routes> {
+        let endpoint = &self.endpoint;
+        if let Some(key) = &endpoint.api_key
+            && HeaderValue::try_from(key.expose_secret()).is_err()
+        {
+            let variable = &endpoint.api_key_env;
+            return Err(Error::JudgeUnavailable(format!(
+                "the key in {variable} has characters that no header can hold (a line break?); set {variable} again"
+            )));
+        }
+        let mut headers = request_headers(endpoint);
+        headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
+        let route = |kind: EndpointKind| {
+            let request = self.http.post(format!("{}{}", endpoint.base_url, kind.path())).headers(headers.clone());
+            request.query(&endpoint.query).build().map_err(|error| {
+                let (url, why) = (endpoint.masked_url(), causes(&error.without_url()));
+                Error::Settings(format!("the base URL {url} cannot be used ({why})"))
+            })
+        };
+        Ok(Routes { chat: route(EndpointKind::Chat)?, raw: route(EndpointKind::Completions)? })
     }
 
-    /// The service that async-openai calls: one attempt, the whole body read, faults kept apart from replies.
-    pub(in crate::judge) async fn serve(
-        self,
-        factory: HttpRequestFactory,
-    ) -> std::result::Result<Response, OpenAIError> {
-        let request = factory.build().await?;
+    /// Posts `body` as `route` says and reads the whole reply: one attempt, faults kept apart from replies.
+    pub(super) async fn call(&self, route: &Request, body: Bytes) -> std::result::Result<Bytes, Fault> {
+        // Only a body that is a stream cannot be cloned, and a route has none.
+        let unclonable = || Fault::Broken("the request cannot be made".to_owned());
+        let mut request = route.try_clone().ok_or_else(unclonable)?;
+        *request.body_mut() = Some(body.into());
         let mut response = self.first_byte(request).await?;
         self.limits.note(response.headers());
         let asked_to_wait = retry_after(response.headers(), SystemTime::now());
-        let (status, body) = self.whole(&mut response, self.endpoint.timeouts.total).await?;
+        let (_, body) = self.whole(&mut response, self.endpoint.timeouts.total).await?;
         if !looks_like_an_object(&body) {
             let start = String::from_utf8_lossy(&body[..body.len().min(4096)]).into_owned();
-            return Err(Fault::NotJson(quote(&start, &self.endpoint).chars().take(120).collect()).into());
+            return Err(Fault::NotJson(quote(&start, &self.endpoint).chars().take(120).collect()));
         }
-        // The body is all that async-openai hands on: a wait that an error asks for would be lost with the headers.
+        // The body is all that is handed on: a wait that an error asks for would be lost with the headers.
         if let Some(retry_after) = asked_to_wait
             && let Some(error) = error_in_place_of_reply(&body)
         {
-            return Err(Fault::ErrorUnder200 { retry_after, error }.into());
+            return Err(Fault::ErrorUnder200 { retry_after, error });
         }
-        let mut response = http::Response::new(body);
-        *response.status_mut() = status;
-        Ok(Response::from(response))
+        Ok(body)
     }
 
     /// A GET beside the judge's route (`/models`, `/props`, `/health`), with the endpoint's headers and query.
@@ -278,7 +291,7 @@ async fn read_body(response: &mut Response, most: usize) -> std::result::Result<
     Ok((body.freeze(), true))
 }
 
-/// Cheap look at both ends: HTML pages and cut bodies are found before async-openai reads (and logs) them.
+/// Cheap look at both ends: finds HTML pages and cut bodies.
 fn looks_like_an_object(body: &[u8]) -> bool {
     let body = body.trim_ascii();
     body.starts_with(b"{") && body.ends_with(b"}")
@@ -316,68 +329,29 @@ fn request_headers(endpoint: &Endpoint) -> HeaderMap {
     headers
 }
 
-/// async-openai's configuration, of our own: theirs reads five environment variables, and would send organisation
-/// and project to any host.
-pub(super) struct EndpointConfig {
-    base_url: String,
-    headers: HeaderMap,
-    query: Vec<(String, String)>,
-    no_key: SecretString,
+/// The two requests of an endpoint without their bodies, for each form of call: made once, since a run sends a million.
+pub(super) struct Routes {
+    chat: Request,
+    raw: Request,
 }
 
-impl EndpointConfig {
-    /// # Errors
-    /// [`Error::JudgeUnavailable`] if the key cannot stand in a header (a line break at its end, mostly).
-    pub(super) fn new(endpoint: &Endpoint) -> Result<Self> {
-        if let Some(key) = &endpoint.api_key
-            && HeaderValue::try_from(key.expose_secret()).is_err()
-        {
-            let variable = &endpoint.api_key_env;
-            return Err(Error::JudgeUnavailable(format!(
-                "the key in {variable} has characters that no header can hold (a line break?); set {variable} again"
-            )));
-        }
-        Ok(Self {
-            base_url: endpoint.base_url.clone(),
-            headers: request_headers(endpoint),
-            query: endpoint.query.clone(),
-            no_key: SecretString::default(),
-        })
-    }
-}
-
-impl Config for EndpointConfig {
-    fn headers(&self) -> HeaderMap {
-        self.headers.clone()
-    }
-
-    fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.base_url)
-    }
-
-    fn query(&self) -> Vec<(&str, &str)> {
-        self.query.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect()
-    }
-
-    fn api_base(&self) -> &str {
-        &self.base_url
-    }
-
-    fn api_key(&self) -> &SecretString {
-        // The key stands in the headers; nothing in async-openai asks for it by itself.
-        &self.no_key
+impl Routes {
+    pub(super) fn of(&self, kind: EndpointKind) -> &Request {
+        if kind.is_raw() { &self.raw } else { &self.chat }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use secrecy::SecretString;
+
     use super::*;
 
     #[test]
     fn a_key_that_no_header_can_hold_is_told_without_showing_it() {
         let mut endpoint = Endpoint::new("localhost").unwrap();
         endpoint.api_key = Some(SecretString::from("secret\n"));
-        let message = EndpointConfig::new(&endpoint).err().unwrap().to_string();
+        let message = Transport::new(Arc::new(endpoint)).unwrap().routes().err().unwrap().to_string();
         assert!(message.contains("OPENAI_API_KEY") && !message.contains("secret"), "{message}");
     }
 

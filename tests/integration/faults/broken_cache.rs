@@ -67,7 +67,7 @@ fn a_cache_that_is_cut_at_any_byte_is_refused_or_gives_the_right_scores() {
 #[test]
 fn a_log_that_is_cut_at_any_byte_loses_replies_and_never_turns_them_into_others() {
     let work = Workspace::new(&SYSTEMS, CASES);
-    let server = FakeServer::start(Behaviour::good().latency(Duration::from_millis(5)));
+    let server = FakeServer::start(Behaviour::good().latency(Duration::from_millis(25)));
     let mut run = work.spawn_score(&server, &["--cache", "killed.sqlite", "--concurrency", "4"]);
     wait_until("most is paid", || server.chat_count() > CALM.calls * 3 / 4);
     run.kill().unwrap();
