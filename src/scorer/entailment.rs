@@ -121,7 +121,10 @@ impl Scorer for EntailmentScorer {
         let mut round = Round::new(&plan.sources, verdicts);
         round.recall(&plan.claims);
         let mut reach = Reach::new(round);
-        plan.claims.iter().filter(|claim| claim.is_asked()).for_each(|claim| reach.claim(claim));
+        // A claim further down may bring a question nearer, and with it what hangs on it in a claim before.
+        while reach.has_news() {
+            plan.claims.iter().filter(|claim| claim.is_asked()).for_each(|claim| reach.claim(claim));
+        }
         Some(reach.into_found())
     }
 }

@@ -64,7 +64,7 @@ impl<'a> Shared<'a> {
         by_id.sort_by(|a, b| observed.cases[*a].case_id.cmp(&observed.cases[*b].case_id));
         let question_of = number_questions(observed, &by_id);
         let value = |system: usize, case: usize| value_of(observed.values[system][case]);
-        let (mut order, without): (Vec<usize>, Vec<usize>) =
+        let (mut order, mut without): (Vec<usize>, Vec<usize>) =
             (0..observed.systems.len()).partition(|system| by_id.iter().any(|case| value(*system, *case).is_some()));
         let is_shared = |case: &usize| order.iter().all(|system| value(*system, *case).is_some());
         let cases: Vec<usize> = by_id.iter().copied().filter(is_shared).collect();
@@ -77,6 +77,7 @@ impl<'a> Shared<'a> {
         let keys: Vec<f64> = (0..observed.systems.len()).map(key).collect();
         let label = |system: usize| &observed.systems[system].label;
         order.sort_by(|a, b| keys[*b].total_cmp(&keys[*a]).then_with(|| label(*a).cmp(label(*b))));
+        without.sort_by(|a, b| label(*a).cmp(label(*b)));
         let values_of = |system: &usize| cases.iter().filter_map(|case| value(*system, *case)).collect();
         let values = order.iter().map(values_of).collect();
         let questions = cases.iter().map(|case| question_of[*case]).collect();

@@ -14,12 +14,19 @@ pub(super) struct Reach<'a> {
     found: Vec<Possible>,
     /// Where each open question (claim, document) stands in `found`.
     places: HashMap<(Arc<str>, Arc<str>), usize>,
+    /// True until a walk over all claims finds nothing new and nothing nearer.
+    has_news: bool,
 }
 
 impl<'a> Reach<'a> {
     /// `round` knows the replies there are.
     pub(super) fn new(round: Round<'a>) -> Self {
-        Self { round, found: Vec::new(), places: HashMap::new() }
+        Self { round, found: Vec::new(), places: HashMap::new(), has_news: true }
+    }
+
+    /// Whether another walk over the claims may find more. The next walk starts from no news.
+    pub(super) fn has_news(&mut self) -> bool {
+        std::mem::take(&mut self.has_news)
     }
 
     /// Everything that was found open.
@@ -39,8 +46,9 @@ impl<'a> Reach<'a> {
         }
     }
 
-    /// How many open replies stand before what is asked if this one is `wanted`, itself among them; `None` if it is
-    /// known to be otherwise.
+    /// In which round at the earliest what hangs on this reply is asked, if it is `wanted`: behind the `gates` before, and
+    /// once this question is replied to, which another claim may have asked earlier. `None` if the reply is known to be
+    /// otherwise.
     fn gates_if(&mut self, wanted: bool, claim: &Claim, slot: Slot, gates: usize) -> Option<usize> {
         let document = self.round.sources.document(&slot.places(claim));
         let question = (Arc::clone(&claim.text), Arc::clone(&document));
@@ -49,14 +57,15 @@ impl<'a> Reach<'a> {
         }
         let possible = Possible { call: self.round.call(claim, &slot, document), gates };
         match self.places.get(&question).and_then(|place| self.found.get_mut(*place)) {
+            Some(before) if gates >= before.gates => return Some(gates.max(before.gates + 1)),
             // Under the name nearest to being asked, which is the one that `step` gives it.
-            Some(before) if gates < before.gates => *before = possible,
-            Some(_) => {}
+            Some(before) => *before = possible,
             None => {
                 self.places.insert(question, self.found.len());
                 self.found.push(possible);
             }
         }
+        self.has_news = true;
         Some(gates + 1)
     }
 }

@@ -238,6 +238,23 @@ fn an_answer_without_a_prediction_is_its_own_text_without_sources() {
     assert_eq!((asked.len(), score.claims.len(), why(&score.claims[0])), (0, 1, "[0] is out of range"));
 }
 
+#[test]
+fn what_another_claim_asked_at_once_stands_before_nothing() {
+    // Both sentences make one claim. [0] alone is asked by the first at once, so that the others of the second, [2, 1], hang
+    // on [0, 2, 1] together only: they are one reply away, not two.
+    let text = long("same [0]") + &long("same [0][2][1]");
+    let (case, answer) = (case(), answer(&text));
+    let possible = DEFAULT.possible(&case, &answer, &Verdicts::new()).unwrap();
+    let gates =
+        |items: &[&str]| possible.iter().find(|found| items.contains(&&*found.call.item)).map(|found| found.gates);
+    assert_eq!(
+        gates(&["s2[2,1]"]),
+        Some(1),
+        "{:?}",
+        possible.iter().map(|p| (&p.call.item, p.gates)).collect::<Vec<_>>()
+    );
+}
+
 proptest! {
     #[test]
     fn shares_are_shares_nothing_is_asked_twice_and_all_calls_is_an_upper_bound(
