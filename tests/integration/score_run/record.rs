@@ -73,7 +73,7 @@ fn every_file_of_the_record_has_the_documented_fields() {
     for score in work.lines("out/scores.jsonl") {
         has_exactly(
             &score,
-            "v system case_id scorer score ann_score components kinds weights ann_divisor texts unscored reference_score reference_ann_score \
+            "v system case_id scorer score ann_score components kinds weights ann_divisor texts feedback unscored reference_score reference_ann_score \
              notes steering",
         );
         is_close(&score["score"], CONSTANT_SCORE);
