@@ -293,7 +293,9 @@ mod tests {
         let pretty = CHAT
             .lines()
             .map(|line| match line.strip_prefix("data: ").map(serde_json::from_str::<Value>) {
-                Some(Ok(chunk)) => format!("data: {}", serde_json::to_string_pretty(&chunk).unwrap().replace('\n', "\ndata: ")),
+                Some(Ok(chunk)) => {
+                    format!("data: {}", serde_json::to_string_pretty(&chunk).unwrap().replace('\n', "\ndata: "))
+                }
                 _ => line.to_owned(),
             })
             .collect::<Vec<_>>()
@@ -305,7 +307,11 @@ mod tests {
                 assert_eq!(read(&text.replace('\n', end)), Some(whole_chat()), "{end:?}");
                 let mut by_bytes = Assembly::default();
                 text.replace('\n', end).bytes().for_each(|byte| by_bytes.push(&[byte]));
-                assert_eq!(serde_json::from_slice::<Value>(&by_bytes.finish().unwrap()).unwrap(), whole_chat(), "{end:?}");
+                assert_eq!(
+                    serde_json::from_slice::<Value>(&by_bytes.finish().unwrap()).unwrap(),
+                    whole_chat(),
+                    "{end:?}"
+                );
             }
         }
     }
@@ -313,7 +319,9 @@ mod tests {
     #[test]
     fn what_goes_wrong_behind_the_whole_text_costs_no_reply() {
         let text = "data: {\"choices\":[{\"delta\":{\"content\":\"7\"},\"finish_reason\":\"stop\"}]}\n\n";
-        for end in ["data: {\"choices\":[],\"usa", "data: nothing\n\ndata: [DONE]\n", "data: {\"error\":{\"code\":500}}\n\n"] {
+        for end in
+            ["data: {\"choices\":[],\"usa", "data: nothing\n\ndata: [DONE]\n", "data: {\"error\":{\"code\":500}}\n\n"]
+        {
             let whole = read(&format!("{text}{end}"));
             assert_eq!(whole.unwrap_or_default()["choices"][0]["message"]["content"], json!("7"), "{end}");
         }

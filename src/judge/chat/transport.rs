@@ -252,7 +252,9 @@ impl Transport {
         loop {
             let chunk = match until {
                 None => response.chunk().await.map_err(|error| self.fault(error, limit))?,
-                Some(until) => timeout_at(until, response.chunk()).await.ok().and_then(std::result::Result::ok).flatten(),
+                Some(until) => {
+                    timeout_at(until, response.chunk()).await.ok().and_then(std::result::Result::ok).flatten()
+                }
             };
             let Some(chunk) = chunk else { break };
             match left.checked_sub(chunk.len()) {
