@@ -206,7 +206,7 @@ async fn a_reply_that_names_another_model_counts_only_if_the_server_still_says_t
     assert_eq!(looks(), 2, "one look (is it there, who is it) at the one name that was new");
     assert!(stopped(judge.ask(&request("4")).await).contains("another model"));
     assert!(stopped(judge.ask(&request("5")).await).contains("another model"));
-    assert_eq!(server.chat_count(), 4, "the fifth was not sent");
+    assert_eq!(server.chats().len(), 4, "the fifth was not sent");
 }
 
 #[tokio::test]
