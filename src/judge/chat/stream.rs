@@ -46,6 +46,14 @@ pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
 pub(super) struct Assembly {
     /// The line that is not whole yet.
     line: Vec<u8>,
+    /// The last byte ended a line and was a carriage return: a line feed right behind it ends no other.
+    is_after_return: bool,
+    /// The lines of an event whose data are no JSON by themselves, joined.
+    event: Vec<u8>,
+    /// A chunk had choices, be it none: what speaks is a judge.
+    has_choices: bool,
+    /// What came without choices and said something: servers that fail write such a thing in the place of a chunk.
+    stray: Option<Value>,
     content: String,
     finish_reason: Value,
     logprobs: Map<String, Value>,
@@ -60,14 +68,23 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
-    /// Takes the next bytes.
+    /// Takes the next bytes. Lines end with a line feed, a carriage return or both; JSON has neither within a string.
     pub(super) fn push(&mut self, mut bytes: &[u8]) {
-        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+        if self.is_after_return
+            && let Some((first, rest)) = bytes.split_first()
+        {
+            self.is_after_return = false;
+            if *first == b'\n' {
+                bytes = rest;
+            }
+        }
+        while let Some(end) = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
             let (head, tail) = bytes.split_at(end);
             self.line.extend_from_slice(head);
             let line = std::mem::take(&mut self.line);
             self.read_line(&line);
-            bytes = tail.get(1..).unwrap_or_default();
+            self.is_after_return = tail == b"\r";
+            bytes = tail.strip_prefix(b"\r\n").or_else(|| tail.get(1..)).unwrap_or_default();
         }
         self.line.extend_from_slice(bytes);
     }
@@ -77,14 +94,23 @@ impl Assembly {
         self.is_done
     }
 
+    /// True once the text is there to its end, for the server has said why it stopped; the usage may still come. (Some
+    /// write an empty reason into each chunk.)
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_done || self.finish_reason.as_str().is_some_and(|reason| !reason.is_empty())
+    }
+
     /// The body as it would have come whole; `None` if the reply was cut. An end without `[DONE]` counts where the server
     /// has said why it stopped; an error in the place of the rest is the body.
     pub(super) fn finish(mut self) -> Option<Bytes> {
         let line = std::mem::take(&mut self.line);
         self.read_line(&line);
+        self.end_event();
         let body = if !self.error.is_null() {
             json!({"error": self.error})
-        } else if !self.is_broken && (self.is_done || !self.finish_reason.is_null()) {
+        } else if !self.has_choices && self.stray.is_some() {
+            json!({"error": self.stray})
+        } else if self.has_choices && !self.is_broken && self.is_whole() {
             self.whole()
         } else {
             return None;
@@ -106,27 +132,55 @@ impl Assembly {
     }
 
     fn read_line(&mut self, line: &[u8]) {
-        let line = line.trim_ascii();
-        // Comments (keep-alives), event names and blank lines carry nothing; llama.cpp has written `error:` lines.
+        let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
+        if line.is_empty() {
+            return self.end_event();
+        }
+        // Comments (keep-alives) and event names carry nothing; llama.cpp has written `error:` lines.
         let Some(data) = line.strip_prefix(b"data:").or_else(|| line.strip_prefix(b"error:")) else { return };
         let data = data.trim_ascii();
         if data == b"[DONE]" {
+            self.end_event();
             self.is_done = true;
             return;
         }
+        // Most events are one line, and some servers leave out the blank line behind it.
         match serde_json::from_slice::<Value>(data) {
-            Ok(Value::Object(mut chunk)) => {
+            Ok(Value::Object(mut chunk)) if self.event.is_empty() => {
                 if line.starts_with(b"error:") && !chunk.contains_key("error") {
                     self.error = Value::Object(chunk);
                 } else {
                     self.read_chunk(&mut chunk);
                 }
             }
-            _ => self.is_broken = true,
+            _ => {
+                self.event.extend_from_slice(data);
+                self.event.push(b'\n');
+            }
+        }
+    }
+
+    /// An event of several lines is read when it is whole. What cannot be read is missing, unless the text was there before.
+    fn end_event(&mut self) {
+        if self.event.is_empty() {
+            return;
+        }
+        match serde_json::from_slice::<Value>(&std::mem::take(&mut self.event)) {
+            Ok(Value::Object(mut chunk)) => self.read_chunk(&mut chunk),
+            _ => self.is_broken |= !self.is_whole(),
         }
     }
 
     fn read_chunk(&mut self, chunk: &mut Map<String, Value>) {
+        if self.is_whole() {
+            // An error now is none of the reply's, which is paid.
+            chunk.remove("error");
+        }
+        if chunk.contains_key("choices") {
+            self.has_choices = true;
+        } else if chunk.contains_key("message") {
+            self.stray = Some(Value::Object(chunk.clone()));
+        }
         for (name, place) in [
             ("model", &mut self.model),
             ("usage", &mut self.usage),
@@ -232,6 +286,63 @@ mod tests {
         assert_eq!(read(""), None);
         assert_eq!(read("data: {\"choices\":[{\"delta\":{\"content\":\"half\"}}]}\n"), None);
         assert_eq!(read("data: {\"choi\n\ndata: [DONE]\n"), None, "a piece is missing");
+    }
+
+    #[test]
+    fn lines_may_end_in_any_way_and_events_may_have_several() {
+        let pretty = CHAT
+            .lines()
+            .map(|line| match line.strip_prefix("data: ").map(serde_json::from_str::<Value>) {
+                Some(Ok(chunk)) => {
+                    format!("data: {}", serde_json::to_string_pretty(&chunk).unwrap().replace('\n', "\ndata: "))
+                }
+                _ => line.to_owned(),
+            })
+            .collect::<Vec<_>>()
+            .join("\n");
+        assert!(pretty.contains("data: {\ndata: "), "{pretty}");
+        for text in [CHAT, &pretty] {
+            let text = text.replace("\r\n", "\n");
+            for end in ["\n", "\r\n", "\r"] {
+                assert_eq!(read(&text.replace('\n', end)), Some(whole_chat()), "{end:?}");
+                let mut by_bytes = Assembly::default();
+                text.replace('\n', end).bytes().for_each(|byte| by_bytes.push(&[byte]));
+                assert_eq!(
+                    serde_json::from_slice::<Value>(&by_bytes.finish().unwrap()).unwrap(),
+                    whole_chat(),
+                    "{end:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_goes_wrong_behind_the_whole_text_costs_no_reply() {
+        let text = "data: {\"choices\":[{\"delta\":{\"content\":\"7\"},\"finish_reason\":\"stop\"}]}\n\n";
+        for end in
+            ["data: {\"choices\":[],\"usa", "data: nothing\n\ndata: [DONE]\n", "data: {\"error\":{\"code\":500}}\n\n"]
+        {
+            let whole = read(&format!("{text}{end}"));
+            assert_eq!(whole.unwrap_or_default()["choices"][0]["message"]["content"], json!("7"), "{end}");
+        }
+        let empty = text.replace("stop", "");
+        assert_eq!(read(&empty), None, "an empty reason says nothing");
+    }
+
+    #[test]
+    fn the_usage_is_heard_behind_the_end_too() {
+        let text = "data: {\"choices\":[{\"delta\":{\"content\":\"7\"}}]}\n\ndata: [DONE]\n\n";
+        let whole = read(&format!("{text}data: {{\"choices\":[],\"usage\":{{\"prompt_tokens\":5}}}}\n\n"));
+        assert_eq!(whole.unwrap()["usage"], json!({"prompt_tokens": 5}));
+    }
+
+    #[test]
+    fn an_end_without_any_choice_is_no_empty_reply() {
+        let error = json!({"object": "error", "message": "engine dead", "code": 500});
+        for events in [format!("data: {error}\n\ndata: [DONE]\n\n"), format!("event: error\ndata: {error}\n\n")] {
+            assert_eq!(read(&events), Some(json!({"error": error})), "{events}");
+        }
+        assert_eq!(read("data: [DONE]\n\n"), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Request, RequestBuilder, Response};
 use secrecy::ExposeSecret;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::reply::error_in_place_of_reply;
 use super::retry_after::retry_after;
@@ -23,6 +23,8 @@ use crate::judge::server_limits::ServerLimits;
 const POOL_IDLE: Duration = Duration::from_secs(4);
 /// The end of a body comes right behind the last event.
 const END_OF_STREAM: Duration = Duration::from_secs(1);
+/// The usage comes soon behind the last token.
+const USAGE: Duration = Duration::from_secs(5);
 /// So much of an error page is read.
 const ERROR_BYTES: usize = 64 << 10;
 
@@ -244,14 +246,28 @@ impl Transport {
     async fn streamed(&self, response: &mut Response, limit: Duration) -> std::result::Result<Bytes, Fault> {
         let mut assembly = Assembly::default();
         let mut left = self.endpoint.max_reply_bytes;
-        while let Some(chunk) = response.chunk().await.map_err(|error| self.fault(error, limit))? {
-            left = left.checked_sub(chunk.len()).ok_or(Fault::TooLong(self.endpoint.max_reply_bytes))?;
+        // What follows a whole reply is its usage and the end of the body, which makes the connection good for the next
+        // call. A server that keeps the stream open, or breaks it now, must not cost the reply.
+        let mut until: Option<Instant> = None;
+        loop {
+            let chunk = match until {
+                None => response.chunk().await.map_err(|error| self.fault(error, limit))?,
+                Some(until) => {
+                    timeout_at(until, response.chunk()).await.ok().and_then(std::result::Result::ok).flatten()
+                }
+            };
+            let Some(chunk) = chunk else { break };
+            match left.checked_sub(chunk.len()) {
+                Some(rest) => left = rest,
+                None if assembly.is_whole() => break,
+                None => return Err(Fault::TooLong(self.endpoint.max_reply_bytes)),
+            }
+            let was_done = assembly.is_done();
             assembly.push(&chunk);
-            if assembly.is_done() {
-                // What follows is the end of the body, which makes the connection good for the next call. A server that
-                // keeps it open must not cost the reply.
-                let _ = timeout(END_OF_STREAM, response.chunk()).await;
-                break;
+            if assembly.is_done() && !was_done {
+                until = Some(Instant::now() + END_OF_STREAM);
+            } else if assembly.is_whole() && until.is_none() {
+                until = Some(Instant::now() + USAGE);
             }
         }
         assembly.finish().ok_or_else(|| Fault::Broken("the stream ended before the reply did".to_owned()))

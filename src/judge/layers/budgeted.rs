@@ -5,16 +5,20 @@
 //! when nobody has reserved anything ends the run. The layer stands inside the cache, so what is paid already is free, and
 //! around the retries, so a call that fails costs nothing (services charge for replies).
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::domain::Usage;
+use crate::domain::{JudgeReply, Usage};
 use crate::judge::tokens::estimate_tokens;
 use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome, Rendered};
 
-/// Estimates of prompt tokens err: so much more is reserved, as a fraction `(5, 4)`.
-const MARGIN: (u64, u64) = (5, 4);
+/// Estimates of tokens err: so many times as much is reserved, more where the server has counted more (and a little above
+/// that, since no two prompts are alike), within reason.
+const MARGIN: f64 = 1.25;
+const ABOVE_SEEN: f64 = 1.05;
+const LARGEST_MARGIN: f64 = 10.0;
 
 /// What a model costs, in USD per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -196,12 +200,14 @@ pub struct Budgeted<J> {
     inner: J,
     ledger: Option<Arc<Ledger>>,
     price: Option<Price>,
+    /// The most times its estimate that the server has counted for a prompt, as bits (those of numbers above 0 are ordered).
+    most_seen: AtomicU64,
 }
 
 impl<J> Budgeted<J> {
     /// `inner`, whose calls cost `price` of the account. A judge without a price costs tokens only.
     pub fn new(inner: J, ledger: Option<Arc<Ledger>>, price: Option<Price>) -> Self {
-        Self { inner, ledger, price }
+        Self { inner, ledger, price, most_seen: AtomicU64::new(0) }
     }
 
     fn amount(&self, usage: &Usage) -> Amount {
@@ -214,9 +220,36 @@ impl<J> Budgeted<J> {
     /// What a call can cost: its prompt with a margin, and its reply limit. A call without one restates the answer, so its
     /// reply is taken to be as long as its prompt.
     fn at_most(&self, rendered: &Rendered) -> Amount {
-        let prompt_tokens = rendered.prompt_tokens * MARGIN.0 / MARGIN.1;
+        let prompt_tokens = self.with_margin(rendered.prompt_tokens);
         let completion_tokens = rendered.max_tokens.unwrap_or(prompt_tokens);
         self.amount(&Usage { prompt_tokens, cached_prompt_tokens: 0, completion_tokens })
+    }
+
+    fn with_margin(&self, estimate: u64) -> u64 {
+        let seen = f64::from_bits(self.most_seen.load(Ordering::Relaxed));
+        let margin = (seen * ABOVE_SEEN).clamp(MARGIN, LARGEST_MARGIN);
+        (estimate as f64 * margin) as u64
+    }
+
+    fn learn(&self, counted: u64, estimate: u64) {
+        if estimate > 0 {
+            self.most_seen.fetch_max((counted as f64 / estimate as f64).to_bits(), Ordering::Relaxed);
+        }
+    }
+
+    /// What a reply is charged: as the server counts. One that does not count is counted for, with the margin: a budget is
+    /// not passed because nobody knows.
+    fn charge(&self, rendered: &Rendered, reply: &JudgeReply) -> Amount {
+        let mut usage = reply.usage;
+        if usage.prompt_tokens == 0 {
+            usage.prompt_tokens = self.with_margin(rendered.prompt_tokens);
+        } else {
+            self.learn(usage.prompt_tokens, rendered.prompt_tokens);
+        }
+        if usage.completion_tokens == 0 {
+            usage.completion_tokens = self.with_margin(estimate_tokens(&reply.content));
+        }
+        self.amount(&usage)
     }
 }
 
@@ -229,15 +262,7 @@ impl<J: Judge> Judge for Budgeted<J> {
             };
             let outcome = self.inner.ask(request).await?;
             if let Outcome::Reply(reply) = &outcome {
-                let mut usage = reply.usage;
-                // A server that does not count is counted for.
-                if usage.prompt_tokens == 0 {
-                    usage.prompt_tokens = rendered.prompt_tokens;
-                }
-                if usage.completion_tokens == 0 {
-                    usage.completion_tokens = estimate_tokens(&reply.content);
-                }
-                reservation.cost = self.amount(&usage);
+                reservation.cost = self.charge(rendered, reply);
             }
             Ok(outcome)
         })
@@ -347,8 +372,24 @@ mod tests {
         assert_eq!(ledger.spent().1, 0);
         let silent = Budgeted::new(Costs(usage(0, 0), AtomicUsize::new(0)), Some(Arc::clone(&ledger)), None);
         assert!(silent.ask(&request(80, 100)).await.is_ok());
-        // 80 of the estimate, 1 of the two marks of `{}`
-        assert_eq!(ledger.spent().1, 81);
+        // 80 * 5/4 of the estimate, 1 of the two marks of `{}`
+        assert_eq!(ledger.spent().1, 101);
+    }
+
+    #[tokio::test]
+    async fn a_server_that_counts_far_more_than_the_estimate_does_not_pass_the_budget_either() {
+        // an estimate of 80 that is counted as 320: the first call reserves 80 * 5/4 + 100 = 200 and costs 340; from then on
+        // 80 * 4 * 1.05 + 100 = 436 are reserved: once more (340 + 436 = 776, and 680 spent), and no third time (1116).
+        // With 200 reserved three at once would fit, and cost 1360 with the first
+        for at_once in [1, 50] {
+            let ledger = Arc::new(Ledger::new(Budget { usd: None, tokens: Some(1000) }));
+            let judge = Budgeted::new(Costs(usage(320, 20), AtomicUsize::new(0)), Some(Arc::clone(&ledger)), None);
+            assert_eq!(ask_many(&judge, 1).await, 1);
+            for _ in 0..8 {
+                ask_many(&judge, at_once).await;
+            }
+            assert_eq!(ledger.spent().1, 680, "{at_once} at once");
+        }
     }
 
     #[tokio::test]

@@ -2,9 +2,12 @@
 //!
 //! Replies are kept under the one identity of the judge, whichever endpoint gave them. So a server that was not there at
 //! the start, or that broke a connection since (it may have been started anew, with another model), has to say who it is
-//! before the next call goes there.
+//! before the next call goes there. So has one whose reply names another model than its replies before, and until it has,
+//! that reply does not count.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Mutex as FifoMutex;
@@ -13,7 +16,7 @@ use tokio::time::Instant;
 use crate::error::Error;
 use crate::judge::endpoint::Endpoint;
 use crate::judge::identity::{ServerIdentity, ask_server, judge_id, wait_for_server};
-use crate::judge::{AskError, AskFuture, Judge, JudgeRequest};
+use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 
 /// What an endpoint has to say of itself.
 #[derive(Debug, Clone)]
@@ -40,6 +43,8 @@ pub struct Vouched<J> {
     vouch: Option<Vouch>,
     is_known: AtomicBool,
     looks: FifoMutex<Looks>,
+    /// What its replies call the model. A gateway may have several names for one.
+    names: Mutex<BTreeSet<String>>,
 }
 
 #[derive(Debug, Default)]
@@ -78,7 +83,26 @@ impl<J> Vouched<J> {
         let vouch = vouch.filter(|vouch| !vouch.endpoint.is_openai());
         let is_known = vouch.as_ref().is_none_or(|vouch| vouch.is_known);
         let looks = Looks { was_there: is_known, ..Looks::default() };
-        Self { inner, vouch, is_known: AtomicBool::new(is_known), looks: FifoMutex::new(looks) }
+        Self {
+            inner,
+            vouch,
+            is_known: AtomicBool::new(is_known),
+            looks: FifoMutex::new(looks),
+            names: Mutex::default(),
+        }
+    }
+
+    /// True if this name is another one than those of the replies before.
+    fn is_new_name(&self, name: &str) -> bool {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if names.is_empty() {
+            names.insert(name.to_owned());
+        }
+        !names.contains(name)
+    }
+
+    fn note_name(&self, name: &str) {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
     }
 
     async fn settle(&self, vouch: &Vouch) -> Result<(), AskError> {
@@ -141,6 +165,14 @@ impl<J: Judge> Judge for Vouched<J> {
             // No connection, a broken one, or something else than a reply: it may be another server the next time.
             if matches!(result, Err(AskError::Transient { status: None, .. })) {
                 self.is_known.store(false, Ordering::Release);
+            }
+            if let Ok(Outcome::Reply(reply)) = &result
+                && let Some(name) = reply.model.as_deref()
+                && self.is_new_name(name)
+            {
+                self.is_known.store(false, Ordering::Release);
+                self.settle(vouch).await?;
+                self.note_name(name);
             }
             result
         })

@@ -166,6 +166,49 @@ async fn a_server_that_was_started_anew_with_another_model_is_found_out_before_i
     assert_eq!(server.chat_count(), 0);
 }
 
+/// A reply whose `model` is this.
+fn reply_of(model: &str) -> Act {
+    let message = json!({"role": "assistant", "content": "{\"score\": 7}"});
+    Act::json(&json!({"model": model, "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}))
+}
+
+#[tokio::test]
+async fn a_reply_that_names_another_model_counts_only_if_the_server_still_says_that_it_serves_the_same() {
+    let asked_twice = std::sync::atomic::AtomicUsize::new(0);
+    // first the names of a gateway for one model; then, without a broken connection, another model
+    let behaviour = Behaviour::good().handler(move |sent: &Recorded| {
+        let replies = asked_twice.load(std::sync::atomic::Ordering::SeqCst);
+        if sent.is_chat() {
+            asked_twice.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            return Some(reply_of(["judge", "judge-0613", "judge", "judge-b"][replies.min(3)]));
+        }
+        let root = if replies < 4 { "/w/a" } else { "/w/b" };
+        sent.path.ends_with("/models").then(|| Act::json(&json!({"data": [{"id": "judge", "root": root}]})))
+    });
+    let server = FakeServer::start(behaviour);
+    let judge = Vouched::new(
+        Chat::new(endpoint(&server), Arc::default()).unwrap(),
+        Some(Vouch {
+            endpoint: endpoint(&server),
+            model: "judge".into(),
+            identity: ServerIdentity {
+                served: Some("judge".into()),
+                root: Some("/w/a".into()),
+                ..ServerIdentity::default()
+            },
+            is_known: true,
+        }),
+    );
+    for call in ["1", "2", "3"] {
+        assert!(matches!(judge.ask(&request(call)).await, Ok(Outcome::Reply(_))), "{call}");
+    }
+    let looks = || server.requests().iter().filter(|sent| sent.path.ends_with("/models")).count();
+    assert_eq!(looks(), 2, "one look (is it there, who is it) at the one name that was new");
+    assert!(stopped(judge.ask(&request("4")).await).contains("another model"));
+    assert!(stopped(judge.ask(&request("5")).await).contains("another model"));
+    assert_eq!(server.chats().len(), 4, "the fifth was not sent");
+}
+
 #[tokio::test]
 async fn a_server_with_a_bad_moment_is_not_taken_for_another_model() {
     let models = Behaviour::good().models(Act::status(404, "{}"));

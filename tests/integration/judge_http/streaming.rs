@@ -66,6 +66,38 @@ async fn errors_and_cuts_within_a_stream_are_passing_failures() {
 }
 
 #[tokio::test]
+async fn a_stream_that_breaks_behind_the_whole_text_is_a_reply() {
+    let end = json!({"choices": [{"index": 0, "delta": {"content": "{\"score\": 7}"}, "finish_reason": "stop"}]});
+    let event = format!("data: {end}\n\n");
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = tokio::spawn(async move {
+        for stays in [false, true] {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut buffer = [0; 65536];
+            let _ = stream.read(&mut buffer).await.unwrap();
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+            let body = format!("{head}{:x}\r\n{event}\r\n", event.len());
+            stream.write_all(body.as_bytes()).await.unwrap();
+            // neither the end of the body nor `[DONE]`: closed at once, or open until the client closes
+            if stays {
+                while stream.read(&mut buffer).await.is_ok_and(|read| read > 0) {}
+            }
+        }
+    });
+    let judge = streaming(Endpoint::new(&format!("http://{address}/v1")).unwrap());
+    for call in ["closed", "kept open"] {
+        let result = judge.ask(&request(call)).await;
+        assert!(
+            matches!(&result, Ok(Outcome::Reply(reply)) if reply.content == "{\"score\": 7}"),
+            "{call}: {result:?}"
+        );
+    }
+    drop(judge);
+    server.await.unwrap();
+}
+
+#[tokio::test]
 async fn a_server_that_says_nothing_is_given_up_at_the_first_byte() {
     let server = FakeServer::start(Behaviour::always(Act::Silent));
     let mut endpoint = endpoint(&server);
