@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::domain::{CallKind, JudgeCall, JudgeTask};
-use crate::judge::Rendered;
 use crate::judge::body::RequestOptions;
 use crate::judge::capacity::Capacity;
 use crate::judge::endpoint_kind::EndpointKind;
 use crate::judge::truncate::{Fitted, Truncation, fit};
+use crate::judge::{Rendered, RenderedKey};
 use crate::pipeline::Renderer;
 use crate::prompt::{InsertMode, PromptSet};
 
@@ -39,6 +39,13 @@ impl PromptRenderer {
         Some(self.options.get(&kind)?.render(kind, &self.prompts.render(task), call.draw, attempt))
     }
 
+    /// The call whole, where its key is known.
+    fn whole_again(&self, call: &JudgeCall, attempt: u32, key: RenderedKey) -> Option<Rendered> {
+        let kind = call.task.kind();
+        let messages = self.prompts.render(&call.task);
+        Some(self.options.get(&kind)?.render_again(kind, &messages, (call.draw, attempt), key))
+    }
+
     /// The call with its text cut to the room there is, and by how much.
     fn cut(&self, call: &JudgeCall, whole: &Rendered) -> Option<(JudgeTask, Truncation)> {
         // An eighth stays free: tokens are estimated.
@@ -60,6 +67,14 @@ impl Renderer for PromptRenderer {
         let cut = self.rendered(&task, call, attempt)?;
         tracing::info!("{}: {what} cut to {} of {} characters", call.item, by.kept_chars, by.of_chars);
         Some(Rendered { note: Some(note), ..cut })
+    }
+
+    fn render_again(&self, call: &JudgeCall, attempt: u32, key: RenderedKey) -> Option<Rendered> {
+        match self.capacity {
+            // The key may be that of a text that was cut.
+            Some(_) => self.render(call, attempt),
+            None => self.whole_again(call, attempt, key),
+        }
     }
 
     fn route(&self) -> Option<EndpointKind> {
