@@ -1,12 +1,11 @@
 //! One answer through its scorer: steps, draws, asking again.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures::stream::{FuturesUnordered, StreamExt};
-use tokio::sync::{mpsc, oneshot};
 
-use super::event::{CallRecord, RunEvent};
+use super::event::CallRecord;
 use super::expected;
 use super::gates;
 use super::lane::{Lanes, Place};
@@ -15,6 +14,7 @@ use super::merge::{Draw, Merge, member_values, merge_draws, merge_members, merge
 use super::panel::Member;
 use super::stop::StopSignal;
 use super::tally::{AnswerTally, Distance};
+use super::teller::Records;
 use super::{Item, Job};
 use crate::domain::{CallKind, JudgeCall, JudgeReply, MemberValues, Mode, ScoredAnswer, UnscoredKind, UnscoredReason};
 use crate::error::Error;
@@ -48,50 +48,6 @@ pub(super) enum AnswerEnd {
     Scored(Arc<ScoredAnswer>, u64),
     /// Calls were deferred; so many others have their replies.
     Deferred(u64),
-}
-
-/// Where the records of calls go.
-pub(super) enum Records {
-    /// Kept until the answer is known to be complete (planning).
-    Kept(Mutex<Vec<CallRecord>>),
-    /// Told at once.
-    Told(Teller),
-}
-
-/// Where a run tells its events.
-#[derive(Clone)]
-pub(super) struct Teller {
-    pub(super) events: mpsc::Sender<Told>,
-    /// True if a call counts as done only when the sink has taken it: without a cache the record is the only place
-    /// where a paid reply is kept.
-    pub(super) acknowledged: bool,
-}
-
-/// An event on its way to the sink, and who waits until it has been taken.
-pub(super) struct Told {
-    pub(super) event: RunEvent,
-    pub(super) taken: Option<oneshot::Sender<()>>,
-}
-
-impl Teller {
-    /// A closed channel means that the run is over; there is nobody left to tell.
-    pub(super) async fn tell(&self, event: RunEvent) {
-        let (taken, waiting) = if self.acknowledged { Some(oneshot::channel()).unzip() } else { (None, None) };
-        let sent = self.events.send(Told { event, taken }).await;
-        if let (Ok(()), Some(waiting)) = (sent, waiting) {
-            // A sink that failed drops its end: the run is being stopped.
-            let _ = waiting.await;
-        }
-    }
-}
-
-impl Records {
-    async fn tell(&self, record: CallRecord) {
-        match self {
-            Self::Kept(records) => records.lock().unwrap_or_else(PoisonError::into_inner).push(record),
-            Self::Told(teller) => teller.tell(RunEvent::Call(Box::new(record))).await,
-        }
-    }
 }
 
 /// Everything one answer needs on its way.
@@ -327,6 +283,7 @@ impl AnswerRun<'_> {
                 Ok(Outcome::Reply(reply)) => reply,
                 Ok(Outcome::Deferred) => {
                     if let Some(tally) = self.tally {
+                        self.job.panels.known().note(&request);
                         let repeats = self.job.options.repeats_left(attempt);
                         tally.count(&request, member, Distance { gates, repeats });
                     }
@@ -411,13 +368,20 @@ impl AnswerRun<'_> {
     }
 
     fn request(&self, call: &JudgeCall, member: &Member, attempt: u32) -> JudgeRequest {
-        JudgeRequest {
+        let mut request = JudgeRequest {
             call: call.clone(),
             system: self.item.answer.system.clone(),
             case_id: self.item.case.case_id.clone(),
             attempt,
-            rendered: member.renderer.render(call, attempt),
-        }
+            rendered: None,
+        };
+        // A plan meets each call once; the run behind it knows most of their keys.
+        let key = self.lanes.and_then(|_| self.job.panels.known().find(&request));
+        request.rendered = match key {
+            Some(key) => member.renderer.render_again(call, attempt, key),
+            None => member.renderer.render(call, attempt),
+        };
+        request
     }
 }
 

@@ -8,6 +8,7 @@ mod answer;
 mod event;
 mod expected;
 mod gates;
+mod known;
 mod lane;
 mod legibility;
 mod merge;
@@ -17,6 +18,7 @@ mod run;
 mod sample;
 mod stop;
 mod tally;
+mod teller;
 #[cfg(test)]
 mod tests;
 
@@ -31,8 +33,8 @@ pub use stop::{StopHandle, StopSignal};
 pub use tally::{Collector, DeferredCall, PlanGroup, PlannedCalls};
 
 use crate::domain::{Answer, CaseId, JudgeCall, Role, SystemName, TestCase};
-use crate::judge::Rendered;
 use crate::judge::endpoint_kind::EndpointKind;
+use crate::judge::{Rendered, RenderedKey};
 use crate::scorer::Scorer;
 
 /// One answer with the case it answers.
@@ -50,6 +52,12 @@ pub struct Item {
 pub trait Renderer: Send + Sync {
     /// The rendered call; `None` for judges that answer the task itself.
     fn render(&self, call: &JudgeCall, attempt: u32) -> Option<Rendered>;
+
+    /// The same of a call that was rendered before and had this key then: the same bytes, for less.
+    fn render_again(&self, call: &JudgeCall, attempt: u32, key: RenderedKey) -> Option<Rendered> {
+        let _ = key;
+        self.render(call, attempt)
+    }
 
     /// The route that rendered calls are made for; `None` where nothing is rendered or nobody knows.
     fn route(&self) -> Option<EndpointKind> {

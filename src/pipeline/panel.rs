@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::known::KnownKeys;
 use super::merge::Merge;
 use super::{NoRendering, Renderer};
 use crate::domain::Role;
@@ -61,7 +62,11 @@ impl Panel {
 
 /// The panels of a run by role. What is asked of a role without one stays unscored, with that reason.
 #[derive(Clone, Default)]
-pub struct Panels(BTreeMap<Role, Panel>);
+pub struct Panels {
+    by_role: BTreeMap<Role, Panel>,
+    /// Keys of calls to these judges that a plan has found.
+    known: Arc<KnownKeys>,
+}
 
 impl Panels {
     /// Nobody is asked.
@@ -72,24 +77,30 @@ impl Panels {
     /// The same with this panel for that role.
     #[must_use]
     pub fn with(mut self, role: Role, panel: Panel) -> Self {
-        self.0.insert(role, panel);
+        self.by_role.insert(role, panel);
+        // Other judges, other keys.
+        self.known = Arc::default();
         self
     }
 
     /// The panel of that role.
     pub fn of(&self, role: &Role) -> Option<&Panel> {
-        self.0.get(role)
+        self.by_role.get(role)
     }
 
     /// Every judge of every role.
     pub fn members(&self) -> impl Iterator<Item = &Member> {
-        self.0.values().flat_map(|panel| &panel.members)
+        self.by_role.values().flat_map(|panel| &panel.members)
+    }
+
+    pub(super) fn known(&self) -> &KnownKeys {
+        &self.known
     }
 }
 
 impl std::fmt::Debug for Panels {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let ids = |panel: &Panel| panel.members.iter().map(|member| Arc::clone(&member.judge_id)).collect::<Vec<_>>();
-        f.debug_map().entries(self.0.iter().map(|(role, panel)| (role.name(), ids(panel)))).finish()
+        f.debug_map().entries(self.by_role.iter().map(|(role, panel)| (role.name(), ids(panel)))).finish()
     }
 }

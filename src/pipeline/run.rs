@@ -7,12 +7,13 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::answer::{Abort, AnswerEnd, AnswerRun, Records, Teller, Told};
+use super::answer::{Abort, AnswerEnd, AnswerRun};
 use super::event::{EventSink, Plan, RunEvent};
 use super::lane::Lanes;
 use super::legibility::Legibility;
 use super::stop::StopHandle;
 use super::tally::{AnswerTally, Collector, InOrder, PlanGroup, Tally};
+use super::teller::{Records, Teller, Told};
 use super::{Item, Job};
 use crate::domain::ScoredAnswer;
 use crate::error::{Error, Result};

@@ -226,9 +226,20 @@ pub(crate) fn numbered_lines(snippets: &[String]) -> String {
             lines.push('\n');
         }
         lines.push_str(&format!("{}. ", i + 1));
-        lines.extend(one_line(snippet));
+        push_one_line(&mut lines, snippet);
     }
     lines
+}
+
+/// Appends a text, line breaks as spaces: nearly always it has none, and is appended whole.
+fn push_one_line(out: &mut String, text: &str) {
+    // The bytes that a line break can begin with in UTF-8.
+    let can_begin = |byte: u8| matches!(byte, b'\n'..=b'\r' | 0x1c..=0x1e | 0xc2 | 0xe2);
+    if text.bytes().fold(false, |found, byte| found | can_begin(byte)) {
+        out.extend(one_line(text));
+    } else {
+        out.push_str(text);
+    }
 }
 
 /// The characters of a text, line breaks as spaces.
@@ -336,6 +347,15 @@ mod tests {
     #[test]
     fn the_split_between_texts_counts() {
         assert_ne!(Marker::of(&["ab", "c"]), Marker::of(&["a", "bc"]));
+    }
+
+    #[test]
+    fn every_line_break_becomes_a_space_and_nothing_else_changes() {
+        for c in (0..=0x3000).filter_map(char::from_u32) {
+            let mut line = String::new();
+            push_one_line(&mut line, &format!("a{c}b"));
+            assert_eq!(line, format!("a{}b", if is_line_break(c) { ' ' } else { c }), "{c:?}");
+        }
     }
 
     #[test]

@@ -19,10 +19,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use self::canonical::{CHAT_ENCODING, KeyHasher, RAW_ENCODING, escaped, write_json, write_sorted_object};
-use super::Rendered;
 use super::conversation::ConversationFormat;
 use super::endpoint_kind::EndpointKind;
 use super::tokens::{estimate_messages, estimate_tokens};
+use super::{Rendered, RenderedKey};
 use crate::domain::{CallKind, Fingerprint};
 use crate::error::{Error, Result};
 use crate::prompt::Messages;
@@ -171,11 +171,57 @@ impl RequestOptions {
     /// stream, `logprobs`, `top_logprobs`. Raw completions: model, prompt, temperature, `top_p`, `max_tokens`, seed, stop,
     /// stream, `logprobs`. Then the extra ones sorted by name (at every depth).
     pub fn render(&self, kind: CallKind, messages: &Messages, draw: u32, attempt: u32) -> Rendered {
-        let call = Call { kind, draw, attempt };
-        if self.endpoint.is_raw() { self.render_raw(call, messages) } else { self.render_chat(call, messages) }
+        self.rendered_as(Call { kind, draw, attempt }, messages, None)
     }
 
-    fn render_chat(&self, call: Call, messages: &Messages) -> Rendered {
+    /// The same of a call that was rendered before, as a plan does for the run behind it: `key` is what it had then, and
+    /// is not found out again.
+    pub fn render_again(
+        &self,
+        kind: CallKind,
+        messages: &Messages,
+        (draw, attempt): (u32, u32),
+        key: RenderedKey,
+    ) -> Rendered {
+        self.rendered_as(Call { kind, draw, attempt }, messages, Some(key))
+    }
+
+    /// The same of another draw or attempt of the call that gave `other` from these messages; without a seed its body is
+    /// the same, and only the key is another.
+    pub fn render_like(
+        &self,
+        kind: CallKind,
+        messages: &Messages,
+        (draw, attempt): (u32, u32),
+        other: &Rendered,
+        key: Option<RenderedKey>,
+    ) -> Rendered {
+        let call = Call { kind, draw, attempt };
+        if self.seed.is_some() {
+            return self.rendered_as(call, messages, key);
+        }
+        let fingerprint = key.map_or_else(|| self.key_of(call, messages), |key| key.fingerprint);
+        debug_assert_eq!(fingerprint, self.key_of(call, messages), "the key of another call");
+        Rendered { fingerprint, ..other.clone() }
+    }
+
+    fn rendered_as(&self, call: Call, messages: &Messages, key: Option<RenderedKey>) -> Rendered {
+        debug_assert!(key.is_none_or(|key| key.fingerprint == self.key_of(call, messages)), "the key of another call");
+        if self.endpoint.is_raw() {
+            self.render_raw(call, messages, key)
+        } else {
+            self.render_chat(call, messages, key)
+        }
+    }
+
+    fn key_of(&self, call: Call, messages: &Messages) -> Fingerprint {
+        match self.endpoint.is_raw() {
+            true => self.raw_fingerprint(call, &self.conversation.render(messages, self.neutralise)),
+            false => self.fingerprint(call, messages),
+        }
+    }
+
+    fn render_chat(&self, call: Call, messages: &Messages, key: Option<RenderedKey>) -> Rendered {
         let length = messages.system.as_deref().map_or(0, str::len) + messages.user.len();
         let mut body = Body { bytes: Vec::with_capacity(length + length / 16 + BODY_FRAME), extra: &self.extra_body };
         body.open(&self.model, messages);
@@ -183,12 +229,15 @@ impl RequestOptions {
         self.sampling(&mut body, call, &self.max_tokens_field, json_mode);
         body.parameter("logprobs", self.logprobs.is_some().then_some(true));
         body.parameter("top_logprobs", self.logprobs);
-        let fingerprint = self.fingerprint(call, messages);
-        self.rendered(body, call, &self.max_tokens_field, fingerprint, estimate_messages(messages))
+        let key = key.unwrap_or_else(|| RenderedKey {
+            fingerprint: self.fingerprint(call, messages),
+            prompt_tokens: estimate_messages(messages),
+        });
+        self.rendered(body, call, &self.max_tokens_field, key)
     }
 
     /// The prompt is made here and sent as one text.
-    fn render_raw(&self, call: Call, messages: &Messages) -> Rendered {
+    fn render_raw(&self, call: Call, messages: &Messages, key: Option<RenderedKey>) -> Rendered {
         let prompt = self.conversation.render(messages, self.neutralise);
         let room = prompt.len() + prompt.len() / 16 + BODY_FRAME;
         let mut body = Body { bytes: Vec::with_capacity(room), extra: &self.extra_body };
@@ -198,7 +247,11 @@ impl RequestOptions {
         write_json(&prompt, &mut body.bytes);
         self.sampling(&mut body, call, MAX_TOKENS, false);
         body.parameter("logprobs", self.logprobs);
-        self.rendered(body, call, MAX_TOKENS, self.raw_fingerprint(call, &prompt), estimate_tokens(&prompt))
+        let key = key.unwrap_or_else(|| RenderedKey {
+            fingerprint: self.raw_fingerprint(call, &prompt),
+            prompt_tokens: estimate_tokens(&prompt),
+        });
+        self.rendered(body, call, MAX_TOKENS, key)
     }
 
     /// What both forms have in common, from the temperature on.
@@ -212,14 +265,8 @@ impl RequestOptions {
         body.parameter("stream", Some(false));
     }
 
-    fn rendered(
-        &self,
-        body: Body<'_>,
-        call: Call,
-        limit_field: &str,
-        fingerprint: Fingerprint,
-        prompt_tokens: u64,
-    ) -> Rendered {
+    fn rendered(&self, body: Body<'_>, call: Call, limit_field: &str, key: RenderedKey) -> Rendered {
+        let RenderedKey { fingerprint, prompt_tokens } = key;
         let replaced_limit = self.extra_body.get(limit_field).map(Value::as_u64);
         let max_tokens = replaced_limit.unwrap_or(self.max_tokens.get(&call.kind).copied());
         Rendered { body: body.close(), fingerprint, prompt_tokens, max_tokens, note: None }

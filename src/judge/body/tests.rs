@@ -333,3 +333,21 @@ fn parameters_that_cannot_be_meant_are_refused() {
         options.check().unwrap();
     }
 }
+
+#[test]
+fn a_call_rendered_again_or_like_another_draw_is_what_it_is_when_rendered_alone() {
+    let seeded = RequestOptions { seed: Some(7), ..RequestOptions::new("m") };
+    for options in [RequestOptions::new("m"), seeded, RequestOptions::prometheus("m")] {
+        let first = options.render(CallKind::Property, &messages(), 0, 0);
+        for place in [(0, 0), (3, 0), (3, 1)] {
+            let alone = options.render(CallKind::Property, &messages(), place.0, place.1);
+            let again = options.render_again(CallKind::Property, &messages(), place, alone.key());
+            let like = options.render_like(CallKind::Property, &messages(), place, &first, None);
+            let like_again = options.render_like(CallKind::Property, &messages(), place, &first, Some(alone.key()));
+            for other in [again, like, like_again] {
+                assert_eq!((&other.body, other.key()), (&alone.body, alone.key()), "{place:?}");
+                assert_eq!((other.max_tokens, &other.note), (alone.max_tokens, &alone.note), "{place:?}");
+            }
+        }
+    }
+}
