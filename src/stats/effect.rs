@@ -8,10 +8,10 @@ const SAME: f64 = 1e-9;
 
 /// Cohen's d of paired differences, d_z = mean / sd: the difference in units of its own spread over cases (J. Cohen,
 /// "Statistical power analysis for the behavioral sciences", 1988, section 2.3.5). `None` for fewer than two differences
-/// and where all are equal.
+/// and where all are equal (1e-9): their spread is rounding then.
 pub fn cohens_dz(differences: &[f64]) -> Option<f64> {
     let first = differences.first()?;
-    if differences.iter().all(|value| value == first) {
+    if differences.iter().all(|value| (value - first).abs() <= SAME) {
         return None;
     }
     let d = mean(differences)? / sd(differences)?;
@@ -61,6 +61,13 @@ mod tests {
         // 0.1 + 0.2 is 0.30000000000000004: of four combinations two are won (against 0.1), two tie.
         assert_eq!(cliffs_delta(&[0.1 + 0.2, 0.3], &[0.3, 0.1]), Some(0.5));
         assert_eq!(cliffs_delta(&[0.3], &[0.1 + 0.2]), Some(0.0));
+    }
+
+    #[test]
+    fn a_spread_that_is_rounding_is_no_unit_of_a_difference() {
+        // 0.3 - 0.2 is 0.09999999999999998: the sd of the two would be 1e-17, d_z near 1e16.
+        assert_eq!(cohens_dz(&[0.1, 0.3 - 0.2]), None);
+        assert_eq!(cohens_dz(&[0.0, 1e-17, 0.0]), None);
     }
 
     #[test]
