@@ -64,7 +64,7 @@ impl<'a> Shared<'a> {
         by_id.sort_by(|a, b| observed.cases[*a].case_id.cmp(&observed.cases[*b].case_id));
         let question_of = number_questions(observed, &by_id);
         let value = |system: usize, case: usize| value_of(observed.values[system][case]);
-        let (mut order, without): (Vec<usize>, Vec<usize>) =
+        let (mut order, mut without): (Vec<usize>, Vec<usize>) =
             (0..observed.systems.len()).partition(|system| by_id.iter().any(|case| value(*system, *case).is_some()));
         let is_shared = |case: &usize| order.iter().all(|system| value(*system, *case).is_some());
         let cases: Vec<usize> = by_id.iter().copied().filter(is_shared).collect();
@@ -81,6 +81,7 @@ impl<'a> Shared<'a> {
         let values = order.iter().map(values_of).collect();
         let questions = cases.iter().map(|case| question_of[*case]).collect();
         let taking_part = order.len();
+        without.sort_by(|a, b| label(*a).cmp(label(*b)));
         order.extend(without);
         Self { observed, options, order, taking_part, by_id, question_of, cases, questions, values }
     }
