@@ -1,14 +1,17 @@
 //! Effect sizes of paired comparisons.
 
-use super::alpha::{distinct, place};
+use super::alpha::distinct;
 use super::summary::{mean, sd};
+
+/// Values closer than this are equal.
+const SAME: f64 = 1e-9;
 
 /// Cohen's d of paired differences, d_z = mean / sd: the difference in units of its own spread over cases (J. Cohen,
 /// "Statistical power analysis for the behavioral sciences", 1988, section 2.3.5). `None` for fewer than two differences
-/// and where all are equal.
+/// and where all are equal (1e-9): their spread is rounding then.
 pub fn cohens_dz(differences: &[f64]) -> Option<f64> {
     let first = differences.first()?;
-    if differences.iter().all(|value| value == first) {
+    if differences.iter().all(|value| (value - first).abs() <= SAME) {
         return None;
     }
     let d = mean(differences)? / sd(differences)?;
@@ -17,15 +20,19 @@ pub fn cohens_dz(differences: &[f64]) -> Option<f64> {
 
 /// Cliff's delta, -1..=1: the chance that a value of `x` exceeds one of `y`, less the chance of the reverse, over all
 /// combinations (N. Cliff, "Dominance statistics: ordinal analyses to answer ordinal questions", Psychological Bulletin
-/// 114, 1993). Blind to pairing. `None` for an empty list and for values that are not finite.
+/// 114, 1993). Blind to pairing. Values within 1e-9 of each other are equal, as for wins and ties: equal scores, summed in
+/// another order, differ in their last digits. `None` for an empty list and for values that are not finite.
 pub fn cliffs_delta(x: &[f64], y: &[f64]) -> Option<f64> {
     if x.is_empty() || y.is_empty() || x.iter().chain(y).any(|value| !value.is_finite()) {
         return None;
     }
-    let values = distinct(x.iter().chain(y).copied());
+    let mut values = distinct(x.iter().chain(y).copied());
+    values.dedup_by(|value, kept| *value - *kept <= SAME);
+    // Each value was kept or is equal to the last one kept before it.
+    let place = |value: f64| values.partition_point(|kept| *kept <= value).saturating_sub(1);
     let mut counts = vec![(0_u64, 0_u64); values.len()];
-    x.iter().for_each(|value| counts[place(&values, *value)].0 += 1);
-    y.iter().for_each(|value| counts[place(&values, *value)].1 += 1);
+    x.iter().for_each(|value| counts[place(*value)].0 += 1);
+    y.iter().for_each(|value| counts[place(*value)].1 += 1);
     let (mut below_x, mut below_y, mut balance) = (0, 0, 0.0);
     for (here_x, here_y) in counts {
         balance += here_x as f64 * below_y as f64 - here_y as f64 * below_x as f64;
@@ -47,6 +54,20 @@ mod tests {
         assert_eq!(cohens_dz(&[1.0, 2.0, 3.0]), Some(2.0));
         // 1 beats neither, 3 beats 2 and ties 3: (1 won - 2 lost) / 4
         assert_eq!(cliffs_delta(&[1.0, 3.0], &[2.0, 3.0]), Some(-0.25));
+    }
+
+    #[test]
+    fn values_equal_but_for_rounding_tie() {
+        // 0.1 + 0.2 is 0.30000000000000004: of four combinations two are won (against 0.1), two tie.
+        assert_eq!(cliffs_delta(&[0.1 + 0.2, 0.3], &[0.3, 0.1]), Some(0.5));
+        assert_eq!(cliffs_delta(&[0.3], &[0.1 + 0.2]), Some(0.0));
+    }
+
+    #[test]
+    fn a_spread_that_is_rounding_is_no_unit_of_a_difference() {
+        // 0.3 - 0.2 is 0.09999999999999998: the sd of the two would be 1e-17, d_z near 1e16.
+        assert_eq!(cohens_dz(&[0.1, 0.3 - 0.2]), None);
+        assert_eq!(cohens_dz(&[0.0, 1e-17, 0.0]), None);
     }
 
     #[test]

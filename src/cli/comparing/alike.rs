@@ -150,7 +150,7 @@ pub(in crate::cli) fn made_by(runs: &[RecordedRun]) -> Vec<String> {
 }
 
 /// What is missing from a run that did not finish, or that is a part.
-fn unfinished(run: &RecordedRun) -> Option<String> {
+pub(in crate::cli) fn unfinished(run: &RecordedRun) -> Option<String> {
     let status = match run.manifest.status {
         RunStatus::Complete => {
             let slice = run.manifest.settings.get(crate::cli::settings::keys::SLICE.name)?;

@@ -61,6 +61,58 @@ fn cases_without_an_answer_count_against_a_gate() {
 }
 
 #[test]
+fn a_run_that_did_not_finish_meets_no_demand_unless_missing_values_are_tolerated() {
+    let (work, _server) = two_systems();
+    let mut manifest = work.json("out/manifest.json");
+    manifest["status"] = "stopped".into();
+    work.write("out/manifest.json", &manifest.to_string());
+    let scores = work.read("out/scores.jsonl");
+    let most: String = scores.lines().filter(|line| !line.contains("\"c3\"")).map(|line| format!("{line}\n")).collect();
+    work.write("out/scores.jsonl", &most);
+    for gate in [["--fail-under", "score=0.1"], ["--fail-under", "alpha:score=0.1"], ["--require", "alpha>beta"]] {
+        let gate = [&["out"], &gate[..]].concat();
+        let told = ["not met: --", "2 of 20 answers have no score", "--tolerate-missing"];
+        compare(&work, &gate).exits_with(6).says(&told);
+        compare(&work, &[&gate[..], &["--tolerate-missing"]].concat()).exits_with(0);
+    }
+}
+
+#[test]
+fn a_system_that_answered_nothing_meets_no_demand_on_all() {
+    let (work, _server) = two_systems();
+    let mut manifest = work.json("out/manifest.json");
+    manifest["missing"] = (1..=10).map(|case| json!(["gamma", format!("c{case}")])).collect();
+    work.write("out/manifest.json", &manifest.to_string());
+    compare(&work, &["out", "--fail-under", "score=0.1"]).exits_with(6).says(&["gamma has no mean"]);
+    compare(&work, &["out", "--fail-under", "alpha:score=0.1"]).exits_with(0);
+}
+
+#[test]
+fn an_order_does_not_hold_by_the_cases_that_one_left_unanswered() {
+    let work = Workspace::new(&["alpha", "beta"], 12);
+    let some = |count: usize| (1..=count).map(|case| format!("c{case}")).collect::<Vec<_>>();
+    let answer = |id: &String| (id.clone(), format!("The alpha answer to {id}, in few words."));
+    let (most, half) = (some(11), some(6));
+    let server = FakeServer::start(partial_judge());
+    let answers = |ids: &[String]| {
+        let lines: Vec<(String, String)> = ids.iter().map(answer).collect();
+        work.answers("alpha", lines.iter().map(|(id, text)| (id.as_str(), text.clone())));
+    };
+    // Better by 0.07 in 6 of 6: p = 2 / 64. The 6 others could be at 0, 0.755 below beta's.
+    answers(&half);
+    work.score(&server, &[]).exits_with(0);
+    let gate = ["out", "--require", "alpha>beta"];
+    compare(&work, &gate).exits_with(6).says(&["depends on what is missing", "--tolerate-missing"]);
+    compare(&work, &[&gate[..], &["--tolerate-missing"]].concat()).exits_with(0);
+    // With 11 of 12 the sum of differences lies between 11 * 0.07 - 0.755 > 0, not told apart, and 11 * 0.07 + 0.245.
+    answers(&most);
+    work.score(&server, &["--out", "most"]).exits_with(0);
+    compare(&work, &["most", "--require", "alpha>beta"]).exits_with(6).says(&["depends on what is missing"]);
+    // That alpha is not worse holds even then.
+    compare(&work, &["out", "--require", "alpha>=beta", "--tolerate-missing"]).exits_with(0);
+}
+
+#[test]
 fn gates_that_cannot_be_understood_are_refused_before_anything_is_printed() {
     let (work, _server) = two_systems();
     for (gate, code, says) in [

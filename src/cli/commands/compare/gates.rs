@@ -1,8 +1,10 @@
 //! Demands on a comparison: what must hold for the command to end with 0.
 //!
 //! What is missing counts against a gate: a mean must be high enough with every unscored part, and every case without an
-//! answer, at the lowest there is; a verdict must hold whatever the missing parts are.
+//! answer, at the lowest there is; a verdict must hold whatever the missing parts and answers are; a run that holds a part
+//! of its answers only meets no demand.
 
+use super::lacking::Lacking;
 use super::selection::Selection;
 use crate::aggregate::comparison::{Comparison, MetricComparison, MetricId, PairComparison, SystemMean};
 use crate::cli::args::{CompareArgs, Floor};
@@ -60,37 +62,98 @@ impl Gates {
         self.gates.iter().map(|gate| gate.table)
     }
 
-    /// A line for each demand that is not met. `unanswered` gives the cases that a system of a run did not answer.
-    pub(super) fn unmet(
-        &self,
-        comparison: &Comparison,
-        unanswered: &dyn Fn(usize, &str) -> usize,
-        tolerant: bool,
-    ) -> Vec<String> {
+    /// Whether an order is demanded.
+    pub(super) fn has_orders(&self) -> bool {
+        self.gates.iter().any(|gate| matches!(gate.what, What::Order(..)))
+    }
+
+    /// A line for each demand that is not met.
+    pub(super) fn unmet(&self, looked: &Looked<'_>, tolerant: bool) -> Vec<String> {
         let mut lines = Vec::new();
         for gate in &self.gates {
-            let Some(metric) = comparison.metrics.iter().find(|metric| metric.metric == gate.metric) else {
+            let Some(metric) = looked.table(gate) else {
                 lines.push(format!("{}: {} was not compared", gate.text, gate.metric.name));
                 continue;
             };
+            let option = if matches!(gate.what, What::AtLeast(..)) { "--fail-under" } else { "--require" };
+            let mut faults: Vec<String> = Vec::new();
+            if !tolerant {
+                let runs = looked.runs_of(gate);
+                let parts = looked.lacking.unfinished(runs.as_deref());
+                faults.extend(parts.map(|part| format!("{part}; {REMEDY}")));
+            }
             match &gate.what {
                 What::AtLeast(only, least) => {
                     let concerned = |system: &&SystemMean| only.as_ref().is_none_or(|label| *label == system.label);
                     for system in metric.systems.iter().filter(concerned) {
-                        let place = comparison.systems.get(system.system);
-                        let unanswered = place.map_or(0, |of| unanswered(of.run, of.system.as_str()));
-                        let fault = too_low(system, metric.metric.unit, *least, unanswered, tolerant);
-                        lines.extend(fault.map(|fault| format!("--fail-under {}: {fault}", gate.text)));
+                        let place = looked.comparison.systems.get(system.system);
+                        let unanswered = place.map_or(0, |of| looked.lacking.unanswered(of.run, of.system.as_str()));
+                        faults.extend(too_low(system, metric.metric.unit, *least, unanswered, tolerant));
+                    }
+                    if only.is_none() {
+                        faults.extend(looked.silent().map(|system| format!("{system} has no mean")));
                     }
                 }
                 What::Order(first, second, or_equal) => {
-                    let fault = wrong_order(metric, [first, second], *or_equal, tolerant);
-                    lines.extend(fault.map(|fault| format!("--require {}: {fault}", gate.text)));
+                    let depends = looked.depends(gate, [first, second]) && !tolerant;
+                    faults.extend(wrong_order(metric, [first, second], *or_equal, depends));
                 }
             }
+            lines.extend(faults.into_iter().map(|fault| format!("{option} {}: {fault}", gate.text)));
         }
         lines
     }
+}
+
+/// What gates look at.
+pub(super) struct Looked<'a> {
+    pub(super) comparison: &'a Comparison,
+    /// The same with answers that are not there as unscored ones, where an order is demanded.
+    pub(super) worst: Option<&'a Comparison>,
+    pub(super) lacking: &'a Lacking,
+}
+
+impl Looked<'_> {
+    fn table(&self, gate: &Gate) -> Option<&MetricComparison> {
+        table_of(self.comparison, gate)
+    }
+
+    /// The runs that a demand is about; `None`: all.
+    fn runs_of(&self, gate: &Gate) -> Option<Vec<usize>> {
+        let labels = match &gate.what {
+            What::AtLeast(None, _) => return None,
+            What::AtLeast(Some(only), _) => vec![only],
+            What::Order(first, second, _) => vec![first, second],
+        };
+        let systems = self.comparison.systems.iter().filter(|system| labels.contains(&&system.label));
+        Some(systems.map(|system| system.run).collect())
+    }
+
+    /// Systems of a run that answered nothing, so that no table has them.
+    fn silent(&self) -> impl Iterator<Item = &str> {
+        let is_known = |(run, name): (usize, &str)| {
+            self.comparison.systems.iter().any(|system| system.run == run && system.system.as_str() == name)
+        };
+        self.lacking.systems().filter(move |system| !is_known(*system)).map(|(_, name)| name)
+    }
+
+    /// Whether the verdict on two systems could be another with what is missing.
+    fn depends(&self, gate: &Gate, labels: [&String; 2]) -> bool {
+        let tables = [Some(self.comparison), self.worst].into_iter().flatten().filter_map(|all| table_of(all, gate));
+        tables.filter_map(|table| pair_of(table, labels)).any(|pair| pair.depends_on_missing)
+    }
+}
+
+fn table_of<'a>(comparison: &'a Comparison, gate: &Gate) -> Option<&'a MetricComparison> {
+    comparison.metrics.iter().find(|metric| metric.metric == gate.metric)
+}
+
+fn pair_of<'a>(metric: &'a MetricComparison, [first, second]: [&String; 2]) -> Option<&'a PairComparison> {
+    let label = |at: usize| metric.systems.get(at).map(|system| &system.label);
+    metric.pairs.iter().find(|pair| {
+        let pair = [label(pair.first), label(pair.second)];
+        pair == [Some(first), Some(second)] || pair == [Some(second), Some(first)]
+    })
 }
 
 fn at_least(floor: &Floor, selection: &Selection) -> Result<Gate> {
@@ -184,21 +247,16 @@ fn wrong_order(
     metric: &MetricComparison,
     [first, second]: [&String; 2],
     or_equal: bool,
-    tolerant: bool,
+    depends: bool,
 ) -> Option<String> {
-    let label = |at: usize| metric.systems.get(at).map(|system| &system.label);
-    let is_it = |pair: &&PairComparison| {
-        let pair = [label(pair.first), label(pair.second)];
-        pair == [Some(first), Some(second)] || pair == [Some(second), Some(first)]
-    };
     let name = &metric.metric.name;
-    let Some(pair) = metric.pairs.iter().find(is_it) else {
+    let Some(pair) = pair_of(metric, [first, second]) else {
         return Some(format!("the two were not compared by {name}"));
     };
     let Some(p) = pair.p_holm else {
         return Some(format!("no case has {name} of both: nothing can be told"));
     };
-    let is_first_better = label(pair.first) == Some(first);
+    let is_first_better = metric.systems.get(pair.first).is_some_and(|system| system.label == *first);
     let difference = if is_first_better { pair.difference } else { -pair.difference };
     let numbers = format!("{name} differs by {difference:+.4}, p {p:.4} (Holm)");
     match (pair.differs, is_first_better, or_equal) {
@@ -206,6 +264,5 @@ fn wrong_order(
         (false, _, false) => return Some(format!("not told apart: {numbers}")),
         (true, true, _) | (false, _, true) => {}
     }
-    let depends = pair.depends_on_missing && !tolerant;
     depends.then(|| format!("the verdict depends on what is missing: {numbers}; {REMEDY}"))
 }

@@ -1,6 +1,7 @@
 //! `scholareval compare`: systems over the cases they share, and whether demands on them are met.
 
 mod gates;
+mod lacking;
 mod selection;
 
 use std::collections::BTreeSet;
@@ -12,10 +13,13 @@ use crate::cli::args::{CompareArgs, CompareFormat};
 use crate::cli::comparing::{answers_of, comparable, load_runs, made_by};
 use crate::cli::terminal::{self, stdout_width, write_stdout};
 use crate::error::Result;
-use crate::pipeline::record::RecordedRun;
 use crate::report::{self, ComparisonContext, TableStyle};
-use gates::Gates;
+use gates::{Gates, Looked};
+use lacking::Lacking;
 use selection::Selection;
+
+/// Where intervals are not looked at.
+const FEW_RESAMPLES: u32 = 2;
 
 /// Runs the command.
 ///
@@ -47,7 +51,14 @@ pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode>
         Comparison { runs: runs.iter().map(|run| run.name.clone()).collect(), marks, ..compare(&tables, &options) };
     let made = ComparisonContext { made: made_by(&runs) };
     write_stdout(rendered(&comparison, &made, args.format, context)?.as_bytes())?;
-    let unmet = gates.unmet(&comparison, &unanswered(&runs), args.tolerate_missing);
+    let lacking = Lacking::of(&runs);
+    // An order must hold whatever the answers are that are not there; p values and verdicts are those of the comparison.
+    let filled = tables.iter().map(|table| lacking.as_unscored(table).unwrap_or_else(|| table.clone()));
+    let worst = gates.has_orders().then(|| {
+        compare(&filled.collect::<Vec<_>>(), &ComparisonOptions { resamples: FEW_RESAMPLES, ..options.clone() })
+    });
+    let looked = Looked { comparison: &comparison, worst: worst.as_ref(), lacking: &lacking };
+    let unmet = gates.unmet(&looked, args.tolerate_missing);
     for line in &unmet {
         terminal::note(&format!("error: not met: {line}"));
     }
@@ -70,12 +81,4 @@ fn rendered(
         CompareFormat::Markdown => report::render_comparison_markdown(comparison, made),
         CompareFormat::Latex => report::render_comparison_latex(comparison, made),
     })
-}
-
-/// How many cases a system of a run has no answer to, as the run's manifest says: a case that nobody answered is in no
-/// table.
-fn unanswered(runs: &[RecordedRun]) -> impl Fn(usize, &str) -> usize {
-    let missing: Vec<Vec<String>> =
-        runs.iter().map(|run| run.manifest.missing.iter().map(|(system, _)| system.clone()).collect()).collect();
-    move |run, system| missing.get(run).map_or(0, |of| of.iter().filter(|name| *name == system).count())
 }
