@@ -82,7 +82,6 @@ impl<'a> Shared<'a> {
         let values = order.iter().map(values_of).collect();
         let questions = cases.iter().map(|case| question_of[*case]).collect();
         let taking_part = order.len();
-        without.sort_by(|a, b| label(*a).cmp(label(*b)));
         order.extend(without);
         Self { observed, options, order, taking_part, by_id, question_of, cases, questions, values }
     }
