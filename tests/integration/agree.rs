@@ -149,7 +149,7 @@ fn two_runs_are_two_judges() {
 #[test]
 fn too_few_raters_and_broken_labels_say_what_to_do() {
     let work = scored();
-    work.run(&["agree"]).exits_with(2).says(&["--runs", "--labels"]);
+    work.run(&["agree"]).exits_with(2).says(&["--labels A B (two files of labels suffice), --runs A B"]);
     work.run(&["agree", "--runs", "r1"])
         .exits_with(3)
         .says(&["agreement needs two raters, found r1 alone; add labels"]);

@@ -22,6 +22,12 @@ use crate::report::{TableStyle, render_agreement_csv, render_agreement_json, ren
 /// # Errors
 /// When runs or labels cannot be read, or fewer than two raters have something in common.
 pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
+    if args.runs.is_empty() && args.labels.is_empty() {
+        return Err(Error::Usage(
+            "agree needs two raters: --labels A B (two files of labels suffice), --runs A B, or --runs RUN --labels FILE"
+                .to_owned(),
+        ));
+    }
     let runs: Vec<RecordedRun> = args.runs.iter().map(|dir| load_run(dir)).collect::<Result<_>>()?;
     let labels = load_labels(&args.labels)?;
     let names = names_of(&runs, &labels)?;
