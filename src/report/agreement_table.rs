@@ -191,7 +191,11 @@ impl Writer<'_> {
                 system.second_rank.to_string(),
             ]
         });
-        let title = format!("Systems by {}: tau-b {}", one_line(pair), in_line(&ranking.kendall_tau_b));
+        let title = format!(
+            "Systems by {} (means, each on its rater's own scale): tau-b {}",
+            one_line(pair),
+            in_line(&ranking.kendall_tau_b)
+        );
         let (first, second) = (middle(&pair.first, 12), middle(&pair.second, 12));
         self.section(&title, &["system", "n", &first, "rank", &second, "rank"], rows.collect());
     }
@@ -206,7 +210,8 @@ impl Writer<'_> {
                 system.first_mean.map_or_else(|| "-".to_owned(), |mean| format!("{mean:.3}")),
             ]
         });
-        let mut title = format!("Comparisons won by {}: tau-b {}", one_line(pair), in_line(&wins.kendall_tau_b));
+        let mut title =
+            format!("Comparisons won by {} (shares, 0..1): tau-b {}", one_line(pair), in_line(&wins.kendall_tau_b));
         if wins.first_means_second_wins.estimate.is_some() {
             let tau = in_line(&wins.first_means_second_wins);
             // Writing to a string cannot fail.
@@ -340,6 +345,12 @@ fn undefined(agreement: &RaterAgreement) -> Vec<String> {
         add(&who, "Kendall", &pair.overall.kendall_tau_b);
         add(&who, "kappa", &pair.overall.kappa);
         add(&who, "weighted kappa", &pair.overall.quadratic_kappa);
+    }
+    for pair in &agreement.pairs {
+        if let Some(compared) = &pair.overall.comparisons {
+            let who = format!("{} – {}", pair.first, pair.second);
+            add(&who, "agreement on which is better", &compared.strict);
+        }
     }
     for group in agreement.groups.iter().filter(|group| group.n > 0) {
         add(&group.name, "nominal alpha", &group.alpha_nominal);

@@ -25,7 +25,7 @@ mod table;
 mod visible;
 
 #[cfg(feature = "parquet")]
-pub use self::parquet::{Cell, ColumnType, ParquetTable};
+pub use self::parquet::{Cell, ColumnType, ParquetTable, parquet_metadata};
 pub use agreement_files::{render_agreement_csv, render_agreement_json};
 pub use agreement_table::render_agreement_table;
 pub use bench_table::{

@@ -124,7 +124,10 @@ fn levels_and_metrics_choose_what_is_compared() {
     assert_eq!(systems["pairs"][0]["overall"]["n"], 3);
     near(&systems["pairs"][0]["ranking"]["kendall_tau_b"]["estimate"], 1.0);
     // the labels are of an item: there is nothing to compare whole answers with
-    run(&[]).exits_with(3).says(&["no two raters rated the same thing", "choose another --level or --metric"]);
+    run(&[]).exits_with(3).says(&[
+        "no two raters rated the same thing",
+        "all labels are of items (p0); add --level item, or --metric \"p0\"",
+    ]);
     run(&["--metric", "lenght"])
         .exits_with(3)
         .says(&["the run has no number called \"lenght\"", "did you mean length?"]);
@@ -146,12 +149,19 @@ fn two_runs_are_two_judges() {
 #[test]
 fn too_few_raters_and_broken_labels_say_what_to_do() {
     let work = scored();
-    work.run(&["agree"]).exits_with(2);
+    work.run(&["agree"]).exits_with(2).says(&["--labels A B (two files of labels suffice), --runs A B"]);
     work.run(&["agree", "--runs", "r1"])
         .exits_with(3)
         .says(&["agreement needs two raters, found r1 alone; add labels"]);
     work.write("one.csv", "system,case_id,rater,value\ngood,c-rain,ann,5\n");
     work.run(&["agree", "--labels", "one.csv"]).exits_with(3).says(&["found ann alone"]);
+    let of_one = ["agree", "--runs", "r1", "--labels", "one.csv"];
+    work.run(&of_one).exits_with(3).says(&["no two raters share more than one answer", "agreement needs two answers"]);
+    work.write("strange.csv", "system,case_id,rater,value\nnobody,c-rain,ann,5\ngood,nowhere,ann,4\n");
+    work.run(&["agree", "--runs", "r1", "--labels", "strange.csv", "--quiet"]).exits_with(3).says(&[
+        "no two raters rated the same thing",
+        "2 labels are of answers that r1 lacks; no such system: nobody; no such case: nowhere",
+    ]);
     work.write("bad.csv", "system,case_id,rater,value\ngood,c-rain,ann,five\n");
     work.run(&["agree", "--runs", "r1", "--labels", "bad.csv"])
         .exits_with(3)

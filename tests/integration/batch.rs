@@ -128,6 +128,10 @@ fn errors_and_foreign_lines_are_named_and_everything_else_is_kept() {
     let refused =
         json!({"custom_id": id(2), "response": {"status_code": 400, "body": {"error": {"message": "no \u{1b}[31m"}}}});
     let blank = json!({"custom_id": id(3), "response": {"status_code": 200, "body": {"choices": [{"message": {"content": ""}}]}}});
+    work.write("empty.jsonl", "\n");
+    let told =
+        format!("warning: no result stands in the files; {} requests of the export have none there", asked.len());
+    work.run(&["batch", "import", "empty.jsonl", "--batch", "b"]).exits_with(0).says(&[&told]);
     work.write("results.jsonl", &lines([result(&asked[0]), expired, refused, blank]));
     work.run(&["batch", "import", "results.jsonl"]).exits_with(2).says(&["--batch DIR"]);
     let done = work.run(&["batch", "import", "results.jsonl", "--batch", "b"]).exits_with(0);
@@ -324,5 +328,8 @@ fn a_service_that_refuses_or_is_none_is_told_without_the_key() {
     let plain = FakeServer::start(Behaviour::good());
     let url = plain.base_url();
     work.run(&["batch", "submit", "b", "--base-url", &url]).exits_with(4).says(&["404", "vllm run-batch"]);
-    work.run(&["batch", "status", "nowhere"]).exits_with(3).says(&["batch.json"]);
+    work.run(&["batch", "status", "nowhere"]).exits_with(3).says(&[
+        "nowhere: is no batch: it holds no batch.json",
+        "name the directory that scholareval batch export --out DIR wrote",
+    ]);
 }

@@ -46,6 +46,14 @@ fn is_close(value: &Value, expected: f64) {
 }
 
 #[test]
+fn a_file_of_a_run_is_answered_with_the_runs_directory() {
+    let (work, _server) = two_systems();
+    compare(&work, &["out/scores.jsonl"])
+        .exits_with(3)
+        .says(&["out/scores.jsonl: is a file, not the directory of a run", "name the run's directory"]);
+}
+
+#[test]
 fn two_systems_are_compared_over_their_cases() {
     let (work, _server) = two_systems();
     let told = as_json(&compare(&work, &["out", "--format", "json"]).exits_with(0));

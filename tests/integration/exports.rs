@@ -136,6 +136,23 @@ mod parquet {
     use super::*;
 
     #[test]
+    fn tables_of_another_run_are_not_replaced_unasked() {
+        let work = Workspace::new(&["alpha"], 1);
+        for run in ["one", "two"] {
+            work.run(&["score", "answers", "--tests", "tests.json", "--out", run]).exits_with(0);
+        }
+        let export =
+            |run: &str, more: &[&str]| work.run(&[&["export", "parquet", run, "--out", "tables"][..], more].concat());
+        export("one", &[]).exits_with(0);
+        export("one", &[]).exits_with(0);
+        export("two", &[]).exits_with(3).says(&["holds a table of another run (one)", "add --overwrite"]);
+        export("two", &["--overwrite"]).exits_with(0);
+        export("two", &[]).exits_with(0);
+        work.write("tables/calls.parquet", "no table");
+        export("two", &[]).exits_with(3).says(&["calls.parquet", "is there and is no table of this run"]);
+    }
+
+    #[test]
     fn pyarrow_reads_every_score_and_component_and_the_sums_are_those_of_the_record() {
         let Some(python) = python() else { return };
         let (work, _server) = run();

@@ -159,11 +159,47 @@ fn what_does_not_fit_the_test_cases_is_named_with_file_system_and_case() {
     work.write("results.json", &strange.to_string());
     let done = work.run(&import(&[])).exits_with(0);
     let done = done.says(&["(case zz): system \"a\": no test case in tests.json has this case_id; left out"]);
-    assert!(done.stdout.contains("1/2"), "c2 is missing: {}", done.stdout);
+    let done = done.says(&["1 of 2 questions of tests.json have no scores of any system; left out"]);
+    assert!(done.stdout.contains("1/1"), "nobody has c2: {}", done.stdout);
     work.write("results.json", &json!({"a.jsonl": [entry("zz", &constant_scores())]}).to_string());
     work.run(&import(&["--overwrite"])).exits_with(3).says(&["no answer has a test case in tests.json"]);
     work.write("results.json", "{\"a.jsonl\": [}");
     work.run(&import(&["--overwrite"])).exits_with(3).says(&["results.json:1: invalid JSON"]);
+}
+
+#[test]
+fn a_case_that_one_system_has_is_missing_for_the_other() {
+    let work = Workspace::new(&["alpha", "beta"], 3);
+    let of = |cases: &[&str]| -> Vec<Value> { cases.iter().map(|case| entry(case, &constant_scores())).collect() };
+    work.write("results.json", &json!({"alpha.jsonl": of(&["c1", "c2"]), "beta.jsonl": of(&["c1"])}).to_string());
+    work.run(&import(&[])).exits_with(0).says(&["1 scores of systems and cases are missing"]);
+    let manifest = work.json("imported/manifest.json");
+    assert_eq!((&manifest["kept_cases"], &manifest["missing"]), (&json!(["c1", "c2"]), &json!([["beta", "c2"]])));
+}
+
+#[test]
+fn results_of_some_cases_are_compared_with_their_source() {
+    let work = Workspace::new(&["alpha", "beta"], 4);
+    let score =
+        ["score", "answers", "--tests", "tests.json", "--limit", "2", "--out", "out", "--output", "results.json"];
+    work.run(&score).exits_with(0);
+    work.run(&import(&["--mode", "default"])).exits_with(0);
+    assert_eq!(work.json("imported/manifest.json")["kept_cases"], work.json("out/manifest.json")["kept_cases"]);
+    let done = work.run(&["compare", "out", "imported", "--anyway", "--resamples", "50", "--flips", "50"]);
+    assert!(!done.stderr.contains("cases differs") && !done.stderr.contains("parser differs"), "{}", done.stderr);
+}
+
+#[test]
+fn a_guessed_mode_is_told_as_a_guess() {
+    let work = Workspace::new(&["alpha"], 1);
+    work.write("results.json", &json!({"alpha.jsonl": [entry("c1", &constant_scores())]}).to_string());
+    let told = "mode unknown, taken as compat (the reference script's); --mode default for files of scholareval";
+    let done = work.run(&import(&[])).exits_with(0).says(&[told]);
+    assert!(done.stdout.contains("mode unknown, taken as compat"), "{}", done.stdout);
+    for mode in ["compat", "default"] {
+        let done = work.run(&import(&["--mode", mode, "--overwrite"])).exits_with(0);
+        assert!(!done.all_text().contains("mode unknown"), "{}", done.all_text());
+    }
 }
 
 #[test]

@@ -107,6 +107,10 @@ impl<'a> Between<'a> {
             return (thresholds, None);
         }
         let wanted = compared.iter().filter(|pair| pair.opinions[1 - judge].outcome(0.0) == 0).count();
+        if wanted == compared.len() {
+            // A person who never prefers would make every pair of the judge a tie as well.
+            return (thresholds, None);
+        }
         let value = threshold_for(wanted, differences(judge));
         thresholds[judge] = value;
         (thresholds, Some(TieThreshold { rater: name, value, chosen: true }))
@@ -118,8 +122,12 @@ impl<'a> Between<'a> {
             return None;
         }
         let outcomes = outcomes(compared, thresholds);
+        let indifferent = self.who_never_prefers(&outcomes);
         let questions: Vec<usize> = compared.iter().map(|pair| pair.question).collect();
         let rate = |counts: &(dyn Fn(i8, i8) -> bool + Sync), credit: &(dyn Fn(i8, i8) -> f64 + Sync)| {
+            if let Some(why) = &indifferent {
+                return Estimate::undefined(why);
+            }
             let statistic = |weights: &[u32]| {
                 let kept = outcomes.iter().zip(weights).filter(|((a, b), _)| counts(*a, *b));
                 let (sum, total) = kept.fold((0.0, 0.0), |(sum, total), ((a, b), weight)| {
@@ -137,6 +145,10 @@ impl<'a> Between<'a> {
         let (x, y) = (column(|both| both.0), column(|both| both.1));
         let weights = KappaWeights::Unweighted;
         let interval = || mean_pairwise_kappa_clustered_interval(&[&x, &y], &questions, weights, self.frame.bca());
+        let kappa = match &indifferent {
+            Some(why) => Estimate::undefined(why),
+            None => Estimate::new(cohens_kappa(&x, &y, weights), interval, "all outcomes are one"),
+        };
         Some(PairAgreement {
             n: outcomes.len(),
             questions: distinct(questions.iter().copied()),
@@ -146,8 +158,20 @@ impl<'a> Between<'a> {
             half_credit: rate(&|_, _| true, &credit),
             decided: outcomes.iter().filter(|both| decided(both.0, both.1)).count(),
             decided_agreement: rate(&decided, &strict),
-            kappa: Estimate::new(cohens_kappa(&x, &y, weights), interval, "all outcomes are one"),
+            kappa,
         })
+    }
+
+    /// Whose outcomes are all ties: such a rater agrees with nobody on which is better, and disagrees with nobody.
+    fn who_never_prefers(self, outcomes: &[(i8, i8)]) -> Option<String> {
+        let never = [outcomes.iter().all(|both| both.0 == 0), outcomes.iter().all(|both| both.1 == 0)];
+        let (first, second) = (&self.first.name, &self.second.name);
+        match never {
+            [true, true] => Some(format!("neither {first} nor {second} ever prefers one")),
+            [true, false] => Some(format!("{first} never prefers one")),
+            [false, true] => Some(format!("{second} never prefers one")),
+            [false, false] => None,
+        }
     }
 
     /// The systems by how often they win; `None` where nobody compared outright, or fewer than two systems were.

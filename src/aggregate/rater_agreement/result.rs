@@ -148,7 +148,7 @@ pub struct Measures {
     pub comparisons: Option<PairAgreement>,
 }
 
-/// How two raters agree on which of two is better.
+/// How two raters agree on which of two is better. Where one of them has only ties there is no such agreement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PairAgreement {
     /// Pairs that both compared.

@@ -123,6 +123,35 @@ fn what_is_constant_is_undefined_and_says_who() {
 }
 
 #[test]
+fn who_never_prefers_agrees_with_nobody_on_which_is_better() {
+    let model = judge("m", &[&[0.75, 0.25], &[0.5, 0.375], &[0.25, 0.625]]);
+    // one value throughout, and one value within each case: all pairs are ties
+    for rows in [[[3.0, 3.0], [3.0, 3.0], [3.0, 3.0]], [[1.0, 1.0], [2.0, 2.0], [5.0, 5.0]]] {
+        let rows: Vec<&[f64]> = rows.iter().map(<[f64; 2]>::as_slice).collect();
+        let found = agree(&[model.clone(), human("flat", &rows)], &options());
+        let pair = &found.pairs[0];
+        let pairs = pair.overall.comparisons.as_ref().unwrap();
+        // no threshold can be learnt of it: the judge keeps its preferences
+        assert_eq!((pairs.n, pairs.first_ties, pairs.second_ties), (3, 0, 3));
+        assert!(pair.tie_threshold.is_none());
+        for estimate in [&pairs.strict, &pairs.half_credit, &pairs.decided_agreement, &pairs.kappa] {
+            assert_eq!(estimate.undefined.as_deref(), Some("flat never prefers one"));
+            assert_eq!((estimate.estimate, estimate.low), (None, None));
+        }
+    }
+    // a threshold given that is above every difference of the judge
+    let person = human("p", &[&[2.0, 1.0], &[1.0, 1.0], &[1.0, 2.0]]);
+    let wide = AgreementOptions { tie_threshold: Some(9.0), ..options() };
+    let found = agree(&[model, person.clone()], &wide);
+    let pairs = found.pairs[0].overall.comparisons.as_ref().unwrap();
+    assert_eq!(pairs.strict.undefined.as_deref(), Some("m never prefers one"));
+    let flat = human("flat", &[&[3.0, 3.0], &[3.0, 3.0], &[3.0, 3.0]]);
+    let twins = agree(&[flat.clone(), Rater { name: "twin".into(), ..flat }], &options());
+    let pairs = twins.pairs[0].overall.comparisons.as_ref().unwrap();
+    assert_eq!(pairs.strict.undefined.as_deref(), Some("neither flat nor twin ever prefers one"));
+}
+
+#[test]
 fn several_people_are_also_taken_as_their_mean() {
     let people = [human("x", &[&[1.0, 2.0], &[3.0, 4.0]]), human("y", &[&[3.0, 2.0], &[5.0, 4.0]])];
     let model = judge("m", &[&[2.0, 2.0], &[4.0, 4.5]]);

@@ -48,7 +48,7 @@ impl From<LevelChoice> for AgreementLevel {
 #[derive(Debug, Clone, Args)]
 pub struct AgreeArgs {
     /// Directories of runs; each is one rater
-    #[arg(long, value_name = "RUN", num_args = 1.., required_unless_present = "labels")]
+    #[arg(long, value_name = "RUN", num_args = 1..)]
     pub runs: Vec<PathBuf>,
     /// Files of labels (CSV, JSON lines or a JSON list): scores, preferences, or pairs with both
     #[arg(long, value_name = "FILE", num_args = 1..)]

@@ -12,14 +12,34 @@ use crate::cli::settings::value::SettingValue;
 #[derive(Clone, Subcommand)]
 pub enum BatchCommand {
     /// Write what score would ask now as request files (same arguments as score)
+    #[command(after_long_help = "\
+Examples:
+  scholareval batch export answers/ --tests tests.json --model gpt-4.1 --out batches/one
+  scholareval batch export answers/ --tests tests.json --model my-judge --vllm --max-bytes 100MB --out batches/one
+
+Then submit it, or run the files by hand; import the results; export again what they made askable.")]
     Export(Box<BatchExportArgs>),
     /// Put results into the cache
+    #[command(after_long_help = "\
+Examples:
+  scholareval batch import batches/one
+  scholareval batch import results.jsonl --batch batches/one")]
     Import(BatchImportArgs),
     /// Hand the request files to a batch service
+    #[command(after_long_help = "\
+Examples:
+  scholareval batch submit batches/one")]
     Submit(BatchServiceArgs),
     /// Ask the service how far it is
+    #[command(after_long_help = "\
+Examples:
+  scholareval batch status batches/one")]
     Status(BatchServiceArgs),
     /// Download the results that are there
+    #[command(after_long_help = "\
+Examples:
+  scholareval batch fetch batches/one
+  scholareval batch import batches/one")]
     Fetch(BatchServiceArgs),
 }
 
@@ -98,6 +118,18 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_batch_command_has_examples() {
+        use clap::CommandFactory as _;
+        let mut program = crate::cli::args::Cli::command();
+        let batch = program.find_subcommand_mut("batch").expect("batch");
+        for command in batch.get_subcommands_mut() {
+            let help = command.render_long_help().to_string();
+            let name = command.get_name();
+            assert!(help.contains(&format!("scholareval batch {name} ")), "{help}");
+        }
+    }
 
     #[test]
     fn sizes_are_read_with_their_unit() {

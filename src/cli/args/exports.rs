@@ -75,7 +75,7 @@ Examples:
   duckdb -c \"select system, avg(value) from 'tables/scores.parquet' where kind = 'score' group by all\"
 
 The columns are in docs/formats.md. A program built with --no-default-features cannot do it.")]
-    Parquet(ExportArgs),
+    Parquet(ParquetArgs),
     /// Write a log for each system that the viewer of inspect-ai opens
     #[command(after_long_help = "\
 Examples:
@@ -84,13 +84,24 @@ Examples:
     Inspect(ExportArgs),
 }
 
+/// Arguments of `export parquet`.
+#[derive(Debug, Clone, Args)]
+pub struct ParquetArgs {
+    /// Which run, and where to.
+    #[command(flatten)]
+    pub export: ExportArgs,
+    /// Replace tables of another run in --out
+    #[arg(long)]
+    pub overwrite: bool,
+}
+
 /// What is exported, and where to.
 #[derive(Debug, Clone, Args)]
 pub struct ExportArgs {
     /// Directory of the run record
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Directory for the files; it is made where it is not there, and files of the same names are replaced
+    /// Directory for the files; it is made where it is not there, and files of the same run are replaced
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
     /// No notes on standard error; errors only

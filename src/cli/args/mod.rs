@@ -22,7 +22,7 @@ pub use agree::AgreeArgs;
 pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
 pub use bench::{BenchArgs, BenchName};
 pub use compare::{CompareArgs, CompareFormat, Floor};
-pub use exports::{ExportArgs, ExportCommand, ImportArgs, ModeChoice};
+pub use exports::{ExportArgs, ExportCommand, ImportArgs, ModeChoice, ParquetArgs};
 pub use fever::{FeverCommand, FeverScoreArgs, MaxEvidence};
 pub use plan::{BudgetArgs, PlanArgs};
 pub use report::ReportArgs;

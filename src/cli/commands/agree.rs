@@ -22,6 +22,12 @@ use crate::report::{TableStyle, render_agreement_csv, render_agreement_json, ren
 /// # Errors
 /// When runs or labels cannot be read, or fewer than two raters have something in common.
 pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
+    if args.runs.is_empty() && args.labels.is_empty() {
+        return Err(Error::Usage(
+            "agree needs two raters: --labels A B (two files of labels suffice), --runs A B, or --runs RUN --labels FILE"
+                .to_owned(),
+        ));
+    }
     let runs: Vec<RecordedRun> = args.runs.iter().map(|dir| load_run(dir)).collect::<Result<_>>()?;
     let labels = load_labels(&args.labels)?;
     let names = names_of(&runs, &labels)?;
@@ -46,10 +52,11 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
         ..AgreementOptions::seeded(args.seed)
     };
     let mut agreement = rater_agreement(&Labelled { raters, questions }, &options);
-    refuse_nothing_shared(&agreement)?;
+    let missing = missing(&runs, &names, &labels);
+    refuse_nothing_shared(&agreement, &labels, &missing)?;
     agreement.notes.extend(notes(&runs, &names, &labels, metric));
     if !args.quiet {
-        told_missing(&runs, &names, &labels);
+        missing.iter().for_each(|what| note(&format!("warning: {what}")));
     }
     let text = match args.format.unwrap_or(OutputFormat::Table) {
         OutputFormat::Table => {
@@ -118,25 +125,57 @@ fn one_rater(raters: &[Rater]) -> Error {
 }
 
 /// Two raters who have nothing in common have no agreement, but neither have they none: that is a fault of the input.
-fn refuse_nothing_shared(agreement: &RaterAgreement) -> Result<()> {
-    let shares = agreement.pairs.iter().any(|pair| pair.overall.n > 0 || pair.overall.comparisons.is_some());
-    if shares {
+fn refuse_nothing_shared(agreement: &RaterAgreement, labels: &Labels, missing: &[String]) -> Result<()> {
+    let most = agreement.pairs.iter().map(|pair| pair.overall.n).max().unwrap_or(0);
+    if most > 1 || agreement.pairs.iter().any(|pair| pair.overall.comparisons.is_some()) {
         return Ok(());
+    }
+    let level = agreement.options.level;
+    if most == 1 {
+        let (one, needed) = match level {
+            AgreementLevel::Item => ("one item", "two items"),
+            AgreementLevel::Answer => ("one answer", "two answers"),
+            AgreementLevel::System => ("one system", "two systems"),
+        };
+        let text = format!("no two raters share more than {one}; agreement needs {needed} at least that both rated");
+        return Err(Error::Settings(with_missing(text, missing)));
     }
     let count = |rater: &crate::aggregate::rater_agreement::RaterSummary| {
         format!("{} {} and {}", rater.name.escape_debug(), rater.ratings, rater.preferences)
     };
     let counts: Vec<String> =
         agreement.raters.iter().filter(|rater| rater.mean_of.is_empty()).take(8).map(count).collect();
-    let level = match agreement.options.level {
+    let of = match level {
         AgreementLevel::Item => "items",
         AgreementLevel::Answer | AgreementLevel::System => "whole answers",
     };
-    Err(Error::Settings(format!(
-        "no two raters rated the same thing (ratings of {level} and comparisons: {}); check that system and case_id are \
-         written as in the run, or choose another --level or --metric",
-        counts.join("; ")
-    )))
+    let hint = hint(agreement, labels, missing);
+    let text =
+        format!("no two raters rated the same thing (ratings of {of} and comparisons: {}); {hint}", counts.join("; "));
+    Err(Error::Settings(with_missing(text, missing)))
+}
+
+/// What to type where nothing is shared.
+fn hint(agreement: &RaterAgreement, labels: &Labels, missing: &[String]) -> String {
+    let ratings = || labels.raters.iter().flat_map(|rater| &rater.ratings);
+    let items: BTreeSet<&str> = ratings().filter_map(|rating| rating.item.as_deref()).collect();
+    let is_whole = agreement.options.level != AgreementLevel::Item && agreement.options.metric.is_none();
+    if is_whole && !items.is_empty() && ratings().all(|rating| rating.item.is_some()) {
+        let first = items.first().copied().unwrap_or_default().escape_debug().to_string();
+        let named = listed("", &items);
+        return format!(
+            "all labels are of items ({}); add --level item, or --metric {first:?}",
+            named.trim_start_matches(": ")
+        );
+    }
+    if !missing.is_empty() {
+        return "write system and case_id as they are in the run".to_owned();
+    }
+    "check that system and case_id are written as in the run, or choose another --level or --metric".to_owned()
+}
+
+fn with_missing(text: String, missing: &[String]) -> String {
+    [text].iter().chain(missing).map(String::as_str).collect::<Vec<_>>().join("; ")
 }
 
 /// Notes for the reader of the result.
@@ -169,8 +208,9 @@ fn notes(runs: &[RecordedRun], names: &[String], labels: &Labels, metric: Option
     notes
 }
 
-/// Tells how many labels are of answers that a run lacks, with the systems and cases it does not know.
-fn told_missing(runs: &[RecordedRun], names: &[String], labels: &Labels) {
+/// How many labels are of answers that each run lacks, with the systems and cases it does not know.
+fn missing(runs: &[RecordedRun], names: &[String], labels: &Labels) -> Vec<String> {
+    let mut missing = Vec::new();
     for (run, name) in runs.iter().zip(names) {
         let answers: BTreeSet<(&SystemName, &CaseId)> =
             run.scored.iter().map(|answer| (&answer.system, &answer.case.case_id)).collect();
@@ -192,13 +232,15 @@ fn told_missing(runs: &[RecordedRun], names: &[String], labels: &Labels) {
             lacking.iter().filter(|(system, _)| !systems.contains(system)).map(|(system, _)| system.as_str()).collect();
         let unknown: BTreeSet<&str> =
             lacking.iter().filter(|(_, case)| !cases.contains(case)).map(|(_, case)| case.as_str()).collect();
-        note(&format!(
-            "warning: {} labels are of answers that {name} lacks{}{}",
+        missing.push(format!(
+            "{} labels are of answers that {} lacks{}{}",
             lacking.len(),
+            name.escape_debug(),
             listed("; no such system", &strangers),
             listed("; no such case", &unknown)
         ));
     }
+    missing
 }
 
 fn listed(what: &str, names: &BTreeSet<&str>) -> String {
@@ -206,7 +248,7 @@ fn listed(what: &str, names: &BTreeSet<&str>) -> String {
     if names.is_empty() {
         return String::new();
     }
-    let cut = |name: &&str| name.chars().take(60).collect::<String>();
+    let cut = |name: &&str| name.chars().take(60).collect::<String>().escape_debug().to_string();
     let shown: Vec<String> = names.iter().take(SHOWN).map(cut).collect();
     let more = names.len().saturating_sub(SHOWN);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };

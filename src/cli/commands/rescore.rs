@@ -72,6 +72,7 @@ async fn rescore(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> 
         format: args.format.unwrap_or(OutputFormat::Table),
         color: context.color,
         bench: None,
+        remarks: Vec::new(),
     };
     let code = presentation.conclude(&scored, dir.as_ref())?;
     match dir {

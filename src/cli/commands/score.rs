@@ -190,6 +190,7 @@ async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Prese
         format: settings.output.format,
         color: context.color,
         bench: prepared.bench.clone(),
+        remarks: Vec::new(),
     };
     let code = presentation.conclude(&scored, Some(sinks.record().dir()))?;
     if !quiet {

@@ -24,8 +24,6 @@ pub(super) struct Counts {
     started: Instant,
     at_most: AtomicU64,
     answers: AtomicU64,
-    /// Calls that were done before the run began to ask; no part of any rate.
-    behind: AtomicU64,
     done: AtomicU64,
     cached: AtomicU64,
     asked_again: AtomicU64,
@@ -33,7 +31,8 @@ pub(super) struct Counts {
     scored: AtomicU64,
     unscored: AtomicU64,
     endpoints: OnceLock<Endpoints>,
-    samples: Mutex<VecDeque<(Instant, u64)>>,
+    /// When how many calls were done, and how many of them asked.
+    samples: Mutex<VecDeque<(Instant, [u64; 2])>>,
 }
 
 impl Counts {
@@ -44,7 +43,6 @@ impl Counts {
             started,
             at_most: zero(),
             answers: zero(),
-            behind: zero(),
             done: zero(),
             cached: zero(),
             asked_again: zero(),
@@ -52,7 +50,7 @@ impl Counts {
             scored: zero(),
             unscored: zero(),
             endpoints: OnceLock::new(),
-            samples: Mutex::new(VecDeque::from([(started, 0)])),
+            samples: Mutex::new(VecDeque::from([(started, [0; 2])])),
         }
     }
 
@@ -63,12 +61,11 @@ impl Counts {
 
     /// Calls and answers that paid replies have settled before the run asks.
     pub(super) fn behind(&self, calls: u64, answers: &[Arc<ScoredAnswer>]) {
-        self.behind.store(calls, Ordering::Relaxed);
         self.done.fetch_add(calls, Ordering::Relaxed);
         self.cached.fetch_add(calls, Ordering::Relaxed);
         answers.iter().for_each(|answer| self.scored(answer));
         if let Some(first) = self.samples.lock().unwrap_or_else(PoisonError::into_inner).front_mut() {
-            first.1 = calls;
+            first.1[0] = calls;
         }
     }
 
@@ -108,12 +105,12 @@ impl Counts {
     /// The line at a moment; also takes a sample for the rate.
     pub(super) fn line(&self, now: Instant) -> ProgressLine {
         let (done, at_most) = (self.done(), Meters::read(&self.at_most));
-        let calls_per_second = self.recent_rate(now, done);
+        let [done_per_second, calls_per_second] = self.recent_rates(now, [done, self.asked()]);
         let remaining = at_most.saturating_sub(done);
         // Early guesses jump about; and at a standstill (a pause the server asked for) nobody knows.
-        let known = calls_per_second > 0.0 && self.elapsed(now) >= Duration::from_secs(2);
+        let known = done_per_second > 0.0 && self.elapsed(now) >= Duration::from_secs(2);
         ProgressLine {
-            left: known.then(|| seconds(remaining as f64 / calls_per_second)),
+            left: known.then(|| seconds(remaining as f64 / done_per_second)),
             calls_per_second,
             ..self.totals()
         }
@@ -122,8 +119,7 @@ impl Counts {
     /// The line at the end: the rate is that of the whole run.
     pub(super) fn closing(&self, now: Instant) -> String {
         let elapsed = self.elapsed(now);
-        let asked = self.done().saturating_sub(Meters::read(&self.behind));
-        let calls_per_second = asked as f64 / elapsed.as_secs_f64().max(1e-3);
+        let calls_per_second = self.asked() as f64 / elapsed.as_secs_f64().max(1e-3);
         ProgressLine { calls_per_second, ..self.totals() }.closing(elapsed)
     }
 
@@ -153,18 +149,25 @@ impl Counts {
         }
     }
 
-    fn recent_rate(&self, now: Instant, done: u64) -> f64 {
+    /// Calls that went to a judge: what the cache held is no work of this run.
+    fn asked(&self) -> u64 {
+        self.done().saturating_sub(Meters::read(&self.cached)) + Meters::read(&self.asked_again)
+    }
+
+    /// The rates of two counts, which are so far now.
+    fn recent_rates(&self, now: Instant, so_far: [u64; 2]) -> [f64; 2] {
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
         // One sample older than the window stays: it is where the window begins.
         while samples.get(1).is_some_and(|(at, _)| now.saturating_duration_since(*at) >= WINDOW) {
             samples.pop_front();
         }
-        let (from, before) = samples.front().copied().unwrap_or((self.started, 0));
+        let (from, before) = samples.front().copied().unwrap_or((self.started, [0; 2]));
         if samples.back().is_none_or(|(at, _)| now.saturating_duration_since(*at) >= SAMPLE) {
-            samples.push_back((now, done));
+            samples.push_back((now, so_far));
         }
         let span = now.saturating_duration_since(from).as_secs_f64();
-        if span > 0.0 { done.saturating_sub(before) as f64 / span } else { 0.0 }
+        let rate = |at: usize| if span > 0.0 { so_far[at].saturating_sub(before[at]) as f64 / span } else { 0.0 };
+        [rate(0), rate(1)]
     }
 }
 
@@ -222,6 +225,21 @@ pub(super) mod tests {
         let line = counts.line(start + Duration::from_secs(10));
         // 20 calls in 10 s are 2 a second; the other 80 take 80 / 2 = 40 s
         assert_eq!((line.calls_per_second, line.left), (2.0, Some(Duration::from_secs(40))));
+    }
+
+    #[test]
+    fn replies_from_the_cache_are_no_calls_per_second() {
+        let start = Instant::now();
+        let counts = counts(start);
+        counts.behind(10, &[]);
+        for at in 0..40 {
+            counts.call(&record(0, at < 20));
+        }
+        let line = counts.line(start + Duration::from_secs(10));
+        // 20 of 40 were asked in 10 s; the rest of 100 - 50 goes on at 4 a second, cached ones as before
+        assert_eq!((line.calls_per_second, line.left), (2.0, Some(Duration::from_millis(12_500))));
+        let closing = counts.closing(start + Duration::from_secs(10));
+        assert!(closing.contains("2.0 calls/s"), "{closing}");
     }
 
     #[test]

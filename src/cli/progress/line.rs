@@ -20,7 +20,7 @@ pub struct ProgressLine {
     pub retried: u64,
     /// Calls that ended without a reply, or with one that could not be read.
     pub failed: u64,
-    /// Calls per second of late.
+    /// Calls asked per second of late; what the cache held is none.
     pub calls_per_second: f64,
     /// Prompt and reply tokens paid.
     pub tokens: u64,

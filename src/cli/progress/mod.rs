@@ -185,11 +185,21 @@ impl EventSink for Progress {
             }
             RunEvent::Scored(answer) => self.counts.scored(answer),
             // Why is told once, by the error or the note that ends the command.
-            RunEvent::Stopping(_) => {
-                self.note("stopping: calls in flight may finish; press Ctrl-C again to leave at once")
+            RunEvent::Stopping(reason) => {
+                self.note(&format!("stopping: calls in flight may finish; {} to leave at once", how_to_leave(reason)))
             }
         }
         Ok(())
+    }
+}
+
+/// The first Ctrl-C asks for a clean stop, the one after a signal ends at once.
+fn how_to_leave(reason: &str) -> &'static str {
+    match reason {
+        "SIGINT" | "Ctrl-C" => "press Ctrl-C again",
+        "SIGTERM" | "SIGHUP" | "SIGUSR1" => "press Ctrl-C",
+        // A budget, a time limit, a judge that is gone.
+        _ => "press Ctrl-C twice",
     }
 }
 
@@ -238,6 +248,12 @@ mod tests {
             assert!(lines[1].starts_with("1 calls in ") && lines[1].contains("(0 answers of 1 judged"), "{lines:?}");
             assert!(lines.iter().all(|line| !line.contains("REPLY-TEXT") && !line.contains("SYSTEM-NAME")));
         }
+    }
+
+    #[test]
+    fn how_to_leave_at_once_follows_from_what_stopped_the_run() {
+        let reasons = ["SIGINT", "SIGTERM", "the time limit of 2s (--time-limit)"];
+        assert_eq!(reasons.map(how_to_leave), ["press Ctrl-C again", "press Ctrl-C", "press Ctrl-C twice"]);
     }
 
     #[test]

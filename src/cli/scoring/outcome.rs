@@ -39,6 +39,8 @@ pub(in crate::cli) struct Presentation<'a> {
     pub(in crate::cli) color: bool,
     /// The table of a benchmark, which is shown in place of the scorecard.
     pub(in crate::cli) bench: Option<BenchTable>,
+    /// What else a reader must know.
+    pub(in crate::cli) remarks: Vec<String>,
 }
 
 /// Puts scores into the order of the input: job by job, systems in name order, cases in file order.
@@ -121,6 +123,7 @@ impl Presentation<'_> {
         let comparable = prompts.is_some_and(|prompts| prompts.comparable_with_published);
         let mut remarks =
             if self.mode == Mode::Default { self.manifest.pairing_differences.clone() } else { Vec::new() };
+        remarks.extend(self.remarks.iter().cloned());
         remarks.extend(self.manifest.roles.iter().map(|(role, entry)| role_line(role, entry)));
         ReportContext {
             run: self.run.clone(),

@@ -44,6 +44,22 @@ impl Collected {
     /// # Errors
     /// One that says something else of the same thing; a name that is a judge's here and a person's there.
     pub(super) fn add(&mut self, row: &Row, rater: (&str, RaterKind), label: Rated) -> Result<(), InputFault> {
+        let is_new = self.add_repeatable(row, rater, label)?;
+        self.repeated += usize::from(!is_new);
+        Ok(())
+    }
+
+    /// The same of a label that repeats by the design of its file: a rating in each pair that the answer is in. False if
+    /// it was known.
+    ///
+    /// # Errors
+    /// As of [`Self::add`].
+    pub(super) fn add_repeatable(
+        &mut self,
+        row: &Row,
+        rater: (&str, RaterKind),
+        label: Rated,
+    ) -> Result<bool, InputFault> {
         let at = self.place(row, rater)?;
         let (thing, number) = match &label {
             Rated::Rating(rating) => {
@@ -53,8 +69,7 @@ impl Collected {
         };
         if let Some(earlier) = self.said[at].get(&thing) {
             if earlier.number == number {
-                self.repeated += 1;
-                return Ok(());
+                return Ok(false);
             }
             let what = format!(
                 "{} rated {} before, at {}:{}, and otherwise",
@@ -70,7 +85,7 @@ impl Collected {
             Rated::Rating(rating) => self.raters[at].ratings.push(rating),
             Rated::Preference(preference) => self.raters[at].preferences.push(preference),
         }
-        Ok(())
+        Ok(true)
     }
 
     fn place(&mut self, row: &Row, (name, kind): (&str, RaterKind)) -> Result<usize, InputFault> {

@@ -24,7 +24,7 @@ pub struct Labels {
     pub raters: Vec<Rater>,
     /// The files with the blake3 of their bytes.
     pub files: Vec<(PathBuf, Fingerprint)>,
-    /// Labels that stand there more than once, and equal.
+    /// Labels that stand there more than once, and equal; not the ratings of pairs, which each pair of an answer repeats.
     pub repeated: usize,
     /// What a reader must know of how the files were read.
     pub notes: Vec<String>,

@@ -10,8 +10,8 @@ use crate::dataset::fields::describe;
 use crate::domain::{CaseId, Preference, Preferred, RaterKind, Rating, SystemName};
 use crate::error::InputFault;
 
-/// The rater that `model_..` numbers are of.
-const MODEL: &str = "model";
+/// The rater that `model_..` numbers are of: a judge, whatever the shape.
+pub(super) const MODEL: &str = "model";
 /// What stands for the answer as a whole.
 const OVERALL: &str = "overall";
 const RANKING: &str = "preference_ranking_norm";
@@ -39,7 +39,7 @@ pub(super) fn read(row: &Row, collected: &mut Collected) -> Result<(), InputFaul
         let item = (item != OVERALL).then(|| item.into());
         for (system, value) in models.iter().zip(two_numbers(row, field)?) {
             let rating = Rating { system: system.clone(), case_id: case_id.clone(), item: item.clone(), value };
-            collected.add(row, rater, Rated::Rating(rating))?;
+            collected.add_repeatable(row, rater, Rated::Rating(rating))?;
         }
         Ok(())
     };

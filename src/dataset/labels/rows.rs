@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use super::collect::{Collected, Rated};
 use super::fields::{Row, finite, shown};
+use super::pairs::MODEL;
 use crate::domain::{CaseId, Preference, Preferred, RaterKind, Rating, SystemName};
 use crate::error::InputFault;
 
-/// Takes one row: a preference where it has a field `preference`, else a score.
+/// Takes one row: a preference where it has a field `preference`, else a score. A rater called `model` is a judge, as in
+/// pairs.
 ///
 /// # Errors
 /// A field that is missing or of a wrong form; a label that contradicts an earlier one.
@@ -25,7 +27,8 @@ pub(super) fn read(row: &Row, collected: &mut Collected) -> Result<(), InputFaul
             value: row.number("value").map_err(of_case)?,
         })
     };
-    collected.add(row, (&rater, RaterKind::Human), label).map_err(of_case)
+    let kind = if rater == MODEL { RaterKind::Judge } else { RaterKind::Human };
+    collected.add(row, (&rater, kind), label).map_err(of_case)
 }
 
 /// `a`, `b` or `tie`; the name of one of the two systems; or a number: above 0 the first is better, below 0 the second,

@@ -55,6 +55,30 @@ fn pairs_hold_a_person_and_a_model() {
 }
 
 #[test]
+fn a_rater_called_model_is_a_judge_in_every_shape() {
+    let text = "system,case_id,rater,value\ngpt,c1,model,0.5\ngpt,c1,ann,4\n";
+    let labels = parse(text, "l.csv").unwrap();
+    let kinds: Vec<RaterKind> = labels.raters.iter().map(|rater| rater.kind).collect();
+    assert_eq!(kinds, [RaterKind::Judge, RaterKind::Human]);
+    let pair = "case_id,system_a,system_b,rater,preference\nc1,x,y,model,a\n";
+    assert_eq!(parse(pair, "p.csv").unwrap().raters[0].kind, RaterKind::Judge);
+}
+
+#[test]
+fn ratings_that_every_pair_of_an_answer_repeats_are_no_repeated_labels() {
+    let pair = |b: &str| {
+        format!(
+            r#"{{"question": "q", "models": ["x", "{b}"], "human_overall": [2, 1], "model_overall": [0.5, 0.25],
+            "preference_ranking_norm": [1, 0]}}"#
+        )
+    };
+    // x stands in both pairs, rated by the person and the model
+    let labels = parse(&format!("[{}, {}]", pair("y"), pair("z")), "ann.json").unwrap();
+    assert_eq!((labels.repeated, labels.raters[0].ratings.len()), (0, 3));
+    assert_eq!(parse(&format!("[{}, {}]", pair("y"), pair("y")), "ann.json").unwrap().repeated, 1);
+}
+
+#[test]
 fn a_rater_who_says_two_things_of_one_answer_is_a_fault_unless_they_are_equal() {
     let twice = format!("{CSV}gpt,c1,,ann,4.0\n");
     assert_eq!(parse(&twice, "l.csv").unwrap().repeated, 1);

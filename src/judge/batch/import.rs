@@ -41,6 +41,13 @@ pub struct ImportReport {
     pub first_faults: Vec<InputFault>,
 }
 
+impl ImportReport {
+    /// True if the files held no line at all, neither a result nor a fault.
+    pub fn is_empty(&self) -> bool {
+        self.added + self.known + self.conflicts + self.errors + self.faults == 0
+    }
+}
+
 /// Puts results into one cache.
 #[derive(Debug)]
 pub struct Importer<'a> {

@@ -1,7 +1,7 @@
 //! `batch.json`: what is in a batch directory, and how far each file came.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -79,10 +79,20 @@ impl BatchManifest {
     /// Reads the manifest of a batch directory.
     ///
     /// # Errors
-    /// [`Error::Io`] if there is none, [`Error::Input`] if it is of another form or names a file outside of its directory.
+    /// [`Error::Input`] if there is none, if it is of another form or names a file outside of its directory; [`Error::Io`] if
+    /// it cannot be read.
     pub fn load(dir: &Path) -> Result<Self> {
         let path = dir.join(MANIFEST_FILE);
-        let bytes = fs::read(&path).map_err(Error::io(&path, "read"))?;
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                let what = format!("is no batch: it holds no {MANIFEST_FILE}");
+                return Err(InputFault::new(dir, what)
+                    .hint("name the directory that scholareval batch export --out DIR wrote")
+                    .into());
+            }
+            Err(error) => return Err(Error::io(&path, "read")(error)),
+        };
         let fault = |what: String| Error::from(InputFault::new(&path, what).hint("export the batch again"));
         let manifest: Self =
             serde_json::from_slice(&bytes).map_err(|error| fault(format!("not a batch's manifest: {error}")))?;

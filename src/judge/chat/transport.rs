@@ -143,10 +143,10 @@ impl Transport {
         let unclonable = || Fault::Broken("the request cannot be made".to_owned());
         let mut request = route.try_clone().ok_or_else(unclonable)?;
         *request.body_mut() = Some(body.into());
-        let mut response = self.first_byte(request).await?;
+        let (mut response, first) = self.first_byte(request).await?;
         self.limits.note(response.headers());
         let asked_to_wait = retry_after(response.headers(), SystemTime::now());
-        let (_, body) = self.whole(&mut response, self.endpoint.timeouts.total).await?;
+        let (_, body) = self.whole(&mut response, first, self.endpoint.timeouts.total).await?;
         if !looks_like_an_object(&body) {
             let start = String::from_utf8_lossy(&body[..body.len().min(4096)]).into_owned();
             return Err(Fault::NotJson(quote(&start, &self.endpoint).chars().take(120).collect()));
@@ -200,25 +200,35 @@ impl Transport {
         limit: Duration,
     ) -> std::result::Result<(http::StatusCode, Bytes), Fault> {
         let mut response = self.http.execute(request).await.map_err(|error| self.fault(error, limit))?;
-        self.whole(&mut response, limit).await
+        self.whole(&mut response, None, limit).await
     }
 
-    /// Sends a call and waits for the head of the response.
-    async fn first_byte(&self, request: Request) -> std::result::Result<Response, Fault> {
+    /// Sends a call and waits for the head of the response; where the first byte has a limit also for the first chunk of
+    /// its body, since a server that streams sends the head before it begins to judge.
+    async fn first_byte(&self, request: Request) -> std::result::Result<(Response, Option<Bytes>), Fault> {
         let timeouts = &self.endpoint.timeouts;
         let response = self.http.execute(request);
-        let response = match timeouts.first_byte {
-            // Dropped, the request is taken back: the connection closes.
-            Some(limit) => timeout(limit, response).await.map_err(|_| Fault::NoFirstByte(limit))?,
-            None => response.await,
+        let begun = match timeouts.first_byte {
+            None => response.await.map(|response| (response, None)),
+            Some(limit) => {
+                let begun = async {
+                    let mut response = response.await?;
+                    // Another status decides by itself.
+                    let first = if response.status().is_success() { response.chunk().await? } else { None };
+                    Ok((response, first))
+                };
+                // Dropped, the request is taken back: the connection closes.
+                timeout(limit, begun).await.map_err(|_| Fault::NoFirstByte(limit))?
+            }
         };
-        response.map_err(|error| self.fault(error, timeouts.total))
+        begun.map_err(|error| self.fault(error, timeouts.total))
     }
 
-    /// Reads a response to its end.
+    /// Reads a response to its end; `first` is what was read of its body already.
     async fn whole(
         &self,
         response: &mut Response,
+        first: Option<Bytes>,
         limit: Duration,
     ) -> std::result::Result<(http::StatusCode, Bytes), Fault> {
         let status = response.status();
@@ -228,22 +238,27 @@ impl Transport {
             let body = match target {
                 Some(target) => Bytes::copy_from_slice(target.as_bytes()),
                 // The status alone decides; a broken body only loses its words.
-                None => read_body(response, ERROR_BYTES).await.map(|(body, _)| body).unwrap_or_default(),
+                None => read_body(response, None, ERROR_BYTES).await.map(|(body, _)| body).unwrap_or_default(),
             };
             return Err(Fault::Status { status: status.as_u16(), retry_after: wait, body });
         }
         let most = self.endpoint.max_reply_bytes;
         if is_event_stream(response.headers()) {
-            return self.streamed(response, limit).await.map(|body| (status, body));
+            return self.streamed(response, first, limit).await.map(|body| (status, body));
         }
-        match read_body(response, most).await.map_err(|error| self.fault(error, limit))? {
+        match read_body(response, first, most).await.map_err(|error| self.fault(error, limit))? {
             (body, true) => Ok((status, body)),
             (_, false) => Err(Fault::TooLong(most)),
         }
     }
 
     /// Reads a reply that comes in pieces, into the body that the server would have sent whole.
-    async fn streamed(&self, response: &mut Response, limit: Duration) -> std::result::Result<Bytes, Fault> {
+    async fn streamed(
+        &self,
+        response: &mut Response,
+        mut first: Option<Bytes>,
+        limit: Duration,
+    ) -> std::result::Result<Bytes, Fault> {
         let mut assembly = Assembly::default();
         let mut left = self.endpoint.max_reply_bytes;
         // What follows a whole reply is its usage and the end of the body, which makes the connection good for the next
@@ -251,7 +266,7 @@ impl Transport {
         let mut until: Option<Instant> = None;
         loop {
             let chunk = match until {
-                None => response.chunk().await.map_err(|error| self.fault(error, limit))?,
+                None => next_chunk(response, first.take()).await.map_err(|error| self.fault(error, limit))?,
                 Some(until) => {
                     timeout_at(until, response.chunk()).await.ok().and_then(std::result::Result::ok).flatten()
                 }
@@ -287,10 +302,22 @@ impl Transport {
     }
 }
 
-/// Reads at most `most` bytes; the flag tells whether that was all.
-async fn read_body(response: &mut Response, most: usize) -> std::result::Result<(Bytes, bool), reqwest::Error> {
+/// What was read already, else what comes next.
+async fn next_chunk(
+    response: &mut Response,
+    read: Option<Bytes>,
+) -> std::result::Result<Option<Bytes>, reqwest::Error> {
+    if read.is_some() { Ok(read) } else { response.chunk().await }
+}
+
+/// Reads at most `most` bytes, those of `first` among them; the flag tells whether that was all.
+async fn read_body(
+    response: &mut Response,
+    first: Option<Bytes>,
+    most: usize,
+) -> std::result::Result<(Bytes, bool), reqwest::Error> {
     // Most replies are one chunk, which is then passed on without a copy.
-    let Some(first) = response.chunk().await? else { return Ok((Bytes::new(), true)) };
+    let Some(first) = next_chunk(response, first).await? else { return Ok((Bytes::new(), true)) };
     if first.len() > most {
         return Ok((first.slice(..most), false));
     }

@@ -24,6 +24,10 @@ pub fn load_manifest(run_dir: &Path) -> Result<Option<Manifest>> {
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
+            let what = InputFault::new(run_dir, "is a file, not the directory of a run");
+            return Err(what.hint("name the run's directory, mostly the one that the file is in").into());
+        }
         Err(error) => return Err(Error::io(&path, "read")(error)),
     };
     let manifest: Manifest = serde_json::from_str(&text).map_err(|error| {

@@ -31,6 +31,12 @@ pub(super) fn run(args: &BatchImportArgs, context: &Context<'_>) -> Result<ExitC
         Ok::<_, Error>(importer.into_report())
     })?;
     terminal::write_stdout(summary(&report, &path).as_bytes())?;
+    if report.is_empty() {
+        terminal::note(&format!(
+            "warning: no result stands in the files; {} requests of the export have none there",
+            grouped(calls.len() as u64)
+        ));
+    }
     for (id, why) in &report.first_errors {
         terminal::note(&format!("no reply: {id}: {why}"));
     }

@@ -38,6 +38,7 @@ pub(super) fn run(args: &ImportArgs, context: &Context<'_>) -> Result<ExitCode> 
     let files = read_all(&args.files)?;
     let lexical = scores::is_lexical(&files)?;
     let mode = args.mode.map_or_else(|| scores::mode_of(&files), Mode::from);
+    let is_guessed = args.mode.is_none() && mode == Mode::Compat;
     let tests = load_test_cases(&args.tests, mode)?;
     let mut imported = scores::import(&files, &tests, (mode, lexical))?;
     let texts = match args.answers.as_slice() {
@@ -49,6 +50,9 @@ pub(super) fn run(args: &ImportArgs, context: &Context<'_>) -> Result<ExitCode> 
     }
     if !args.quiet {
         tell(&imported.warnings);
+        if is_guessed {
+            terminal::note(&format!("note: {}", scores::MODE_UNKNOWN));
+        }
     }
     let manifest = manifest(args, &files, &tests, &imported, &texts);
     let dir = RunDir::open(&args.out)?;
@@ -68,6 +72,7 @@ pub(super) fn run(args: &ImportArgs, context: &Context<'_>) -> Result<ExitCode> 
         format: args.format.unwrap_or(OutputFormat::Table),
         color: context.color,
         bench: None,
+        remarks: if is_guessed { vec![scores::MODE_UNKNOWN.to_owned()] } else { Vec::new() },
     };
     let code = presentation.conclude(&imported.scored, Some(&dir))?;
     RunRecord::open(dir, manifest, false)?.finish(RunStatus::Complete, &imported.scored)?;

@@ -66,6 +66,10 @@ pub(super) fn is_lexical(files: &[ResultsFile]) -> Result<bool> {
     }
 }
 
+/// What is told where the results do not say whose arithmetic made them.
+pub(super) const MODE_UNKNOWN: &str =
+    "mode unknown, taken as compat (the reference script's); --mode default for files of scholareval's default mode";
+
 /// Ours where the file holds what the reference script never writes: a null, or the baseline's scores.
 pub(super) fn mode_of(files: &[ResultsFile]) -> Mode {
     let has_null = |answer: &RecordedAnswer| {
@@ -134,6 +138,7 @@ pub(super) fn import(files: &[ResultsFile], tests: &TestCases, (mode, lexical): 
         let what = format!("{} scores of systems and cases are missing; the summary names them", missing.len());
         warnings.push(InputFault::new(files.first().map_or(tests.path.as_path(), |file| &file.path), what));
     }
+    warnings.extend(left_out(&scored, files, tests));
     Ok(Imported { scored, kept_cases, missing, agreement, parts, mode, lexical, warnings })
 }
 
@@ -242,6 +247,20 @@ fn sums_that_differ(score: &Score) -> Vec<String> {
     told
 }
 
+/// Tells of questions that no system has scores for: whether they were asked, the results do not say.
+fn left_out(scored: &[Arc<ScoredAnswer>], files: &[ResultsFile], tests: &TestCases) -> Option<InputFault> {
+    let asked: HashSet<&str> = scored.iter().map(|answer| answer.case.initial_prompt.as_str()).collect();
+    let all: HashSet<&str> = tests.cases.iter().map(|case| case.initial_prompt.as_str()).collect();
+    let absent = all.len() - all.intersection(&asked).count();
+    let path = files.first().map_or(tests.path.as_path(), |file| &file.path);
+    let what = format!(
+        "{absent} of {} questions of {} have no scores of any system; left out",
+        all.len(),
+        tests.path.display()
+    );
+    (absent > 0).then(|| InputFault::new(path, what))
+}
+
 /// The cases that count, what lacks, and whether questions count under several rubrics.
 fn coverage(scored: &[Arc<ScoredAnswer>], tests: &TestCases) -> (Vec<CaseId>, Vec<(SystemName, CaseId)>, bool) {
     let mut systems: BTreeMap<&SystemName, HashSet<&CaseId>> = BTreeMap::new();
@@ -264,19 +283,18 @@ fn coverage(scored: &[Arc<ScoredAnswer>], tests: &TestCases) -> (Vec<CaseId>, Ve
     let agreement = systems.values().any(|cases| questions.iter().any(|question| count(question, cases) > 1));
     let (mut kept, mut missing) = (HashSet::new(), Vec::new());
     for question in &questions {
+        // A question that no system has scores for was not asked (--limit, --cases): nobody lacks it.
         let scored: Vec<&CaseId> =
             question.iter().filter(|case| systems.values().any(|cases| cases.contains(*case))).copied().collect();
-        // A question that nobody has scores for is missing everywhere, not gone.
-        let counted = if scored.is_empty() { question.iter().take(1).copied().collect() } else { scored };
         for (system, cases) in &systems {
-            let lacks: Vec<&CaseId> = counted.iter().filter(|case| !cases.contains(*case)).copied().collect();
+            let lacks: Vec<&CaseId> = scored.iter().filter(|case| !cases.contains(*case)).copied().collect();
             // Without agreement one annotator's rubric stands for the question.
-            let stands = !agreement && lacks.len() < counted.len();
+            let stands = !agreement && lacks.len() < scored.len();
             if !stands {
                 missing.extend(lacks.into_iter().map(|case| ((*system).clone(), case.clone())));
             }
         }
-        kept.extend(counted);
+        kept.extend(scored);
     }
     missing.sort();
     let kept_cases = tests.cases.iter().map(|case| &case.case_id).filter(|case| kept.contains(case)).cloned().collect();

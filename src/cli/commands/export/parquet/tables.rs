@@ -7,15 +7,15 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::cli::ExitCode;
-use crate::cli::args::ExportArgs;
+use crate::cli::args::ParquetArgs;
 use crate::cli::commands::export::{open, write_whole};
 use crate::cli::origin::escape_controls;
 use crate::cli::progress::grouped;
 use crate::cli::terminal::write_stdout;
 use crate::domain::{Component, ComponentKind, ScoredAnswer, Unit, UnscoredKind};
-use crate::error::{Error, Result};
+use crate::error::{Error, InputFault, Result};
 use crate::pipeline::record::{CallLine, RecordedRun, SCHEMA_VERSION, for_each_call};
-use crate::report::{Cell, ColumnType, ParquetTable};
+use crate::report::{Cell, ColumnType, ParquetTable, parquet_metadata};
 use crate::scorer::rubric::LEXICAL;
 
 use ColumnType::{Flag, Number, Text, Whole};
@@ -68,13 +68,16 @@ const CALLS: [(&str, ColumnType); 25] = [
 
 type Table<'a> = ParquetTable<&'a mut BufWriter<File>>;
 
-pub(super) fn run(args: &ExportArgs) -> Result<ExitCode> {
+pub(super) fn run(args: &ParquetArgs) -> Result<ExitCode> {
+    let (args, overwrite) = (&args.export, args.overwrite);
     let run = open(args)?;
-    let scores = args.out.join("scores.parquet");
+    let [scores, calls] = ["scores.parquet", "calls.parquet"].map(|name| args.out.join(name));
+    if !overwrite {
+        refuse_tables_of_others(&[&scores, &calls], &run)?;
+    }
     let score_rows = table(&scores, &SCORES, &run, |table| {
         run.scored.iter().try_for_each(|scored| answer(table, &run.name, scored).map_err(Error::io(&scores, "write")))
     })?;
-    let calls = args.out.join("calls.parquet");
     let call_rows = table(&calls, &CALLS, &run, |table| {
         for_each_call(&run.path.join("calls.jsonl"), |line| {
             call(table, &run.name, &line).map_err(Error::io(&calls, "write"))
@@ -87,6 +90,36 @@ pub(super) fn run(args: &ExportArgs) -> Result<ExitCode> {
     Ok(ExitCode::Ok)
 }
 
+/// What a table tells of its run.
+fn about(run: &RecordedRun) -> [(&'static str, String); 4] {
+    [
+        ("scholareval.schema_version", SCHEMA_VERSION.to_string()),
+        ("scholareval.run", run.name.clone()),
+        ("scholareval.judge", run.manifest.judge_id().to_owned()),
+        ("scholareval.started_at", run.manifest.started_at.clone()),
+    ]
+}
+
+/// # Errors
+/// Where one of these files is there and is no table of this run.
+fn refuse_tables_of_others(paths: &[&Path], run: &RecordedRun) -> Result<()> {
+    let own = about(run);
+    for path in paths.iter().filter(|path| path.exists()) {
+        // What cannot be read is no table of this run either.
+        let there = parquet_metadata(path).unwrap_or_default();
+        let value = |key: &str| there.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str());
+        if own.iter().skip(1).any(|(key, own)| value(key) != Some(own)) {
+            let what = match value("scholareval.run") {
+                Some(other) => format!("holds a table of another run ({})", other.escape_debug()),
+                None => "is there and is no table of this run".to_owned(),
+            };
+            let hint = "name another place with --out, or add --overwrite";
+            return Err(InputFault::new(path, what).hint(hint).into());
+        }
+    }
+    Ok(())
+}
+
 /// Writes the table at `path`; gives the number of its rows.
 fn table(
     path: &Path,
@@ -94,13 +127,8 @@ fn table(
     run: &RecordedRun,
     fill: impl FnOnce(&mut Table<'_>) -> Result<()>,
 ) -> Result<u64> {
-    let version = SCHEMA_VERSION.to_string();
-    let judge = run.manifest.judge_id();
-    let about = [
-        ("scholareval.schema_version", version.as_str()),
-        ("scholareval.run", &run.name),
-        ("scholareval.judge", judge),
-    ];
+    let about = about(run);
+    let about: Vec<(&str, &str)> = about.iter().map(|(key, value)| (*key, value.as_str())).collect();
     write_whole(path, |out| {
         let mut table = ParquetTable::new(out, columns, &about).map_err(Error::io(path, "write"))?;
         fill(&mut table)?;
