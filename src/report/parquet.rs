@@ -2,9 +2,7 @@
 //!
 //! Only built with the cargo feature `parquet`. What is held in memory is one row group, however long the table is.
 
-use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical};
@@ -12,16 +10,16 @@ use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Ty
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{Type, TypePtr};
 
-/// What a Parquet file tells of itself, by key; keys without a value are left out.
+/// What a Parquet file (open, or its bytes) tells of itself, by key; keys without a value are left out.
 ///
 /// # Errors
-/// When the file cannot be read or is no Parquet file.
-pub fn parquet_metadata(path: &Path) -> io::Result<Vec<(String, String)>> {
-    let reader = SerializedFileReader::new(File::open(path)?).map_err(error)?;
+/// When it cannot be read or is no Parquet file.
+pub fn parquet_metadata<R: ChunkReader + 'static>(file: R) -> io::Result<Vec<(String, String)>> {
+    let reader = SerializedFileReader::new(file).map_err(error)?;
     let pairs = reader.metadata().file_metadata().key_value_metadata().into_iter().flatten();
     Ok(pairs.filter_map(|pair| Some((pair.key.clone(), pair.value.clone()?))).collect())
 }

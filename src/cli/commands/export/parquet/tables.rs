@@ -106,7 +106,7 @@ fn refuse_tables_of_others(paths: &[&Path], run: &RecordedRun) -> Result<()> {
     let own = about(run);
     for path in paths.iter().filter(|path| path.exists()) {
         // What cannot be read is no table of this run either.
-        let there = parquet_metadata(path).unwrap_or_default();
+        let there = File::open(path).and_then(parquet_metadata).unwrap_or_default();
         let value = |key: &str| there.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str());
         if own.iter().skip(1).any(|(key, own)| value(key) != Some(own)) {
             let what = match value("scholareval.run") {
