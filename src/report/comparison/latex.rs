@@ -2,7 +2,7 @@
 
 use super::ComparisonContext;
 use super::numbers::{labels, level, marks, p, signed};
-use super::told::{of_all, of_metric};
+use super::told::{is_difference, of_all, of_metric};
 use crate::aggregate::comparison::{Comparison, MetricComparison, SystemMean};
 use crate::domain::Unit;
 use crate::report::section_table::shown;
@@ -72,8 +72,13 @@ fn means(out: &mut String, comparison: &Comparison, at: usize, metrics: &[Metric
 
 /// Runs that are no equals are no secret in the paper.
 fn caution(comparison: &Comparison) -> String {
-    let marks: Vec<String> = comparison.marks.iter().map(|mark| escaped(mark)).collect();
-    if marks.is_empty() { String::new() } else { format!(" Not made alike: {}.", marks.join("; ")) }
+    let (differences, unfinished): (Vec<&String>, Vec<&String>) =
+        comparison.marks.iter().partition(|mark| is_difference(mark));
+    let told = |kind: &str, marks: &[&String]| match marks {
+        [] => String::new(),
+        _ => format!(" {kind}: {}.", marks.iter().map(|mark| escaped(mark)).collect::<Vec<_>>().join("; ")),
+    };
+    told("Unfinished", &unfinished) + &told("Not made alike", &differences)
 }
 
 fn mean_cell(system: &SystemMean, unit: Unit) -> String {

@@ -31,7 +31,7 @@ pub(super) fn of_metric(metric: &MetricComparison, options: &ComparisonOptions) 
 pub(super) fn of_all(comparison: &Comparison, context: &ComparisonContext) -> Vec<String> {
     let options = &comparison.options;
     let mut told: Vec<String> =
-        comparison.marks.iter().map(|mark| format!("not made alike: {}.", shortened(mark, 400))).collect();
+        comparison.marks.iter().map(|mark| format!("{}{}.", kind_of(mark), shortened(mark, 400))).collect();
     told.extend(context.made.iter().map(|made| format!("{}.", shortened(made, 300))));
     let has_pairs = comparison.metrics.iter().any(|metric| !metric.pairs.is_empty());
     if comparison.metrics.iter().any(|metric| !metric.groups.is_empty()) && has_pairs {
@@ -56,6 +56,16 @@ pub(super) fn of_all(comparison: &Comparison, context: &ComparisonContext) -> Ve
         options.seed
     ));
     told
+}
+
+/// What stands before a mark: runs that did not finish say so themselves.
+fn kind_of(mark: &str) -> &'static str {
+    if is_difference(mark) { "not made alike: " } else { "" }
+}
+
+/// Whether a mark tells something that is not the same in all runs, and not that one of them did not finish.
+pub(super) fn is_difference(mark: &str) -> bool {
+    mark.contains(" differs: ")
 }
 
 /// Means over what each system has, where that is more than what all have.
