@@ -188,6 +188,13 @@ fn unfinished(run: &RecordedRun) -> Option<String> {
     Some(format!("{} {status}: {lacking} of {of} answers have no score; {what}", run.name))
 }
 
+/// Runs that did not finish and hold no inputs: which answers they lack cannot be told, so no gate can count them.
+pub(in crate::cli) fn lacking_unknown_answers(runs: &[RecordedRun]) -> Vec<String> {
+    let is_unknown =
+        |run: &&RecordedRun| run.items.is_empty() && run.manifest.status != RunStatus::Complete && lacking(run) > 0;
+    runs.iter().filter(is_unknown).filter_map(unfinished).collect()
+}
+
 /// How many answers of a run that did not finish have no score by the scorer that lacks most.
 fn lacking(run: &RecordedRun) -> usize {
     let is_untouched = |answer: &&Arc<ScoredAnswer>| {

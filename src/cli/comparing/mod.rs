@@ -5,5 +5,5 @@ mod alike;
 mod facets;
 mod load;
 
-pub(in crate::cli) use alike::{comparable, made_by};
+pub(in crate::cli) use alike::{comparable, lacking_unknown_answers, made_by};
 pub(in crate::cli) use load::{answers_of, load_runs};

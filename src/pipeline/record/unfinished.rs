@@ -92,3 +92,65 @@ fn unscored(item: &Item, score: Score) -> ScoredAnswer {
         steering: item.steering.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Answer, ComponentKind, Mode};
+    use crate::pipeline::record::tests::manifest;
+
+    fn item(case: &str) -> Item {
+        let case = Arc::new(TestCase::without_rubric(case.into(), "why?"));
+        let answer = Answer::new("s".into(), case.case_id.clone(), "because");
+        Item { case, answer, steering: Vec::new() }
+    }
+
+    fn scored(scorer: &'static str, case: &str, part: &str) -> Arc<ScoredAnswer> {
+        let component = Component {
+            name: part.into(),
+            kind: ComponentKind::Aspect,
+            text: String::new(),
+            weight: 0.0,
+            value: Some(4.0),
+            reason: None,
+            feedback: None,
+        };
+        let score = Score { scorer, value: Some(4.0), components: vec![component], ..Score::default() };
+        Arc::new(unscored_with(&item(case), score))
+    }
+
+    fn unscored_with(item: &Item, score: Score) -> ScoredAnswer {
+        ScoredAnswer { score: score.clone(), ..unscored(item, score) }
+    }
+
+    #[test]
+    fn what_a_scorer_did_not_get_to_stands_in_order_with_the_parts_of_its_other_answers() {
+        let manifest = Manifest {
+            scorers: ["rubric", "prometheus", "overlap"].map(str::to_owned).to_vec(),
+            mode: Mode::Default,
+            ..manifest("m")
+        };
+        let items = || ["c1", "c2", "c3"].map(item).to_vec();
+        let lists = ItemLists { rubric: items(), plain: items() };
+        let there = vec![scored("rubric", "c2", "length"), scored("prometheus", "c3", "coverage")];
+        let all = with_lacking(&manifest, &lists, there);
+        let told: Vec<(&str, &str, Option<f64>)> =
+            all.iter().map(|of| (of.score.scorer, of.case.case_id.as_str(), of.score.value)).collect();
+        // Overlap has scored nothing: nothing is known of its parts.
+        assert_eq!(
+            told,
+            [
+                ("rubric", "c1", None),
+                ("rubric", "c2", Some(4.0)),
+                ("rubric", "c3", None),
+                ("prometheus", "c1", None),
+                ("prometheus", "c2", None),
+                ("prometheus", "c3", Some(4.0)),
+            ]
+        );
+        let parts = |at: usize| all[at].score.components.iter().map(|part| part.name.as_str()).collect::<Vec<_>>();
+        assert_eq!((parts(0), parts(3)), (vec!["length", "expertise", "citations", "excerpts"], vec!["coverage"]));
+        let why = all[3].score.components[0].reason.as_ref().expect("a reason");
+        assert_eq!((why.kind, why.message.as_str()), (UnscoredKind::NotAsked, NOT_REACHED));
+    }
+}

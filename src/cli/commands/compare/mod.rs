@@ -9,7 +9,7 @@ use super::Context;
 use crate::aggregate::comparison::{Comparison, ComparisonOptions, MetricId, compare, observe};
 use crate::cli::ExitCode;
 use crate::cli::args::{CompareArgs, CompareFormat};
-use crate::cli::comparing::{answers_of, comparable, load_runs, made_by};
+use crate::cli::comparing::{answers_of, comparable, lacking_unknown_answers, load_runs, made_by};
 use crate::cli::terminal::{self, stdout_width, write_stdout};
 use crate::domain::{MAX_GRADE, MIN_GRADE, Unit};
 use crate::error::{Error, Result};
@@ -49,7 +49,10 @@ pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode>
         Comparison { runs: runs.iter().map(|run| run.name.clone()).collect(), marks, ..compare(&tables, &options) };
     let made = ComparisonContext { made: made_by(&runs) };
     write_stdout(rendered(&comparison, &made, args.format, context)?.as_bytes())?;
-    let unmet = gates.unmet(&comparison, &unanswered(&runs), args.tolerate_missing);
+    let mut unmet = gates.unmet(&comparison, &unanswered(&runs), args.tolerate_missing);
+    if gates.metrics().next().is_some() && !args.tolerate_missing {
+        unmet.extend(lacking_unknown_answers(&runs));
+    }
     for line in &unmet {
         terminal::note(&format!("error: not met: {line}"));
     }
