@@ -147,7 +147,10 @@ fn compare_metric(observed: &Observed, options: &ComparisonOptions) -> Option<Me
         systems.iter_mut().zip(letters).for_each(|(system, own)| system.letters = own);
     }
     let lists: Vec<&[f64]> = shared.values.iter().map(Vec::as_slice).collect();
-    let ranks = (lists.len() > 1).then(|| rank_distribution(&lists, Some(&shared.questions), shared.bca())).flatten();
+    // One question is every resample: its order would be told as certain.
+    let ranks = (lists.len() > 1 && shared.distinct_questions() > 1)
+        .then(|| rank_distribution(&lists, Some(&shared.questions), shared.bca()))
+        .flatten();
     Some(MetricComparison {
         metric: observed.metric.clone(),
         cases: shared.cases.iter().map(|case| observed.cases[*case].clone()).collect(),

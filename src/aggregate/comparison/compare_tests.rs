@@ -335,6 +335,52 @@ fn without_places(mut comparison: Comparison) -> Vec<MetricComparison> {
     comparison.metrics
 }
 
+#[test]
+fn a_sign_that_flips_within_the_noise_is_no_other_verdict() {
+    // The mean is 0.05 / 8 = 0.00625. Against 0, 100, .. 700 words more the slope is 0.135 / 42 per 100 words, so the
+    // intercept is 0.00625 - 3.5 * 0.135 / 42 = -0.005. Both intervals hold 0.
+    let differences = [-0.03, 0.04, -0.02, 0.03, -0.03, 0.05, -0.02, 0.03];
+    let first = differences.map(|difference| 0.5 + difference);
+    let mut observed = table(&[("a", &first), ("b", &[0.5; 8])]);
+    let words = (0..8).map(|case| Some(300.0 + 100.0 * f64::from(case))).collect();
+    observed.words = Some(vec![words, vec![Some(300.0); 8]]);
+    let pair = compared(&observed, &quick()).pairs.remove(0);
+    let effect = pair.length.unwrap();
+    assert_close(pair.difference, 0.00625, 1e-12, "difference");
+    assert_close(effect.at_equal_length, -0.005, 1e-12, "at equal length");
+    assert!(pair.interval.unwrap().0 < 0.0 && effect.interval.1 > 0.0 && !effect.changes_verdict, "{effect:?}");
+}
+
+#[test]
+fn one_case_ranks_nobody_and_two_answers_do_not_correlate() {
+    let mut observed = table(&[("a", &[0.9]), ("b", &[0.5])]);
+    assert_eq!(compared(&observed, &quick()).ranks, None);
+    observed = table(&[("a", &[0.9, 0.4]), ("b", &[0.5, 0.6])]);
+    observed.words = Some(vec![vec![Some(100.0), Some(200.0)]; 2]);
+    let metric = compared(&observed, &quick());
+    assert!(metric.ranks.is_some() && metric.systems.iter().all(|system| system.length_correlation.is_none()));
+    // Three cases of one question are one question.
+    observed = table(&[("a", &[0.9, 0.4, 0.5]), ("b", &[0.5, 0.6, 0.4])]);
+    observed.cases.iter_mut().for_each(|case| case.question = Arc::from("one question"));
+    observed.words = Some(vec![vec![Some(100.0), Some(200.0), Some(400.0)]; 2]);
+    let metric = compared(&observed, &quick());
+    assert!(metric.ranks.is_none());
+    assert!(metric.systems.iter().all(|system| matches!(system.length_correlation, Some((_, None)))));
+}
+
+#[test]
+fn a_wanted_difference_needs_so_many_questions_without_any_repeated_draw() {
+    let observed = table(&[("a", &[0.9, 0.4, 0.5, 0.8, 0.7]), ("b", &[0.5, 0.6, 0.4, 0.5, 0.7])]);
+    let pair = compared(&observed, &quick()).pairs.remove(0);
+    assert_eq!(pair.questions_needed, None);
+    // The five questions there are resolve `detectable`; so a hair more needs five, and a hair less one more.
+    for (factor, needed) in [(1.0001, 5), (0.9999, 6)] {
+        let wanted_difference = pair.detectable.map(|least| least * factor);
+        let metric = compared(&observed, &ComparisonOptions { wanted_difference, ..quick() });
+        assert_eq!((metric.pairs[0].questions_needed, metric.noise), (Some(needed), None));
+    }
+}
+
 fn tables() -> impl Strategy<Value = Observed> {
     prop::collection::vec(prop::collection::vec(0..14_u8, 3), 1..9).prop_map(|cases| {
         let row = |system: usize| cases.iter().map(|case| f64::from(case[system]) / 10.0).collect::<Vec<f64>>();

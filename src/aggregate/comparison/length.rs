@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::LengthEffect;
 use super::compare::{Shared, value_of};
-use super::pairs::sign;
 use crate::stats::{Correlation, least_squares, mean};
 
+/// Two answers always correlate perfectly.
+const FEWEST: usize = 3;
 /// Words in the unit of the slope.
 const WORDS: f64 = 100.0;
 
@@ -27,17 +28,25 @@ pub(super) fn length_correlation(shared: &Shared<'_>, place: usize) -> Option<(f
         Some((value, (shared.words(place, *case)?, shared.question_of[*case])))
     });
     let (values, (words, questions)): (Vec<f64>, (Vec<f64>, Vec<usize>)) = own.unzip();
+    if values.len() < FEWEST {
+        return None;
+    }
     let rho = Correlation::Spearman.of(&values, &words)?;
     let interval = Correlation::Spearman.clustered_interval(&values, &words, &questions, shared.bca());
-    Some((rho, interval.map(|interval| (interval.low, interval.high))))
+    let is_one = interval.is_some_and(|interval| interval.low >= interval.high) || distinct(&questions) < FEWEST;
+    Some((rho, interval.filter(|_| !is_one).map(|interval| (interval.low, interval.high))))
+}
+
+fn distinct(questions: &[usize]) -> usize {
+    questions.iter().collect::<std::collections::BTreeSet<_>>().len()
 }
 
 /// The pair's differences regressed on the differences in words, over the shared cases whose words are known; of a
-/// question with several cases their means. `observed` is the difference and its interval as they stand.
+/// question with several cases their means. `interval` is that of the difference as it stands.
 pub(super) fn length_effect(
     shared: &Shared<'_>,
     (first, second): (usize, usize),
-    (difference, interval): (f64, Option<(f64, f64)>),
+    interval: Option<(f64, f64)>,
 ) -> Option<LengthEffect> {
     if !is_judged_by_length(shared) {
         return None;
@@ -54,14 +63,17 @@ pub(super) fn length_effect(
     let (words, values): (Vec<f64>, Vec<f64>) = means.unzip();
     let line = least_squares(&words, &values, shared.options.level)?;
     let left = (line.intercept_interval.low, line.intercept_interval.high);
-    let holds_0 = |(low, high): (f64, f64)| low <= 0.0 && 0.0 <= high;
-    let turns = sign(line.intercept) != sign(difference);
     Some(LengthEffect {
         at_equal_length: line.intercept,
         interval: left,
         per_100_words: WORDS * line.slope,
         per_100_words_interval: (WORDS * line.slope_interval.low, WORDS * line.slope_interval.high),
         words: mean(&words)?,
-        changes_verdict: turns || interval.is_some_and(|interval| holds_0(interval) != holds_0(left)),
+        changes_verdict: interval.is_some_and(|interval| side(interval) != side(left)),
     })
+}
+
+/// On which side of 0 an interval lies: -1 or 1, and 0 where it holds 0 and so tells nothing apart.
+fn side((low, high): (f64, f64)) -> i8 {
+    i8::from(low > 0.0) - i8::from(high < 0.0)
 }

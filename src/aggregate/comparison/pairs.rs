@@ -4,8 +4,8 @@ use super::compare::{SAME, Shared, ends, value_of};
 use super::length::length_effect;
 use super::{Observation, PairComparison};
 use crate::stats::{
-    Paired, PowerTarget, SignFlipOptions, SignFlipTest, cluster_sums, detectable_difference, holm, mean,
-    paired_differences, sign_flip_tests,
+    Paired, PowerTarget, SignFlipOptions, SignFlipTest, WantedDifference, cases_needed, cluster_sums,
+    detectable_difference, holm, mean, paired_differences, sign_flip_tests,
 };
 
 /// The pairs in table order, the better system first; with a baseline only its own. None without shared cases.
@@ -31,7 +31,7 @@ pub(super) fn compare_pairs(shared: &Shared<'_>) -> Vec<PairComparison> {
     for (index, (first, second)) in places.iter().copied().enumerate() {
         let Some(found) = compared[index] else { continue };
         let interval = found.interval.map(|interval| (interval.low, interval.high));
-        let effect = length_effect(shared, (first, second), (found.mean, interval));
+        let effect = length_effect(shared, (first, second), interval);
         results.push(PairComparison {
             first,
             second,
@@ -50,6 +50,7 @@ pub(super) fn compare_pairs(shared: &Shared<'_>) -> Vec<PairComparison> {
             depends_on_missing: false,
             length: effect,
             detectable: detectable(shared, &differences[index]),
+            questions_needed: questions_needed(shared, &differences[index]),
         });
     }
     consider_missing(shared, &mut results, &p_values);
@@ -78,9 +79,24 @@ fn corrected(p_values: &[Option<f64>]) -> Vec<Option<f64>> {
     p_values.iter().map(|p| p.and_then(|_| adjusted.next())).collect()
 }
 
-/// The smallest difference that the t test finds with 80% power at alpha, without correction for other pairs. Where
-/// questions have several cases, from the standard error of the mean over whole questions.
+/// The smallest difference that the t test finds with 80% power at alpha, without correction for other pairs.
 fn detectable(shared: &Shared<'_>, differences: &[f64]) -> Option<f64> {
+    let (spread, questions) = spread(shared, differences)?;
+    let target = PowerTarget { alpha: shared.options.alpha, ..PowerTarget::default() };
+    detectable_difference(spread, questions, target)
+}
+
+/// With how many questions of this spread that test finds the wanted difference.
+fn questions_needed(shared: &Shared<'_>, differences: &[f64]) -> Option<usize> {
+    let difference = shared.options.wanted_difference?;
+    let (sd, _) = spread(shared, differences)?;
+    let target = PowerTarget { alpha: shared.options.alpha, ..PowerTarget::default() };
+    cases_needed(WantedDifference { difference, sd }, target)
+}
+
+/// The standard deviation of the differences, and how many questions they come from. Where questions have several cases,
+/// from the standard error of the mean over whole questions. `None` where all differences are equal.
+fn spread(shared: &Shared<'_>, differences: &[f64]) -> Option<(f64, usize)> {
     let centre = mean(differences)?;
     let off: Vec<f64> = differences.iter().map(|value| value - centre).collect();
     let sums = cluster_sums(&off, &shared.questions)?;
@@ -88,8 +104,7 @@ fn detectable(shared: &Shared<'_>, differences: &[f64]) -> Option<f64> {
     let squares: f64 = sums.iter().map(|sum| sum * sum).sum();
     // The standard error times the root of the questions: with one case each, the standard deviation.
     let spread = (squares * questions * questions / (questions - 1.0)).sqrt() / cases;
-    let target = PowerTarget { alpha: shared.options.alpha, ..PowerTarget::default() };
-    if spread > SAME { detectable_difference(spread, sums.len(), target) } else { None }
+    (spread > SAME).then_some((spread, sums.len()))
 }
 
 /// A pair with everything that is missing against its first system and in favour of it.
@@ -147,6 +162,6 @@ fn consider_missing(shared: &Shared<'_>, pairs: &mut [PairComparison], p_values:
 }
 
 /// -1, 0 or 1.
-pub(super) fn sign(difference: f64) -> i8 {
+fn sign(difference: f64) -> i8 {
     if difference.abs() <= SAME { 0 } else { difference.signum() as i8 }
 }

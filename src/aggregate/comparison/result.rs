@@ -150,6 +150,9 @@ pub struct PairComparison {
     /// The smallest difference that these cases resolve with 80% power (paired t test at alpha, this pair alone); `None`
     /// where all differences are equal.
     pub detectable: Option<f64>,
+    /// With how many questions that test finds [`ComparisonOptions::wanted_difference`]; `None` where none is wanted, or all
+    /// differences are equal.
+    pub questions_needed: Option<usize>,
 }
 
 /// The difference of two systems regressed on the difference of their answers' lengths.
@@ -165,7 +168,8 @@ pub struct LengthEffect {
     pub per_100_words_interval: (f64, f64),
     /// Mean difference in words.
     pub words: f64,
-    /// Whether the sign of the difference, or that its interval holds 0, changes at equal length.
+    /// Whether the interval holds 0 where that of the plain difference does not, or the reverse, or lies on the other side
+    /// of it. Where both hold 0 nothing changes, whatever the signs.
     pub changes_verdict: bool,
 }
 

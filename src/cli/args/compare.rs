@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 /// How the command is used, at the end of its help.
 pub(super) const EXAMPLES: &str = "\
 Gates:
-  --fail-under METRIC=VALUE          every system's mean is at least VALUE, in the unit of files (0.5, not 50)
+  --fail-under METRIC=VALUE          every system's mean is at least VALUE, in the unit of files (0.5, not 50); counts have no floor
   --fail-under SYSTEM:METRIC=VALUE   that system's
   --require \"A>B\"                    A is better than B and told apart from it (p corrected by Holm)
   --require \"A>=B\"                   B is not told apart as the better one
@@ -94,7 +94,8 @@ pub struct CompareArgs {
     /// Seed of resamples and assignments
     #[arg(long, value_name = "N", default_value_t = 42, help_heading = "Statistics")]
     pub seed: u64,
-    /// Tell how many draws or questions it takes to find this difference (0.02 is two points) [default: the observed one]
+    /// Tell how many questions (and draws, where there are repeated ones) it takes to find this difference (0.02 is two
+    /// points) [default: the observed one, with repeated draws alone]
     #[arg(long, value_name = "D", value_parser = parse_difference, help_heading = "Statistics")]
     pub wanted_difference: Option<f64>,
 }

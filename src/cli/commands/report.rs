@@ -23,11 +23,12 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let observed = observe(&answers_of(&runs));
     let mut comparison = compare(&observed, &ComparisonOptions::seeded(args.seed));
     comparison.runs = runs.iter().map(|run| run.name.clone()).collect();
-    comparison.marks = marks;
+    comparison.marks = marks.differences;
     let pages = runs.iter().map(|run| page_of(run, args)).collect::<Result<Vec<_>>>()?;
     let report = HtmlReport {
         title: comparison.runs.join(", "),
         comparison: &comparison,
+        unfinished: &marks.unfinished,
         observed: &observed,
         runs: pages,
         metric: args.metric.as_deref(),

@@ -1,14 +1,32 @@
 //! Whether runs may be compared: what makes them no equals is refused, or marked where that is wished.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
 
 use super::facets::{Facet, facets, role_entries};
 use crate::cli::scoring::outcome::role_line;
+use crate::domain::{Component, ScoredAnswer, UnscoredKind};
 use crate::error::{Error, InputFault, Result};
 use crate::pipeline::record::{Manifest, RecordedRun, RoleEntry, RunStatus};
 
 /// Characters of a value that are shown.
 const SHOWN: usize = 80;
+
+/// What a reader must know of runs that stand side by side.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::cli) struct Marks {
+    /// Runs that did not finish, or are parts.
+    pub(in crate::cli) unfinished: Vec<String>,
+    /// What is not the same in all of them.
+    pub(in crate::cli) differences: Vec<String>,
+}
+
+impl Marks {
+    /// All of them.
+    pub(in crate::cli) fn all(&self) -> Vec<String> {
+        self.unfinished.iter().chain(&self.differences).cloned().collect()
+    }
+}
 
 /// Something that is not the same in all runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +42,7 @@ struct Difference {
 /// # Errors
 /// When the built-in lexical judge has a role in one run that an LLM has in another, whatever `anyway` says; without it when
 /// anything differs: every difference by name, with its values and runs.
-pub(in crate::cli) fn comparable(runs: &[RecordedRun], anyway: bool) -> Result<Vec<String>> {
+pub(in crate::cli) fn comparable(runs: &[RecordedRun], anyway: bool) -> Result<Marks> {
     let mixed: Vec<InputFault> = mixed_roles(runs);
     if !mixed.is_empty() {
         return Err(Error::Input(mixed));
@@ -33,8 +51,10 @@ pub(in crate::cli) fn comparable(runs: &[RecordedRun], anyway: bool) -> Result<V
     if !differences.is_empty() && !anyway {
         return Err(Error::Input(refusal(runs, &differences)));
     }
-    let unfinished = runs.iter().filter_map(unfinished);
-    Ok(unfinished.chain(differences.iter().map(|difference| difference.told(runs))).collect())
+    Ok(Marks {
+        unfinished: runs.iter().filter_map(unfinished).collect(),
+        differences: differences.iter().map(|difference| difference.told(runs)).collect(),
+    })
 }
 
 impl Difference {
@@ -159,12 +179,26 @@ pub(in crate::cli) fn unfinished(run: &RecordedRun) -> Option<String> {
         RunStatus::Stopped => "was stopped early",
         RunStatus::Running => "did not finish (or still goes on)",
     };
-    let mut most = 0;
-    for scorer in run.scorers() {
-        most = most.max(run.scored.iter().filter(|answer| answer.score.scorer == scorer).count());
+    let (lacking, of) = (lacking(run), run.manifest.answers);
+    // What was scored again from the replies has a score for everything, however little is known of it.
+    if lacking == 0 {
+        return Some(format!("{} {status}; run score once more to finish it", run.name));
     }
-    let lacking = usize::try_from(run.manifest.answers).unwrap_or(usize::MAX).saturating_sub(most);
-    Some(format!("{} {status}: {lacking} of {} answers have no score", run.name, run.manifest.answers))
+    let what = if run.items.is_empty() { "which ones is not known without inputs" } else { "they count as unscored" };
+    Some(format!("{} {status}: {lacking} of {of} answers have no score; {what}", run.name))
+}
+
+/// How many answers of a run that did not finish have no score by the scorer that lacks most.
+fn lacking(run: &RecordedRun) -> usize {
+    let is_untouched = |answer: &&Arc<ScoredAnswer>| {
+        let was_asked = |part: &Component| part.reason.as_ref().is_none_or(|why| why.kind != UnscoredKind::NotAsked);
+        !answer.score.components.iter().any(was_asked)
+    };
+    let answers = |scorer: &'static str| run.scored.iter().filter(move |answer| answer.score.scorer == scorer);
+    let untouched = run.scorers().into_iter().map(|scorer| answers(scorer).filter(is_untouched).count());
+    let most = run.scorers().into_iter().map(|scorer| answers(scorer).count()).max().unwrap_or(0);
+    let absent = usize::try_from(run.manifest.answers).unwrap_or(usize::MAX).saturating_sub(most);
+    untouched.max().unwrap_or(0).max(absent)
 }
 
 #[cfg(test)]
@@ -191,7 +225,7 @@ mod tests {
 
     fn told(change: impl Fn(&mut Value)) -> Vec<String> {
         let runs = [run("one", |_| ()), run("two", change)];
-        comparable(&runs, true).expect("compared anyway")
+        comparable(&runs, true).expect("compared anyway").all()
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod reader;
 mod scores;
 #[cfg(test)]
 mod tests;
+mod unfinished;
 mod writer;
 
 pub use calls::for_each_call;

@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::inputs::{Cases, load_cases_and_items};
-use super::manifest::Manifest;
+use super::inputs::{Cases, load_cases_and_items, load_item_lists};
+use super::manifest::{Manifest, RunStatus};
 use super::reader::load_manifest;
+use super::unfinished::with_lacking;
 use crate::domain::{
     CaseId, ClaimSupport, Component, ComponentKind, MemberValues, Score, ScoredAnswer, SystemName, TestCase,
     UnscoredReason,
@@ -32,7 +33,8 @@ pub struct RecordedRun {
     /// text an imported run does not know.
     pub items: Vec<Item>,
     /// Every answer by every scorer, in the order of the file (scorer by scorer, systems and cases in input order). A case
-    /// that is not in `items` has its id alone.
+    /// that is not in `items` has its id alone. Of a run that did not finish, what it did not get to stands here without a
+    /// value; of one that keeps no inputs that is not known.
     pub scored: Vec<Arc<ScoredAnswer>>,
 }
 
@@ -63,7 +65,7 @@ impl RecordedRun {
 /// Reads a run directory: its manifest, its inputs where it has them, and its scores.
 ///
 /// # Errors
-/// When the directory is no run, holds no scores yet, or a file of it cannot be read; the error names file and line.
+/// When the directory is no run, holds no scores, or a file of it cannot be read; the error names file and line.
 ///
 /// ```
 /// let nothing = scholareval::pipeline::record::load_run(std::path::Path::new("/no/such/run"));
@@ -75,7 +77,16 @@ pub fn load_run(dir: &Path) -> Result<RecordedRun> {
     })?;
     let inputs = dir.join("inputs.jsonl");
     let (cases, items) = if inputs.exists() { load_cases_and_items(&inputs)? } else { Default::default() };
-    let scored = load_scores(&dir.join("scores.jsonl"), &cases)?;
+    let path = dir.join("scores.jsonl");
+    let mut scored = load_scores(&path, &cases)?;
+    let is_finished = manifest.status == RunStatus::Complete;
+    if scored.is_empty() {
+        let hint = if is_finished { "score some answers first" } else { GO_ON };
+        return Err(InputFault::new(path, "no scores: nothing of the run has been scored").hint(hint).into());
+    }
+    if !is_finished && !items.is_empty() {
+        scored = with_lacking(&manifest, &load_item_lists(&inputs)?, scored);
+    }
     let directory = || dir.canonicalize().ok()?.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = manifest.label.clone().or_else(directory).unwrap_or_else(|| dir.display().to_string());
     Ok(RecordedRun { path: dir.to_path_buf(), name, manifest, items, scored })
@@ -123,10 +134,8 @@ struct ReadLine {
 /// # Errors
 /// When the file is missing or a line is broken.
 fn load_scores(path: &Path, cases: &Cases) -> Result<Vec<Arc<ScoredAnswer>>> {
-    let file = File::open(path).map_err(|error| {
-        InputFault::new(path, format!("cannot read the scores of the run: {error}"))
-            .hint("run score once more to finish the run, its replies are kept")
-    })?;
+    let file = File::open(path)
+        .map_err(|error| InputFault::new(path, format!("cannot read the scores of the run: {error}")).hint(GO_ON))?;
     let mut bare: HashMap<CaseId, Arc<TestCase>> = HashMap::new();
     let mut scored = Vec::new();
     let (mut reader, mut line) = (BufReader::new(file), Vec::new());
@@ -162,6 +171,7 @@ fn interned(name: &str) -> &'static str {
     new
 }
 
+const GO_ON: &str = "run score once more to finish the run, its replies are kept";
 const HINT: &str = "scholareval rescore RUN makes the scores of a run anew from its replies";
 
 fn answer_of(read: ReadLine, case: Arc<TestCase>) -> std::result::Result<ScoredAnswer, String> {

@@ -13,7 +13,7 @@ use crate::judge::JudgeRequest;
 use crate::judge::planner::ReplySource;
 use crate::pipeline::{CallRecord, EventSink, RunEvent, call_id};
 
-fn manifest(setting: &str) -> Manifest {
+pub(super) fn manifest(setting: &str) -> Manifest {
     Manifest {
         schema_version: SCHEMA_VERSION,
         scholareval_version: "0".into(),

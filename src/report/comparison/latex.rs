@@ -2,13 +2,16 @@
 
 use super::ComparisonContext;
 use super::numbers::{labels, level, marks, p, signed};
-use super::told::{of_all, of_metric};
+use super::told::{is_difference, of_all, of_metric};
 use crate::aggregate::comparison::{Comparison, MetricComparison, SystemMean};
 use crate::domain::Unit;
 use crate::report::section_table::shown;
 use crate::report::visible::visible;
 
-/// One float with the means of all metrics, then one a metric with its pairs. How the numbers were made stands in comments
+/// Metrics whose means and intervals stand side by side within the text width of the article class.
+const METRICS_IN_A_TABLE: usize = 3;
+
+/// Floats with the means of all metrics, so many in each as a page is wide, then one a metric with its pairs. How the numbers were made stands in comments
 /// and, where a reader of the paper must know it, in the captions.
 pub fn render_comparison_latex(comparison: &Comparison, context: &ComparisonContext) -> String {
     let mut out = String::from("% needs \\usepackage{booktabs}\n");
@@ -18,7 +21,9 @@ pub fn render_comparison_latex(comparison: &Comparison, context: &ComparisonCont
     for told in of_all(comparison, context) {
         out.push_str(&format!("% {}\n", comment(&told)));
     }
-    means(&mut out, comparison);
+    for (at, metrics) in comparison.metrics.chunks(METRICS_IN_A_TABLE).enumerate() {
+        means(&mut out, comparison, at, metrics);
+    }
     for (at, metric) in comparison.metrics.iter().enumerate() {
         for told in of_metric(metric, &comparison.options) {
             out.push_str(&format!("% {}: {}\n", comment(&metric.metric.name), comment(&told)));
@@ -30,17 +35,16 @@ pub fn render_comparison_latex(comparison: &Comparison, context: &ComparisonCont
     out
 }
 
-/// The systems in the order of the first metric, a column a metric.
-fn means(out: &mut String, comparison: &Comparison) {
+/// The systems in the order of the comparison's first metric, a column a metric.
+fn means(out: &mut String, comparison: &Comparison, at: usize, metrics: &[MetricComparison]) {
     let Some(first) = comparison.metrics.first() else { return };
-    let titles: Vec<String> = comparison.metrics.iter().map(|metric| escaped(&metric.metric.name)).collect();
-    let counts: Vec<String> = comparison
-        .metrics
+    let titles: Vec<String> = metrics.iter().map(|metric| escaped(&metric.metric.name)).collect();
+    let counts: Vec<String> = metrics
         .iter()
         .zip(&titles)
         .map(|(metric, title)| format!("{title}: {}, $n={}$", unit(metric.metric.unit), metric.cases.len()))
         .collect();
-    let has_letters = comparison.metrics.iter().flat_map(|metric| &metric.systems).any(|of| !of.letters.is_empty());
+    let has_letters = metrics.iter().flat_map(|metric| &metric.systems).any(|of| !of.letters.is_empty());
     let letters = if has_letters && first.systems.len() > 1 {
         format!(" Systems that share a letter are not told apart ($\\alpha={}$, Holm).", comparison.options.alpha)
     } else {
@@ -52,14 +56,15 @@ fn means(out: &mut String, comparison: &Comparison) {
         counts.join("; "),
         caution(comparison)
     );
-    begin(out, &caption, "tab:comparison", &format!("l{}", "r".repeat(titles.len())));
+    let label = if at == 0 { "tab:comparison".to_owned() } else { format!("tab:comparison-{}", at + 1) };
+    begin(out, &caption, &label, &format!("l{}", "r".repeat(titles.len())));
     out.push_str(&format!("system & {} \\\\\n\\midrule\n", titles.join(" & ")));
     for system in &first.systems {
         let cell = |metric: &MetricComparison| {
             let own = metric.systems.iter().find(|own| own.system == system.system);
             own.map_or("--".to_owned(), |own| mean_cell(own, metric.metric.unit))
         };
-        let cells: Vec<String> = comparison.metrics.iter().map(cell).collect();
+        let cells: Vec<String> = metrics.iter().map(cell).collect();
         out.push_str(&format!("{} & {} \\\\\n", escaped(&system.label), cells.join(" & ")));
     }
     end(out);
@@ -67,8 +72,13 @@ fn means(out: &mut String, comparison: &Comparison) {
 
 /// Runs that are no equals are no secret in the paper.
 fn caution(comparison: &Comparison) -> String {
-    let marks: Vec<String> = comparison.marks.iter().map(|mark| escaped(mark)).collect();
-    if marks.is_empty() { String::new() } else { format!(" Not made alike: {}.", marks.join("; ")) }
+    let (differences, unfinished): (Vec<&String>, Vec<&String>) =
+        comparison.marks.iter().partition(|mark| is_difference(mark));
+    let told = |kind: &str, marks: &[&String]| match marks {
+        [] => String::new(),
+        _ => format!(" {kind}: {}.", marks.iter().map(|mark| escaped(mark)).collect::<Vec<_>>().join("; ")),
+    };
+    told("Unfinished", &unfinished) + &told("Not made alike", &differences)
 }
 
 fn mean_cell(system: &SystemMean, unit: Unit) -> String {
@@ -126,7 +136,7 @@ fn pairs(out: &mut String, comparison: &Comparison, at: usize, metric: &MetricCo
 
 fn begin(out: &mut String, caption: &str, label: &str, columns: &str) {
     out.push_str(&format!(
-        "\\begin{{table}}[htbp]\n\\centering\n\\caption{{{caption}}}\n\\label{{{label}}}\n\\begin{{tabular}}{{{columns}}}\n\\toprule\n"
+        "\\begin{{table}}[htbp]\n\\centering\n\\caption{{{caption}}}\n\\label{{{label}}}\n\\small\n\\begin{{tabular}}{{{columns}}}\n\\toprule\n"
     ));
 }
 

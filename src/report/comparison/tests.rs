@@ -52,6 +52,7 @@ fn pair(first: usize, second: usize, difference: f64, p_holm: f64) -> PairCompar
         depends_on_missing: false,
         length: None,
         detectable: Some(0.03),
+        questions_needed: None,
     }
 }
 

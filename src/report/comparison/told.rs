@@ -17,6 +17,7 @@ pub(super) fn of_metric(metric: &MetricComparison, options: &ComparisonOptions) 
     let mut told = Vec::new();
     told.extend(own_means(metric));
     told.extend(resolution(metric, options));
+    told.extend(wanted(metric, options));
     told.extend(metric.noise.as_ref().map(|noise| judge_noise(metric, noise)));
     told.extend(missing(metric));
     told.extend(metric.pairs.iter().filter_map(|pair| hanging(metric, pair)));
@@ -30,7 +31,7 @@ pub(super) fn of_metric(metric: &MetricComparison, options: &ComparisonOptions) 
 pub(super) fn of_all(comparison: &Comparison, context: &ComparisonContext) -> Vec<String> {
     let options = &comparison.options;
     let mut told: Vec<String> =
-        comparison.marks.iter().map(|mark| format!("not made alike: {}.", shortened(mark, 400))).collect();
+        comparison.marks.iter().map(|mark| format!("{}{}.", kind_of(mark), shortened(mark, 400))).collect();
     told.extend(context.made.iter().map(|made| format!("{}.", shortened(made, 300))));
     let has_pairs = comparison.metrics.iter().any(|metric| !metric.pairs.is_empty());
     if comparison.metrics.iter().any(|metric| !metric.groups.is_empty()) && has_pairs {
@@ -55,6 +56,16 @@ pub(super) fn of_all(comparison: &Comparison, context: &ComparisonContext) -> Ve
         options.seed
     ));
     told
+}
+
+/// What stands before a mark: runs that did not finish say so themselves.
+fn kind_of(mark: &str) -> &'static str {
+    if is_difference(mark) { "not made alike: " } else { "" }
+}
+
+/// Whether a mark tells something that is not the same in all runs, and not that one of them did not finish.
+pub(super) fn is_difference(mark: &str) -> bool {
+    mark.contains(" differs: ")
 }
 
 /// Means over what each system has, where that is more than what all have.
@@ -84,6 +95,22 @@ fn resolution(metric: &MetricComparison, options: &ComparisonOptions) -> Option<
         "{} resolve{} a difference of {range}{}{by_pair} (paired t test, {POWER} at {}, before correction).",
         counted(metric.questions, "question"),
         if metric.questions == 1 { "s" } else { "" },
+        points(unit),
+        options.alpha
+    ))
+}
+
+/// How many questions it takes to find the wanted difference, as the pairs vary here.
+fn wanted(metric: &MetricComparison, options: &ComparisonOptions) -> Option<String> {
+    let difference = options.wanted_difference?;
+    let unit = metric.metric.unit;
+    let needed: Vec<usize> = metric.pairs.iter().filter_map(|pair| pair.questions_needed).collect();
+    let (least, most) = (*needed.iter().min()?, *needed.iter().max()?);
+    let range = if least == most { counted(most, "question") } else { format!("{least} to {most} questions") };
+    let by_pair = if least == most { "" } else { ", depending on the pair" };
+    Some(format!(
+        "to find a difference of {}{}: {range} as judged here{by_pair} (paired t test, {POWER} at {}, before correction).",
+        shown(difference, unit),
         points(unit),
         options.alpha
     ))

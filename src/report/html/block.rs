@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::leaderboard::metric_key;
 use super::{HtmlAnswer, HtmlReply, HtmlReport};
 use crate::aggregate::comparison::{Observation, Observed};
-use crate::domain::{CaseId, ClaimSupport, ScoredAnswer};
+use crate::domain::{CaseId, ClaimSupport, ScoredAnswer, Unit};
 use crate::error::Result;
 
 /// All cases in order of first appearance over the metrics.
@@ -275,11 +275,17 @@ fn score_entry<'a>(scored: &'a ScoredAnswer, texts: &mut Texts<'a>) -> Value {
     let mut many = |list: &'a [String]| list.iter().map(|text| texts.place(text)).collect::<Vec<_>>();
     let (notes, steering) = (many(&score.notes), many(&scored.steering));
     json!({
-        "scorer": score.scorer, "value": optional(score.value), "ann": optional(score.ann_score),
+        "scorer": score.scorer, "unit": unit_of(score), "value": optional(score.value), "ann": optional(score.ann_score),
         "reference": optional(scored.reference.as_ref().and_then(|reference| reference.value)),
         "parts": components, "members": members, "notes": notes, "steering": steering,
         "claims": score.claims.iter().map(|claim| claim_entry(claim, texts)).collect::<Vec<_>>(),
     })
+}
+
+/// What the score as a whole is in: that of aspects is the mean of their grades, every other one a share.
+fn unit_of(score: &crate::domain::Score) -> &'static str {
+    let is_grade = score.components.iter().any(|component| component.kind.unit() == Unit::Grade);
+    if is_grade && !score.is_weighted_sum() { "grade" } else { "share" }
 }
 
 /// What a component was judged by: its own words, else those of the rubric.

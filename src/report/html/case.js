@@ -84,8 +84,8 @@ function partTable(scorer, block, columns) {
     const label = name === "ann" ? "Annotated parts only" : "Score";
     if (!scores.some((score) => score && score[name] !== null)) continue;
     body.append(make("tr", { class: "total" }, make("th", { scope: "row" }, label), weighted && make("td", { class: "weight" }),
-      scores.map((score, at) => make("td", {}, scoreBar(score?.[name] ?? null, "share", columns[at]),
-        name === "value" && score?.reference !== null && score?.reference !== undefined && score.reference !== score.value ? reference(score.reference, "share") : null))));
+      scores.map((score, at) => make("td", {}, scoreBar(score?.[name] ?? null, score?.unit ?? "share", columns[at]),
+        name === "value" && score?.reference !== null && score?.reference !== undefined && score.reference !== score.value ? reference(score.reference, score.unit) : null))));
   }
   for (const part of parts) body.append(...partRows(part, scorer, scores, block, columns, weighted));
   const title = make("h2", {}, "Parts ", make("small", {}, `${scorer}; choose a part for the judge's words and raw replies`));

@@ -158,7 +158,10 @@ impl Bins {
         let end = self.low + self.width * self.count as f64;
         Spread {
             path: outline(&counts),
-            mean: mean.map(|mean| number(mean, unit)),
+            // The count of one answer is no mean: it is whole.
+            mean: mean.map(|mean| {
+                if unit == Unit::Count && values.len() == 1 { mean.to_string() } else { number(mean, unit) }
+            }),
             mean_at: rounded(mean.map_or(0.0, |mean| 100.0 * (mean - self.low) / (end - self.low)).clamp(0.0, 100.0)),
             count: values.len(),
             unscored,
@@ -211,5 +214,7 @@ mod tests {
         assert_eq!([1.0, 1.5, 3.0, 5.0].map(|grade| grades.place(grade)), [0, 1, 4, 8]);
         let counts = Bins::of(Unit::Count, [3.0, 7.0].into_iter());
         assert_eq!([0.0, 3.0, 7.0].map(|count| counts.place(count)), [0, 3, 7]);
+        let means = [&[207.0][..], &[207.0, 208.0]].map(|values| counts.spread(values, 0, 0, Unit::Count).mean);
+        assert_eq!(means, [Some("207".to_owned()), Some("207.5".to_owned())]);
     }
 }

@@ -33,8 +33,10 @@ pub use page::render_html;
 pub struct HtmlReport<'a> {
     /// What stands on top; usually the names of the runs.
     pub title: String,
-    /// The comparison that the tables show.
+    /// The comparison that the tables show; its marks are what makes the runs no equals.
     pub comparison: &'a Comparison,
+    /// What runs lack that did not finish, a line each.
+    pub unfinished: &'a [String],
     /// The values behind it: what the heat map shows.
     pub observed: &'a [Observed],
     /// The runs, in the order of `comparison.runs`.

@@ -8,6 +8,8 @@ function show() {
   if (isCase && !wasCase) casePage.scroll = scrollY;
   byId("overview").hidden = isCase;
   byId("case").hidden = !isCase;
+  byId("no-case").hidden = state.lost === null;
+  byId("no-case").textContent = state.lost === null ? "" : `There is no such case in this page: ${state.lost}`;
   showMetric();
   if (isCase) {
     showCase();
@@ -105,6 +107,20 @@ function onKey(event) {
   }
 }
 
+// --- printing: what is folded up would be missing on paper ---
+
+let unfolded = [];
+
+function openForPrint() {
+  unfolded = [...document.querySelectorAll("details.all-pairs:not([open])")];
+  for (const details of unfolded) details.open = true;
+}
+
+function closeAfterPrint() {
+  for (const details of unfolded) details.open = false;
+  unfolded = [];
+}
+
 // --- the beginning ---
 
 for (const element of document.querySelectorAll("[data-script]")) element.hidden = false;
@@ -122,7 +138,11 @@ addEventListener("hashchange", show);
 addEventListener("scroll", (event) => {
   if (!card?.contains(event.target)) hideSources();
 }, { passive: true, capture: true });
-addEventListener("beforeprint", buildHeat);
+addEventListener("beforeprint", () => {
+  buildHeat();
+  openForPrint();
+});
+addEventListener("afterprint", closeAfterPrint);
 history.scrollRestoration = "manual";
 new IntersectionObserver((entries) => {
   if (entries.some((entry) => entry.isIntersecting)) buildHeat();

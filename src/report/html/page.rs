@@ -77,6 +77,7 @@ fn head(report: &HtmlReport<'_>, first: usize, cases: usize) -> Result<String> {
         cases => cases,
         runs => Value::from(Serde(run_views(&report.runs))),
         marks => comparison.marks.iter().map(|mark| visible(mark).into_owned()).collect::<Vec<_>>(),
+        unfinished => report.unfinished.iter().map(|line| visible(line).into_owned()).collect::<Vec<_>>(),
         metrics => Value::from(Serde(metric_views(comparison, first))),
         scorers => Value::from(Serde(scorer_views(comparison, &report.runs))),
         unscored => Value::from(Serde(unscored(comparison, &report.runs))),

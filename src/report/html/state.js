@@ -25,7 +25,7 @@ const named = (system) => [make("span", { class: `dot c${system % 10}`, "aria-hi
 /** A number in the unit of a metric or component: shares in per cent. */
 function figure(value, unit) {
   if (value === null || value === undefined) return "–";
-  const text = unit === "grade" ? value.toFixed(2) : unit === "count" ? value.toFixed(1) : (100 * value).toFixed(1);
+  const text = unit === "grade" ? value.toFixed(2) : unit === "count" ? (Number.isInteger(value) ? String(value) : value.toFixed(1)) : (100 * value).toFixed(1);
   return /^-[0.]+$/.test(text) ? text.slice(1) : text.replace("-", "−");
 }
 
@@ -36,7 +36,8 @@ const unitOf = (kind) => (kind === "aspect" ? "grade" : kind === "count" ? "coun
 
 // --- what the address holds ---
 
-const state = { metric: core.first, case: null, systems: null, find: "", sort: "order", only: "", first: 0, second: 0 };
+// `lost`: a case that the address names and the page does not have.
+const state = { metric: core.first, case: null, lost: null, systems: null, find: "", sort: "order", only: "", first: 0, second: 0 };
 const initial = { find: "", sort: "order", only: "" };
 
 function placeOf(list, wanted) {
@@ -69,6 +70,7 @@ function readAddress() {
   }).filter((place) => place !== null);
   state.metric = placeOf(metrics.map((metric) => metric.key), text("metric")) ?? core.first;
   state.case = given.has("case") ? placeOf(cases.map((entry) => entry.id), text("case")) : null;
+  state.lost = given.has("case") && state.case === null ? text("case") : null;
   const chosen = list("systems");
   state.systems = chosen.length ? chosen : null;
   state.find = text("find");

@@ -78,6 +78,7 @@ fn page(names: [&str; 2], cases: usize, scored: &[Arc<ScoredAnswer>], text: &str
     let report = HtmlReport {
         title: text.to_owned(),
         comparison: &comparison,
+        unfinished: &[],
         observed: &observed,
         runs: vec![run],
         metric: None,
@@ -146,6 +147,7 @@ fn an_unknown_metric_is_refused_with_those_there_are() {
     let report = HtmlReport {
         title: String::new(),
         comparison: &comparison,
+        unfinished: &[],
         observed: &observed,
         runs: Vec::new(),
         metric: Some("coverage"),
@@ -159,4 +161,33 @@ fn a_hundred_cases_without_answers_take_little() {
     let page = page(["a", "b"], 100, &[], "t");
     // Style, script and markup take about 100 KB, a case less than 300 bytes.
     assert!(page.len() < 150_000, "{} bytes", page.len());
+}
+
+#[test]
+fn a_score_of_aspects_is_a_grade_and_every_other_one_a_share() {
+    let with_kinds = |scorer: &'static str, kinds: &[ComponentKind]| {
+        let mut answer = (*scored("a", "c0", Some(0.5), "t")).clone();
+        let part = answer.score.components[0].clone();
+        answer.score.components = kinds.iter().map(|kind| Component { kind: *kind, ..part.clone() }).collect();
+        answer.score.scorer = scorer;
+        Arc::new(answer)
+    };
+    let answers = [
+        with_kinds("rubric", &[ComponentKind::Property]),
+        with_kinds("prometheus", &[ComponentKind::Aspect, ComponentKind::Aspect]),
+        with_kinds("entailment", &[ComponentKind::Share, ComponentKind::Count]),
+        with_kinds("citation_audit", &[ComponentKind::Count, ComponentKind::Share]),
+    ];
+    let case = block(&page(["a", "b"], 3, &answers, "t"), "case-0");
+    let scores = case["systems"][0]["scores"].as_array().unwrap();
+    let units: Vec<&str> = scores.iter().map(|score| score["unit"].as_str().unwrap()).collect();
+    assert_eq!(units, ["share", "grade", "share", "share"]);
+}
+
+#[test]
+fn a_case_that_is_not_there_has_a_place_to_be_told() {
+    let page = page(["a", "b"], 3, &[], "t");
+    assert!(
+        page.contains("id=\"no-case\" role=\"status\" hidden") && page.contains("There is no such case in this page")
+    );
 }

@@ -91,3 +91,27 @@ fn the_latex_form_compiles_as_it_is() {
         Err(error) => eprintln!("skipped: no pdflatex ({error}); escaping was checked"),
     }
 }
+
+#[test]
+fn all_metrics_of_four_systems_fit_the_page() {
+    let work = Workspace::new(&["alpha", "beta", "gamma-large", "delta-2024"], 4);
+    let server = FakeServer::start(partial_judge());
+    work.score(&server, &[]).exits_with(0);
+    let tables = compare(&work, &["out", "--metric", "all", "--format", "latex"]).exits_with(0).stdout;
+    // score, ann_score, length / expertise, citations, excerpts; and a table of pairs for each.
+    assert_eq!(tables.matches("\\begin{tabular}{lrrr}").count(), 2, "{tables}");
+    assert!(tables.contains("\\label{tab:comparison}") && tables.contains("\\label{tab:comparison-2}"));
+    let document = format!(
+        "\\documentclass{{article}}\n\\usepackage{{booktabs}}\n\\begin{{document}}\n{tables}\\end{{document}}\n"
+    );
+    work.write("paper.tex", &document);
+    let arguments = ["-halt-on-error", "-interaction=nonstopmode", "paper.tex"];
+    if let Err(error) = Command::new("pdflatex").args(arguments).current_dir(work.path(".")).output() {
+        eprintln!("skipped: no pdflatex ({error})");
+        return;
+    }
+    let log = work.read("paper.log");
+    let points = |line: &str| line.strip_prefix("Overfull \\hbox (")?.split_once("pt ")?.0.parse::<f64>().ok();
+    let widest = log.lines().filter_map(points).fold(0.0, f64::max);
+    assert!(widest <= 20.0, "{widest} pt beyond the text\n{tables}");
+}

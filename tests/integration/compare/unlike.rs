@@ -92,6 +92,86 @@ fn a_run_that_did_not_finish_is_compared_and_marked() {
     let scores = work.read("out/scores.jsonl");
     let five: String = scores.lines().take(5).map(|line| format!("{line}\n")).collect();
     work.write("out/scores.jsonl", &five);
-    let done = compare(&work, &["out"]).exits_with(0).says(&["out was stopped early: 1 of 6 answers have no score"]);
+    let told = "out was stopped early: 1 of 6 answers have no score; they count as unscored";
+    let done = compare(&work, &["out"]).exits_with(0).says(&[told]);
     assert!(done.stdout.contains("out was stopped early") && done.stdout.contains("2 shared cases"), "{}", done.stdout);
+    assert!(!done.stdout.contains("not made alike"), "{}", done.stdout);
+    let latex = compare(&work, &["out", "--format", "latex"]).exits_with(0).stdout;
+    assert!(latex.contains(" Unfinished: out was stopped early") && !latex.contains("Not made alike"), "{latex}");
+    // Beta's third answer was not scored: with it at the lowest 2 * 0.755 / 3 = 0.5033.
+    let gate = ["out", "--fail-under", "beta:score=0.6"];
+    compare(&work, &gate).exits_with(6).says(&["1 unscored, 0 without an answer: it could be 0.5033"]);
+    compare(&work, &[&gate[..], &["--tolerate-missing"]].concat()).exits_with(0);
+    let told = as_json(&compare(&work, &["out", "--format", "json"]).exits_with(0));
+    assert_eq!(told["metrics"][0]["systems"][1]["unscored"], 1);
+    // The report lists it.
+    work.run(&["report", "out", "--out", "page.html"]).exits_with(0);
+    let page = work.read("page.html");
+    assert!(page.contains("Unfinished runs") && !page.contains("Compared in spite of differences"));
+    assert!(page.contains("the run did not get to it"));
+}
+
+#[test]
+fn a_run_that_did_not_get_to_a_system_at_all_compares_it_as_unscored() {
+    let work = Workspace::new(&["alpha", "beta"], 3);
+    let server = FakeServer::start(partial_judge());
+    work.score(&server, &[]).exits_with(0);
+    let mut manifest = work.json("out/manifest.json");
+    manifest["status"] = "running".into();
+    work.write("out/manifest.json", &manifest.to_string());
+    let scores = work.read("out/scores.jsonl");
+    let alpha: String = scores.lines().take(3).map(|line| format!("{line}\n")).collect();
+    work.write("out/scores.jsonl", &alpha);
+    compare(&work, &["out", "--fail-under", "score=0.1"]).exits_with(6).says(&["3 of 6 answers", "beta has no mean"]);
+}
+
+#[test]
+fn a_run_of_which_nothing_was_scored_is_refused_by_everything_that_reads_runs() {
+    let work = Workspace::new(&["alpha"], 2);
+    let server = FakeServer::start(partial_judge());
+    work.score(&server, &[]).exits_with(0);
+    let mut manifest = work.json("out/manifest.json");
+    manifest["status"] = "running".into();
+    work.write("out/manifest.json", &manifest.to_string());
+    work.write("out/scores.jsonl", "");
+    let readers = [
+        &["compare", "out"][..],
+        &["report", "out", "--out", "page.html"],
+        &["export", "inspect", "out", "--out", "logs"],
+    ];
+    for reader in readers {
+        work.run(reader).exits_with(3).says(&["nothing of the run has been scored", "run score once more to finish"]);
+    }
+    assert!(!work.path("page.html").exists() && !work.path("logs").exists());
+}
+
+#[test]
+fn a_run_without_inputs_that_did_not_finish_passes_no_gate() {
+    let work = Workspace::new(&["alpha"], 3);
+    let server = FakeServer::start(partial_judge());
+    work.score(&server, &["--no-inputs"]).exits_with(0);
+    let mut manifest = work.json("out/manifest.json");
+    manifest["status"] = "stopped".into();
+    work.write("out/manifest.json", &manifest.to_string());
+    let scores = work.read("out/scores.jsonl");
+    let two: String = scores.lines().take(2).map(|line| format!("{line}\n")).collect();
+    work.write("out/scores.jsonl", &two);
+    let gate = ["out", "--fail-under", "score=0.1"];
+    compare(&work, &gate).exits_with(6).says(&["not met: out was stopped early: 1 of 3 answers have no score"]);
+    compare(&work, &[&gate[..], &["--tolerate-missing"]].concat()).exits_with(0);
+    compare(&work, &["out"]).exits_with(0);
+}
+
+#[test]
+fn a_run_that_was_stopped_and_scored_again_is_not_said_to_lack_nothing() {
+    let work = Workspace::new(&["alpha", "beta"], 3);
+    let server = FakeServer::start(partial_judge());
+    work.score(&server, &[]).exits_with(0);
+    let mut manifest = work.json("out/manifest.json");
+    manifest["status"] = "stopped".into();
+    work.write("out/manifest.json", &manifest.to_string());
+    work.run(&["rescore", "out"]).exits_with(0);
+    let done =
+        compare(&work, &["out"]).exits_with(0).says(&["out was stopped early; run score once more to finish it"]);
+    assert!(!done.all_text().contains("have no score"), "{}", done.all_text());
 }

@@ -162,6 +162,12 @@ fn at_least(floor: &Floor, selection: &Selection) -> Result<Gate> {
     let table = selection.one_metric(name)?;
     let metric = selection.tables[table].metric.clone();
     let text = format!("{}={}", floor.what, floor.value);
+    if !metric.higher_is_better {
+        return Err(Error::Usage(format!(
+            "--fail-under {text}: {name} is a count, of which more is not better: a floor and --require want a metric where \
+             more is better"
+        )));
+    }
     let (low, high, hint) = match metric.unit {
         Unit::Share => (0.0, 1.0, "0.5 is 50 per cent"),
         Unit::Grade => (MIN_GRADE, MAX_GRADE, "grades are from 1 to 5"),
@@ -265,4 +271,34 @@ fn wrong_order(
         (true, true, _) | (false, _, true) => {}
     }
     depends.then(|| format!("the verdict depends on what is missing: {numbers}; {REMEDY}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aggregate::comparison::{Observation, Observed};
+
+    #[test]
+    fn a_count_is_refused_as_a_floor() {
+        let table = |name: &str, unit: Unit| Observed {
+            metric: MetricId {
+                scorer: "citation_audit".into(),
+                name: name.into(),
+                unit,
+                higher_is_better: unit != Unit::Count,
+            },
+            systems: Vec::new(),
+            cases: Vec::new(),
+            values: vec![vec![Observation::Absent]],
+            words: None,
+            draws: None,
+            notes: Vec::new(),
+        };
+        let selection =
+            Selection::of(vec![table("dangling", Unit::Count), table("f1", Unit::Share)], &[]).expect("tables");
+        let floor = |what: &str| at_least(&Floor { what: what.into(), value: 0.5 }, &selection);
+        assert!(floor("f1").is_ok());
+        let Err(Error::Usage(told)) = floor("dangling") else { panic!("accepted") };
+        assert!(told.contains("dangling is a count") && told.contains("--require"), "{told}");
+    }
 }

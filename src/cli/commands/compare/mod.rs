@@ -7,12 +7,13 @@ mod selection;
 use std::collections::BTreeSet;
 
 use super::Context;
-use crate::aggregate::comparison::{Comparison, ComparisonOptions, compare, observe};
+use crate::aggregate::comparison::{Comparison, ComparisonOptions, MetricId, compare, observe};
 use crate::cli::ExitCode;
 use crate::cli::args::{CompareArgs, CompareFormat};
 use crate::cli::comparing::{answers_of, comparable, load_runs, made_by};
 use crate::cli::terminal::{self, stdout_width, write_stdout};
-use crate::error::Result;
+use crate::domain::{MAX_GRADE, MIN_GRADE, Unit};
+use crate::error::{Error, Result};
 use crate::report::{self, ComparisonContext, TableStyle};
 use gates::{Gates, Looked};
 use lacking::Lacking;
@@ -27,7 +28,7 @@ const FEW_RESAMPLES: u32 = 2;
 /// When a run cannot be read, runs are no equals, or a name is not among their metrics and systems.
 pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode> {
     let runs = load_runs(&args.runs)?;
-    let marks = comparable(&runs, args.anyway)?;
+    let marks = comparable(&runs, args.anyway)?.all();
     if !args.quiet {
         for mark in &marks {
             terminal::note(&format!("warning: {mark}"));
@@ -46,6 +47,7 @@ pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode>
         wanted_difference: args.wanted_difference,
     };
     let chosen: BTreeSet<usize> = selection.metrics(&args.metric)?.into_iter().chain(gates.metrics()).collect();
+    wanted_is_possible(args.wanted_difference, chosen.iter().map(|at| &selection.tables[*at].metric))?;
     let tables: Vec<_> = chosen.iter().map(|at| selection.tables[*at].clone()).collect();
     let comparison =
         Comparison { runs: runs.iter().map(|run| run.name.clone()).collect(), marks, ..compare(&tables, &options) };
@@ -63,6 +65,24 @@ pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode>
         terminal::note(&format!("error: not met: {line}"));
     }
     Ok(if unmet.is_empty() { ExitCode::Ok } else { ExitCode::BelowThreshold })
+}
+
+/// A difference as large as the range of a metric is between no two systems.
+fn wanted_is_possible<'a>(wanted: Option<f64>, metrics: impl Iterator<Item = &'a MetricId>) -> Result<()> {
+    let Some(wanted) = wanted else { return Ok(()) };
+    for metric in metrics {
+        let (most, hint) = match metric.unit {
+            Unit::Share => (1.0, "0.02 is two points"),
+            Unit::Grade => (MAX_GRADE - MIN_GRADE, "grades are from 1 to 5"),
+            Unit::Count => continue,
+        };
+        if wanted >= most {
+            let name = &metric.name;
+            let what = format!("--wanted-difference {wanted}: systems differ by less than {most} in {name}; {hint}");
+            return Err(Error::Usage(what));
+        }
+    }
+    Ok(())
 }
 
 fn rendered(

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::aggregate::CITATION_F1_MACRO;
 use crate::aggregate::comparison::{Observed, ObservedSystem};
 use crate::cli::suggest::nearest;
 use crate::error::{Error, InputFault, Result};
@@ -83,6 +84,13 @@ impl Selection {
     }
 
     fn no_metric(&self, name: &str) -> Error {
+        let plain = name.rsplit_once('.').map_or(name, |(_, metric)| metric);
+        if plain == "citation_f1" && self.is_metric(CITATION_F1_MACRO) {
+            return Error::Settings(format!(
+                "{name} is not compared: it is made of a system's mean precision and mean recall, and the F1 of means is no \
+                 mean over answers; {CITATION_F1_MACRO}, the mean of the answers' own F1, is"
+            ));
+        }
         let known: Vec<&str> = self.tables.iter().map(|table| table.metric.name.as_str()).collect();
         // A lexical score is no score: which one was meant is for the user to say.
         let lexical = format!("lexical_{name}");
@@ -131,4 +139,29 @@ fn unknown(what: &str, name: &str, meant: Option<&str>, known: &[&str]) -> Strin
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     let listed = known.iter().take(LISTED).copied().collect::<Vec<_>>().join(", ");
     format!("no {what} is called {name}{meant}; the runs have {listed}{more}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aggregate::comparison::MetricId;
+    use crate::domain::Unit;
+
+    #[test]
+    fn the_f1_of_means_leads_to_the_mean_f1_and_why() {
+        let metric = MetricId {
+            scorer: "entailment".into(),
+            name: CITATION_F1_MACRO.into(),
+            unit: Unit::Share,
+            higher_is_better: true,
+        };
+        let (systems, cases, values) = (Vec::new(), Vec::new(), Vec::new());
+        let table = Observed { metric, systems, cases, values, words: None, draws: None, notes: Vec::new() };
+        let selection = Selection::of(vec![table], &[]).expect("tables");
+        for name in ["citation_f1", "entailment.citation_f1"] {
+            let told = selection.metrics(&[name.to_owned()]).expect_err("no metric of an answer").to_string();
+            assert!(told.contains("citation_f1_macro") && told.contains("no mean over answers"), "{told}");
+        }
+        assert_eq!(selection.metrics(&["citation_f1_macro".to_owned()]).expect("it is there"), [0]);
+    }
 }

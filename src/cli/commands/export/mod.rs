@@ -28,7 +28,9 @@ pub(super) fn run(command: &ExportCommand) -> Result<ExitCode> {
 fn open(args: &ExportArgs) -> Result<RecordedRun> {
     let run = load_run(&args.run)?;
     if run.manifest.status != RunStatus::Complete && !args.quiet {
-        terminal::note("warning: the run did not finish; what it lacks is not exported (run score again to finish it)");
+        terminal::note(
+            "warning: the run did not finish; what it lacks is exported without a value (run score again to finish it)",
+        );
     }
     std::fs::create_dir_all(&args.out).map_err(Error::io(&args.out, "create"))?;
     Ok(run)
