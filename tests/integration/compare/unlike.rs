@@ -157,7 +157,9 @@ fn a_run_without_inputs_that_did_not_finish_passes_no_gate() {
     let two: String = scores.lines().take(2).map(|line| format!("{line}\n")).collect();
     work.write("out/scores.jsonl", &two);
     let gate = ["out", "--fail-under", "score=0.1"];
-    compare(&work, &gate).exits_with(6).says(&["not met: out was stopped early: 1 of 3 answers have no score"]);
+    compare(&work, &gate)
+        .exits_with(6)
+        .says(&["not met: --fail-under score=0.1: out was stopped early: 1 of 3 answers have no score"]);
     compare(&work, &[&gate[..], &["--tolerate-missing"]].concat()).exits_with(0);
     compare(&work, &["out"]).exits_with(0);
 }
