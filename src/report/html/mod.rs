@@ -2,7 +2,7 @@
 //!
 //! What is read first (leaderboard, pairs, ranks, distributions) is plain markup and needs no script: it is painted
 //! before any data are parsed. The heat map and the pages of the cases are made by `page.js` from JSON that lies in the
-//! file, one block a case, each parsed when it is opened. The page loads nothing: see [`policy`](self::policy) for what
+//! file, one block a case, each parsed when it is opened. The page loads nothing: see [`policy`] for what
 //! its Content-Security-Policy lets it do. All text of others is either escaped by the template engine or put into the
 //! page as text nodes.
 
