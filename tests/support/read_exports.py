@@ -70,7 +70,8 @@ def of_inspect(folder):
                 },
             }
         )
-    return logs
+    # inspect lists logs by the time they were written, and two may have the same
+    return sorted(logs, key=lambda log: log["model"])
 
 
 if __name__ == "__main__":
