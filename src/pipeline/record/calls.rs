@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
+
 use super::SCHEMA_VERSION;
 use super::lines::CallLine;
 use crate::error::{Error, InputFault, Result};
@@ -14,6 +16,22 @@ use crate::error::{Error, InputFault, Result};
 /// When the file cannot be read or a line is no call (the error names it), and what `each` fails with.
 pub fn for_each_call(path: &Path, mut each: impl FnMut(CallLine) -> Result<()>) -> Result<()> {
     let file = File::open(path).map_err(Error::io(path, "read"))?;
+    for_each_parsed(path, file, |number, call: CallLine| {
+        if call.v > SCHEMA_VERSION {
+            let what = format!("format {} is newer than this program's {SCHEMA_VERSION}", call.v);
+            let fault = InputFault::new(path, what).at_line(number);
+            return Err(fault.hint("use the version that wrote it, or a newer one").into());
+        }
+        each(call)
+    })
+}
+
+/// Hands every whole line of a record, read, with its number to `each`. A line without an end is one that a kill tore.
+pub(super) fn for_each_parsed<T: DeserializeOwned>(
+    path: &Path,
+    file: File,
+    mut each: impl FnMut(usize, T) -> Result<()>,
+) -> Result<()> {
     let (mut reader, mut line) = (BufReader::with_capacity(1 << 16, file), Vec::new());
     for number in 1.. {
         line.clear();
@@ -21,14 +39,8 @@ pub fn for_each_call(path: &Path, mut each: impl FnMut(CallLine) -> Result<()>) 
         if line.last() != Some(&b'\n') {
             break;
         }
-        let fault = |what: String| InputFault::new(path, what).at_line(number);
-        let call: CallLine =
-            serde_json::from_slice(&line).map_err(|error| fault(format!("no line of a run record: {error}")))?;
-        if call.v > SCHEMA_VERSION {
-            let what = format!("format {} is newer than this program's {SCHEMA_VERSION}", call.v);
-            return Err(fault(what).hint("use the version that wrote it, or a newer one").into());
-        }
-        each(call)?;
+        let unreadable = |error| InputFault::new(path, format!("no line of a run record: {error}")).at_line(number);
+        each(number, serde_json::from_slice(&line).map_err(unreadable)?)?;
     }
     Ok(())
 }

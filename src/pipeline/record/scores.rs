@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::calls::for_each_parsed;
 use super::inputs::{Cases, load_cases_and_items, load_item_lists};
 use super::manifest::{Manifest, RunStatus};
 use super::reader::load_manifest;
@@ -17,7 +17,7 @@ use crate::domain::{
     CaseId, ClaimSupport, Component, ComponentKind, MemberValues, Score, ScoredAnswer, SystemName, TestCase,
     UnscoredReason,
 };
-use crate::error::{Error, InputFault, Result};
+use crate::error::{InputFault, Result};
 use crate::pipeline::Item;
 
 /// A run as its record has it: enough for every comparison and report, without a judge.
@@ -138,24 +138,16 @@ fn load_scores(path: &Path, cases: &Cases) -> Result<Vec<Arc<ScoredAnswer>>> {
         .map_err(|error| InputFault::new(path, format!("cannot read the scores of the run: {error}")).hint(GO_ON))?;
     let mut bare: HashMap<CaseId, Arc<TestCase>> = HashMap::new();
     let mut scored = Vec::new();
-    let (mut reader, mut line) = (BufReader::new(file), Vec::new());
-    for number in 1.. {
-        line.clear();
-        reader.read_until(b'\n', &mut line).map_err(Error::io(path, "read"))?;
-        // A line without an end is one that a kill tore.
-        if line.last() != Some(&b'\n') {
-            break;
-        }
-        let fault = |what: String| InputFault::new(path, what).at_line(number);
-        let read: ReadLine =
-            serde_json::from_slice(&line).map_err(|error| fault(format!("no line of a run record: {error}")))?;
+    for_each_parsed(path, file, |number, read: ReadLine| {
         let case = cases.get(&read.case_id).cloned().unwrap_or_else(|| {
             let new = || Arc::new(TestCase::without_rubric(read.case_id.clone(), ""));
             Arc::clone(bare.entry(read.case_id.clone()).or_insert_with(new))
         });
         let of = read.case_id.clone();
-        scored.push(Arc::new(answer_of(read, case).map_err(|what| fault(what).of_case(of.as_str()).hint(HINT))?));
-    }
+        let fault = |what: String| InputFault::new(path, what).at_line(number).of_case(of.as_str()).hint(HINT);
+        scored.push(Arc::new(answer_of(read, case).map_err(fault)?));
+        Ok(())
+    })?;
     Ok(scored)
 }
 
