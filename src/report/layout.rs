@@ -1,6 +1,6 @@
 //! Words into lines.
 
-use comfy_table::{LineStyle, Table};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table};
 
 use super::visible::shortened;
 
@@ -14,6 +14,18 @@ pub fn plain_table(color: bool) -> Table {
         table.force_no_tty();
     }
     table
+}
+
+/// The first column as names, the others as numbers that keep their width.
+pub(super) fn names_left_numbers_right(table: &mut Table) {
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if index > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
 }
 
 /// Numbers as per cent with one decimal.

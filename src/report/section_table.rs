@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use comfy_table::{Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement};
+use comfy_table::{Attribute, Cell};
 
 use super::footnotes::kind;
-use super::layout::{counted, listed, per_cent, plain_table};
+use super::layout::{counted, listed, names_left_numbers_right, per_cent, plain_table};
 use super::table::widest_line;
 use super::visible::shortened;
 use super::{TableStyle, visible};
@@ -84,14 +84,7 @@ fn draw(section: &Section, columns: Range<usize>, intervals: Intervals, color: b
         cells.extend(metrics.map(|(metric, column)| cell(&metric.metric, column.unit, intervals)));
         table.add_row(cells);
     }
-    table.set_content_arrangement(ContentArrangement::Disabled);
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if index > 0 {
-            column.set_cell_alignment(CellAlignment::Right);
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        }
-    }
+    names_left_numbers_right(&mut table);
     table.trim_fmt()
 }
 

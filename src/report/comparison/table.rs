@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use comfy_table::{Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement};
+use comfy_table::{Attribute, Cell, ContentArrangement};
 
 use super::ComparisonContext;
 use super::numbers::{best, bracket, chance, marks, signed, signed_bracket};
 use super::told::{heading, of_all, of_metric, p_or_dash};
 use crate::aggregate::comparison::{Comparison, ComparisonOptions, MetricComparison, PairComparison};
 use crate::report::TableStyle;
-use crate::report::layout::{plain_table, push_item};
+use crate::report::layout::{names_left_numbers_right, plain_table, push_item};
 use crate::report::section_table::shown;
 use crate::report::table::widest_line;
 use crate::report::visible::visible;
@@ -65,14 +65,7 @@ fn draw((header, rows): &Content, color: bool, width: Option<u16>) -> String {
     for row in rows {
         table.add_row(row);
     }
-    table.set_content_arrangement(ContentArrangement::Disabled);
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if index > 0 {
-            column.set_cell_alignment(CellAlignment::Right);
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        }
-    }
+    names_left_numbers_right(&mut table);
     if let Some(width) = width.filter(|width| widest_line(&table.trim_fmt()) > usize::from(*width)) {
         table.set_width(width).set_content_arrangement(ContentArrangement::Dynamic);
     }
