@@ -3,9 +3,9 @@
 mod streaming;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -27,9 +27,9 @@ fn answers(server: &FakeServer) -> BTreeSet<String> {
     server.chats().iter().map(answer_of).collect()
 }
 
-/// Calls and scores of a run with one server.
-fn calm() -> (usize, String) {
-    let (work, server) = (Workspace::new(&SYSTEMS, CASES), FakeServer::start(Behaviour::good()));
+/// Calls and scores of a run with one server over so many cases.
+fn calm(cases: usize) -> (usize, String) {
+    let (work, server) = (Workspace::new(&SYSTEMS, cases), FakeServer::start(Behaviour::good()));
     work.score(&server, &[]).exits_with(0);
     (server.chat_count(), work.read("out/scores.jsonl"))
 }
@@ -42,7 +42,7 @@ fn endpoint<'a>(summary: &'a Value, url: &str) -> &'a Value {
 
 #[test]
 fn each_answer_is_judged_at_one_of_two_servers_with_the_scores_and_keys_of_one() {
-    let (calls, scores) = calm();
+    let (calls, scores) = calm(CASES);
     let servers = [FakeServer::start(Behaviour::good()), FakeServer::start(Behaviour::good())];
     let both = urls(&[&servers[0], &servers[1]]);
     let work = Workspace::new(&SYSTEMS, CASES);
@@ -84,7 +84,7 @@ fn each_answer_is_judged_at_one_of_two_servers_with_the_scores_and_keys_of_one()
 
 #[test]
 fn the_answers_of_a_server_that_dies_are_judged_by_the_other() {
-    let (_, scores) = calm();
+    let (_, scores) = calm(CASES);
     let dying = FakeServer::start(Behaviour::good().latency(Duration::from_millis(20)));
     let living = FakeServer::start(Behaviour::good().latency(Duration::from_millis(20)));
     let (both, url) = (urls(&[&dying, &living]), dying.base_url());
@@ -114,7 +114,7 @@ fn the_answers_of_a_server_that_dies_are_judged_by_the_other() {
 
 #[test]
 fn work_moves_away_from_a_server_that_is_much_slower() {
-    let (calls, scores) = calm();
+    let (calls, scores) = calm(CASES);
     let slow = FakeServer::start(Behaviour::good().latency(Duration::from_millis(300)));
     let fast = FakeServer::start(Behaviour::good().latency(Duration::from_millis(10)));
     let work = Workspace::new(&SYSTEMS, CASES);
@@ -176,30 +176,38 @@ fn waiting_for_servers_goes_on_with_those_that_came() {
 
 #[test]
 fn a_429_at_one_server_does_not_hold_up_the_calls_of_the_other() {
-    let (_, scores) = calm();
+    let (_, scores) = calm(30);
     let others = Arc::new(AtomicUsize::new(0));
-    let (asked, seen) = (Arc::clone(&others), Arc::new(AtomicUsize::new(usize::MAX)));
-    let (at_second, number) = (Arc::clone(&seen), AtomicUsize::new(0));
-    let throttling =
-        FakeServer::start(Behaviour::good().deciding(move |_| match number.fetch_add(1, Ordering::SeqCst) {
-            0 => Some(Act::error(429, "rate_limit_exceeded", "slow down").with_header("Retry-After", "4")),
-            1 => {
-                at_second.store(asked.load(Ordering::SeqCst), Ordering::SeqCst);
+    let asked = Arc::clone(&others);
+    // the other's calls when this one sends a call away, and when it is asked again after the pause
+    let counts = Arc::new(Mutex::new((None, None)));
+    let noted = Arc::clone(&counts);
+    let throttling = FakeServer::start(Behaviour::good().deciding(move |_| {
+        let asked = asked.load(Ordering::SeqCst);
+        match &mut *noted.lock().unwrap() {
+            // not before both have work
+            (begin @ None, _) if asked > 0 => {
+                *begin = Some((Instant::now(), asked));
+                Some(Act::error(429, "rate_limit_exceeded", "slow down").with_header("Retry-After", "4"))
+            }
+            // what was on its way already comes within the pause
+            (Some((begin, _)), end @ None) if begin.elapsed() > Duration::from_secs(3) => {
+                *end = Some(asked);
                 None
             }
             _ => None,
-        }));
+        }
+    }));
     let free = FakeServer::start(Behaviour::good().deciding(move |_| {
         others.fetch_add(1, Ordering::SeqCst);
         None
     }));
-    let work = Workspace::new(&SYSTEMS, CASES);
+    let work = Workspace::new(&SYSTEMS, 30);
     let both = urls(&[&throttling, &free]);
-    // one call at once, and so two answers: one of them waits
-    work.run(&scoring(&both, &["--concurrency", "1"])).exits_with(0);
-    let seen = seen.load(Ordering::SeqCst);
-    // five answers and more; had the others' places gone to answers that wait, it would have been one or two
-    assert!(seen != usize::MAX && seen >= 30, "the other had {seen} calls when the pause was over");
+    work.run(&scoring(&both, &["--concurrency", "4"])).exits_with(0);
+    let (Some((_, before)), Some(after)) = *counts.lock().unwrap() else { panic!("no pause, or nothing after it") };
+    // 300 or so; had the other's places gone to answers that wait, it would have had those of some 8 answers.
+    assert!(after - before >= 120, "the other had {} calls during the pause", after - before);
     assert_eq!(work.read("out/scores.jsonl"), scores);
     let summary = work.json("out/summary.json");
     let throttled = [&throttling, &free].map(|server| endpoint(&summary, &server.base_url())["throttled"].clone());

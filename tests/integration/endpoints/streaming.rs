@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded, good_completion};
 use crate::support::workspace::{Workspace, scoring};
 
-use super::{SYSTEMS, calm};
+use super::{CASES, SYSTEMS, calm};
 
 /// A good judge that sends its replies in pieces where it is asked to.
 fn streaming() -> Behaviour {
@@ -39,9 +39,9 @@ fn streamed(server: &FakeServer) -> usize {
 
 #[test]
 fn a_server_that_is_known_to_stop_streams_and_the_replies_are_the_same() {
-    let (calls, scores) = calm();
+    let (calls, scores) = calm(CASES);
     let server = FakeServer::start(vllm(streaming()));
-    let work = Workspace::new(&SYSTEMS, super::CASES);
+    let work = Workspace::new(&SYSTEMS, CASES);
     work.score(&server, &["--no-cache"]).exits_with(0);
     assert_eq!((server.chat_count(), streamed(&server)), (calls, calls));
     assert_eq!(work.read("out/scores.jsonl"), scores);
