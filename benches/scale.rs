@@ -32,8 +32,8 @@ const MILLION: (usize, usize) = (16, 15);
 const DRAWS: usize = 46;
 const NARROW: usize = 32;
 const WIDE: usize = 128;
-/// Bodies that the bare loop sends over and over.
-const SAMPLE: usize = 4_000;
+/// One body of so many is among those that the bare loop sends over and over.
+const ONE_OF: usize = 5;
 /// Rounds of what is compared; the median counts.
 const ROUNDS: usize = 5;
 const LATENCY: Duration = Duration::from_millis(200);
@@ -124,9 +124,9 @@ impl Bench {
         measure(&mut self.score(program, input, server, concurrency, "cold"), || server.calls() - before)
     }
 
-    /// The bodies of a run, as many as [`SAMPLE`], for the bare loop.
+    /// Bodies of a run, one of [`ONE_OF`], for the bare loop.
     fn bodies(&self, input: &Input) -> PathBuf {
-        let server = Server::start(Manners { keeps: SAMPLE, ..Manners::default() });
+        let server = Server::start(Manners { keeps_one_of: ONE_OF, ..Manners::default() });
         self.cold(&programs()[0], input, &server, NARROW);
         let kept = server.kept();
         let path = self.dir.path().join("bodies");
@@ -207,7 +207,7 @@ impl Bench {
     /// Wall time under a quota of requests, which the server enforces.
     fn rate(&self) {
         let input = self.input(sized(SHORT));
-        let manners = Manners { latency: Duration::from_millis(50), per_minute: Some(REQUESTS_PER_MINUTE), keeps: 0 };
+        let manners = Manners { latency: Duration::from_millis(50), per_minute: Some(REQUESTS_PER_MINUTE), keeps_one_of: 0 };
         for program in programs() {
             let server = Server::start(manners);
             self.remove("cold");

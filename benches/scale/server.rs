@@ -25,8 +25,8 @@ pub(crate) struct Manners {
     pub(crate) latency: Duration,
     /// A call beyond so many in the 60 s before it is answered 429.
     pub(crate) per_minute: Option<usize>,
-    /// So many bodies are kept.
-    pub(crate) keeps: usize,
+    /// One body of so many is kept; 0 keeps none. (Long answers come first: the first ones would be no fair sample.)
+    pub(crate) keeps_one_of: usize,
 }
 
 struct State {
@@ -121,7 +121,8 @@ async fn converse(mut stream: TcpStream, state: &State) -> io::Result<()> {
         let is_models = buffer.starts_with(b"GET /v1/models");
         let mut left = content_length(&buffer[..head_end]);
         buffer.advance(head_end);
-        let keeps = is_call && state.kept.lock().expect("the bodies").len() < state.manners.keeps;
+        let number = state.calls.load(Ordering::SeqCst);
+        let keeps = is_call && number.checked_rem(state.manners.keeps_one_of) == Some(0);
         if keeps {
             while buffer.len() < left {
                 stream.read_buf(&mut buffer).await?;

@@ -207,7 +207,14 @@ mod tests {
 
     fn call(text: &str, prompt_tokens: u64, max_tokens: Option<u64>) -> Rendered {
         let fingerprint = Fingerprint::from([0; 32]);
-        Rendered { body: Bytes::copy_from_slice(text.as_bytes()), fingerprint, prompt_tokens, max_tokens, note: None }
+        Rendered {
+            body: Bytes::copy_from_slice(text.as_bytes()),
+            fingerprint,
+            prompt_tokens,
+            max_tokens,
+            note: None,
+            is_unpaid: false,
+        }
     }
 
     fn capacity(tokens: u64, counts_reply: bool) -> Capacity {

@@ -41,20 +41,17 @@ pub fn estimate_prompt_tokens<'a>(messages: impl IntoIterator<Item = &'a str>) -
 
 /// The same for a system message and a user message whose start may be known to be shared: it is counted once.
 pub(super) fn estimate_messages(messages: &Messages) -> u64 {
-    let shared = messages.shared.as_ref().filter(|shared| ends_between_runs(shared.text(), &messages.user));
-    let user = match shared {
-        Some(shared) => {
-            let own = messages.user.get(shared.text().len()..).unwrap_or_default();
-            (shared.size(parts) + parts(own)).div_ceil(PARTS) as u64 + TOKENS_PER_MESSAGE
+    let user = match messages.shared() {
+        Some(shared) if ends_between_runs(shared.text(), messages.own()) => {
+            (shared.size(parts) + parts(messages.own())).div_ceil(PARTS) as u64 + TOKENS_PER_MESSAGE
         }
-        None => estimate_prompt_tokens([messages.user.as_str()]),
+        _ => estimate_prompt_tokens([&*messages.user()]),
     };
     user + estimate_prompt_tokens(messages.system.as_deref())
 }
 
-/// True if `text` starts with `start` and no run of one sort goes on behind it.
-fn ends_between_runs(start: &str, text: &str) -> bool {
-    let Some(own) = text.strip_prefix(start) else { return false };
+/// True if no run of one sort goes on from `start` into what follows.
+fn ends_between_runs(start: &str, own: &str) -> bool {
     match (start.as_bytes().last(), own.as_bytes().first()) {
         (Some(&before), Some(&after)) => Sort::of(before) != Sort::of(after),
         _ => true,
@@ -287,15 +284,10 @@ mod tests {
         let user = "Once, electrodynamics 12345!?  \n ends (\u{e9}\u{e8}) here  now.";
         let whole = estimate_prompt_tokens(["be fair", user]);
         for end in (0..=user.len()).filter(|end| user.is_char_boundary(*end)) {
-            let shared = Some(Arc::new(SharedPrefix::new(&user[..end])));
-            let messages = Messages { system: Some("be fair".into()), user: user.into(), shared };
+            let shared = Arc::new(SharedPrefix::new(&user[..end]));
+            let messages = Messages::starting_with(Some("be fair".into()), shared, &user[end..]);
             assert_eq!(estimate_messages(&messages), whole, "shared: {:?}", &user[..end]);
         }
-        let foreign = Some(Arc::new(SharedPrefix::new("Other")));
-        assert_eq!(
-            estimate_messages(&Messages { system: Some("be fair".into()), user: user.into(), shared: foreign }),
-            whole
-        );
     }
 
     #[test]

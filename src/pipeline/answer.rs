@@ -19,7 +19,7 @@ use super::{Item, Job};
 use crate::domain::{CallKind, JudgeCall, JudgeReply, MemberValues, Mode, ScoredAnswer, UnscoredKind, UnscoredReason};
 use crate::error::Error;
 use crate::judge::planner::Planner;
-use crate::judge::{AskError, Judge, JudgeRequest, Outcome};
+use crate::judge::{AskError, Judge, JudgeRequest, Outcome, Rendered};
 use crate::scorer::{Judged, Possible, Scorer, Step, Verdicts};
 
 /// Why an answer was given up.
@@ -378,7 +378,10 @@ impl AnswerRun<'_> {
         // A plan meets each call once; the run behind it knows most of their keys.
         let key = self.lanes.and_then(|_| self.job.panels.known().find(&request));
         request.rendered = match key {
-            Some(key) => member.renderer.render_again(call, attempt, key),
+            Some(key) => member
+                .renderer
+                .render_again(call, attempt, key)
+                .map(|rendered| Rendered { is_unpaid: rendered.fingerprint == key.fingerprint, ..rendered }),
             None => member.renderer.render(call, attempt),
         };
         request

@@ -114,6 +114,7 @@ mod tests {
                 prompt_tokens: 12,
                 max_tokens: None,
                 note: None,
+                is_unpaid: false,
             }),
         }
     }

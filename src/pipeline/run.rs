@@ -32,6 +32,10 @@ const EVENTS_QUEUED: usize = 1024;
 /// So many of them are taken before anything else is looked at: waiting for one at a time costs more than taking it.
 const EVENTS_AT_ONCE: usize = 64;
 
+/// And so long nobody looks for further ones, unless a call waits until its event is taken: being woken for each of them
+/// costs more than taking it.
+const EVENTS_GATHER: Duration = Duration::from_millis(1);
+
 /// What planning found.
 #[derive(Debug, Default)]
 pub struct PlanOutcome {
@@ -195,11 +199,14 @@ pub async fn run(
     let mut deadline: Option<Instant> = None;
     let mut signal = stop.signal();
     let mut quiet = 0;
+    let gathers = jobs.iter().all(|job| !job.options.acknowledge);
+    let mut gathered: Option<Instant> = None;
     passes.iter_mut().enumerate().for_each(|(at, pass)| pass.fill(at, &mut tasks));
     while !tasks.is_empty() {
         tokio::select! {
             biased;
-            Some(first) = told.recv() => {
+            Some(first) = told.recv(), if gathered.is_none() => {
+                gathered = gathers.then(|| Instant::now() + EVENTS_GATHER);
                 if let Err(error) = take_what_waits(first, &mut told, sink) {
                     failure.get_or_insert(error);
                     stop.stop("the record of the run cannot be written");
@@ -220,6 +227,7 @@ pub async fn run(
                 deadline = Some(Instant::now() + STOP_GRACE);
                 sink.on_event(&RunEvent::Stopping(reason)).or_else(|error| keep_first(&mut failure, error))?;
             }
+            () = sleep_until(gathered), if gathered.is_some() => gathered = None,
             () = sleep_until(deadline) => tasks.abort_all(),
             () = tokio::time::sleep(QUIET_CHECK), if deadline.is_some() => {
                 quiet = if nobody_is_asked(jobs) { quiet + 1 } else { 0 };

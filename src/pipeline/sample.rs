@@ -57,7 +57,14 @@ mod tests {
 
     fn call(key: u8) -> Rendered {
         let fingerprint = Fingerprint::from([key; 32]);
-        Rendered { body: Bytes::new(), fingerprint, prompt_tokens: key.into(), max_tokens: None, note: None }
+        Rendered {
+            body: Bytes::new(),
+            fingerprint,
+            prompt_tokens: key.into(),
+            max_tokens: None,
+            note: None,
+            is_unpaid: false,
+        }
     }
 
     fn drawn(keys: impl Iterator<Item = u8>, size: usize) -> Vec<u64> {

@@ -386,6 +386,7 @@ mod tests {
                 prompt_tokens,
                 max_tokens,
                 note: None,
+                is_unpaid: false,
             }),
         }
     }

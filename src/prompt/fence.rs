@@ -186,12 +186,13 @@ pub(crate) struct Marker(String);
 impl Marker {
     /// The id for these texts: the same texts give the same id.
     pub(crate) fn of(texts: &[&str]) -> Self {
-        let mut hasher = blake3::Hasher::new();
+        // Gathered first: in one go blake3 hashes several chunks at once.
+        let mut gathered = Vec::with_capacity(texts.iter().map(|text| 8 + text.len()).sum());
         for text in texts {
-            hasher.update(&(text.len() as u64).to_le_bytes());
-            hasher.update(text.as_bytes());
+            gathered.extend_from_slice(&(text.len() as u64).to_le_bytes());
+            gathered.extend_from_slice(text.as_bytes());
         }
-        let mut output = hasher.finalize_xof();
+        let mut output = blake3::Hasher::new().update(&gathered).finalize_xof();
         Self(first_absent(texts, || {
             let mut bytes = [0_u8; ID_DIGITS / 2];
             output.fill(&mut bytes);

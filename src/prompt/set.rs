@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 
 use super::Messages;
 use super::compile::CompiledTask;
 use super::family::{Family, PromptFamily};
 use super::manifest::{InsertMode, MANIFEST, Manifest};
-use super::memo::{PrefixMemo, SharedPrefix};
+use super::memo::PrefixMemo;
 use super::values::{BETWEEN_FILES, Values};
 use crate::domain::{CallKind, Fingerprint, JudgeTask};
 use crate::error::Result;
@@ -62,35 +61,26 @@ impl PromptSet {
             template.fill(&mut out, |out, variable| values.insert_verbatim(out, variable));
             out
         });
-        let (user, shared) = match family.mode() {
+        match family.mode() {
             InsertMode::Verbatim => {
-                let mut out = String::with_capacity(task.answer().len() + task.question().len() + 1024);
+                let mut user = String::with_capacity(task.answer().len() + task.question().len() + 1024);
                 for template in &compiled.user {
-                    template.fill(&mut out, |out, variable| values.insert_verbatim(out, variable));
+                    template.fill(&mut user, |out, variable| values.insert_verbatim(out, variable));
                 }
-                (out, None)
+                Messages::new(system, user)
             }
-            InsertMode::Fenced => self.fenced_user(compiled, &values),
-        };
-        Messages { system, user, shared }
+            InsertMode::Fenced => self.fenced(system, compiled, &values),
+        }
     }
 
-    fn fenced_user(&self, task: &CompiledTask, values: &Values<'_>) -> (String, Option<Arc<SharedPrefix>>) {
+    fn fenced(&self, system: Option<String>, task: &CompiledTask, values: &Values<'_>) -> Messages {
         let (shared, own) = task.user.split_at(task.shared);
-        let mut user = String::new();
-        let prefix =
-            (!shared.is_empty()).then(|| self.memo.get(task.prefix, values.shared(), || values.fenced(shared.iter())));
-        if let Some(prefix) = &prefix {
-            user.reserve(prefix.text().len() + 2048);
-            user.push_str(prefix.text());
+        if shared.is_empty() {
+            return Messages::new(system, values.fenced("", own.iter()));
         }
-        if !own.is_empty() {
-            if !shared.is_empty() {
-                user.push_str(BETWEEN_FILES);
-            }
-            user.push_str(&values.fenced(own.iter()));
-        }
-        (user, prefix)
+        let prefix = self.memo.get(task.prefix, values.shared(), || values.fenced("", shared.iter()));
+        let own = if own.is_empty() { String::new() } else { values.fenced(BETWEEN_FILES, own.iter()) };
+        Messages::starting_with(system, prefix, own)
     }
 
     /// The family that renders this kind of call.

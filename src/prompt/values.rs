@@ -143,9 +143,10 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// The templates one after the other, every text behind its fence.
-    pub(super) fn fenced<'t>(&self, templates: impl Iterator<Item = &'t Template>) -> String {
+    /// The templates one after the other behind `start`, every text behind its fence.
+    pub(super) fn fenced<'t>(&self, start: &str, templates: impl Iterator<Item = &'t Template>) -> String {
         let mut out = String::with_capacity(1024);
+        out.push_str(start);
         for (i, template) in templates.enumerate() {
             if i > 0 {
                 out.push_str(BETWEEN_FILES);

@@ -12,8 +12,6 @@
 mod plan;
 mod unjudged;
 
-use std::collections::HashMap;
-
 use crate::domain::{
     Answer, Component, JudgeCall, Mode, Rubric, RubricParts, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
     WeightedSums,
@@ -79,15 +77,28 @@ impl RubricScorer {
         if self.mode == Mode::Compat { &answer.answer_text } else { answer.own_text() }
     }
 
-    fn states(&self, plan: &Plan, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Vec<State> {
+    /// The value of the component `length`.
+    fn length(&self, case: &TestCase, answer: &Answer) -> f64 {
+        let rubric = &case.rubric;
+        // Words above both bounds change nothing.
+        let enough = usize::try_from(rubric.low_length.max(rubric.high_length)).unwrap_or(0).saturating_add(1);
+        length_score(rubric, word_count_up_to(self.counted(answer), enough))
+    }
+
+    /// What is known of each part; [`Source::Length`] waits for [`RubricScorer::length`].
+    fn states(&self, plan: &Plan<'_>, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Vec<State> {
         let mut states: Vec<State> = Vec::with_capacity(plan.parts.len());
         for (index, part) in plan.parts.iter().enumerate() {
+            if part.source == Source::Length {
+                states.push(State::Waiting);
+                continue;
+            }
             let state = match part.gate.and_then(|gate| states.get(gate)) {
                 Some(State::Open(_) | State::Waiting) => State::Waiting,
                 Some(State::Unscored(_)) => unscored(UnscoredKind::DependsOnUnscored, "its criterion is unscored"),
                 // NaN is not zero: the reference asks on, and nothing else can be NaN.
                 Some(State::Known(value, _)) if *value == 0.0 => State::Known(0.0, None),
-                Some(State::Known(..)) | None => judged(part, verdicts, &case.rubric, self.counted(answer))
+                Some(State::Known(..)) | None => judged(part, verdicts, &case.rubric)
                     .unwrap_or_else(|| plan.call(index, &case.rubric, answer).map_or(State::Waiting, State::Open)),
             };
             states.push(state);
@@ -126,13 +137,22 @@ impl Scorer for RubricScorer {
                 _ => None,
             })
             .collect();
-        if calls.is_empty() { Step::Done(self.fold(plan, states)) } else { Step::Ask(calls) }
+        if !calls.is_empty() {
+            return Step::Ask(calls);
+        }
+        // Words are counted once, at the end.
+        for (part, state) in plan.parts.iter().zip(&mut states) {
+            if part.source == Source::Length {
+                *state = State::Known(self.length(case, answer), None);
+            }
+        }
+        Step::Done(self.fold(plan, states))
     }
 }
 
 impl RubricScorer {
-    fn fold(&self, plan: Plan, states: Vec<State>) -> Score {
-        let components = collapse(plan.parts, states);
+    fn fold(&self, plan: Plan<'_>, states: Vec<State>) -> Score {
+        let components = collapse(plan.parts, plan.has_twins, states);
         let is_null = |component: &&Component| component.value.is_none();
         let complete = !components.iter().any(|component| component.value.is_none());
         let annotated = match self.mode {
@@ -155,9 +175,8 @@ impl RubricScorer {
 
 /// Components from parts and their states: of equal names the first place, the last value, and no value at all if
 /// any of them has none.
-fn collapse(parts: Vec<Part>, states: Vec<State>) -> Vec<Component> {
+fn collapse(parts: Vec<Part<'_>>, has_twins: bool, states: Vec<State>) -> Vec<Component> {
     let mut components: Vec<Component> = Vec::with_capacity(parts.len());
-    let mut places: HashMap<String, usize> = HashMap::with_capacity(parts.len());
     for (part, state) in parts.into_iter().zip(states) {
         let (value, reason, feedback) = match state {
             State::Known(value, feedback) => (Some(value), None, feedback),
@@ -167,14 +186,12 @@ fn collapse(parts: Vec<Part>, states: Vec<State>) -> Vec<Component> {
             }
         };
         let Part { name, kind, weight, text, .. } = part;
-        let component = Component { name: name.clone(), kind, text, weight, value, reason, feedback };
-        match places.get(&name).and_then(|place| components.get_mut(*place)) {
+        let (name, text) = (name.into_owned(), text.into_owned());
+        let component = Component { name, kind, text, weight, value, reason, feedback };
+        match components.iter_mut().find(|earlier| has_twins && earlier.name == component.name) {
             Some(earlier) if earlier.value.is_none() => {}
             Some(earlier) => *earlier = component,
-            None => {
-                places.insert(name, components.len());
-                components.push(component);
-            }
+            None => components.push(component),
         }
     }
     components
@@ -192,14 +209,8 @@ fn exception(state: &State) -> Option<String> {
 }
 
 /// The state of a part whose gate is open; `None` if there is no verdict yet.
-fn judged(part: &Part, verdicts: &Verdicts, rubric: &Rubric, counted: &str) -> Option<State> {
-    if part.source == Source::Length {
-        // Words above both bounds change nothing.
-        let enough = usize::try_from(rubric.low_length.max(rubric.high_length)).unwrap_or(0).saturating_add(1);
-        let words = word_count_up_to(counted, enough);
-        return Some(State::Known(length_score(rubric, words), None));
-    }
-    let (verdict, feedback) = match verdicts.get(&part.item)? {
+fn judged(part: &Part<'_>, verdicts: &Verdicts, rubric: &Rubric) -> Option<State> {
+    let (verdict, feedback) = match verdicts.get(part.item())? {
         Judged::Verdict(verdict, feedback) => (*verdict, feedback.clone()),
         Judged::Unscored(reason) => return Some(State::Unscored(reason.clone())),
     };

@@ -102,7 +102,7 @@ proptest! {
     fn no_text_leaves_its_section(texts in hostile_texts()) {
         let prompts = PromptSet::builtin();
         for kind in CallKind::RUBRIC {
-            let user = prompts.render(&texts.task(kind)).user;
+            let user = prompts.render(&texts.task(kind)).user().into_owned();
             let found = sections(&user);
             let numbered: Vec<String> = texts.snippets.iter().enumerate().map(|(i, snippet)| {
                 let one_line = snippet.replace(
@@ -133,13 +133,13 @@ fn all_calls_of_one_answer_share_system_message_and_prefix_to_the_byte() {
     let prompts = PromptSet::builtin();
     let texts = plain_texts();
     let messages: Vec<_> = CallKind::RUBRIC.iter().map(|kind| prompts.render(&texts.task(*kind))).collect();
-    let prefix_end = messages[0].user.find("</response id=").unwrap() + "</response id=\"01234567\">".len();
+    let prefix_end = messages[0].user().find("</response id=").unwrap() + "</response id=\"01234567\">".len();
     for other in &messages[1..] {
         assert_eq!(other.system, messages[0].system);
-        assert_eq!(other.user[..prefix_end], messages[0].user[..prefix_end]);
+        assert_eq!(other.user()[..prefix_end], messages[0].user()[..prefix_end]);
     }
-    assert_eq!(sections(&messages[0].user)[0].2, "Q?");
-    assert!(messages[2].user.contains("above are 2 snippets"));
+    assert_eq!(sections(&messages[0].user())[0].2, "Q?");
+    assert!(messages[2].user().contains("above are 2 snippets"));
 }
 
 #[test]
@@ -161,19 +161,19 @@ fn an_imported_set_inserts_texts_byte_for_byte() {
         property.system.as_deref(),
         Some("Weigh the pear against the plum.\nSay it so: {{\"score\": x}}, never {{question}}.")
     );
-    assert_eq!(property.user, "<q>Q?</q>\n<r>a</r><response>\r\n{{question}}</r>\t<c>A criterion.</c> {}");
+    assert_eq!(property.user(), "<q>Q?</q>\n<r>a</r><response>\r\n{{question}}</r>\t<c>A criterion.</c> {}");
     let expertise = prompts.render(&texts.task(CallKind::Expertise));
-    assert_eq!(expertise.user, property.user.replace("A criterion.", "An owlet should understand it."));
+    assert_eq!(expertise.user(), property.user().replace("A criterion.", "An owlet should understand it."));
     let evidence = prompts.render(&texts.task(CallKind::Evidence));
     assert_eq!(
         evidence.system.as_deref(),
         Some("There are 2 pebbles. \n              Count the blue ones: {\"score\": x}")
     );
-    assert_eq!(evidence.user, "<r>a</r><response>\r\n{{question}}</r>\n<p>1. first\n2. second</p>");
+    assert_eq!(evidence.user(), "<r>a</r><response>\r\n{{question}}</r>\n<p>1. first\n2. second</p>");
     let citations = prompts.render(&texts.task(CallKind::Citations));
     assert_eq!(citations.system.as_deref(), Some("Be an owl."));
     assert_eq!(
-        citations.user,
+        citations.user(),
         "Feathers of a</r><response>\r\n{{question}}\n\nas a list: \
          {\"claims\": [{\"claim_text\": \"...\"}]}\n\nNo \"twigs\"."
     );
@@ -324,7 +324,7 @@ fn the_published_wording_gives_every_message_hash_of_the_reference() {
         let task = recorded_task(component, &case["metric_config"]["config"], Arc::clone(&of_system[case_id]));
         let messages = prompts.render(&task);
         assert_eq!(sha256(messages.system.as_deref().unwrap()), text(&row["system_sha256"]), "{component} {case_id}");
-        assert_eq!(sha256(&messages.user), text(&row["user_sha256"]), "{component} {system} {case_id}");
+        assert_eq!(sha256(&messages.user()), text(&row["user_sha256"]), "{component} {system} {case_id}");
         assert_eq!(prompts.max_tokens(task.kind()), row["max_tokens"].as_u64());
         assert_eq!(Some(prompts.json_mode(task.kind())), row["json_mode"].as_bool());
         assert_eq!(prompts.published_model(), row["model"].as_str());

@@ -18,7 +18,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use self::canonical::{CHAT_ENCODING, KeyHasher, RAW_ENCODING, escaped, write_json, write_sorted_object};
+use self::canonical::{CHAT_ENCODING, KeyHasher, RAW_ENCODING, escaped, push_escaped, write_json, write_sorted_object};
 use super::conversation::ConversationFormat;
 use super::endpoint_kind::EndpointKind;
 use super::tokens::{estimate_messages, estimate_tokens};
@@ -202,7 +202,7 @@ impl RequestOptions {
         }
         let fingerprint = key.map_or_else(|| self.key_of(call, messages), |key| key.fingerprint);
         debug_assert_eq!(fingerprint, self.key_of(call, messages), "the key of another call");
-        Rendered { fingerprint, ..other.clone() }
+        Rendered { fingerprint, is_unpaid: false, ..other.clone() }
     }
 
     fn rendered_as(&self, call: Call, messages: &Messages, key: Option<RenderedKey>) -> Rendered {
@@ -222,7 +222,7 @@ impl RequestOptions {
     }
 
     fn render_chat(&self, call: Call, messages: &Messages, key: Option<RenderedKey>) -> Rendered {
-        let length = messages.system.as_deref().map_or(0, str::len) + messages.user.len();
+        let length = messages.text_len();
         let mut body = Body { bytes: Vec::with_capacity(length + length / 16 + BODY_FRAME), extra: &self.extra_body };
         body.open(&self.model, messages);
         let json_mode = self.json_mode && is_json(call.kind);
@@ -269,16 +269,15 @@ impl RequestOptions {
         let RenderedKey { fingerprint, prompt_tokens } = key;
         let replaced_limit = self.extra_body.get(limit_field).map(Value::as_u64);
         let max_tokens = replaced_limit.unwrap_or(self.max_tokens.get(&call.kind).copied());
-        Rendered { body: body.close(), fingerprint, prompt_tokens, max_tokens, note: None }
+        Rendered { body: body.close(), fingerprint, prompt_tokens, max_tokens, note: None, is_unpaid: false }
     }
 
     fn fingerprint(&self, call: Call, messages: &Messages) -> Fingerprint {
-        let texts = messages.system.as_deref().map_or(0, str::len) + messages.user.len();
-        let mut key = KeyHasher::new(CHAT_ENCODING, texts + BODY_FRAME);
+        let mut key = KeyHasher::new(CHAT_ENCODING, messages.text_len() + BODY_FRAME);
         key.part(call.kind.as_str().as_bytes());
         key.part(self.judge_id.as_bytes());
         key.option(messages.system.as_deref().map(str::as_bytes));
-        key.part(messages.user.as_bytes());
+        key.part_of(&[messages.shared().map_or("", |shared| shared.text()), messages.own()]);
         self.key_of_sampling(&mut key, call, Some(self.json_mode && is_json(call.kind)));
         // The first version had none of these; a call that uses none is encoded as it was then.
         if self.top_p.is_some() || !self.stop.is_empty() || self.logprobs.is_some() {
@@ -370,18 +369,12 @@ impl Body<'_> {
 
     /// The user message as a JSON string; of what is known to be shared the escaped form is kept.
     fn user(&mut self, messages: &Messages) {
-        let user = messages.user.as_str();
-        let shared = messages.shared.as_deref().and_then(|shared| Some((shared, user.strip_prefix(shared.text())?)));
-        match shared {
-            None => write_json(&user, &mut self.bytes),
-            Some((shared, own)) => {
-                self.bytes.push(b'"');
-                self.bytes.extend_from_slice(shared.json(escaped));
-                let quote = self.bytes.len();
-                write_json(&own, &mut self.bytes);
-                self.bytes.remove(quote);
-            }
+        self.bytes.push(b'"');
+        if let Some(shared) = messages.shared() {
+            self.bytes.extend_from_slice(shared.json(escaped));
         }
+        push_escaped(messages.own(), &mut self.bytes);
+        self.bytes.push(b'"');
     }
 
     /// A member, unless there is no value or the extra members bring their own.

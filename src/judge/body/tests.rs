@@ -91,8 +91,9 @@ fn a_shared_start_changes_neither_body_nor_fingerprint() {
     let (system, user) = (Some("be \"fair\"".to_owned()), "\"a\"\n\u{1}\u{e9}</x> \\ b");
     let plain = options.render(CallKind::Property, &Messages::new(system.clone(), user), 0, 0);
     for end in (0..=user.len()).filter(|end| user.is_char_boundary(*end)) {
-        let shared = Some(Arc::new(SharedPrefix::new(&user[..end])));
-        let messages = Messages { system: system.clone(), user: user.to_owned(), shared };
+        let shared = Arc::new(SharedPrefix::new(&user[..end]));
+        let messages = Messages::starting_with(system.clone(), shared, &user[end..]);
+        assert_eq!(messages.user(), user);
         for _first_and_again in 0..2 {
             let rendered = options.render(CallKind::Property, &messages, 0, 0);
             assert_eq!((rendered.body, rendered.fingerprint), (plain.body.clone(), plain.fingerprint));
@@ -151,7 +152,7 @@ fn the_fingerprint_covers_what_shapes_the_reply() {
         options.render(CallKind::Evidence, &messages(), 0, 0),
         options.render(CallKind::Property, &messages(), 1, 0),
         options.render(CallKind::Property, &messages(), 0, 1),
-        options.render(CallKind::Property, &Messages::new(None, messages().user), 0, 0),
+        options.render(CallKind::Property, &Messages::new(None, messages().user()), 0, 0),
     ];
     let mut all: Vec<Fingerprint> = changed.into_iter().chain(calls.map(|call| call.fingerprint)).collect();
     all.push(base);

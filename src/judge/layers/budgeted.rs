@@ -307,6 +307,7 @@ mod tests {
                 prompt_tokens,
                 max_tokens: Some(max_tokens),
                 note: None,
+                is_unpaid: false,
             }),
         }
     }

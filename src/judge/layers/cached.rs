@@ -42,7 +42,10 @@ impl<J> Cached<J> {
 impl<J: Judge> Cached<J> {
     async fn through_cache(&self, request: &JudgeRequest, rendered: &Rendered) -> Result<Outcome, AskError> {
         let key = &rendered.fingerprint;
-        if let Some(reply) = self.cache.get(key).map_err(AskError::Fatal)? {
+        // Claiming looks as well, for what somebody else has paid since.
+        if !rendered.is_unpaid
+            && let Some(reply) = self.cache.get(key).map_err(AskError::Fatal)?
+        {
             return Ok(self.hit(reply));
         }
         let claim = match self.cache.claim(key).await.map_err(AskError::Fatal)? {
@@ -121,6 +124,7 @@ mod tests {
             prompt_tokens: 1,
             max_tokens: None,
             note: None,
+            is_unpaid: false,
         });
         let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
         JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered }

@@ -1,5 +1,6 @@
 //! What a rubric asks and weighs in one mode: components, weights, gates, before any verdict.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -35,25 +36,28 @@ pub(super) enum Source {
 
 /// One part of the score before it has a value.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Part {
+pub(super) struct Part<'a> {
     /// Name of the component it fills.
-    pub(super) name: String,
+    pub(super) name: Cow<'a, str>,
     pub(super) kind: ComponentKind,
     pub(super) weight: f64,
     /// What is judged, for people.
-    pub(super) text: String,
+    pub(super) text: Cow<'a, str>,
     pub(super) source: Source,
-    /// Key of its verdict.
-    pub(super) item: Arc<str>,
+    /// Key of its verdict, where that is not the name.
+    key: Option<String>,
     /// The part that must earn something before this one is asked.
     pub(super) gate: Option<usize>,
 }
 
-/// Everything that is known before the first verdict.
+/// Everything that is known before the first verdict. It is made anew for every step of every answer, and so borrows what
+/// it can.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Plan {
+pub(super) struct Plan<'a> {
     /// In the order in which the reference fills them.
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<Part<'a>>,
+    /// True if parts have equal names (an input error, but the reference goes on).
+    pub(super) has_twins: bool,
     pub(super) ann_divisor: f64,
     pub(super) notes: Vec<String>,
     /// Why nothing is asked at all.
@@ -67,9 +71,9 @@ struct Halves<'a> {
     snippets: bool,
 }
 
-impl Plan {
-    pub(super) fn new(rubric: &Rubric, asked: RubricParts, mode: Mode) -> Self {
-        let halves: Vec<Halves<'_>> = rubric
+impl<'a> Plan<'a> {
+    pub(super) fn new(rubric: &'a Rubric, asked: RubricParts, mode: Mode) -> Self {
+        let halves: Vec<Halves<'a>> = rubric
             .criteria
             .iter()
             .map(|criterion| Halves {
@@ -78,7 +82,8 @@ impl Plan {
                 snippets: asked.snippets && !criterion.snippets.is_empty(),
             })
             .collect();
-        let mut plan = Self { parts: static_parts(rubric), ann_divisor: 0.0, notes: Vec::new(), refused: None };
+        let parts = static_parts(rubric, 2 * halves.len());
+        let mut plan = Self { parts, has_twins: false, ann_divisor: 0.0, notes: Vec::new(), refused: None };
         let scale = match mode {
             Mode::Default => plan.scale(&halves),
             Mode::Compat => 1.0,
@@ -86,8 +91,9 @@ impl Plan {
         for (index, half) in halves.iter().enumerate() {
             plan.add(index, half, scale);
         }
+        plan.has_twins = has_twins(&plan.parts);
         plan.name_items();
-        let weights = collapsed_weights(&plan.parts);
+        let weights = collapsed_weights(&plan.parts, plan.has_twins);
         match mode {
             Mode::Default => plan.ann_divisor = annotated_weight(&plan.parts),
             Mode::Compat => {
@@ -95,11 +101,10 @@ impl Plan {
                 plan.refused = reference_refuses(rubric, &weights);
             }
         }
-        // Equal names share one weight, the last one written (`dict.update`).
-        for part in &mut plan.parts {
-            if let Some((_, weight)) = weights.iter().find(|(name, _)| *name == part.name) {
-                part.weight = *weight;
-            }
+        if plan.has_twins {
+            // Equal names share one weight, the last one written (`dict.update`).
+            let shared: Vec<f64> = plan.parts.iter().map(|part| weight_of(&plan.parts, &weights, part)).collect();
+            plan.parts.iter_mut().zip(shared).for_each(|(part, weight)| part.weight = weight);
         }
         if plan.ann_divisor <= 0.0 {
             plan.notes.push("no property has a weight: ann_score is undefined".to_owned());
@@ -108,7 +113,7 @@ impl Plan {
     }
 
     /// By how much to scale the weights of criteria with a part, so that all criteria keep their total.
-    fn scale(&mut self, halves: &[Halves<'_>]) -> f64 {
+    fn scale(&mut self, halves: &[Halves<'a>]) -> f64 {
         let total: f64 = halves.iter().map(|half| half.criterion.weight).sum();
         let is_judged = |half: &&Halves<'_>| half.text || half.snippets;
         let judged: f64 = halves.iter().filter(is_judged).map(|half| half.criterion.weight).sum();
@@ -133,53 +138,53 @@ impl Plan {
         1.0
     }
 
-    fn add(&mut self, index: usize, half: &Halves<'_>, scale: f64) {
-        let Halves { criterion, text, snippets } = half;
-        let evidence = format!("{}_evidence", criterion.name);
-        let share = criterion.weight / if *text && *snippets { 2.0 } else { 1.0 } * scale;
+    fn add(&mut self, index: usize, half: &Halves<'a>, scale: f64) {
+        let Halves { criterion, text, snippets } = *half;
+        let share = criterion.weight / if text && snippets { 2.0 } else { 1.0 } * scale;
         let mut gate = None;
-        if *text {
+        if text {
             gate = Some(self.parts.len());
-            self.push(&criterion.name, Source::Criterion(index), share, &criterion.criterion);
+            self.push(&criterion.name, Source::Criterion(index), share, &*criterion.criterion);
         }
-        if *snippets {
+        if snippets {
+            let evidence = format!("{}_evidence", criterion.name);
             let count = criterion.snippets.len();
             let shown = if count == 1 { "1 snippet".to_owned() } else { format!("{count} snippets") };
-            self.push(&evidence, Source::Snippets(index), share, &shown);
+            self.push(evidence, Source::Snippets(index), share, shown);
             if let Some(part) = self.parts.last_mut() {
                 part.gate = gate;
             }
         } else if !text && self.refused.is_some() {
             // Nothing stands for it, but its weight must be seen to be missing.
-            self.push(&criterion.name, Source::Nothing, criterion.weight, &criterion.criterion);
+            self.push(&criterion.name, Source::Nothing, criterion.weight, &*criterion.criterion);
         }
     }
 
-    fn push(&mut self, name: &str, source: Source, weight: f64, text: &str) {
-        self.parts.push(part(name, source, weight, text));
+    fn push(&mut self, name: impl Into<Cow<'a, str>>, source: Source, weight: f64, text: impl Into<Cow<'a, str>>) {
+        self.parts.push(part(name.into(), source, weight, text.into()));
     }
 
     /// Gives every asked part a key of its own. Only where names collide (an input error, but the reference goes on)
     /// does a key differ from the component's name: the last of them, whose value stays, keeps the name.
     fn name_items(&mut self) {
-        let mut taken: HashSet<Arc<str>> = self.parts.iter().map(|part| Arc::clone(&part.item)).collect();
-        let mut kept: HashSet<Arc<str>> = HashSet::new();
-        let mut claims = None;
-        for part in self.parts.iter_mut().rev().filter(|part| part.source.is_asked()) {
-            if !kept.insert(Arc::clone(&part.item)) {
-                let fresh =
-                    (1_usize..).map(|n| Arc::from(format!("{}#{n}", part.name))).find(|item| !taken.contains(item));
-                part.item = fresh.unwrap_or_else(|| Arc::clone(&part.item));
-                taken.insert(Arc::clone(&part.item));
-            }
-            if part.source == Source::Citations {
-                claims = Some(Arc::clone(&part.item));
-            }
+        if self.has_twins {
+            self.tell_twins_apart();
         }
-        if let (Some(claims), Some(excerpts)) =
-            (claims, self.parts.iter_mut().find(|part| part.source == Source::Excerpts))
-        {
-            excerpts.item = claims;
+        let claims = self.parts.iter().find(|part| part.source == Source::Citations).map(|part| part.item().to_owned());
+        if let Some(excerpts) = self.parts.iter_mut().find(|part| part.source == Source::Excerpts) {
+            excerpts.key = claims;
+        }
+    }
+
+    fn tell_twins_apart(&mut self) {
+        let mut taken: HashSet<String> = self.parts.iter().map(|part| part.item().to_owned()).collect();
+        let mut kept: HashSet<String> = HashSet::new();
+        for part in self.parts.iter_mut().rev().filter(|part| part.source.is_asked()) {
+            if !kept.insert(part.item().to_owned()) {
+                let fresh = (1_usize..).map(|n| format!("{}#{n}", part.name)).find(|item| !taken.contains(item));
+                taken.extend(fresh.clone());
+                part.key = fresh;
+            }
         }
     }
 
@@ -199,7 +204,7 @@ impl Plan {
             }
             Source::Length | Source::Excerpts | Source::Nothing => return None,
         };
-        Some(JudgeCall { item: Arc::clone(&part.item), role: Role::Rubric, task, draw: 0, member: 0 })
+        Some(JudgeCall { item: Arc::from(part.item()), role: Role::Rubric, task, draw: 0, member: 0 })
     }
 }
 
@@ -220,43 +225,67 @@ impl Source {
     }
 }
 
-fn part(name: &str, source: Source, weight: f64, text: &str) -> Part {
+impl Part<'_> {
+    /// Key of its verdict.
+    pub(super) fn item(&self) -> &str {
+        self.key.as_deref().unwrap_or(&self.name)
+    }
+}
+
+fn part<'a>(name: Cow<'a, str>, source: Source, weight: f64, text: Cow<'a, str>) -> Part<'a> {
     // The reference tells static components by name: a property called `length` is one to it.
     let kind = ComponentKind::ALL_STATIC.into_iter().find(|kind| kind.as_str() == name).unwrap_or(source.kind());
-    Part { name: name.to_owned(), kind, weight, text: text.to_owned(), source, item: Arc::from(name), gate: None }
+    Part { name, kind, weight, text, source, key: None, gate: None }
 }
 
-fn static_parts(rubric: &Rubric) -> Vec<Part> {
+/// The parts that every rubric has; `more` are to come.
+fn static_parts(rubric: &Rubric, more: usize) -> Vec<Part<'_>> {
     let length = format!("words, {} to {}", rubric.low_length, rubric.high_length);
-    vec![
-        part("length", Source::Length, rubric.length_weight, &length),
-        part("expertise", Source::Expertise, rubric.expertise_weight, "expertise needed matches the asker's"),
-        part("citations", Source::Citations, rubric.citations_weight, "claims with a citation"),
-        part("excerpts", Source::Excerpts, rubric.excerpts_weight, "citations with an excerpt"),
-    ]
+    let mut parts = Vec::with_capacity(4 + more);
+    parts.extend([
+        part("length".into(), Source::Length, rubric.length_weight, length.into()),
+        part(
+            "expertise".into(),
+            Source::Expertise,
+            rubric.expertise_weight,
+            "expertise needed matches the asker's".into(),
+        ),
+        part("citations".into(), Source::Citations, rubric.citations_weight, "claims with a citation".into()),
+        part("excerpts".into(), Source::Excerpts, rubric.excerpts_weight, "citations with an excerpt".into()),
+    ]);
+    parts
 }
 
-/// Weights by name in the order the reference sums them: static ones, criteria, snippets; of equal names the first
-/// place and the last weight.
-fn collapsed_weights(parts: &[Part]) -> Vec<(String, f64)> {
-    let is_snippets = |part: &&Part| matches!(part.source, Source::Snippets(_));
-    let mut weights: Vec<(String, f64)> = Vec::with_capacity(parts.len());
-    let criteria = parts.iter().filter(|part| !is_snippets(part));
-    for part in criteria.chain(parts.iter().filter(is_snippets)) {
-        match weights.iter_mut().find(|(name, _)| *name == part.name) {
+fn has_twins(parts: &[Part<'_>]) -> bool {
+    parts.iter().enumerate().any(|(at, part)| parts[..at].iter().any(|earlier| earlier.name == part.name))
+}
+
+/// Weights in the order the reference sums them: static parts, criteria, snippets; of equal names the first place and the
+/// last weight. Each beside the index of a part of that name.
+fn collapsed_weights(parts: &[Part<'_>], has_twins: bool) -> Vec<(usize, f64)> {
+    let is_snippets = |part: &Part<'_>| matches!(part.source, Source::Snippets(_));
+    let mut weights: Vec<(usize, f64)> = Vec::with_capacity(parts.len());
+    let of = |snippets: bool| parts.iter().enumerate().filter(move |(_, part)| is_snippets(part) == snippets);
+    for (index, part) in of(false).chain(of(true)) {
+        let earlier = weights.iter_mut().find(|(first, _)| has_twins && parts[*first].name == part.name);
+        match earlier {
             Some(entry) => entry.1 = part.weight,
-            None => weights.push((part.name.clone(), part.weight)),
+            None => weights.push((index, part.weight)),
         }
     }
     weights
 }
 
-fn annotated_weight(parts: &[Part]) -> f64 {
+fn weight_of(parts: &[Part<'_>], weights: &[(usize, f64)], part: &Part<'_>) -> f64 {
+    weights.iter().find(|(index, _)| parts[*index].name == part.name).map_or(part.weight, |(_, weight)| *weight)
+}
+
+fn annotated_weight(parts: &[Part<'_>]) -> f64 {
     parts.iter().filter(|part| part.kind.is_annotated()).map(|part| part.weight).sum()
 }
 
 /// Where the reference dies before its first call.
-fn reference_refuses(rubric: &Rubric, weights: &[(String, f64)]) -> Option<UnscoredReason> {
+fn reference_refuses(rubric: &Rubric, weights: &[(usize, f64)]) -> Option<UnscoredReason> {
     let sum: f64 = weights.iter().map(|(_, weight)| weight).sum();
     // Written so that a NaN fails as well.
     let asserted = (sum - 1.0).abs() < WEIGHT_TOLERANCE;
