@@ -18,7 +18,7 @@ mod server;
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use input::{Input, Source};
 use measured::{Measured, cpu_of, measure};
@@ -196,10 +196,19 @@ impl Bench {
         let server = Server::start(Manners { latency: LATENCY, ..Manners::default() });
         for program in programs() {
             for concurrency in [NARROW, WIDE] {
+                server.take_span();
+                let begin = Instant::now();
                 let run = self.cold(&program, &input, &server, concurrency);
                 let ideal = run.calls as f64 * LATENCY.as_secs_f64() / concurrency as f64;
                 println!("{}", run.row(&format!("200 ms, {concurrency} at once"), program.name));
                 println!("    wall: {:.3} times calls x latency / concurrency = {ideal:.2} s", run.wall / ideal);
+                let (first, last) = server.take_span().expect("calls");
+                let before = first.duration_since(begin).as_secs_f64();
+                let asking = (last.duration_since(first) + LATENCY).as_secs_f64();
+                let after = run.wall - before - asking;
+                println!(
+                    "    {before:.2} s until the first call, {asking:.2} s of calls, {after:.2} s after the last reply"
+                );
             }
         }
     }
@@ -207,7 +216,8 @@ impl Bench {
     /// Wall time under a quota of requests, which the server enforces.
     fn rate(&self) {
         let input = self.input(sized(SHORT));
-        let manners = Manners { latency: Duration::from_millis(50), per_minute: Some(REQUESTS_PER_MINUTE), keeps_one_of: 0 };
+        let manners =
+            Manners { latency: Duration::from_millis(50), per_minute: Some(REQUESTS_PER_MINUTE), keeps_one_of: 0 };
         for program in programs() {
             let server = Server::start(manners);
             self.remove("cold");

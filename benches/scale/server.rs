@@ -34,6 +34,8 @@ struct State {
     calls: AtomicUsize,
     throttled: AtomicUsize,
     last_minute: Mutex<VecDeque<Instant>>,
+    /// When the first call came, and the last one.
+    span: Mutex<Option<(Instant, Instant)>>,
     kept: Mutex<Vec<Bytes>>,
     reply: Bytes,
 }
@@ -57,6 +59,7 @@ impl Server {
             calls: AtomicUsize::new(0),
             throttled: AtomicUsize::new(0),
             last_minute: Mutex::default(),
+            span: Mutex::default(),
             kept: Mutex::default(),
             reply: response(200, "", &completion),
         });
@@ -90,6 +93,11 @@ impl Server {
 
     pub(crate) fn throttled(&self) -> usize {
         self.state.throttled.load(Ordering::SeqCst)
+    }
+
+    /// When the first call came since this was asked last, and the last one.
+    pub(crate) fn take_span(&self) -> Option<(Instant, Instant)> {
+        self.state.span.lock().expect("the span").take()
     }
 
     pub(crate) fn kept(&self) -> Vec<Bytes> {
@@ -159,8 +167,9 @@ impl State {
     /// Counts a call, and says what it gets.
     fn answer(&self) -> Bytes {
         self.calls.fetch_add(1, Ordering::SeqCst);
-        let Some(quota) = self.manners.per_minute else { return self.reply.clone() };
         let now = Instant::now();
+        self.span.lock().expect("the span").get_or_insert((now, now)).1 = now;
+        let Some(quota) = self.manners.per_minute else { return self.reply.clone() };
         let mut last = self.last_minute.lock().expect("the calls");
         while last.front().is_some_and(|first| now.duration_since(*first) >= Duration::from_secs(60)) {
             last.pop_front();

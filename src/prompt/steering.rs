@@ -251,7 +251,28 @@ const INITIALS: [u32; 13] = {
     initials
 };
 
+/// A part of each of [`DROP_VERBS`] and [`JUDGES`], of eight bytes at most: so short a text is looked for many bytes at a
+/// time.
+const TELLTALES: [&str; 12] = [
+    "ignor", "isregard", "forget", "overrid", "bypass", "valuator", "grader", "judge", "rater", "assessor", "scorer",
+    "marker",
+];
+
+/// False for a text that no rule of [`phrases`] can apply to, which is most of them: each needs a word with a telltale, or
+/// *this* right before a subject.
+fn may_hold_phrases(lower: &str) -> bool {
+    let subject_follows = |at: usize| {
+        let rest = lower[at..].trim_start_matches(|c: char| !c.is_alphanumeric());
+        SUBJECTS.iter().any(|subject| rest.starts_with(subject))
+    };
+    TELLTALES.iter().any(|telltale| lower.contains(telltale))
+        || occurrences(lower, "this").any(|(at, this)| subject_follows(at + this.len()))
+}
+
 fn phrases(lower: &str, plain: &str, signs: &mut Vec<String>) {
+    if !may_hold_phrases(lower) {
+        return;
+    }
     let words = words(lower);
     for (i, (at, word)) in words.iter().enumerate() {
         if !is_beginning(word) {
@@ -331,6 +352,18 @@ mod tests {
         for word in ["", "a", "as1", "at", "tho", "answer", "\u{e9}", "Z", "disregardingly", "forgot", "{"] {
             assert!(!is_beginning(word), "{word}");
         }
+    }
+
+    #[test]
+    fn every_word_that_a_rule_needs_has_a_telltale() {
+        for word in DROP_VERBS.into_iter().chain(JUDGES) {
+            assert!(may_hold_phrases(word), "{word}");
+        }
+        assert!(TELLTALES.iter().all(|telltale| telltale.len() <= 8));
+        for subject in SUBJECTS {
+            assert!(may_hold_phrases(&format!("of this, \u{201c}{subject}")), "{subject}");
+        }
+        assert!(!may_hold_phrases("this is an answer"));
     }
 
     #[test]

@@ -15,9 +15,11 @@ use crate::error::Result;
 
 /// At most this many jobs share one transaction: enough to make its fixed cost small, few enough to commit soon.
 const GROUP: usize = 64;
-/// How long a reply or a claim that begins a group waits for others. Calls take a hundred times longer; a commit, and
-/// waking threads for it, cost more than all of the rest that is done for a reply.
+/// How long a reply or a claim that begins a group waits for others, when many come: a commit, and waking threads for it,
+/// cost more than all of the rest that is done for a reply.
 const GATHER: Duration = Duration::from_millis(1);
+/// Many come if the group before had so many; where few come, nobody waits.
+const MANY: usize = 4;
 
 /// Something to write.
 pub(crate) enum Job {
@@ -68,6 +70,7 @@ impl Writer {
     /// Works until [`Job::Stop`].
     pub(crate) fn run(mut self) {
         let mut open = true;
+        let mut gathers = false;
         while open {
             let first = match self.jobs.recv_timeout(self.renew_every) {
                 Ok(job) => Some(job),
@@ -82,13 +85,14 @@ impl Writer {
                     break;
                 }
                 // Whoever gives a claim back must be seen to have.
-                if group.is_empty() && matches!(job, Job::Put { .. } | Job::Claim { .. }) {
+                if gathers && group.is_empty() && matches!(job, Job::Put { .. } | Job::Claim { .. }) {
                     std::thread::sleep(GATHER);
                 }
                 group.push(job);
                 next = if group.len() < GROUP { self.jobs.try_recv().ok() } else { None };
             }
             if !group.is_empty() {
+                gathers = group.len() >= MANY;
                 self.commit(group);
             }
             self.renew_if_due();

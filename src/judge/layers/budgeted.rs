@@ -2,10 +2,11 @@
 //!
 //! Every call reserves what it can cost at most before it is asked, and settles what it did cost by the server's usage
 //! afterwards. A call that does not fit beside what others have reserved waits for them to settle; one that does not fit
-//! when nobody has reserved anything ends the run. The layer stands inside the cache, so what is paid already is free, and
+//! when nobody has reserved anything ends the run. A judge's first call goes alone, and the others follow by what the server
+//! counted for it. The layer stands inside the cache, so what is paid already is free, and
 //! around the retries, so a call that fails costs nothing (services charge for replies).
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
@@ -19,6 +20,8 @@ use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome, Rendered};
 const MARGIN: f64 = 1.25;
 const ABOVE_SEEN: f64 = 1.05;
 const LARGEST_MARGIN: f64 = 10.0;
+/// What a server does not count may be so many times the estimate.
+const UNCOUNTED: f64 = 1.4;
 
 /// What a model costs, in USD per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -202,12 +205,16 @@ pub struct Budgeted<J> {
     price: Option<Price>,
     /// The most times its estimate that the server has counted for a prompt, as bits (those of numbers above 0 are ordered).
     most_seen: AtomicU64,
+    /// Held by the call that goes alone, until a reply has come.
+    first: tokio::sync::Mutex<()>,
+    has_answered: AtomicBool,
 }
 
 impl<J> Budgeted<J> {
     /// `inner`, whose calls cost `price` of the account. A judge without a price costs tokens only.
     pub fn new(inner: J, ledger: Option<Arc<Ledger>>, price: Option<Price>) -> Self {
-        Self { inner, ledger, price, most_seen: AtomicU64::new(0) }
+        let (most_seen, has_answered) = (AtomicU64::new(0), AtomicBool::new(false));
+        Self { inner, ledger, price, most_seen, first: tokio::sync::Mutex::default(), has_answered }
     }
 
     fn amount(&self, usage: &Usage) -> Amount {
@@ -227,8 +234,19 @@ impl<J> Budgeted<J> {
 
     fn with_margin(&self, estimate: u64) -> u64 {
         let seen = f64::from_bits(self.most_seen.load(Ordering::Relaxed));
-        let margin = (seen * ABOVE_SEEN).clamp(MARGIN, LARGEST_MARGIN);
+        // A judge that has answered without counting anything is charged more, and so needs more.
+        let least = if seen == 0.0 && self.has_answered.load(Ordering::Acquire) { UNCOUNTED } else { MARGIN };
+        let margin = (seen * ABOVE_SEEN).clamp(least, LARGEST_MARGIN);
         (estimate as f64 * margin) as u64
+    }
+
+    /// The right to go alone, while no reply has told how this judge counts.
+    async fn alone(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+        if self.has_answered.load(Ordering::Acquire) {
+            return None;
+        }
+        let guard = self.first.lock().await;
+        (!self.has_answered.load(Ordering::Acquire)).then_some(guard)
     }
 
     fn learn(&self, counted: u64, estimate: u64) {
@@ -237,10 +255,11 @@ impl<J> Budgeted<J> {
         }
     }
 
-    /// What a reply is charged: as the server counts. One that does not count is counted for, with the margin: a budget is
+    /// What a reply is charged: as the server counts. One that does not count is counted for, with a margin: a budget is
     /// not passed because nobody knows.
     fn charge(&self, rendered: &Rendered, reply: &JudgeReply) -> Amount {
         let mut usage = reply.usage;
+        self.has_answered.store(true, Ordering::Release);
         if usage.prompt_tokens == 0 {
             usage.prompt_tokens = self.with_margin(rendered.prompt_tokens);
         } else {
@@ -257,6 +276,7 @@ impl<J: Judge> Judge for Budgeted<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         let (Some(ledger), Some(rendered)) = (&self.ledger, &request.rendered) else { return self.inner.ask(request) };
         Box::pin(async move {
+            let _alone = self.alone().await;
             let Some(mut reservation) = ledger.reserve(self.at_most(rendered)).await else {
                 return Ok(Outcome::Deferred);
             };
@@ -373,8 +393,8 @@ mod tests {
         assert_eq!(ledger.spent().1, 0);
         let silent = Budgeted::new(Costs(usage(0, 0), AtomicUsize::new(0)), Some(Arc::clone(&ledger)), None);
         assert!(silent.ask(&request(80, 100)).await.is_ok());
-        // 80 * 5/4 of the estimate, 1 of the two marks of `{}`
-        assert_eq!(ledger.spent().1, 101);
+        // 80 * 7/5 of the estimate, 1 of the two marks of `{}`
+        assert_eq!(ledger.spent().1, 113);
     }
 
     #[tokio::test]
@@ -385,8 +405,7 @@ mod tests {
         for at_once in [1, 50] {
             let ledger = Arc::new(Ledger::new(Budget { usd: None, tokens: Some(1000) }));
             let judge = Budgeted::new(Costs(usage(320, 20), AtomicUsize::new(0)), Some(Arc::clone(&ledger)), None);
-            assert_eq!(ask_many(&judge, 1).await, 1);
-            for _ in 0..8 {
+            for _ in 0..9 {
                 ask_many(&judge, at_once).await;
             }
             assert_eq!(ledger.spent().1, 680, "{at_once} at once");
