@@ -13,7 +13,7 @@ use super::lane::Lanes;
 use super::legibility::Legibility;
 use super::stop::StopHandle;
 use super::tally::{AnswerTally, Collector, InOrder, PlanGroup, Tally};
-use super::teller::{Records, Teller, Told};
+use super::teller::{Intake, Records, Teller, Told};
 use super::{Item, Job};
 use crate::domain::ScoredAnswer;
 use crate::error::{Error, Result};
@@ -31,10 +31,6 @@ const EVENTS_QUEUED: usize = 1024;
 
 /// So many of them are taken before anything else is looked at: waiting for one at a time costs more than taking it.
 const EVENTS_AT_ONCE: usize = 64;
-
-/// And so long nobody looks for further ones, unless a call waits until its event is taken: being woken for each of them
-/// costs more than taking it.
-const EVENTS_GATHER: Duration = Duration::from_millis(1);
 
 /// What planning found.
 #[derive(Debug, Default)]
@@ -189,7 +185,7 @@ pub async fn run(
     sink: &mut dyn EventSink,
     stop: &StopHandle,
 ) -> Result<RunOutcome> {
-    let (events, mut told) = mpsc::channel(EVENTS_QUEUED);
+    let (events, mut told) = Intake::open(EVENTS_QUEUED, jobs.iter().any(|job| job.options.acknowledge));
     let mut passes: Vec<Pass<'_>> =
         jobs.iter().zip(pending).map(|(job, pending)| Pass::new(job, pending, events.clone(), stop)).collect();
     drop(events);
@@ -199,14 +195,11 @@ pub async fn run(
     let mut deadline: Option<Instant> = None;
     let mut signal = stop.signal();
     let mut quiet = 0;
-    let gathers = jobs.iter().all(|job| !job.options.acknowledge);
-    let mut gathered: Option<Instant> = None;
     passes.iter_mut().enumerate().for_each(|(at, pass)| pass.fill(at, &mut tasks));
     while !tasks.is_empty() {
         tokio::select! {
             biased;
-            Some(first) = told.recv(), if gathered.is_none() => {
-                gathered = gathers.then(|| Instant::now() + EVENTS_GATHER);
+            Some(first) = told.next() => {
                 if let Err(error) = take_what_waits(first, &mut told, sink) {
                     failure.get_or_insert(error);
                     stop.stop("the record of the run cannot be written");
@@ -227,7 +220,6 @@ pub async fn run(
                 deadline = Some(Instant::now() + STOP_GRACE);
                 sink.on_event(&RunEvent::Stopping(reason)).or_else(|error| keep_first(&mut failure, error))?;
             }
-            () = sleep_until(gathered), if gathered.is_some() => gathered = None,
             () = sleep_until(deadline) => tasks.abort_all(),
             () = tokio::time::sleep(QUIET_CHECK), if deadline.is_some() => {
                 quiet = if nobody_is_asked(jobs) { quiet + 1 } else { 0 };
@@ -239,7 +231,7 @@ pub async fn run(
     }
     outcome.unfinished += passes.iter().map(|pass| pass.order.len()).sum::<usize>();
     drop(passes);
-    while let Some(told) = told.recv().await {
+    while let Some(told) = told.next_at_once().await {
         take(told, sink).or_else(|error| keep_first(&mut failure, error))?;
     }
     outcome.stopped = stop.signal().reason();
@@ -280,8 +272,8 @@ fn take(told: Told, sink: &mut dyn EventSink) -> Result<()> {
 }
 
 /// Hands on this event and those that wait behind it, up to [`EVENTS_AT_ONCE`]; gives the first error.
-fn take_what_waits(first: Told, told: &mut mpsc::Receiver<Told>, sink: &mut dyn EventSink) -> Result<()> {
-    let more = std::iter::from_fn(|| told.try_recv().ok()).take(EVENTS_AT_ONCE);
+fn take_what_waits(first: Told, told: &mut Intake, sink: &mut dyn EventSink) -> Result<()> {
+    let more = std::iter::from_fn(|| told.waiting()).take(EVENTS_AT_ONCE);
     let mut result = Ok(());
     for told in std::iter::once(first).chain(more) {
         let taken = take(told, sink);
