@@ -1,6 +1,7 @@
 //! The fields of one prediction.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -55,6 +56,7 @@ pub(super) fn read_prediction(
         return None;
     }
     let line = place.line;
+    let output = output.map(Arc::from);
     let id = id.unwrap_or_else(|| position.to_string());
     Some(Prediction { id, input: input?, output, sources, replaced_ctxs, final_passages, id_mapping, gold, line })
 }

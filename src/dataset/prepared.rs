@@ -78,7 +78,7 @@ fn of_answers(answers: &SystemAnswers, with: &With<'_>) -> Result<Made> {
         answer.prediction = Some(Arc::new(Prediction {
             id: answer.case_id.to_string(),
             input: case.initial_prompt.clone(),
-            output: Some(answer.own_text().to_owned()),
+            output: Some(answer.own_text_shared()),
             line: answer.line,
             ..Prediction::default()
         }));

@@ -32,6 +32,14 @@ impl Answer {
         Self { system, case_id, answer_text, own_bytes: None, prediction: None, reference_answer: None, line: 0 }
     }
 
+    /// [`Answer::own_text`] for who keeps it: the answer's own text where nothing was appended to it.
+    pub fn own_text_shared(&self) -> Arc<str> {
+        match self.own_bytes {
+            None => Arc::clone(&self.answer_text),
+            Some(_) => Arc::from(self.own_text()),
+        }
+    }
+
     /// What the system wrote itself, without an appended block of references.
     pub fn own_text(&self) -> &str {
         self.own_bytes.and_then(|bytes| self.answer_text.get(..bytes)).unwrap_or(&self.answer_text)

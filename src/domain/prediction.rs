@@ -1,6 +1,7 @@
 //! What a system answered to a question, with its sources and the gold it is compared with.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A document that an answer may cite (`ctxs`, or `docs`, on the wire).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,7 +39,7 @@ pub struct Prediction {
     /// The question (`input` or `query`).
     pub input: String,
     /// What the system wrote; `None` in a file of golds.
-    pub output: Option<String>,
+    pub output: Option<Arc<str>>,
     /// What it could cite, in the order of the numbers.
     pub sources: Vec<Source>,
     /// How many `ctxs` there are where `docs` stands for them: the reference checks numbers against these (compat).

@@ -92,7 +92,7 @@ mod tests {
         let source = |n: usize| Source { text: Some(format!("text {n}")), ..Source::default() };
         let prediction = Prediction {
             input: "Why?".to_owned(),
-            output: Some(text.to_owned()),
+            output: Some(text.into()),
             sources: (0..4).map(source).collect(),
             ..Prediction::default()
         };

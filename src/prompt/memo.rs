@@ -18,7 +18,10 @@ pub struct SharedPrefix {
 impl SharedPrefix {
     /// That start.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), json: OnceLock::new(), size: OnceLock::new() }
+        // Hundreds are kept: a text that grew to its size may have taken twice the room.
+        let mut text = text.into();
+        text.shrink_to_fit();
+        Self { text, json: OnceLock::new(), size: OnceLock::new() }
     }
 
     /// The text.
@@ -28,7 +31,11 @@ impl SharedPrefix {
 
     /// The text as it stands in JSON, without quotes; `escape` is called for it the first time.
     pub fn json(&self, escape: impl FnOnce(&str) -> Vec<u8>) -> &[u8] {
-        self.json.get_or_init(|| escape(&self.text))
+        self.json.get_or_init(|| {
+            let mut json = escape(&self.text);
+            json.shrink_to_fit();
+            json
+        })
     }
 
     /// A size of the text in whatever unit the one caller counts; `count` is called for it the first time.

@@ -99,7 +99,7 @@ impl CitationAudit {
 /// use scholareval::domain::{Prediction, Source};
 /// use scholareval::scorer::citation::{IndexBase, audit};
 /// let prediction = Prediction {
-///     output: Some("Lipids help [0]. Proteins do not [0, 7].".to_owned()),
+///     output: Some("Lipids help [0]. Proteins do not [0, 7].".into()),
 ///     sources: vec![Source::default(), Source::default()],
 ///     ..Prediction::default()
 /// };
@@ -172,7 +172,7 @@ mod tests {
     use crate::domain::{Gold, Source};
 
     fn prediction(output: &str, sources: usize) -> Prediction {
-        Prediction { output: Some(output.to_owned()), sources: vec![Source::default(); sources], ..Default::default() }
+        Prediction { output: Some(output.into()), sources: vec![Source::default(); sources], ..Default::default() }
     }
 
     fn against(output: &str, gold: Gold, mapping: &[(&str, &str)]) -> Coverage {

@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn sources_of_the_prediction_tell_what_dangles() {
         let prediction = Prediction {
-            output: Some("One [0, 3].".to_owned()),
+            output: Some("One [0, 3].".into()),
             sources: vec![Source::default(); 2],
             ..Prediction::default()
         };
@@ -124,7 +124,7 @@ mod tests {
     fn gold_answers_that_cite_nothing_name_no_sources() {
         let of = |answer: &str, gold_ctxs: Option<Vec<String>>| {
             let gold = Gold { answer: Some(answer.to_owned()), gold_ctxs, ..Gold::default() };
-            Prediction { output: Some("Yes [0].".to_owned()), gold, ..Prediction::default() }
+            Prediction { output: Some("Yes [0].".into()), gold, ..Prediction::default() }
         };
         assert!(!names_gold_sources(&of("yes", None)) && names_gold_sources(&of("yes [1]", None)));
         assert!(names_gold_sources(&of("yes", Some(vec![]))));

@@ -70,7 +70,7 @@ mod tests {
     }
 
     fn prediction(output: &str, sources: Vec<Source>) -> Prediction {
-        Prediction { output: Some(output.to_owned()), sources, ..Prediction::default() }
+        Prediction { output: Some(output.into()), sources, ..Prediction::default() }
     }
 
     fn block(prediction: &Prediction, base: IndexBase, mode: Mode) -> Result<String, &'static str> {

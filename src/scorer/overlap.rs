@@ -88,7 +88,7 @@ mod tests {
     use crate::domain::Gold;
 
     fn of(output: &str, gold: Gold, mode: Mode) -> Overlap {
-        let prediction = Prediction { output: Some(output.to_owned()), gold, ..Prediction::default() };
+        let prediction = Prediction { output: Some(output.into()), gold, ..Prediction::default() };
         overlap(&prediction, mode, true, &Stems::new())
     }
 

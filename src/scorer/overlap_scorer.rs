@@ -71,7 +71,7 @@ impl Default for OverlapScorer {
 impl OverlapScorer {
     fn cut<'a>(&self, prediction: Cow<'a, Prediction>) -> Cow<'a, Prediction> {
         let Some(limit) = self.max_words else { return prediction };
-        let output = Some(first_words(prediction.output(), limit).to_owned());
+        let output = Some(first_words(prediction.output(), limit).into());
         // Sources are not looked at and may be long.
         Cow::Owned(Prediction { output, gold: prediction.gold.clone(), ..Prediction::default() })
     }
@@ -115,7 +115,7 @@ mod tests {
     fn components(scorer: &OverlapScorer, output: &str, gold: &str) -> Vec<(String, Option<f64>)> {
         let case = TestCase::without_rubric(CaseId::from("1"), "Why?");
         let gold = Gold { answer: Some(gold.to_owned()), ..Gold::default() };
-        let prediction = Prediction { output: Some(output.to_owned()), gold, ..Prediction::default() };
+        let prediction = Prediction { output: Some(output.into()), gold, ..Prediction::default() };
         let mut answer = Answer::new("mine".into(), CaseId::from("1"), output);
         answer.prediction = Some(Arc::new(prediction));
         let Step::Done(score) = scorer.step(&case, &answer, &Verdicts::new()) else { panic!("asked") };

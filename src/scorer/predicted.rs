@@ -9,12 +9,10 @@ use crate::domain::{Answer, Prediction, TestCase};
 pub(super) fn prediction_of(answer: &Answer) -> Cow<'_, Prediction> {
     match answer.prediction.as_deref() {
         Some(prediction) if prediction.output.is_some() => Cow::Borrowed(prediction),
-        Some(golds) => Cow::Owned(Prediction { output: Some(answer.own_text().to_owned()), ..golds.clone() }),
-        None => Cow::Owned(Prediction {
-            output: Some(answer.own_text().to_owned()),
-            line: answer.line,
-            ..Default::default()
-        }),
+        Some(golds) => Cow::Owned(Prediction { output: Some(answer.own_text_shared()), ..golds.clone() }),
+        None => {
+            Cow::Owned(Prediction { output: Some(answer.own_text_shared()), line: answer.line, ..Default::default() })
+        }
     }
 }
 

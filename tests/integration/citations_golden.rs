@@ -60,7 +60,7 @@ fn prediction(item: &Value) -> Prediction {
     let strings = |value: &Value| value.as_str().unwrap().to_owned();
     let mapping = item["id_mapping"].as_object();
     Prediction {
-        output: text("output"),
+        output: text("output").map(Into::into),
         id_mapping: mapping.map(|map| map.iter().map(|(k, v)| (k.clone(), strings(v))).collect::<BTreeMap<_, _>>()),
         gold: Gold {
             answer: text("answer"),

@@ -51,7 +51,7 @@ impl Golden {
         let index = reference.split(['[', ']']).nth(1).unwrap().parse::<usize>().unwrap();
         let mut item = self.human[index].clone();
         if let Some(output) = row["output"].as_str() {
-            item.output = Some(output.to_owned());
+            item.output = Some(output.into());
         }
         item
     }

@@ -82,7 +82,7 @@ fn item(number: u32) -> Item {
         rubric,
     };
     let source = Source { text: Some("Mice and rats.".to_owned()), ..Source::default() };
-    let prediction = Prediction { output: Some(text.to_owned()), sources: vec![source], ..Prediction::default() };
+    let prediction = Prediction { output: Some(text.into()), sources: vec![source], ..Prediction::default() };
     let answer = Answer { prediction: Some(Arc::new(prediction)), ..Answer::new("s".into(), case_id, text) };
     Item { case: Arc::new(case), answer, steering: vec![] }
 }

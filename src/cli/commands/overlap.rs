@@ -102,7 +102,7 @@ fn notes(metrics: &[Measure], scored: &[Arc<ScoredAnswer>]) -> Vec<String> {
 
 fn explained(item: &Prediction, max_words: Option<usize>, mode: Mode) -> String {
     let stems = Stems::new();
-    let cut = |output: &str| max_words.map_or(output, |limit| first_words(output, limit)).to_owned();
+    let cut = |output: &str| max_words.map_or(output, |limit| first_words(output, limit)).into();
     let item = &Prediction { output: item.output.as_deref().map(cut), ..item.clone() };
     let output = item.output();
     let mut out = String::new();

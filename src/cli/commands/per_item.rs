@@ -63,7 +63,7 @@ pub(super) fn score_all(
     let mut ids = Ids::default();
     let mut item = |system: &SystemName, prediction: Prediction| {
         let id = ids.of(system, &prediction);
-        let text = Arc::from(prediction.output());
+        let text = prediction.output.clone().unwrap_or_default();
         let case = Arc::new(TestCase::without_rubric(id.clone(), &prediction.input));
         let line = prediction.line;
         let prediction = Some(Arc::new(prediction));

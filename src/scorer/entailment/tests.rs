@@ -21,7 +21,7 @@ fn answer(output: &str) -> Answer {
     let source = |n: usize| Source { text: Some(format!("text {n}")), ..Source::default() };
     let sources = (0..6).map(source).collect();
     let input = "Why?".to_owned();
-    let prediction = Prediction { input, output: Some(output.to_owned()), sources, ..Prediction::default() };
+    let prediction = Prediction { input, output: Some(output.into()), sources, ..Prediction::default() };
     Answer { prediction: Some(Arc::new(prediction)), ..Answer::new("mine".into(), CaseId::from("1"), output) }
 }
 

@@ -29,7 +29,7 @@ fn answer(output: &str, final_passages: Option<&str>) -> Answer {
         |n: usize| Source { title: Some(format!("T{n}")), text: Some(format!("text {n}")), ..Source::default() };
     let prediction = Prediction {
         input: "Why?".to_owned(),
-        output: Some(output.to_owned()),
+        output: Some(output.into()),
         sources: (0..4).map(source).collect(),
         final_passages: final_passages.map(str::to_owned),
         ..Prediction::default()

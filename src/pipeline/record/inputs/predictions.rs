@@ -1,6 +1,7 @@
 //! Predictions in the record: what scorers of citations and overlap look at.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +88,7 @@ impl PredictionLine {
     pub(super) fn prediction_of(self, case: &TestCase, answer: &Answer) -> Prediction {
         let output = match self.no_output {
             true => None,
-            false => Some(self.output.unwrap_or_else(|| answer.own_text().to_owned())),
+            false => Some(self.output.map_or_else(|| answer.own_text_shared(), Arc::from)),
         };
         Prediction {
             id: self.id.unwrap_or_else(|| answer.case_id.to_string()),

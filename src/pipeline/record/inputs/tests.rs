@@ -97,7 +97,7 @@ fn prediction() -> impl Strategy<Value = Prediction> {
         |((id, input), output, sources, final_passages, id_mapping, gold, line)| Prediction {
             id,
             input,
-            output,
+            output: output.map(Into::into),
             replaced_ctxs: (line > 0).then_some(sources.len() + 1),
             sources,
             final_passages,
