@@ -1,5 +1,6 @@
 //! One judge at several endpoints, through the whole program.
 
+mod proxies;
 mod streaming;
 
 use std::collections::BTreeSet;
