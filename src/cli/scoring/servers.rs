@@ -45,8 +45,8 @@ pub(super) struct Servers {
     /// What is behind it.
     pub(super) served: ServerIdentity,
     each: Vec<Server>,
-    /// True if they were compared, and so have to go on serving the same.
-    are_compared: bool,
+    /// True if what they serve is part of the judge's identity, and so has to stay the same; else the user vouches for it.
+    must_agree: bool,
 }
 
 impl Servers {
@@ -68,7 +68,7 @@ impl Servers {
             .zip(reports)
             .map(|(endpoint, report)| Ok(Server { endpoint, report: report? }))
             .collect::<Result<_>>()?;
-        let are_compared = each.len() > 1 && judge.cache_id.is_none();
+        let must_agree = judge.cache_id.is_none();
         let there: Vec<(&Endpoint, &ServerReport)> =
             each.iter().filter_map(|server| Some((&server.endpoint, server.report.as_ref().ok()?))).collect();
         let (model, served) = match there.first() {
@@ -78,14 +78,14 @@ impl Servers {
                 None => return Err(nobody(each)),
             },
         };
-        if are_compared {
+        if must_agree {
             check_all(&there)?;
         }
         if let Some(cache) = cache {
             remember(cache, judge, &there)?;
         }
         let each = streaming(judge.stream, each);
-        let servers = Self { model, served, each, are_compared };
+        let servers = Self { model, served, each, must_agree };
         servers.tell_absent();
         Ok(servers)
     }
@@ -131,7 +131,9 @@ impl Servers {
         let replica = |server: &Server| {
             let chat = Chat::new(server.endpoint.clone(), Arc::clone(meters))?.through(kind);
             let (name, heard) = (server.endpoint.masked_url(), chat.server_limits());
-            let vouch = self.are_compared.then(|| Vouch {
+            // A lone one that was not there is asked in hope: its own refusal says more than a look.
+            let has_to_say = self.must_agree && (self.each.len() > 1 || server.report.is_ok());
+            let vouch = has_to_say.then(|| Vouch {
                 endpoint: server.endpoint.clone(),
                 model: self.model.clone(),
                 identity: self.served.clone(),

@@ -1,7 +1,7 @@
-//! One of several endpoints is asked only while it is known to serve the judge's model.
+//! An endpoint is asked only while it is known to serve the judge's model.
 //!
-//! Replies are kept under the one identity of the judge, whichever endpoint gave them. So a server that was not there at
-//! the start, or that broke a connection since (it may have been started anew, with another model), has to say who it is
+//! Replies are kept under the one identity of the judge, whichever endpoint gave them and whenever. So a server that was not
+//! there at the start, or that broke a connection since (it may have been started anew, with another model), has to say who it is
 //! before the next call goes there. So has one whose reply names another model than its replies before, and until it has,
 //! that reply does not count.
 
@@ -31,7 +31,7 @@ pub struct Vouch {
     pub is_known: bool,
 }
 
-/// A judge at one endpoint of several, asked only while `vouch` holds.
+/// A judge at one endpoint, asked only while `vouch` holds.
 ///
 /// A call that meets a doubtful endpoint looks itself ([`crate::judge::identity`]: at most two short questions), those that
 /// come meanwhile wait for what it finds. An endpoint that cannot be reached is a passing failure for as long as a lone one
@@ -76,8 +76,7 @@ impl Doubt {
 }
 
 impl<J> Vouched<J> {
-    /// `inner`, asked while `vouch` holds; `None` where nobody has to say anything (a lone endpoint, whose identity the
-    /// run began with, or one that the user vouches for).
+    /// `inner`, asked while `vouch` holds; `None` where nobody has to say anything (the user vouches for it).
     pub fn new(inner: J, vouch: Option<Vouch>) -> Self {
         // OpenAI's own service says nothing about what is behind a name.
         let vouch = vouch.filter(|vouch| !vouch.endpoint.is_openai());

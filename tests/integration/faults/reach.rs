@@ -3,7 +3,7 @@
 use crate::support::fake_server::Reserved;
 use crate::support::workspace::{scoring, wait_until};
 
-use super::{CALM, CASES, FakeServer, Finished, Ledger, SYSTEMS, Workspace, is_settled};
+use super::{Act, Asked, CALM, CASES, FakeServer, Fault, Finished, Ledger, SYSTEMS, Workspace, is_settled};
 
 /// Sockets of tokio want to know their runtime.
 fn runtime() -> tokio::runtime::Runtime {
@@ -37,6 +37,27 @@ fn a_server_that_goes_away_midway_and_comes_back_costs_nothing() {
     std::thread::sleep(std::time::Duration::from_millis(700));
     let server = second.start(ledger.judge(|_| None));
     Finished::of(run.wait_with_output().unwrap()).exits_with(0);
+    is_settled(&work, &server, &ledger, &CALM, &["--concurrency", "2"]);
+}
+
+#[test]
+fn a_server_that_comes_back_with_another_model_is_not_asked() {
+    let runtime = runtime();
+    let _inside = runtime.enter();
+    let (work, ledger) = (Workspace::new(&SYSTEMS, CASES), Ledger::default());
+    let (first, second) = Reserved::twice();
+    let ends = |asked: &Asked<'_>| (asked.number >= CALM.calls / 2).then_some(Fault::Failing(Act::ResetBefore));
+    let server = first.start(ledger.judge(ends).serving("fake-judge", "/w/a"));
+    let run = work.spawn_score(&server, &["--concurrency", "2"]);
+    wait_until("half of the calls are paid", || server.chat_count() > CALM.calls / 2);
+    drop(server);
+    let other = second.start(ledger.judge(|_| None).serving("fake-judge", "/w/b"));
+    let stopped = Finished::of(run.wait_with_output().unwrap()).exits_with(4);
+    stopped.says(&["serves another model than this run asks", "/w/b", "/w/a"]);
+    assert_eq!(other.chat_count(), 0);
+    // the same command goes on where the first model is again
+    let server = other.replaced_by(ledger.judge(|_| None).serving("fake-judge", "/w/a"));
+    work.score(&server, &["--concurrency", "2"]).exits_with(0);
     is_settled(&work, &server, &ledger, &CALM, &["--concurrency", "2"]);
 }
 
