@@ -401,7 +401,7 @@ mod tests {
     async fn a_server_that_counts_far_more_than_the_estimate_does_not_pass_the_budget_either() {
         // an estimate of 80 that is counted as 320: the first call reserves 80 * 5/4 + 100 = 200 and costs 340; from then on
         // 80 * 4 * 1.05 + 100 = 436 are reserved: once more (340 + 436 = 776, and 680 spent), and no third time (1116).
-        // With 200 reserved three at once would fit, and cost 1360 with the first
+        // With 200 reserved by all five at once would fit, and cost 1700
         for at_once in [1, 50] {
             let ledger = Arc::new(Ledger::new(Budget { usd: None, tokens: Some(1000) }));
             let judge = Budgeted::new(Costs(usage(320, 20), AtomicUsize::new(0)), Some(Arc::clone(&ledger)), None);

@@ -158,6 +158,17 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_a_plan_did_not_find_is_not_paid_again_if_somebody_has_paid_it_since() {
+        let (_dir, judge, inner, meters) = judge();
+        content(&judge, 1).await;
+        let mut late = request(Some(1));
+        late.rendered.as_mut().unwrap().is_unpaid = true;
+        let Ok(Outcome::Reply(reply)) = judge.ask(&late).await else { panic!("no reply") };
+        assert_eq!((reply.content.as_str(), reply.cached), ("1", true));
+        assert_eq!((inner.asked.load(Ordering::Relaxed), Meters::read(&meters.cache_hits)), (1, 1));
+    }
+
+    #[tokio::test]
     async fn what_is_no_whole_reply_is_not_stored_and_its_claim_is_given_back() {
         let (_dir, judge, inner, _) = judge();
         let reason = UnscoredReason::new(UnscoredKind::Refused, "no");

@@ -81,17 +81,22 @@ fn a_lexical_run_never_stands_beside_a_judged_one() {
     compare(&work, &["lexical", "--fail-under", "score=0.1"]).exits_with(3).says(&["did you mean lexical_score?"]);
 }
 
+/// Makes the run `out` one that ended with this status after so many answers.
+fn cut_short(work: &Workspace, status: &str, answers: usize) {
+    let mut manifest = work.json("out/manifest.json");
+    manifest["status"] = status.into();
+    work.write("out/manifest.json", &manifest.to_string());
+    let scores = work.read("out/scores.jsonl");
+    let first: String = scores.lines().take(answers).map(|line| format!("{line}\n")).collect();
+    work.write("out/scores.jsonl", &first);
+}
+
 #[test]
 fn a_run_that_did_not_finish_is_compared_and_marked() {
     let work = Workspace::new(&["alpha", "beta"], 3);
     let server = FakeServer::start(partial_judge());
     work.score(&server, &[]).exits_with(0);
-    let mut manifest = work.json("out/manifest.json");
-    manifest["status"] = "stopped".into();
-    work.write("out/manifest.json", &manifest.to_string());
-    let scores = work.read("out/scores.jsonl");
-    let five: String = scores.lines().take(5).map(|line| format!("{line}\n")).collect();
-    work.write("out/scores.jsonl", &five);
+    cut_short(&work, "stopped", 5);
     let told = "out was stopped early: 1 of 6 answers have no score; they count as unscored";
     let done = compare(&work, &["out"]).exits_with(0).says(&[told]);
     assert!(done.stdout.contains("out was stopped early") && done.stdout.contains("2 shared cases"), "{}", done.stdout);
@@ -116,12 +121,7 @@ fn a_run_that_did_not_get_to_a_system_at_all_compares_it_as_unscored() {
     let work = Workspace::new(&["alpha", "beta"], 3);
     let server = FakeServer::start(partial_judge());
     work.score(&server, &[]).exits_with(0);
-    let mut manifest = work.json("out/manifest.json");
-    manifest["status"] = "running".into();
-    work.write("out/manifest.json", &manifest.to_string());
-    let scores = work.read("out/scores.jsonl");
-    let alpha: String = scores.lines().take(3).map(|line| format!("{line}\n")).collect();
-    work.write("out/scores.jsonl", &alpha);
+    cut_short(&work, "running", 3);
     compare(&work, &["out", "--fail-under", "score=0.1"]).exits_with(6).says(&["3 of 6 answers", "beta has no mean"]);
 }
 
@@ -130,10 +130,7 @@ fn a_run_of_which_nothing_was_scored_is_refused_by_everything_that_reads_runs() 
     let work = Workspace::new(&["alpha"], 2);
     let server = FakeServer::start(partial_judge());
     work.score(&server, &[]).exits_with(0);
-    let mut manifest = work.json("out/manifest.json");
-    manifest["status"] = "running".into();
-    work.write("out/manifest.json", &manifest.to_string());
-    work.write("out/scores.jsonl", "");
+    cut_short(&work, "running", 0);
     let readers = [
         &["compare", "out"][..],
         &["report", "out", "--out", "page.html"],
@@ -150,12 +147,7 @@ fn a_run_without_inputs_that_did_not_finish_passes_no_gate() {
     let work = Workspace::new(&["alpha"], 3);
     let server = FakeServer::start(partial_judge());
     work.score(&server, &["--no-inputs"]).exits_with(0);
-    let mut manifest = work.json("out/manifest.json");
-    manifest["status"] = "stopped".into();
-    work.write("out/manifest.json", &manifest.to_string());
-    let scores = work.read("out/scores.jsonl");
-    let two: String = scores.lines().take(2).map(|line| format!("{line}\n")).collect();
-    work.write("out/scores.jsonl", &two);
+    cut_short(&work, "stopped", 2);
     let gate = ["out", "--fail-under", "score=0.1"];
     compare(&work, &gate)
         .exits_with(6)

@@ -128,9 +128,14 @@ async fn endpoints_of_different_models_are_told_apart_before_a_call() {
 
 /// A judge at this endpoint that has to serve `root`, and that nobody has asked yet.
 fn doubtful(endpoint: Endpoint, root: &str) -> Vouched<Chat> {
+    vouched(endpoint, Some(root), false)
+}
+
+/// A judge at this endpoint that has to serve `root`; `is_known` if it has said so already.
+fn vouched(endpoint: Endpoint, root: Option<&str>, is_known: bool) -> Vouched<Chat> {
     let chat = Chat::new(endpoint.clone(), Arc::default()).unwrap();
-    let identity = ServerIdentity { served: Some("judge".into()), root: Some(root.into()), model_path: None };
-    Vouched::new(chat, Some(Vouch { endpoint, model: "judge".into(), identity, is_known: false }))
+    let identity = ServerIdentity { served: Some("judge".into()), root: root.map(Into::into), model_path: None };
+    Vouched::new(chat, Some(Vouch { endpoint, model: "judge".into(), identity, is_known }))
 }
 
 #[tokio::test]
@@ -186,19 +191,7 @@ async fn a_reply_that_names_another_model_counts_only_if_the_server_still_says_t
         sent.path.ends_with("/models").then(|| Act::json(&json!({"data": [{"id": "judge", "root": root}]})))
     });
     let server = FakeServer::start(behaviour);
-    let judge = Vouched::new(
-        Chat::new(endpoint(&server), Arc::default()).unwrap(),
-        Some(Vouch {
-            endpoint: endpoint(&server),
-            model: "judge".into(),
-            identity: ServerIdentity {
-                served: Some("judge".into()),
-                root: Some("/w/a".into()),
-                ..ServerIdentity::default()
-            },
-            is_known: true,
-        }),
-    );
+    let judge = vouched(endpoint(&server), Some("/w/a"), true);
     for call in ["1", "2", "3"] {
         assert!(matches!(judge.ask(&request(call)).await, Ok(Outcome::Reply(_))), "{call}");
     }
@@ -213,15 +206,7 @@ async fn a_reply_that_names_another_model_counts_only_if_the_server_still_says_t
 async fn a_server_with_a_bad_moment_is_not_taken_for_another_model() {
     let models = Behaviour::good().models(Act::status(404, "{}"));
     let server = FakeServer::start(models);
-    let judge = Vouched::new(
-        Chat::new(endpoint(&server), Arc::default()).unwrap(),
-        Some(Vouch {
-            endpoint: endpoint(&server),
-            model: "judge".into(),
-            identity: ServerIdentity { served: Some("judge".into()), ..ServerIdentity::default() },
-            is_known: true,
-        }),
-    );
+    let judge = vouched(endpoint(&server), None, true);
     assert!(judge.ask(&request("1")).await.is_ok(), "known from before: not asked");
     drop(server);
     assert!(matches!(judge.ask(&request("2")).await, Err(AskError::Transient { .. })));
