@@ -33,8 +33,11 @@ use crate::error::{Error, Result};
 use crate::judge::meters::EndpointMeters;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 
-/// So much slower than the median of the others is much slower.
+/// So many times as slow as the median of the others is much slower,
 const MUCH_SLOWER: f64 = 3.0;
+/// if it is so many milliseconds slower, too: less is not worth the prefix that has to be read anew elsewhere, and among
+/// servers that answer within a few milliseconds three times as long is chance.
+const MUCH_SLOWER_MS: f64 = 100.0;
 /// A throttled replica holds at most so much more than its even share of the calls that are on their way. (The factor of
 /// consistent hashing with bounded loads; Mirrokni, Thorup and Zadimoghaddam 2018.)
 const MOST_OF_SHARE: f64 = 1.25;
@@ -201,13 +204,14 @@ impl<J: Judge> Pool<J> {
         own as f64 >= MOST_OF_SHARE * share
     }
 
-    /// True if calls wait for this replica while the others answer three times as fast.
+    /// True if calls wait for this replica while the others answer three times as fast, by more than a moment.
     fn is_much_slower(&self, index: usize, health: &[Health], now: Instant) -> bool {
         let Some(own) = health.get(index).and_then(Health::latency) else { return false };
         let others = health.iter().enumerate().filter(|(other, _)| *other != index);
         let others = others.filter(|(_, health)| !health.is_down(now)).filter_map(|(_, health)| health.latency());
         let Some(median) = median(others.collect()) else { return false };
-        let Some(member) = self.members.get(index).filter(|_| own > MUCH_SLOWER * median) else { return false };
+        let is_slow = own > (MUCH_SLOWER * median).max(median + MUCH_SLOWER_MS);
+        let Some(member) = self.members.get(index).filter(|_| is_slow) else { return false };
         let asking = member.judge.asking().unwrap_or(usize::MAX);
         member.here.load(Ordering::Acquire) > asking
     }

@@ -289,11 +289,18 @@ async fn a_probe_that_is_dropped_leaves_its_place_to_the_next_call() {
     assert_eq!((judges[0].asked().len(), judges[1].asked().len()), (5, 0));
 }
 
+type LimitedPool = Pool<Arc<RateLimited<Arc<Scripted>>>>;
+
 /// Two replicas with two slots each; the first takes `slow`, the second 100 ms.
-async fn limited(slow: Duration) -> (Vec<Arc<Scripted>>, Pool<Arc<RateLimited<Arc<Scripted>>>>, String) {
+async fn limited(slow: Duration) -> (Vec<Arc<Scripted>>, LimitedPool, String) {
+    limited_to(slow, Duration::from_millis(100)).await
+}
+
+/// The same, the second with a latency of its own.
+async fn limited_to(slow: Duration, fast: Duration) -> (Vec<Arc<Scripted>>, LimitedPool, String) {
     let judges = vec![Scripted::new(good), Scripted::new(good)];
     *judges[0].latency.lock().unwrap() = slow;
-    *judges[1].latency.lock().unwrap() = Duration::from_millis(100);
+    *judges[1].latency.lock().unwrap() = fast;
     let limits = Limits { concurrency: 2, ..Limits::default() };
     let limit = |judge: &Arc<Scripted>| Arc::new(RateLimited::new(Arc::clone(judge), limits, Arc::default()));
     let pool = pool_of(&[("a", limit(&judges[0])), ("b", limit(&judges[1]))]);
@@ -323,6 +330,16 @@ async fn calls_stay_where_their_prefix_is_at_a_replica_that_is_not_much_slower()
     let calls: Vec<JudgeRequest> = (10..20).map(|n| call(&case, n)).collect();
     join_all(calls.iter().map(|call| pool.ask(call))).await;
     assert_eq!((judges[0].asked().len(), judges[1].asked().len()), (10, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn among_fast_replicas_three_times_as_slow_is_chance() {
+    for (slow, stay) in [(95, 10), (130, 3)] {
+        let (judges, pool, case) = limited_to(Duration::from_millis(slow), Duration::from_millis(10)).await;
+        let calls: Vec<JudgeRequest> = (10..20).map(|n| call(&case, n)).collect();
+        join_all(calls.iter().map(|call| pool.ask(call))).await;
+        assert_eq!((judges[0].asked().len(), judges[1].asked().len()), (stay, 10 - stay), "{slow} ms");
+    }
 }
 
 #[tokio::test(start_paused = true)]
