@@ -23,11 +23,13 @@ impl JudgeTask {
     /// Reads a reply to this task.
     ///
     /// Default mode: the text is a JSON object, or holds one as its outermost `{..}` after a leading
-    /// `<think>..</think>`. `score` must be a number, 0..=10 for points and not negative for counts (a count is not
-    /// capped here); `claims` a list of objects, each with a list `citations` of objects, each with a list `excerpts`.
+    /// `<think>..</think>`. `score` must be a number, 0..=10 for points and not negative for counts; `claims` a list of objects, each with a list `citations` of objects, each with a list `excerpts`.
     /// With the verdict comes the judge's `feedback` (or `reason`, `explanation`), where it is a string.
     ///
     /// Compat mode: what the reference makes of the text, in range or not, and never feedback.
+    ///
+    /// A count above the number of snippets is that number, in both modes: before draws or judges are merged, or one that
+    /// counts too many would make up for one that finds none.
     ///
     /// # Errors
     /// [`Unreadable`], which says what was wrong and whether asking again may help: not for a reply cut at the token
@@ -39,7 +41,7 @@ impl JudgeTask {
             _ => {}
         }
         if mode == Mode::Compat {
-            return reading_compat::read(self, &reply.content).map(|verdict| (verdict, None));
+            return reading_compat::read(self, &reply.content).map(|verdict| (self.capped(verdict), None));
         }
         if reply.is_cut() {
             return Err(cut(reply.usage.completion_tokens));
@@ -52,7 +54,17 @@ impl JudgeTask {
                 claim_shares(&object).map(Verdict::Claims)
             }
         };
-        Ok((verdict.map_err(unreadable)?, feedback(&object)))
+        Ok((self.capped(verdict.map_err(unreadable)?), feedback(&object)))
+    }
+
+    /// A count that is at most the number of snippets; NaN stays NaN.
+    fn capped(&self, verdict: Verdict) -> Verdict {
+        match (self, verdict) {
+            (Self::Evidence { snippets, .. }, Verdict::Count(count)) if count > snippets.len() as f64 => {
+                Verdict::Count(snippets.len() as f64)
+            }
+            (_, verdict) => verdict,
+        }
     }
 }
 

@@ -90,8 +90,11 @@ fn only_numbers_within_range_are_points() {
 }
 
 #[test]
-fn a_count_may_exceed_the_snippets_but_not_fall_below_zero() {
-    assert_eq!(read(2, "{\"score\": 4}"), Ok((Verdict::Count(4.0), None)));
+fn a_count_above_the_snippets_counts_as_all_of_them_and_none_is_negative() {
+    for (count, expected) in [("0", 0.0), ("1.5", 1.5), ("3", 3.0), ("4", 3.0)] {
+        let reply = format!("{{\"score\": {count}}}");
+        assert_eq!(read(2, &reply), Ok((Verdict::Count(expected), None)), "{count}");
+    }
     assert_eq!(read(2, "{\"score\": -1}"), Err("count -1 is negative".into()));
     assert_eq!(read(2, "{\"score\": -Infinity}"), Err("count -inf is negative".into()));
     assert_eq!(read(2, "{\"score\": Infinity}"), Err("count is infinite".into()));

@@ -163,6 +163,26 @@ fn samples_are_merged_by_their_mean() {
 }
 
 #[test]
+fn a_draw_that_counts_too_many_snippets_makes_up_for_no_other() {
+    let work = Workspace::new(&["alpha"], 1);
+    let counted = |seed: u64, count: u64| {
+        let is_meant = move |request: &Recorded| request.json()["seed"] == seed && kind_of(request) == "evidence";
+        (is_meant, Act::Content(json!({"score": count}).to_string()))
+    };
+    let judge = [(7, 0), (1007, 5), (2007, 1)].into_iter().fold(constant_judge(), |judge, (seed, count)| {
+        let (is_meant, says) = counted(seed, count);
+        judge.when(is_meant, says)
+    });
+    work.score(&FakeServer::start(judge), &["--samples", "3", "--judge-seed", "7"]).exits_with(0);
+    let components = work.lines("out/scores.jsonl")[0]["components"].clone();
+    // of 2 snippets (0 + 2 + 1) / 3 / 2, of 1 snippet (0 + 1 + 1) / 3
+    for (name, expected) in [("p0_evidence", 0.5), ("p1_evidence", 2.0 / 3.0)] {
+        let value = components[name].as_f64().unwrap();
+        assert!((value - expected).abs() < 1e-12, "{name}: {value}");
+    }
+}
+
+#[test]
 fn check_reads_all_input_and_asks_one_tiny_call() {
     let work = Workspace::new(&["alpha", "beta"], 3);
     let server = FakeServer::start(Behaviour::good().key(KEY));
