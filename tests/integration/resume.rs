@@ -230,7 +230,7 @@ fn a_process_waits_for_the_calls_of_another_and_takes_over_when_it_dies() {
     wait_until("all its places wait for replies", || server.chat_count() == 6 + IN_FLIGHT);
     // those four get none, what the other process asks is answered
     gate.hold(6..6 + IN_FLIGHT);
-    let other = work.spawn_score(&server, &["--concurrency", PLACES, "--out", "two"]);
+    let other = work.spawn_score(&server, &["--concurrency", "8", "--out", "two"]);
     wait_until("both have asked", || server.chat_count() >= 14);
     assert_eq!(sent_again(&server), 0, "what one process asks the other waits for");
     killed.kill().unwrap();
