@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded, good_completion};
+use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded, Reserved, good_completion};
 use crate::support::workspace::{AT_MOST, Finished, KEY, NOW, Workspace};
 
 /// `batch export` of all answers by that server.
@@ -181,7 +181,8 @@ fn the_lexical_judge_has_nothing_to_export() {
 #[test]
 fn a_judge_with_a_name_of_its_own_is_exported_without_its_server() {
     let work = Workspace::new(&["alpha"], 1);
-    let gone = FakeServer::start(Behaviour::good()).base_url();
+    let nobody = Reserved::new();
+    let gone = nobody.base_url();
     let arguments = ["batch", "export", "answers", "--tests", "tests.json", "--model", "m", "--base-url", &gone];
     let without = [&arguments[..], &["--out", "b"]].concat();
     work.run(&without).exits_with(4);

@@ -5,12 +5,12 @@ mod streaming;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::fake_server::{Act, Behaviour, FakeServer, Reserved};
+use crate::support::fake_server::{Act, Behaviour, FakeServer, Gate, Reserved};
 use crate::support::judging::answer_of;
 use crate::support::workspace::{Finished, Workspace, scoring, wait_until};
 
@@ -88,8 +88,8 @@ fn each_answer_is_judged_at_one_of_two_servers_with_the_scores_and_keys_of_one()
 #[test]
 fn the_answers_of_a_server_that_dies_are_judged_by_the_other() {
     let (_, scores) = calm(CASES);
-    let dying = FakeServer::start(Behaviour::good().latency(Duration::from_millis(20)));
-    let living = FakeServer::start(Behaviour::good().latency(Duration::from_millis(20)));
+    let dying = FakeServer::start(Behaviour::good().behind(&Gate::after(3)));
+    let living = FakeServer::start(Behaviour::good());
     let (both, url) = (urls(&[&dying, &living]), dying.base_url());
     let work = Workspace::new(&SYSTEMS, CASES);
     let mut arguments = scoring(&both, &["--concurrency", "1"]);
@@ -104,8 +104,8 @@ fn the_answers_of_a_server_that_dies_are_judged_by_the_other() {
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    wait_until("the first has been asked", || dying.chat_count() >= 3 && living.chat_count() >= 3);
-    drop(dying);
+    wait_until("the first has replied, and is asked again", || dying.chat_count() > 3);
+    let _port = dying.gone();
     Finished::of(child.wait_with_output().unwrap()).exits_with(0);
     assert_eq!(work.read("out/scores.jsonl"), scores);
     let summary = work.json("out/summary.json");
@@ -118,14 +118,15 @@ fn the_answers_of_a_server_that_dies_are_judged_by_the_other() {
 #[test]
 fn work_moves_away_from_a_server_that_is_much_slower() {
     let (calls, scores) = calm(CASES);
-    let slow = FakeServer::start(Behaviour::good().latency(Duration::from_millis(600)));
-    let fast = FakeServer::start(Behaviour::good().latency(Duration::from_millis(10)));
+    // so slow that the fast one would have to hang for seconds to seem as slow
+    let slow = FakeServer::start(Behaviour::good().latency(Duration::from_millis(1500)));
+    let fast = FakeServer::start(Behaviour::good());
     let work = Workspace::new(&SYSTEMS, CASES);
-    work.run(&scoring(&urls(&[&slow, &fast]), &["--concurrency", "2"])).exits_with(0);
+    work.run(&scoring(&urls(&[&slow, &fast]), &["--concurrency", "4"])).exits_with(0);
     let moved = answers(&slow).intersection(&answers(&fast)).count();
     assert!(moved > 0, "no answer that began at the slow one was finished by the fast one");
     assert_eq!(slow.chat_count() + fast.chat_count(), calls, "nothing is asked twice for that");
-    assert!(slow.max_in_flight() <= 2 && fast.max_in_flight() <= 2, "the limit is one of each endpoint");
+    assert!(slow.max_in_flight() <= 4 && fast.max_in_flight() <= 4, "the limit is one of each endpoint");
     assert_eq!(work.read("out/scores.jsonl"), scores);
 }
 
@@ -143,8 +144,6 @@ fn servers_of_different_models_are_refused_unless_the_user_vouches_for_them() {
 
 #[test]
 fn a_server_that_is_not_there_is_left_out_and_told() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let _guard = runtime.enter();
     let absent = Reserved::new();
     let server = FakeServer::start(Behaviour::good());
     let both = format!("{},{}", absent.base_url(), server.base_url());
@@ -160,61 +159,52 @@ fn a_server_that_is_not_there_is_left_out_and_told() {
     assert!(checked.stdout.contains(&format!("endpoint: {} does not answer", absent.base_url())), "{}", checked.stdout);
     // nobody at all: as with one address, from the cache
     let sent = server.chat_count();
-    drop(server);
+    let _port = server.gone();
     work.run(&scoring(&both, &[])).exits_with(0).says(&["cannot be asked now", "nothing to ask"]);
     assert!(sent > 0);
 }
 
 #[test]
 fn waiting_for_servers_goes_on_with_those_that_came() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let _guard = runtime.enter();
     let absent = Reserved::new();
-    let loading = FakeServer::start(Behaviour::good().loading(2));
+    let loading = FakeServer::start(Behaviour::good().loading(1));
     let both = format!("{},{}", absent.base_url(), loading.base_url());
     let work = Workspace::new(&SYSTEMS, 1);
-    work.run(&scoring(&both, &["--wait-server", "2s"])).exits_with(0).says(&["waiting for", "is left out"]);
+    work.run(&scoring(&both, &["--wait-server", "6s"])).exits_with(0).says(&["waiting for", "is left out"]);
     work.run(&scoring(&absent.base_url(), &["--wait-server", "1s", "--out", "other"])).exits_with(4);
 }
 
 #[test]
 fn a_429_at_one_server_does_not_hold_up_the_calls_of_the_other() {
-    let (_, scores) = calm(30);
+    let (_, scores) = calm(40);
     let others = Arc::new(AtomicUsize::new(0));
     let asked = Arc::clone(&others);
-    // the other's calls when this one sends a call away, and when it is asked again after the pause
-    let counts = Arc::new(Mutex::new((None, None)));
-    let noted = Arc::clone(&counts);
+    let begin: OnceLock<usize> = OnceLock::new();
+    let sent_away = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&sent_away);
     let throttling = FakeServer::start(Behaviour::good().deciding(move |_| {
         let asked = asked.load(Ordering::SeqCst);
-        match &mut *noted.lock().unwrap() {
-            // not before both have work
-            (begin @ None, _) if asked > 0 => {
-                *begin = Some((Instant::now(), asked));
-                Some(Act::error(429, "rate_limit_exceeded", "slow down").with_header("Retry-After", "4"))
-            }
-            // what was on its way already comes within the pause
-            (Some((begin, _)), end @ None) if begin.elapsed() > Duration::from_secs(3) => {
-                *end = Some(asked);
-                None
-            }
-            _ => None,
-        }
+        // Not before both have work, and until the other has had so many calls more (23 answers; it has fewer of 80 with a
+        // probability of 1e-4, and then gets some of this one's), however many pauses that takes the
+        // machine. Had the other's places gone to answers that wait, it would have had those of some 8 answers (40 or so)
+        // and hardly any more within the time that a run has here.
+        let is_closed = asked > 0 && asked < begin.get_or_init(|| asked) + 120;
+        counted.fetch_add(usize::from(is_closed), Ordering::SeqCst);
+        is_closed.then(|| Act::error(429, "rate_limit_exceeded", "slow down").with_header("Retry-After", "4"))
     }));
     let free = FakeServer::start(Behaviour::good().deciding(move |_| {
         others.fetch_add(1, Ordering::SeqCst);
         None
     }));
-    let work = Workspace::new(&SYSTEMS, 30);
+    let work = Workspace::new(&SYSTEMS, 40);
     let both = urls(&[&throttling, &free]);
-    work.run(&scoring(&both, &["--concurrency", "4"])).exits_with(0);
-    let (Some((_, before)), Some(after)) = *counts.lock().unwrap() else { panic!("no pause, or nothing after it") };
-    // 300 or so; had the other's places gone to answers that wait, it would have had those of some 8 answers.
-    assert!(after - before >= 120, "the other had {} calls during the pause", after - before);
+    work.run(&scoring(&both, &["--concurrency", "4", "--retries", "30"])).exits_with(0);
+    let sent_away = sent_away.load(Ordering::SeqCst);
+    assert!(sent_away > 0, "no call came to the closed door");
     assert_eq!(work.read("out/scores.jsonl"), scores);
     let summary = work.json("out/summary.json");
     let throttled = [&throttling, &free].map(|server| endpoint(&summary, &server.base_url())["throttled"].clone());
-    assert_eq!(throttled, [json!(1), json!(0)]);
+    assert_eq!(throttled, [json!(sent_away), json!(0)]);
 }
 
 #[test]
@@ -234,8 +224,6 @@ fn addresses_are_checked_one_by_one_and_shown_masked() {
 
 #[test]
 fn a_batch_goes_to_the_first_server_that_is_there() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let _guard = runtime.enter();
     let absent = Reserved::new();
     let server = FakeServer::start(Behaviour::good());
     let both = format!("{},{}", absent.base_url(), server.base_url());

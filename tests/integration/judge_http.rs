@@ -414,7 +414,9 @@ async fn a_server_that_never_answers_stops_the_run() {
 #[tokio::test]
 async fn a_server_that_comes_up_late_is_used() {
     let late = Reserved::new();
-    let (judge, _) = stack_at(Endpoint::new(&late.base_url()).unwrap(), 1);
+    let mut endpoint = Endpoint::new(&late.base_url()).unwrap();
+    endpoint.timeouts.no_server = Duration::from_secs(600);
+    let (judge, _) = stack_at(endpoint, 1);
     let Ok(Outcome::Unscored(reason)) = judge.ask(&request("x")).await else { panic!() };
     assert_eq!(reason.kind, UnscoredKind::Unreachable);
     assert!(reason.message.contains("cannot connect"), "{reason}");

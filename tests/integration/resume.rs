@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::support::fake_server::{Act, Behaviour, FakeServer};
-use crate::support::workspace::{AT_MOST, Finished, Workspace, scoring, wait_until};
+use crate::support::fake_server::{Act, Behaviour, FakeServer, Gate};
+use crate::support::workspace::{AT_MOST, Finished, Running, Workspace, scoring, wait_until};
 
 const SYSTEMS: [&str; 2] = ["alpha", "beta"];
 const CASES: usize = 4;
@@ -13,9 +13,9 @@ const CASES: usize = 4;
 const PLACES: &str = "4";
 const IN_FLIGHT: usize = 4;
 
-/// A judge whose scores differ from call to call, slow enough to be interrupted.
+/// A judge whose scores differ from call to call, slow enough for calls to be on their way side by side.
 fn slow() -> Behaviour {
-    Behaviour::good().latency(Duration::from_millis(40))
+    Behaviour::good().latency(Duration::from_millis(20))
 }
 
 /// The calls and scores of a run that nobody disturbs.
@@ -48,12 +48,29 @@ fn signal(child: &Child, name: &str) {
     assert!(sent.success(), "kill {name}");
 }
 
-/// Lets a run come to its `calls`-th request.
-fn begin(work: &Workspace, server: &FakeServer, calls: usize, more: &[&str]) -> Child {
+/// Lets a run come so far that `calls` of its requests are answered; the next ones (up to [`IN_FLIGHT`]) are sent, and get
+/// no reply before `gate`, behind which the server stands, is opened.
+fn begin(work: &Workspace, (server, gate): (&FakeServer, &Gate), calls: usize, more: &[&str]) -> Child {
     let before = server.chat_count();
+    gate.hold(before + calls..usize::MAX);
     let child = work.spawn_score(server, &[&["--concurrency", PLACES], more].concat());
-    wait_until("the run has asked so much", || server.chat_count() >= before + calls);
+    wait_until("the run has asked so much", || server.chat_count() > before + calls);
     child
+}
+
+/// A slow judge behind a gate that is open.
+fn gated() -> (FakeServer, Gate) {
+    let gate = Gate::holding(0..0);
+    (FakeServer::start(slow().behind(&gate)), gate)
+}
+
+/// Sends a signal to a run, and lets it have the replies that are on their way once it has heard it.
+fn stop(child: Child, name: &str, gate: &Gate) -> Finished {
+    signal(&child, name);
+    let mut run = Running::of(child);
+    run.comes_to_say("stopping: calls in flight may finish");
+    gate.open();
+    run.finish()
 }
 
 fn finish(child: Child) -> Finished {
@@ -73,13 +90,14 @@ fn a_killed_run_finishes_and_pays_no_whole_reply_twice() {
         (expected.calls - 6, &["--no-cache"]),
     ] {
         let work = Workspace::new(&SYSTEMS, CASES);
-        let server = FakeServer::start(slow());
-        let mut child = begin(&work, &server, calls, more);
+        let (server, gate) = gated();
+        let mut child = begin(&work, (&server, &gate), calls, more);
         child.kill().unwrap();
         assert_eq!(child.wait().unwrap().code(), None, "killed at call {calls}");
         assert_eq!(work.json("out/manifest.json")["status"], "running");
         let sent = server.chat_count();
         assert!(sent < expected.calls, "the run was over before the kill at call {calls}");
+        gate.open();
         let done = work.score(&server, more).exits_with(0);
         let again = sent_again(&server);
         assert!(again <= IN_FLIGHT, "{again} calls were sent twice, killed at call {calls} {more:?}");
@@ -95,12 +113,13 @@ fn a_killed_run_finishes_and_pays_no_whole_reply_twice() {
 fn a_run_that_is_killed_again_and_again_comes_to_its_end() {
     let expected = undisturbed();
     let work = Workspace::new(&SYSTEMS, CASES);
-    let server = FakeServer::start(slow());
+    let (server, gate) = gated();
     for _ in 0..4 {
-        let mut child = begin(&work, &server, 8, &[]);
+        let mut child = begin(&work, (&server, &gate), 6, &[]);
         child.kill().unwrap();
         child.wait().unwrap();
     }
+    gate.open();
     work.score(&server, &[]).exits_with(0);
     assert!(sent_again(&server) <= 4 * IN_FLIGHT);
     assert_eq!(work.read("out/scores.jsonl"), expected.scores);
@@ -130,10 +149,9 @@ fn a_signal_stops_the_run_cleanly_and_the_same_command_asks_only_the_rest() {
         [("-TERM", &[][..]), ("-INT", &[]), ("-USR1", &[]), ("-TERM", &["--no-cache"]), ("-INT", &["--no-cache"])]
     {
         let work = Workspace::new(&SYSTEMS, CASES);
-        let server = FakeServer::start(slow());
-        let child = begin(&work, &server, 14, more);
-        signal(&child, name);
-        let stopped = finish(child).exits_with(7);
+        let (server, gate) = gated();
+        let child = begin(&work, (&server, &gate), 14, more);
+        let stopped = stop(child, name, &gate).exits_with(7);
         let told = format!("stopped: SIG{}; ", &name[1..]);
         let stopped = stopped.says(&[&told, "of 8 answers are scored", "the same command goes on from there"]);
         assert_eq!(stopped.stdout, "", "no table of half a run");
@@ -152,7 +170,7 @@ fn a_second_signal_ends_the_run_at_once() {
     let work = Workspace::new(&["alpha"], 1);
     // the first reply never comes: a clean stop would wait for it
     let server = FakeServer::start(Behaviour::always(Act::Silent));
-    let child = begin(&work, &server, 1, &[]);
+    let child = begin(&work, (&server, &Gate::after(0)), 0, &[]);
     signal(&child, "-INT");
     // until the first one is told, a second one is the same
     let mut child = child;
@@ -167,10 +185,9 @@ fn a_second_signal_ends_the_run_at_once() {
 #[test]
 fn a_stopped_run_can_be_scored_as_far_as_it_came() {
     let work = Workspace::new(&SYSTEMS, CASES);
-    let server = FakeServer::start(slow());
-    let child = begin(&work, &server, 20, &[]);
-    signal(&child, "-TERM");
-    finish(child).exits_with(7);
+    let (server, gate) = gated();
+    let child = begin(&work, (&server, &gate), 20, &[]);
+    stop(child, "-TERM", &gate).exits_with(7);
     let there: Vec<serde_json::Value> = work.lines("out/scores.jsonl");
     let done = work.run(&["rescore", "out", "--out", "half", "--max-unscored", "1"]).exits_with(0);
     done.says(&["warning: the run did not finish; what it lacks is unscored here"]);
@@ -208,15 +225,18 @@ fn two_processes_with_the_same_work_on_one_cache_ask_everything_once() {
 fn a_process_waits_for_the_calls_of_another_and_takes_over_when_it_dies() {
     let expected = undisturbed();
     let work = Workspace::new(&SYSTEMS, CASES);
-    let server = FakeServer::start(slow());
-    let mut killed = begin(&work, &server, 6, &["--out", "one"]);
-    let other = work.spawn_score(&server, &["--concurrency", PLACES, "--out", "two"]);
+    let (server, gate) = gated();
+    let mut killed = begin(&work, (&server, &gate), 6, &["--out", "one"]);
+    wait_until("all its places wait for replies", || server.chat_count() == 6 + IN_FLIGHT);
+    // those four get none, what the other process asks is answered
+    gate.hold(6..6 + IN_FLIGHT);
+    let other = work.spawn_score(&server, &["--concurrency", "8", "--out", "two"]);
     wait_until("both have asked", || server.chat_count() >= 14);
+    assert_eq!(sent_again(&server), 0, "what one process asks the other waits for");
     killed.kill().unwrap();
     killed.wait().unwrap();
     finish(other).exits_with(0);
-    let again = sent_again(&server);
-    assert!(again <= IN_FLIGHT, "{again} calls were sent twice");
+    assert_eq!(sent_again(&server), IN_FLIGHT, "the calls that died with their process");
     assert_eq!(work.read("two/scores.jsonl"), expected.scores);
 }
 

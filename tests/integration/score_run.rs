@@ -8,6 +8,6 @@ mod planning;
 mod record;
 mod replies;
 
-use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded};
+use crate::support::fake_server::{Act, Behaviour, FakeServer, Gate, Recorded};
 use crate::support::judging;
 use crate::support::workspace;

@@ -72,7 +72,7 @@ fn whether_replies_are_streamed_changes_no_key() {
 fn a_stream_that_does_not_begin_is_dropped_and_asked_again() {
     let work = Workspace::new(&SYSTEMS, 1);
     let server = FakeServer::start(Behaviour::good().nth(0, Act::Silent));
-    let more = ["--stream", "on", "--first-byte-timeout", "1s", "--concurrency", "1"];
+    let more = ["--stream", "on", "--first-byte-timeout", "8s", "--concurrency", "1"];
     work.score(&server, &more).exits_with(0);
     let told = work.json("out/summary.json")["endpoints"][0].clone();
     assert_eq!((&told["errors"], &told["calls"]), (&json!(1), &json!(server.chat_count())));

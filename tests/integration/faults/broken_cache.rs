@@ -1,7 +1,6 @@
 //! A cache that was cut anywhere, and a whole run on what is left of it: an error or the right scores.
 
-use std::time::Duration;
-
+use crate::support::fake_server::Gate;
 use crate::support::workspace::wait_until;
 
 use super::{Behaviour, CALM, CASES, FakeServer, SYSTEMS, Workspace};
@@ -67,9 +66,10 @@ fn a_cache_that_is_cut_at_any_byte_is_refused_or_gives_the_right_scores() {
 #[test]
 fn a_log_that_is_cut_at_any_byte_loses_replies_and_never_turns_them_into_others() {
     let work = Workspace::new(&SYSTEMS, CASES);
-    let server = FakeServer::start(Behaviour::good().latency(Duration::from_millis(25)));
+    let most = CALM.calls * 3 / 4;
+    let server = FakeServer::start(Behaviour::good().behind(&Gate::after(most)));
     let mut run = work.spawn_score(&server, &["--cache", "killed.sqlite", "--concurrency", "4"]);
-    wait_until("most is paid", || server.chat_count() > CALM.calls * 3 / 4);
+    wait_until("most is paid", || server.chat_count() > most);
     run.kill().unwrap();
     run.wait().unwrap();
     let (file, log) = ["killed.sqlite", "killed.sqlite-wal"].map(|name| std::fs::read(work.path(name)).unwrap()).into();

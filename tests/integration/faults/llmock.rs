@@ -1,11 +1,12 @@
 //! An independent judge of our manners: llmock (PyPI) injects faults and reports how the client took them.
 
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::support::fake_server::Reserved;
 use crate::support::workspace::{Workspace, scoring, wait_until};
 
 use super::SYSTEMS;
@@ -17,12 +18,15 @@ const PYTHON: &str = "SCHOLAREVAL_LLMOCK_PYTHON";
 struct Llmock {
     child: Child,
     address: String,
+    /// No other test can get its port before it listens there, which asyncio's servers do at a shared address.
+    _port: Reserved,
 }
 
 impl Llmock {
     fn start(python: &str) -> Self {
-        // llmock takes no port 0: the system names a free one, which is given back for it
-        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        // llmock takes no port 0
+        let port = Reserved::new();
+        let address = port.address();
         let child = Command::new(python)
             .args(["-c", "from llmock.cli import app; app()", "serve", "--port", &address.port().to_string()])
             .stdin(Stdio::null())
@@ -30,7 +34,7 @@ impl Llmock {
             .stderr(Stdio::null())
             .spawn()
             .unwrap_or_else(|error| panic!("cannot start {python}: {error}"));
-        let mut llmock = Self { child, address: address.to_string() };
+        let mut llmock = Self { child, address: address.to_string(), _port: port };
         wait_until("llmock listens", || {
             assert!(llmock.child.try_wait().unwrap().is_none(), "llmock ended at once");
             TcpStream::connect(&llmock.address).is_ok()

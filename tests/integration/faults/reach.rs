@@ -5,15 +5,16 @@ use crate::support::workspace::{scoring, wait_until};
 
 use super::{Act, Asked, CALM, CASES, FakeServer, Fault, Finished, Ledger, SYSTEMS, Workspace, is_settled};
 
-/// Sockets of tokio want to know their runtime.
-fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+/// Patient enough for whatever a slow machine makes of a server that is gone for a moment.
+const PATIENT: [&str; 4] = ["--concurrency", "2", "--retries", "30"];
+
+/// Answers half of the calls, and breaks the connections of the others.
+fn ends_midway(asked: &Asked<'_>) -> Option<Fault> {
+    (asked.number >= CALM.calls / 2).then_some(Fault::Failing(Act::ResetBefore))
 }
 
 #[test]
 fn a_refused_connection_stops_the_run_and_the_same_command_finishes_it() {
-    let runtime = runtime();
-    let _inside = runtime.enter();
     let (work, ledger) = (Workspace::new(&SYSTEMS, CASES), Ledger::default());
     let nobody = Reserved::new();
     let url = nobody.base_url();
@@ -25,40 +26,32 @@ fn a_refused_connection_stops_the_run_and_the_same_command_finishes_it() {
 
 #[test]
 fn a_server_that_goes_away_midway_and_comes_back_costs_nothing() {
-    let runtime = runtime();
-    let _inside = runtime.enter();
     let (work, ledger) = (Workspace::new(&SYSTEMS, CASES), Ledger::default());
-    let (first, second) = Reserved::twice();
-    let server = first.start(ledger.judge(|_| None));
-    let run = work.spawn_score(&server, &["--concurrency", "2"]);
-    wait_until("half of the calls are paid", || server.chat_count() >= CALM.calls / 2);
+    let server = FakeServer::start(ledger.judge(ends_midway));
+    let run = work.spawn_score(&server, &PATIENT);
+    wait_until("half of the calls are paid", || server.chat_count() > CALM.calls / 2);
     // connections are refused for a while
-    drop(server);
+    let port = server.gone();
     std::thread::sleep(std::time::Duration::from_millis(700));
-    let server = second.start(ledger.judge(|_| None));
+    let server = port.start(ledger.judge(|_| None));
     Finished::of(run.wait_with_output().unwrap()).exits_with(0);
-    is_settled(&work, &server, &ledger, &CALM, &["--concurrency", "2"]);
+    is_settled(&work, &server, &ledger, &CALM, &PATIENT);
 }
 
 #[test]
 fn a_server_that_comes_back_with_another_model_is_not_asked() {
-    let runtime = runtime();
-    let _inside = runtime.enter();
     let (work, ledger) = (Workspace::new(&SYSTEMS, CASES), Ledger::default());
-    let (first, second) = Reserved::twice();
-    let ends = |asked: &Asked<'_>| (asked.number >= CALM.calls / 2).then_some(Fault::Failing(Act::ResetBefore));
-    let server = first.start(ledger.judge(ends).serving("fake-judge", "/w/a"));
-    let run = work.spawn_score(&server, &["--concurrency", "2"]);
+    let server = FakeServer::start(ledger.judge(ends_midway).serving("fake-judge", "/w/a"));
+    let run = work.spawn_score(&server, &PATIENT);
     wait_until("half of the calls are paid", || server.chat_count() > CALM.calls / 2);
-    drop(server);
-    let other = second.start(ledger.judge(|_| None).serving("fake-judge", "/w/b"));
+    let other = server.gone().start(ledger.judge(|_| None).serving("fake-judge", "/w/b"));
     let stopped = Finished::of(run.wait_with_output().unwrap()).exits_with(4);
     stopped.says(&["serves another model than this run asks", "/w/b", "/w/a"]);
     assert_eq!(other.chat_count(), 0);
     // the same command goes on where the first model is again
     let server = other.replaced_by(ledger.judge(|_| None).serving("fake-judge", "/w/a"));
-    work.score(&server, &["--concurrency", "2"]).exits_with(0);
-    is_settled(&work, &server, &ledger, &CALM, &["--concurrency", "2"]);
+    work.score(&server, &PATIENT).exits_with(0);
+    is_settled(&work, &server, &ledger, &CALM, &PATIENT);
 }
 
 #[test]

@@ -151,8 +151,9 @@ async fn a_head_at_once_is_no_first_byte_of_a_reply() {
 
 #[tokio::test]
 async fn what_comes_late_after_the_first_byte_is_waited_for() {
-    let (mut endpoint, server) = slow_stream(Duration::ZERO, Duration::from_millis(2500)).await;
-    endpoint.timeouts.first_byte = Some(Duration::from_secs(2));
+    let (mut endpoint, server) = slow_stream(Duration::ZERO, Duration::from_millis(6500)).await;
+    // longer than a machine does nothing else
+    endpoint.timeouts.first_byte = Some(Duration::from_secs(6));
     let result = streaming(endpoint).ask(&request("x")).await;
     let Ok(Outcome::Reply(reply)) = result else { panic!("{result:?}") };
     assert_eq!(reply.content, "{\"score\": 7}", "the first chunk is part of the reply");
@@ -179,7 +180,7 @@ async fn generate(stream: &mut TcpStream) -> io::Error {
 async fn a_server_notices_a_time_out_and_stops_to_generate() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut endpoint = Endpoint::new(&format!("http://{}/v1", listener.local_addr().unwrap())).unwrap();
-    endpoint.timeouts.total = Duration::from_millis(200);
+    endpoint.timeouts.total = Duration::from_secs(1);
     let (stopped, notices) = oneshot::channel();
     let server = tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.unwrap();
@@ -199,7 +200,7 @@ async fn a_server_notices_a_time_out_and_stops_to_generate() {
 async fn a_time_out_closes_the_connection_without_a_stream_too() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut endpoint = Endpoint::new(&format!("http://{}/v1", listener.local_addr().unwrap())).unwrap();
-    endpoint.timeouts.total = Duration::from_millis(200);
+    endpoint.timeouts.total = Duration::from_secs(1);
     let server = tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.unwrap();
         let mut request = vec![0; 1 << 16];

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::judging::{constant_judge, kind_of, section};
-use super::workspace::{AT_MOST, Workspace};
-use super::{Act, Behaviour, FakeServer, Recorded};
+use super::workspace::{AT_MOST, Running, Workspace, wait_until};
+use super::{Act, Behaviour, FakeServer, Gate, Recorded};
 
 #[test]
 fn failures_that_pass_change_neither_scores_nor_cache() {
@@ -65,7 +65,7 @@ fn a_server_that_never_answers_one_call_is_given_up_after_the_timeout() {
     let work = Workspace::new(&["alpha"], 1);
     let is_claims = |request: &Recorded| request.asks_for_claims();
     let server = FakeServer::start(constant_judge().when(is_claims, Act::Silent));
-    work.score(&server, &["--timeout", "1s", "--retries", "0", "--max-unscored", "1"]).exits_with(0);
+    work.score(&server, &["--timeout", "8s", "--retries", "0", "--max-unscored", "1"]).exits_with(0);
     let score = &work.lines("out/scores.jsonl")[0];
     assert_eq!(
         (&score["unscored"]["citations"]["kind"], &score["components"]["p1"]),
@@ -100,8 +100,12 @@ fn calls_that_are_the_same_are_asked_once() {
 #[test]
 fn no_more_calls_than_places_are_in_flight() {
     let work = Workspace::new(&["alpha", "beta"], 5);
-    let server = FakeServer::start(constant_judge().latency(Duration::from_millis(5)));
-    work.score(&server, &["--concurrency", "3"]).exits_with(0);
+    let gate = Gate::after(0);
+    let server = FakeServer::start(constant_judge().latency(Duration::from_millis(5)).behind(&gate));
+    let run = work.spawn_score(&server, &["--concurrency", "3"]);
+    wait_until("all places are taken", || server.max_in_flight() == 3);
+    gate.open();
+    Running::of(run).finish().exits_with(0);
     assert_eq!(server.max_in_flight(), 3);
 }
 

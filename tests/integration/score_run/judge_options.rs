@@ -112,8 +112,6 @@ fn a_server_that_is_still_loading_is_waited_for() {
 #[test]
 fn a_server_that_starts_later_is_waited_for() {
     let work = Workspace::new(&["alpha"], 1);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let guard = runtime.enter();
     let reserved = Reserved::new();
     let url = reserved.base_url();
     work.run(&scoring(&url, &[])).exits_with(4).says(&["no judge answers at http://127.0.0.1"]);
@@ -129,7 +127,6 @@ fn a_server_that_starts_later_is_waited_for() {
         run.join().unwrap().exits_with(0);
         assert_eq!(server.chat_count(), AT_MOST);
     });
-    drop(guard);
 }
 
 #[test]
@@ -192,7 +189,7 @@ fn a_rerun_sends_nothing_also_when_the_server_is_gone() {
     let second = work.score(&server, &[]).exits_with(0).says(&["nothing to ask"]);
     assert_eq!((server.chat_count(), &second.stdout), (asked, &first.stdout));
     let url = server.base_url();
-    drop(server);
+    let _port = server.gone();
     let third = work.run(&scoring(&url, &[])).exits_with(0).says(&["cannot be asked now"]);
     assert_eq!(third.stdout, first.stdout);
     let before = work.read("out/scores.jsonl");

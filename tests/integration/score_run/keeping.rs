@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::judging::constant_judge;
-use super::workspace::{AT_MOST, NOW, Workspace};
-use super::{Act, FakeServer, Recorded};
+use super::workspace::{AT_MOST, NOW, Running, Workspace, wait_until};
+use super::{Act, FakeServer, Gate, Recorded};
 
 fn stats(work: &Workspace, cache: &str) -> Value {
     let done = work.run(&["cache", "stats", "--cache", cache, "--format", "json"]).exits_with(0);
@@ -146,11 +146,12 @@ fn an_unknown_variable_in_a_prompt_is_an_error_that_names_the_known_ones() {
 #[test]
 fn two_runs_with_one_record_directory_do_not_meet() {
     let work = Workspace::new(&["alpha"], 2);
-    let latency = std::time::Duration::from_millis(50);
-    let server = FakeServer::start(constant_judge().latency(latency));
-    let mut first = work.spawn_score(&server, &["--concurrency", "1"]);
-    crate::support::workspace::wait_until("the first run asks", || server.chat_count() > 0);
+    let gate = Gate::after(0);
+    let server = FakeServer::start(constant_judge().behind(&gate));
+    let first = work.spawn_score(&server, &["--concurrency", "1"]);
+    wait_until("the first run asks", || server.chat_count() > 0);
     work.score(&server, &[]).exits_with(3).says(&["another scholareval is writing into this directory"]);
-    assert_eq!(first.wait().unwrap().code(), Some(0));
+    gate.open();
+    Running::of(first).finish().exits_with(0);
     assert!(server.chat_count() >= 2 * NOW);
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::judging::{Timeline, answer_of, constant_judge, kind_of, section};
-use super::workspace::{AT_MOST, KEY, NOW, Workspace, plain_case, test_case};
-use super::{Act, Behaviour, FakeServer, Recorded};
+use super::workspace::{AT_MOST, KEY, NOW, Running, Workspace, plain_case, test_case, wait_until};
+use super::{Act, Behaviour, FakeServer, Gate, Recorded};
 
 /// How many calls of each kind were asked.
 fn kinds(server: &FakeServer) -> BTreeMap<&'static str, usize> {
@@ -210,8 +210,12 @@ fn the_first_call_of_an_answer_goes_alone_and_the_rest_one_by_one_while_answers_
     let work = Workspace::new(&["alpha"], 6);
     let timeline = Timeline::default();
     let latency = std::time::Duration::from_millis(5);
-    let server = FakeServer::start(timeline.watch(Behaviour::good()).latency(latency));
-    work.score(&server, &["--concurrency", "3"]).exits_with(0);
+    let gate = Gate::after(0);
+    let server = FakeServer::start(timeline.watch(Behaviour::good()).latency(latency).behind(&gate));
+    let run = work.spawn_score(&server, &["--concurrency", "3"]);
+    wait_until("calls go side by side", || server.max_in_flight() >= 2);
+    gate.open();
+    Running::of(run).finish().exits_with(0);
     assert!((2..=3).contains(&server.max_in_flight()), "{} at once", server.max_in_flight());
     let mut in_flight: BTreeMap<String, usize> = BTreeMap::new();
     let (mut answered, mut begun): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
@@ -239,9 +243,13 @@ fn the_first_call_of_an_answer_goes_alone_and_the_rest_one_by_one_while_answers_
 fn idle_places_go_to_an_answer_once_its_first_call_is_answered() {
     let work = Workspace::new(&["alpha"], 1);
     let timeline = Timeline::default();
-    let latency = std::time::Duration::from_millis(30);
-    let server = FakeServer::start(timeline.watch(Behaviour::good()).latency(latency));
-    work.score(&server, &["--concurrency", "8"]).exits_with(0);
+    // none of the three is answered before all have come
+    let gate = Gate::after(1);
+    let server = FakeServer::start(timeline.watch(Behaviour::good()).behind(&gate));
+    let run = work.spawn_score(&server, &["--concurrency", "8"]);
+    wait_until("the rest of the first step is asked", || server.chat_count() == NOW);
+    gate.open();
+    Running::of(run).finish().exits_with(0);
     let begins: Vec<bool> = timeline.moments().iter().map(|moment| moment.begins).collect();
     assert_eq!(begins[..2], [true, false], "the first call goes alone");
     assert_eq!(begins[2..5], [true, true, true], "the other three of the first step go together");

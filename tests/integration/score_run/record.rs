@@ -353,7 +353,7 @@ fn no_secret_reaches_a_file_or_a_stream() {
     assert_eq!(chat.header("x-api-key"), Some("hunter2-header"));
     assert!(chat.query.contains("hunter2-query") && chat.text().contains("hunter2-body"));
     assert!(server.chats().iter().any(Recorded::asks_for_claims));
-    drop(server);
+    let _port = server.gone();
     output += &work.run(&arguments).all_text();
     output += &work.run(&["cache", "export"]).all_text();
     output += &work.run(&["cache", "stats"]).all_text();

@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::workspace::{Finished, Workspace, wait_until};
+use crate::support::fake_server::Gate;
+
 use super::{
     Behaviour, FakeServer, Recorded, aspect_of, close, empty_workspace, estimate, grader, judge_table, judging, metric,
     prediction, write_predictions,
@@ -167,7 +169,9 @@ fn the_reference_reads_the_first_marker_of_the_same_replies() {
 #[test]
 #[cfg(unix)]
 fn a_run_that_was_killed_goes_on_without_a_cache() {
-    let three = Three::start(|behaviour| behaviour.latency(std::time::Duration::from_millis(150)));
+    // of each judge the first call is answered, the second not: the grader and the judge of citations are asked two
+    let gate = Gate::after(1);
+    let three = Three::start(|behaviour| behaviour.behind(&gate));
     let work = three.workspace();
     let asked = || three.counts().iter().sum::<usize>();
     let arguments = ["score", "alpha.json", "--config", "eval.toml", "--no-cache", "--out", "out"];
@@ -185,6 +189,7 @@ fn a_run_that_was_killed_goes_on_without_a_cache() {
     child.wait().unwrap();
     let recorded = work.lines("out/calls.jsonl").iter().filter(|line| !line["raw"].is_null()).count();
     let before = asked();
+    gate.open();
     assert!(recorded >= 1 && before < CALLS.iter().sum(), "{recorded} recorded of {before}");
     run(&work, &["--no-cache"]).exits_with(0);
     assert_eq!(asked() - before, CALLS.iter().sum::<usize>() - recorded, "what is recorded is not asked again");

@@ -2,4 +2,5 @@
 
 pub(crate) mod fake_server;
 pub(crate) mod judging;
+mod running;
 pub(crate) mod workspace;

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::fake_server::FakeServer;
+pub(crate) use super::running::Running;
 
 /// A hung run must not hang the suite; far beyond what a slow machine needs.
 const RUN_LIMIT: Duration = Duration::from_secs(120);

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::gate::Gate;
+
 /// One request as it came.
 #[derive(Debug, Clone)]
 pub struct Recorded {
@@ -127,6 +129,7 @@ pub struct Behaviour {
     otherwise: Act,
     pub(super) good_content: Content,
     pub(super) latency: Duration,
+    pub(super) gate: Option<Gate>,
     models: Act,
     loading: AtomicUsize,
     props: Act,
@@ -153,6 +156,7 @@ impl Behaviour {
             otherwise: Act::Good,
             good_content: Box::new(good_content),
             latency: Duration::ZERO,
+            gate: None,
             models: Act::json(&json!({"object": "list", "data": [{"id": "fake-judge", "object": "model"}]})),
             loading: AtomicUsize::new(0),
             props: Act::status(404, "{}"),
@@ -202,6 +206,12 @@ impl Behaviour {
     /// Every chat request takes this long at least.
     pub fn latency(mut self, latency: Duration) -> Self {
         self.latency = latency;
+        self
+    }
+
+    /// Chat requests are answered when `gate` lets them pass.
+    pub fn behind(mut self, gate: &Gate) -> Self {
+        self.gate = Some(gate.clone());
         self
     }
 

@@ -13,6 +13,8 @@
 #![allow(dead_code, unreachable_pub, reason = "test binaries and benches include this file and use a part of it")]
 
 mod behaviour;
+mod gate;
+mod port;
 mod wire;
 
 use std::io;
@@ -25,6 +27,8 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
 pub use self::behaviour::{Act, Behaviour, Recorded, good_completion, good_score};
+pub use self::gate::Gate;
+pub use self::port::Reserved;
 use self::wire::{InFlight, perform, read_request};
 
 /// What the connections share.
@@ -41,7 +45,9 @@ struct State {
 /// A running server; stops when dropped.
 pub struct FakeServer {
     address: SocketAddr,
-    /// Keeps the port for a server that takes over.
+    /// Keeps the address when nobody listens there any more.
+    port: Option<Reserved>,
+    /// Keeps the connections that wait for a server that takes over.
     listener: TcpListener,
     state: Arc<State>,
     stop: Option<oneshot::Sender<()>>,
@@ -51,14 +57,12 @@ pub struct FakeServer {
 impl FakeServer {
     /// Listens on a free port of 127.0.0.1.
     pub fn start(behaviour: Behaviour) -> Self {
-        let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        Self::start_listening(behaviour, TcpListener::bind(address).expect("a port of 127.0.0.1"))
+        Reserved::new().start(behaviour)
     }
 
-    /// Answers at `listener`: for a server that comes up late, see [`Reserved`].
-    pub fn start_listening(behaviour: Behaviour, listener: TcpListener) -> Self {
+    /// Answers at `listener`, which listens at `port`.
+    fn start_listening(behaviour: Behaviour, listener: TcpListener, port: Reserved) -> Self {
         listener.set_nonblocking(true).expect("a nonblocking listener");
-        let address = listener.local_addr().expect("the listener's address");
         let kept = listener.try_clone().expect("the listener once more");
         let state = Arc::new(State {
             behaviour,
@@ -81,14 +85,31 @@ impl FakeServer {
                 }
             });
         });
-        Self { address, listener: kept, state, stop: Some(stop), thread: Some(thread) }
+        Self {
+            address: port.address(),
+            port: Some(port),
+            listener: kept,
+            state,
+            stop: Some(stop),
+            thread: Some(thread),
+        }
     }
 
-    /// Stops, and starts another server at the same address; nobody can take the port in between.
-    pub fn replaced_by(self, behaviour: Behaviour) -> Self {
+    /// Stops, and starts another server at the same address; nobody can take the port in between, and who connects
+    /// meanwhile is answered by the other.
+    pub fn replaced_by(mut self, behaviour: Behaviour) -> Self {
         let listener = self.listener.try_clone().expect("the listener once more");
+        let port = self.port.take().expect("the port");
         drop(self);
-        Self::start_listening(behaviour, listener)
+        Self::start_listening(behaviour, listener, port)
+    }
+
+    /// Stops: connections are refused from now on. As long as what this gives is kept no other test can get the port, and
+    /// another server can be started there.
+    pub fn gone(mut self) -> Reserved {
+        let port = self.port.take().expect("the port");
+        drop(self);
+        port
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -136,44 +157,6 @@ impl Drop for FakeServer {
     }
 }
 
-/// An address of 127.0.0.1 on which nobody listens, and which no other test can get meanwhile. To be used
-/// within a tokio runtime.
-pub struct Reserved(tokio::net::TcpSocket);
-
-impl Reserved {
-    /// Reserves a free port.
-    pub fn new() -> Self {
-        let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
-        socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port of 127.0.0.1");
-        Self(socket)
-    }
-
-    /// One address twice: when the server that was started on the first has gone, nobody listens there, and nobody
-    /// can take it until the second is started.
-    pub fn twice() -> (Self, Self) {
-        let bind = |address: SocketAddr| {
-            let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
-            socket.set_reuseaddr(true).expect("an address that can be shared");
-            socket.bind(address).expect("a port of 127.0.0.1");
-            Self(socket)
-        };
-        let first = bind(SocketAddr::from(([127, 0, 0, 1], 0)));
-        let second = bind(first.0.local_addr().expect("the socket's address"));
-        (first, second)
-    }
-
-    /// `http://127.0.0.1:PORT/v1`
-    pub fn base_url(&self) -> String {
-        format!("http://{}/v1", self.0.local_addr().expect("the socket's address"))
-    }
-
-    /// Starts to listen there.
-    pub fn start(self, behaviour: Behaviour) -> FakeServer {
-        let listener = self.0.listen(128).and_then(tokio::net::TcpListener::into_std).expect("a listener");
-        FakeServer::start_listening(behaviour, listener)
-    }
-}
-
 async fn accept(listener: &tokio::net::TcpListener, state: Arc<State>) {
     while let Ok((stream, _)) = listener.accept().await {
         state.connections.fetch_add(1, Ordering::SeqCst);
@@ -196,12 +179,20 @@ async fn converse(mut stream: TcpStream, state: &State) -> io::Result<()> {
             state.max_in_flight.fetch_max(now, Ordering::SeqCst);
         }
         let counter = InFlight { counter: &state.in_flight, is_counting: is_chat };
-        let act = state.behaviour.act(&request, || state.chats.fetch_add(1, Ordering::SeqCst));
+        let mut number = None;
+        let act = state.behaviour.act(&request, || {
+            let counted = state.chats.fetch_add(1, Ordering::SeqCst);
+            number = Some(counted);
+            counted
+        });
         if state.behaviour.is_recording {
             state.requests.lock().expect("the record").push(request.clone());
         }
         if is_chat && !state.behaviour.latency.is_zero() {
             tokio::time::sleep(state.behaviour.latency).await;
+        }
+        if let (Some(gate), Some(number)) = (&state.behaviour.gate, number) {
+            gate.pass(number).await;
         }
         let goes_on = perform(act, &request, &mut stream, counter, &state.behaviour).await?;
         if !goes_on || state.is_closing.load(Ordering::SeqCst) {
