@@ -3,6 +3,7 @@
 //! Every message is a lower-case fragment that says what was wrong, where (file, line, case) and what to do
 //! instead. The command line maps each variant to one exit code (see `cli::exit_code`).
 
+use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -144,12 +145,51 @@ fn shown(path: &Path) -> String {
 /// At most this many faults are printed; the rest are counted.
 const FAULTS_SHOWN: usize = 20;
 
+/// At most this many of one kind in one file.
+const ALIKE_SHOWN: usize = 10;
+
+/// The first faults of each kind, then how many more there are of it.
 fn join_faults(faults: &[InputFault]) -> String {
-    let mut lines: Vec<String> = faults.iter().take(FAULTS_SHOWN).map(ToString::to_string).collect();
-    if faults.len() > FAULTS_SHOWN {
-        lines.push(format!("and {} more faults", faults.len() - FAULTS_SHOWN));
+    let mut lines: Vec<String> = Vec::new();
+    // Kinds in order of appearance: how many there are, how many are shown, and the first of them.
+    let mut kinds: Vec<(String, usize, usize, &InputFault)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for fault in faults {
+        let kind = kind_of(fault);
+        let place = *places.entry(kind.clone()).or_insert_with(|| {
+            kinds.push((kind, 0, 0, fault));
+            kinds.len() - 1
+        });
+        let (_, all, shown, _) = &mut kinds[place];
+        *all += 1;
+        if *shown < ALIKE_SHOWN && lines.len() < FAULTS_SHOWN {
+            *shown += 1;
+            lines.push(fault.to_string());
+        }
+    }
+    let several = kinds.len() > 1;
+    let mut untold = 0;
+    for (_, all, shown, first) in &kinds {
+        match (all - shown, *shown) {
+            (0, _) => {}
+            (more, 0) => untold += more,
+            (more, _) if several => {
+                lines.push(format!("and {more} more in {} like: {}", self::shown(&first.path), first.what))
+            }
+            (more, _) => lines.push(format!("and {more} more like this")),
+        }
+    }
+    if untold > 0 {
+        lines.push(format!("and {untold} more faults"));
     }
     lines.join("\n")
+}
+
+/// What faults of one kind have in common: the file, and the words without numbers and without what is quoted.
+fn kind_of(fault: &InputFault) -> String {
+    let outside_quotes = fault.what.split('"').step_by(2);
+    let words = outside_quotes.flat_map(str::chars).filter(|c| !c.is_ascii_digit());
+    format!("{}\n{}", fault.path.display(), words.collect::<String>())
 }
 
 #[cfg(test)]
@@ -182,10 +222,22 @@ mod tests {
     }
 
     #[test]
-    fn many_faults_are_cut_and_counted() {
-        let faults: Vec<_> = (0..25).map(|i| InputFault::new("f", format!("fault {i}"))).collect();
-        let text = Error::Input(faults).to_string();
-        assert_eq!(text.lines().count(), 21);
-        assert!(text.ends_with("and 5 more faults"));
+    fn many_faults_of_one_kind_are_cut_and_counted() {
+        let faults = |name: &'static str, what: &'static str, n: usize| {
+            (0..n).map(move |line| InputFault::new(name, format!("{what} \"{line}x\", as on {line}")).at_line(line))
+        };
+        let text = Error::Input(faults("f", "bad", 25).collect()).to_string();
+        assert_eq!(text.lines().count(), 11);
+        assert!(text.ends_with("f:9: bad \"9x\", as on 9\nand 15 more like this"), "{text}");
+        // ten and ten are all that is printed; of the third kind nothing
+        let three = faults("f", "bad", 11).chain(faults("g", "bad", 12)).chain(faults("g", "worse", 3));
+        let text = Error::Input(three.collect()).to_string();
+        let ends: Vec<&str> = text.lines().skip(20).collect();
+        let expected = [
+            "and 1 more in f like: bad \"0x\", as on 0",
+            "and 2 more in g like: bad \"0x\", as on 0",
+            "and 3 more faults",
+        ];
+        assert_eq!(ends, expected);
     }
 }
