@@ -148,41 +148,48 @@ const FAULTS_SHOWN: usize = 20;
 /// At most this many of one kind in one file.
 const ALIKE_SHOWN: usize = 10;
 
-/// The first faults of each kind, then how many more there are of it.
 fn join_faults(faults: &[InputFault]) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    // Kinds in order of appearance: how many there are, how many are shown, and the first of them.
-    let mut kinds: Vec<(String, usize, usize, &InputFault)> = Vec::new();
+    first_of_each_kind(faults).join("\n")
+}
+
+/// Faults of one kind.
+struct Kind<'a> {
+    first: &'a InputFault,
+    all: usize,
+    told: usize,
+}
+
+/// The first faults of each kind, a line each, then how many more there are of it. A kind is what is said of one file but
+/// for numbers and what is quoted.
+pub fn first_of_each_kind(faults: &[InputFault]) -> Vec<String> {
+    let (mut lines, mut kinds): (Vec<String>, Vec<Kind<'_>>) = (Vec::new(), Vec::new());
     let mut places: HashMap<String, usize> = HashMap::new();
     for fault in faults {
-        let kind = kind_of(fault);
-        let place = *places.entry(kind.clone()).or_insert_with(|| {
-            kinds.push((kind, 0, 0, fault));
-            kinds.len() - 1
-        });
-        let (_, all, shown, _) = &mut kinds[place];
-        *all += 1;
-        if *shown < ALIKE_SHOWN && lines.len() < FAULTS_SHOWN {
-            *shown += 1;
+        let place = *places.entry(kind_of(fault)).or_insert(kinds.len());
+        if place == kinds.len() {
+            kinds.push(Kind { first: fault, all: 0, told: 0 });
+        }
+        let kind = &mut kinds[place];
+        kind.all += 1;
+        if kind.told < ALIKE_SHOWN && lines.len() < FAULTS_SHOWN {
+            kind.told += 1;
             lines.push(fault.to_string());
         }
     }
-    let several = kinds.len() > 1;
+    let is_only = kinds.len() == 1;
     let mut untold = 0;
-    for (_, all, shown, first) in &kinds {
-        match (all - shown, *shown) {
+    for Kind { first, all, told } in &kinds {
+        match (all - told, *told) {
             (0, _) => {}
             (more, 0) => untold += more,
-            (more, _) if several => {
-                lines.push(format!("and {more} more in {} like: {}", self::shown(&first.path), first.what))
-            }
-            (more, _) => lines.push(format!("and {more} more like this")),
+            (more, _) if is_only => lines.push(format!("and {more} more like this")),
+            (more, _) => lines.push(format!("and {more} more in {} like: {}", shown(&first.path), first.what)),
         }
     }
     if untold > 0 {
         lines.push(format!("and {untold} more faults"));
     }
-    lines.join("\n")
+    lines
 }
 
 /// What faults of one kind have in common: the file, and the words without numbers and without what is quoted.

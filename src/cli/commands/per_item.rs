@@ -19,7 +19,7 @@ use crate::cli::settings::OutputFormat;
 use crate::cli::terminal::{note, stdout_width, write_stdout};
 use crate::dataset::{Predictions, References, load_predictions, load_references};
 use crate::domain::{Answer, CaseId, Mode, Prediction, ScoredAnswer, SystemName, TestCase};
-use crate::error::{Error, InputFault, Result};
+use crate::error::{Error, InputFault, Result, first_of_each_kind};
 use crate::pipeline::Item;
 use crate::pipeline::record::{InputFile, Manifest, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, write_inputs};
 use crate::report::{
@@ -47,8 +47,8 @@ pub(super) fn load(files: &[PathBuf], references: Option<&Path>, quiet: bool) ->
         return Err(Error::Input(faults));
     }
     if !quiet {
-        for warning in &warnings {
-            note(&format!("warning: {}", escape_controls(&warning.to_string())));
+        for warning in first_of_each_kind(&warnings) {
+            note(&format!("warning: {}", escape_controls(&warning)));
         }
     }
     Ok(systems)
