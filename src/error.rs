@@ -3,6 +3,7 @@
 //! Every message is a lower-case fragment that says what was wrong, where (file, line, case) and what to do
 //! instead. The command line maps each variant to one exit code (see `cli::exit_code`).
 
+use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -144,12 +145,58 @@ fn shown(path: &Path) -> String {
 /// At most this many faults are printed; the rest are counted.
 const FAULTS_SHOWN: usize = 20;
 
+/// At most this many of one kind in one file.
+const ALIKE_SHOWN: usize = 10;
+
 fn join_faults(faults: &[InputFault]) -> String {
-    let mut lines: Vec<String> = faults.iter().take(FAULTS_SHOWN).map(ToString::to_string).collect();
-    if faults.len() > FAULTS_SHOWN {
-        lines.push(format!("and {} more faults", faults.len() - FAULTS_SHOWN));
+    first_of_each_kind(faults).join("\n")
+}
+
+/// Faults of one kind.
+struct Kind<'a> {
+    first: &'a InputFault,
+    all: usize,
+    told: usize,
+}
+
+/// The first faults of each kind, a line each, then how many more there are of it. A kind is what is said of one file but
+/// for numbers and what is quoted.
+pub fn first_of_each_kind(faults: &[InputFault]) -> Vec<String> {
+    let (mut lines, mut kinds): (Vec<String>, Vec<Kind<'_>>) = (Vec::new(), Vec::new());
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for fault in faults {
+        let place = *places.entry(kind_of(fault)).or_insert(kinds.len());
+        if place == kinds.len() {
+            kinds.push(Kind { first: fault, all: 0, told: 0 });
+        }
+        let kind = &mut kinds[place];
+        kind.all += 1;
+        if kind.told < ALIKE_SHOWN && lines.len() < FAULTS_SHOWN {
+            kind.told += 1;
+            lines.push(fault.to_string());
+        }
     }
-    lines.join("\n")
+    let is_only = kinds.len() == 1;
+    let mut untold = 0;
+    for Kind { first, all, told } in &kinds {
+        match (all - told, *told) {
+            (0, _) => {}
+            (more, 0) => untold += more,
+            (more, _) if is_only => lines.push(format!("and {more} more like this")),
+            (more, _) => lines.push(format!("and {more} more in {} like: {}", shown(&first.path), first.what)),
+        }
+    }
+    if untold > 0 {
+        lines.push(format!("and {untold} more faults"));
+    }
+    lines
+}
+
+/// What faults of one kind have in common: the file, and the words without numbers and without what is quoted.
+fn kind_of(fault: &InputFault) -> String {
+    let outside_quotes = fault.what.split('"').step_by(2);
+    let words = outside_quotes.flat_map(str::chars).filter(|c| !c.is_ascii_digit());
+    format!("{}\n{}", fault.path.display(), words.collect::<String>())
 }
 
 #[cfg(test)]
@@ -182,10 +229,22 @@ mod tests {
     }
 
     #[test]
-    fn many_faults_are_cut_and_counted() {
-        let faults: Vec<_> = (0..25).map(|i| InputFault::new("f", format!("fault {i}"))).collect();
-        let text = Error::Input(faults).to_string();
-        assert_eq!(text.lines().count(), 21);
-        assert!(text.ends_with("and 5 more faults"));
+    fn many_faults_of_one_kind_are_cut_and_counted() {
+        let faults = |name: &'static str, what: &'static str, n: usize| {
+            (0..n).map(move |line| InputFault::new(name, format!("{what} \"{line}x\", as on {line}")).at_line(line))
+        };
+        let text = Error::Input(faults("f", "bad", 25).collect()).to_string();
+        assert_eq!(text.lines().count(), 11);
+        assert!(text.ends_with("f:9: bad \"9x\", as on 9\nand 15 more like this"), "{text}");
+        // ten and ten are all that is printed; of the third kind nothing
+        let three = faults("f", "bad", 11).chain(faults("g", "bad", 12)).chain(faults("g", "worse", 3));
+        let text = Error::Input(three.collect()).to_string();
+        let ends: Vec<&str> = text.lines().skip(20).collect();
+        let expected = [
+            "and 1 more in f like: bad \"0x\", as on 0",
+            "and 2 more in g like: bad \"0x\", as on 0",
+            "and 3 more faults",
+        ];
+        assert_eq!(ends, expected);
     }
 }

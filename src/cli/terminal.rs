@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::args::ColorChoice;
 use super::origin::{Environment, escape_controls};
+use super::progress::grouped;
 use crate::error::{Error, Result};
 
 /// Writes a result to standard output. A reader that has gone away (`| head`) is no fault.
@@ -38,6 +39,12 @@ pub fn note(text: &str) {
 /// The text with everything but its line breaks escaped.
 pub fn escaped_lines(text: &str) -> String {
     text.split('\n').map(escape_controls).collect::<Vec<_>>().join("\n")
+}
+
+/// `1 system`, `1,200 systems`.
+pub fn counted(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", grouped(number as u64))
 }
 
 /// True if standard error is a terminal: then progress is a bar.
@@ -78,6 +85,11 @@ mod tests {
         assert!(!color(ColorChoice::Auto, false, &none));
         assert!(!color(ColorChoice::Auto, true, &no_color) && !color(ColorChoice::Auto, true, &dumb));
         assert!(color(ColorChoice::Always, false, &no_color) && !color(ColorChoice::Never, true, &none));
+    }
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!([0, 1, 1200].map(|n| counted(n, "case")), ["0 cases", "1 case", "1,200 cases"]);
     }
 
     #[test]

@@ -56,15 +56,15 @@ impl AskedQuestions {
     /// The questions of a data file in the form of predictions: a line a question. One that stands there twice is asked
     /// twice.
     pub fn of_predictions(data: Predictions, mode: Mode) -> Self {
-        let asked = |item: Prediction| {
+        let names = names_of(&data.items);
+        let asked = |(item, name): (Prediction, String)| {
             let question = item.input.trim().to_owned();
-            let name = format!("line {} {}", item.line, shown(&question));
             Asked { question, cases: Vec::new(), name, gold: item.gold }
         };
         Self {
             path: data.path,
             blake3: data.blake3,
-            items: data.items.into_iter().map(asked).collect(),
+            items: data.items.into_iter().zip(names).map(asked).collect(),
             has_cases: false,
             mode,
         }
@@ -170,7 +170,8 @@ impl AskedQuestions {
         }
         let (mut kept, mut again, mut unasked) = (Vec::new(), Vec::new(), Vec::new());
         let mut answered = 0;
-        for mut item in predictions.items {
+        let names = names_of(&predictions.items);
+        for (mut item, name) in predictions.items.into_iter().zip(names) {
             match open.get_mut(item.input.trim()).map(Vec::pop) {
                 Some(Some(asked)) => {
                     take_gold(&mut item.gold, &asked.gold);
@@ -178,8 +179,8 @@ impl AskedQuestions {
                     kept.push(item);
                     continue;
                 }
-                Some(None) => again.push(named(&item)),
-                None => unasked.push(named(&item)),
+                Some(None) => again.push(name),
+                None => unasked.push(name),
             }
             if self.mode == Mode::Compat {
                 kept.push(item);
@@ -234,8 +235,14 @@ fn take_gold(own: &mut Gold, data: &Gold) {
     }
 }
 
-fn named(item: &Prediction) -> String {
-    format!("line {} {}", item.line, shown(item.input.trim()))
+/// What messages call the items of a file: by line, or by place (from 1) where several stand on one line.
+fn names_of(items: &[Prediction]) -> Vec<String> {
+    let is_a_line_each = items.windows(2).all(|two| two[0].line < two[1].line);
+    let name = |(index, item): (usize, &Prediction)| {
+        let (what, number) = if is_a_line_each { ("line", item.line) } else { ("item", index + 1) };
+        format!("{what} {number} {}", shown(item.input.trim()))
+    };
+    items.iter().enumerate().map(name).collect()
 }
 
 /// A question in quotes, cut.

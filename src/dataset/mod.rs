@@ -26,6 +26,7 @@ mod results;
 mod rubric_faults;
 pub mod scifact;
 mod scorable;
+mod shape;
 mod system_files;
 mod test_cases;
 mod text_file;

@@ -11,6 +11,7 @@ use super::answer_files::system_files;
 use super::elements::{Element, elements};
 use super::fields::{Findings, Place};
 use super::prediction_fields::{Question, read_prediction};
+use super::shape::Shape;
 use super::text_file::{as_text, read_bytes};
 
 /// The predictions of one file, in file order.
@@ -80,6 +81,9 @@ pub(super) fn read_predictions(
     question: Question,
     path: &Path,
 ) -> Result<(Vec<Prediction>, Vec<InputFault>)> {
+    if let Some(other) = Shape::of(elements.iter().map(|element| &element.value), Shape::Predictions) {
+        return Err(other.fault(path, Shape::Predictions).into());
+    }
     let mut found = Findings::default();
     let mut items = Vec::new();
     for (index, element) in elements.iter().enumerate() {

@@ -135,8 +135,12 @@ impl References {
     }
 
     /// Gives every prediction the gold of its question, in place of its own. Gives a warning for each file with
-    /// questions that have none; their predictions keep what they have.
+    /// questions that have none; their predictions keep what they have. Of references without any gold nothing is
+    /// joined, and [`Self::no_golds`] tells it once.
     pub fn join(&self, predictions: &mut Predictions) -> Option<InputFault> {
+        if !self.has_golds {
+            return None;
+        }
         let mut without: Vec<String> = Vec::new();
         for item in &mut predictions.items {
             match self.gold(&item.input) {
@@ -151,8 +155,18 @@ impl References {
     pub(super) fn without_gold(&self, path: &Path, ids: &[String]) -> Option<InputFault> {
         (!ids.is_empty()).then(|| {
             let shown = list(ids.iter().map(String::as_str), 5);
-            let what = format!("{} predictions without a reference in {}: {shown}", ids.len(), self.path.display());
-            InputFault::new(path, what).hint("references are joined by equal input")
+            let what = format!("{} predictions without a gold in {}: {shown}", ids.len(), self.path.display());
+            InputFault::new(path, what).hint("golds are joined by equal input")
+        })
+    }
+
+    /// The warning that nothing in the file is gold, so that outputs are compared with nothing of it; `None` where
+    /// something is.
+    pub fn no_golds(&self) -> Option<InputFault> {
+        (!self.has_golds).then(|| {
+            let holds = if self.has_answers() { "it holds reference answers (output) alone" } else { "it holds none" };
+            InputFault::new(&self.path, format!("no golds in the file: {holds}"))
+                .hint("golds stand under answer, qa_pairs, annotations, gold_ctxs or gold_ctx; own ones stay")
         })
     }
 
@@ -259,10 +273,25 @@ mod tests {
         let mut predictions = parse_predictions(text, "s".into(), Path::new("s.jsonl")).unwrap();
         let warning = references.join(&mut predictions).unwrap().to_string();
         assert!(
-            warning.starts_with("s.jsonl: 1 predictions without a reference in ") && warning.contains(": 2;"),
+            warning.starts_with("s.jsonl: 1 predictions without a gold in ") && warning.contains(": 2;"),
             "{warning}"
         );
         assert_eq!(predictions.items[0].gold.answer.as_deref(), Some("gold"));
+    }
+
+    #[test]
+    fn a_file_of_reference_answers_alone_says_that_it_holds_no_golds_and_blames_no_input() {
+        let references = load("{\"input\": \"q\", \"output\": \"Q\"}").unwrap();
+        let text = "{\"input\": \"q\", \"output\": \"o\", \"answer\": \"own\"}";
+        let mut predictions = parse_predictions(text, "s".into(), Path::new("s.jsonl")).unwrap();
+        assert_eq!(references.join(&mut predictions), None);
+        assert_eq!(predictions.items[0].gold.answer.as_deref(), Some("own"));
+        let told = references.no_golds().unwrap().to_string();
+        assert!(
+            told.contains("r.jsonl: no golds in the file: it holds reference answers (output) alone; golds"),
+            "{told}"
+        );
+        assert!(load("{\"input\": \"q\", \"answer\": \"a\"}").unwrap().no_golds().is_none());
     }
 
     fn joined(references: &References, inputs: &[&str]) -> (Vec<Option<String>>, JoinedBy) {

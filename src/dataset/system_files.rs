@@ -14,6 +14,7 @@ use super::answer_files::system_files;
 use super::elements::{Element, elements, without_bare_nan};
 use super::prediction_fields::Question;
 use super::predictions::read_predictions;
+use super::shape::Shape;
 use super::text_file::{as_text, read_bytes};
 use super::{Predictions, SystemAnswers, parse_answers, parse_predictions};
 
@@ -92,6 +93,9 @@ pub fn parse_system(bytes: &[u8], system: SystemName, path: &Path, mode: Mode) -
     }
     let kinds: Vec<(usize, Kind)> = kinds_of_lines(&lossy);
     one_kind(&kinds, path)?;
+    if let (true, Some(Shape::TestCases)) = (kinds.is_empty(), Shape::of_text(&lossy, path, Shape::Answers)) {
+        return Err(Shape::TestCases.fault(path, Shape::Answers).into());
+    }
     let kind = match kinds.first() {
         Some((_, kind)) => *kind,
         // Objects over several lines, one under `data`, or nothing that can be read.

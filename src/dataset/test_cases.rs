@@ -12,6 +12,7 @@ use crate::error::{Error, InputFault, Result};
 
 use super::fields::{Fields, Findings, Place};
 use super::rubric_faults::rubric_faults;
+use super::shape::Shape;
 use super::text_file::{as_text, read_bytes};
 
 /// The test cases of one file, in file order.
@@ -44,6 +45,13 @@ pub fn load_test_cases(path: &Path, mode: Mode) -> Result<TestCases> {
 /// # Errors
 /// [`Error::Input`] with every fault found.
 pub fn parse_test_cases(text: &str, path: &Path, mode: Mode) -> Result<TestCases> {
+    read_test_cases(text, path, mode).map_err(|error| match Shape::of_text(text, path, Shape::TestCases) {
+        Some(other) => other.fault(path, Shape::TestCases).into(),
+        None => error,
+    })
+}
+
+fn read_test_cases(text: &str, path: &Path, mode: Mode) -> Result<TestCases> {
     let mut found = Findings::default();
     let mut cases = Vec::new();
     let mut first_lines: HashMap<String, usize> = HashMap::new();

@@ -31,7 +31,10 @@ pub(super) fn no_such(path: &Path) -> InputFault {
         entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     let wanted = path.file_name().unwrap_or_default().to_string_lossy();
-    let hint = suggest(&wanted, names.iter().map(String::as_str).filter(|name| !name.starts_with('.')));
+    // Whatever else lies there says nothing: only what has the same extension may be meant.
+    let ending = |name: &str| Path::new(name).extension().map(|own| own.to_ascii_lowercase());
+    let may_be_meant = |name: &&str| !name.starts_with('.') && ending(name) == ending(&wanted);
+    let hint = suggest(&wanted, names.iter().map(String::as_str).filter(may_be_meant));
     InputFault::new(path, "no such file or directory").hint(hint)
 }
 
@@ -64,6 +67,9 @@ mod tests {
         assert_eq!(read_bytes(&dir.path().join("answers.jsonl")).unwrap().0, b"x");
         let error = read_bytes(&dir.path().join("anwsers.jsonl")).unwrap_err().to_string();
         assert!(error.ends_with("no such file or directory; did you mean answers.jsonl?"), "{error}");
+        std::fs::write(dir.path().join("page.html"), "").unwrap();
+        let error = read_bytes(&dir.path().join("claude.jsonl")).unwrap_err().to_string();
+        assert!(error.ends_with("no such file or directory; known: answers.jsonl"), "{error}");
         let error = read_bytes(&dir.path().join("no/such")).unwrap_err().to_string();
         assert!(error.contains("does not exist either"), "{error}");
     }

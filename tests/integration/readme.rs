@@ -158,6 +158,30 @@ fn the_readmes_first_output_is_what_its_command_prints() {
 }
 
 #[test]
+fn the_readmes_commands_on_the_sample_data_run_without_a_key_or_a_server() {
+    let dir = tempfile::tempdir().unwrap();
+    let documents = read("README.md") + &read("data/README.md");
+    let shown = documents.lines().filter_map(|line| line.strip_prefix("    "));
+    let of_samples = shown.filter(|line| line.contains(" data/"));
+    let of_samples: Vec<&str> = of_samples.map(|line| ours(line).trim_start_matches("scholareval ")).collect();
+    assert!(of_samples.len() >= 7, "{of_samples:?}");
+    for line in of_samples {
+        let in_clone = |word: &str| match word.starts_with("data/") {
+            true => root().join(word).display().to_string(),
+            false => word.to_owned(),
+        };
+        let arguments: Vec<String> = line.split_whitespace().map(in_clone).collect();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let output = program(dir.path(), &arguments).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && !said.contains("error"), "{line}: {said}");
+        let printed = String::from_utf8(output.stdout).unwrap();
+        let both = |one: &str, other: &str| printed.contains(one) && printed.contains(other);
+        assert!(both("careful", "vague") || both("sourced", "loose"), "{line}: {printed}");
+    }
+}
+
+#[test]
 fn the_exit_codes_are_those_of_the_help() {
     let help = help("");
     let (_, table) = help.split_once("Exit codes:\n").unwrap();

@@ -125,10 +125,10 @@ fn shown(path: &Path) -> String {
 
 fn render_stats(path: &Path, stats: &Stats) -> String {
     let mut text = format!(
-        "cache:    {}\nreplies:  {}\nsize:     {:.1} MB\ntokens:   {} prompt, {} reply\n",
+        "cache:    {}\nreplies:  {}\nsize:     {}\ntokens:   {} prompt, {} reply\n",
         shown(path),
         stats.entries,
-        stats.bytes as f64 / 1e6,
+        size(stats.bytes),
         stats.prompt_tokens,
         stats.completion_tokens
     );
@@ -142,6 +142,16 @@ fn render_stats(path: &Path, stats: &Stats) -> String {
         }
     }
     text
+}
+
+/// Bytes as people read them, in powers of 1000.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
 }
 
 fn render_stats_json(path: &Path, stats: &Stats) -> String {
@@ -303,6 +313,12 @@ mod tests {
              from:     Thu, 01 Jan 1970 00:00:00 GMT\nto:       Fri, 02 Jan 1970 00:00:00 GMT\n\
              by kind:          1  evidence\n                  2  property\nby judge:         3  m\\u{1b}\n"
         );
+    }
+
+    #[test]
+    fn a_small_cache_has_a_size_too() {
+        let sizes = [0, 999, 28_672, 1_500_000, 2_000_000_000].map(size);
+        assert_eq!(sizes, ["0 bytes", "999 bytes", "28.7 kB", "1.5 MB", "2.0 GB"]);
     }
 
     #[test]

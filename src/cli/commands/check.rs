@@ -3,7 +3,6 @@
 use super::Context;
 use super::score::prompts;
 use crate::cli::ExitCode;
-use crate::cli::progress::grouped;
 use crate::cli::scoring::choice::Choice;
 use crate::cli::scoring::inputs::LoadedInputs;
 use crate::cli::scoring::roles::{DEFAULT_JUDGE, Judges, aspects_of, roles_of};
@@ -51,14 +50,15 @@ fn input_lines(inputs: &LoadedInputs) -> String {
     let items = if inputs.rubric.is_empty() { &inputs.plain } else { &inputs.rubric };
     let systems: std::collections::BTreeSet<_> = items.iter().map(|item| &item.answer.system).collect();
     if inputs.all_cases.is_empty() {
-        return format!("input: {} systems, {} answers\n", systems.len(), grouped(items.len() as u64));
+        let (systems, answers) = (systems.len(), items.len());
+        return format!("input: {}, {}\n", terminal::counted(systems, "system"), terminal::counted(answers, "answer"));
     }
     format!(
-        "input: {} systems, {} of {} test cases kept, {} answers paired, {} missing\n",
-        systems.len(),
+        "input: {}, {} of {} kept, {} paired, {} missing\n",
+        terminal::counted(systems.len(), "system"),
         inputs.kept_cases.len(),
-        inputs.all_cases.len(),
-        grouped(items.len() as u64),
+        terminal::counted(inputs.all_cases.len(), "test case"),
+        terminal::counted(items.len(), "answer"),
         inputs.missing.len()
     )
 }

@@ -17,9 +17,9 @@ use crate::cli::scoring::outcome::run_name;
 use crate::cli::scoring::sinks::write_items;
 use crate::cli::settings::OutputFormat;
 use crate::cli::terminal::{note, stdout_width, write_stdout};
-use crate::dataset::{Predictions, load_predictions, load_references};
+use crate::dataset::{Predictions, References, load_predictions, load_references};
 use crate::domain::{Answer, CaseId, Mode, Prediction, ScoredAnswer, SystemName, TestCase};
-use crate::error::{Error, InputFault, Result};
+use crate::error::{Error, InputFault, Result, first_of_each_kind};
 use crate::pipeline::Item;
 use crate::pipeline::record::{InputFile, Manifest, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, write_inputs};
 use crate::report::{
@@ -32,6 +32,7 @@ pub(super) fn load(files: &[PathBuf], references: Option<&Path>, quiet: bool) ->
     let mut systems = load_predictions(files)?;
     let references = references.map(load_references).transpose()?;
     let mut warnings: Vec<InputFault> = references.iter().flat_map(|read| read.warnings.clone()).collect();
+    warnings.extend(references.as_ref().and_then(References::no_golds));
     let mut faults = Vec::new();
     for system in &mut systems {
         warnings.append(&mut system.warnings);
@@ -46,8 +47,8 @@ pub(super) fn load(files: &[PathBuf], references: Option<&Path>, quiet: bool) ->
         return Err(Error::Input(faults));
     }
     if !quiet {
-        for warning in &warnings {
-            note(&format!("warning: {}", escape_controls(&warning.to_string())));
+        for warning in first_of_each_kind(&warnings) {
+            note(&format!("warning: {}", escape_controls(&warning)));
         }
     }
     Ok(systems)
@@ -61,8 +62,7 @@ pub(super) fn score_all(
     reference: Option<&dyn Scorer>,
 ) -> (Vec<Item>, Vec<Arc<ScoredAnswer>>) {
     let mut ids = Ids::default();
-    let mut item = |system: &SystemName, prediction: Prediction| {
-        let id = ids.of(system, &prediction);
+    let item = |system: &SystemName, id: CaseId, prediction: Prediction| {
         let text = prediction.output.clone().unwrap_or_default();
         let case = Arc::new(TestCase::without_rubric(id.clone(), &prediction.input));
         let line = prediction.line;
@@ -70,12 +70,11 @@ pub(super) fn score_all(
         let answer = Answer { prediction, line, ..Answer::new(system.clone(), id, Arc::clone(&text)) };
         Item { case, answer, steering: Vec::new() }
     };
-    let items: Vec<Item> = systems
-        .into_iter()
-        .flat_map(|system| {
-            system.items.into_iter().map(|prediction| item(&system.system, prediction)).collect::<Vec<_>>()
-        })
-        .collect();
+    let mut items: Vec<Item> = Vec::new();
+    for system in systems {
+        let ids = ids.of_file(&system.items);
+        items.extend(ids.into_iter().zip(system.items).map(|(id, made)| item(&system.system, id, made)));
+    }
     let score_of = |scorer: &dyn Scorer, item: &Item| match scorer.step(&item.case, &item.answer, &Verdicts::new()) {
         Step::Done(score) => Some(score),
         Step::Ask(_) => None,
@@ -94,28 +93,41 @@ pub(super) fn score_all(
     (items, scored)
 }
 
-/// Case ids: equal questions of several systems are one case, and no id means two questions. (Items without ids are
-/// called by their place, which is another question in every file.)
+/// Case ids: what several systems answer for the n-th time in their files is one case, and no id means two of them.
+/// (Items without ids are called by their place, which is another question in every file.)
 #[derive(Default)]
 struct Ids {
-    by_question: HashMap<String, CaseId>,
+    /// By question, and for the how-manieth time it stands in its file.
+    by_question: HashMap<(String, usize), CaseId>,
     used: HashSet<CaseId>,
-    taken: HashSet<(SystemName, CaseId)>,
 }
 
 impl Ids {
-    fn of(&mut self, system: &SystemName, prediction: &Prediction) -> CaseId {
-        let known = self.by_question.get(&prediction.input).cloned();
-        if let Some(id) = known.filter(|id| self.taken.insert((system.clone(), id.clone()))) {
-            return id;
+    /// The ids of one file's items: what the first system that has them calls them, with `#2`, `#3`, .. where that is
+    /// another item's id already.
+    fn of_file(&mut self, items: &[Prediction]) -> Vec<CaseId> {
+        let mut turns: HashMap<&str, usize> = HashMap::new();
+        let mut ids = Vec::with_capacity(items.len());
+        for item in items {
+            let turn = turns.entry(item.input.trim()).or_default();
+            *turn += 1;
+            ids.push(self.of(item, *turn));
         }
-        // A new question, or one that the system answers again.
-        let numbered = (2..).map(|n| CaseId::from(format!("{}#{n}", prediction.id)));
-        let mut candidates = std::iter::once(CaseId::from(prediction.id.as_str())).chain(numbered);
-        let id =
-            candidates.find(|id| self.used.insert(id.clone())).unwrap_or_else(|| CaseId::from(prediction.id.as_str()));
-        self.taken.insert((system.clone(), id.clone()));
-        self.by_question.entry(prediction.input.clone()).or_insert_with(|| id.clone());
+        ids
+    }
+
+    fn of(&mut self, item: &Prediction, turn: usize) -> CaseId {
+        let key = (item.input.trim().to_owned(), turn);
+        if let Some(known) = self.by_question.get(&key) {
+            return known.clone();
+        }
+        let mut id = CaseId::from(item.id.as_str());
+        let mut number = 2;
+        while !self.used.insert(id.clone()) {
+            id = format!("{}#{number}", item.id).into();
+            number += 1;
+        }
+        self.by_question.insert(key, id.clone());
         id
     }
 }
@@ -227,4 +239,41 @@ pub(super) fn explain_items(
         return Err(fault.hint("items without an id or case_id are called by their place, from 1").into());
     }
     Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn items(of: &[(&str, &str)]) -> Vec<Prediction> {
+        let item = |(id, input): &(&str, &str)| Prediction {
+            id: (*id).to_owned(),
+            input: (*input).to_owned(),
+            ..Prediction::default()
+        };
+        of.iter().map(item).collect()
+    }
+
+    fn ids(files: &[&[(&str, &str)]]) -> Vec<Vec<String>> {
+        let mut ids = Ids::default();
+        files.iter().map(|of| ids.of_file(&items(of)).iter().map(CaseId::to_string).collect()).collect()
+    }
+
+    #[test]
+    fn repeated_questions_have_the_same_ids_in_every_system() {
+        let by_place: &[(&str, &str)] = &[("1", "P"), ("2", "Q"), ("3", "P"), ("4", "P ")];
+        assert_eq!(ids(&[by_place, by_place]), [["1", "2", "3", "4"], ["1", "2", "3", "4"]]);
+        let named: &[(&str, &str)] = &[("x", "P"), ("x", "P"), ("x", "P")];
+        assert_eq!(ids(&[named, named]), [["x", "x#2", "x#3"], ["x", "x#2", "x#3"]]);
+        // the second P is the third item of a and the first but one of b
+        let other: &[(&str, &str)] = &[("1", "P"), ("2", "P"), ("3", "Q")];
+        assert_eq!(ids(&[by_place, other]), [vec!["1", "2", "3", "4"], vec!["1", "3", "2"]]);
+    }
+
+    #[test]
+    fn no_id_means_two_questions_and_one_that_only_a_later_system_repeats_has_an_id_of_its_own() {
+        let a: &[(&str, &str)] = &[("1", "P"), ("2", "Q")];
+        let b: &[(&str, &str)] = &[("1", "Q"), ("2", "R"), ("3", "Q"), ("1", "S")];
+        assert_eq!(ids(&[a, b]), [vec!["1", "2"], vec!["2", "2#2", "3", "1#2"]]);
+    }
 }

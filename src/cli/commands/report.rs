@@ -11,7 +11,7 @@ use crate::cli::ExitCode;
 use crate::cli::args::ReportArgs;
 use crate::cli::comparing::{answers_of, comparable, load_runs};
 use crate::cli::origin::escape_controls;
-use crate::cli::terminal::{note, write_stdout};
+use crate::cli::terminal::{counted, note, write_stdout};
 use crate::error::Result;
 use crate::pipeline::record::RecordedRun;
 use crate::report::html::{HtmlReport, HtmlRun, render_html};
@@ -42,8 +42,8 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitCode> {
     }
     let cases = observed.iter().map(|observed| observed.cases.len()).max().unwrap_or(0);
     let out = escape_controls(&args.out.display().to_string());
-    let systems = comparison.systems.len();
-    write_stdout(format!("wrote {out}: {systems} systems, {cases} cases, {}\n", size(page.len())).as_bytes())?;
+    let (systems, cases) = (counted(comparison.systems.len(), "system"), counted(cases, "case"));
+    write_stdout(format!("wrote {out}: {systems}, {cases}, {}\n", size(page.len())).as_bytes())?;
     Ok(ExitCode::Ok)
 }
 

@@ -21,7 +21,7 @@ impl Choice {
     /// The scorers for this input.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a scorer that was asked for and cannot run, and if none can.
+    /// [`Error::Usage`] for a scorer that was asked for and cannot run; [`Error::Settings`] if none can.
     pub(in crate::cli) fn of(settings: &Settings, support: &Support) -> Result<Self> {
         let lacks = |scorer: ScorerName| lacking(scorer, settings, support);
         if let Some(names) = &settings.scorers.names {
@@ -41,7 +41,7 @@ impl Choice {
     /// Of these scorers those that the input supports: in a row of a benchmark the columns of the others are blank.
     ///
     /// # Errors
-    /// [`Error::Usage`] if none can run.
+    /// [`Error::Settings`] if none can run.
     pub(in crate::cli) fn among(wanted: &[ScorerName], settings: &Settings, support: &Support) -> Result<Self> {
         let wanted = || ALL.into_iter().filter(|scorer| wanted.contains(scorer));
         let lacks = |scorer: ScorerName| lacking(scorer, settings, support);
@@ -49,7 +49,7 @@ impl Choice {
         let left_out: Vec<(ScorerName, &str)> = wanted().filter_map(|scorer| Some((scorer, lacks(scorer)?))).collect();
         let left: Vec<String> = left_out.iter().map(|(scorer, why)| format!("{} ({why})", scorer.as_str())).collect();
         if scorers.is_empty() {
-            return Err(Error::Usage(format!("nothing can be scored: {}", left.join("; "))));
+            return Err(Error::Settings(format!("nothing can be scored: {}", left.join("; "))));
         }
         let names: Vec<&str> = scorers.iter().map(|scorer| scorer.as_str()).collect();
         let note = (!left.is_empty()).then(|| format!("scorers: {}; left out: {}", names.join(", "), left.join(", ")));
@@ -107,6 +107,7 @@ mod tests {
         let support = Support { questions: 3, ..Support::default() };
         let error = Choice::of(&settings(Some(vec![ScorerName::Rubric])), &support).unwrap_err();
         assert_eq!(error.to_string(), "rubric cannot run: it needs test cases: --tests FILE");
-        assert!(Choice::of(&settings(None), &Support::default()).is_err());
+        let nothing = Choice::of(&settings(None), &Support::default()).unwrap_err();
+        assert!(matches!(nothing, Error::Settings(_)), "the command line can be understood: {nothing}");
     }
 }

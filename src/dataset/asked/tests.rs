@@ -41,6 +41,17 @@ fn missing_questions_are_counted_and_the_first_five_named_by_line() {
 }
 
 #[test]
+fn questions_on_one_line_are_named_by_their_place() {
+    let text = "[{\"input\": \"p\"}, {\"input\": \"q\"}, {\"input\": \"r\"}]";
+    let asked = AskedQuestions::of_predictions(
+        parse_predictions(text, "data".into(), Path::new("d.json")).unwrap(),
+        Mode::Default,
+    );
+    let covered = asked.cover(outputs(&["q"])).unwrap();
+    assert!(covered.missing.unwrap().what.ends_with("have no prediction: item 1 “p”, item 3 “r”"));
+}
+
+#[test]
 fn a_question_that_the_data_ask_twice_needs_two_predictions_and_the_second_gets_the_second_gold() {
     let asked = data(&[("p", "1"), ("q", "2"), ("p", "3")]);
     assert_eq!(asked.ambiguous(), 1);

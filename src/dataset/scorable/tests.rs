@@ -201,7 +201,7 @@ fn answers_of_case_id_and_text_are_predictions_of_their_question() {
     assert!(
         made.notes[0].starts_with("a.jsonl: golds from ") && made.notes[0].ends_with(" for 2 of 3 answers, by input")
     );
-    assert!(made.warnings.iter().any(|w| w.starts_with("a.jsonl: 1 predictions without a reference in ")), "{made:?}");
+    assert!(made.warnings.iter().any(|w| w.starts_with("a.jsonl: 1 predictions without a gold in ")), "{made:?}");
     let found = supports(&made);
     let expected =
         Support { rubric: 3, answers: 3, questions: 3, gold_answer: 1, short_answers: 1, ..Support::default() };

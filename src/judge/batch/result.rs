@@ -42,7 +42,13 @@ struct Response<'a> {
 /// # Errors
 /// A fragment, for a line that is no result at all.
 pub fn parse_result(line: &str) -> Result<BatchResult, String> {
-    let line: Line<'_> = serde_json::from_str(line).map_err(|error| format!("not a result of a batch ({error})"))?;
+    let line: Line<'_> = serde_json::from_str(line.trim_ascii()).map_err(|error| {
+        // Of one line only the column says something; the file's line is told by whoever reads it.
+        let message = error.to_string();
+        let message = message.split(" at line ").next().unwrap_or_default();
+        let cut = if error.is_eof() { "the line is cut: " } else { "" };
+        format!("not a result of a batch ({cut}{message} at column {})", error.column())
+    })?;
     let outcome = outcome(line.response, line.error.filter(|error| !error.is_null()));
     Ok(BatchResult { custom_id: line.custom_id, outcome })
 }
@@ -145,7 +151,8 @@ mod tests {
 
     #[test]
     fn what_is_no_result_is_told() {
-        assert!(parse_result("{\"custom_id\":").is_err());
+        let cut = parse_result("{\"custom_id\":\"ab\n").unwrap_err();
+        assert_eq!(cut, "not a result of a batch (the line is cut: EOF while parsing a string at column 16)");
         assert!(parse_result("{\"custom_id\":7}").is_err());
         assert!(parse_result("[]").is_err());
     }

@@ -152,6 +152,16 @@ impl RoleEntry {
     }
 }
 
+impl RoleEntry {
+    /// The same by name, for messages.
+    fn told(&self) -> Value {
+        let judges: Vec<&str> = self.judges.iter().map(|judge| judge.id.as_str()).collect();
+        let prompts = self.prompts.as_ref().map(|prompts| prompts.fingerprint.to_string());
+        json!({"judges": judges, "samples": self.samples, "merge": self.merges, "expected": self.expected,
+               "panel merge": self.panel_merge, "prompts": prompts})
+    }
+}
+
 impl Manifest {
     /// True if the built-in baseline judged the rubric.
     pub fn is_lexical(&self) -> bool {
@@ -203,8 +213,10 @@ pub fn differences(there: &Manifest, here: &Manifest) -> Vec<String> {
     compare("judge", judge(there), judge(here));
     compare("scorers", there.scorers.join(","), here.scorers.join(","));
     for role in union(there.roles.keys(), here.roles.keys()) {
-        let entry = |manifest: &Manifest| manifest.roles.get(role).map_or("nobody".to_owned(), RoleEntry::identity);
-        compare(&format!("role {role}"), entry(there), entry(here));
+        let entry = |manifest: &Manifest| manifest.roles.get(role).map_or(json!("nobody"), RoleEntry::told);
+        for (name, there, here) in unequal_parts(&format!("role {role}"), &entry(there), &entry(here)) {
+            compare(&name, there, here);
+        }
     }
     let prompts = |manifest: &Manifest| {
         manifest.prompts.as_ref().map_or_else(|| "none".to_owned(), |prompts| prompts.fingerprint.to_string())
@@ -216,10 +228,45 @@ pub fn differences(there: &Manifest, here: &Manifest) -> Vec<String> {
         compare(&format!("input {name}"), hash(&old_inputs), hash(&new_inputs));
     }
     for name in union(there.settings.keys(), here.settings.keys()) {
-        let value = |manifest: &Manifest| manifest.settings.get(name).map_or("unset".to_owned(), ToString::to_string);
-        compare(name, value(there), value(here));
+        let value = |manifest: &Manifest| manifest.settings.get(name).cloned().unwrap_or_else(|| json!("unset"));
+        for (name, there, here) in unequal_parts(name, &value(there), &value(here)) {
+            compare(&name, there, here);
+        }
     }
     lines
+}
+
+/// The parts of two values that differ, in words: of two objects only the fields that do, each by its name.
+fn unequal_parts(name: &str, there: &Value, here: &Value) -> Vec<(String, String, String)> {
+    match (there, here) {
+        _ if there == here => Vec::new(),
+        (Value::Object(old), Value::Object(new)) => {
+            let field = |of: &serde_json::Map<String, Value>, key: &str| of.get(key).cloned().unwrap_or(json!("unset"));
+            let parts = union(old.keys(), new.keys()).into_iter();
+            parts.flat_map(|key| unequal_parts(&format!("{name}.{key}"), &field(old, key), &field(new, key))).collect()
+        }
+        _ => {
+            let (mut old, mut new) = (in_words(there), in_words(here));
+            if old == new {
+                (old, new) = (there.to_string(), here.to_string());
+            }
+            vec![(name.to_owned(), old, new)]
+        }
+    }
+}
+
+/// A value without the marks of JSON.
+fn in_words(value: &Value) -> String {
+    match value {
+        Value::Null => "none".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(values) if values.is_empty() => "nothing".to_owned(),
+        Value::Array(values) => values.iter().map(in_words).collect::<Vec<_>>().join(","),
+        Value::Object(fields) => {
+            fields.iter().map(|(key, value)| format!("{key} {}", in_words(value))).collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
 }
 
 fn union<'a, T: Ord + ?Sized>(

@@ -120,10 +120,24 @@ fn a_directory_of_other_settings_is_refused_with_what_differs() {
     drop(open(dir.path(), "gpt-4"));
     let run_dir = RunDir::open(dir.path()).expect("a directory");
     let error = run_dir.claim(&manifest("gpt-5"), false).unwrap_err().to_string();
-    assert!(error.contains("model: there \"gpt-4\", here \"gpt-5\""), "{error}");
+    assert!(error.contains("model: there gpt-4, here gpt-5"), "{error}");
     assert!(error.contains("--overwrite"), "{error}");
     assert!(!run_dir.claim(&manifest("gpt-5"), true).expect("overwritten"));
     assert!(!dir.path().join("calls.jsonl").exists());
+}
+
+#[test]
+fn of_structured_settings_only_the_parts_that_differ_are_told_in_words() {
+    let with = |merge: serde_json::Value| Manifest {
+        settings: [("merge".to_owned(), merge)].into_iter().collect(),
+        ..manifest("m")
+    };
+    let there = with(serde_json::json!({"draws": ["mean"], "judges": null, "samples": 3}));
+    let here = with(serde_json::json!({"draws": ["mean", "median"], "judges": "mean", "samples": 3}));
+    assert_eq!(
+        differences(&there, &here),
+        ["merge.draws: there mean, here mean,median", "merge.judges: there none, here mean"]
+    );
 }
 
 #[test]
