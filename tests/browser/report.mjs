@@ -53,6 +53,12 @@ async function heatmap(page) {
   await rows(page).first().waitFor();
 }
 
+/** In a case: every system is chosen, not the first few alone. */
+async function allSystems(page) {
+  const others = page.locator("#case .choice input:not(:checked)");
+  while (await others.count()) await others.first().click();
+}
+
 /** Cells and headings whose text stands outside of them, unless something cuts it off. */
 function outside() {
   const found = [];
@@ -133,6 +139,7 @@ const checks = {
     await heatmap(page);
     await rows(page).first().locator("th").click();
     await page.locator("#case .answer").first().waitFor();
+    await allSystems(page);
     const [shown, written] = await page.evaluate(() => {
       const { texts, systems } = JSON.parse(document.getElementById("case-0").textContent);
       const plain = [...document.querySelectorAll("#case .answer")].map((box) => {
@@ -214,6 +221,7 @@ const checks = {
       assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, `overview, ${width}`);
       await rows(page).first().locator("th").click();
       await page.locator("#case .answer").first().waitFor();
+      await allSystems(page);
       assert.deepEqual(await page.evaluate(outside), [], `case, ${width}`);
       assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, `case, ${width}`);
       await page.context().close();

@@ -92,7 +92,9 @@ function partTable(scorer, block, columns) {
   for (const part of parts) body.append(...partRows(part, { scorer, scores, block, columns, weighted, unit }));
   const otherwise = units.size > 1 ? " where no row says otherwise" : "";
   const title = make("h2", {}, "Parts ", make("small", {}, `${scorer}, ${unitNames[unit]}${otherwise}${weighted ? ", weights too" : ""}; choose a part for the judge's words and raw replies`));
-  return [title, make("div", { class: "wide" }, make("table", { class: "parts" }, make("thead", {}, head), body))];
+  const table = make("table", { class: "parts" }, make("thead", {}, head), body);
+  table.style.setProperty("--n", columns.length);
+  return [title, make("div", { class: "wide" }, table)];
 }
 
 function scoreBar(value, unit, system) {
