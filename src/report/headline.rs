@@ -74,7 +74,7 @@ fn systems(card: &Scorecard) -> Vec<(SystemName, usize)> {
     systems
 }
 
-fn is_main(section: &Section, column: &Column) -> bool {
+pub(super) fn is_main(section: &Section, column: &Column) -> bool {
     match MAIN.iter().find(|(scorer, _)| *scorer == section.scorer) {
         Some((_, names)) => names.contains(&column.name.as_str()),
         None => column.unit != Unit::Count,
@@ -82,7 +82,7 @@ fn is_main(section: &Section, column: &Column) -> bool {
 }
 
 /// Columns of the audit need its name: others have a precision, too.
-fn name_of(section: &Section, column: &Column) -> String {
+pub(super) fn name_of(section: &Section, column: &Column) -> String {
     match (section.scorer, column.name.as_str()) {
         ("citation_audit", "valid") => "valid citations".to_owned(),
         ("citation_audit", name) => format!("gold {name}"),

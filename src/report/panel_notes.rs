@@ -85,7 +85,7 @@ fn units(count: usize, scale: Scale) -> String {
 }
 
 /// A mean or a standard deviation on its scale.
-fn shown(value: f64, scale: Scale) -> String {
+pub(super) fn shown(value: f64, scale: Scale) -> String {
     match scale {
         Scale::Share | Scale::Label => format!("{}%", per_cent(value)),
         Scale::Points | Scale::Count | Scale::Grade | Scale::Number => format!("{value:.2}"),

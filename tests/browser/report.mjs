@@ -53,6 +53,27 @@ async function heatmap(page) {
   await rows(page).first().waitFor();
 }
 
+/** In a case: every system is chosen, not the first few alone. */
+async function allSystems(page) {
+  const others = page.locator("#case .choice input:not(:checked)");
+  while (await others.count()) await others.first().click();
+}
+
+/** Cells and headings whose text stands outside of them, unless something cuts it off. */
+function outside() {
+  const found = [];
+  const cuts = (element) => getComputedStyle(element).overflowX !== "visible";
+  for (const element of document.querySelectorAll("th, td, h3, dt, dd, label, .legend > span")) {
+    if (!element.offsetParent || cuts(element) || [...element.querySelectorAll("*")].some((inner) => cuts(inner))) continue;
+    const box = element.getBoundingClientRect();
+    const range = document.createRange();
+    range.selectNodeContents(element);
+    const leaves = (part) => part.width > 1 && (part.right > box.right + 2 || part.left < box.left - 2);
+    if (!element.querySelector("svg") && [...range.getClientRects()].some(leaves)) found.push(`${element.tagName} ${element.textContent.slice(0, 40)}`);
+  }
+  return found;
+}
+
 const checks = {
   async "the leaderboard stands there without a script"() {
     const page = await tab(url, { javaScriptEnabled: false });
@@ -118,6 +139,7 @@ const checks = {
     await heatmap(page);
     await rows(page).first().locator("th").click();
     await page.locator("#case .answer").first().waitFor();
+    await allSystems(page);
     const [shown, written] = await page.evaluate(() => {
       const { texts, systems } = JSON.parse(document.getElementById("case-0").textContent);
       const plain = [...document.querySelectorAll("#case .answer")].map((box) => {
@@ -188,6 +210,32 @@ const checks = {
     await page.locator("#case .answer").first().waitFor();
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 400);
     await isClean(page);
+    await page.context().close();
+  },
+
+  async "no name is printed over another, and the page is never wider than the window"() {
+    for (const width of [1280, 800, 400]) {
+      const page = await tab(url, { viewport: { width, height: 800 } });
+      await heatmap(page);
+      assert.deepEqual(await page.evaluate(outside), [], `overview, ${width}`);
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, `overview, ${width}`);
+      await rows(page).first().locator("th").click();
+      await page.locator("#case .answer").first().waitFor();
+      await allSystems(page);
+      assert.deepEqual(await page.evaluate(outside), [], `case, ${width}`);
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, `case, ${width}`);
+      await page.context().close();
+    }
+  },
+
+  async "numbers of a case say what they are in, and the length its words"() {
+    const page = await tab(url);
+    await heatmap(page);
+    await rows(page).first().locator("th").click();
+    await page.locator("#case .answer").first().waitFor();
+    assert.match(await page.locator("#case h2").first().innerText(), /per cent/);
+    const length = page.locator("#case .parts tr", { hasText: "Length score: full up to" }).first();
+    assert.match(await length.locator("td").nth(1).innerText(), /[0-9.]+\s+[0-9]+ words/);
     await page.context().close();
   },
 

@@ -78,6 +78,29 @@ fn the_page_of_the_released_answers_is_under_ten_megabytes_and_works_in_a_browse
 }
 
 #[test]
+fn eight_systems_with_names_of_any_length_have_room_in_a_browser() {
+    let names = [
+        "gpt-4o-2024-08-06",
+        "openscholar_8b_reranked_feedback",
+        "perplexity",
+        "nora",
+        "claude",
+        "llama-3.1-70b-instruct",
+    ];
+    let work = Workspace::new(&names, 3);
+    let answers = || ["c1", "c2", "c3"].map(|id| (id, format!("An answer to {id} [1].")));
+    work.answers("a-system-name-of-exactly-52-characters_with_feedback", answers());
+    work.answers(&"x".repeat(240), answers());
+    let server = FakeServer::start(Behaviour::good());
+    work.score(&server, &[]).exits_with(0);
+    work.run(&["report", "out"]).exits_with(0);
+    let page = work.read("report.html");
+    let shown = format!("{}\u{2026}{}</span>", "x".repeat(23), "x".repeat(24));
+    assert!(page.contains(&shown) && page.contains(&format!("title=\"{}\"", "x".repeat(240))));
+    browse(work.path("report.html"), &[]);
+}
+
+#[test]
 fn a_page_can_be_made_without_answers_and_replies_and_never_replaces_another_file() {
     let work = hostile_run();
     work.run(&["report", "out"]).exits_with(0);

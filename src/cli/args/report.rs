@@ -34,7 +34,7 @@ pub struct ReportArgs {
     /// Compare runs that differ in judge, prompts, tests or parser, and mark it in the page
     #[arg(long)]
     pub anyway: bool,
-    /// Seed of the resampling
+    /// Seed of the resampling behind the comparison; the scorecard keeps that of its run
     #[arg(long, value_name = "N", default_value_t = 42)]
     pub seed: u64,
     /// Replace a file that is no report

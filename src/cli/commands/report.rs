@@ -6,12 +6,13 @@ mod file;
 mod replies;
 
 use crate::aggregate::comparison::{ComparisonOptions, compare, observe};
-use crate::aggregate::{AggregateOptions, panel_agreement};
+use crate::aggregate::{AggregateOptions, OnUnscored, Scorecard, scorecard};
 use crate::cli::ExitCode;
 use crate::cli::args::ReportArgs;
 use crate::cli::comparing::{answers_of, comparable, load_runs};
 use crate::cli::origin::escape_controls;
 use crate::cli::terminal::{counted, note, write_stdout};
+use crate::domain::{CaseId, SystemName};
 use crate::error::Result;
 use crate::pipeline::record::RecordedRun;
 use crate::report::html::{HtmlReport, HtmlRun, render_html};
@@ -49,17 +50,33 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitCode> {
 
 /// What the page shows of a run.
 fn page_of<'a>(run: &'a RecordedRun, args: &ReportArgs) -> Result<HtmlRun<'a>> {
-    let options = AggregateOptions { seed: args.seed, ..AggregateOptions::default() };
-    let (panels, draws) = panel_agreement(&run.scored, options);
+    let card = card_of(run);
     Ok(HtmlRun {
         name: run.name.clone(),
         facts: facts::facts(&run.manifest),
         scored: &run.scored,
         answers: if args.no_answers { Vec::new() } else { answers::answers(run) },
         replies: if args.no_replies { Vec::new() } else { replies::load_replies(&run.path)? },
-        panels,
-        draws,
+        panels: card.panels.clone(),
+        draws: card.noise.clone(),
+        scorecard: Some(card),
     })
+}
+
+/// The scorecard that `score` gave: by the run's own arithmetic, policy and seed.
+fn card_of(run: &RecordedRun) -> Scorecard {
+    let manifest = &run.manifest;
+    let as_zero = manifest.policy.is_some_and(|policy| policy.unscored_as_zero);
+    let options = AggregateOptions {
+        mode: manifest.mode,
+        on_unscored: if as_zero { OnUnscored::Zero } else { OnUnscored::Exclude },
+        seed: manifest.seed,
+        lexical: manifest.is_lexical(),
+    };
+    let missing: Vec<(SystemName, CaseId)> =
+        manifest.missing.iter().map(|(system, case)| (system.as_str().into(), case.as_str().into())).collect();
+    // Without a judge the rubric was not asked, and nothing is missing of it.
+    scorecard(&run.scored, if manifest.judge.is_some() { &missing } else { &[] }, options)
 }
 
 fn size(bytes: usize) -> String {

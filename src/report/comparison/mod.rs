@@ -15,6 +15,7 @@ mod told;
 pub use csv::{render_comparison_csv, render_comparison_json};
 pub use latex::render_comparison_latex;
 pub use markdown::render_comparison_markdown;
+pub(super) use numbers::{marks, unit_name};
 pub use table::render_comparison_table;
 
 /// What a comparison says about its runs besides numbers.

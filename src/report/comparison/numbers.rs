@@ -45,7 +45,7 @@ pub(super) fn level(level: f64) -> String {
 }
 
 /// What the numbers of a metric are called.
-pub(super) fn unit_name(unit: Unit) -> &'static str {
+pub(in crate::report) fn unit_name(unit: Unit) -> &'static str {
     match unit {
         Unit::Share => "per cent",
         Unit::Grade => "grades from 1 to 5",
@@ -63,7 +63,7 @@ pub(super) fn points(unit: Unit) -> &'static str {
 }
 
 /// `*` where told apart, `!` where that depends on what is missing.
-pub(super) fn marks(pair: &PairComparison) -> &'static str {
+pub(in crate::report) fn marks(pair: &PairComparison) -> &'static str {
     match (pair.differs, pair.depends_on_missing) {
         (true, true) => "*!",
         (true, false) => "*",

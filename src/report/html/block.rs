@@ -9,8 +9,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::leaderboard::metric_key;
+use super::names::Names;
 use super::{HtmlAnswer, HtmlReply, HtmlReport};
-use crate::aggregate::comparison::{Observation, Observed};
+use crate::aggregate::comparison::{Observation, Observed, ObservedSystem};
 use crate::domain::{CaseId, ClaimSupport, ScoredAnswer, Unit};
 use crate::error::Result;
 
@@ -62,8 +63,12 @@ fn optional(value: Option<f64>) -> Value {
 /// null where there is no answer.
 pub(super) fn core(report: &HtmlReport<'_>, cases: &Cases<'_>, first: usize) -> Value {
     let comparison = report.comparison;
-    let systems: Vec<Value> =
-        comparison.systems.iter().map(|system| json!({"label": system.label, "run": system.run})).collect();
+    let names = Names::of(comparison.systems.iter().map(|system| system.label.as_str()));
+    let system = |system: &ObservedSystem| match names.shortened(&system.label) {
+        Some(short) => json!({"label": system.label, "short": short, "run": system.run}),
+        None => json!({"label": system.label, "run": system.run}),
+    };
+    let systems: Vec<Value> = comparison.systems.iter().map(system).collect();
     let metric = |metric: &crate::aggregate::comparison::MetricComparison| {
         let observed = report.observed.iter().find(|observed| observed.metric == metric.metric);
         json!({
@@ -85,7 +90,7 @@ pub(super) fn core(report: &HtmlReport<'_>, cases: &Cases<'_>, first: usize) -> 
 }
 
 fn values(observed: &Observed, report: &HtmlReport<'_>, cases: &Cases<'_>) -> Vec<Vec<Value>> {
-    let row = |system: &crate::aggregate::comparison::ObservedSystem| {
+    let row = |system: &ObservedSystem| {
         let mut row = vec![Value::Null; cases.len()];
         let own = observed.systems.iter().position(|other| other == system);
         let own = own.and_then(|own| observed.values.get(own)).into_iter().flatten();

@@ -87,9 +87,14 @@ function partTable(scorer, block, columns) {
       scores.map((score, at) => make("td", {}, scoreBar(score?.[name] ?? null, score?.unit ?? "share", columns[at]),
         name === "value" && score?.reference !== null && score?.reference !== undefined && score.reference !== score.value ? reference(score.reference, score.unit) : null))));
   }
-  for (const part of parts) body.append(...partRows(part, scorer, scores, block, columns, weighted));
-  const title = make("h2", {}, "Parts ", make("small", {}, `${scorer}; choose a part for the judge's words and raw replies`));
-  return [title, make("div", { class: "wide" }, make("table", { class: "parts" }, make("thead", {}, head), body))];
+  const units = new Set([...parts.map((part) => unitOf(part[1])), ...scores.filter((score) => score?.value !== null && score).map((score) => score.unit)]);
+  const unit = ["share", "grade", "count"].find((name) => units.has(name)) ?? "share";
+  for (const part of parts) body.append(...partRows(part, { scorer, scores, block, columns, weighted, unit }));
+  const otherwise = units.size > 1 ? " where no row says otherwise" : "";
+  const title = make("h2", {}, "Parts ", make("small", {}, `${scorer}, ${unitNames[unit]}${otherwise}${weighted ? ", weights too" : ""}; choose a part for the judge's words and raw replies`));
+  const table = make("table", { class: "parts" }, make("thead", {}, head), body);
+  table.style.setProperty("--n", columns.length);
+  return [title, make("div", { class: "wide" }, table)];
 }
 
 function scoreBar(value, unit, system) {
@@ -105,24 +110,42 @@ function scoreBar(value, unit, system) {
 
 /** What the reference script makes of the same replies, where that is something else. */
 function reference(value, unit) {
-  return make("small", { class: "quiet reference", title: "what the reference script makes of the same replies" }, `reference ${figure(value, unit)}`);
+  return make("small", { class: "quiet reference", title: "what the reference script makes of the same replies" }, `reference script ${figure(value, unit)}`);
 }
 
-function partRows(part, scorer, scores, block, columns, weighted) {
+/** The text of a part as a reader understands it: that of the length gives bounds in words, its value is none. */
+function partWords(kind, text) {
+  const bounds = kind === "length" ? /^words, (\d+) to (\d+)$/.exec(text) : null;
+  return bounds ? `Length score: full up to ${bounds[1]} words, none from ${bounds[2]}` : text;
+}
+
+/** What stands below the text of a part: its name, its kind, and its unit where that is not the table's. */
+function partUnder(name, kind, hasWords, unit) {
+  const own = unitOf(kind);
+  const label = hasWords ? (name === kind ? kind : `${name} · ${kind}`) : "";
+  const inUnit = own === unit ? "" : own === "count" ? (hasWords ? "" : "count") : unitNames[own];
+  return [label, inUnit].filter(Boolean).join(" · ");
+}
+
+function partRows(part, table) {
+  const { scorer, scores, block, columns, weighted, unit } = table;
   const { texts } = block;
   const [name, kind, text, weight] = part;
-  const words = texts[text] && texts[text] !== texts[name] ? texts[text] : "";
+  const words = texts[text] && texts[text] !== texts[name] ? partWords(kind, texts[text]) : "";
+  const under = partUnder(texts[name], kind, Boolean(words), unit);
   const key = `${scorer}/${texts[name]}`;
   const isOpen = casePage.open.has(key);
   const button = make("button", { type: "button", class: "open-part", "aria-expanded": String(isOpen) },
-    make("span", {}, make("span", { class: "part-text" }, words || texts[name]), words ? make("span", { class: "kind" }, texts[name] === kind ? kind : `${texts[name]} · ${kind}`) : null));
+    make("span", {}, make("span", { class: "part-text" }, words || texts[name]), under && make("span", { class: "kind" }, under)));
   const cells = scores.map((score, at) => {
     const own = score?.parts.find((other) => other[0] === name);
     if (!own) return make("td", { class: "quiet" }, score ? "–" : "");
     const [, , , , value, reason, , theirs] = own;
     if (value === null) return make("td", { class: "warn", title: reason === null ? "" : texts[reason] }, "unscored");
     const differs = theirs !== null && theirs !== value;
-    return make("td", {}, scoreBar(value, unitOf(kind), columns[at]), differs ? reference(theirs, unitOf(kind)) : null);
+    const length = kind === "length" ? block.systems[columns[at]]?.answer?.words : undefined;
+    return make("td", {}, scoreBar(value, unitOf(kind), columns[at]), length !== undefined && make("small", { class: "quiet" }, `${length} words`),
+      differs ? reference(theirs, unitOf(kind)) : null);
   });
   const row = make("tr", {}, make("th", { scope: "row" }, button), weighted && make("td", { class: "weight n quiet" }, weight === null ? "" : figure(weight, "share")), cells);
   let detail = null;
@@ -155,7 +178,7 @@ function partDetail(part, scores, block, columns) {
     const own = scores[at]?.parts.find((other) => other[0] === part[0]);
     if (own && own[5] !== null) column.append(make("p", { class: "says warn" }, texts[own[5]]));
     if (own && own[6] !== null) column.append(make("p", { class: "says text" }, texts[own[6]]));
-    column.append(...memberLines(scores[at], name, texts), ...replies(block.systems[place], name, texts));
+    column.append(...memberLines(scores[at], name, part[1], texts), ...replies(block.systems[place], name, texts));
     if (column.childElementCount === 1) column.append(make("p", { class: "quiet" }, "Counted from the text, or no reply is kept."));
     return column;
   });
@@ -163,10 +186,12 @@ function partDetail(part, scores, block, columns) {
   return box;
 }
 
-function memberLines(score, name, texts) {
+// What each judge gave: shares in per cent, points and grades as they are.
+function memberLines(score, name, kind, texts) {
+  const isShare = ["citations", "excerpts", "share"].includes(kind);
   const members = Object.entries(score?.members ?? {}).filter(([item]) => sameItem(item, name));
   return members.flatMap(([, judges]) => judges.map(([judge, value, draws]) => {
-    const short = (number) => String(Math.round(100 * number) / 100).replace("-", "−");
+    const short = (number) => (isShare ? `${figure(number, "share")}%` : String(Math.round(100 * number) / 100).replace("-", "−"));
     const list = draws.map((draw) => (draw === null ? "unreadable" : short(draw))).join(", ");
     return make("p", { class: "says" }, make("span", { class: "who" }, `${texts[judge]} `), make("b", {}, value === null ? "none" : short(value)), draws.length > 1 ? ` (draws ${list})` : "");
   }));

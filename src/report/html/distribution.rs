@@ -6,6 +6,7 @@ use super::axis::rounded;
 use super::figures::number;
 use crate::aggregate::comparison::{Comparison, ObservedSystem};
 use crate::domain::{Component, ComponentKind, Unit};
+use crate::report::comparison::unit_name;
 use crate::report::visible;
 
 use super::HtmlRun;
@@ -30,6 +31,7 @@ struct ComponentRow {
     /// Ends of the axis.
     low: String,
     high: String,
+    unit: &'static str,
     cells: Vec<Spread>,
 }
 
@@ -107,6 +109,7 @@ fn scorer_view(scorer: &str, systems: &[ObservedSystem], runs: &[HtmlRun<'_>]) -
             low: number(bins.first, group.unit).trim_end_matches(".0").to_owned(),
             high: number(bins.last, group.unit).trim_end_matches(".0").to_owned(),
             cells: cells.map(|(at, (values, unscored))| bins.spread(values, *unscored, at % 10, group.unit)).collect(),
+            unit: unit_name(group.unit),
             name: group.name,
         }
     };

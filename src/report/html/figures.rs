@@ -23,14 +23,14 @@ pub(super) fn signed(value: f64, unit: Unit) -> String {
     }
 }
 
-/// `47.0 to 49.9`.
+/// `[47.0, 49.9]`, as the tables of the terminal write it.
 pub(super) fn range((low, high): (f64, f64), unit: Unit) -> String {
-    format!("{} to {}", number(low, unit), number(high, unit))
+    format!("[{}, {}]", number(low, unit), number(high, unit))
 }
 
 /// The same with signs.
 pub(super) fn signed_range((low, high): (f64, f64), unit: Unit) -> String {
-    format!("{} to {}", signed(low, unit), signed(high, unit))
+    format!("[{}, {}]", signed(low, unit), signed(high, unit))
 }
 
 /// A p: three digits behind the point, below that an inequality.
@@ -41,6 +41,14 @@ pub(super) fn probability(p: f64) -> String {
         format!("{p:.4}")
     } else {
         format!("{p:.3}")
+    }
+}
+
+/// A coefficient with its interval: `0.61 [0.50, 0.70]`.
+pub(super) fn coefficient_range(value: f64, interval: Option<(f64, f64)>) -> String {
+    match interval {
+        Some((low, high)) => format!("{} [{}, {}]", coefficient(value), coefficient(low), coefficient(high)),
+        None => coefficient(value),
     }
 }
 
@@ -56,21 +64,12 @@ pub(super) fn thousands(number: u32) -> String {
     digits.chars().enumerate().flat_map(|(at, digit)| commas(at).then_some(',').into_iter().chain([digit])).collect()
 }
 
-/// What one unit of the numbers is called.
-pub(super) fn unit_name(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Share => "per cent",
-        Unit::Grade => "grade, 1 to 5",
-        Unit::Count => "count",
-    }
-}
-
 /// What differences are in.
 pub(super) fn difference_unit(unit: Unit) -> &'static str {
     match unit {
         Unit::Share => "percentage points",
         Unit::Grade => "grades",
-        Unit::Count => "counts",
+        Unit::Count => "counts an answer",
     }
 }
 

@@ -84,8 +84,8 @@ function showHeat() {
 }
 
 function showLegend(metric, low, high, paired) {
-  const parts = [figure(low, metric?.unit), make("span", { class: "ramp" }), figure(high, metric?.unit)];
-  if (paired) parts.push(`· Δ is ${systems[state.first]} minus ${systems[state.second]}`);
+  const parts = [figure(low, metric?.unit), make("span", { class: "ramp" }), `${figure(high, metric?.unit)} ${unitNames[metric?.unit] ?? ""}`];
+  if (paired) parts.push(`· Δ is ${shortNames[state.first]} minus ${shortNames[state.second]}`);
   parts.push("· choose a case to read its answers");
   byId("heat-legend").replaceChildren(...parts.map((part) => make("span", {}, part)));
 }
@@ -205,7 +205,7 @@ function startHeat() {
 }
 
 function startControls() {
-  const option = (place) => make("option", { value: place }, systems[place]);
+  const option = (place) => make("option", { value: place, title: systems[place] }, shortNames[place]);
   for (const id of ["first", "second"]) {
     byId(id).append(...systems.map((_, place) => option(place)));
     byId(id).addEventListener("change", (event) => go({ [id]: Number(event.target.value) }, true));
@@ -230,7 +230,7 @@ function syncControls() {
   if (byId("find").value !== state.find) byId("find").value = state.find;
   const sort = byId("sort");
   sort.querySelector("option.system")?.remove();
-  if (state.sort.startsWith("system:")) sort.append(make("option", { value: state.sort, class: "system" }, `by ${state.sort.slice(7)}, lowest first`));
+  if (state.sort.startsWith("system:")) sort.append(make("option", { value: state.sort, class: "system" }, `by ${shortNames[placeOf(systems, state.sort.slice(7))] ?? "?"}, lowest first`));
   sort.value = state.sort;
   byId("only").value = state.only;
   byId("first").value = state.first;

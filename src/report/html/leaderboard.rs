@@ -3,10 +3,11 @@
 use serde::Serialize;
 
 use super::axis::{Axis, Tick};
-use super::figures::{coefficient, number, range, unit_name};
+use super::figures::{coefficient_range, difference_unit, number, range};
 use super::pairs::{Pairs, pairs};
 use crate::aggregate::comparison::{Comparison, JudgeNoise, MetricComparison, MetricId, SystemMean};
 use crate::domain::Unit;
+use crate::report::comparison::unit_name;
 use crate::report::visible;
 
 /// One metric as the template shows it.
@@ -108,6 +109,7 @@ fn metric_view(comparison: &Comparison, metric: &MetricComparison, first: bool) 
         row.mean.into_iter().chain(ends)
     });
     let axis = Axis::around(drawn);
+    let wanted = comparison.options.wanted_difference.is_some();
     let key = metric_key(&metric.metric, comparison);
     MetricView {
         name: visible(&key).into_owned(),
@@ -125,7 +127,7 @@ fn metric_view(comparison: &Comparison, metric: &MetricComparison, first: bool) 
         has_length: metric.systems.iter().any(|row| row.length_correlation.is_some()),
         pairs: pairs(metric),
         ranks: ranks(metric),
-        noise: metric.noise.as_ref().map(|noise| noise_facts(noise, unit)).unwrap_or_default(),
+        noise: metric.noise.as_ref().map(|noise| noise_facts(noise, unit, wanted)).unwrap_or_default(),
         notes: metric.notes.iter().map(|note| visible(note).into_owned()).collect(),
     }
 }
@@ -137,10 +139,7 @@ fn row_of(row: &SystemMean, unit: Unit, axis: Option<Axis>, shared: usize) -> Ro
         let interval = row.interval.map(|ends| range(ends, unit));
         Mean { text: number(mean, unit), at: at(mean), interval, low: at(low), high: at(high) }
     });
-    let length = row.length_correlation.map(|(rho, interval)| match interval {
-        Some((low, high)) => format!("{} ({} to {})", coefficient(rho), coefficient(low), coefficient(high)),
-        None => coefficient(rho),
-    });
+    let length = row.length_correlation.map(|(rho, interval)| coefficient_range(rho, interval));
     Row {
         label: visible(&row.label).into_owned(),
         colour: row.system % 10,
@@ -181,7 +180,12 @@ fn per_cent(share: f64) -> String {
     }
 }
 
-fn noise_facts(noise: &JudgeNoise, unit: Unit) -> Vec<Fact> {
+/// A distance between means, with what it is in.
+fn in_points(value: f64, unit: Unit) -> String {
+    format!("{} {}", number(value, unit), difference_unit(unit))
+}
+
+fn noise_facts(noise: &JudgeNoise, unit: Unit, wanted: bool) -> Vec<Fact> {
     let parts = &noise.components;
     let known = [
         ("between questions", Some(parts.question)),
@@ -197,16 +201,17 @@ fn noise_facts(noise: &JudgeNoise, unit: Unit) -> Vec<Fact> {
         let variance = variance?.max(0.0);
         let share =
             if total > 0.0 { format!(" ({:.0}% of the variance)", 100.0 * variance / total) } else { String::new() };
-        Some(Fact::new(name, format!("SD {}{share}", number(variance.sqrt(), unit))))
+        Some(Fact::new(name, format!("SD {}{share}", in_points(variance.sqrt(), unit))))
     }));
-    let difference = |name: &str, value: Option<f64>| Some(Fact::new(name, number(value?, unit)));
+    let difference = |name: &str, value: Option<f64>| Some(Fact::new(name, in_points(value?, unit)));
     facts.extend(difference("standard error of a mean by drawing anew", noise.draw_standard_error));
     facts.extend(difference("smallest difference resolved (80% power)", noise.detectable));
     if let Some(needed) = &noise.needed {
+        let why = if wanted { "" } else { ", that of the first two systems" };
         let count =
             |count: Option<usize>| count.map_or_else(|| "no number is enough".to_owned(), |count| count.to_string());
         facts.push(Fact::new(
-            format!("to find a difference of {}", number(needed.difference, unit)),
+            format!("to find a difference of {}{why}", in_points(needed.difference, unit)),
             format!("draws: {}; or questions: {}", count(needed.draws), count(needed.questions)),
         ));
     }

@@ -3,10 +3,11 @@
 use serde::Serialize;
 
 use super::HtmlRun;
-use super::figures::coefficient;
+use super::figures::coefficient_range;
 use super::leaderboard::Fact;
 use crate::aggregate::comparison::Comparison;
 use crate::aggregate::{Coefficient, DrawNoise, PanelAgreement};
+use crate::report::panel_notes::shown as on_scale;
 use crate::report::visible;
 
 /// More unscored answers than this are counted, not listed: the heat map finds them.
@@ -128,7 +129,9 @@ pub(super) fn panel_views(runs: &[HtmlRun<'_>]) -> Vec<PanelView> {
         judges: panel
             .judges
             .iter()
-            .map(|judge| Fact::new(shown(&judge.judge), judge.mean.map_or_else(dash, coefficient)))
+            .map(|judge| {
+                Fact::new(shown(&judge.judge), judge.mean.map_or_else(dash, |mean| on_scale(mean, panel.group.scale)))
+            })
             .collect(),
         units: panel.units,
         judged_by_all: panel.judged_by_all,
@@ -146,7 +149,7 @@ pub(super) fn draw_views(runs: &[HtmlRun<'_>]) -> Vec<DrawView> {
         judge: shown(&draws.judge),
         draws: draws.draws,
         units: draws.units,
-        mean_sd: draws.mean_sd.map_or_else(dash, coefficient),
+        mean_sd: draws.mean_sd.map_or_else(dash, |sd| on_scale(sd, draws.group.scale)),
         all_equal: draws.all_equal.map_or_else(dash, |share| format!("{:.0}%", 100.0 * share)),
     };
     runs.iter().flat_map(|run| run.draws.iter().map(move |draws| view(run, draws))).collect()
@@ -157,11 +160,7 @@ fn dash() -> String {
 }
 
 fn with_interval(value: Coefficient) -> String {
-    let Some(estimate) = value.estimate else { return dash() };
-    match value.interval {
-        Some((low, high)) => format!("{} ({} to {})", coefficient(estimate), coefficient(low), coefficient(high)),
-        None => coefficient(estimate),
-    }
+    value.estimate.map_or_else(dash, |estimate| coefficient_range(estimate, value.interval))
 }
 
 #[cfg(test)]

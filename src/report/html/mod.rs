@@ -13,9 +13,11 @@ mod embed;
 mod figures;
 mod leaderboard;
 mod listing;
+mod names;
 mod page;
 mod pairs;
 pub mod policy;
+mod scorecard;
 #[cfg(test)]
 mod tests;
 
@@ -23,7 +25,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::aggregate::comparison::{Comparison, Observed};
-use crate::aggregate::{DrawNoise, PanelAgreement};
+use crate::aggregate::{DrawNoise, PanelAgreement, Scorecard};
 use crate::domain::{CaseId, ScoredAnswer, Source, SystemName};
 
 pub use page::render_html;
@@ -58,6 +60,8 @@ pub struct HtmlRun<'a> {
     pub answers: Vec<HtmlAnswer<'a>>,
     /// The judges' raw replies; empty where they are unknown or unwanted.
     pub replies: Vec<HtmlReply>,
+    /// What `score` says of it; `None` where that is unknown.
+    pub scorecard: Option<Scorecard>,
     /// How the judges of its panels agree.
     pub panels: Vec<PanelAgreement>,
     /// How much the draws of its judges differ.

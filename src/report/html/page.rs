@@ -10,7 +10,9 @@ use super::embed::embedded;
 use super::figures::thousands;
 use super::leaderboard::{metric_key, metric_views};
 use super::listing::{draw_views, panel_views, run_views, unscored};
+use super::names::Names;
 use super::policy::content_security_policy;
+use super::scorecard::scorecard_view;
 use crate::error::{Error, Result};
 use crate::report::visible;
 
@@ -78,6 +80,7 @@ fn head(report: &HtmlReport<'_>, first: usize, cases: usize) -> Result<String> {
         runs => Value::from(Serde(run_views(&report.runs))),
         marks => comparison.marks.iter().map(|mark| visible(mark).into_owned()).collect::<Vec<_>>(),
         unfinished => report.unfinished.iter().map(|line| visible(line).into_owned()).collect::<Vec<_>>(),
+        scorecard => Value::from(Serde(scorecard_view(comparison, &report.runs, first))),
         metrics => Value::from(Serde(metric_views(comparison, first))),
         scorers => Value::from(Serde(scorer_views(comparison, &report.runs))),
         unscored => Value::from(Serde(unscored(comparison, &report.runs))),
@@ -92,6 +95,8 @@ fn head(report: &HtmlReport<'_>, first: usize, cases: usize) -> Result<String> {
     };
     let fault = |error: minijinja::Error| Error::Internal(format!("the report's template: {error:#}"));
     let mut environment = Environment::new();
+    let names = Names::of(comparison.systems.iter().map(|system| system.label.as_str()));
+    environment.add_filter("pieces", move |name: &str| names.pieces(name));
     environment.add_template("page.html", TEMPLATE).map_err(fault)?;
     environment.get_template("page.html").and_then(|template| template.render(values)).map_err(fault)
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::figures::{coefficient, difference_unit, probability, signed, signed_range};
 use crate::aggregate::comparison::{MetricComparison, PairComparison};
+use crate::report::comparison::marks;
 use crate::report::visible;
 
 /// All pairs of a metric.
@@ -39,16 +40,19 @@ struct Cell {
     verdict: &'static str,
     /// The whole of it in words.
     words: String,
-    depends: bool,
+    /// `*` where told apart, `!` where what is missing could change that.
+    marks: &'static str,
 }
 
 #[derive(Debug, Serialize)]
 struct PairView {
-    names: String,
+    first: String,
+    second: String,
     difference: String,
     interval: String,
     p: String,
     p_holm: String,
+    marks: &'static str,
     differs: bool,
     record: String,
     dz: String,
@@ -96,7 +100,7 @@ fn cell(metric: &MetricComparison, row: usize, column: usize) -> Option<Cell> {
         p: pair.p_holm.or(pair.p).map(probability).unwrap_or_default(),
         verdict,
         words: words(metric, pair),
-        depends: pair.depends_on_missing,
+        marks: marks(pair),
     })
 }
 
@@ -110,14 +114,16 @@ fn view(metric: &MetricComparison, pair: &PairComparison) -> PairView {
     let length = pair
         .length
         .as_ref()
-        .map(|length| format!("{} ({})", signed(length.at_equal_length, unit), signed_range(length.interval, unit)));
+        .map(|length| format!("{} {}", signed(length.at_equal_length, unit), signed_range(length.interval, unit)));
     let exact = if pair.exact { " (exact)" } else { "" };
     PairView {
-        names: format!("{} \u{2212} {}", name(metric, pair.first), name(metric, pair.second)),
+        first: name(metric, pair.first),
+        second: name(metric, pair.second),
         difference: signed(pair.difference, unit),
         interval: or_dash(pair.interval.map(|ends| signed_range(ends, unit))),
         p: or_dash(pair.p.map(|p| probability(p) + exact)),
         p_holm: or_dash(pair.p_holm.map(probability)),
+        marks: marks(pair),
         differs: pair.differs,
         record: format!("{} / {} / {}", pair.wins, pair.ties, pair.losses),
         dz: or_dash(pair.cohens_dz.map(coefficient)),
@@ -135,10 +141,10 @@ fn words(metric: &MetricComparison, pair: &PairComparison) -> String {
     let unit = metric.metric.unit;
     let view = view(metric, pair);
     let verdict = if pair.differs { "told apart" } else { "not told apart" };
-    let mut words = format!("{}: {} {}", view.names, view.difference, difference_unit(unit));
+    let mut words = format!("{} \u{2212} {}: {} {}", view.first, view.second, view.difference, difference_unit(unit));
     let mut add = |text: String| words.push_str(&text);
     if pair.interval.is_some() {
-        add(format!(", interval {}", view.interval));
+        add(format!(" {}", view.interval));
     }
     if let Some(p) = pair.p_holm {
         add(format!("; p {} after Holm, {verdict}", probability(p)));

@@ -4,6 +4,8 @@
 const byId = (id) => document.getElementById(id);
 const core = JSON.parse(byId("core").textContent);
 const systems = core.systems.map((system) => system.label);
+// What is shown of a name that is too long; the whole of it stands in the title.
+const shortNames = core.systems.map((system) => system.short ?? system.label);
 const cases = core.cases.map(([id, question]) => ({ id, question, find: `${question}\n${id}`.toLowerCase() }));
 const metrics = core.metrics;
 
@@ -20,7 +22,7 @@ function make(tag, attributes, ...children) {
 }
 
 /** The name of a system with its colour. */
-const named = (system) => [make("span", { class: `dot c${system % 10}`, "aria-hidden": "true" }), make("bdi", {}, systems[system])];
+const named = (system) => make("span", { class: "sys", title: systems[system] }, make("span", { class: `dot c${system % 10}`, "aria-hidden": "true" }), make("bdi", {}, shortNames[system].split(/(?<=[_/])/).flatMap((piece, at) => (at ? [make("wbr"), piece] : [piece]))));
 
 /** A number in the unit of a metric or component: shares in per cent. */
 function figure(value, unit) {
@@ -30,6 +32,9 @@ function figure(value, unit) {
 }
 
 const signed = (value, unit) => (value === null ? "–" : (value > 0 && /[1-9]/.test(figure(value, unit)) ? "+" : "") + figure(value, unit));
+
+/** What numbers of a unit are in. */
+const unitNames = { share: "per cent", grade: "grades from 1 to 5", count: "counts" };
 
 /** The unit of a component by its kind. */
 const unitOf = (kind) => (kind === "aspect" ? "grade" : kind === "count" ? "count" : "share");

@@ -140,6 +140,18 @@ fn a_table_stands_in_the_markup_and_data_in_blocks() {
 }
 
 #[test]
+fn a_pair_is_marked_as_compare_marks_it_and_the_legend_says_how() {
+    // Eight differences of 10 points: told apart, with p 2 / 2^8; the ninth is open, between +74 and -6 points.
+    let page = page(["a", "b"], 9, &[], "t");
+    let markup = page.split_once("<script type=\"application/json\"").unwrap().0;
+    assert!(markup.contains("<b>+10.0</b><small>p 0.008*</small>"), "{markup}");
+    assert!(markup.contains("<td class=\"n\">0.008*</td>"));
+    assert!(markup.contains("* told apart (p Holm below 0.05)"));
+    assert!(markup.contains("! with what is missing the verdict could be another"));
+    assert!(!markup.contains("hangs on"));
+}
+
+#[test]
 fn an_unknown_metric_is_refused_with_those_there_are() {
     let observed = [observed(["a", "b"], 3)];
     let comparison =

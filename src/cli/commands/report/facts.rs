@@ -1,20 +1,24 @@
 //! What was run, as a reader of the page should know it. Settings are not told whole: they may name headers and paths.
 
 use crate::domain::Mode;
-use crate::pipeline::record::{JudgeEntry, Manifest, PromptsEntry, RunStatus};
+use crate::pipeline::record::{JudgeEntry, Manifest, PromptsEntry, RoleEntry, RunStatus};
 
 /// The facts of a run, by name.
 pub(super) fn facts(manifest: &Manifest) -> Vec<(String, String)> {
     let mut facts: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, value: String| facts.push((name.to_owned(), value));
-    if let Some(judge) = &manifest.judge {
-        add("judge", judge_name(judge));
-    }
-    if let Some(prompts) = &manifest.prompts {
-        add("prompts", prompts_name(prompts));
+    // Of a panel `manifest.judge` is the first; its role names all.
+    if !manifest.roles.contains_key("rubric") {
+        if let Some(judge) = &manifest.judge {
+            add("judge", judge_name(judge));
+        }
+        if let Some(prompts) = &manifest.prompts {
+            add("prompts", prompts_name(prompts));
+        }
     }
     for (role, entry) in &manifest.roles {
-        add(&format!("judges of {role}"), entry.judges.iter().map(judge_name).collect::<Vec<_>>().join(" + "));
+        let one_or_all = if entry.judges.len() == 1 { "judge" } else { "judges" };
+        add(&format!("{one_or_all} of {role}"), judges_names(entry));
         if entry.samples.iter().any(|samples| *samples > 1) {
             let draws: Vec<String> = entry.samples.iter().map(ToString::to_string).collect();
             add(&format!("draws of {role}"), draws.join(", "));
@@ -42,9 +46,9 @@ pub(super) fn facts(manifest: &Manifest) -> Vec<(String, String)> {
     if !manifest.warnings.is_empty() {
         add("warnings about the input", manifest.warnings.len().to_string());
     }
-    add("begun", manifest.started_at.clone());
+    add("begun", to_the_second(&manifest.started_at));
     if let Some(finished) = &manifest.finished_at {
-        add("finished", finished.clone());
+        add("finished", to_the_second(finished));
     }
     add("seed of its own tables", manifest.seed.to_string());
     add("scholareval", manifest.scholareval_version.clone());
@@ -61,7 +65,70 @@ fn judge_name(judge: &JudgeEntry) -> String {
     judge.model.clone().unwrap_or_else(|| judge.id.clone())
 }
 
+/// Every judge; of a panel also how its verdicts become one.
+fn judges_names(entry: &RoleEntry) -> String {
+    let name = |judge: &JudgeEntry| {
+        let name = judge_name(judge);
+        // Two judges may ask one model: their identities tell them apart.
+        let id = judge.id.split('|').next().unwrap_or_default();
+        if id == name || judge.lexical { name } else { format!("{name} ({id})") }
+    };
+    let names: Vec<String> = entry.judges.iter().map(name).collect();
+    let together = if names.len() == 2 { "both" } else { "them" };
+    let panel = match names.len() {
+        0 | 1 => String::new(),
+        _ => format!(", the {} of {together}", entry.panel_merge.as_str().replace('_', " ")),
+    };
+    names.join(" + ") + &panel
+}
+
+/// `2026-11-21 23:32:33 UTC` of `2026-11-21T23:32:33.447075558Z`; a time that is written otherwise stays as it is.
+fn to_the_second(time: &str) -> String {
+    let parts = time.strip_suffix('Z').and_then(|time| time.split_once('T'));
+    parts.map_or_else(
+        || time.to_owned(),
+        |(day, time)| format!("{day} {} UTC", time.split_once('.').map_or(time, |(seconds, _)| seconds)),
+    )
+}
+
 fn prompts_name(prompts: &PromptsEntry) -> String {
     let published = if prompts.comparable_with_published { "" } else { ", not the published wording" };
     format!("{}{published}", prompts.label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judge(id: &str, model: &str) -> JudgeEntry {
+        JudgeEntry {
+            id: id.to_owned(),
+            model: Some(model.to_owned()),
+            base_url: Some("http://user:pass@host".to_owned()),
+            served: None,
+            lexical: false,
+        }
+    }
+
+    #[test]
+    fn every_judge_of_a_panel_is_named_and_no_address() {
+        let entry = RoleEntry {
+            judges: vec![judge("a|root=/w", "a"), judge("strict", "a")],
+            samples: vec![1, 1],
+            merges: Vec::new(),
+            expected: Vec::new(),
+            panel_merge: crate::pipeline::Merge::default(),
+            prompts: None,
+        };
+        assert_eq!(judges_names(&entry), "a + a (strict), the mean of both");
+        let alone = RoleEntry { judges: vec![judge("a", "a")], ..entry };
+        assert_eq!(judges_names(&alone), "a");
+    }
+
+    #[test]
+    fn times_are_told_to_the_second() {
+        assert_eq!(to_the_second("2026-11-21T23:32:33.447075558Z"), "2026-11-21 23:32:33 UTC");
+        assert_eq!(to_the_second("2026-11-21T23:32:33Z"), "2026-11-21 23:32:33 UTC");
+        assert_eq!(to_the_second("yesterday"), "yesterday");
+    }
 }
