@@ -314,12 +314,9 @@ fn numbers_are_those_of_scipy_and_statsmodels() {
             let number = |key: &str| theirs[key].as_f64().unwrap();
             // Of fewer than 20 questions it is left out; the line is the same.
             assert_eq!(pair.length.is_some(), metric.questions >= 20);
-            let own = |rows: &[Vec<f64>], case: usize| {
-                let row = |place: usize| rows[metric.systems[place].system][case];
-                row(first) - row(second)
-            };
-            let line = |rows: &[Vec<f64>]| (0..rows[0].len()).map(|case| own(rows, case)).collect::<Vec<f64>>();
-            let length = crate::stats::least_squares(&line(&words), &line(&values), 0.95).unwrap();
+            let [one, other] = [first, second].map(|place| metric.systems[place].system);
+            let less = |rows: &[Vec<f64>]| rows[one].iter().zip(&rows[other]).map(|(a, b)| a - b).collect::<Vec<_>>();
+            let length = crate::stats::least_squares(&less(&words), &less(&values), 0.95).unwrap();
             for (ours, key) in [
                 (pair.difference, "difference"),
                 (pair.cohens_dz.unwrap(), "cohens_dz"),
