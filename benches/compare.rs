@@ -83,6 +83,7 @@ fn table(rows: &[Vec<f64>], with_words: bool) -> Observed {
         systems: (0..rows.len()).map(system).collect(),
         cases: (0..CASES).map(case).collect(),
         values: rows.iter().map(|row| row.iter().map(|value| Observation::Value(*value)).collect()).collect(),
+        asked: None,
         words: with_words.then(|| rows.iter().map(words).collect()),
         draws: None,
         notes: Vec::new(),

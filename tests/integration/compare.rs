@@ -162,3 +162,41 @@ fn one_system_alone_has_a_mean_and_can_be_gated() {
     let table = compare(&work, &["out", "--fail-under", "score=0.825"]).exits_with(0).stdout;
     assert!(table.contains("82.5") && !table.contains("pair "), "{table}");
 }
+
+#[test]
+fn cases_that_a_run_asked_and_nobody_answered_are_absent_of_all() {
+    let work = Workspace::new(&["alpha", "beta"], 5);
+    let answers = |system: &str, cases: &[&'static str]| {
+        work.answers(system, cases.iter().map(|id| (*id, format!("The {system} answer to {id}, in few words."))));
+    };
+    answers("alpha", &["c1", "c2"]);
+    answers("beta", &["c2"]);
+    let server = FakeServer::start(partial_judge());
+    work.score(&server, &[]).exits_with(0);
+    let metric = as_json(&compare(&work, &["out", "--format", "json"]).exits_with(0))["metrics"][0].clone();
+    let absent = |at: usize| (metric["systems"][at]["label"].clone(), metric["systems"][at]["absent"].clone());
+    assert_eq!((absent(0), absent(1)), (("alpha".into(), 3.into()), ("beta".into(), 4.into())));
+    assert_eq!(metric["cases_in_all"], 5);
+    let table = compare(&work, &["out"]).exits_with(0).stdout;
+    assert!(table.contains("1 shared case of 5") && table.contains("no answer"), "{table}");
+    assert!(table.contains("4 of 5 cases without an answer or value"), "{table}");
+    let report = work.run(&["report", "out", "--out", "page.html"]).exits_with(0).stdout;
+    assert!(report.contains("2 systems, 5 cases"), "{report}");
+    assert!(work.read("page.html").contains("1 shared case of 5"));
+    // What --limit leaves out was not asked.
+    work.score(&server, &["--limit", "3", "--out", "limited"]).exits_with(0);
+    let limited = as_json(&compare(&work, &["limited", "--format", "json"]).exits_with(0));
+    assert_eq!(limited["metrics"][0]["systems"][0]["absent"], 1);
+}
+
+#[test]
+fn several_metrics_begin_with_an_overview() {
+    let (work, _server) = two_systems();
+    let all = compare(&work, &["out", "--metric", "all"]).exits_with(0).stdout;
+    assert!(all.starts_with("overview: means over the cases that all systems share"), "{all}");
+    let row = all.lines().find(|line| line.starts_with("score ")).unwrap();
+    assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["score", "%", "10", "82.5", "a", "75.5", "b"], "{row}");
+    let one = compare(&work, &["out"]).exits_with(0).stdout;
+    assert!(!one.contains("overview:") && one.contains("W/T/L: ") && one.contains("% best: "), "{one}");
+    assert!(one.split_whitespace().collect::<Vec<_>>().join(" ").contains("means over 10 of 10 cases"), "{one}");
+}

@@ -104,6 +104,24 @@ impl<'a> Shared<'a> {
         self.observed.words.as_ref()?[self.order[place]][case]
     }
 
+    /// Whether any system has the metric of the case: what applies nowhere is nobody's miss.
+    fn applies(&self, case: usize) -> bool {
+        self.order.iter().any(|system| is_there(self.observed.values[*system][case]))
+    }
+
+    /// Whether a system, by its place in the table, has neither answer nor value where it should.
+    fn lacks(&self, system: usize, case: usize) -> bool {
+        let is_asked = || self.observed.asked.as_ref().map_or_else(|| self.applies(case), |asked| asked[system][case]);
+        !is_there(self.observed.values[system][case]) && is_asked()
+    }
+
+    /// Cases that any system has the metric of, or should have.
+    fn cases_in_all(&self) -> usize {
+        let counts =
+            |case: &&usize| self.applies(**case) || self.order.iter().any(|system| self.lacks(*system, **case));
+        self.by_id.iter().filter(counts).count()
+    }
+
     fn distinct_questions(&self) -> usize {
         let mut questions = self.questions.clone();
         questions.sort_unstable();
@@ -155,6 +173,7 @@ fn compare_metric(observed: &Observed, options: &ComparisonOptions) -> Option<Me
         metric: observed.metric.clone(),
         cases: shared.cases.iter().map(|case| observed.cases[*case].clone()).collect(),
         questions: shared.distinct_questions(),
+        cases_in_all: shared.cases_in_all(),
         notes: notes(&shared),
         noise: judge_noise(&shared),
         systems,
@@ -168,14 +187,12 @@ fn system_means(shared: &Shared<'_>) -> Vec<SystemMean> {
     let lists: Vec<&[f64]> = shared.values.iter().map(Vec::as_slice).collect();
     let means: Vec<Option<f64>> = lists.iter().map(|values| mean(values)).collect();
     let intervals = clustered_mean_intervals(&lists, Some(&shared.questions), shared.bca());
-    // A case that the metric applies to nowhere is nobody's miss.
-    let applies = |case: &usize| shared.order.iter().any(|system| is_there(shared.observed.values[*system][*case]));
-    let concerned: Vec<usize> = shared.by_id.iter().copied().filter(applies).collect();
+    let concerned: Vec<usize> = shared.by_id.iter().copied().filter(|case| shared.applies(*case)).collect();
     let mut systems = Vec::with_capacity(shared.order.len());
     for (place, system) in shared.order.iter().enumerate() {
         let own: Vec<Observation> = concerned.iter().map(|case| shared.observation(place, *case)).collect();
         let values: Vec<f64> = own.iter().filter_map(|value| value_of(*value)).collect();
-        let absent = own.iter().filter(|value| !is_there(**value)).count();
+        let valued = own.iter().filter(|value| is_there(**value)).count();
         let mean_here = means.get(place).copied().flatten();
         let higher = |own: f64| means.iter().flatten().filter(|other| **other > own + SAME).count();
         systems.push(SystemMean {
@@ -187,8 +204,8 @@ fn system_means(shared: &Shared<'_>) -> Vec<SystemMean> {
             interval: intervals.get(place).copied().flatten().map(|interval| (interval.low, interval.high)),
             own_mean: mean(&values),
             own_cases: values.len(),
-            unscored: own.len() - absent - values.len(),
-            absent,
+            unscored: valued - values.len(),
+            absent: shared.by_id.iter().filter(|case| shared.lacks(*system, **case)).count(),
             bounds: bounds(&own),
             length_correlation: length_correlation(shared, place),
         });

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::{
-    ComparedCase, Comparison, ComparisonOptions, MetricComparison, MetricId, Observation, Observed, ObservedSystem,
-    compare,
+    ComparedCase, Comparison, ComparisonOptions, LengthChange, LengthLeftOut, MetricComparison, MetricId, Observation,
+    Observed, ObservedSystem, compare,
 };
 use crate::domain::Unit;
 
@@ -25,6 +25,7 @@ pub(super) fn table(systems: &[(&str, &[f64])]) -> Observed {
         systems: systems.iter().map(observed).collect(),
         cases: (0..systems[0].1.len()).map(case).collect(),
         values: systems.iter().map(|(_, values)| observations(values)).collect(),
+        asked: None,
         words: None,
         draws: None,
         notes: Vec::new(),
@@ -185,21 +186,44 @@ fn cases_of_one_question_are_drawn_and_flipped_together() {
     assert!(metric.notes.iter().any(|note| note.contains("5 questions")));
 }
 
+/// The first is better by 0.1 per 100 words more, within 0.01; words differ by `from`, `from + 25`, ..
+fn longer_and_better(cases: u32, from: f64) -> Observed {
+    let words: Vec<f64> = (0..cases).map(|case| 300.0 + from + 25.0 * f64::from(case)).collect();
+    let noise = [0.01, -0.01, 0.01, -0.01, -0.01, 0.01, -0.01, 0.01].into_iter().cycle();
+    let long: Vec<f64> = words.iter().zip(noise).map(|(words, noise)| words / 1000.0 + noise).collect();
+    let mut observed = table(&[("long", &long), ("short", &vec![0.3; words.len()])]);
+    let short = vec![Some(300.0); words.len()];
+    observed.words = Some(vec![words.into_iter().map(Some).collect(), short]);
+    observed
+}
+
+#[test]
+fn a_difference_at_equal_length_is_left_out_where_it_would_be_a_guess() {
+    let told = |cases, from| {
+        let pair = compared(&longer_and_better(cases, from), &quick()).pairs.remove(0);
+        (pair.length.is_some(), pair.length_left_out)
+    };
+    assert_eq!(told(19, 0.0), (false, Some(LengthLeftOut::FewQuestions)));
+    // From 0 words more: equal length was seen. From 1 word more it was not.
+    assert_eq!(told(20, 0.0), (true, None));
+    assert_eq!(told(20, 1.0), (false, Some(LengthLeftOut::Extrapolated)));
+    let mut unknown = longer_and_better(20, 1.0);
+    unknown.words = None;
+    assert_eq!(compared(&unknown, &quick()).pairs[0].length_left_out, None);
+}
+
 #[test]
 fn a_lead_that_length_explains_is_gone_at_equal_length() {
-    // The first is better by exactly 0.1 per 100 words more; words differ by 0, 100, .. 700.
-    let words: Vec<f64> = (0..8).map(|case| 300.0 + 100.0 * f64::from(case)).collect();
-    let noise = [0.01, -0.01, 0.01, -0.01, -0.01, 0.01, -0.01, 0.01];
-    let long: Vec<f64> = words.iter().zip(noise).map(|(words, noise)| words / 1000.0 + noise).collect();
-    let mut observed = table(&[("long", &long), ("short", &[0.3; 8])]);
-    observed.words = Some(vec![words.iter().map(|words| Some(*words)).collect(), vec![Some(300.0); 8]]);
+    let observed = longer_and_better(24, 0.0);
     let metric = compared(&observed, &quick());
     let effect = metric.pairs[0].length.clone().unwrap();
-    assert!(metric.pairs[0].interval.unwrap().0 > 0.0 && effect.changes_verdict, "{effect:?}");
+    assert!(metric.pairs[0].interval.unwrap().0 > 0.0 && effect.change == Some(LengthChange::HoldsZero), "{effect:?}");
     assert_close(effect.per_100_words, 0.1, 0.01, "slope");
-    assert_close(effect.words, 350.0, 1e-9, "words");
+    // 25 * 23 / 2
+    assert_close(effect.words, 287.5, 1e-9, "words");
     let (rho, interval) = metric.systems[0].length_correlation.unwrap();
     assert!(rho > 0.9 && interval.is_some());
+    let mut observed = observed;
     // One value only: no correlation.
     assert_eq!(metric.systems[1].length_correlation, None);
     // Length itself, and counts, are not judged by length.
@@ -269,10 +293,10 @@ fn numbers_are_those_of_scipy_and_statsmodels() {
     for set in sets {
         let row = |value: &Value| -> Vec<f64> { value.as_array().unwrap().iter().filter_map(Value::as_f64).collect() };
         let rows = |key: &str| -> Vec<Vec<f64>> { set[key].as_array().unwrap().iter().map(row).collect() };
-        let (values, names) = (rows("values"), ["0", "1", "2"]);
+        let (values, words, names) = (rows("values"), rows("words"), ["0", "1", "2"]);
         let systems: Vec<(&str, &[f64])> = names.into_iter().zip(values.iter().map(Vec::as_slice)).collect();
         let mut observed = table(&systems);
-        observed.words = Some(rows("words").into_iter().map(|row| row.into_iter().map(Some).collect()).collect());
+        observed.words = Some(words.iter().map(|row| row.iter().copied().map(Some).collect()).collect());
         let metric = compared(&observed, &ComparisonOptions::seeded(1));
         for system in &metric.systems {
             let theirs = &set["systems"][system.system];
@@ -288,18 +312,22 @@ fn numbers_are_those_of_scipy_and_statsmodels() {
             let (first, second) = (place("first"), place("second"));
             let pair = metric.pairs.iter().find(|pair| (pair.first, pair.second) == (first, second)).unwrap();
             let number = |key: &str| theirs[key].as_f64().unwrap();
-            let length = pair.length.clone().unwrap();
+            // Of fewer than 20 questions it is left out; the line is the same.
+            assert_eq!(pair.length.is_some(), metric.questions >= 20);
+            let [one, other] = [first, second].map(|place| metric.systems[place].system);
+            let less = |rows: &[Vec<f64>]| rows[one].iter().zip(&rows[other]).map(|(a, b)| a - b).collect::<Vec<_>>();
+            let length = crate::stats::least_squares(&less(&words), &less(&values), 0.95).unwrap();
             for (ours, key) in [
                 (pair.difference, "difference"),
                 (pair.cohens_dz.unwrap(), "cohens_dz"),
                 (pair.cliffs_delta.unwrap(), "cliffs_delta"),
                 (pair.detectable.unwrap(), "detectable"),
-                (length.at_equal_length, "at_equal_length"),
-                (length.interval.0, "length_low"),
-                (length.interval.1, "length_high"),
-                (length.per_100_words, "per_100_words"),
-                (length.per_100_words_interval.0, "slope_low"),
-                (length.per_100_words_interval.1, "slope_high"),
+                (pair.length.clone().map_or(length.intercept, |own| own.at_equal_length), "at_equal_length"),
+                (length.intercept_interval.low, "length_low"),
+                (length.intercept_interval.high, "length_high"),
+                (100.0 * length.slope, "per_100_words"),
+                (100.0 * length.slope_interval.low, "slope_low"),
+                (100.0 * length.slope_interval.high, "slope_high"),
             ] {
                 assert_close(ours, number(key), 1e-10, key);
             }
@@ -338,17 +366,17 @@ fn without_places(mut comparison: Comparison) -> Vec<MetricComparison> {
 #[test]
 fn a_sign_that_flips_within_the_noise_is_no_other_verdict() {
     // The mean is 0.05 / 8 = 0.00625. Against 0, 100, .. 700 words more the slope is 0.135 / 42 per 100 words, so the
-    // intercept is 0.00625 - 3.5 * 0.135 / 42 = -0.005. Both intervals hold 0.
+    // intercept is 0.00625 - 3.5 * 0.135 / 42 = -0.005. Both intervals hold 0. Three times over nothing of it changes.
     let differences = [-0.03, 0.04, -0.02, 0.03, -0.03, 0.05, -0.02, 0.03];
-    let first = differences.map(|difference| 0.5 + difference);
-    let mut observed = table(&[("a", &first), ("b", &[0.5; 8])]);
-    let words = (0..8).map(|case| Some(300.0 + 100.0 * f64::from(case))).collect();
-    observed.words = Some(vec![words, vec![Some(300.0); 8]]);
+    let first = differences.map(|difference| 0.5 + difference).repeat(3);
+    let mut observed = table(&[("a", &first), ("b", &[0.5; 24])]);
+    let words = (0..24).map(|case| Some(300.0 + 100.0 * f64::from(case % 8))).collect();
+    observed.words = Some(vec![words, vec![Some(300.0); 24]]);
     let pair = compared(&observed, &quick()).pairs.remove(0);
     let effect = pair.length.unwrap();
     assert_close(pair.difference, 0.00625, 1e-12, "difference");
     assert_close(effect.at_equal_length, -0.005, 1e-12, "at equal length");
-    assert!(pair.interval.unwrap().0 < 0.0 && effect.interval.1 > 0.0 && !effect.changes_verdict, "{effect:?}");
+    assert!(pair.interval.unwrap().0 < 0.0 && effect.interval.1 > 0.0 && effect.change.is_none(), "{effect:?}");
 }
 
 #[test]

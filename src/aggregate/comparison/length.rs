@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::LengthEffect;
 use super::compare::{Shared, value_of};
+use super::{LengthChange, LengthEffect, LengthLeftOut};
 use crate::stats::{Correlation, least_squares, mean};
 
 /// Two answers always correlate perfectly.
 const FEWEST: usize = 3;
+/// Fewer differences make no line that says anything of equal length.
+const FEWEST_OF_A_LINE: usize = 20;
 /// Words in the unit of the slope.
 const WORDS: f64 = 100.0;
 
@@ -42,12 +44,13 @@ fn distinct(questions: &[usize]) -> usize {
 }
 
 /// The pair's differences regressed on the differences in words, over the shared cases whose words are known; of a
-/// question with several cases their means. `interval` is that of the difference as it stands.
+/// question with several cases their means. `interval` is that of the difference as it stands. `None` where length or words
+/// are out of the question; the reason where the line would say nothing of equal length.
 pub(super) fn length_effect(
     shared: &Shared<'_>,
     (first, second): (usize, usize),
     interval: Option<(f64, f64)>,
-) -> Option<LengthEffect> {
+) -> Option<Result<LengthEffect, LengthLeftOut>> {
     if !is_judged_by_length(shared) {
         return None;
     }
@@ -61,16 +64,32 @@ pub(super) fn length_effect(
     }
     let means = by_question.values().filter_map(|[words, values]| mean(words).zip(mean(values)));
     let (words, values): (Vec<f64>, Vec<f64>) = means.unzip();
+    let range = words.iter().copied().reduce(f64::min)?..=words.iter().copied().reduce(f64::max)?;
+    if words.len() < FEWEST_OF_A_LINE {
+        return Some(Err(LengthLeftOut::FewQuestions));
+    }
+    if !range.contains(&0.0) {
+        return Some(Err(LengthLeftOut::Extrapolated));
+    }
     let line = least_squares(&words, &values, shared.options.level)?;
     let left = (line.intercept_interval.low, line.intercept_interval.high);
-    Some(LengthEffect {
+    Some(Ok(LengthEffect {
         at_equal_length: line.intercept,
         interval: left,
         per_100_words: WORDS * line.slope,
         per_100_words_interval: (WORDS * line.slope_interval.low, WORDS * line.slope_interval.high),
         words: mean(&words)?,
-        changes_verdict: interval.is_some_and(|interval| side(interval) != side(left)),
-    })
+        change: interval.and_then(|interval| change(interval, left)),
+    }))
+}
+
+fn change(plain: (f64, f64), left: (f64, f64)) -> Option<LengthChange> {
+    match (side(plain), side(left)) {
+        (before, after) if before == after => None,
+        (_, 0) => Some(LengthChange::HoldsZero),
+        (0, _) => Some(LengthChange::NoLongerHoldsZero),
+        _ => Some(LengthChange::OtherSide),
+    }
 }
 
 /// On which side of 0 an interval lies: -1 or 1, and 0 where it holds 0 and so tells nothing apart.

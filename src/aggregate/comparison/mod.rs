@@ -5,6 +5,7 @@
 //! resamples, what missing values and length could change, how noisy the judge is. Formulas: `docs/metrics.md`,
 //! "Comparing systems".
 
+mod asked;
 mod compare;
 mod length;
 mod measure;
@@ -14,11 +15,13 @@ mod observed;
 mod pairs;
 mod result;
 
+pub use asked::Asked;
 pub use compare::compare;
 pub use observe::{RunAnswers, distinct_names, observe};
 pub use observed::{ComparedCase, MetricId, Observation, Observed, ObservedSystem};
 pub use result::{
-    Comparison, ComparisonOptions, DrawsNeeded, JudgeNoise, LengthEffect, MetricComparison, PairComparison, SystemMean,
+    Comparison, ComparisonOptions, DrawsNeeded, JudgeNoise, LengthChange, LengthEffect, LengthLeftOut,
+    MetricComparison, PairComparison, SystemMean,
 };
 
 #[cfg(test)]

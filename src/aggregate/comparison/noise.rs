@@ -150,7 +150,17 @@ fn pooled(all: &[VarianceComponents]) -> Option<VarianceComponents> {
     })
 }
 
-/// For the wanted difference, else for that of the two best: draws on these questions, questions with these draws. Both by
+/// The two best or, with a baseline, it and the best other one; the better one first.
+fn best_pair(shared: &Shared<'_>) -> Option<(usize, usize)> {
+    if shared.taking_part < 2 {
+        return None;
+    }
+    let Some(baseline) = &shared.options.baseline else { return Some((0, 1)) };
+    let place = (0..shared.taking_part).find(|place| shared.label(*place) == baseline)?;
+    Some(if place == 0 { (0, 1) } else { (0, place) })
+}
+
+/// For the wanted difference, else for that of the best pair: draws on these questions, questions with these draws. Both by
 /// the t test, so that they agree with the smallest difference that is found.
 fn needed(
     shared: &Shared<'_>,
@@ -158,7 +168,8 @@ fn needed(
     plan: JudgingPlan,
     target: PowerTarget,
 ) -> Option<DrawsNeeded> {
-    let of_best = || Some(mean(shared.values.first()?)? - mean(shared.values.get(1)?)?);
+    let (first, second) = best_pair(shared)?;
+    let of_best = || Some(mean(shared.values.get(first)?)? - mean(shared.values.get(second)?)?);
     let difference = shared.options.wanted_difference.or_else(of_best)?.abs();
     if difference <= super::compare::SAME || !difference.is_finite() {
         return None;
@@ -169,6 +180,7 @@ fn needed(
     let spread = parts.of_a_question(plan).map(f64::sqrt);
     Some(DrawsNeeded {
         difference,
+        pair: shared.options.wanted_difference.is_none().then_some((first, second)),
         draws: wanted.and_then(|wanted| parts.draws_needed(plan, wanted)),
         questions: spread.and_then(|sd| cases_needed(WantedDifference { difference, sd }, target)),
     })

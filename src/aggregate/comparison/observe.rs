@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use super::asked::{Asked, Lacks};
 use super::measure::{Judges, Measure, lacks_a_judge};
 use super::{ComparedCase, Observation, Observed, ObservedSystem};
 use crate::domain::{CaseId, ScoredAnswer, SystemName};
@@ -16,6 +17,8 @@ pub struct RunAnswers<'a> {
     pub scored: &'a [Arc<ScoredAnswer>],
     /// Words of each answer; empty where the answers are not known.
     pub words: HashMap<(SystemName, CaseId), usize>,
+    /// What it asked; `None` where it does not tell: what any system answered stands for it.
+    pub asked: Option<Asked>,
 }
 
 /// The tables of these runs, one a metric: scorer by scorer in the order of their first answer, all with the same systems
@@ -27,7 +30,7 @@ pub struct RunAnswers<'a> {
 /// ```
 /// use scholareval::aggregate::comparison::{RunAnswers, observe};
 ///
-/// let run = RunAnswers { name: "mine", scored: &[], words: Default::default() };
+/// let run = RunAnswers { name: "mine", scored: &[], words: Default::default(), asked: None };
 /// assert!(observe(&[run]).is_empty());
 /// ```
 pub fn observe(runs: &[RunAnswers<'_>]) -> Vec<Observed> {
@@ -82,12 +85,13 @@ struct Placed<'a> {
 }
 
 /// What all tables share: systems, cases, words.
-struct Frame {
-    systems: Vec<ObservedSystem>,
+pub(super) struct Frame {
+    pub(super) systems: Vec<ObservedSystem>,
     system_places: HashMap<(usize, SystemName), usize>,
-    cases: Vec<ComparedCase>,
-    case_places: HashMap<CaseId, usize>,
+    pub(super) cases: Vec<ComparedCase>,
+    pub(super) case_places: HashMap<CaseId, usize>,
     words: Option<Vec<Vec<Option<f64>>>>,
+    lacks: Option<Lacks>,
 }
 
 impl Frame {
@@ -111,7 +115,9 @@ impl Frame {
                 }
             }
         }
-        let mut frame = Self { systems: labelled(runs, found), system_places, cases, case_places, words: None };
+        let mut frame =
+            Self { systems: labelled(runs, found), system_places, cases, case_places, words: None, lacks: None };
+        frame.lacks = Lacks::of(&mut frame, runs);
         frame.words = frame.words_of(runs);
         frame
     }
@@ -178,6 +184,7 @@ impl Frame {
             notes.push(format!("nobody judged this of {}", labels.join(", ")));
         }
         Some(Observed {
+            asked: self.lacks.as_ref().map(|lacks| lacks.of_table(&values)),
             metric: measure.metric,
             systems: self.systems.clone(),
             cases: self.cases.clone(),

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::{Observation, Observed, RunAnswers, distinct_names, observe};
+use super::{Asked, ComparisonOptions, Observation, Observed, RunAnswers, compare, distinct_names, observe};
 use crate::aggregate::made::{answer, component, score, simple_score};
 use crate::domain::{ComponentKind, MemberValues, Score, ScoredAnswer, Unit, UnscoredKind, UnscoredReason};
 
 fn run<'a>(name: &'a str, scored: &'a [Arc<ScoredAnswer>]) -> RunAnswers<'a> {
-    RunAnswers { name, scored, words: HashMap::new() }
+    RunAnswers { name, scored, words: HashMap::new(), asked: None }
 }
 
 fn arcs(answers: Vec<ScoredAnswer>) -> Vec<Arc<ScoredAnswer>> {
@@ -197,4 +197,53 @@ fn only_draws_that_give_the_whole_metric_count_and_a_closed_gate_stays_closed() 
     let draws = table(&tables, "score").draws.clone().expect("draws");
     // Judge j: 0.5 * 0.2, nothing, 0.5 * 0.4; judge k: 0.5 * 0.4. The other answer was not drawn.
     assert_eq!(draws, [[vec![vec![0.1, 0.2], vec![0.2]], vec![vec![], vec![]]]]);
+}
+
+/// Absent by system of the metric `name`, and all cases, as a comparison counts them.
+fn absent(runs: &[RunAnswers<'_>], name: &str) -> (Vec<usize>, usize) {
+    let options = ComparisonOptions { resamples: 100, ..ComparisonOptions::seeded(1) };
+    let comparison = compare(&observe(runs), &options);
+    let metric = comparison.metrics.iter().find(|metric| metric.metric.name == name).expect("compared");
+    let mut by_system: Vec<(usize, usize)> = metric.systems.iter().map(|own| (own.system, own.absent)).collect();
+    by_system.sort_unstable();
+    (by_system.into_iter().map(|(_, absent)| absent).collect(), metric.cases_in_all)
+}
+
+fn asked(kept: &[&str], unanswered: &[(&str, &str)]) -> Option<Asked> {
+    Some(Asked {
+        kept: kept.iter().map(|case| (*case).into()).collect(),
+        unanswered: unanswered.iter().map(|(system, case)| ((*system).into(), (*case).into())).collect(),
+    })
+}
+
+#[test]
+fn a_case_that_a_run_asked_and_nobody_answered_is_everybodys_lack() {
+    let rubric = |system: &str, case: &str| answer(system, case, simple_score(Some(1.0)));
+    // Of four cases a has 1 and 2, b has 2; without the run's list only those two are known.
+    let scored = arcs(vec![rubric("a", "1"), rubric("a", "2"), rubric("b", "2")]);
+    assert_eq!(absent(&[run("r", &scored)], "score"), (vec![0, 1], 2));
+    let lacks = [("a", "3"), ("a", "4"), ("b", "1"), ("b", "3"), ("b", "4")];
+    let listed = RunAnswers { asked: asked(&["1", "2", "3", "4"], &lacks), ..run("r", &scored) };
+    assert_eq!(absent(std::slice::from_ref(&listed), "score"), (vec![2, 3], 4));
+    let tables = observe(std::slice::from_ref(&listed));
+    let cases: Vec<&str> = tables[0].cases.iter().map(|case| case.case_id.as_str()).collect();
+    assert_eq!(cases, ["1", "2", "3", "4"]);
+    // A slice holds some of the pairs only.
+    let slice = RunAnswers { asked: asked(&["1", "2", "3", "4"], &[("b", "1"), ("a", "3")]), ..run("r", &scored) };
+    assert_eq!(absent(&[slice], "score"), (vec![1, 1], 3));
+    // What one run asked is no lack of another run's system, and a run without a list lacks what others answered.
+    let other = arcs(vec![rubric("c", "1")]);
+    let none = RunAnswers { asked: asked(&["1"], &[]), ..run("s", &other) };
+    assert_eq!(absent(&[listed.clone(), none], "score"), (vec![2, 3, 0], 4));
+    assert_eq!(absent(&[listed, run("s", &other)], "score"), (vec![2, 3, 1], 4));
+}
+
+#[test]
+fn a_metric_that_only_some_cases_have_is_not_lacking_where_nobody_answered() {
+    let share = |name: &str| of_scorer("match", vec![(name, ComponentKind::Share, Some(0.5))]);
+    let scored = arcs(vec![answer("a", "1", share("x")), answer("a", "2", share("y")), answer("b", "2", share("y"))]);
+    let lacks = [("a", "3"), ("b", "3"), ("b", "1")];
+    let listed = RunAnswers { asked: asked(&["1", "2", "3"], &lacks), ..run("r", &scored) };
+    // x applies to case 1, of which b has no answer; whether it would to case 3 nobody knows.
+    assert_eq!(absent(&[listed], "x"), (vec![0, 1], 1));
 }

@@ -75,10 +75,14 @@ pub struct Observed {
     pub metric: MetricId,
     /// The systems, in the order they were given.
     pub systems: Vec<ObservedSystem>,
-    /// Every case that any of them answered, in order of first appearance.
+    /// Every case that any of them answered, in order of first appearance, then those that nobody answered though a run
+    /// asked them.
     pub cases: Vec<ComparedCase>,
     /// By system, then by case.
     pub values: Vec<Vec<Observation>>,
+    /// Where no value is a lack, by system, then by case: the system's run asked the case, and the metric applies to it.
+    /// `None`: wherever another system has the metric.
+    pub asked: Option<Vec<Vec<bool>>>,
     /// Words of each answer, by system, then by case, where the answers are known.
     pub words: Option<Vec<Vec<Option<f64>>>>,
     /// The values of each draw of each judge, where the judge was asked more than once: by system, case, judge, draw. Only

@@ -48,7 +48,8 @@ pub(super) fn compare_pairs(shared: &Shared<'_>) -> Vec<PairComparison> {
             cliffs_delta: found.cliffs_delta,
             missing_bounds: None,
             depends_on_missing: false,
-            length: effect,
+            length_left_out: effect.as_ref().and_then(|effect| effect.as_ref().err().copied()),
+            length: effect.and_then(Result::ok),
             detectable: detectable(shared, &differences[index]),
             questions_needed: questions_needed(shared, &differences[index]),
         });

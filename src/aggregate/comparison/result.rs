@@ -65,6 +65,8 @@ pub struct MetricComparison {
     pub cases: Vec<ComparedCase>,
     /// Distinct questions among them.
     pub questions: usize,
+    /// All cases that any system has the metric of or, asked by its run, should have.
+    pub cases_in_all: usize,
     /// The systems, best first.
     pub systems: Vec<SystemMean>,
     /// Pairs, the better system first, in table order.
@@ -102,7 +104,8 @@ pub struct SystemMean {
     pub own_cases: usize,
     /// Answers without a value.
     pub unscored: usize,
-    /// Cases without an answer, of those where the metric applies to any system.
+    /// Cases without an answer or a value: of those that the system's run asked or, where a run does not tell what it
+    /// asked, of those where the metric applies to any system.
     pub absent: usize,
     /// The mean over all its answers with every unscored part at the lowest and at the highest; `None` where nothing is
     /// unscored or the metric has no bounds.
@@ -145,8 +148,11 @@ pub struct PairComparison {
     pub missing_bounds: Option<(f64, f64)>,
     /// Whether the verdict (which is better, and whether told apart) could be another with what is missing.
     pub depends_on_missing: bool,
-    /// The difference at equal length.
+    /// The difference at equal length; `None` where length has no part in the metric, words are not known, or as
+    /// `length_left_out` says.
     pub length: Option<LengthEffect>,
+    /// Why there is no difference at equal length, where words are known.
+    pub length_left_out: Option<LengthLeftOut>,
     /// The smallest difference that these cases resolve with 80% power (paired t test at alpha, this pair alone); `None`
     /// where all differences are equal.
     pub detectable: Option<f64>,
@@ -168,9 +174,31 @@ pub struct LengthEffect {
     pub per_100_words_interval: (f64, f64),
     /// Mean difference in words.
     pub words: f64,
-    /// Whether the interval holds 0 where that of the plain difference does not, or the reverse, or lies on the other side
-    /// of it. Where both hold 0 nothing changes, whatever the signs.
-    pub changes_verdict: bool,
+    /// What becomes of the interval of the plain difference; `None` where both hold 0, or both lie on the same side of it.
+    /// Neither interval is corrected for the number of pairs.
+    pub change: Option<LengthChange>,
+}
+
+/// How the interval at equal length stands to 0 where that of the plain difference stands otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LengthChange {
+    /// It holds 0.
+    HoldsZero,
+    /// It no longer holds 0.
+    NoLongerHoldsZero,
+    /// It lies on the other side.
+    OtherSide,
+}
+
+/// Why a difference at equal length is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LengthLeftOut {
+    /// Too few questions with known words for a line through them.
+    FewQuestions,
+    /// One system's answers are longer in every question: equal length lies outside of what was seen.
+    Extrapolated,
 }
 
 /// How noisy the judge is.
@@ -196,6 +224,9 @@ pub struct JudgeNoise {
 pub struct DrawsNeeded {
     /// The difference.
     pub difference: f64,
+    /// The pair that differs so much, as places in `systems` (the two best or, with a baseline, it and the best other one);
+    /// `None` where the difference is the wanted one.
+    pub pair: Option<(usize, usize)>,
     /// Draws on these questions; `None`: no number of draws is enough.
     pub draws: Option<usize>,
     /// Questions with the draws there are.

@@ -6,6 +6,15 @@ use clap::{Args, ValueEnum};
 
 /// How the command is used, at the end of its help.
 pub(super) const EXAMPLES: &str = "\
+Columns:
+  group    systems that share a letter are not told apart (p Holm, all pairs)
+  % best   of the resamples of the questions, those in which the system has the highest mean
+  n        cases that all systems have; no answer: cases of the run without an answer or value
+  p Holm   p of the paired permutation test, corrected for all pairs of the metric; * below --alpha, ! hangs on what is missing
+  W/T/L    cases where the first of the pair is better (won), equal (tied), worse (lost)
+  d_z      Cohen's d of the paired differences: their mean by their standard deviation
+  Intervals of pairs are not corrected for the number of pairs; stars and p Holm are.
+
 Gates:
   --fail-under METRIC=VALUE          every system's mean is at least VALUE, in the unit of files (0.5, not 50); counts have no floor
   --fail-under SYSTEM:METRIC=VALUE   that system's

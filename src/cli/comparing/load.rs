@@ -1,11 +1,13 @@
 //! Reading the runs that a command line names.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use crate::aggregate::comparison::RunAnswers;
+use crate::aggregate::comparison::{Asked, RunAnswers};
+use crate::cli::settings::{Slice, keys};
+use crate::domain::{CaseId, SystemName};
 use crate::error::{Error, InputFault, Result};
-use crate::pipeline::record::{RecordedRun, load_run};
+use crate::pipeline::record::{RecordedRun, RunStatus, load_run};
 use crate::text::words::word_count;
 
 /// Reads these runs, in this order, each once; a directory that is no run but holds some stands for those, sorted by name.
@@ -74,7 +76,39 @@ pub(in crate::cli) fn answers_of(runs: &[RecordedRun]) -> Vec<RunAnswers<'_>> {
         };
         run.items.iter().map(of).collect()
     };
-    runs.iter().map(|run| RunAnswers { name: &run.name, scored: &run.scored, words: words(run) }).collect()
+    runs.iter()
+        .map(|run| RunAnswers { name: &run.name, scored: &run.scored, words: words(run), asked: asked(run) })
+        .collect()
+}
+
+/// What the run asked: the test cases it kept, and who has no answer to which of them. `None` where it tells no test cases
+/// (it had none, or is imported from results that do not name them).
+fn asked(run: &RecordedRun) -> Option<Asked> {
+    let manifest = &run.manifest;
+    let kept: HashSet<CaseId> = manifest.kept_cases.iter().map(|case| case.as_str().into()).collect();
+    if kept.is_empty() {
+        return None;
+    }
+    // The rubric's answers are paired with the test cases, so the record lists what is missing; but of a run that stopped
+    // without its inputs nobody knows what else has no score.
+    let is_known = manifest.status == RunStatus::Complete || !run.items.is_empty();
+    let unanswered = if manifest.scorers.iter().any(|scorer| scorer == "rubric") && is_known {
+        manifest.missing.iter().map(|(system, case)| (system.as_str().into(), case.as_str().into())).collect()
+    } else {
+        without_a_score(run, &kept)
+    };
+    Some(Asked { kept, unanswered })
+}
+
+/// The kept cases, or those of its slice, that each system has no score for.
+fn without_a_score(run: &RecordedRun, kept: &HashSet<CaseId>) -> HashSet<(SystemName, CaseId)> {
+    let slice = run.manifest.settings.get(keys::SLICE.name).and_then(|slice| Slice::recorded(slice.as_str()?));
+    let scored: HashSet<(&SystemName, &CaseId)> =
+        run.scored.iter().map(|answer| (&answer.system, &answer.case.case_id)).collect();
+    let systems: HashSet<&SystemName> = scored.iter().map(|(system, _)| *system).collect();
+    let all = systems.into_iter().flat_map(|system| kept.iter().map(move |case| (system, case)));
+    let lacks = all.filter(|pair| !scored.contains(pair) && slice.is_none_or(|slice| slice.holds(pair.0, pair.1)));
+    lacks.map(|(system, case)| (system.clone(), case.clone())).collect()
 }
 
 #[cfg(test)]

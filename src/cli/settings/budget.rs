@@ -44,6 +44,11 @@ pub struct Slice {
 }
 
 impl Slice {
+    /// As a run's record has it (`2/5`).
+    pub fn recorded(text: &str) -> Option<Self> {
+        Self::parse(text).ok()
+    }
+
     /// True if that answer is in it. Where an answer belongs depends on system and case alone: whatever else is scored,
     /// whichever scorers run, it is in the same one of N parts.
     pub fn holds(&self, system: &SystemName, case_id: &CaseId) -> bool {

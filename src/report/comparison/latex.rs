@@ -2,7 +2,7 @@
 
 use super::ComparisonContext;
 use super::numbers::{labels, level, marks, p, signed};
-use super::told::{is_difference, of_all, of_metric};
+use super::told::{is_difference, of_all, of_all_cases, of_metric};
 use crate::aggregate::comparison::{Comparison, MetricComparison, SystemMean};
 use crate::domain::Unit;
 use crate::report::section_table::shown;
@@ -42,7 +42,7 @@ fn means(out: &mut String, comparison: &Comparison, at: usize, metrics: &[Metric
     let counts: Vec<String> = metrics
         .iter()
         .zip(&titles)
-        .map(|(metric, title)| format!("{title}: {}, $n={}$", unit(metric.metric.unit), metric.cases.len()))
+        .map(|(metric, title)| format!("{title}: {}, {}", unit(metric.metric.unit), count(metric)))
         .collect();
     let has_letters = metrics.iter().flat_map(|metric| &metric.systems).any(|of| !of.letters.is_empty());
     let letters = if has_letters && first.systems.len() > 1 {
@@ -70,6 +70,11 @@ fn means(out: &mut String, comparison: &Comparison, at: usize, metrics: &[Metric
     end(out);
 }
 
+/// `$n=20$ of 100`.
+fn count(metric: &MetricComparison) -> String {
+    of_all_cases(metric, &format!("$n={}$", metric.cases.len()))
+}
+
 /// Runs that are no equals are no secret in the paper.
 fn caution(comparison: &Comparison) -> String {
     let (differences, unfinished): (Vec<&String>, Vec<&String>) =
@@ -94,11 +99,11 @@ fn mean_cell(system: &SystemMean, unit: Unit) -> String {
 fn pairs(out: &mut String, comparison: &Comparison, at: usize, metric: &MetricComparison) {
     let options = &comparison.options;
     let caption = format!(
-        "Paired differences in {} ({}, $n={}$) with {} intervals; $p$ of the permutation test, corrected by Holm; \
-         $^*$~told apart at {}{}.{}",
+        "Paired differences in {} ({}, {}) with {} intervals, which are not corrected for the number of pairs; $p$ of the \
+         permutation test, corrected by Holm; $^*$~told apart at {}{}.{}",
         escaped(&metric.metric.name),
         unit(metric.metric.unit),
-        metric.cases.len(),
+        count(metric),
         level(options.level).replace('%', "\\%"),
         options.alpha,
         if metric.pairs.iter().any(|pair| pair.depends_on_missing) {

@@ -2,13 +2,22 @@
 
 use super::ComparisonContext;
 use super::numbers::{best, chance, labels, marks, signed, signed_bracket};
-use super::told::{heading, mean_with_interval, of_all, of_metric, p_or_dash};
+use super::overview::{overview, title};
+use super::told::{has_absent, heading, mean_with_interval, of_all, of_metric, p_or_dash};
 use crate::aggregate::comparison::{Comparison, MetricComparison};
 use crate::report::visible::visible;
 
-/// Of each metric a heading, a table of systems, a table of pairs and a list of what a reader must know.
+/// Of several metrics an overview; of each metric a heading, a table of systems, a table of pairs and a list of what a reader must know.
 pub fn render_comparison_markdown(comparison: &Comparison, context: &ComparisonContext) -> String {
     let mut out = String::new();
+    for (header, rows) in overview(comparison, usize::MAX) {
+        out.push_str(&format!("{}\n\n", escaped(&title(comparison).replace('\n', " "))));
+        let cells = |cells: &[String]| cells.iter().map(|cell| escaped(&cell.replace('\n', ""))).collect::<Vec<_>>();
+        row(&mut out, &cells(&header));
+        out.push_str(&format!("|:--|:--{}|\n", "|--:".repeat(header.len() - 2)));
+        rows.iter().for_each(|own| row(&mut out, &cells(own)));
+        out.push('\n');
+    }
     for metric in &comparison.metrics {
         out.push_str(&format!("### {}\n\n", escaped(&heading(metric, &comparison.options))));
         systems(&mut out, metric);
@@ -30,9 +39,13 @@ fn list(out: &mut String, told: Vec<String>) {
 }
 
 fn systems(out: &mut String, metric: &MetricComparison) {
-    out.push_str("| system | mean | group | % best | n | unscored |\n|:--|--:|:--|--:|--:|--:|\n");
+    let with_absent = has_absent(metric);
+    out.push_str(match with_absent {
+        true => "| system | mean | group | % best | n | unscored | no answer |\n|:--|--:|:--|--:|--:|--:|--:|\n",
+        false => "| system | mean | group | % best | n | unscored |\n|:--|--:|:--|--:|--:|--:|\n",
+    });
     for (at, system) in metric.systems.iter().enumerate() {
-        let cells = [
+        let mut cells = vec![
             escaped(&visible(&system.label)),
             mean_with_interval(system.mean, system.interval, metric.metric.unit),
             system.letters.clone(),
@@ -40,6 +53,7 @@ fn systems(out: &mut String, metric: &MetricComparison) {
             metric.cases.len().to_string(),
             system.unscored.to_string(),
         ];
+        cells.extend(with_absent.then(|| system.absent.to_string()));
         row(out, &cells);
     }
     out.push('\n');

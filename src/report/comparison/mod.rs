@@ -5,8 +5,12 @@
 
 mod csv;
 mod latex;
+mod length;
 mod markdown;
+mod names;
 mod numbers;
+mod overview;
+mod paper;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -53,6 +53,15 @@ pub(in crate::report) fn unit_name(unit: Unit) -> &'static str {
     }
 }
 
+/// The same where there is little room.
+pub(super) fn short_unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Share => "%",
+        Unit::Grade => "1 to 5",
+        Unit::Count => "count",
+    }
+}
+
 /// What differences are counted in.
 pub(super) fn points(unit: Unit) -> &'static str {
     match unit {

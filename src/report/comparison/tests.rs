@@ -6,8 +6,8 @@ use super::latex::escaped as latex_escaped;
 use super::markdown::escaped as markdown_escaped;
 use super::*;
 use crate::aggregate::comparison::{
-    ComparedCase, Comparison, ComparisonOptions, DrawsNeeded, JudgeNoise, LengthEffect, MetricComparison, MetricId,
-    ObservedSystem, PairComparison, SystemMean,
+    ComparedCase, Comparison, ComparisonOptions, DrawsNeeded, JudgeNoise, LengthChange, LengthEffect, MetricComparison,
+    MetricId, ObservedSystem, PairComparison, SystemMean,
 };
 use crate::domain::{CaseId, Unit};
 use crate::report::TableStyle;
@@ -51,6 +51,7 @@ fn pair(first: usize, second: usize, difference: f64, p_holm: f64) -> PairCompar
         missing_bounds: None,
         depends_on_missing: false,
         length: None,
+        length_left_out: None,
         detectable: Some(0.03),
         questions_needed: None,
     }
@@ -62,6 +63,7 @@ fn metric(name: &str, unit: Unit) -> MetricComparison {
         metric: MetricId { scorer: "rubric".to_owned(), name: name.to_owned(), unit, higher_is_better: true },
         cases: (0..3).map(id).collect(),
         questions: 2,
+        cases_in_all: 5,
         systems: vec![
             system(0, "careful", 0.485, "a"),
             SystemMean { unscored: 1, own_cases: 4, bounds: Some((0.3, 0.5)), ..system(1, "brief", 0.42, "a") },
@@ -77,7 +79,7 @@ fn metric(name: &str, unit: Unit) -> MetricComparison {
                     per_100_words: 0.02,
                     per_100_words_interval: (0.01, 0.03),
                     words: 123.4,
-                    changes_verdict: true,
+                    change: Some(LengthChange::HoldsZero),
                 }),
                 ..pair(0, 1, 0.065, 0.0499)
             },
@@ -100,7 +102,7 @@ fn metric(name: &str, unit: Unit) -> MetricComparison {
             draws: 3,
             draw_standard_error: Some(0.0123),
             detectable: Some(0.045),
-            needed: Some(DrawsNeeded { difference: 0.02, draws: None, questions: Some(40) }),
+            needed: Some(DrawsNeeded { difference: 0.02, pair: Some((0, 1)), draws: None, questions: Some(40) }),
         }),
         notes: vec!["a note of the scorer".to_owned()],
     }
@@ -264,9 +266,24 @@ fn long_names_stay_distinct_in_the_table() {
     };
     let run = "a-run-with-quite-a-long-name-of-its-own";
     let ends = with([&format!("{run}/alpha"), &format!("{run}/beta"), "short"]);
-    assert!(ends.contains("a-run-with-…ts-own/alpha – a-run-with-…its-own/beta"), "{ends}");
-    // Those that differ in the middle only are shown whole.
     let middle = with([&format!("{run}/one/{run}"), &format!("{run}/two/{run}"), "short"]);
-    let whole = middle.split_whitespace().collect::<String>();
-    assert!(whole.contains(&format!("{run}/one/{run}")) && whole.contains(&format!("{run}/two/{run}")), "{middle}");
+    for text in [ends, middle] {
+        let text = text.split("\n- ").next().unwrap();
+        // Wrapped behind a mark, so nothing need be left out.
+        assert!(text.lines().all(|line| line.chars().count() <= 120) && !text.contains('…'), "{text}");
+        assert!(text.lines().any(|line| line.starts_with("a-run-with-quite-a-long-")), "{text}");
+    }
+}
+
+#[test]
+fn several_metrics_begin_with_an_overview_that_fits_the_page() {
+    let two = comparison(vec![metric("score", Unit::Share), metric("aspect_mean", Unit::Grade)]);
+    let text = render_comparison_table(&two, &made(), &TableStyle { width: 80, color: false });
+    let overview: Vec<&str> = text.split("\n\n").nth(1).unwrap().lines().collect();
+    let row = overview.iter().find(|line| line.starts_with("score ")).unwrap();
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells, ["score", "%", "3", "48.5", "a", "42.0", "a", "10.0", "b"], "{text}");
+    assert!(overview.iter().all(|line| line.chars().count() <= 80), "{text}");
+    let markdown = render_comparison_markdown(&two, &made());
+    assert!(markdown.contains("| aspect\\_mean | 1 to 5 | 3 | 0.48 a | 0.42 a | 0.10 b |"), "{markdown}");
 }

@@ -1,9 +1,13 @@
 //! What a reader must know beside the numbers: one sentence or two per matter.
 
 use super::ComparisonContext;
-use super::numbers::{bracket, labels, level, p, points, signed, signed_bracket};
-use crate::aggregate::comparison::{Comparison, ComparisonOptions, JudgeNoise, MetricComparison, PairComparison};
-use crate::report::layout::{counted, listed};
+use super::length::{equal_length, left_out, length_correlations};
+use super::numbers::{bracket, labels, level, p, points, signed_bracket};
+use super::paper::for_the_paper;
+use crate::aggregate::comparison::{
+    Comparison, ComparisonOptions, JudgeNoise, MetricComparison, PairComparison, SystemMean,
+};
+use crate::report::layout::counted;
 use crate::report::section_table::shown;
 use crate::report::visible::{shortened, visible};
 
@@ -23,6 +27,7 @@ pub(super) fn of_metric(metric: &MetricComparison, options: &ComparisonOptions) 
     told.extend(metric.pairs.iter().filter_map(|pair| hanging(metric, pair)));
     told.extend(length_correlations(metric, options));
     told.extend(equal_length(metric));
+    told.extend(left_out(metric));
     told.extend(metric.notes.iter().map(|note| format!("{}.", shortened(note, 300).trim_end_matches('.'))));
     told
 }
@@ -48,13 +53,23 @@ pub(super) fn of_all(comparison: &Comparison, context: &ComparisonContext) -> Ve
              the verdict could be another.",
             options.flips, options.alpha
         ));
+        told.push(
+            "W/T/L: cases where the first of the pair is better, equal, worse; d_z: Cohen's d of paired differences (their \
+             mean by their standard deviation)."
+                .to_owned(),
+        );
+    }
+    if comparison.metrics.iter().any(|metric| metric.ranks.is_some() && metric.metric.higher_is_better) {
+        told.push("% best: of the resamples, those in which the system has the highest mean.".to_owned());
     }
     told.push(format!(
-        "intervals: {}, BCa bootstrap over questions, {} resamples, seed {}.",
+        "intervals: {}, BCa bootstrap over questions, {} resamples, seed {}{}.",
         level(options.level),
         options.resamples,
-        options.seed
+        options.seed,
+        if has_pairs { "; those of pairs are not corrected for how many there are, stars and p Holm are" } else { "" }
     ));
+    told.extend(for_the_paper(comparison, context));
     told
 }
 
@@ -77,9 +92,8 @@ fn own_means(metric: &MetricComparison) -> Option<String> {
         format!("{} {mean} (n {})", visible(&system.label), system.own_cases)
     });
     let own: Vec<String> = own.collect();
-    (!own.is_empty()).then(|| {
-        format!("over all that each has a value for, which does not compare: {}.", listed(own.into_iter(), LISTED))
-    })
+    (!own.is_empty())
+        .then(|| format!("over all that each has a value for, which does not compare: {}.", several(&own, ", ")))
 }
 
 /// What these cases can resolve.
@@ -140,24 +154,35 @@ fn judge_noise(metric: &MetricComparison, noise: &JudgeNoise) -> String {
     let mut text =
         format!("noise ({}, at most {} each): {split}", counted(noise.judges, "judge"), counted(noise.draws, "draw"));
     if let Some(error) = noise.draw_standard_error {
-        text += &format!("; asking again moves a mean by a standard error of {}", fine(error, unit));
+        text += &format!("; asking again moves a mean by a standard error of {}{}", fine(error, unit), points(unit));
     }
     if let Some(detectable) = noise.detectable {
-        text += &format!("; as judged, this set resolves {}{} ({POWER})", shown(detectable, unit), points(unit));
+        text += &format!(
+            "; as judged, this set resolves {}{} ({POWER}, over the pairs compared)",
+            shown(detectable, unit),
+            points(unit)
+        );
     }
     if let Some(needed) = &noise.needed {
         let enough = |count: Option<usize>, noun: &str| {
             count.map_or(format!("no number of {noun}s is enough"), |count| counted(count, noun))
         };
         text += &format!(
-            "; to find a difference of {}{}: on these questions {}, or with these draws {}",
+            "; to find a difference of {}{}{}: on these questions {}, or with these draws {}",
             shown(needed.difference, unit),
             points(unit),
+            whose(metric, needed.pair),
             enough(needed.draws, "draw"),
             enough(needed.questions, "question")
         );
     }
     text + "."
+}
+
+/// Whose difference it is that is to be found.
+fn whose(metric: &MetricComparison, pair: Option<(usize, usize)>) -> String {
+    let label = |at: usize| metric.systems.get(at).map_or_else(|| "?".into(), |system| visible(&system.label));
+    pair.map_or(String::new(), |(first, second)| format!(" (that of {} and {})", label(first), label(second)))
 }
 
 /// One decimal more than usual: such errors are small.
@@ -168,26 +193,49 @@ fn fine(value: f64, unit: crate::domain::Unit) -> String {
     }
 }
 
+/// What systems lack; those that lack alike together.
 fn missing(metric: &MetricComparison) -> Option<String> {
-    let unit = metric.metric.unit;
-    let of = |system: &crate::aggregate::comparison::SystemMean| {
-        let bounds = system.bounds.filter(is_finite).map_or(String::new(), |(low, high)| {
-            format!(
-                ", mean {} to {} with the missing parts at their lowest or highest",
-                shown(low, unit),
-                shown(high, unit)
-            )
-        });
-        let absent = if system.absent > 0 {
-            format!(", {} without an answer or value", counted(system.absent, "case"))
-        } else {
-            String::new()
+    let mut alike: Vec<(String, Vec<String>)> = Vec::new();
+    for system in metric.systems.iter().filter(|system| system.unscored > 0 || system.absent > 0) {
+        let (lack, name) = (lack_of(metric, system), visible(&system.label).into_owned());
+        match alike.iter_mut().find(|(known, _)| *known == lack) {
+            Some((_, names)) => names.push(name),
+            None => alike.push((lack, vec![name])),
+        }
+    }
+    let part = |(lack, names): (String, Vec<String>)| {
+        let count = names.len();
+        let whose = match count == metric.systems.len() && count > 1 {
+            true => "every system".to_owned(),
+            false => several(&names, ", "),
         };
-        (system.unscored > 0 || system.absent > 0)
-            .then(|| format!("{} ({} unscored{bounds}{absent})", visible(&system.label), system.unscored))
+        format!("{whose} ({lack}{})", if count > 1 { " each" } else { "" })
     };
-    let parts: Vec<String> = metric.systems.iter().filter_map(of).collect();
+    let parts: Vec<String> = alike.into_iter().map(part).collect();
     (!parts.is_empty()).then(|| format!("missing: {}.", parts.join("; ")))
+}
+
+fn lack_of(metric: &MetricComparison, system: &SystemMean) -> String {
+    let unit = metric.metric.unit;
+    let bounds = system.bounds.filter(is_finite).map_or(String::new(), |(low, high)| {
+        format!(
+            ", mean {} to {} with the missing parts at their lowest or highest",
+            shown(low, unit),
+            shown(high, unit)
+        )
+    });
+    let absent = match system.absent {
+        0 => String::new(),
+        absent => format!(", {absent} of {} without an answer or value", counted(metric.cases_in_all, "case")),
+    };
+    format!("{} unscored{bounds}{absent}", system.unscored)
+}
+
+/// The first of these, whole, then how many more there are.
+pub(super) fn several(parts: &[String], between: &str) -> String {
+    let more = parts.len().saturating_sub(LISTED);
+    let shown = parts.iter().take(LISTED).cloned().collect::<Vec<_>>().join(between);
+    if more > 0 { format!("{shown}{between}and {more} more") } else { shown }
 }
 
 /// What has no bounds has infinite ones.
@@ -207,50 +255,6 @@ fn hanging(metric: &MetricComparison, pair: &PairComparison) -> Option<String> {
     })
 }
 
-fn length_correlations(metric: &MetricComparison, options: &ComparisonOptions) -> Option<String> {
-    let of = |system: &crate::aggregate::comparison::SystemMean| {
-        let (rho, interval) = system.length_correlation?;
-        let interval = interval.map_or(String::new(), |(low, high)| format!(" [{low:.2}, {high:.2}]"));
-        Some(format!("{} {rho:.2}{interval}", visible(&system.label)))
-    };
-    let parts: Vec<String> = metric.systems.iter().filter_map(of).collect();
-    let level = level(options.level);
-    (!parts.is_empty())
-        .then(|| format!("length: Spearman's correlation of value and words ({level}): {}.", parts.join(", ")))
-}
-
-/// Differences at equal length; first those where the verdict is another.
-fn equal_length(metric: &MetricComparison) -> Option<String> {
-    let unit = metric.metric.unit;
-    let of = |pair: &PairComparison| {
-        let length = pair.length.as_ref()?;
-        let [first, second] = labels(metric, pair).map(visible);
-        let (at, range) = (signed(length.at_equal_length, unit), signed_bracket(length.interval, unit));
-        let text = format!(
-            "{first} – {second} {at} {range} instead of {} ({:+.0} words)",
-            signed(pair.difference, unit),
-            length.words
-        );
-        Some((length.changes_verdict, text))
-    };
-    let all: Vec<(bool, String)> = metric.pairs.iter().filter_map(of).collect();
-    let changed: Vec<String> = all.iter().filter(|(changes, _)| *changes).map(|(_, text)| text.clone()).collect();
-    match (all.is_empty(), changed.is_empty()) {
-        (true, _) => None,
-        (false, true) => {
-            let parts: Vec<String> = all.into_iter().map(|(_, text)| text).collect();
-            Some(format!("at equal length no verdict changes: {}.", joined(&parts)))
-        }
-        (false, false) => Some(format!("at equal length the verdict is another: {}.", joined(&changed))),
-    }
-}
-
-fn joined(parts: &[String]) -> String {
-    let more = parts.len().saturating_sub(LISTED);
-    let shown = parts.iter().take(LISTED).cloned().collect::<Vec<_>>().join("; ");
-    if more > 0 { format!("{shown}; and {more} more") } else { shown }
-}
-
 /// How a metric's systems stand, as a line above its table.
 pub(super) fn heading(metric: &MetricComparison, options: &ComparisonOptions) -> String {
     let order = if metric.metric.higher_is_better { "best first" } else { "highest first" };
@@ -260,8 +264,19 @@ pub(super) fn heading(metric: &MetricComparison, options: &ComparisonOptions) ->
         visible(&metric.metric.name),
         super::numbers::unit_name(metric.metric.unit),
         level(options.level),
-        counted(metric.cases.len(), shared)
+        of_all_cases(metric, &counted(metric.cases.len(), shared))
     )
+}
+
+/// How many of all cases those are, where they are not all.
+pub(super) fn of_all_cases(metric: &MetricComparison, shared: &str) -> String {
+    let all = metric.cases_in_all;
+    if all == metric.cases.len() { shared.to_owned() } else { format!("{shared} of {all}") }
+}
+
+/// Whether a system lacks an answer or a value.
+pub(super) fn has_absent(metric: &MetricComparison) -> bool {
+    metric.systems.iter().any(|system| system.absent > 0)
 }
 
 /// `48.5 [47.0, 49.9]`, or a dash.

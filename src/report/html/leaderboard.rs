@@ -22,6 +22,8 @@ pub(super) struct MetricView {
     /// Whether it is the one shown first.
     first: bool,
     cases: usize,
+    /// Of how many, where those are not all.
+    cases_in_all: Option<usize>,
     questions: usize,
     level: String,
     ticks: Vec<Tick>,
@@ -118,6 +120,7 @@ fn metric_view(comparison: &Comparison, metric: &MetricComparison, first: bool) 
         unit: unit_name(unit),
         first,
         cases: metric.cases.len(),
+        cases_in_all: Some(metric.cases_in_all).filter(|all| *all != metric.cases.len()),
         questions: metric.questions,
         level: format!("{:.0}%", 100.0 * comparison.options.level),
         ticks: axis.map(|axis| axis.ticks(unit)).unwrap_or_default(),

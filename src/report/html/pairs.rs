@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::figures::{coefficient, difference_unit, probability, signed, signed_range};
-use crate::aggregate::comparison::{MetricComparison, PairComparison};
+use crate::aggregate::comparison::{LengthChange, MetricComparison, PairComparison};
 use crate::report::comparison::marks;
 use crate::report::visible;
 
@@ -132,7 +132,7 @@ fn view(metric: &MetricComparison, pair: &PairComparison) -> PairView {
         missing: or_dash(pair.missing_bounds.map(|ends| signed_range(ends, unit))),
         depends: pair.depends_on_missing,
         length: or_dash(length),
-        length_changes: pair.length.as_ref().is_some_and(|length| length.changes_verdict),
+        length_changes: pair.length.as_ref().is_some_and(|length| length.change.is_some()),
     }
 }
 
@@ -154,7 +154,12 @@ fn words(metric: &MetricComparison, pair: &PairComparison) -> String {
         add(format!("; d_z {}", coefficient(dz)));
     }
     if pair.length.is_some() {
-        let change = if view.length_changes { ", another verdict" } else { "" };
+        let change = match pair.length.as_ref().and_then(|length| length.change) {
+            Some(LengthChange::HoldsZero) => ", which holds 0",
+            Some(LengthChange::NoLongerHoldsZero) => ", which no longer holds 0",
+            Some(LengthChange::OtherSide) => ", on the other side of 0",
+            None => "",
+        };
         add(format!("; at equal length {}{change}", view.length));
     }
     if pair.depends_on_missing {

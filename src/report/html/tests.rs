@@ -25,6 +25,7 @@ fn observed(names: [&str; 2], cases: usize) -> Observed {
         systems: systems(&names),
         cases: (0..cases).map(case).collect(),
         values: vec![(0..cases).map(|at| Observation::Value(value(at) + 0.1)).collect(), second],
+        asked: None,
         words: None,
         draws: None,
         notes: Vec::new(),

@@ -290,6 +290,7 @@ mod tests {
             systems: Vec::new(),
             cases: Vec::new(),
             values: vec![vec![Observation::Absent]],
+            asked: None,
             words: None,
             draws: None,
             notes: Vec::new(),

@@ -156,7 +156,8 @@ mod tests {
             higher_is_better: true,
         };
         let (systems, cases, values) = (Vec::new(), Vec::new(), Vec::new());
-        let table = Observed { metric, systems, cases, values, words: None, draws: None, notes: Vec::new() };
+        let table =
+            Observed { metric, systems, cases, values, asked: None, words: None, draws: None, notes: Vec::new() };
         let selection = Selection::of(vec![table], &[]).expect("tables");
         for name in ["citation_f1", "entailment.citation_f1"] {
             let told = selection.metrics(&[name.to_owned()]).expect_err("no metric of an answer").to_string();
