@@ -240,6 +240,10 @@ fn bounds(own: &[Observation]) -> Option<(f64, f64)> {
     Some((tidy(mean(&lows)?), tidy(mean(&highs)?)))
 }
 
+fn observed_question<'a>(shared: &Shared<'a>, case: usize) -> &'a str {
+    shared.observed.cases[case].question.trim()
+}
+
 fn notes(shared: &Shared<'_>) -> Vec<String> {
     let mut notes = shared.observed.notes.clone();
     let without: Vec<&str> = (shared.taking_part..shared.order.len()).map(|place| shared.label(place)).collect();
@@ -254,6 +258,9 @@ fn notes(shared: &Shared<'_>) -> Vec<String> {
             "{} cases of {questions} questions: the cases of a question are drawn and flipped together",
             shared.cases.len()
         ));
+    }
+    if shared.cases.iter().any(|case| observed_question(shared, *case).is_empty()) {
+        notes.push("the record has no questions (--no-inputs): each case counts as a question of its own".to_owned());
     }
     if let Some(baseline) = &shared.options.baseline
         && !(0..shared.taking_part).any(|place| shared.label(place) == baseline)

@@ -36,16 +36,16 @@ pub(super) fn quick() -> ComparisonOptions {
     ComparisonOptions { resamples: 200, flips: 500, ..ComparisonOptions::seeded(7) }
 }
 
-fn compared(observed: &Observed, options: &ComparisonOptions) -> MetricComparison {
+pub(super) fn compared(observed: &Observed, options: &ComparisonOptions) -> MetricComparison {
     compare(std::slice::from_ref(observed), options).metrics.remove(0)
 }
 
-fn labels(metric: &MetricComparison) -> Vec<&str> {
+pub(super) fn labels(metric: &MetricComparison) -> Vec<&str> {
     metric.systems.iter().map(|system| system.label.as_str()).collect()
 }
 
 #[track_caller]
-fn assert_close(ours: f64, theirs: f64, tolerance: f64, what: &str) {
+pub(super) fn assert_close(ours: f64, theirs: f64, tolerance: f64, what: &str) {
     assert!((ours - theirs).abs() <= tolerance, "{what}: ours {ours}, expected {theirs}");
 }
 

@@ -7,6 +7,7 @@
 
 mod asked;
 mod compare;
+mod in_common;
 mod length;
 mod measure;
 mod noise;
@@ -20,7 +21,7 @@ pub use compare::compare;
 pub use observe::{RunAnswers, distinct_names, observe};
 pub use observed::{ComparedCase, MetricId, Observation, Observed, ObservedSystem};
 pub use result::{
-    Comparison, ComparisonOptions, DrawsNeeded, JudgeNoise, LengthChange, LengthEffect, LengthLeftOut,
+    Comparison, ComparisonOptions, DrawsNeeded, InCommon, JudgeNoise, LengthChange, LengthEffect, LengthLeftOut,
     MetricComparison, PairComparison, SystemMean,
 };
 

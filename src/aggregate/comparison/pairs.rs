@@ -1,6 +1,7 @@
 //! Every pair of systems over the shared cases, and what missing values could make of the verdict.
 
 use super::compare::{SAME, Shared, ends, value_of};
+use super::in_common::consider_own_cases;
 use super::length::length_effect;
 use super::{Observation, PairComparison};
 use crate::stats::{
@@ -48,6 +49,7 @@ pub(super) fn compare_pairs(shared: &Shared<'_>) -> Vec<PairComparison> {
             cliffs_delta: found.cliffs_delta,
             missing_bounds: None,
             depends_on_missing: false,
+            in_common: None,
             length_left_out: effect.as_ref().and_then(|effect| effect.as_ref().err().copied()),
             length: effect.and_then(Result::ok),
             detectable: detectable(shared, &differences[index]),
@@ -55,26 +57,27 @@ pub(super) fn compare_pairs(shared: &Shared<'_>) -> Vec<PairComparison> {
         });
     }
     consider_missing(shared, &mut results, &p_values);
+    consider_own_cases(shared, &mut results);
     results
 }
 
 /// What the test flips: the sum of each question's differences. What is 0 but for rounding is 0, or it would count among
 /// the differences to be flipped.
-fn flipped_sums(differences: &[f64], questions: &[usize]) -> Vec<f64> {
+pub(super) fn flipped_sums(differences: &[f64], questions: &[usize]) -> Vec<f64> {
     let largest = differences.iter().fold(1.0_f64, |most, value| most.max(value.abs()));
     let mut sums = cluster_sums(differences, questions).unwrap_or_default();
     sums.iter_mut().filter(|sum| sum.abs() <= SAME * largest).for_each(|sum| *sum = 0.0);
     sums
 }
 
-fn flip(shared: &Shared<'_>, sums: &[Vec<f64>]) -> Vec<Option<SignFlipTest>> {
+pub(super) fn flip(shared: &Shared<'_>, sums: &[Vec<f64>]) -> Vec<Option<SignFlipTest>> {
     let options = SignFlipOptions { flips: shared.options.flips, ..SignFlipOptions::seeded(shared.options.seed) };
     let lists: Vec<&[f64]> = sums.iter().map(Vec::as_slice).collect();
     sign_flip_tests(&lists, options)
 }
 
 /// Holm's correction over the tests that there are.
-fn corrected(p_values: &[Option<f64>]) -> Vec<Option<f64>> {
+pub(super) fn corrected(p_values: &[Option<f64>]) -> Vec<Option<f64>> {
     let known: Vec<f64> = p_values.iter().flatten().copied().collect();
     let mut adjusted = holm(&known).unwrap_or_default().into_iter();
     p_values.iter().map(|p| p.and_then(|_| adjusted.next())).collect()
@@ -151,18 +154,18 @@ fn consider_missing(shared: &Shared<'_>, pairs: &mut [PairComparison], p_values:
             continue;
         };
         pair.missing_bounds = Some((low, high));
-        let observed = (sign(pair.difference), pair.differs);
+        let observed = verdict(pair.difference, pair.differs);
         let is_other = |(difference, test): (f64, &Option<SignFlipTest>)| {
             let mut p_values = p_values.to_vec();
             p_values[own.pair] = test.map(|test| test.p);
             let differs = corrected(&p_values)[own.pair].is_some_and(|p| p < shared.options.alpha);
-            (sign(difference), differs) != observed
+            verdict(difference, differs) != observed
         };
         pair.depends_on_missing = [low, high].into_iter().zip(tests).any(is_other);
     }
 }
 
-/// -1, 0 or 1.
-fn sign(difference: f64) -> i8 {
-    if difference.abs() <= SAME { 0 } else { difference.signum() as i8 }
+/// Which of two is better, 1 or -1; 0 where they are not told apart, whatever the sign of their difference.
+pub(super) fn verdict(difference: f64, differs: bool) -> i8 {
+    if !differs || difference.abs() <= SAME { 0 } else { difference.signum() as i8 }
 }

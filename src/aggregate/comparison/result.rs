@@ -146,8 +146,10 @@ pub struct PairComparison {
     /// The difference over all cases both answered with every unscored part against and in favour of the first; `None`
     /// where nothing is unscored.
     pub missing_bounds: Option<(f64, f64)>,
-    /// Whether the verdict (which is better, and whether told apart) could be another with what is missing.
+    /// Whether the verdict (told apart or not, and which is better if so) could be another with what is missing.
     pub depends_on_missing: bool,
+    /// The same over all cases with a value of both; `None` where all systems share these.
+    pub in_common: Option<InCommon>,
     /// The difference at equal length; `None` where length has no part in the metric, words are not known, or as
     /// `length_left_out` says.
     pub length: Option<LengthEffect>,
@@ -159,6 +161,28 @@ pub struct PairComparison {
     /// With how many questions that test finds [`ComparisonOptions::wanted_difference`]; `None` where none is wanted, or all
     /// differences are equal.
     pub questions_needed: Option<usize>,
+}
+
+impl PairComparison {
+    /// Whether the verdict could be another: with what is missing of the two, or over the cases that other systems lack.
+    pub fn is_open_to_change(&self) -> bool {
+        self.depends_on_missing || self.in_common.is_some_and(|own| own.changes_verdict)
+    }
+}
+
+/// Two systems over all cases that have a value of both, more than the comparison has where other systems lack some.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct InCommon {
+    /// How many cases.
+    pub cases: usize,
+    /// Mean of first minus second over them.
+    pub difference: f64,
+    /// Two-sided p of the paired permutation test.
+    pub p: Option<f64>,
+    /// The same corrected by Holm, every pair over its own cases.
+    pub p_holm: Option<f64>,
+    /// Whether the verdict is another than over the cases that all systems share.
+    pub changes_verdict: bool,
 }
 
 /// The difference of two systems regressed on the difference of their answers' lengths.

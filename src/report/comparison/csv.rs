@@ -14,7 +14,7 @@ use crate::report::files::{csv_line, terminal_safe_json};
 use crate::report::visible::visible;
 
 /// Every column; a row leaves empty what its kind does not have.
-const COLUMNS: [&str; 36] = [
+const COLUMNS: [&str; 40] = [
     "kind",
     "scorer",
     "metric",
@@ -41,6 +41,10 @@ const COLUMNS: [&str; 36] = [
     "exact",
     "told_apart",
     "depends_on_missing",
+    "common_cases",
+    "common_estimate",
+    "common_p_holm",
+    "common_changes_verdict",
     "wins",
     "ties",
     "losses",
@@ -146,6 +150,7 @@ fn pair_cells<'a>(metric: &'a MetricComparison, pair: &PairComparison) -> Named<
     let (low, high) = pair.interval.unzip();
     let (lower, upper) = pair.missing_bounds.filter(is_finite).unzip();
     let length = pair.length.as_ref();
+    let own = pair.in_common.as_ref();
     vec![
         ("system", visible(first)),
         ("second_system", visible(second)),
@@ -159,6 +164,10 @@ fn pair_cells<'a>(metric: &'a MetricComparison, pair: &PairComparison) -> Named<
         ("exact", cell(pair.p.map(|_| pair.exact))),
         ("told_apart", cell(Some(pair.differs))),
         ("depends_on_missing", cell(Some(pair.depends_on_missing))),
+        ("common_cases", cell(own.map(|own| own.cases))),
+        ("common_estimate", cell(own.map(|own| own.difference))),
+        ("common_p_holm", cell(own.and_then(|own| own.p_holm))),
+        ("common_changes_verdict", cell(own.map(|own| own.changes_verdict))),
         ("wins", cell(Some(pair.wins))),
         ("ties", cell(Some(pair.ties))),
         ("losses", cell(Some(pair.losses))),

@@ -3,7 +3,7 @@
 use super::ComparisonContext;
 use super::numbers::{labels, level, marks, p, signed};
 use super::told::{is_difference, of_all, of_all_cases, of_metric};
-use crate::aggregate::comparison::{Comparison, MetricComparison, SystemMean};
+use crate::aggregate::comparison::{Comparison, MetricComparison, PairComparison, SystemMean};
 use crate::domain::Unit;
 use crate::report::section_table::shown;
 use crate::report::visible::visible;
@@ -106,7 +106,7 @@ fn pairs(out: &mut String, comparison: &Comparison, at: usize, metric: &MetricCo
         count(metric),
         level(options.level).replace('%', "\\%"),
         options.alpha,
-        if metric.pairs.iter().any(|pair| pair.depends_on_missing) {
+        if metric.pairs.iter().any(PairComparison::is_open_to_change) {
             "; $^!$~with what is missing the verdict could be another"
         } else {
             ""

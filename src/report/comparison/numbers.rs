@@ -73,7 +73,7 @@ pub(super) fn points(unit: Unit) -> &'static str {
 
 /// `*` where told apart, `!` where that depends on what is missing.
 pub(in crate::report) fn marks(pair: &PairComparison) -> &'static str {
-    match (pair.differs, pair.depends_on_missing) {
+    match (pair.differs, pair.is_open_to_change()) {
         (true, true) => "*!",
         (true, false) => "*",
         (false, true) => "!",

@@ -50,6 +50,7 @@ fn pair(first: usize, second: usize, difference: f64, p_holm: f64) -> PairCompar
         cliffs_delta: Some(0.5),
         missing_bounds: None,
         depends_on_missing: false,
+        in_common: None,
         length: None,
         length_left_out: None,
         detectable: Some(0.03),
@@ -72,6 +73,7 @@ fn metric(name: &str, unit: Unit) -> MetricComparison {
         pairs: vec![
             PairComparison {
                 depends_on_missing: true,
+                in_common: None,
                 missing_bounds: Some((-0.05, 0.1)),
                 length: Some(LengthEffect {
                     at_equal_length: -0.01,

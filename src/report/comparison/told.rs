@@ -2,7 +2,7 @@
 
 use super::ComparisonContext;
 use super::length::{equal_length, left_out, length_correlations};
-use super::numbers::{bracket, labels, level, p, points, signed_bracket};
+use super::numbers::{bracket, labels, level, p, points, signed, signed_bracket};
 use super::paper::for_the_paper;
 use crate::aggregate::comparison::{
     Comparison, ComparisonOptions, JudgeNoise, MetricComparison, PairComparison, SystemMean,
@@ -25,6 +25,7 @@ pub(super) fn of_metric(metric: &MetricComparison, options: &ComparisonOptions) 
     told.extend(metric.noise.as_ref().map(|noise| judge_noise(metric, noise)));
     told.extend(missing(metric));
     told.extend(metric.pairs.iter().filter_map(|pair| hanging(metric, pair)));
+    told.extend(metric.pairs.iter().filter_map(|pair| of_own_cases(metric, pair)));
     told.extend(length_correlations(metric, options));
     told.extend(equal_length(metric));
     told.extend(left_out(metric));
@@ -249,10 +250,26 @@ fn hanging(metric: &MetricComparison, pair: &PairComparison) -> Option<String> {
     pair.depends_on_missing.then(|| {
         let [first, second] = labels(metric, pair).map(visible);
         let range = pair.missing_bounds.filter(is_finite).map_or(String::new(), |bounds| {
-            format!("the difference lies within {} once all is scored: ", signed_bracket(bounds, unit))
+            let within = signed_bracket(bounds, unit);
+            format!("the difference over all cases that both answered lies within {within} once all is scored: ")
         });
         format!("! {first} – {second}: {range}the verdict depends on what is missing.")
     })
+}
+
+/// A verdict that other systems' gaps decide.
+fn of_own_cases(metric: &MetricComparison, pair: &PairComparison) -> Option<String> {
+    let own = pair.in_common.filter(|own| own.changes_verdict)?;
+    let [first, second] = labels(metric, pair).map(visible);
+    let unit = metric.metric.unit;
+    Some(format!(
+        "! {first} – {second}: over the {} that these two share the difference is {} (p Holm {}), not {}: the verdict \
+         depends on what other systems lack.",
+        counted(own.cases, "case"),
+        signed(own.difference, unit),
+        p_or_dash(own.p_holm),
+        signed(pair.difference, unit),
+    ))
 }
 
 /// How a metric's systems stand, as a line above its table.

@@ -75,7 +75,7 @@ pub(super) fn pairs(metric: &MetricComparison) -> Pairs {
         unit: difference_unit(metric.metric.unit),
         matrix,
         list: metric.pairs.iter().map(|pair| view(metric, pair)).collect(),
-        has_missing: metric.pairs.iter().any(|pair| pair.missing_bounds.is_some()),
+        has_missing: metric.pairs.iter().any(|pair| pair.missing_bounds.is_some() || pair.is_open_to_change()),
         has_length: metric.pairs.iter().any(|pair| pair.length.is_some()),
         directed: metric.metric.higher_is_better,
     }
@@ -164,6 +164,10 @@ fn words(metric: &MetricComparison, pair: &PairComparison) -> String {
     }
     if pair.depends_on_missing {
         add("; what is missing could change the verdict".to_owned());
+    }
+    if let Some(own) = pair.in_common.filter(|own| own.changes_verdict) {
+        let difference = signed(own.difference, unit);
+        add(format!("; over the {} cases that these two share it is {difference}, and the verdict another", own.cases));
     }
     words
 }

@@ -140,7 +140,7 @@ impl Looked<'_> {
     /// Whether the verdict on two systems could be another with what is missing.
     fn depends(&self, gate: &Gate, labels: [&String; 2]) -> bool {
         let tables = [Some(self.comparison), self.worst].into_iter().flatten().filter_map(|all| table_of(all, gate));
-        tables.filter_map(|table| pair_of(table, labels)).any(|pair| pair.depends_on_missing)
+        tables.filter_map(|table| pair_of(table, labels)).any(PairComparison::is_open_to_change)
     }
 }
 
