@@ -255,7 +255,7 @@ pub fn render_bench_json(card: &Scorecard, bench: &BenchTable, context: &ReportC
     let file = json!({
         "schema_version": 1, "run": context.run, "bench": bench.name, "data": bench.data, "asked": bench.asked,
         "mode": card.mode, "on_unscored": card.on_unscored, "level": card.level, "resamples": card.resamples,
-        "seed": card.seed, "columns": section.remove("columns"), "rows": rows, "blank": bench.blank,
+        "seed": card.seed, "cases": card.cases, "questions": card.questions, "columns": section.remove("columns"), "rows": rows, "blank": bench.blank,
         "legend": bench.legend, "remarks": context.remarks,
     });
     let json = serde_json::to_string_pretty(&file).map_err(internal)?;

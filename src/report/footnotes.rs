@@ -48,16 +48,19 @@ fn prompts(context: &ReportContext) -> String {
 }
 
 fn intervals(summary: &Summary) -> String {
-    intervals_note(summary.level, summary.resamples, summary.seed)
+    intervals_note(summary.level, summary.resamples, summary.seed, (summary.cases, summary.questions))
 }
 
-/// How intervals were made.
-pub(super) fn intervals_note(level: f64, resamples: u32, seed: u64) -> String {
+/// How intervals were made, of so many cases and questions.
+pub(super) fn intervals_note(level: f64, resamples: u32, seed: u64, (cases, questions): (usize, usize)) -> String {
+    let together = if questions < cases {
+        format!(" ({cases} cases of {questions} questions: the cases of a question are drawn together)")
+    } else {
+        String::new()
+    };
     format!(
-        "intervals: {:.0}%, BCa bootstrap of the mean over cases, {} resamples, seed {}.",
+        "intervals: {:.0}%, BCa bootstrap of the mean over cases{together}, {resamples} resamples, seed {seed}.",
         100.0 * level,
-        resamples,
-        seed
     )
 }
 

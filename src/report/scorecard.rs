@@ -36,7 +36,7 @@ pub(super) fn run_notes(card: &Scorecard, context: &ReportContext) -> Vec<String
     match &card.rubric {
         Some(rubric) => footnotes(rubric, context),
         None => {
-            let mut notes = vec![intervals_note(card.level, card.resamples, card.seed)];
+            let mut notes = vec![intervals_note(card.level, card.resamples, card.seed, (card.cases, card.questions))];
             notes.extend(context.remarks.iter().map(|remark| format!("{}.", visible(remark))));
             notes
         }
@@ -79,7 +79,7 @@ fn head(card: &Scorecard, context: &ReportContext) -> Value {
     json!({
         "schema_version": 1, "run": context.run, "unscored_share": 0.0, "mode": card.mode,
         "on_unscored": card.on_unscored, "level": card.level, "resamples": card.resamples, "seed": card.seed,
-        "rows": [], "remarks": context.remarks,
+        "cases": card.cases, "questions": card.questions, "rows": [], "remarks": context.remarks,
     })
 }
 
