@@ -160,11 +160,9 @@ fn lacks_ann_score(answer: &ScoredAnswer) -> bool {
 fn metrics(answers: &[&ScoredAnswer], questions: &Questions<'_>, options: AggregateOptions) -> Metrics {
     let bca = BcaOptions::seeded(options.seed);
     let number = |answer: &ScoredAnswer| questions.number(&answer.case.case_id);
-    let of_pair = |which: fn((Option<f64>, Option<f64>)) -> Option<f64>| -> Sample {
-        let own = answers.iter().map(|answer| (number(answer), which(values_of(answer, options))));
-        own.filter_map(|(question, value)| Some((question, value?))).collect()
-    };
-    let (scores, ann_scores) = (of_pair(|pair| pair.0), of_pair(|pair| pair.1));
+    let pairs: Vec<_> = answers.iter().map(|answer| (number(answer), values_of(answer, options))).collect();
+    let scores: Sample = pairs.iter().filter_map(|(question, pair)| Some((*question, pair.0?))).collect();
+    let ann_scores: Sample = pairs.iter().filter_map(|(question, pair)| Some((*question, pair.1?))).collect();
     let of_kind = |kind: ComponentKind| {
         let found: Vec<(usize, Option<f64>)> = answers
             .iter()

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::files::{internal, terminal_safe_json};
 use super::layout::push_item;
 use super::panel_notes::panel_notes;
-use super::scorecard::{append, quoted, run_notes};
-use super::section_table::{section_notes, section_table};
+use super::scorecard::{append, part, quoted, run_notes};
+use super::section_table::{fewer, section_notes, section_table};
 use super::{ReportContext, TableStyle, visible};
 use crate::aggregate::{ASPECT_MEAN, Column, Scorecard, Section, SectionMetric, SectionRow, Summary};
 use crate::domain::{SystemName, Unit};
@@ -229,9 +229,9 @@ pub fn render_bench_table(card: &Scorecard, bench: &BenchTable, context: &Report
             row.system = format!("{} *", row.system).into();
         }
     }
-    let mut out = section_table(&section, style);
+    let mut out = part(context) + &section_table(&section, style);
     out.push('\n');
-    let own = bench.notes(card).into_iter().chain(run_notes(card, context));
+    let own = bench.notes(card).into_iter().chain(fewer(&section, true)).chain(run_notes(card, context));
     for note in own.chain(panel_notes(&card.panels, &card.noise)) {
         push_item(&mut out, &note, usize::from(style.width.max(80)));
     }
@@ -343,7 +343,7 @@ mod tests {
             let line = table.lines().find(|line| line.starts_with(name)).unwrap();
             line.split_whitespace().map(str::to_owned).collect()
         };
-        assert_eq!(words("b *"), ["b", "*", "1", "-", "5.00", "-", "-"]);
+        assert_eq!(words("b *"), ["b", "*", "1", "-", "5.00*", "-", "-"]);
         let told = table.replace("\n  ", " ");
         assert!(told.contains("- b *: 1 of 2 questions have no prediction (--allow-missing); its means"), "{table}");
         assert!(told.contains("- blank: cite_f1: no judge has the role citation.\n"), "{table}");

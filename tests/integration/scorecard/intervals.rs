@@ -34,7 +34,7 @@ fn compared(told: &Value, name: &str, system: &str) -> [Value; 3] {
     let metric = metric.unwrap_or_else(|| panic!("no {name} in {told}"));
     let systems = metric["systems"].as_array().unwrap();
     let own = systems.iter().find(|own| own["label"] == system).unwrap();
-    [own["mean"].clone(), own["low"].clone(), own["high"].clone()]
+    [own["mean"].clone(), own["interval"][0].clone(), own["interval"][1].clone()]
 }
 
 /// The same of an object of `summary.json`.
@@ -65,7 +65,7 @@ fn score_and_compare_give_one_interval_where_questions_repeat() {
     // Eight questions, each asked twice or thrice: 20 cases, whose ids (12, 3#2, ..) sort otherwise than the file.
     let answer = |system: &str, at: usize| {
         let word = words[at % 8];
-        let gold = if number_of(&format!("{system} {at}")) % 2 == 0 { word } else { "nothing" };
+        let gold = if number_of(&format!("{system} {at}")).is_multiple_of(2) { word } else { "nothing" };
         let output =
             format!("The {system} claims number {at} that {gold} follows from the pull of the sea [0]. It is so [1].");
         let ctxs =
@@ -78,8 +78,16 @@ fn score_and_compare_give_one_interval_where_questions_repeat() {
     }
     let table = judge_table("mine", &server, "");
     work.write("eval.toml", &(table + "[roles]\naspect = \"mine\"\ncitation = \"mine\"\n"));
-    let scored = work.run(&["score", "alpha.json", "beta.json", "--config", "eval.toml", "--out", "out"]).exits_with(0);
+    let scored =
+        work.run(&["score", "alpha.json", "beta.json", "--config", "eval.toml", "--out", "out"]).exits_with(0).says(&[
+            "(40 answers of 40 judged by prometheus, entailment, citation_audit, overlap)",
+            "next: scholareval compare out; scholareval report out --out report.html",
+        ]);
     assert!(scored.stdout.replace("\n  ", " ").contains("20 cases of 8 questions"), "{}", scored.stdout);
+    // 20 answers of each system are 40, whoever scores them.
+    let planned = ["plan", "alpha.json", "beta.json", "--config", "eval.toml", "--format", "json"];
+    let planned: Value = serde_json::from_str(&work.run(&planned).exits_with(0).stdout).unwrap();
+    assert_eq!((&planned["answers"], &planned["answer_scores"]), (&json!(40), &json!(160)));
     let (summary, told) = (work.json("out/summary.json"), comparison(&work));
     assert_eq!((&summary["cases"], &summary["questions"]), (&json!(20), &json!(8)));
     for (scorer, columns) in [
@@ -94,6 +102,9 @@ fn score_and_compare_give_one_interval_where_questions_repeat() {
             }
         }
     }
+    // Roles with one judge and one set of prompts share a line.
+    let together = "- aspect.coverage, aspect.organization, aspect.relevance: judge fake-judge";
+    assert!(scored.stdout.replace("\n  ", " ").contains(together), "{}", scored.stdout);
     // A system's citation F1 is made of two means: questions are drawn for it, too.
     let f1 = summed_up(&metric(&summary, "entailment", "alpha", "citation_f1"));
     assert!(f1[1].as_f64() < f1[0].as_f64() && f1[0].as_f64() < f1[2].as_f64(), "{f1:?}");
