@@ -2,7 +2,8 @@
 
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
-use crate::stats::{BcaOptions, bca_mean_intervals, mean};
+use super::questions::{Sample, mean_intervals};
+use crate::stats::{BcaOptions, mean};
 
 /// What the reference script divides `ann_score` by, whatever the weights of the properties sum to.
 pub(crate) const REFERENCE_ANNOTATED_WEIGHT: f64 = 0.6;
@@ -12,7 +13,8 @@ pub(crate) const REFERENCE_ANNOTATED_WEIGHT: f64 = 0.6;
 pub struct Metric {
     /// The mean, 0..=1; `None` where nothing could be scored.
     pub estimate: Option<f64>,
-    /// 95% BCa bootstrap interval of the mean; `None` for fewer than two values.
+    /// 95% BCa bootstrap interval of the mean, cases of one question drawn together; `None` for fewer than two values or
+    /// questions.
     pub interval: Option<(f64, f64)>,
     /// How many values the mean is over.
     pub n: usize,
@@ -22,12 +24,12 @@ pub struct Metric {
 
 impl Metric {
     /// The means of several quantities: of each the values that are there, and how many are not.
-    pub(crate) fn of_each<const N: usize>(quantities: [(Vec<f64>, usize); N], options: BcaOptions) -> [Self; N] {
-        let samples = quantities.each_ref().map(|(values, _)| values.as_slice());
-        let mut intervals = bca_mean_intervals(&samples, options).into_iter();
-        quantities.map(|(values, unscored)| Self {
+    pub(crate) fn of_each<const N: usize>(quantities: [(Sample, usize); N], options: BcaOptions) -> [Self; N] {
+        let samples = quantities.each_ref().map(|(sample, _)| sample);
+        let mut intervals = mean_intervals(&samples, options).into_iter();
+        quantities.map(|(Sample { values, .. }, unscored)| Self {
             estimate: mean(&values),
-            interval: intervals.next().flatten().map(|interval| (interval.low, interval.high)),
+            interval: intervals.next().flatten(),
             n: values.len(),
             unscored,
         })
@@ -52,7 +54,7 @@ mod tests {
 
     #[test]
     fn a_metric_without_values_has_no_estimate() {
-        let [metric] = Metric::of_each([(vec![], 3)], BcaOptions::seeded(1));
+        let [metric] = Metric::of_each([(Sample::default(), 3)], BcaOptions::seeded(1));
         assert_eq!(metric, Metric { estimate: None, interval: None, n: 0, unscored: 3 });
         assert_eq!(
             serde_json::to_string(&metric).unwrap(),

@@ -9,6 +9,7 @@ pub mod comparison;
 mod difference;
 mod metric;
 mod panel;
+mod questions;
 pub mod rater_agreement;
 mod reference_order;
 mod scorecard;

@@ -1,17 +1,18 @@
 //! How the judges of a panel agree, and how much the draws of one judge differ.
 //!
 //! A unit is one item of one answer: a criterion, an aspect, a question about a claim. Both are told for each scorer and
-//! group of items whose numbers mean the same, over the answers of all systems. Intervals draw cases, each with all
-//! its units.
+//! group of items whose numbers mean the same, over the answers of all systems. Intervals draw questions, each
+//! with all units of all its cases.
 
 use std::borrow::Borrow;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
 
 use super::AggregateOptions;
+use super::questions::Questions;
 use super::section::CITATION_RECALL;
 use crate::domain::{CaseId, ComponentKind, MemberValues, Score, ScoredAnswer};
 use crate::stats::{
@@ -114,7 +115,7 @@ impl ItemGroup {
 pub struct Coefficient {
     /// Its value; `None` where it is not defined: no unit with two ratings, or all ratings equal.
     pub estimate: Option<f64>,
-    /// 95% BCa interval over cases; `None` for fewer than two of them.
+    /// 95% BCa interval over questions; `None` for fewer than two of them.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -165,7 +166,7 @@ pub struct PanelAgreement {
     pub pairable: usize,
     /// Units judged by all.
     pub judged_by_all: usize,
-    /// Cases of the pairable units, which intervals draw.
+    /// Cases of the pairable units; intervals draw their questions.
     pub cases: usize,
     /// Krippendorff's alpha: interval level for points, counts, shares; ordinal for grades; nominal for labels.
     pub alpha: Coefficient,
@@ -234,6 +235,15 @@ pub fn panel_agreement<A: Borrow<ScoredAnswer>>(
     scored: &[A],
     options: AggregateOptions,
 ) -> (Vec<PanelAgreement>, Vec<DrawNoise>) {
+    panel_agreement_over(scored, &Questions::of(scored.iter().map(Borrow::borrow)), options)
+}
+
+/// [`panel_agreement`] where more is known of the questions than these answers tell.
+pub(super) fn panel_agreement_over<A: Borrow<ScoredAnswer>>(
+    scored: &[A],
+    questions: &Questions<'_>,
+    options: AggregateOptions,
+) -> (Vec<PanelAgreement>, Vec<DrawNoise>) {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut scorers: Vec<&'static str> = Vec::new();
     for answer in scored.iter().map(Borrow::borrow).filter(|answer| !answer.members.is_empty()) {
@@ -253,7 +263,8 @@ pub fn panel_agreement<A: Borrow<ScoredAnswer>>(
     };
     groups.sort_by_key(rank);
     let bca = BcaOptions::seeded(options.seed);
-    let panels = groups.iter().filter(|group| group.judges.len() > 1).map(|group| group.agreement(bca)).collect();
+    let of_panels = groups.iter().filter(|group| group.judges.len() > 1);
+    let panels = of_panels.map(|group| group.agreement(questions, bca)).collect();
     (panels, groups.iter().flat_map(Group::noise).collect())
 }
 
@@ -283,7 +294,7 @@ fn finite(value: Option<f64>) -> Option<f64> {
 }
 
 impl Group<'_> {
-    fn agreement(&self, bca: BcaOptions) -> PanelAgreement {
+    fn agreement(&self, questions: &Questions<'_>, bca: BcaOptions) -> PanelAgreement {
         let scale = self.group.scale;
         // Compat mode lets numbers pass that are not finite: they are no ratings.
         let ratings: Vec<Vec<Option<f64>>> = (0..self.judges.len())
@@ -295,7 +306,7 @@ impl Group<'_> {
             .collect();
         let (rated, whole) = (slices(&ratings), slices(&categories));
         let rated_by = |unit: usize| rated.iter().filter(|own| own[unit].is_some()).count();
-        let (clusters, cases) = self.clusters(&|unit| rated_by(unit) > 1);
+        let (clusters, cases) = self.clusters(questions, &|unit| rated_by(unit) > 1);
         let level = scale.level();
         let alpha = Coefficient::new(krippendorff_alpha(&rated, level), || {
             krippendorff_alpha_clustered_interval(&rated, &clusters, level, bca)
@@ -324,15 +335,11 @@ impl Group<'_> {
         }
     }
 
-    /// Each unit's case as a number, the same whatever the order of the answers; and how many cases have such a unit.
-    fn clusters(&self, counts: &dyn Fn(usize) -> bool) -> (Vec<usize>, usize) {
-        let mut cases: BTreeMap<&CaseId, (usize, bool)> = BTreeMap::new();
-        for (unit, (case, _)) in self.units.iter().enumerate() {
-            cases.entry(*case).or_default().1 |= counts(unit);
-        }
-        cases.values_mut().enumerate().for_each(|(place, (number, _))| *number = place);
-        let numbers = self.units.iter().map(|(case, _)| cases.get(case).map_or(0, |(number, _)| *number)).collect();
-        (numbers, cases.values().filter(|(_, counted)| *counted).count())
+    /// Each unit's question as a number, the same whatever the order of the answers; and how many cases have such a unit.
+    fn clusters(&self, questions: &Questions<'_>, counts: &dyn Fn(usize) -> bool) -> (Vec<usize>, usize) {
+        let counted = self.units.iter().enumerate().filter(|(unit, _)| counts(*unit)).map(|(_, (case, _))| *case);
+        let cases: BTreeSet<&CaseId> = counted.collect();
+        (self.units.iter().map(|(case, _)| questions.number(case)).collect(), cases.len())
     }
 
     /// The noise of each judge that was asked more than once.

@@ -2,8 +2,11 @@
 
 use std::borrow::Borrow;
 
+use super::panel::panel_agreement_over;
+use super::questions::Questions;
 use super::section::{Section, scorers_of};
-use super::{AggregateOptions, DrawNoise, OnUnscored, PanelAgreement, Summary, panel_agreement, summarize};
+use super::summarize::summarize_over;
+use super::{AggregateOptions, DrawNoise, OnUnscored, PanelAgreement, Summary};
 use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName, UnscoredKind};
 use crate::stats::BcaOptions;
 
@@ -20,6 +23,10 @@ pub struct Scorecard {
     pub resamples: u32,
     /// Seed of the resamples.
     pub seed: u64,
+    /// Cases of the run with an answer, by whichever system.
+    pub cases: usize,
+    /// The questions they ask: where fewer, cases of one question are drawn together for intervals.
+    pub questions: usize,
     /// The rubric's columns and the ranks made from them, where the rubric was asked.
     pub rubric: Option<Summary>,
     /// The columns of the other scorers, in the order they were run.
@@ -60,17 +67,20 @@ impl Scorecard {
 
 /// Sums up a run: the rubric's scores as [`summarize`] does, those of other scorers as means by component.
 ///
-/// The systems stand in the order of the rubric's ranks, else in that of their first answer; answers within a system in
-/// the order of their cases as given. `missing` names the cases that a system has no answer for.
+/// The systems stand in the order of the rubric's ranks, else in that of their first answer; values within a system in
+/// the order of their cases' ids, as [`compare`](super::comparison::compare) has them: one mean has one interval.
+/// `missing` names the cases that a system has no answer for.
 pub fn scorecard<A: Borrow<ScoredAnswer>>(
     scored: &[A],
     missing: &[(SystemName, CaseId)],
     options: AggregateOptions,
 ) -> Scorecard {
     let all = || scored.iter().map(Borrow::borrow);
+    let questions = Questions::of(all());
     let is_rubric = |answer: &&ScoredAnswer| answer.score.is_weighted_sum();
     let by_rubric: Vec<&ScoredAnswer> = all().filter(is_rubric).collect();
-    let rubric = (!by_rubric.is_empty() || !missing.is_empty()).then(|| summarize(&by_rubric, missing, options));
+    let rubric = (!by_rubric.is_empty() || !missing.is_empty())
+        .then(|| summarize_over(&by_rubric, missing, &questions, options));
     let mut order: Vec<&SystemName> = rubric.iter().flat_map(|summary| &summary.rows).map(|row| &row.system).collect();
     for answer in all() {
         if !order.contains(&&answer.system) {
@@ -84,17 +94,19 @@ pub fn scorecard<A: Borrow<ScoredAnswer>>(
         };
         let systems: Vec<(&SystemName, Vec<&ScoredAnswer>)> =
             order.iter().map(|system| (*system, of(system))).collect();
-        Section::of(scorer, &systems, options)
+        Section::of(scorer, &systems, &questions, options)
     };
     let sections = scorers_of(others()).into_iter().map(section).collect();
     let bca = BcaOptions::seeded(options.seed);
-    let (panels, noise) = panel_agreement(scored, options);
+    let (panels, noise) = panel_agreement_over(scored, &questions, options);
     Scorecard {
         mode: options.mode,
         on_unscored: options.on_unscored,
         level: bca.level,
         resamples: bca.resamples,
         seed: options.seed,
+        cases: questions.counts().0,
+        questions: questions.counts().1,
         sections,
         rubric,
         panels,

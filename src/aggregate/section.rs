@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
 
+use super::questions::{Questions, Sample, mean_intervals};
 use super::summarize::{AggregateOptions, OnUnscored, count_notes, count_reasons};
 use super::{Metric, NoteCount, ReasonCount};
 use crate::domain::{CaseId, Component, MAX_GRADE, MIN_GRADE, Mode, ScoredAnswer, SystemName, Unit, UnscoredKind};
-use crate::stats::{BcaOptions, Interval, bca_mean_intervals, bca_sums_intervals, mean};
+use crate::stats::{BcaOptions, bca_sums_intervals, mean};
 
 /// The mean over a system's aspects.
 pub const ASPECT_MEAN: &str = "aspect_mean";
@@ -132,6 +133,7 @@ impl Section {
     pub(super) fn of(
         scorer: &'static str,
         systems: &[(&SystemName, Vec<&ScoredAnswer>)],
+        questions: &Questions<'_>,
         options: AggregateOptions,
     ) -> Self {
         let all = || systems.iter().flat_map(|(_, answers)| answers.iter().copied());
@@ -141,11 +143,15 @@ impl Section {
                 columns.push(Column { name: component.name.clone(), unit: component.kind.unit() });
             }
         }
-        let rows = systems.iter().map(|(system, answers)| row(system, answers, &columns, options)).collect();
+        // The order decides what a seed draws: that of the ids, as where systems are compared.
+        let mut by_id = systems.to_vec();
+        by_id.iter_mut().for_each(|(_, answers)| answers.sort_by(|a, b| a.case.case_id.cmp(&b.case.case_id)));
+        let from = Made { questions, options };
+        let rows = by_id.iter().map(|(system, answers)| row(system, answers, &columns, from)).collect();
         let mut section = Self { scorer, columns, rows, notes: count_notes(all()) };
-        section.add_shared_means(systems, options);
-        section.add_aspect_mean(systems, options);
-        section.add_citation_f1(systems, options);
+        section.add_shared_means(&by_id, options);
+        section.add_aspect_mean(&by_id, from);
+        section.add_citation_f1(&by_id, from);
         section
     }
 
@@ -182,7 +188,7 @@ impl Section {
 
     /// The mean of the aspects' means, as a column. Its interval stands only where every answer has every aspect: then
     /// it is that of a mean over answers.
-    fn add_aspect_mean(&mut self, systems: &[(&SystemName, Vec<&ScoredAnswer>)], options: AggregateOptions) {
+    fn add_aspect_mean(&mut self, systems: &[(&SystemName, Vec<&ScoredAnswer>)], from: Made<'_>) {
         let aspects: Vec<usize> =
             (0..self.columns.len()).filter(|place| self.columns[*place].unit == Unit::Grade).collect();
         if aspects.len() < 2 {
@@ -194,13 +200,15 @@ impl Section {
             // With the policy's values for missing grades, as in the columns.
             let own = answers.iter().map(|answer| {
                 let grades = answer.score.components.iter().filter(|component| component.kind.unit() == Unit::Grade);
-                mean(&grades.filter_map(|grade| value_of(grade, options)).collect::<Vec<_>>())
+                let own = mean(&grades.filter_map(|grade| value_of(grade, from.options)).collect::<Vec<_>>());
+                Some((from.questions.number(&answer.case.case_id), own?))
             });
-            let own: Vec<f64> = own.flatten().collect();
-            let interval = if complete && own.len() == answers.len() { intervals(&[own], options)[0] } else { None };
+            let own: Sample = own.flatten().collect();
+            let is_whole = complete && own.values.len() == answers.len();
+            let interval = if is_whole { mean_intervals(&[&own], from.bca())[0] } else { None };
             let n = answers.iter().filter(|answer| answer.score.is_complete()).count();
             // An aspect without any grade makes the reference's average NaN.
-            let is_undefined = options.mode == Mode::Compat && means.len() < aspects.len();
+            let is_undefined = from.options.mode == Mode::Compat && means.len() < aspects.len();
             let estimate = if is_undefined { None } else { mean(&means) };
             let metric = Metric { estimate, interval, n, unscored: answers.len() - n };
             let bounds = self.columns.iter().zip(&row.metrics).filter(|(column, _)| column.unit == Unit::Grade);
@@ -218,7 +226,7 @@ impl Section {
     }
 
     /// A system's citation F1 is the harmonic mean of its two means; the mean of the answers' own F1 stands beside it.
-    fn add_citation_f1(&mut self, systems: &[(&SystemName, Vec<&ScoredAnswer>)], options: AggregateOptions) {
+    fn add_citation_f1(&mut self, systems: &[(&SystemName, Vec<&ScoredAnswer>)], from: Made<'_>) {
         let (Some(precision), Some(recall)) = (self.place(CITATION_PRECISION), self.place(CITATION_RECALL)) else {
             return;
         };
@@ -229,7 +237,7 @@ impl Section {
         let place = macro_f1.unwrap_or(recall + 1).min(self.columns.len());
         self.columns.insert(place, Column { name: CITATION_F1.to_owned(), unit: Unit::Share });
         for (row, (_, answers)) in self.rows.iter_mut().zip(systems) {
-            let metric = harmonic_metric(row, (precision, recall), answers, options);
+            let metric = harmonic_metric(row, (precision, recall), answers, from);
             row.metrics.insert(place, metric);
         }
     }
@@ -243,23 +251,24 @@ fn harmonic_metric(
     row: &SectionRow,
     (precision, recall): (usize, usize),
     answers: &[&ScoredAnswer],
-    options: AggregateOptions,
+    from: Made<'_>,
 ) -> SectionMetric {
     let (precision, recall) = (row.metrics[precision], row.metrics[recall]);
     let of = |p: Option<f64>, r: Option<f64>| p.zip(r).map(|(p, r)| harmonic(p, r));
     let estimate = of(precision.metric.estimate, recall.metric.estimate);
-    let sums: Vec<[f64; 4]> = answers
-        .iter()
-        .map(|answer| {
-            let value = |name| answer.score.component(name).and_then(|component| value_of(component, options));
-            let pair = |value: Option<f64>| (value.unwrap_or(0.0), f64::from(u8::from(value.is_some())));
-            let ((p, has_p), (r, has_r)) = (pair(value(CITATION_PRECISION)), pair(value(CITATION_RECALL)));
-            [p, has_p, r, has_r]
-        })
-        .collect();
+    // A question is drawn with all its cases: one row of sums.
+    let mut by_question: BTreeMap<usize, [f64; 4]> = BTreeMap::new();
+    for answer in answers {
+        let value = |name| answer.score.component(name).and_then(|component| value_of(component, from.options));
+        let pair = |value: Option<f64>| (value.unwrap_or(0.0), f64::from(u8::from(value.is_some())));
+        let ((p, has_p), (r, has_r)) = (pair(value(CITATION_PRECISION)), pair(value(CITATION_RECALL)));
+        let sums = by_question.entry(from.questions.number(&answer.case.case_id)).or_default();
+        sums.iter_mut().zip([p, has_p, r, has_r]).for_each(|(sum, own)| *sum += own);
+    }
+    let sums: Vec<[f64; 4]> = by_question.into_values().collect();
     let share = |sum: f64, count: f64| if count > 0.0 { sum / count } else { 0.0 };
     let statistic = |sums: &[f64; 4]| [harmonic(share(sums[0], sums[1]), share(sums[2], sums[3]))];
-    let [interval] = bca_sums_intervals(&sums, statistic, BcaOptions::seeded(options.seed));
+    let [interval] = bca_sums_intervals(&sums, statistic, from.bca());
     let ends = |which: fn((f64, f64)) -> f64| {
         let end = |metric: SectionMetric| metric.bounds.map(which).or(metric.metric.estimate);
         of(end(precision), end(recall))
@@ -281,17 +290,39 @@ fn harmonic_metric(
     }
 }
 
-fn row(system: &SystemName, answers: &[&ScoredAnswer], columns: &[Column], options: AggregateOptions) -> SectionRow {
+/// What the numbers of a section are made with.
+#[derive(Clone, Copy)]
+struct Made<'a> {
+    questions: &'a Questions<'a>,
+    options: AggregateOptions,
+}
+
+impl Made<'_> {
+    fn bca(self) -> BcaOptions {
+        BcaOptions::seeded(self.options.seed)
+    }
+}
+
+fn row(system: &SystemName, answers: &[&ScoredAnswer], columns: &[Column], from: Made<'_>) -> SectionRow {
     let of_column = |column: &Column| -> Vec<&Component> {
         answers.iter().filter_map(|answer| answer.score.component(&column.name)).collect()
     };
+    let sample = |column: &Column| -> Sample {
+        let own = answers.iter().filter_map(|answer| {
+            let value = value_of(answer.score.component(&column.name)?, from.options)?;
+            Some((from.questions.number(&answer.case.case_id), value))
+        });
+        own.collect()
+    };
     let components: Vec<Vec<&Component>> = columns.iter().map(of_column).collect();
     // Of a column that nobody judges the answers that happened to need no judge would stand for all.
-    let values: Vec<Vec<f64>> =
-        components.iter().map(|of| if is_unjudged(of) { Vec::new() } else { values_of(of, options) }).collect();
-    let intervals = intervals(&values, options);
-    let metrics = columns.iter().zip(&components).zip(values.iter().zip(intervals)).map(
-        |((column, components), (values, interval))| {
+    let known = |(column, of): (&Column, &Vec<&Component>)| {
+        if is_unjudged(of) { Sample::default() } else { sample(column) }
+    };
+    let samples: Vec<Sample> = columns.iter().zip(&components).map(known).collect();
+    let intervals = mean_intervals(&samples.iter().collect::<Vec<_>>(), from.bca());
+    let metrics = columns.iter().zip(&components).zip(samples.iter().zip(intervals)).map(
+        |((column, components), (Sample { values, .. }, interval))| {
             let unscored = components.iter().filter(|component| finite(component.value).is_none()).count();
             let metric = Metric { estimate: mean(values), interval, n: values.len(), unscored };
             let is_unjudged = is_unjudged(components);
@@ -331,10 +362,6 @@ fn reference_mean(answers: &[&ScoredAnswer], name: &str) -> Option<f64> {
     }
     let theirs = answers.iter().filter_map(|answer| finite(answer.reference.as_ref()?.component(name)?.value));
     mean(&theirs.collect::<Vec<_>>())
-}
-
-fn values_of(components: &[&Component], options: AggregateOptions) -> Vec<f64> {
-    components.iter().filter_map(|component| value_of(component, options)).collect()
 }
 
 fn lacks_a_judge(component: &Component) -> bool {
@@ -379,12 +406,6 @@ fn bounds(components: &[&Component], unit: Unit) -> Option<(f64, f64)> {
         mean(&values)
     };
     filled(low).zip(filled(high))
-}
-
-fn intervals(samples: &[Vec<f64>], options: AggregateOptions) -> Vec<Option<(f64, f64)>> {
-    let slices: Vec<&[f64]> = samples.iter().map(Vec::as_slice).collect();
-    let ends = |interval: Option<Interval>| interval.map(|interval| (interval.low, interval.high));
-    bca_mean_intervals(&slices, BcaOptions::seeded(options.seed)).into_iter().map(ends).collect()
 }
 
 /// The reference's number where it is another than ours.

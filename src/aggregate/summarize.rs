@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::difference::causes;
+use super::questions::{Questions, Sample};
 use super::{
     AnswerId, Bounds, CauseCount, Metric, Metrics, NoteCount, ReasonCount, ReferenceMeans, SteeringEntry, Summary,
     SystemRow,
@@ -47,9 +48,24 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
     missing: &[(SystemName, CaseId)],
     options: AggregateOptions,
 ) -> Summary {
+    let questions = Questions::of(scored.iter().map(Borrow::borrow));
+    summarize_over(scored, missing, &questions, options)
+}
+
+/// [`summarize`] where more is known of the questions than these answers tell.
+pub(super) fn summarize_over<A: Borrow<ScoredAnswer>>(
+    scored: &[A],
+    missing: &[(SystemName, CaseId)],
+    questions: &Questions<'_>,
+    options: AggregateOptions,
+) -> Summary {
     let bca = BcaOptions::seeded(options.seed);
     let systems = by_system(scored, missing);
-    let mut rows: Vec<SystemRow> = systems.iter().map(|(name, answers)| row(name, answers, missing, options)).collect();
+    let row = |(name, answers): (&&SystemName, &Vec<&ScoredAnswer>)| SystemRow {
+        metrics: metrics(answers, questions, options),
+        ..row(name, answers, missing, options)
+    };
+    let mut rows: Vec<SystemRow> = systems.iter().map(row).collect();
     let shared = shared_cases(&systems, options);
     rank(&mut rows, &systems, &shared, options);
     let own_means: Vec<f64> = rows.iter().filter_map(|row| row.metrics.score.estimate).collect();
@@ -63,6 +79,8 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
         level: bca.level,
         resamples: bca.resamples,
         seed: options.seed,
+        cases: questions.counts().0,
+        questions: questions.counts().1,
         answers: scored.len(),
         unscored: rows.iter().map(|row| row.unscored).sum(),
         shared_cases: shared.len(),
@@ -113,7 +131,7 @@ fn row(
         rank: None,
         shared_mean: None,
         lexical: options.lexical,
-        metrics: metrics(answers, options),
+        metrics: Metrics::default(),
         cases_scored: answers.iter().filter(|answer| values_of(answer, options).0.is_some()).count(),
         cases_kept: answers.len() + missing,
         missing,
@@ -139,21 +157,22 @@ fn lacks_ann_score(answer: &ScoredAnswer) -> bool {
     answer.score.ann_score.is_none() && answer.score.components.iter().any(|component| component.kind.is_annotated())
 }
 
-fn metrics(answers: &[&ScoredAnswer], options: AggregateOptions) -> Metrics {
+fn metrics(answers: &[&ScoredAnswer], questions: &Questions<'_>, options: AggregateOptions) -> Metrics {
     let bca = BcaOptions::seeded(options.seed);
-    let pairs: Vec<(Option<f64>, Option<f64>)> = answers.iter().map(|answer| values_of(answer, options)).collect();
-    let scores: Vec<f64> = pairs.iter().filter_map(|pair| pair.0).collect();
-    let ann_scores: Vec<f64> = pairs.iter().filter_map(|pair| pair.1).collect();
+    let number = |answer: &ScoredAnswer| questions.number(&answer.case.case_id);
+    let pairs: Vec<_> = answers.iter().map(|answer| (number(answer), values_of(answer, options))).collect();
+    let scores: Sample = pairs.iter().filter_map(|(question, pair)| Some((*question, pair.0?))).collect();
+    let ann_scores: Sample = pairs.iter().filter_map(|(question, pair)| Some((*question, pair.1?))).collect();
     let of_kind = |kind: ComponentKind| {
-        let found: Vec<Option<f64>> = answers
+        let found: Vec<(usize, Option<f64>)> = answers
             .iter()
-            .flat_map(|answer| &answer.score.components)
-            .filter(|component| component.kind == kind)
-            .map(|component| finite(component.value))
+            .flat_map(|answer| answer.score.components.iter().map(|component| (number(answer), component)))
+            .filter(|(_, component)| component.kind == kind)
+            .map(|(question, component)| (question, finite(component.value)))
             .collect();
         let fill = (options.on_unscored == OnUnscored::Zero).then_some(0.0);
-        let values: Vec<f64> = found.iter().filter_map(|value| value.or(fill)).collect();
-        (values, found.iter().filter(|value| value.is_none()).count())
+        let values: Sample = found.iter().filter_map(|(question, value)| Some((*question, value.or(fill)?))).collect();
+        (values, found.iter().filter(|(_, value)| value.is_none()).count())
     };
     let unscored = answers.iter().filter(|answer| finite(answer.score.value).is_none()).count();
     let without_ann_score = answers.iter().filter(|answer| lacks_ann_score(answer)).count();

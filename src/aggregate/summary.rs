@@ -20,6 +20,10 @@ pub struct Summary {
     pub resamples: u32,
     /// Seed of the resamples.
     pub seed: u64,
+    /// Cases of the run with an answer, by whichever system.
+    pub cases: usize,
+    /// The questions they ask: where fewer, cases of one question are drawn together for intervals.
+    pub questions: usize,
     /// Answers that have been scored, or could not be.
     pub answers: usize,
     /// Those with at least one component without a value.

@@ -14,8 +14,10 @@ use super::panel::Member;
 /// What a run would ask, before it asks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// Answers to be scored.
+    /// Answers to be scored: one that several scorers look at is one.
     pub answers: u64,
+    /// Scores to be made: one an answer and scorer.
+    pub answer_scores: u64,
     /// Calls that can be asked now and are not in the cache (exact).
     pub askable_now: u64,
     /// Calls if every gate opens (an upper bound; retries of unreadable replies not counted).

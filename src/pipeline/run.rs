@@ -1,5 +1,6 @@
 //! The two passes over all answers: planning from what is already paid, then asking for the rest.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -104,7 +105,10 @@ async fn plan_into(
     mut collected: Option<InOrder<'_>>,
 ) -> Result<PlanOutcome> {
     let mut outcome = PlanOutcome { pending: vec![Vec::new(); jobs.len()], ..PlanOutcome::default() };
-    outcome.plan.answers = jobs.iter().map(|job| job.items.len() as u64).sum();
+    let items = || jobs.iter().flat_map(|job| job.items.iter());
+    let answers: HashSet<_> = items().map(|item| (&item.answer.system, &item.case.case_id)).collect();
+    outcome.plan.answers = answers.len() as u64;
+    outcome.plan.answer_scores = items().count() as u64;
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let tally = Arc::new(tally);
     let mut tasks = JoinSet::new();

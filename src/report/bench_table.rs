@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::files::{internal, terminal_safe_json};
 use super::layout::push_item;
 use super::panel_notes::panel_notes;
-use super::scorecard::{append, quoted, run_notes};
-use super::section_table::{section_notes, section_table};
+use super::scorecard::{append, part, quoted, run_notes};
+use super::section_table::{fewer, section_notes, section_table};
 use super::{ReportContext, TableStyle, visible};
 use crate::aggregate::{ASPECT_MEAN, Column, Scorecard, Section, SectionMetric, SectionRow, Summary};
 use crate::domain::{SystemName, Unit};
@@ -229,9 +229,9 @@ pub fn render_bench_table(card: &Scorecard, bench: &BenchTable, context: &Report
             row.system = format!("{} *", row.system).into();
         }
     }
-    let mut out = section_table(&section, style);
+    let mut out = part(context) + &section_table(&section, style);
     out.push('\n');
-    let own = bench.notes(card).into_iter().chain(run_notes(card, context));
+    let own = bench.notes(card).into_iter().chain(fewer(&section, true)).chain(run_notes(card, context));
     for note in own.chain(panel_notes(&card.panels, &card.noise)) {
         push_item(&mut out, &note, usize::from(style.width.max(80)));
     }
@@ -255,7 +255,7 @@ pub fn render_bench_json(card: &Scorecard, bench: &BenchTable, context: &ReportC
     let file = json!({
         "schema_version": 1, "run": context.run, "bench": bench.name, "data": bench.data, "asked": bench.asked,
         "mode": card.mode, "on_unscored": card.on_unscored, "level": card.level, "resamples": card.resamples,
-        "seed": card.seed, "columns": section.remove("columns"), "rows": rows, "blank": bench.blank,
+        "seed": card.seed, "cases": card.cases, "questions": card.questions, "columns": section.remove("columns"), "rows": rows, "blank": bench.blank,
         "legend": bench.legend, "remarks": context.remarks,
     });
     let json = serde_json::to_string_pretty(&file).map_err(internal)?;
@@ -343,7 +343,7 @@ mod tests {
             let line = table.lines().find(|line| line.starts_with(name)).unwrap();
             line.split_whitespace().map(str::to_owned).collect()
         };
-        assert_eq!(words("b *"), ["b", "*", "1", "-", "5.00", "-", "-"]);
+        assert_eq!(words("b *"), ["b", "*", "1", "-", "5.00*", "-", "-"]);
         let told = table.replace("\n  ", " ");
         assert!(told.contains("- b *: 1 of 2 questions have no prediction (--allow-missing); its means"), "{table}");
         assert!(told.contains("- blank: cite_f1: no judge has the role citation.\n"), "{table}");

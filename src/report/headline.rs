@@ -1,8 +1,9 @@
 //! The scorecard in one look: the main numbers of every scorer, a row a system.
 
 use super::TableStyle;
-use super::section_table::{HEADLINE, section_table_of};
-use crate::aggregate::{Column, Scorecard, Section, SectionMetric, SectionRow};
+use super::layout::push_item;
+use super::section_table::{HEADLINE, fewer, section_table_of};
+use crate::aggregate::{Column, Metric, Scorecard, Section, SectionMetric, SectionRow};
 use crate::domain::{SystemName, Unit};
 
 /// The main columns of the scorers that count more than they judge; of a scorer that is not here all shares and grades.
@@ -25,7 +26,7 @@ pub(super) fn headline(card: &Scorecard, style: &TableStyle) -> Option<String> {
         all.columns.push(Column { name: rubric.score_name().replace("score", "rubric score"), unit: Unit::Share });
         for row in &mut all.rows {
             let own = rubric.rows.iter().find(|of| of.system == row.system);
-            row.metrics.push(own.map_or_else(SectionMetric::default, |own| bare(own.metrics.score.estimate)));
+            row.metrics.push(own.map_or_else(SectionMetric::default, |own| bare(&own.metrics.score)));
         }
     }
     for section in &card.sections {
@@ -34,17 +35,22 @@ pub(super) fn headline(card: &Scorecard, style: &TableStyle) -> Option<String> {
             for row in &mut all.rows {
                 let own = section.rows.iter().find(|of| of.system == row.system);
                 let metric = own.and_then(|own| own.metrics.get(at));
-                row.metrics.push(metric.map_or_else(SectionMetric::default, |own| bare(own.metric.estimate)));
+                row.metrics.push(metric.map_or_else(SectionMetric::default, |own| bare(&own.metric)));
             }
         }
     }
-    Some(section_table_of(&all, "means (grades from 1 to 5, % in per cent); their intervals stand below", style))
+    let heading = "means (grades from 1 to 5, % in per cent); their intervals stand below";
+    let mut table = section_table_of(&all, heading, style);
+    // What stands first over a few answers is not the best.
+    if let Some(note) = fewer(&all, true) {
+        push_item(&mut table, &note, usize::from(style.width.max(80)));
+    }
+    Some(table)
 }
 
 /// A mean without its interval.
-fn bare(estimate: Option<f64>) -> SectionMetric {
-    let metric = crate::aggregate::Metric { estimate, ..crate::aggregate::Metric::default() };
-    SectionMetric { metric, ..SectionMetric::default() }
+fn bare(metric: &Metric) -> SectionMetric {
+    SectionMetric { metric: Metric { interval: None, ..*metric }, ..SectionMetric::default() }
 }
 
 fn row(system: &SystemName, items: usize) -> SectionRow {

@@ -59,6 +59,10 @@ pub struct ReportContext {
     pub prompts_label: String,
     /// Why the numbers cannot be compared with published ones; `None` where they can.
     pub comparability_note: Option<String>,
+    /// Which slice of the answers these are (`2/5`), where they are not all: a part is no result.
+    pub slice: Option<String>,
+    /// True if `remarks` name judge and prompts of the rubric, as of every role.
+    pub names_roles: bool,
     /// Further sentences about the run, without the full stop.
     pub remarks: Vec<String>,
     /// How two annotators' rubrics agree, where that was asked for.

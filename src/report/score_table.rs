@@ -6,7 +6,7 @@ use comfy_table::{Attribute, Cell, CellAlignment};
 use serde_json::{Map, Value, json};
 
 use super::files::{csv_line, terminal_safe_json};
-use super::layout::{per_cent, plain_table, push_item};
+use super::layout::{NAME, name_lines, per_cent, plain_table, push_item, table_names};
 use super::{TableStyle, visible};
 use crate::error::{Error, Result};
 
@@ -69,12 +69,13 @@ pub fn render_score_table(scores: &ScoreTable, style: &TableStyle) -> String {
     } else {
         let names = scores.shown.iter().map(|which| scores.names[*which].replace('_', "\n"));
         table.set_header(std::iter::once("system".to_owned()).chain(names).map(|name| bold(name.into())));
-        for row in &scores.rows {
+        let systems = table_names(scores.rows.iter().map(|row| row.system.as_str()));
+        for (row, system) in scores.rows.iter().zip(systems) {
             let cell = |which: &usize| match row.interval(*which) {
                 Some((low, high)) => format!("{}\n{}", value_text(row.value(*which)), ends(low, high)),
                 None => value_text(row.value(*which)),
             };
-            let system = visible(&row.system).into_owned();
+            let system = name_lines(&system, NAME);
             table.add_row(std::iter::once(system).chain(scores.shown.iter().map(cell)));
         }
     }

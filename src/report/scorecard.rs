@@ -20,7 +20,7 @@ pub fn render_scorecard_table(card: &Scorecard, context: &ReportContext, style: 
     let mut tables: Vec<String> = headline(card, style).into_iter().collect();
     tables.extend(card.rubric.iter().map(|rubric| rubric_table(rubric, style)));
     tables.extend(card.sections.iter().map(|section| section_table(section, style)));
-    let mut out = tables.join("\n");
+    let mut out = part(context) + &tables.join("\n");
     out.push('\n');
     let mut notes = run_notes(card, context);
     notes.extend(card.sections.iter().flat_map(|section| section_notes(section, card.on_unscored)));
@@ -31,12 +31,18 @@ pub fn render_scorecard_table(card: &Scorecard, context: &ReportContext, style: 
     out
 }
 
+/// A line above the tables of a part of the answers.
+pub(super) fn part(context: &ReportContext) -> String {
+    let told = |slice: &String| format!("slice {}: a part of the answers, no result\n\n", visible(slice));
+    context.slice.as_ref().map(told).unwrap_or_default()
+}
+
 /// What has to be said of the run and, where it was asked, of the rubric.
 pub(super) fn run_notes(card: &Scorecard, context: &ReportContext) -> Vec<String> {
     match &card.rubric {
         Some(rubric) => footnotes(rubric, context),
         None => {
-            let mut notes = vec![intervals_note(card.level, card.resamples, card.seed)];
+            let mut notes = vec![intervals_note(card.level, card.resamples, card.seed, (card.cases, card.questions))];
             notes.extend(context.remarks.iter().map(|remark| format!("{}.", visible(remark))));
             notes
         }
@@ -45,7 +51,7 @@ pub(super) fn run_notes(card: &Scorecard, context: &ReportContext) -> Vec<String
 
 /// `summary.json`: that of the rubric where it was asked (see [`super::render_json`]), else its head alone with empty `rows`;
 /// then `scorers`, a list of `{scorer, columns, rows, notes}`, and where there are any `panels` ([`PanelAgreement`]),
-/// `noise` ([`DrawNoise`]) and `endpoints` ([`crate::domain::EndpointUse`]). Shares are 0..=1, grades 1..=5, null where there is none.
+/// `noise` ([`DrawNoise`]), `slice` (`2/5`: a part of the answers) and `endpoints` ([`crate::domain::EndpointUse`]). Shares are 0..=1, grades 1..=5, null where there is none.
 ///
 /// [`PanelAgreement`]: crate::aggregate::PanelAgreement
 /// [`DrawNoise`]: crate::aggregate::DrawNoise
@@ -62,6 +68,9 @@ pub fn render_scorecard_json(card: &Scorecard, context: &ReportContext) -> Resul
     };
     file.insert("unscored_share".to_owned(), card.unscored_share().into());
     file.insert("scorers".to_owned(), serde_json::to_value(&card.sections).map_err(internal)?);
+    if let Some(slice) = &context.slice {
+        file.insert("slice".to_owned(), slice.as_str().into());
+    }
     if !card.panels.is_empty() {
         file.insert("panels".to_owned(), serde_json::to_value(&card.panels).map_err(internal)?);
     }
@@ -79,7 +88,7 @@ fn head(card: &Scorecard, context: &ReportContext) -> Value {
     json!({
         "schema_version": 1, "run": context.run, "unscored_share": 0.0, "mode": card.mode,
         "on_unscored": card.on_unscored, "level": card.level, "resamples": card.resamples, "seed": card.seed,
-        "rows": [], "remarks": context.remarks,
+        "cases": card.cases, "questions": card.questions, "rows": [], "remarks": context.remarks,
     })
 }
 
@@ -191,8 +200,11 @@ mod tests {
         assert_eq!(words(lines[2]), ["system", "n", "rubric", "coverage", "match"], "{table}");
         // the rubric's answer of b is the only one; what a system lacks is a dash
         let row = |name: &str| words(lines.iter().find(|line| line.starts_with(name)).unwrap());
-        assert_eq!(row("b "), ["b", "1", "80.0", "-", "-"]);
-        assert_eq!(row("a\\u{1b} "), ["a\\u{1b}", "2", "-", "3.00", "50.0"]);
+        assert_eq!(row("b "), ["b", "1", "80.0*", "-", "-"]);
+        // a match of one of its two answers
+        assert_eq!(row("a\\u{1b} "), ["a\\u{1b}", "2", "-", "3.00", "50.0*"]);
+        let told = table.replace("\n  ", " ");
+        assert!(told.contains("rubric score: b 1 of 2; match: a\\u{1b} 1 of 2."), "{table}");
         let alone = render_scorecard_table(&card(false), &ReportContext::default(), &TableStyle::default());
         assert!(!alone.contains("scorecard:"), "one scorer's table says it all");
     }

@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use comfy_table::{Attribute, Cell};
 
-use super::footnotes::kind;
-use super::layout::{counted, listed, names_left_numbers_right, per_cent, plain_table};
+use super::footnotes::of_kind;
+use super::layout::{
+    NAME, counted, listed, name_lines, names_left_numbers_right, per_cent, plain_table, short_name, table_names,
+};
 use super::table::widest_line;
 use super::visible::shortened;
 use super::{TableStyle, visible};
@@ -78,14 +80,59 @@ fn draw(section: &Section, columns: Range<usize>, intervals: Intervals, color: b
         let cell = Cell::new(title);
         if color { cell.add_attribute(Attribute::Bold) } else { cell }
     }));
-    for row in &section.rows {
-        let mut cells = vec![visible(row.system.as_str()).into_owned(), row.items.to_string()];
+    let names = table_names(section.rows.iter().map(|row| row.system.as_str()));
+    let most = most_items(section);
+    for (row, name) in section.rows.iter().zip(names) {
+        let mut cells = vec![name_lines(&name, NAME), row.items.to_string()];
         let metrics = row.metrics.iter().skip(columns.start).zip(shown);
-        cells.extend(metrics.map(|(metric, column)| cell(&metric.metric, column.unit, intervals)));
+        cells.extend(metrics.map(|(metric, column)| {
+            let mark = if is_over_fewer(&metric.metric, most) { "*" } else { "" };
+            cell(&metric.metric, mark, column.unit, intervals)
+        }));
         table.add_row(cells);
     }
     names_left_numbers_right(&mut table);
     table.trim_fmt()
+}
+
+/// The answers of the system with the most.
+fn most_items(section: &Section) -> usize {
+    section.rows.iter().map(|row| row.items).max().unwrap_or(0)
+}
+
+/// True if the mean is over fewer answers than its system has, or than another system has.
+fn is_over_fewer(metric: &Metric, most: usize) -> bool {
+    metric.estimate.is_some() && metric.n < most
+}
+
+/// What the mark at a mean says: of each column how many answers the marked means are over. `all` tells it of columns, too,
+/// that do not apply to the other answers, where no other note does.
+pub(super) fn fewer(section: &Section, all: bool) -> Option<String> {
+    let most = most_items(section);
+    let is_told_here = |row: &SectionRow, metric: &Metric| all || metric.unscored > 0 || row.items < most;
+    let of_column = |(at, column): (usize, &Column)| {
+        let marked = section.rows.iter().filter_map(|row| {
+            let metric = row.metrics.get(at)?.metric;
+            let is_told = is_over_fewer(&metric, most) && is_told_here(row, &metric);
+            is_told.then(|| format!("{} {} of {most}", short_name(row.system.as_str()), metric.n))
+        });
+        let marked: Vec<String> = marked.collect();
+        (!marked.is_empty()).then(|| (visible(&column.name).into_owned(), listed(marked.into_iter(), LISTED)))
+    };
+    let told = grouped(section.columns.iter().enumerate().filter_map(of_column));
+    (!told.is_empty()).then(|| format!("{} *: a mean over fewer answers: {}.", section.scorer, told.join("; ")))
+}
+
+/// Columns of which the same is to be said are told together.
+fn grouped(columns: impl Iterator<Item = (String, String)>) -> Vec<String> {
+    let mut groups: Vec<(Vec<String>, String)> = Vec::new();
+    for (name, parts) in columns {
+        match groups.iter_mut().find(|(_, same)| *same == parts) {
+            Some((names, _)) => names.push(name),
+            None => groups.push((vec![name], parts)),
+        }
+    }
+    groups.into_iter().map(|(names, parts)| format!("{}: {parts}", names.join(", "))).collect()
 }
 
 fn title(column: &Column) -> String {
@@ -102,8 +149,8 @@ pub(super) fn shown(value: f64, unit: Unit) -> String {
     }
 }
 
-fn cell(metric: &Metric, unit: Unit, intervals: Intervals) -> String {
-    let Some(mean) = metric.estimate.map(|mean| shown(mean, unit)) else { return "-".to_owned() };
+fn cell(metric: &Metric, mark: &str, unit: Unit, intervals: Intervals) -> String {
+    let Some(mean) = metric.estimate.map(|mean| shown(mean, unit) + mark) else { return "-".to_owned() };
     match (intervals, metric.interval) {
         (Intervals::Beside, Some((low, high))) => format!("{mean} [{}, {}]", shown(low, unit), shown(high, unit)),
         (Intervals::Below, Some((low, high))) => format!("{mean}\n{}–{}", shown(low, unit), shown(high, unit)),
@@ -116,6 +163,7 @@ pub(super) fn section_notes(section: &Section, on_unscored: OnUnscored) -> Vec<S
     let mut notes: Vec<String> = section.rows.iter().filter_map(|row| unscored(section, row, on_unscored)).collect();
     notes.extend(unjudged(section));
     notes.extend(partly_applicable(section));
+    notes.extend(fewer(section, false));
     notes.extend(different_cases(section));
     notes.extend(section.rows.iter().filter_map(|row| reference(section, row)));
     notes.extend(section.rows.iter().filter_map(|row| unknown_reference(section, row)));
@@ -136,7 +184,7 @@ fn unscored(section: &Section, row: &SectionRow, on_unscored: OnUnscored) -> Opt
         .unscored_reasons
         .iter()
         .take(LISTED)
-        .map(|reason| format!("{} {}, e.g. {}", reason.components, kind(reason.kind), shortened(&reason.example, 60)))
+        .map(|reason| format!("{}, e.g. {}", of_kind(reason.components, reason.kind), shortened(&reason.example, 60)))
         .collect();
     let bounds: Vec<String> = section
         .columns
@@ -187,15 +235,7 @@ fn partly_applicable(section: &Section) -> Option<String> {
         let parts: Vec<String> = section.rows.iter().filter_map(|row| part(row, at)).collect();
         (!parts.is_empty()).then(|| (visible(&column.name).into_owned(), listed(parts.into_iter(), LISTED)))
     };
-    // Columns that hang on the same gold are told together.
-    let mut groups: Vec<(Vec<String>, String)> = Vec::new();
-    for (name, parts) in section.columns.iter().enumerate().filter_map(of_column) {
-        match groups.iter_mut().find(|(_, same)| *same == parts) {
-            Some((names, _)) => names.push(name),
-            None => groups.push((vec![name], parts)),
-        }
-    }
-    let told: Vec<String> = groups.into_iter().map(|(names, parts)| format!("{}: {parts}", names.join(", "))).collect();
+    let told = grouped(section.columns.iter().enumerate().filter_map(of_column));
     (!told.is_empty())
         .then(|| format!("{}: these columns do not apply to every answer: {}.", section.scorer, told.join("; ")))
 }

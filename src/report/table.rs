@@ -1,10 +1,10 @@
 //! The table of systems for a terminal or a pipe.
 
-use comfy_table::{Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement};
+use comfy_table::{Attribute, Cell};
 
+use super::ReportContext;
 use super::footnotes::footnotes;
-use super::layout::{per_cent, plain_table, push_item};
-use super::{ReportContext, visible};
+use super::layout::{NAME, name_lines, names_left_numbers_right, per_cent, plain_table, push_item, table_names};
 use crate::aggregate::{Metric, Summary, SystemRow};
 
 /// How a table looks. The same summary and style give the same bytes everywhere.
@@ -46,45 +46,83 @@ pub fn render_table(summary: &Summary, context: &ReportContext, style: &TableSty
 
 /// The table with the line above it, without the footnotes.
 pub(super) fn rubric_table(summary: &Summary, style: &TableStyle) -> String {
-    let width = style.width.max(80);
-    let fits = |layout: &Layout| widest_line(&draw(summary, *layout, false, None)) <= usize::from(width);
+    let width = usize::from(style.width.max(80));
+    let whole = table_names(summary.rows.iter().map(|row| row.system.as_str()));
+    let names: Vec<String> = whole.iter().map(|name| name_lines(name, NAME)).collect();
+    let fits = |layout: &Layout| widest_line(&draw(summary, &names, *layout, false, false)) <= width;
     let layout = [Layout::Beside, Layout::Below].into_iter().find(fits).unwrap_or(Layout::ScoresOnly);
     let mut out = String::from("Means in per cent, 95% intervals");
     if layout == Layout::ScoresOnly {
         out.push_str(" (all: --format csv or json)");
     }
     out.push_str(", best first\n\n");
-    out.push_str(&draw(summary, layout, style.color, Some(width)));
+    // Numbers keep their width: what they leave is for the names, and if that is little, so is what stands between them.
+    let blank = vec![String::new(); names.len()];
+    let room = |tight| {
+        let without = widest_line(&draw(summary, &blank, layout, false, tight));
+        (width + SYSTEM.len()).saturating_sub(without).clamp(SYSTEM.len(), NAME)
+    };
+    let longest = names.iter().map(|name| widest_line(name)).max().unwrap_or(0);
+    let tight = layout == Layout::ScoresOnly && room(false) < longest;
+    let room = room(tight);
+    let names: Vec<String> = whole.iter().map(|name| name_lines(name, room)).collect();
+    out.push_str(&draw(summary, &names, layout, style.color, tight));
     out.push('\n');
     out
 }
+
+/// The heading of the names.
+const SYSTEM: &str = "system";
 
 pub(super) fn widest_line(text: &str) -> usize {
     text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
-/// The table alone; within `width`, if one is given, by wrapping the names of systems.
-fn draw(summary: &Summary, layout: Layout, color: bool, width: Option<u16>) -> String {
+/// The table alone, with these names; `tight` with as little between the columns as there can be.
+fn draw(summary: &Summary, names: &[String], layout: Layout, color: bool, tight: bool) -> String {
     let mut table = plain_table(color);
     table.set_header(header(summary.lexical, layout).map(|title| {
         let cell = Cell::new(title);
         if color { cell.add_attribute(Attribute::Bold) } else { cell }
     }));
-    for row in &summary.rows {
-        table.add_row(cells(row, layout));
+    let fewer = Fewer::of(summary);
+    for (row, name) in summary.rows.iter().zip(names) {
+        table.add_row(cells(row, name, layout, &fewer));
     }
-    table.set_content_arrangement(ContentArrangement::Disabled);
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, if layout == Layout::ScoresOnly { 1 } else { 2 }));
-        if index > 0 {
-            column.set_cell_alignment(CellAlignment::Right);
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        }
-    }
-    if let Some(width) = width.filter(|width| widest_line(&table.trim_fmt()) > usize::from(*width)) {
-        table.set_width(width).set_content_arrangement(ContentArrangement::Dynamic);
+    names_left_numbers_right(&mut table);
+    if layout == Layout::ScoresOnly {
+        table.column_iter_mut().for_each(|column| {
+            column.set_padding((0, u16::from(!tight)));
+        });
     }
     table.trim_fmt()
+}
+
+/// Which means are over fewer cases than another system's.
+pub(super) struct Fewer {
+    most: [usize; 6],
+}
+
+impl Fewer {
+    pub(super) fn of(summary: &Summary) -> Self {
+        let most = |at: usize| {
+            let counts = summary.rows.iter().map(|row| row.metrics.named(row.lexical)[at].1.n);
+            counts.max().unwrap_or(0)
+        };
+        Self { most: std::array::from_fn(most) }
+    }
+
+    fn mark(&self, at: usize, metric: Metric) -> &'static str {
+        if metric.estimate.is_some() && metric.n < self.most[at] { "*" } else { "" }
+    }
+
+    /// How many cases a row's score is over, of how many another's is, where they are fewer; any other mean's, where
+    /// the score's are not.
+    pub(super) fn told(&self, row: &SystemRow) -> Option<(&'static str, usize, usize)> {
+        let named = row.metrics.named(row.lexical).into_iter().enumerate();
+        let mut marked = named.filter(|(at, (_, metric))| !self.mark(*at, *metric).is_empty());
+        marked.next().map(|(at, (name, metric))| (name, metric.n, self.most[at]))
+    }
 }
 
 fn header(lexical: bool, layout: Layout) -> [&'static str; 9] {
@@ -95,40 +133,33 @@ fn header(lexical: bool, layout: Layout) -> [&'static str; 9] {
         (true, _) => ("lexical_score", "lexical_ann_score"),
     };
     match layout {
-        Layout::ScoresOnly => [
-            "system",
-            score,
-            ann_score,
-            "length",
-            "exper-\ntise",
-            "cita-\ntions",
-            "ex-\ncerpts",
-            "cases",
-            "un-\nscored",
-        ],
-        _ => ["system", score, ann_score, "length", "expertise", "citations", "excerpts", "cases", "unscored"],
+        Layout::ScoresOnly => {
+            [SYSTEM, score, ann_score, "length", "exper-\ntise", "cita-\ntions", "ex-\ncerpts", "cases", "un-\nscored"]
+        }
+        _ => [SYSTEM, score, ann_score, "length", "expertise", "citations", "excerpts", "cases", "unscored"],
     }
 }
 
-fn cells(row: &SystemRow, layout: Layout) -> [String; 9] {
-    let metrics = &row.metrics;
-    let part = |metric: Metric| mean_cell(metric, if layout == Layout::ScoresOnly { None } else { Some(layout) });
+fn cells(row: &SystemRow, name: &str, layout: Layout, fewer: &Fewer) -> [String; 9] {
+    let metrics = row.metrics.named(row.lexical);
+    let cell = |at: usize, layout| mean_cell(metrics[at].1, fewer.mark(at, metrics[at].1), layout);
+    let part = |at| cell(at, if layout == Layout::ScoresOnly { None } else { Some(layout) });
     [
-        visible(row.system.as_str()).into_owned(),
-        mean_cell(metrics.score, Some(layout)),
-        mean_cell(metrics.ann_score, Some(layout)),
-        part(metrics.length),
-        part(metrics.expertise),
-        part(metrics.citations),
-        part(metrics.excerpts),
+        name.to_owned(),
+        cell(0, Some(layout)),
+        cell(1, Some(layout)),
+        part(2),
+        part(3),
+        part(4),
+        part(5),
         format!("{}/{}", row.cases_scored, row.cases_kept),
         row.unscored.to_string(),
     ]
 }
 
-/// A mean with its interval where `layout` wants it; a dash where there is no mean.
-fn mean_cell(metric: Metric, layout: Option<Layout>) -> String {
-    let Some(mean) = metric.estimate.map(per_cent) else {
+/// A mean and its mark, with the interval where `layout` wants it; a dash where there is no mean.
+fn mean_cell(metric: Metric, mark: &str, layout: Option<Layout>) -> String {
+    let Some(mean) = metric.estimate.map(|mean| per_cent(mean) + mark) else {
         return "-".to_owned();
     };
     match (layout, metric.interval) {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::aggregate::made::{answer, simple_score};
-use crate::aggregate::{AggregateOptions, OnUnscored, Summary, summarize};
+use crate::aggregate::{AggregateOptions, OnUnscored, Summary, scorecard, summarize};
 use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName};
 
 fn context() -> ReportContext {
@@ -11,6 +11,8 @@ fn context() -> ReportContext {
         judge_label: "gpt-4o-2024-08-06".to_owned(),
         prompts_label: "set 5f0c2a19".to_owned(),
         comparability_note: Some("not comparable with published numbers".to_owned()),
+        slice: None,
+        names_roles: false,
         remarks: vec![],
         agreement: None,
         endpoints: vec![],
@@ -169,4 +171,57 @@ fn many_remarks_are_cut_and_counted() {
     let table = render_table(&summarize(&scored, &[], options()), &context(), &at(80));
     assert_eq!(table.matches("weights scaled").count(), 5);
     assert!(table.contains("3 more of such remarks"), "{table}");
+}
+
+fn told(summary: &Summary) -> String {
+    render_table(summary, &context(), &at(80)).replace("\n  ", " ")
+}
+
+#[test]
+fn a_mean_over_few_cases_that_stands_first_is_marked_and_the_shared_means_are_told() {
+    // beta has one case, and there it is the better one: 0.2 + 0.6 * 1 = 0.8 against 0.5; over all alpha has 0.65.
+    let mut scored = answers("alpha", &[Some(0.5), Some(1.0)]);
+    scored.extend(answers("beta", &[Some(1.0)]));
+    let table = told(&summarize(&scored, &[], options()));
+    let beta = table.lines().find(|line| line.starts_with("beta ")).unwrap();
+    assert_eq!(beta.split_whitespace().nth(1), Some("80.0*"), "{table}");
+    assert!(table.contains("- *: a mean over fewer cases than another system's: beta score 1 of 2."), "{table}");
+    assert!(table.contains("the 1 case scored for all of them; over these cases: beta 80.0, alpha 50.0."), "{table}");
+}
+
+#[test]
+fn a_system_without_a_score_is_not_said_to_have_been_ranked() {
+    let mut scored = answers("alpha", &[Some(0.5), Some(1.0)]);
+    scored.extend(answers("beta", &[None]));
+    let table = told(&summarize(&scored, &[], options()));
+    assert!(table.contains("- only alpha has a score, so nothing is ranked; without one: beta."), "{table}");
+    scored.extend(answers("gamma", &[Some(0.5)]));
+    let table = told(&summarize(&scored, &[], options()));
+    assert!(table.contains("scored for all systems that have a score (none yet: beta)"), "{table}");
+    assert!(table.contains("beta: 1 answer unscored, left out of the means (1 component unreadable, e.g."), "{table}");
+}
+
+#[test]
+fn names_of_any_length_fit_80_columns_and_break_at_their_marks() {
+    let hundred = |system: &str| -> Vec<ScoredAnswer> {
+        let one = |at: usize| answer(system, &format!("c{at}"), simple_score(Some([0.4, 0.6][at % 2])));
+        (0..100).map(one).collect()
+    };
+    let names = ["perplexity", "gpt-4o-2024-08-06", "openscholar_8b_reranked_with_feedback_and_more_words"];
+    let scored: Vec<ScoredAnswer> = names.iter().flat_map(|name| hundred(name)).collect();
+    let table = render_table(&summarize(&scored, &[], options()), &context(), &at(80));
+    assert!(longest(&table) <= 80, "{table}");
+    assert!(table.lines().any(|line| line.starts_with("perplexity ")), "{table}");
+    assert!(table.lines().any(|line| line.starts_with("gpt-4o-2024-08-06 ")), "{table}");
+    assert!(table.contains("openscholar_") && table.contains("more_words"), "{table}");
+}
+
+#[test]
+fn a_part_of_the_answers_says_so_before_its_numbers() {
+    let card = scorecard(&answers("alpha", &[Some(0.5)]), &[], options());
+    let context = ReportContext { slice: Some("2/5".to_owned()), ..context() };
+    let table = render_scorecard_table(&card, &context, &at(80));
+    assert!(table.starts_with("slice 2/5: a part of the answers, no result\n\n"), "{table}");
+    let json: serde_json::Value = serde_json::from_str(&render_scorecard_json(&card, &context).unwrap()).unwrap();
+    assert_eq!(json["slice"], "2/5");
 }

@@ -40,6 +40,7 @@ fn what_score_wrote_with_output_is_imported_as_the_same_scores() {
     let server = FakeServer::start(constant_judge().when(causes_of_c1, Act::Content("eight".to_owned())));
     work.score(&server, &["--output", "results.json", "--max-unscored", "1"]).exits_with(0);
     let done = work.run(&import(&["--answers", "answers"])).exits_with(0).says(&["record of the run: imported"]);
+    assert!(done.stdout.contains("- prompts: unknown (imported).\n"), "{}", done.stdout);
     assert!(done.stdout.contains("75.5") && done.stdout.contains("2/3"), "{}", done.stdout);
     let (there, here) = (work.lines("out/scores.jsonl"), work.lines("imported/scores.jsonl"));
     assert_eq!((there.len(), here.len()), (6, 6));

@@ -210,6 +210,8 @@ fn a_summary_goes_through_every_renderer() {
         judge_label: "stub".to_owned(),
         prompts_label: "set 1".to_owned(),
         comparability_note: Some("not comparable with published numbers".to_owned()),
+        slice: None,
+        names_roles: false,
         remarks: vec![],
         agreement: None,
         endpoints: vec![],

@@ -6,6 +6,7 @@ mod draws;
 mod faults;
 mod injection;
 mod inputs;
+mod intervals;
 mod probabilities;
 mod real_input;
 mod roles;

@@ -2,6 +2,15 @@ use super::*;
 use crate::aggregate::made::{answer, component};
 use crate::domain::{ComponentKind, Score, UnscoredReason};
 
+fn section_of(
+    scorer: &'static str,
+    systems: &[(&SystemName, Vec<&ScoredAnswer>)],
+    options: AggregateOptions,
+) -> Section {
+    let answers = systems.iter().flat_map(|(_, answers)| answers.iter().copied());
+    Section::of(scorer, systems, &Questions::of(answers), options)
+}
+
 fn scored(system: &str, case: &str, scorer: &'static str, components: Vec<Component>) -> ScoredAnswer {
     let grades: Vec<f64> = components.iter().filter_map(|component| component.value).collect();
     answer(system, case, Score { scorer, value: mean(&grades), components, ..Score::default() })
@@ -9,7 +18,7 @@ fn scored(system: &str, case: &str, scorer: &'static str, components: Vec<Compon
 
 fn section(scorer: &'static str, answers: &[ScoredAnswer]) -> Section {
     let system = SystemName::from("x");
-    Section::of(scorer, &[(&system, answers.iter().collect())], AggregateOptions::default())
+    section_of(scorer, &[(&system, answers.iter().collect())], AggregateOptions::default())
 }
 
 #[test]
@@ -37,7 +46,7 @@ fn an_aspect_without_a_grade_is_left_out_of_the_mean_and_undoes_it_in_compat() {
     let system = SystemName::from("x");
     let of = |mode| {
         let options = AggregateOptions { mode, ..AggregateOptions::default() };
-        let section = Section::of("prometheus", &[(&system, answers.iter().collect())], options);
+        let section = section_of("prometheus", &[(&system, answers.iter().collect())], options);
         section.rows[0].metrics[section.place(ASPECT_MEAN).unwrap()].metric.estimate
     };
     assert_eq!((of(Mode::Default), of(Mode::Compat)), (Some(4.0), None));
@@ -52,7 +61,7 @@ fn a_missing_grade_that_counts_as_the_lowest_does_so_in_the_means_interval_too()
     ];
     let options = AggregateOptions { on_unscored: OnUnscored::Zero, ..AggregateOptions::default() };
     let system = SystemName::from("x");
-    let section = Section::of("prometheus", &[(&system, answers.iter().collect())], options);
+    let section = section_of("prometheus", &[(&system, answers.iter().collect())], options);
     let mean = section.rows[0].metrics[section.place(ASPECT_MEAN).unwrap()].metric;
     // the answers' own means (5 + 1) / 2 and (1 + 4) / 2
     assert_eq!(mean.estimate, Some(2.75));
@@ -115,7 +124,7 @@ fn systems_with_different_cases_are_also_told_over_those_that_all_have() {
     let names = [SystemName::from("a"), SystemName::from("b")];
     let of = |second: &[ScoredAnswer]| {
         let systems = [(&names[0], a.iter().collect()), (&names[1], second.iter().collect::<Vec<_>>())];
-        Section::of("overlap", &systems, AggregateOptions::default())
+        section_of("overlap", &systems, AggregateOptions::default())
     };
     let section = of(&b);
     // only case 2 is of both

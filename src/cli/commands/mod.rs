@@ -23,6 +23,8 @@ mod scifact;
 mod score;
 mod shell_completions;
 
+pub(in crate::cli) use import::IMPORTED;
+
 use super::ExitCode;
 use super::args::{Cli, Command, GlobalArgs};
 use super::origin::Environment;

@@ -13,7 +13,7 @@ use crate::cli::scoring::choice::Choice;
 use crate::cli::scoring::endpoints::{Endpoints, endpoint_line};
 use crate::cli::scoring::inputs::LoadedInputs;
 use crate::cli::scoring::jobs::ScorerPlan;
-use crate::cli::scoring::outcome::{Presentation, in_input_order, run_name, stopped};
+use crate::cli::scoring::outcome::{Presentation, answers_through, in_input_order, next_steps, run_name, stopped};
 use crate::cli::scoring::preset::Preset;
 use crate::cli::scoring::roles::{Judges, aspects_of, roles_of};
 use crate::cli::scoring::setup::Identified;
@@ -195,6 +195,7 @@ async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Prese
     let code = presentation.conclude(&scored, Some(sinks.record().dir()))?;
     if !quiet {
         terminal::note(&format!("record of the run: {}", path.display()));
+        terminal::note(&next_steps(&path, &scored));
     }
     Ok(code)
 }
@@ -239,6 +240,7 @@ async fn ask(
             Arc::clone(asked.meters),
         );
         progress.watch(asked.endpoints.clone());
+        progress.judging(jobs);
         progress.behind(settled, &scored);
         sinks.progress = Some(progress);
         sinks.on_event(&RunEvent::Started(whole))?;
@@ -266,8 +268,7 @@ async fn ask(
         // A signal that came when the last call was back has stopped nothing.
         if let Some(reason) = outcome.stopped.filter(|_| outcome.unfinished > 0) {
             sinks.finish(RunStatus::Stopped, &scored)?;
-            let all = jobs.iter().map(|job| job.items.len()).sum();
-            return Err(stopped(&reason, scored.len(), all, prepared.judges.is_cached()));
+            return Err(stopped(&reason, answers_through(&scored, jobs), prepared.judges.is_cached()));
         }
     }
     in_input_order(&mut scored, jobs);

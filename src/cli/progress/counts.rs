@@ -1,15 +1,16 @@
 //! The counters behind the line of progress, shared with the thread that draws it.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::line::ProgressLine;
 use crate::cli::scoring::endpoints::Endpoints;
-use crate::domain::ScoredAnswer;
+use crate::domain::{CaseId, ScoredAnswer, SystemName};
 use crate::judge::meters::Meters;
-use crate::pipeline::{CallRecord, Plan};
+use crate::pipeline::{CallRecord, Job, Plan};
 
 /// The rate is that of the last half minute: long enough to be calm, short enough to follow a server's mood.
 const WINDOW: Duration = Duration::from_secs(30);
@@ -27,7 +28,14 @@ pub(super) struct Counts {
     done: AtomicU64,
     cached: AtomicU64,
     asked_again: AtomicU64,
-    failed: AtomicU64,
+    /// Attempts that brought nothing.
+    failed_attempts: AtomicU64,
+    /// Calls of which the last attempt brought nothing.
+    failing: Mutex<HashSet<u64>>,
+    /// Of each answer how many scorers have yet to score it, and whether one of them could not.
+    open: Mutex<HashMap<(SystemName, CaseId), (usize, bool)>>,
+    /// Who judges, where several do.
+    scorers: OnceLock<String>,
     scored: AtomicU64,
     unscored: AtomicU64,
     endpoints: OnceLock<Endpoints>,
@@ -46,7 +54,10 @@ impl Counts {
             done: zero(),
             cached: zero(),
             asked_again: zero(),
-            failed: zero(),
+            failed_attempts: zero(),
+            failing: Mutex::default(),
+            open: Mutex::default(),
+            scorers: OnceLock::new(),
             scored: zero(),
             unscored: zero(),
             endpoints: OnceLock::new(),
@@ -57,6 +68,18 @@ impl Counts {
     pub(super) fn plan(&self, plan: &Plan) {
         self.at_most.store(plan.at_most, Ordering::Relaxed);
         self.answers.store(plan.answers, Ordering::Relaxed);
+    }
+
+    /// Who scores what: an answer is through once all its scorers are.
+    pub(super) fn judging(&self, jobs: &[Job]) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        for item in jobs.iter().flat_map(|job| job.items.iter()) {
+            open.entry((item.answer.system.clone(), item.case.case_id.clone())).or_default().0 += 1;
+        }
+        if jobs.len() > 1 {
+            let names: Vec<&str> = jobs.iter().map(|job| job.scorer.name()).collect();
+            let _ = self.scorers.set(names.join(", "));
+        }
     }
 
     /// Calls and answers that paid replies have settled before the run asks.
@@ -82,14 +105,28 @@ impl Counts {
             (_, false) => Meters::add_one(&self.asked_again),
             (_, true) => {}
         }
+        let mut failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
         if record.verdict.is_err() {
-            Meters::add_one(&self.failed);
+            Meters::add_one(&self.failed_attempts);
+            failing.insert(call_of(record));
+        } else if !failing.is_empty() {
+            failing.remove(&call_of(record));
         }
     }
 
     pub(super) fn scored(&self, answer: &ScoredAnswer) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lacks = !answer.score.is_complete();
+        if let Some((left, lacking)) = open.get_mut(&(answer.system.clone(), answer.case.case_id.clone())) {
+            *left = left.saturating_sub(1);
+            *lacking |= lacks;
+            if *left > 0 {
+                return;
+            }
+            lacks = *lacking;
+        }
         Meters::add_one(&self.scored);
-        if !answer.score.is_complete() {
+        if lacks {
             Meters::add_one(&self.unscored);
         }
     }
@@ -120,7 +157,8 @@ impl Counts {
     pub(super) fn closing(&self, now: Instant) -> String {
         let elapsed = self.elapsed(now);
         let calls_per_second = self.asked() as f64 / elapsed.as_secs_f64().max(1e-3);
-        ProgressLine { calls_per_second, ..self.totals() }.closing(elapsed)
+        let by = self.scorers.get().map_or_else(String::new, |names| format!(" by {names}"));
+        ProgressLine { calls_per_second, ..self.totals() }.closing(elapsed, &by)
     }
 
     /// Whose state the line tells, too; the first that are given.
@@ -136,7 +174,8 @@ impl Counts {
             cached: Meters::read(&self.cached),
             asked_again: Meters::read(&self.asked_again),
             retried: Meters::read(&self.meters.retries),
-            failed: Meters::read(&self.failed),
+            failed: self.failing.lock().unwrap_or_else(PoisonError::into_inner).len() as u64,
+            failed_attempts: Meters::read(&self.failed_attempts),
             unscored: Meters::read(&self.unscored),
             throttled: Meters::read(&self.meters.throttled),
             calls_per_second: 0.0,
@@ -169,6 +208,14 @@ impl Counts {
         let rate = |at: usize| if span > 0.0 { so_far[at].saturating_sub(before[at]) as f64 / span } else { 0.0 };
         [rate(0), rate(1)]
     }
+}
+
+/// The call of which a record is one attempt.
+fn call_of(record: &CallRecord) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (&record.system, &record.case_id, &record.item, &record.judge, record.draw).hash(&mut hasher);
+    record.role.name().hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Seconds as a duration; what is too long to be one becomes the longest that is shown sensibly.

@@ -18,8 +18,10 @@ pub struct ProgressLine {
     pub throttled: u64,
     /// Requests sent once more after a failure in passing (429s among them).
     pub retried: u64,
-    /// Calls that ended without a reply, or with one that could not be read.
+    /// Calls that ended without a reply, or with one that could not be read, also when asked again.
     pub failed: u64,
+    /// Attempts that did, those of calls among them that were answered later.
+    pub failed_attempts: u64,
     /// Calls asked per second of late; what the cache held is none.
     pub calls_per_second: f64,
     /// Prompt and reply tokens paid.
@@ -39,12 +41,12 @@ pub struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// The same numbers once the run is over.
-    pub fn closing(&self, elapsed: Duration) -> String {
+    /// The same numbers once the run is over; `by` says who judged, with a blank before it.
+    pub fn closing(&self, elapsed: Duration, by: &str) -> String {
         let unscored =
             if self.unscored > 0 { format!(", {} without a score", grouped(self.unscored)) } else { String::new() };
         format!(
-            "{} calls in {} ({} answers of {} judged{unscored}){}",
+            "{} calls in {} ({} answers of {} judged{by}{unscored}){}",
             grouped(self.done),
             coarse(elapsed),
             grouped(self.scored),
@@ -67,6 +69,9 @@ impl ProgressLine {
         }
         if self.failed > 0 {
             text.push_str(&format!(", {} failed", grouped(self.failed)));
+        } else if self.failed_attempts > 0 {
+            let attempts = if self.failed_attempts == 1 { "attempt" } else { "attempts" };
+            text.push_str(&format!(", {} failed {attempts}", grouped(self.failed_attempts)));
         }
         if self.endpoints_down > 0 && self.endpoints > 1 {
             text.push_str(&format!(", {} of {} endpoints down", self.endpoints_down, self.endpoints));
@@ -137,6 +142,7 @@ mod tests {
             throttled: 1,
             retried: 3,
             failed: 4,
+            failed_attempts: 6,
             calls_per_second: 31.26,
             tokens: 1_400_000,
             scored: 90,
@@ -165,10 +171,17 @@ mod tests {
             throttled: 0,
             retried: 0,
             failed: 0,
+            failed_attempts: 0,
             left: None,
             ..line()
         };
         assert_eq!(calm.to_string(), "1,200/5,205 calls, 40 cached, 31 calls/s, 1.4M tokens");
+    }
+
+    #[test]
+    fn what_was_answered_when_asked_again_has_not_failed() {
+        let mended = ProgressLine { failed_attempts: 18, ..ProgressLine::default() };
+        assert!(mended.to_string().contains(", 18 failed attempts,"), "{mended}");
     }
 
     #[test]
@@ -180,8 +193,8 @@ mod tests {
     #[test]
     fn the_closing_line_says_how_long_it_took() {
         assert_eq!(
-            line().closing(Duration::from_secs(7_500)), // 7,500 s = 2 h + 300 s
-            "1,200 calls in 2h05m (90 answers of 400 judged, 5 without a score), 40 cached, 2 asked again, 1 times 429, \
+            line().closing(Duration::from_secs(7_500), " by rubric, overlap"), // 7,500 s = 2 h + 300 s
+            "1,200 calls in 2h05m (90 answers of 400 judged by rubric, overlap, 5 without a score), 40 cached, 2 asked again, 1 times 429, \
              3 retried, 4 failed, 1 of 3 endpoints down, 31 calls/s, 1.4M tokens"
         );
     }

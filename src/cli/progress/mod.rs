@@ -21,7 +21,7 @@ use super::terminal;
 use crate::domain::ScoredAnswer;
 use crate::error::Result;
 use crate::judge::meters::Meters;
-use crate::pipeline::{EventSink, RunEvent};
+use crate::pipeline::{EventSink, Job, RunEvent};
 use counts::Counts;
 
 /// How progress is shown.
@@ -88,6 +88,11 @@ impl Progress {
 
     fn with_teller(mode: ProgressMode, meters: Arc<Meters>, teller: Teller) -> Self {
         Self { mode, counts: Arc::new(Counts::new(meters, Instant::now())), teller, display: Display::None }
+    }
+
+    /// Counts an answer as judged once all these jobs have scored it; call it before any is.
+    pub fn judging(&self, jobs: &[Job]) {
+        self.counts.judging(jobs);
     }
 
     /// Counts what paid replies have settled before the run asks: so many calls, and these answers.
@@ -186,20 +191,22 @@ impl EventSink for Progress {
             RunEvent::Scored(answer) => self.counts.scored(answer),
             // Why is told once, by the error or the note that ends the command.
             RunEvent::Stopping(reason) => {
-                self.note(&format!("stopping: calls in flight may finish; {} to leave at once", how_to_leave(reason)))
+                if let Some(how) = how_to_leave(reason) {
+                    self.note(&format!("stopping: calls in flight may finish; {how} to leave at once"));
+                }
             }
         }
         Ok(())
     }
 }
 
-/// The first Ctrl-C asks for a clean stop, the one after a signal ends at once.
-fn how_to_leave(reason: &str) -> &'static str {
+/// The first Ctrl-C asks for a clean stop, the one after a signal ends at once. Who pressed nothing, where a budget, a time
+/// limit or a judge that is gone stopped the run, is told the reason alone.
+fn how_to_leave(reason: &str) -> Option<&'static str> {
     match reason {
-        "SIGINT" | "Ctrl-C" => "press Ctrl-C again",
-        "SIGTERM" | "SIGHUP" | "SIGUSR1" => "press Ctrl-C",
-        // A budget, a time limit, a judge that is gone.
-        _ => "press Ctrl-C twice",
+        "SIGINT" | "Ctrl-C" => Some("press Ctrl-C again"),
+        "SIGTERM" | "SIGHUP" | "SIGUSR1" => Some("press Ctrl-C"),
+        _ => None,
     }
 }
 
@@ -253,7 +260,7 @@ mod tests {
     #[test]
     fn how_to_leave_at_once_follows_from_what_stopped_the_run() {
         let reasons = ["SIGINT", "SIGTERM", "the time limit of 2s (--time-limit)"];
-        assert_eq!(reasons.map(how_to_leave), ["press Ctrl-C again", "press Ctrl-C", "press Ctrl-C twice"]);
+        assert_eq!(reasons.map(how_to_leave), [Some("press Ctrl-C again"), Some("press Ctrl-C"), None]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::roles::{any_aspect_role, role_of};
 pub(in crate::cli) struct Choice {
     pub(in crate::cli) scorers: Vec<ScorerName>,
     pub(in crate::cli) note: Option<String>,
-    /// What was left out, and why.
+    /// What was left out, and why; the note has it in a few words, `-v` tells it whole.
     pub(in crate::cli) left_out: Vec<(ScorerName, &'static str)>,
 }
 
@@ -52,13 +52,25 @@ impl Choice {
             return Err(Error::Settings(format!("nothing can be scored: {}", left.join("; "))));
         }
         let names: Vec<&str> = scorers.iter().map(|scorer| scorer.as_str()).collect();
-        let note = (!left.is_empty()).then(|| format!("scorers: {}; left out: {}", names.join(", "), left.join(", ")));
+        tracing::info!("scorers: {}; left out: {}", names.join(", "), left.join(", "));
+        let short: Vec<String> =
+            left_out.iter().map(|(scorer, why)| format!("{} ({})", scorer.as_str(), in_short(why))).collect();
+        let note = (!left.is_empty()).then(|| format!("scorers: {}; left out: {}", names.join(", "), short.join(", ")));
         Ok(Self { scorers, note, left_out })
     }
 
     /// True if that scorer runs.
     pub(in crate::cli) fn has(&self, scorer: ScorerName) -> bool {
         self.scorers.contains(&scorer)
+    }
+}
+
+/// The reason up to where it says how to mend it.
+fn in_short(why: &str) -> &str {
+    match why {
+        "it needs test cases: --tests FILE" => "no test cases",
+        why if why.starts_with("no judge") => "no judge",
+        why => why.split(" (").next().unwrap_or(why),
     }
 }
 

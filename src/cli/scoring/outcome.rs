@@ -1,12 +1,13 @@
 //! What a run ends with: the summary, the tables, the exit code.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::aggregate::{self, AggregateOptions, Scorecard};
 use crate::cli::ExitCode;
-use crate::cli::settings::{OnUnscored, OutputFormat};
+use crate::cli::commands::IMPORTED;
+use crate::cli::settings::{OnUnscored, OutputFormat, keys};
 use crate::cli::terminal;
 use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName, UnscoredKind};
 use crate::error::{Error, Result};
@@ -124,12 +125,18 @@ impl Presentation<'_> {
         let mut remarks =
             if self.mode == Mode::Default { self.manifest.pairing_differences.clone() } else { Vec::new() };
         remarks.extend(self.remarks.iter().cloned());
-        remarks.extend(self.manifest.roles.iter().map(|(role, entry)| role_line(role, entry)));
+        remarks.extend(role_lines(&self.manifest.roles));
+        // An imported results file does not tell who worded its prompts.
+        let imported = self.manifest.settings.get(IMPORTED).is_some_and(|imported| *imported == true);
+        let unworded = if imported { "unknown (imported)" } else { "none" };
+        let slice = self.manifest.settings.get(keys::SLICE.name).and_then(|slice| slice.as_str());
         ReportContext {
             run: self.run.clone(),
             judge_label: self.rubric_judges(),
-            prompts_label: prompts.map_or_else(|| "none".to_owned(), |prompts| prompts.label.clone()),
-            comparability_note: (!comparable).then(|| "not comparable with published numbers".to_owned()),
+            prompts_label: prompts.map_or_else(|| unworded.to_owned(), |prompts| prompts.label.clone()),
+            comparability_note: (!comparable && !imported).then(|| "not comparable with published numbers".to_owned()),
+            slice: slice.map(str::to_owned),
+            names_roles: self.manifest.roles.contains_key("rubric"),
             remarks,
             agreement: self.agreement.then(|| aggregate::agreement(scored)),
             endpoints: self.manifest.endpoints.clone(),
@@ -160,8 +167,25 @@ impl Presentation<'_> {
     }
 }
 
+/// Who had which roles, with which prompts; roles of which the same is to be said on one line.
+fn role_lines(roles: &BTreeMap<String, RoleEntry>) -> Vec<String> {
+    let mut lines: Vec<(Vec<&str>, String)> = Vec::new();
+    for (role, entry) in roles {
+        let line = made_by(entry);
+        match lines.iter_mut().find(|(_, same)| *same == line) {
+            Some((names, _)) => names.push(role),
+            None => lines.push((vec![role], line)),
+        }
+    }
+    lines.into_iter().map(|(names, line)| format!("{}: {line}", names.join(", "))).collect()
+}
+
 /// Who had a role, with which prompts.
 pub(in crate::cli) fn role_line(role: &str, entry: &RoleEntry) -> String {
+    format!("{role}: {}", made_by(entry))
+}
+
+fn made_by(entry: &RoleEntry) -> String {
     let judge = |(at, judge): (usize, &JudgeEntry)| {
         let samples = entry.samples.get(at).copied().unwrap_or(1);
         let draws = match entry.merges.get(at) {
@@ -179,7 +203,7 @@ pub(in crate::cli) fn role_line(role: &str, entry: &RoleEntry) -> String {
         Some(prompts) => format!("; prompts {}, not comparable with published numbers", prompts.label),
         None => String::new(),
     };
-    format!("{role}: judge {}{panel}{prompts}", judges.join(" and "))
+    format!("judge {}{panel}{prompts}", judges.join(" and "))
 }
 
 /// What may bring a verdict where there is none.
@@ -204,8 +228,32 @@ pub(in crate::cli) fn run_name(path: &Path) -> String {
         .map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
+/// What to do with a run next: its systems against each other, and everything on a page.
+pub(in crate::cli) fn next_steps(path: &Path, scored: &[Arc<ScoredAnswer>]) -> String {
+    let shown = path.display().to_string();
+    let is_plain = |character: char| character.is_alphanumeric() || "/._-".contains(character);
+    let run = if shown.chars().all(is_plain) { shown } else { format!("'{}'", shown.replace('\'', r"'\''")) };
+    let systems: HashSet<&SystemName> = scored.iter().map(|answer| &answer.system).collect();
+    let compare = if systems.len() > 1 { format!("scholareval compare {run}; ") } else { String::new() };
+    format!("next: {compare}scholareval report {run} --out report.html")
+}
+
+/// How many answers have the scores of all their scorers, of how many.
+pub(in crate::cli) fn answers_through(scored: &[Arc<ScoredAnswer>], jobs: &[Job]) -> (usize, usize) {
+    let mut left: HashMap<(&SystemName, &CaseId), usize> = HashMap::new();
+    for item in jobs.iter().flat_map(|job| job.items.iter()) {
+        *left.entry((&item.answer.system, &item.case.case_id)).or_default() += 1;
+    }
+    for answer in scored {
+        if let Some(left) = left.get_mut(&(&answer.system, &answer.case.case_id)) {
+            *left = left.saturating_sub(1);
+        }
+    }
+    (left.values().filter(|left| **left == 0).count(), left.len())
+}
+
 /// How a run that was stopped is told about.
-pub(in crate::cli) fn stopped(reason: &str, scored: usize, answers: usize, cached: bool) -> Error {
+pub(in crate::cli) fn stopped(reason: &str, (scored, answers): (usize, usize), cached: bool) -> Error {
     let kept = if cached { "every reply that arrived is in the cache" } else { "every reply that arrived is recorded" };
     Error::Stopped(format!(
         "stopped: {reason}; {scored} of {answers} answers are scored, {kept}; the same command goes on from there, \

@@ -38,6 +38,7 @@ mod tests {
     fn the_plan_says_what_is_asked_and_what_is_paid() {
         let plan = Plan {
             answers: 2,
+            answer_scores: 2,
             askable_now: 10,
             at_most: 14,
             cached: 3,

@@ -33,8 +33,8 @@ fn without_tests_or_judge_the_input_decides_and_what_is_left_out_is_told() {
     let done = work
         .run(&["score", "alpha.json", "beta.json", "--out", "out"])
         .exits_with(0)
-        .says(&["scorers: citation_audit, overlap; left out: rubric (it needs test cases: --tests FILE), \
-         prometheus (no judge has a role aspect), entailment (no judge has the role citation)"]);
+        .says(&["scorers: citation_audit, overlap; left out: rubric (no test cases), \
+         prometheus (no judge), entailment (no judge)"]);
     let summary = work.json("out/summary.json");
     let of = |scorer, system, column| metric(&summary, scorer, system, column);
     // of the two outputs one holds its gold; F1 of "paris is capital 0" and "paris": 2 (1/4) 1 / (1/4 + 1) = 0.4; 0

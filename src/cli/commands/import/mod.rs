@@ -28,7 +28,7 @@ use scores::{Imported, WARNINGS_TOLD};
 const JUDGE_PREFIX: &str = "imported:";
 
 /// The setting that tells an imported run.
-pub(super) const IMPORTED: &str = "imported";
+pub(in crate::cli) const IMPORTED: &str = "imported";
 
 /// Runs the command.
 ///

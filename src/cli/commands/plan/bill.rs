@@ -8,7 +8,7 @@ use super::counting::Counted;
 use crate::cli::prices::Price;
 use crate::cli::settings::LimitSettings;
 use crate::domain::Usage;
-use crate::pipeline::{PlanGroup, PlanOutcome, PlannedCalls};
+use crate::pipeline::{Plan, PlanGroup, PlanOutcome, PlannedCalls};
 
 /// Where nobody counts, prompt tokens are estimated; 95 of 100 texts are within so much of what a tokenizer counts (see
 /// `judge::tokens`).
@@ -129,7 +129,10 @@ pub(super) struct Time {
 /// The whole plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Bill {
+    /// Answers: one that several scorers look at is one.
     pub(super) answers: u64,
+    /// Scores: one an answer and scorer.
+    pub(super) answer_scores: u64,
     /// Calls whose reply is paid.
     pub(super) cached: u64,
     pub(super) gate_rate: f64,
@@ -174,8 +177,8 @@ impl Bill {
             time(judge, terms, &own.expected)
         };
         let time = terms.iter().filter(|(_, terms)| terms.model.is_some()).map(of_judge).collect();
-        let (answers, cached) = (planned.plan.answers, planned.plan.cached);
-        Self { answers, cached, gate_rate, estimate_error: ESTIMATE_ERROR, counting, lines, total, time }
+        let Plan { answers, answer_scores, cached, .. } = planned.plan;
+        Self { answers, answer_scores, cached, gate_rate, estimate_error: ESTIMATE_ERROR, counting, lines, total, time }
     }
 }
 

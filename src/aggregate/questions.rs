@@ -1,0 +1,116 @@
+//! Which cases ask one question: those are drawn together wherever an interval is made.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::domain::{CaseId, ScoredAnswer};
+use crate::stats::{BcaOptions, bca_mean_intervals, clustered_mean_intervals};
+
+/// The question of every case of a run, as a number: ascending in the order of case ids, as
+/// [`compare`](super::comparison::compare) numbers them. A case whose question is not told is one of its own.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Questions<'a> {
+    of_case: BTreeMap<&'a CaseId, usize>,
+}
+
+impl<'a> Questions<'a> {
+    pub(super) fn of(answers: impl Iterator<Item = &'a ScoredAnswer>) -> Self {
+        let mut texts: BTreeMap<&CaseId, &str> = BTreeMap::new();
+        for answer in answers {
+            let text = texts.entry(&answer.case.case_id).or_default();
+            if text.is_empty() {
+                *text = answer.case.initial_prompt.trim();
+            }
+        }
+        let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+        let number = |(fresh, (case, text)): (usize, (&'a CaseId, &'a str))| {
+            (case, if text.is_empty() { fresh } else { *numbers.entry(text).or_insert(fresh) })
+        };
+        Self { of_case: texts.into_iter().enumerate().map(number).collect() }
+    }
+
+    pub(super) fn number(&self, case: &CaseId) -> usize {
+        self.of_case.get(case).copied().unwrap_or(usize::MAX)
+    }
+
+    /// How many cases, and how many questions they ask.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        (self.of_case.len(), self.of_case.values().collect::<BTreeSet<_>>().len())
+    }
+}
+
+/// Values of one quantity with the question of each, in the order of their cases' ids: the order decides what a seed
+/// draws.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Sample {
+    pub(crate) values: Vec<f64>,
+    pub(crate) questions: Vec<usize>,
+}
+
+impl FromIterator<(usize, f64)> for Sample {
+    fn from_iter<T: IntoIterator<Item = (usize, f64)>>(pairs: T) -> Self {
+        let (questions, values) = pairs.into_iter().unzip();
+        Self { values, questions }
+    }
+}
+
+/// The BCa interval of each sample's mean: questions are drawn, each with all its cases. Samples over the same cases are
+/// drawn together.
+pub(crate) fn mean_intervals(samples: &[&Sample], options: BcaOptions) -> Vec<Option<(f64, f64)>> {
+    let repeats = |sample: &Sample| {
+        let distinct: BTreeSet<&usize> = sample.questions.iter().collect();
+        distinct.len() < sample.questions.len()
+    };
+    let mut intervals = vec![None; samples.len()];
+    // `None`: no question repeats, and only the number of cases matters.
+    let mut groups: BTreeMap<Option<&[usize]>, Vec<usize>> = BTreeMap::new();
+    for (at, sample) in samples.iter().enumerate() {
+        let key = repeats(sample).then_some(sample.questions.as_slice());
+        groups.entry(key).or_default().push(at);
+    }
+    for (questions, places) in groups {
+        let values: Vec<&[f64]> = places.iter().map(|at| samples[*at].values.as_slice()).collect();
+        let own = match questions {
+            Some(_) => clustered_mean_intervals(&values, questions, options),
+            None => bca_mean_intervals(&values, options),
+        };
+        for (at, interval) in places.into_iter().zip(own) {
+            intervals[at] = interval.map(|interval| (interval.low, interval.high));
+        }
+    }
+    intervals
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aggregate::made::{case, simple_score};
+
+    fn asked(case_id: &str, question: &str) -> ScoredAnswer {
+        let own = super::super::made::answer("s", case_id, simple_score(Some(1.0)));
+        ScoredAnswer { case: case(case_id, question, "Annotator 1", false), ..own }
+    }
+
+    #[test]
+    fn cases_of_one_question_have_its_number_and_cases_without_one_their_own() {
+        let answers = [asked("c", "why"), asked("a", "how"), asked("b", " why "), asked("e", ""), asked("d", "")];
+        let questions = Questions::of(answers.iter());
+        let number = |case: &str| questions.number(&CaseId::from(case));
+        assert_eq!(["a", "b", "c", "d", "e"].map(number), [0, 1, 1, 3, 4]);
+        assert_eq!(questions.counts(), (5, 4));
+    }
+
+    #[test]
+    fn a_question_is_drawn_with_all_its_cases() {
+        let options = BcaOptions { resamples: 500, ..BcaOptions::seeded(1) };
+        let values = [0.0, 0.0, 1.0, 1.0, 0.5, 0.5];
+        let by_case: Sample = values.iter().copied().enumerate().collect();
+        let by_question: Sample = values.iter().enumerate().map(|(at, value)| (at / 2, *value)).collect();
+        let [alone, together] = mean_intervals(&[&by_case, &by_question], options)[..] else { unreachable!() };
+        let wide = |interval: Option<(f64, f64)>| interval.map_or(0.0, |(low, high)| high - low);
+        // Three questions tell less than six cases would.
+        assert!(wide(together) > wide(alone), "{together:?} {alone:?}");
+        // One question is every resample.
+        let one: Sample = [(7, 0.25), (7, 0.75)].into_iter().collect();
+        assert_eq!(mean_intervals(&[&one, &Sample::default()], options), [None, None]);
+    }
+}
