@@ -10,7 +10,7 @@ use crate::aggregate::rater_agreement::{AgreementLevel, AgreementOptions, Labell
 use crate::cli::ExitCode;
 use crate::cli::args::AgreeArgs;
 use crate::cli::settings::OutputFormat;
-use crate::cli::terminal::{note, stdout_width, write_stdout};
+use crate::cli::terminal::{note, stdout_width, write_form};
 use crate::dataset::{Labels, load_labels};
 use crate::domain::{CaseId, Rater, SystemName};
 use crate::error::{Error, InputFault, Result};
@@ -71,7 +71,7 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
         OutputFormat::Json => render_agreement_json(&agreement)?,
         OutputFormat::Csv => render_agreement_csv(&agreement),
     };
-    write_stdout(text.as_bytes())?;
+    write_form(&text, args.format.unwrap_or(OutputFormat::Table))?;
     Ok(ExitCode::Ok)
 }
 

@@ -94,7 +94,7 @@ impl Presentation<'_> {
             (None, OutputFormat::Csv) => csv,
             (None, OutputFormat::Table) => report::render_scorecard_table(&card, &context, &style),
         };
-        terminal::write_stdout(shown.as_bytes())?;
+        terminal::write_form(&shown, self.format)?;
         Ok(self.exit_code(&card))
     }
 
@@ -150,14 +150,19 @@ impl Presentation<'_> {
         }
         let kinds: BTreeSet<UnscoredKind> = card.unscored_kinds().collect();
         let remedies: Vec<&str> = kinds.into_iter().filter_map(remedy).collect();
-        let share = 100.0 * card.unscored_share();
         terminal::note(&format!(
-            "error: {share:.1}% of the answers are unscored, more than --max-unscored {} tolerates{}",
-            self.max_unscored,
+            "error: {} of the answers are unscored, more than the {} that --max-unscored tolerates{}",
+            percent(card.unscored_share()),
+            percent(self.max_unscored),
             remedies.iter().map(|remedy| format!("; {remedy}")).collect::<String>()
         ));
         ExitCode::TooManyUnscored
     }
+}
+
+/// `25%`, `1.04%`: at most two decimals, and no zeros behind them.
+fn percent(share: f64) -> String {
+    format!("{}%", (10_000.0 * share).round() / 100.0)
 }
 
 /// Who had a role, with which prompts.

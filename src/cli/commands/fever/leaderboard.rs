@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use comfy_table::{Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table};
+use comfy_table::{Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
 use serde_json::{Value, json};
 
 use crate::dataset::fever::PublishedRow;
@@ -170,6 +170,9 @@ impl Leaderboard {
     }
 }
 
+/// Words of names longer than this are broken where a table has no room.
+const LONGEST_WORD: u16 = 14;
+
 impl Row {
     /// Rank, evidence F1, label accuracy, FEVER score, precision, recall, claims; `none` for what is not known.
     fn cells(&self, number: impl Fn(f64) -> String, none: &str) -> [String; 7] {
@@ -237,8 +240,21 @@ fn fitted(mut table: Table, width: u16) -> String {
             return drawn;
         }
     }
+    // Names of users and teams take several lines, each word whole where there is room for it.
+    for index in 1..=2 {
+        let widest = table.row_iter().filter_map(|row| row.cell_iter().nth(index)).map(longest_word).max().unwrap_or(0);
+        if let Some(column) = table.column_mut(index) {
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(widest.min(LONGEST_WORD) + 1)));
+        }
+    }
     table.set_width(width).set_content_arrangement(ContentArrangement::Dynamic);
     table.trim_fmt()
+}
+
+fn longest_word(cell: &Cell) -> u16 {
+    let words = cell.content();
+    let longest = words.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
+    u16::try_from(longest).unwrap_or(u16::MAX)
 }
 
 /// Greater keys first, systems without numbers last.
