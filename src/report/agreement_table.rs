@@ -64,7 +64,12 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
+    /// A table whose first column is a name, the others numbers.
     fn section(&mut self, title: &str, header: &[&str], rows: Vec<Vec<String>>) {
+        self.table(title, (header, 1), rows);
+    }
+
+    fn table(&mut self, title: &str, (header, text_columns): (&[&str], usize), rows: Vec<Vec<String>>) {
         if rows.is_empty() {
             return;
         }
@@ -77,8 +82,9 @@ impl Writer<'_> {
             table.add_row(row);
         }
         for (index, column) in table.column_iter_mut().enumerate() {
-            column.set_padding((0, 2));
-            if index > 0 {
+            column.set_padding((0, 1));
+            // Names and words stand left, numbers right.
+            if index >= text_columns {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
@@ -105,9 +111,9 @@ impl Writer<'_> {
         let rows = agreement.raters.iter().map(row).collect();
         let header = ["", "rater", "", "ratings", "comparisons"];
         if self.names.has_letters() {
-            self.section(&format!("Raters of {of}, in the tables below by these letters"), &header, rows);
+            self.table(&format!("Raters of {of}, in the tables below by these letters"), (&header, 3), rows);
         } else {
-            self.section(&format!("Raters of {of}"), &header[1..], rows);
+            self.table(&format!("Raters of {of}"), (&header[1..], 2), rows);
         }
     }
 

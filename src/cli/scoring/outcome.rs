@@ -217,3 +217,13 @@ pub(in crate::cli) fn stopped(reason: &str, scored: usize, answers: usize, cache
          and rescore with the run's directory shows what is scored so far"
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_told_as_per_cent_one_way() {
+        assert_eq!([0.25, 0.0104, 0.01, 0.07, 0.0005].map(percent), ["25%", "1.04%", "1%", "7%", "0.05%"]);
+    }
+}

@@ -227,7 +227,7 @@ impl Row {
 fn fitted(mut table: Table, width: u16) -> String {
     let fits = |text: &str| text.lines().all(|line| line.chars().count() <= usize::from(width));
     table.set_content_arrangement(ContentArrangement::Disabled);
-    for padding in [2, 1] {
+    for padding in [2, 1, 0] {
         for (index, column) in table.column_iter_mut().enumerate() {
             column.set_padding((0, padding));
             if !(1..=2).contains(&index) {
@@ -244,7 +244,7 @@ fn fitted(mut table: Table, width: u16) -> String {
     for index in 1..=2 {
         let widest = table.row_iter().filter_map(|row| row.cell_iter().nth(index)).map(longest_word).max().unwrap_or(0);
         if let Some(column) = table.column_mut(index) {
-            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(widest.min(LONGEST_WORD) + 1)));
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(widest.min(LONGEST_WORD))));
         }
     }
     table.set_width(width).set_content_arrangement(ContentArrangement::Dynamic);

@@ -181,9 +181,45 @@ fn dollar(usd: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::commands::plan::bill::Cost;
 
     fn line(by: Option<&'static str>, failed: Option<&'static str>, counted: u64, error: f64) -> String {
         counted_line(&Counted { judge: "j".into(), by, failed, counted, of: 4206, error })
+    }
+
+    #[test]
+    fn a_table_of_several_roles_and_judges_fits_80_columns_with_every_number_whole() {
+        let of = |calls: f64, usd: f64| {
+            let usd = Some(Range { low: 0.4 * usd, high: usd });
+            let reply_tokens = Range { low: calls, high: 512.0 * calls };
+            Cost { calls, prompt_tokens: 1234.0 * calls, shared_prefix_tokens: 0.0, reply_tokens, usd }
+        };
+        let line = |role: &str, kind, judge: &str, calls: f64| {
+            let (now, expected, at_most) =
+                (of(calls, calls / 100.0), of(1.5 * calls, calls), of(2.0 * calls, 2.0 * calls));
+            Line {
+                role: role.to_owned(),
+                kind,
+                judge: judge.to_owned(),
+                costs: Costs { now, expected, at_most, with_repeats: at_most },
+            }
+        };
+        let long = "prometheus-eval/prometheus-bgb-8x7b-v2.0|root=/models/p";
+        let lines = vec![
+            line("aspect.organization", "aspect", long, 0.5),
+            line("rubric", "expertise", "gpt", 1200.0),
+            line("rubric", "property", "gpt", 98_765.0),
+        ];
+        let (total, time, counting) = (lines[2].costs, Vec::new(), Vec::new());
+        let bill = Bill { answers: 1, cached: 0, gate_rate: 0.7, estimate_error: 0.12, counting, lines, total, time };
+        let text = rows(&bill);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(text.contains(&format!("aspect.organization, judged by {long}\n")), "{text}");
+        assert_eq!(text.matches("rubric, judged by gpt\n").count(), 1, "{text}");
+        // 1.5 * 98765 calls of 1,234 and 512 tokens; cents from a dollar on, else hundredths of them
+        for number in ["98,765  148,148  197,530  182.8M   75.9M  39506.00..98765.00", " 0.2000..0.5000\n"] {
+            assert!(text.contains(number), "{number:?} is not in\n{text}");
+        }
     }
 
     #[test]
