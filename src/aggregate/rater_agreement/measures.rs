@@ -14,7 +14,10 @@ impl Estimate {
     pub(super) fn new(estimate: Option<f64>, n: usize, interval: impl FnOnce() -> Option<Interval>, why: &str) -> Self {
         let Some(value) = estimate.filter(|value| value.is_finite()) else { return Self::undefined(why) };
         let interval = if n < FEWEST_FOR_INTERVAL { None } else { interval() };
-        let interval = interval.filter(|interval| interval.low.is_finite() && interval.high.is_finite());
+        // Without a width it says only that no resample differed: every one of few pairs had the same outcome.
+        let has_width = |interval: &Interval| interval.low < interval.high;
+        let interval =
+            interval.filter(|interval| interval.low.is_finite() && interval.high.is_finite()).filter(has_width);
         Self {
             estimate: Some(value),
             low: interval.map(|interval| interval.low),

@@ -160,9 +160,10 @@ impl Presentation<'_> {
     }
 }
 
-/// `25%`, `1.04%`: at most two decimals, and no zeros behind them.
+/// `25.0%`, `1.04%`: a second decimal only where it says something.
 fn percent(share: f64) -> String {
-    format!("{}%", (10_000.0 * share).round() / 100.0)
+    let text = format!("{:.2}", 100.0 * share);
+    format!("{}%", text.strip_suffix('0').unwrap_or(&text))
 }
 
 /// Who had a role, with which prompts.
@@ -224,6 +225,6 @@ mod tests {
 
     #[test]
     fn shares_are_told_as_per_cent_one_way() {
-        assert_eq!([0.25, 0.0104, 0.01, 0.07, 0.0005].map(percent), ["25%", "1.04%", "1%", "7%", "0.05%"]);
+        assert_eq!([0.25, 0.0104, 0.01, 0.07, 0.0005].map(percent), ["25.0%", "1.04%", "1.0%", "7.0%", "0.05%"]);
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::dataset::fever::PublishedRow;
 use crate::domain::Mode;
 use crate::domain::fever::Raised;
-use crate::report::{TableStyle, plain_table, visible};
+use crate::report::{TableStyle, plain_table, visible, wrapped};
 use crate::scorer::fever::{FeverScores, Tally};
 
 /// A scored file of predictions.
@@ -117,14 +117,17 @@ impl Leaderboard {
             None => "all predicted sentences".to_owned(),
         };
         let compat = if self.mode == Mode::Compat { ", as the reference script counts (compat)" } else { "" };
-        format!("FEVER, 0..1, best first, {counted}{compat}\n\n{drawn}\n{}", self.footnotes())
+        format!(
+            "FEVER, 0..1, best first, {counted}{compat}\n\n{drawn}\n{}",
+            wrapped(&self.footnotes(), usize::from(style.width.max(80)))
+        )
     }
 
     fn footnotes(&self) -> String {
         let mut notes = String::new();
         if self.beside_published {
             notes.push_str(
-                "\n- * yours; the others are the preliminary leaderboard of the FEVER shared task 2018, on its blind test set:\n  \
+                "\n- * yours; the others are the preliminary leaderboard of the FEVER shared task 2018, on its blind test set: \
                  compare only what was scored on that set\n",
             );
         }

@@ -217,7 +217,7 @@ mod tests {
         assert!(text.contains(&format!("aspect.organization, judged by {long}\n")), "{text}");
         assert_eq!(text.matches("rubric, judged by gpt\n").count(), 1, "{text}");
         // 1.5 * 98765 calls of 1,234 and 512 tokens; cents from a dollar on, else hundredths of them
-        for number in ["98,765  148,148  197,530  182.8M   75.9M  39506.00..98765.00", " 0.2000..0.5000\n"] {
+        for number in ["98,765   148,148  197,530     182.8M    75.9M  39506.00..98765.00\n", "  0.2000..0.5000\n"] {
             assert!(text.contains(number), "{number:?} is not in\n{text}");
         }
     }
