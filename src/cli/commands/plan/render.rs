@@ -204,7 +204,7 @@ mod tests {
                 costs: Costs { now, expected, at_most, with_repeats: at_most },
             }
         };
-        let long = "prometheus-eval/prometheus-bgb-8x7b-v2.0|root=/models/p";
+        let long = "prometheus-eval/prometheus-bgb-8x7b-v2.0";
         let lines = vec![
             line("aspect.organization", "aspect", long, 0.5),
             line("rubric", "expertise", "gpt", 1200.0),
