@@ -24,11 +24,14 @@ Examples:
 
 Which of two is better: an outcome is the first, the second, or a tie.
   strict         share of pairs with the same outcome
-  half for ties  the same, with half a point where only one of the two raters has a tie
-  decided        share with the same winner among the pairs that neither rater ties; in brackets how many
+  half for ties  the same, with half a point where only one rater has a tie
+  decided        share with the same winner among the pairs that neither ties
+                 (how many in brackets)
   kappa          Cohen's kappa of the three outcomes
-Below the number of pairs stand the ties of the first and of the second rater. Intervals need at least 10 units (answers,
-items, pairs; for numbers about systems the systems): numbers of fewer stand alone.";
+Below the number of pairs stand the ties of the first and the second rater.
+
+Intervals need at least 10 units (answers, items, pairs; for numbers about
+systems the systems): numbers of fewer stand alone.";
 
 /// What a unit of agreement is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
