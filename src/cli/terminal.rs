@@ -1,12 +1,15 @@
 //! Standard output and standard error: the one place that writes to them.
 
+use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
 use super::args::ColorChoice;
 use super::origin::{Environment, escape_controls};
 use super::progress::grouped;
+use super::settings::OutputFormat;
 use crate::error::{Error, Result};
+use crate::report::wrapped;
 
 /// Writes a result to standard output. A reader that has gone away (`| head`) is no fault.
 ///
@@ -29,11 +32,38 @@ pub fn forgive_closed_pipe(result: std::io::Result<()>) -> std::io::Result<()> {
     }
 }
 
-/// Writes lines to standard error, control characters visible (names in them may come from hostile files or servers).
+/// Writes text for people to standard output: to a terminal in lines of its width, broken at blanks; elsewhere as it is.
+///
+/// # Errors
+/// As [`write_stdout`].
+pub fn write_text(text: &str) -> Result<()> {
+    write_stdout(fitted(text, stdout_width()).as_bytes())
+}
+
+/// Writes a result of this form: what is for people by [`write_text`], what is for programs as it is.
+///
+/// # Errors
+/// As [`write_stdout`].
+pub fn write_form(text: &str, format: OutputFormat) -> Result<()> {
+    match format {
+        OutputFormat::Table => write_text(text),
+        OutputFormat::Json | OutputFormat::Csv => write_stdout(text.as_bytes()),
+    }
+}
+
+/// The text in lines that a terminal of so many columns shows whole; as it is where there is no terminal. Coloured
+/// lines stay: their columns are not their characters.
+fn fitted(text: &str, width: Option<u16>) -> Cow<'_, str> {
+    let Some(width) = width.map(usize::from).filter(|width| *width > 0) else { return Cow::Borrowed(text) };
+    let fit = |line: &str| if line.contains('\u{1b}') { line.to_owned() } else { wrapped(line, width) };
+    Cow::Owned(text.split('\n').map(fit).collect::<Vec<_>>().join("\n"))
+}
+
+/// Writes lines to standard error, broken at blanks to the width of its terminal, if it is one; control characters visible (names in them may come from hostile files or servers).
 /// Where even that fails nobody is left to be told.
 pub fn note(text: &str) {
     let mut stderr = std::io::stderr().lock();
-    let _ = writeln!(stderr, "{}", escaped_lines(text));
+    let _ = writeln!(stderr, "{}", fitted(&escaped_lines(text), stderr_width()));
 }
 
 /// The text with everything but its line breaks escaped.
@@ -55,6 +85,11 @@ pub fn stderr_is_terminal() -> bool {
 /// Columns of the terminal behind standard output; `None` if there is none.
 pub fn stdout_width() -> Option<u16> {
     std::io::stdout().is_terminal().then(|| console::Term::stdout().size().1)
+}
+
+/// Columns of the terminal behind standard error; `None` if there is none.
+fn stderr_width() -> Option<u16> {
+    stderr_is_terminal().then(|| console::Term::stderr().size().1)
 }
 
 /// True if what goes to standard output may be coloured.
@@ -90,6 +125,16 @@ mod tests {
     #[test]
     fn one_is_no_plural() {
         assert_eq!([0, 1, 1200].map(|n| counted(n, "case")), ["0 cases", "1 case", "1,200 cases"]);
+    }
+
+    #[test]
+    fn a_terminal_gets_lines_of_its_width_and_a_pipe_the_text_as_it_is() {
+        let text = "note: one two three four\n  /a/path/of/many/characters is not there\n";
+        assert_eq!(fitted(text, None), text);
+        let shown = "note: one two\nthree four\n  /a/path/of/many/characters\n  is not there\n";
+        assert_eq!(fitted(text, Some(15)), shown);
+        let coloured = "\u{1b}[1ma line of several words\u{1b}[0m\n";
+        assert_eq!(fitted(coloured, Some(10)), coloured);
     }
 
     #[test]

@@ -4,32 +4,32 @@ use std::fmt::Write as _;
 
 use comfy_table::{Attribute, Cell, CellAlignment};
 
-use super::layout::{counted, plain_table, push_item};
-use super::visible::shortened;
+use super::agreement_names::{RaterNames, middle, part_name};
+use super::agreement_notes::{is_detailed, notes};
+use super::layout::{plain_table, push_item, wrapped};
 use super::{TableStyle, visible};
 use crate::aggregate::rater_agreement::{
     AgreementLevel, Estimate, Measures, PairAgreement, PartMeasures, Ranking, RaterAgreement, RaterPair, Wins,
 };
 use crate::domain::RaterKind;
 
-/// Characters of a name in a table.
-const NAME: usize = 18;
-
 /// The raters, then their agreement by two and together, rankings, means on the human scale, and the notes.
 pub fn render_agreement_table(agreement: &RaterAgreement, style: &TableStyle) -> String {
     let mut out = String::new();
-    let writer = &mut Writer { out: &mut out, color: style.color };
+    let width = usize::from(style.width.max(80));
+    let names = &RaterNames::new(agreement);
+    let writer = &mut Writer { out: &mut out, color: style.color, width, names };
     writer.raters(agreement);
-    let pairs = || agreement.pairs.iter().map(|pair| (pair_name(pair), &pair.overall)).collect::<Vec<_>>();
+    let pairs = || agreement.pairs.iter().map(|pair| (names.below(pair), &pair.overall)).collect::<Vec<_>>();
     let level = level_name(agreement.options.level);
     writer.measures(&format!("Agreement on {level}"), "raters", &pairs());
     writer.groups(agreement);
     let detailed: Vec<&RaterPair> = agreement.pairs.iter().filter(|pair| is_detailed(agreement, pair)).collect();
     for pair in &detailed {
-        writer.parts(&format!("{}, by item", one_line(pair)), "item", &pair.items);
+        writer.parts(&format!("{}, by item", names.beside(pair)), "item", &pair.items);
     }
     for pair in &detailed {
-        writer.parts(&format!("{}, by system", one_line(pair)), "system", &pair.systems);
+        writer.parts(&format!("{}, by system", names.beside(pair)), "system", &pair.systems);
     }
     for pair in &detailed {
         if let Some(ranking) = &pair.ranking {
@@ -42,17 +42,9 @@ pub fn render_agreement_table(agreement: &RaterAgreement, style: &TableStyle) ->
     writer.powered(agreement);
     out.push('\n');
     for note in notes(agreement) {
-        push_item(&mut out, &visible(&note), usize::from(style.width.max(80)));
+        push_item(&mut out, &visible(&note), width);
     }
     out
-}
-
-/// A judge beside one of several people is told overall only: the mean of the people stands for them.
-fn is_detailed(agreement: &RaterAgreement, pair: &RaterPair) -> bool {
-    let mean = agreement.raters.iter().find(|rater| !rater.mean_of.is_empty());
-    let is_judge =
-        |name: &str| agreement.raters.iter().any(|rater| *rater.name == *name && rater.kind == RaterKind::Judge);
-    mean.is_none_or(|mean| pair.second == mean.name || is_judge(&pair.first) == is_judge(&pair.second))
 }
 
 fn level_name(level: AgreementLevel) -> &'static str {
@@ -63,33 +55,21 @@ fn level_name(level: AgreementLevel) -> &'static str {
     }
 }
 
-fn pair_name(pair: &RaterPair) -> String {
-    format!("{}\n– {}", middle(&pair.first, NAME), middle(&pair.second, NAME - 2))
-}
-
-/// The name, visible, with its middle left out where it is longer than `limit`: files of one set differ at the end.
-fn middle(name: &str, limit: usize) -> String {
-    let shown: Vec<char> = visible(name).chars().collect();
-    if shown.len() <= limit {
-        return shown.into_iter().collect();
-    }
-    let tail = limit / 2;
-    let head = limit - 1 - tail;
-    shown[..head].iter().chain(&['…']).chain(&shown[shown.len() - tail..]).collect()
-}
-
-fn one_line(pair: &RaterPair) -> String {
-    format!("{} – {}", shortened(&pair.first, 60), shortened(&pair.second, 60))
-}
-
 /// Sections, a blank line before each but the first.
 struct Writer<'a> {
     out: &'a mut String,
     color: bool,
+    width: usize,
+    names: &'a RaterNames,
 }
 
 impl Writer<'_> {
+    /// A table whose first column is a name, the others numbers.
     fn section(&mut self, title: &str, header: &[&str], rows: Vec<Vec<String>>) {
+        self.table(title, (header, 1), rows);
+    }
+
+    fn table(&mut self, title: &str, (header, text_columns): (&[&str], usize), rows: Vec<Vec<String>>) {
         if rows.is_empty() {
             return;
         }
@@ -102,14 +82,15 @@ impl Writer<'_> {
             table.add_row(row);
         }
         for (index, column) in table.column_iter_mut().enumerate() {
-            column.set_padding((0, 2));
-            if index > 0 {
+            column.set_padding((0, 1));
+            // Names and words stand left, numbers right.
+            if index >= text_columns {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
         let gap = if self.out.is_empty() { "" } else { "\n" };
         // Writing to a string cannot fail.
-        let _ = write!(self.out, "{gap}{title}\n\n{}\n", table.trim_fmt());
+        let _ = write!(self.out, "{gap}{}\n\n{}\n", wrapped(title, self.width), table.trim_fmt());
     }
 
     fn raters(&mut self, agreement: &RaterAgreement) {
@@ -119,16 +100,21 @@ impl Writer<'_> {
                 (0, RaterKind::Human) => "person".to_owned(),
                 (people, _) => format!("mean of {people}"),
             };
-            vec![shortened(&rater.name, 40), kind, rater.ratings.to_string(), rater.preferences.to_string()]
+            let letter = self.names.has_letters().then(|| self.names.letter(&rater.name).to_owned());
+            let cells = [middle(&rater.name, 40), kind, rater.ratings.to_string(), rater.preferences.to_string()];
+            letter.into_iter().chain(cells).collect()
         };
-        let title = format!(
-            "Raters of {}",
-            match agreement.options.level {
-                AgreementLevel::Item => "items",
-                _ => "answers",
-            }
-        );
-        self.section(&title, &["rater", "", "ratings", "comparisons"], agreement.raters.iter().map(row).collect());
+        let of = match agreement.options.level {
+            AgreementLevel::Item => "items",
+            _ => "answers",
+        };
+        let rows = agreement.raters.iter().map(row).collect();
+        let header = ["", "rater", "", "ratings", "comparisons"];
+        if self.names.has_letters() {
+            self.table(&format!("Raters of {of}, in the tables below by these letters"), (&header, 3), rows);
+        } else {
+            self.table(&format!("Raters of {of}"), (&header[1..], 2), rows);
+        }
     }
 
     fn measures(&mut self, title: &str, first: &str, rows: &[(String, &Measures)]) {
@@ -158,16 +144,14 @@ impl Writer<'_> {
     }
 
     fn parts(&mut self, title: &str, first: &str, parts: &[PartMeasures]) {
-        let rows: Vec<(String, &Measures)> =
-            parts.iter().map(|part| (shortened(&part.name, NAME), &part.measures)).collect();
+        let rows: Vec<(String, &Measures)> = parts.iter().map(|part| (part_name(&part.name), &part.measures)).collect();
         self.measures(title, first, &rows);
     }
 
     fn groups(&mut self, agreement: &RaterAgreement) {
         let row = |group: &crate::aggregate::rater_agreement::RaterGroup| {
             let numbers = [&group.alpha_nominal, &group.alpha_ordinal, &group.alpha_interval];
-            let name = format!("{}\n({}, {})", group.name, counted(group.raters.len(), "rater"), group.of);
-            let mut row = vec![name, group.n.to_string()];
+            let mut row = vec![format!("{} ({})\n{}", group.name, group.raters.len(), group.of), group.n.to_string()];
             row.extend(numbers.map(cell));
             row.push(if group.of == "ratings" { counted_cell(&group.icc_2_1, group.complete) } else { String::new() });
             row
@@ -175,7 +159,7 @@ impl Writer<'_> {
         let title = "Raters together: Krippendorff's alpha and ICC(2,1)";
         self.section(
             title,
-            &["raters", "n", "nominal", "ordinal", "interval", "ICC(2,1)"],
+            &["who (how many)", "n", "nominal", "ordinal", "interval", "ICC(2,1)"],
             agreement.groups.iter().filter(|group| group.n > 0).map(row).collect(),
         );
     }
@@ -183,7 +167,7 @@ impl Writer<'_> {
     fn ranking(&mut self, pair: &RaterPair, ranking: &Ranking) {
         let rows = ranking.systems.iter().map(|system| {
             vec![
-                shortened(system.system.as_str(), NAME),
+                part_name(system.system.as_str()),
                 system.n.to_string(),
                 format!("{:.3}", system.first_mean),
                 system.first_rank.to_string(),
@@ -193,31 +177,34 @@ impl Writer<'_> {
         });
         let title = format!(
             "Systems by {} (means, each on its rater's own scale): tau-b {}",
-            one_line(pair),
+            self.names.beside(pair),
             in_line(&ranking.kendall_tau_b)
         );
-        let (first, second) = (middle(&pair.first, 12), middle(&pair.second, 12));
+        let (first, second) = (self.names.of(&pair.first), self.names.of(&pair.second));
         self.section(&title, &["system", "n", &first, "rank", &second, "rank"], rows.collect());
     }
 
     fn wins(&mut self, pair: &RaterPair, wins: &Wins) {
         let rows = wins.systems.iter().map(|system| {
             vec![
-                shortened(system.system.as_str(), NAME),
+                part_name(system.system.as_str()),
                 system.n.to_string(),
                 format!("{:.3}", system.first_rate),
                 format!("{:.3}", system.second_rate),
                 system.first_mean.map_or_else(|| "-".to_owned(), |mean| format!("{mean:.3}")),
             ]
         });
-        let mut title =
-            format!("Comparisons won by {} (shares, 0..1): tau-b {}", one_line(pair), in_line(&wins.kendall_tau_b));
+        let mut title = format!(
+            "Comparisons won by {} (shares, 0..1): tau-b {}",
+            self.names.beside(pair),
+            in_line(&wins.kendall_tau_b)
+        );
         if wins.first_means_second_wins.estimate.is_some() {
             let tau = in_line(&wins.first_means_second_wins);
             // Writing to a string cannot fail.
             let _ = write!(title, "\n(means of the first with wins of the second: tau-b {tau})");
         }
-        let (first, second) = (middle(&pair.first, 12), middle(&pair.second, 12));
+        let (first, second) = (self.names.of(&pair.first), self.names.of(&pair.second));
         let mean = format!("mean of\n{first}");
         self.section(&title, &["system", "n", &first, &second, &mean], rows.collect());
     }
@@ -225,8 +212,8 @@ impl Writer<'_> {
     fn powered(&mut self, agreement: &RaterAgreement) {
         let row = |mean: &crate::aggregate::rater_agreement::PoweredMean| {
             vec![
-                shortened(mean.system.as_str(), NAME),
-                shortened(&mean.judge, 20),
+                part_name(mean.system.as_str()),
+                self.names.of(&mean.judge),
                 format!("{} + {}", mean.labelled, mean.unlabelled),
                 cell(&mean.labels_only),
                 cell(&mean.powered),
@@ -245,12 +232,19 @@ impl Writer<'_> {
 fn compared_row(name: &str, agreement: &PairAgreement) -> Vec<String> {
     vec![
         name.to_owned(),
-        format!("{}\n({}, {})", agreement.n, agreement.first_ties, agreement.second_ties),
+        format!("{}\n{}", agreement.n, ties(agreement)),
         cell(&agreement.strict),
         cell(&agreement.half_credit),
         counted_cell(&agreement.decided_agreement, agreement.decided),
         cell(&agreement.kappa),
     ]
+}
+
+/// The ties of both raters, in two lines where they are many.
+fn ties(agreement: &PairAgreement) -> String {
+    const ROOM: usize = 12;
+    let line = format!("({}, {})", agreement.first_ties, agreement.second_ties);
+    if line.len() <= ROOM { line } else { line.replace(", ", ",\n") }
 }
 
 /// The number with its interval below it; a dash where there is none.
@@ -290,90 +284,9 @@ fn ends(low: f64, high: f64) -> String {
     format!("{}..{}", shown(low), shown(high))
 }
 
-/// What stands below the tables: thresholds, why numbers are missing, how intervals were made.
-fn notes(agreement: &RaterAgreement) -> Vec<String> {
-    let mut notes = Vec::new();
-    for pair in &agreement.pairs {
-        if pair.overall.n == 0 && pair.overall.comparisons.is_none() {
-            notes.push(format!("{} – {}: nothing that both rated", pair.first, pair.second));
-        }
-        if let Some(threshold) = &pair.tie_threshold {
-            let how = if threshold.chosen { "chosen to give it as many ties as the other has" } else { "as given" };
-            notes.push(format!(
-                "{} – {}: differences of {} up to {:.4} count as ties ({how})",
-                pair.first, pair.second, threshold.rater, threshold.value
-            ));
-        }
-    }
-    notes.extend(undefined(agreement));
-    if agreement.pairs.iter().any(|pair| !is_detailed(agreement, pair)) {
-        notes.push("of a judge and each single person the parts are in --format json and csv".to_owned());
-    }
-    notes.extend(agreement.notes.iter().cloned());
-    let unlabelled = agreement.powered.iter().find(|mean| mean.powered.estimate.is_none());
-    if let Some(why) = unlabelled.and_then(|mean| mean.powered.undefined.as_ref()) {
-        notes.push(format!("no prediction-powered mean where {why}"));
-    } else if !agreement.powered.is_empty() {
-        notes.push("prediction-powered means hold where the labelled answers were drawn at random".to_owned());
-    }
-    let options = &agreement.options;
-    notes.push(format!(
-        "intervals: {:.0}%, BCa bootstrap over questions, {} resamples, seed {}; of ICC by F, of prediction-powered means by t",
-        100.0 * options.confidence,
-        options.resamples,
-        options.seed
-    ));
-    notes
-}
-
-/// Why numbers of the overall tables are not defined, each reason once.
-fn undefined(agreement: &RaterAgreement) -> Vec<String> {
-    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
-    let mut add = |who: &str, measure: &'static str, estimate: &Estimate| {
-        if let Some(why) = &estimate.undefined {
-            let reason = format!("{who}: {why}");
-            match reasons.iter_mut().find(|(known, _)| *known == reason) {
-                Some((_, measures)) => measures.push(measure),
-                None => reasons.push((reason, vec![measure])),
-            }
-        }
-    };
-    for pair in agreement.pairs.iter().filter(|pair| pair.overall.n > 0) {
-        let who = format!("{} – {}", pair.first, pair.second);
-        add(&who, "Pearson", &pair.overall.pearson);
-        add(&who, "Spearman", &pair.overall.spearman);
-        add(&who, "Kendall", &pair.overall.kendall_tau_b);
-        add(&who, "kappa", &pair.overall.kappa);
-        add(&who, "weighted kappa", &pair.overall.quadratic_kappa);
-    }
-    for pair in &agreement.pairs {
-        if let Some(compared) = &pair.overall.comparisons {
-            let who = format!("{} – {}", pair.first, pair.second);
-            add(&who, "agreement on which is better", &compared.strict);
-        }
-    }
-    for group in agreement.groups.iter().filter(|group| group.n > 0) {
-        add(&group.name, "nominal alpha", &group.alpha_nominal);
-        add(&group.name, "ordinal alpha", &group.alpha_ordinal);
-        add(&group.name, "interval alpha", &group.alpha_interval);
-        if group.of == "ratings" {
-            add(&group.name, "ICC", &group.icc_2_1);
-        }
-    }
-    let sentence = |(reason, measures): (String, Vec<&str>)| format!("no {}, {reason}", measures.join(", "));
-    reasons.into_iter().map(sentence).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_that_differ_at_the_end_stay_different() {
-        assert_eq!(middle("pairwise_dev_assigned_ann1", 12), "pairw…d_ann1");
-        assert_eq!(middle("ann", 12), "ann");
-        assert_eq!(middle("a\u{1b}b", 12), "a\\u{1b}b");
-    }
 
     #[test]
     fn a_number_has_its_interval_below_it_or_a_dash_in_its_place() {

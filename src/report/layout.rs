@@ -120,6 +120,37 @@ pub(super) fn push_item(out: &mut String, text: &str, width: usize) {
     out.push('\n');
 }
 
+/// `text` in lines of at most `width` characters, broken at blanks, without a line break at the end. Lines after a
+/// break are indented as their first one is; a word longer than a line (a path, an address) stands alone and is not cut.
+pub fn wrapped(text: &str, width: usize) -> String {
+    text.split('\n').map(|line| wrapped_line(line, width)).collect::<Vec<_>>().join("\n")
+}
+
+fn wrapped_line(line: &str, width: usize) -> String {
+    if line.chars().count() <= width {
+        return line.to_owned();
+    }
+    let content = line.trim_start_matches(' ');
+    let indent = &line[..line.len() - content.len()];
+    let hanging = if content.starts_with("- ") { format!("{indent}  ") } else { indent.to_owned() };
+    let (mut out, mut used) = (indent.to_owned(), indent.len());
+    for (at, word) in content.split(' ').enumerate() {
+        let length = word.chars().count();
+        if at > 0 && used + 1 + length > width {
+            out.truncate(out.trim_end_matches(' ').len());
+            out.push('\n');
+            out.push_str(&hanging);
+            used = hanging.len();
+        } else if at > 0 {
+            out.push(' ');
+            used += 1;
+        }
+        out.push_str(word);
+        used += length;
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,6 +178,15 @@ mod tests {
         let mut out = String::new();
         push_item(&mut out, "a abcdefghijkl b", 8);
         assert_eq!(out, "- a\n  abcdefghijkl\n  b\n");
+    }
+
+    #[test]
+    fn lines_break_at_blanks_and_go_on_below_their_beginning() {
+        assert_eq!(wrapped("one two three four", 9), "one two\nthree\nfour");
+        assert_eq!(wrapped("  one two three", 9), "  one two\n  three");
+        assert_eq!(wrapped("- one two three", 9), "- one two\n  three");
+        assert_eq!(wrapped("short  as it is\nand a longer line", 15), "short  as it is\nand a longer\nline");
+        assert_eq!(wrapped("see /a/very/long/path now", 10), "see\n/a/very/long/path\nnow");
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //! reverse the reading direction is shown escaped (see [`visible`]); `items.csv` alone keeps texts as they are.
 
 mod agreement_files;
+mod agreement_names;
+mod agreement_notes;
 mod agreement_table;
 mod bench_table;
 mod comparison;
@@ -39,7 +41,7 @@ pub use comparison::{
 pub use files::{render_csv, render_json};
 pub use inspect::{InspectJudge, InspectRun, InspectSample, render_inspect_log};
 pub use items::ItemsCsv;
-pub use layout::plain_table;
+pub use layout::{plain_table, wrapped};
 pub use score_table::{ScoreRow, ScoreTable, render_score_csv, render_score_json, render_score_table};
 pub use scorecard::{render_scorecard_csv, render_scorecard_json, render_scorecard_table};
 pub use table::{TableStyle, render_table};

@@ -64,10 +64,10 @@ pub fn render_score_table(scores: &ScoreTable, style: &TableStyle) -> String {
         table.set_header([bold(visible(&row.system)), bold("per cent".into()), bold("95% interval".into())]);
         for (which, name) in scores.names.iter().enumerate() {
             let interval = row.interval(which).map_or_else(String::new, |(low, high)| ends(low, high));
-            table.add_row([name.clone(), value_text(row.value(which)), interval]);
+            table.add_row([readable(name), value_text(row.value(which)), interval]);
         }
     } else {
-        let names = scores.shown.iter().map(|which| scores.names[*which].replace('_', "\n"));
+        let names = scores.shown.iter().map(|which| readable(&scores.names[*which]).replace(' ', "\n"));
         table.set_header(std::iter::once("system".to_owned()).chain(names).map(|name| bold(name.into())));
         let systems = table_names(scores.rows.iter().map(|row| row.system.as_str()));
         for (row, system) in scores.rows.iter().zip(systems) {
@@ -92,6 +92,12 @@ pub fn render_score_table(scores: &ScoreTable, style: &TableStyle) -> String {
         push_item(&mut out, &visible(&note), usize::from(style.width.max(80)));
     }
     out
+}
+
+/// A number's name for people: `sentence_label_f1` is `sentence label F1`.
+fn readable(name: &str) -> String {
+    let word = |word: &str| if word == "f1" { "F1".to_owned() } else { word.to_owned() };
+    name.split('_').map(word).collect::<Vec<_>>().join(" ")
 }
 
 fn value_text(value: Option<f64>) -> String {
@@ -179,7 +185,7 @@ mod tests {
         let lines: Vec<&str> = one.lines().map(str::trim_end).collect();
         assert!(lines[3].starts_with("a\\u{1b}") && lines[5].ends_with("25.0"), "{one}");
         assert!(
-            lines[6].starts_with("left_f1") && lines[6].ends_with("40.0–62.5") && lines[8] == "- that is all",
+            lines[6].starts_with("left F1") && lines[6].ends_with("40.0–62.5") && lines[8] == "- that is all",
             "{one}"
         );
         let two = render_score_table(&scores(&["a", "b"]), &TableStyle::default());

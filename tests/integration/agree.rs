@@ -131,6 +131,49 @@ fn levels_and_metrics_choose_what_is_compared() {
     run(&["--metric", "lenght"])
         .exits_with(3)
         .says(&["the run has no number called \"lenght\"", "did you mean length?"]);
+    // a score is the rubric's; what the baseline gives has its own name
+    run(&["--metric", "score"]).exits_with(3).says(&["did you mean lexical_score?"]);
+    run(&["--metric", "lexical_score"]).exits_with(3).says(&["no two raters rated the same thing"]);
+}
+
+#[test]
+fn tables_fit_80_columns_whatever_raters_and_systems_are_called() {
+    let work = Workspace::with_cases(&[]);
+    let long = |who: usize| format!("{:_<38}{who:02}", "annotators_of_the_second_round");
+    let row = |who: usize, case: usize, system: &str, value: usize| {
+        let value = value % 5 + 1;
+        format!("{}\n", json!({"system": system, "case_id": format!("c{case}"), "rater": long(who), "value": value}))
+    };
+    let systems = ["openscholar_8b_rerank_feedback_with_citations", "gpt-4o-2024-08-06"];
+    let mut labels = String::new();
+    for (who, case) in (0..3).flat_map(|who| (0..12).map(move |case| (who, case))) {
+        labels.push_str(&row(who, case, systems[0], case * case + who * case));
+        labels.push_str(&row(who, case, systems[1], 3 * case + who));
+    }
+    work.write("l.jsonl", &labels);
+    let done = work.run(&["agree", "--labels", "l.jsonl", "--resamples", "50"]).exits_with(0);
+    let text = &done.stdout;
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    // every rater has a letter, told once above; no name is cut where it tells them apart
+    for (letter, who) in ["A", "B", "C"].iter().zip(0..) {
+        assert!(text.lines().any(|line| line.starts_with(&format!("{letter}  {}", long(who)))), "{text}");
+    }
+    assert!(
+        text.contains("\nA – B, by system") && text.contains("\ngpt-4o-2024- ") && text.contains("\n08-06 "),
+        "{text}"
+    );
+    assert!(text.contains("strict: share of pairs"), "{text}");
+    assert!(text.contains("intervals need at least 10 units"), "{text}");
+    // a number and its interval are never broken
+    let intervals = text.split_whitespace().filter(|word| word.contains(".."));
+    assert!(intervals.clone().count() > 20, "{text}");
+    let whole = |end: &str| end.parse::<f64>().is_ok() && end.ends_with(|last: char| last.is_ascii_digit());
+    assert!(
+        intervals
+            .into_iter()
+            .all(|both| both.split("..").all(|end| whole(end) && end.rsplit('.').next().unwrap().len() == 2)),
+        "{text}"
+    );
 }
 
 #[test]

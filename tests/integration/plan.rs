@@ -69,8 +69,8 @@ fn the_table_tells_calls_tokens_money_and_time() {
     let text = plan(&work, &server, &more).exits_with(0).stdout;
     // 8 now, 8 + 0.5 * 4 expected, 12 at most; 10 calls at 4 a minute are 150 s, 2 at once 5 s a second
     for part in [
-        "rubric  property",
-        "8        10       12",
+        "rubric, judged by fake-judge\n",
+        "  8        10       12 ",
         "cost in USD: now ",
         "(--gate-rate 0.5)",
         "2m30s by its requests",

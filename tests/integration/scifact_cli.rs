@@ -62,6 +62,7 @@ fn several_submissions_give_a_leaderboard_and_the_oracle_leads_it() {
     let table = run("").stdout;
     assert!(table.find("perfect").unwrap() < table.find("mine").unwrap(), "{table}");
     assert!(table.contains("- mine: the reference raises KeyError"), "{table}");
+    assert!(table.contains("- n: 2 claims; intervals: 95%, BCa bootstrap over the claims, 10000 resamples"), "{table}");
     assert_eq!(run("--format csv").stdout.lines().count(), 3);
     // Same seed, same intervals.
     assert_eq!(run("--format json").stdout, run("--format json --seed 42").stdout);

@@ -136,7 +136,8 @@ impl<'a> Between<'a> {
                 (total > 0.0).then(|| sum / total)
             };
             let interval = || bca_clustered_interval(&questions, statistic, self.frame.bca());
-            Estimate::new(statistic(&vec![1; outcomes.len()]), interval, "every pair is a tie for one of the two")
+            let n = outcomes.iter().filter(|(a, b)| counts(*a, *b)).count();
+            Estimate::new(statistic(&vec![1; outcomes.len()]), n, interval, "every pair is a tie for one of the two")
         };
         let strict = |a: i8, b: i8| f64::from(u8::from(a == b));
         let decided = |a: i8, b: i8| a != 0 && b != 0;
@@ -147,7 +148,7 @@ impl<'a> Between<'a> {
         let interval = || mean_pairwise_kappa_clustered_interval(&[&x, &y], &questions, weights, self.frame.bca());
         let kappa = match &indifferent {
             Some(why) => Estimate::undefined(why),
-            None => Estimate::new(cohens_kappa(&x, &y, weights), interval, "all outcomes are one"),
+            None => Estimate::new(cohens_kappa(&x, &y, weights), x.len(), interval, "all outcomes are one"),
         };
         Some(PairAgreement {
             n: outcomes.len(),
@@ -190,7 +191,7 @@ impl<'a> Between<'a> {
                 kendall_tau_b(&x, &y)
             };
             let interval = || bca_clustered_interval(&questions, statistic, self.frame.bca());
-            Estimate::new(statistic(&vec![1; compared.len()]), interval, why)
+            Estimate::new(statistic(&vec![1; compared.len()]), table.systems.len(), interval, why)
         };
         let tallies = table.tallies(&vec![1; compared.len()]);
         let mut systems: Vec<SystemWins> = table.systems.iter().zip(&tallies).filter_map(win_row).collect();

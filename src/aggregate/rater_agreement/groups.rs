@@ -142,7 +142,7 @@ fn group(name: &str, of: &'static str, raters: &[&View], table: &Table, frame: &
             let clustered = || krippendorff_alpha_clustered_interval(&rows, &table.questions, level, frame.bca());
             (!table.one_number_a_system).then(clustered).flatten()
         };
-        Estimate::new(krippendorff_alpha(&rows, level), interval, why)
+        Estimate::new(krippendorff_alpha(&rows, level), pairable.len(), interval, why)
     };
     let categories = distinct_values(table.rows.iter().flatten().flatten().copied());
     let nominal = if categories > MOST_CATEGORIES {
@@ -150,6 +150,7 @@ fn group(name: &str, of: &'static str, raters: &[&View], table: &Table, frame: &
     } else {
         alpha(MeasurementLevel::Nominal)
     };
+    let complete = units.iter().filter(|unit| rows.len() >= 2 && rated(unit) == rows.len()).count();
     RaterGroup {
         name: name.to_owned(),
         of,
@@ -159,16 +160,16 @@ fn group(name: &str, of: &'static str, raters: &[&View], table: &Table, frame: &
         alpha_nominal: nominal,
         alpha_ordinal: alpha(MeasurementLevel::Ordinal),
         alpha_interval: alpha(MeasurementLevel::Interval),
-        complete: units.iter().filter(|unit| rows.len() >= 2 && rated(unit) == rows.len()).count(),
-        icc_2_1: icc(&rows, table, frame),
+        complete,
+        icc_2_1: icc(&rows, complete, table, frame),
     }
 }
 
-fn icc(rows: &[&[Option<f64>]], table: &Table, frame: &Frame<'_>) -> Estimate {
+fn icc(rows: &[&[Option<f64>]], complete: usize, table: &Table, frame: &Frame<'_>) -> Estimate {
     if let Some(why) = &table.unusable {
         return Estimate::undefined(why);
     }
     let icc = icc_2_1(rows, frame.options.confidence);
     let why = "fewer than two units rated by all, or all ratings are one value";
-    Estimate::new(icc.map(|icc| icc.value), || icc.and_then(|icc| icc.interval), why)
+    Estimate::new(icc.map(|icc| icc.value), complete, || icc.and_then(|icc| icc.interval), why)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::result::{Estimate, Measures};
+use super::result::{Estimate, FEWEST_FOR_INTERVAL, Measures};
 use super::view::{Frame, Shared, View, distinct};
 use crate::stats::{Correlation, Interval, KappaWeights, cohens_kappa, mean_pairwise_kappa_clustered_interval};
 
@@ -10,10 +10,14 @@ use crate::stats::{Correlation, Interval, KappaWeights, cohens_kappa, mean_pairw
 pub(super) const MOST_CATEGORIES: usize = 11;
 
 impl Estimate {
-    /// A number with its interval; without a number, why.
-    pub(super) fn new(estimate: Option<f64>, interval: impl FnOnce() -> Option<Interval>, why: &str) -> Self {
+    /// A number of `n` units with its interval, if they are enough for one; without a number, why.
+    pub(super) fn new(estimate: Option<f64>, n: usize, interval: impl FnOnce() -> Option<Interval>, why: &str) -> Self {
         let Some(value) = estimate.filter(|value| value.is_finite()) else { return Self::undefined(why) };
-        let interval = interval().filter(|interval| interval.low.is_finite() && interval.high.is_finite());
+        let interval = if n < FEWEST_FOR_INTERVAL { None } else { interval() };
+        // Without a width it says only that no resample differed: every one of few pairs had the same outcome.
+        let has_width = |interval: &Interval| interval.low < interval.high;
+        let interval =
+            interval.filter(|interval| interval.low.is_finite() && interval.high.is_finite()).filter(has_width);
         Self {
             estimate: Some(value),
             low: interval.map(|interval| interval.low),
@@ -41,7 +45,8 @@ impl Between<'_> {
         let columns = Columns::new(shared);
         let correlation = |kind: Correlation| {
             let interval = || kind.clustered_interval(&columns.x, &columns.y, &columns.questions, self.frame.bca());
-            Estimate::new(kind.of(&columns.x, &columns.y), interval, &self.why_no_correlation(&columns.x, &columns.y))
+            let why = self.why_no_correlation(&columns.x, &columns.y);
+            Estimate::new(kind.of(&columns.x, &columns.y), shared.len(), interval, &why)
         };
         let unusable = several_scales(shared);
         let correlated = |kind: Correlation| match &unusable {
@@ -86,7 +91,7 @@ impl Between<'_> {
         let why = if x.is_empty() { "nothing rated by both" } else { "all ratings are one value" };
         let interval =
             || mean_pairwise_kappa_clustered_interval(&[&x, &y], &columns.questions, weights, self.frame.bca());
-        Estimate::new(cohens_kappa(&x, &y, weights), interval, why)
+        Estimate::new(cohens_kappa(&x, &y, weights), x.len(), interval, why)
     }
 
     /// Why values of the two cannot be compared one to one: a judge and a person, one within 0..=1, the other beyond.

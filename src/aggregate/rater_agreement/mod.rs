@@ -23,6 +23,7 @@
 //! ```
 
 mod comparisons;
+mod few;
 mod groups;
 mod measures;
 mod powered;
@@ -37,8 +38,9 @@ use std::sync::Arc;
 use crate::domain::{CaseId, Rater, RaterKind};
 use measures::Between;
 pub use result::{
-    AgreementLevel, AgreementOptions, Estimate, Measures, PairAgreement, PartMeasures, PoweredMean, RankedSystem,
-    Ranking, RaterAgreement, RaterGroup, RaterPair, RaterSummary, SystemWins, TieThreshold, Wins,
+    AgreementLevel, AgreementOptions, Estimate, FEWEST_FOR_INTERVAL, Measures, PairAgreement, PartMeasures,
+    PoweredMean, RankedSystem, Ranking, RaterAgreement, RaterGroup, RaterPair, RaterSummary, SystemWins, TieThreshold,
+    Wins,
 };
 pub use run::{run_metrics, run_rater};
 use systems::BySystem;
@@ -73,7 +75,7 @@ pub fn rater_agreement(labelled: &Labelled, options: &AgreementOptions) -> Rater
         _ => None,
     });
     let pairs = chosen_pairs(&judges, &people, humans.as_ref());
-    RaterAgreement {
+    let mut agreement = RaterAgreement {
         schema_version: SCHEMA_VERSION,
         options: options.clone(),
         raters: views.iter().chain(&humans).map(View::summary).collect(),
@@ -81,7 +83,9 @@ pub fn rater_agreement(labelled: &Labelled, options: &AgreementOptions) -> Rater
         groups: groups::groups(&views, &frame),
         powered: powered::powered(&judges, rated_all, &frame),
         notes: notes(&views, humans.is_some(), options),
-    }
+    };
+    agreement.notes.extend(few::notes(&agreement));
+    agreement
 }
 
 /// `humans`, unless a rater is called so.

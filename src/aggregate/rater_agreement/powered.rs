@@ -67,9 +67,10 @@ fn of_system(scaled: Scaled<'_>, human: &View, system: &SystemName, frame: &Fram
         system: system.clone(),
         labelled: people.len(),
         unlabelled: unlabelled.len(),
-        labels_only: Estimate::new(mean(&people), interval, "no labels"),
+        labels_only: Estimate::new(mean(&people), people.len(), interval, "no labels"),
         powered: Estimate::new(
             powered.map(|mean| mean.estimate),
+            people.len(),
             || powered.map(|mean| Interval { low: mean.interval.low, high: mean.interval.high }),
             why,
         ),

@@ -50,7 +50,13 @@ impl AgreementOptions {
     }
 }
 
+/// Fewer units than this (answers, items, pairs; of a number about systems the systems) give a number without an
+/// interval: resamples of so few repeat one another, and the interval of a single pair would be a point.
+pub const FEWEST_FOR_INTERVAL: usize = 10;
+
 /// A number with its interval, or why there is none.
+///
+/// There is no interval where fewer than [`FEWEST_FOR_INTERVAL`] units stand behind the number.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Estimate {
     /// The number; never NaN.

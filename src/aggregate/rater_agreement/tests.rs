@@ -182,6 +182,47 @@ fn systems_are_ranked_by_both_over_what_both_rated() {
     assert_eq!(found.groups[0].complete, 3);
 }
 
+/// Two people, `cases` cases of two systems; the person `y` is one off on every third.
+fn two_people(cases: u32) -> [Rater; 2] {
+    let row = |at: u32, off: f64| [f64::from(at % 5) + off, f64::from(at * 3 % 4)];
+    let of = |name: &str, off: &dyn Fn(u32) -> f64| {
+        let rows: Vec<[f64; 2]> = (0..cases).map(|at| row(at, off(at))).collect();
+        human(name, &rows.iter().map(<[f64; 2]>::as_slice).collect::<Vec<_>>())
+    };
+    [of("x", &|_| 0.0), of("y", &|at| if at % 3 == 0 { 1.0 } else { 0.0 })]
+}
+
+#[test]
+fn a_number_of_fewer_than_ten_units_stands_without_an_interval() {
+    let few = |found: &RaterAgreement| found.notes.iter().any(|note| note.contains("at least 10 units"));
+    // 4 cases of two systems: 8 answers, 4 pairs
+    let found = agree(&two_people(4), &options());
+    let overall = &found.pairs[0].overall;
+    let pairs = overall.comparisons.as_ref().unwrap();
+    for estimate in [&overall.pearson, &overall.kendall_tau_b, &overall.kappa, &pairs.strict, &pairs.kappa] {
+        assert!(estimate.estimate.is_some(), "{estimate:?}");
+        assert_eq!((estimate.low, estimate.high), (None, None));
+    }
+    assert_eq!((found.groups[0].alpha_ordinal.low, found.groups[0].icc_2_1.low), (None, None));
+    assert!(found.groups[0].icc_2_1.estimate.is_some() && few(&found), "{:?}", found.notes);
+    // 5 cases: 10 answers are enough, 5 pairs are not
+    let found = agree(&two_people(5), &options());
+    let overall = &found.pairs[0].overall;
+    assert!(overall.pearson.low.is_some() && found.groups[0].icc_2_1.low.is_some());
+    assert_eq!(overall.comparisons.as_ref().unwrap().strict.low, None);
+    assert!(few(&found) && found.notes.iter().any(|note| note.contains("5 questions only")), "{:?}", found.notes);
+    // 20 cases: everything but what is about the two systems
+    let found = agree(&two_people(20), &options());
+    assert!(found.pairs[0].overall.comparisons.as_ref().unwrap().strict.low.is_some());
+    assert!(!found.notes.iter().any(|note| note.contains("questions only")), "{:?}", found.notes);
+    let ranking = found.pairs[0].ranking.as_ref().unwrap();
+    assert!(ranking.kendall_tau_b.estimate.is_some() && ranking.kendall_tau_b.low.is_none());
+    let systems = agree(&two_people(20), &AgreementOptions { level: AgreementLevel::System, ..options() });
+    assert!(systems.pairs[0].overall.kendall_tau_b.estimate.is_some());
+    assert_eq!(systems.pairs[0].overall.kendall_tau_b.low, None);
+    assert_eq!(systems.groups[0].icc_2_1.low, None);
+}
+
 fn preferring(name: &str, outcomes: &[(&str, &str, Preferred)]) -> Rater {
     let mut rater = Rater::new(name, RaterKind::Human);
     for (case, (a, b, preferred)) in outcomes.iter().enumerate() {

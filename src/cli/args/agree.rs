@@ -20,7 +20,18 @@ Examples:
   Two judges, without people:
     scholareval agree --runs runs/gpt runs/llama
   Annotators with each other, and with a model whose scores stand in the same files:
-    scholareval agree --labels ann1.json ann2.json";
+    scholareval agree --labels ann1.json ann2.json
+
+Which of two is better: an outcome is the first, the second, or a tie.
+  strict         share of pairs with the same outcome
+  half for ties  the same, with half a point where only one rater has a tie
+  decided        share with the same winner among the pairs that neither ties
+                 (how many in brackets)
+  kappa          Cohen's kappa of the three outcomes
+Below the number of pairs stand the ties of the first and the second rater.
+
+Intervals need at least 10 units (answers, items, pairs; for numbers about
+systems the systems): numbers of fewer stand alone.";
 
 /// What a unit of agreement is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -56,7 +67,7 @@ pub struct AgreeArgs {
     /// What is compared: system, answer or item
     #[arg(long, value_enum, default_value = "answer", hide_possible_values = true, value_name = "LEVEL")]
     pub level: LevelChoice,
-    /// Which number of a run, and which item of the labels: a component, an aspect, ann_score, SCORER.score
+    /// Which number of a run, and which item of the labels: score, a component, an aspect, ann_score, SCORER.score
     /// [default: the score of the first scorer]
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,

@@ -1,16 +1,16 @@
 //! `scholareval agree`: judges against people, against each other, and people among themselves.
 
+mod metric;
+
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::Context;
-use crate::aggregate::rater_agreement::{
-    AgreementLevel, AgreementOptions, Labelled, RaterAgreement, rater_agreement, run_metrics, run_rater,
-};
+use crate::aggregate::rater_agreement::{AgreementLevel, AgreementOptions, Labelled, RaterAgreement, rater_agreement};
+use crate::cli::ExitCode;
 use crate::cli::args::AgreeArgs;
 use crate::cli::settings::OutputFormat;
-use crate::cli::terminal::{note, stdout_width, write_stdout};
-use crate::cli::{ExitCode, suggest};
+use crate::cli::terminal::{note, stdout_width, write_form};
 use crate::dataset::{Labels, load_labels};
 use crate::domain::{CaseId, Rater, SystemName};
 use crate::error::{Error, InputFault, Result};
@@ -32,9 +32,14 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
     let labels = load_labels(&args.labels)?;
     let names = names_of(&runs, &labels)?;
     let metric = args.metric.as_deref();
-    check_metric(&runs, &labels, metric)?;
-    let mut raters: Vec<Rater> =
-        runs.iter().zip(&names).map(|(run, name)| run_rater(name, &run.scored, metric)).collect();
+    let own = metric::of_runs(&runs, &labels, metric)?;
+    let of_runs: Vec<Rater> = runs
+        .iter()
+        .zip(&names)
+        .zip(&own)
+        .map(|((run, name), own)| metric::rater(name, run, own.as_deref(), metric))
+        .collect();
+    let mut raters = of_runs.clone();
     raters.extend(labels.raters.iter().cloned());
     if raters.len() < 2 {
         return Err(one_rater(&raters));
@@ -54,7 +59,7 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
     let mut agreement = rater_agreement(&Labelled { raters, questions }, &options);
     let missing = missing(&runs, &names, &labels);
     refuse_nothing_shared(&agreement, &labels, &missing)?;
-    agreement.notes.extend(notes(&runs, &names, &labels, metric));
+    agreement.notes.extend(notes(&runs, &of_runs, &labels));
     if !args.quiet {
         missing.iter().for_each(|what| note(&format!("warning: {what}")));
     }
@@ -66,7 +71,7 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
         OutputFormat::Json => render_agreement_json(&agreement)?,
         OutputFormat::Csv => render_agreement_csv(&agreement),
     };
-    write_stdout(text.as_bytes())?;
+    write_form(&text, args.format.unwrap_or(OutputFormat::Table))?;
     Ok(ExitCode::Ok)
 }
 
@@ -85,35 +90,6 @@ fn names_of(runs: &[RecordedRun], labels: &Labels) -> Result<Vec<String>> {
         }
     }
     Ok(names)
-}
-
-/// A metric must be a number of every run and, without runs, an item of the labels.
-fn check_metric(runs: &[RecordedRun], labels: &Labels, metric: Option<&str>) -> Result<()> {
-    let Some(metric) = metric else { return Ok(()) };
-    let unknown = |known: &[String]| {
-        let nearest = suggest::nearest(metric, known.iter().map(String::as_str));
-        match nearest {
-            Some(name) => format!("did you mean {name}?"),
-            None => format!("known: {}", known.iter().take(12).map(String::as_str).collect::<Vec<_>>().join(", ")),
-        }
-    };
-    for run in runs {
-        let known = run_metrics(&run.scored);
-        if !known.iter().any(|name| name == metric) {
-            let fault = InputFault::new(&run.path, format!("the run has no number called {metric:?}"));
-            return Err(fault.hint(unknown(&known)).into());
-        }
-    }
-    let items: BTreeSet<String> = labels
-        .raters
-        .iter()
-        .flat_map(|rater| rater.ratings.iter().filter_map(|rating| rating.item.as_deref().map(str::to_owned)))
-        .collect();
-    if runs.is_empty() && !items.contains(metric) {
-        let known: Vec<String> = items.into_iter().collect();
-        return Err(Error::Settings(format!("--metric {metric}: the labels have no such item; {}", unknown(&known))));
-    }
-    Ok(())
 }
 
 fn one_rater(raters: &[Rater]) -> Error {
@@ -179,19 +155,19 @@ fn with_missing(text: String, missing: &[String]) -> String {
 }
 
 /// Notes for the reader of the result.
-fn notes(runs: &[RecordedRun], names: &[String], labels: &Labels, metric: Option<&str>) -> Vec<String> {
+fn notes(runs: &[RecordedRun], raters: &[Rater], labels: &Labels) -> Vec<String> {
     let mut notes = labels.notes.clone();
     if labels.repeated > 0 {
         notes.push(format!("{} labels stand in the files more than once and count once", labels.repeated));
     }
-    for (run, name) in runs.iter().zip(names) {
+    for (run, rater) in runs.iter().zip(raters) {
+        let name = &rater.name;
         if run.manifest.status != RunStatus::Complete {
             notes.push(format!("{name}: the run did not finish; what it lacks is left out"));
         }
         if run.manifest.judge.as_ref().is_some_and(|judge| judge.lexical) {
             notes.push(format!("{name}: judged by the built-in lexical baseline, which is no LLM"));
         }
-        let rater = run_rater(name, &run.scored, metric);
         let scored: BTreeSet<(&SystemName, &CaseId)> = rater
             .ratings
             .iter()

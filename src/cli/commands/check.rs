@@ -42,7 +42,7 @@ async fn check(settings: &Settings) -> Result<ExitCode> {
         failed = failed.or(error);
     }
     // The judge's identity is in the server's words.
-    terminal::write_stdout(terminal::escaped_lines(&lines).as_bytes())?;
+    terminal::write_text(&terminal::escaped_lines(&lines))?;
     failed.map_or(Ok(ExitCode::Ok), Err)
 }
 

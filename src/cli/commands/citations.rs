@@ -9,7 +9,7 @@ use crate::cli::ExitCode;
 use crate::cli::args::{BudgetArgs, CitationsArgs, InputArgs, OutputArgs, ScoreArgs, ScorerArgs, ScoringArgs};
 use crate::cli::settings::ScorerName;
 use crate::cli::settings::value::{FirstIndex, ScorerNames};
-use crate::cli::terminal::write_stdout;
+use crate::cli::terminal::write_text;
 use crate::dataset::Predictions;
 use crate::domain::{Mode, Prediction, ScoredAnswer};
 use crate::error::{Error, Result};
@@ -68,7 +68,7 @@ pub(super) fn run(args: &CitationsArgs, context: &Context<'_>) -> Result<ExitCod
     let systems = load(&args.files, args.references.as_deref(), args.items.quiet)?;
     let base = args.index_base.map_or(IndexBase::Zero, IndexBase::from);
     if let Some(id) = &args.items.explain {
-        write_stdout(explain(&systems, id, base)?.as_bytes())?;
+        write_text(&explain(&systems, id, base)?)?;
         return Ok(ExitCode::Ok);
     }
     let inputs = input_files(&systems, args.references.as_deref())?;

@@ -5,17 +5,16 @@ use serde_json::{Value, json};
 use crate::cli::ExitCode;
 use crate::cli::origin::SettingLine;
 use crate::cli::settings::{OutputFormat, Settings};
-use crate::cli::terminal::write_stdout;
+use crate::cli::terminal::{write_stdout, write_text};
 use crate::error::Result;
 
 pub(super) fn run(settings: &Settings) -> Result<ExitCode> {
     let lines = settings.describe();
-    let text = match settings.output.format {
-        OutputFormat::Table => render_table(lines),
-        OutputFormat::Json => render_json(lines),
-        OutputFormat::Csv => render_csv(lines),
-    };
-    write_stdout(text.as_bytes())?;
+    match settings.output.format {
+        OutputFormat::Table => write_text(&render_table(lines))?,
+        OutputFormat::Json => write_stdout(render_json(lines).as_bytes())?,
+        OutputFormat::Csv => write_stdout(render_csv(lines).as_bytes())?,
+    }
     Ok(ExitCode::Ok)
 }
 

@@ -11,7 +11,7 @@ use crate::cli::ExitCode;
 use crate::cli::args::{FeverCommand, FeverScoreArgs};
 use crate::cli::origin::escape_controls;
 use crate::cli::settings::OutputFormat;
-use crate::cli::terminal::{note, stdout_width, write_stdout};
+use crate::cli::terminal::{note, stdout_width, write_form, write_text};
 use crate::dataset::fever::{
     FeverGold, Join, JoinedPrediction, PredictionFile, PredictionsRead, Team, check_submission, fever_2018_leaderboard,
     load_teams,
@@ -47,7 +47,7 @@ fn check(predictions: &Path, claims: Option<&Path>) -> Result<ExitCode> {
         submission.predictions,
         submission.beyond_limit,
     );
-    write_stdout(text.as_bytes())?;
+    write_text(&text)?;
     Ok(ExitCode::Ok)
 }
 
@@ -90,7 +90,7 @@ fn score(args: &FeverScoreArgs, context: &Context<'_>) -> Result<ExitCode> {
         OutputFormat::Json => board.json(),
         OutputFormat::Csv => board.csv(),
     };
-    write_stdout(text.as_bytes())?;
+    write_form(&text, args.format.unwrap_or_default())?;
     Ok(if board.has_unscored() { ExitCode::TooManyUnscored } else { ExitCode::Ok })
 }
 
@@ -190,6 +190,6 @@ fn explain_item(args: &FeverScoreArgs, gold: Option<&FeverGold>, mode: Mode, wan
             return Err(Error::Usage("--format csv: --explain gives table or json".to_owned()));
         }
     };
-    write_stdout(text.as_bytes())?;
+    write_form(&text, args.format.unwrap_or_default())?;
     Ok(ExitCode::Ok)
 }

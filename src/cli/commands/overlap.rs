@@ -11,7 +11,7 @@ use super::per_item::{Conclusion, explain_items, input_files, load, score_all};
 use crate::cli::ExitCode;
 use crate::cli::args::{OverlapArgs, OverlapMetric};
 use crate::cli::scoring::jobs::overlap_settings;
-use crate::cli::terminal::write_stdout;
+use crate::cli::terminal::write_text;
 use crate::dataset::Predictions;
 use crate::domain::{Mode, Prediction, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
@@ -49,7 +49,7 @@ pub(super) fn run(args: &OverlapArgs, context: &Context<'_>) -> Result<ExitCode>
     let scorer = OverlapScorer { metrics: metrics.clone(), mode, max_words: args.max_words };
     if let Some(id) = &args.items.explain {
         let told = |item: &Prediction| explained(item, args.max_words, mode);
-        write_stdout(explain_items(&systems, id, told)?.as_bytes())?;
+        write_text(&explain_items(&systems, id, told)?)?;
         return Ok(ExitCode::Ok);
     }
     let inputs = input_files(&systems, args.references.as_deref())?;

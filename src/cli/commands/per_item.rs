@@ -16,7 +16,7 @@ use crate::cli::origin::escape_controls;
 use crate::cli::scoring::outcome::run_name;
 use crate::cli::scoring::sinks::write_items;
 use crate::cli::settings::OutputFormat;
-use crate::cli::terminal::{note, stdout_width, write_stdout};
+use crate::cli::terminal::{note, stdout_width, write_form};
 use crate::dataset::{Predictions, References, load_predictions, load_references};
 use crate::domain::{Answer, CaseId, Mode, Prediction, ScoredAnswer, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result, first_of_each_kind};
@@ -176,7 +176,7 @@ impl Conclusion<'_> {
             OutputFormat::Json => json,
             OutputFormat::Csv => csv,
         };
-        write_stdout(text.as_bytes())?;
+        write_form(&text, self.args.format.unwrap_or(OutputFormat::Table))?;
         Ok(ExitCode::Ok)
     }
 

@@ -95,7 +95,7 @@ impl Presentation<'_> {
             (None, OutputFormat::Csv) => csv,
             (None, OutputFormat::Table) => report::render_scorecard_table(&card, &context, &style),
         };
-        terminal::write_stdout(shown.as_bytes())?;
+        terminal::write_form(&shown, self.format)?;
         Ok(self.exit_code(&card))
     }
 
@@ -157,10 +157,10 @@ impl Presentation<'_> {
         }
         let kinds: BTreeSet<UnscoredKind> = card.unscored_kinds().collect();
         let remedies: Vec<&str> = kinds.into_iter().filter_map(remedy).collect();
-        let share = 100.0 * card.unscored_share();
         terminal::note(&format!(
-            "error: {share:.1}% of the answers are unscored, more than --max-unscored {} tolerates{}",
-            self.max_unscored,
+            "error: {} of the answers are unscored, more than the {} that --max-unscored tolerates{}",
+            percent(card.unscored_share()),
+            percent(self.max_unscored),
             remedies.iter().map(|remedy| format!("; {remedy}")).collect::<String>()
         ));
         ExitCode::TooManyUnscored
@@ -178,6 +178,12 @@ fn role_lines(roles: &BTreeMap<String, RoleEntry>) -> Vec<String> {
         }
     }
     lines.into_iter().map(|(names, line)| format!("{}: {line}", names.join(", "))).collect()
+}
+
+/// `25.0%`, `1.04%`: a second decimal only where it says something.
+fn percent(share: f64) -> String {
+    let text = format!("{:.2}", 100.0 * share);
+    format!("{}%", text.strip_suffix('0').unwrap_or(&text))
 }
 
 /// Who had a role, with which prompts.
@@ -259,4 +265,14 @@ pub(in crate::cli) fn stopped(reason: &str, (scored, answers): (usize, usize), c
         "stopped: {reason}; {scored} of {answers} answers are scored, {kept}; the same command goes on from there, \
          and rescore with the run's directory shows what is scored so far"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_told_as_per_cent_one_way() {
+        assert_eq!([0.25, 0.0104, 0.01, 0.07, 0.0005].map(percent), ["25.0%", "1.04%", "1.0%", "7.0%", "0.05%"]);
+    }
 }

@@ -51,11 +51,48 @@ impl Spending {
         }
         if let Some((began, limit)) = self.time {
             let stop = stop.clone();
-            let until = began + limit.saturating_sub(LEAD.min(limit / 10));
+            let until = began + limit.saturating_sub(lead(limit));
+            let reason = out_of_time(limit, began.elapsed());
             tokio::spawn(async move {
                 tokio::time::sleep_until(until.into()).await;
-                stop.stop(&format!("the time limit of {} ({})", format_duration(limit), keys::TIME_LIMIT.flag));
+                stop.stop(&reason);
             });
         }
+    }
+}
+
+/// How long before the limit asking ends.
+fn lead(limit: Duration) -> Duration {
+    LEAD.min(limit / 10)
+}
+
+/// Why a run that was ready to ask after `ready` stopped: what is kept for calls in flight and, where it is much of the
+/// limit, what went by before.
+fn out_of_time(limit: Duration, ready: Duration) -> String {
+    let seconds = |time: Duration| format!("{:.1}s", time.as_secs_f64());
+    let mut reason = format!(
+        "the time limit of {} ({}), of which the last {} are kept for calls in flight",
+        format_duration(limit),
+        keys::TIME_LIMIT.flag,
+        seconds(lead(limit))
+    );
+    if ready > limit / 4 {
+        reason.push_str(&format!(" and {} went by before the first call could be asked", seconds(ready)));
+    }
+    reason
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_out_of_time_says_what_its_time_was_kept_for() {
+        let of = |limit, ready| out_of_time(Duration::from_millis(limit), Duration::from_millis(ready));
+        // a tenth of short limits, 25 s of long ones
+        let kept = "the time limit of 2s (--time-limit), of which the last 0.2s are kept for calls in flight";
+        assert_eq!(of(2000, 100), kept);
+        assert_eq!(of(2000, 1900), format!("{kept} and 1.9s went by before the first call could be asked"));
+        assert!(of(1_200_000, 1900).starts_with("the time limit of 20m (--time-limit), of which the last 25.0s are"));
     }
 }

@@ -160,7 +160,9 @@ fn a_call_that_the_server_refuses_is_unscored_with_its_words() {
 fn more_unscored_answers_than_tolerated_exit_with_5() {
     let work = Workspace::new(&["alpha"], 2);
     let server = FakeServer::start(constant_judge().when(causes_of("c1"), content("no")));
-    work.score(&server, &[]).exits_with(5).says(&["50.0% of the answers are unscored", "--max-unscored 0.01"]);
+    work.score(&server, &[])
+        .exits_with(5)
+        .says(&["50.0% of the answers are unscored", "more than the 1.0% that --max-unscored tolerates"]);
     assert_eq!(work.json("out/manifest.json")["status"], "complete");
     work.score(&server, &["--max-unscored", "0.5"]).exits_with(0);
     work.score(&server, &["--max-unscored", "0.49"]).exits_with(5);

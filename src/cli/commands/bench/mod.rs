@@ -31,7 +31,7 @@ use rows::{ASPECTS, AT_MOST, Correctness, Data, INSTRUCTION, ROWS, Row, TOP_N};
 /// [`Error::Input`] where the row's data are not there or a system does not answer every question; else as `score`.
 pub(super) fn run(args: &BenchArgs, context: &Context<'_>) -> Result<ExitCode> {
     if args.list {
-        terminal::write_stdout(list(args.data.as_deref()).as_bytes())?;
+        terminal::write_text(&list(args.data.as_deref()))?;
         return Ok(ExitCode::Ok);
     }
     let (Some(name), Some(data)) = (args.name, &args.data) else {

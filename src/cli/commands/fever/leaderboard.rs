@@ -2,13 +2,13 @@
 
 use std::cmp::Ordering;
 
-use comfy_table::{Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table};
+use comfy_table::{Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
 use serde_json::{Value, json};
 
 use crate::dataset::fever::PublishedRow;
 use crate::domain::Mode;
 use crate::domain::fever::Raised;
-use crate::report::{TableStyle, plain_table, visible};
+use crate::report::{TableStyle, plain_table, visible, wrapped};
 use crate::scorer::fever::{FeverScores, Tally};
 
 /// A scored file of predictions.
@@ -117,14 +117,17 @@ impl Leaderboard {
             None => "all predicted sentences".to_owned(),
         };
         let compat = if self.mode == Mode::Compat { ", as the reference script counts (compat)" } else { "" };
-        format!("FEVER, 0..1, best first, {counted}{compat}\n\n{drawn}\n{}", self.footnotes())
+        format!(
+            "FEVER, 0..1, best first, {counted}{compat}\n\n{drawn}\n{}",
+            wrapped(&self.footnotes(), usize::from(style.width.max(80)))
+        )
     }
 
     fn footnotes(&self) -> String {
         let mut notes = String::new();
         if self.beside_published {
             notes.push_str(
-                "\n- * yours; the others are the preliminary leaderboard of the FEVER shared task 2018, on its blind test set:\n  \
+                "\n- * yours; the others are the preliminary leaderboard of the FEVER shared task 2018, on its blind test set: \
                  compare only what was scored on that set\n",
             );
         }
@@ -169,6 +172,9 @@ impl Leaderboard {
         csv
     }
 }
+
+/// Words of names longer than this are broken where a table has no room.
+const LONGEST_WORD: u16 = 14;
 
 impl Row {
     /// Rank, evidence F1, label accuracy, FEVER score, precision, recall, claims; `none` for what is not known.
@@ -224,7 +230,7 @@ impl Row {
 fn fitted(mut table: Table, width: u16) -> String {
     let fits = |text: &str| text.lines().all(|line| line.chars().count() <= usize::from(width));
     table.set_content_arrangement(ContentArrangement::Disabled);
-    for padding in [2, 1] {
+    for padding in [2, 1, 0] {
         for (index, column) in table.column_iter_mut().enumerate() {
             column.set_padding((0, padding));
             if !(1..=2).contains(&index) {
@@ -237,8 +243,21 @@ fn fitted(mut table: Table, width: u16) -> String {
             return drawn;
         }
     }
+    // Names of users and teams take several lines, each word whole where there is room for it.
+    for index in 1..=2 {
+        let widest = table.row_iter().filter_map(|row| row.cell_iter().nth(index)).map(longest_word).max().unwrap_or(0);
+        if let Some(column) = table.column_mut(index) {
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(widest.min(LONGEST_WORD))));
+        }
+    }
     table.set_width(width).set_content_arrangement(ContentArrangement::Dynamic);
     table.trim_fmt()
+}
+
+fn longest_word(cell: &Cell) -> u16 {
+    let words = cell.content();
+    let longest = words.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
+    u16::try_from(longest).unwrap_or(u16::MAX)
 }
 
 /// Greater keys first, systems without numbers last.

@@ -60,7 +60,7 @@ pub(super) fn run(args: &PlanArgs, settings: &Settings) -> Result<ExitCode> {
             OutputFormat::Json => render::json(&bill)?,
             OutputFormat::Table | OutputFormat::Csv => render::table(&bill),
         };
-        terminal::write_stdout(text.as_bytes())?;
+        terminal::write_form(&text, settings.output.format)?;
         Ok(ExitCode::Ok)
     })
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::bill::{Bill, Cost, Costs, Line, Range, Time};
+use super::bill::{Bill, Costs, Line, Range, Time};
 use super::counting::Counted;
 use crate::cli::duration::format_duration;
 use crate::cli::origin::escape_controls;
@@ -26,8 +26,8 @@ pub(super) fn table(bill: &Bill) -> String {
     let mut text = format!("plan: {answers} answers; {cached} replies already paid\n\n");
     text.push_str(&rows(bill));
     text.push_str(&format!(
-        "\nexpected: {:.0}% of the questions that depend on a reply are asked (--gate-rate {}); reply tokens: from one \
-         a call to the reply limits\n",
+        "\nexpected: {:.0}% of the questions that depend on a reply are asked (--gate-rate {}); tokens and USD are of the \
+         expected calls, reply tokens up to the reply limits; the rest: --format json\n",
         100.0 * bill.gate_rate,
         bill.gate_rate,
     ));
@@ -44,48 +44,46 @@ pub(super) fn table(bill: &Bill) -> String {
     text
 }
 
+/// A block for each role and judge, in their order, and one for all: every number whole, in 80 columns.
 fn rows(bill: &Bill) -> String {
-    let head = ["role", "kind", "judge", "now", "expected", "at most", "prompt tokens", "reply tokens", "USD"];
-    let mut rows = vec![head.map(str::to_owned)];
-    let has_judged = |line: &&Line| line.costs.at_most.calls > 0.0;
-    for line in bill.lines.iter().filter(has_judged) {
-        let names = [line.role.clone(), line.kind.to_owned(), escape_controls(&line.judge)];
-        rows.push(row(names, [&line.costs.now, &line.costs.expected, &line.costs.at_most]));
-    }
-    let total = &bill.total;
-    rows.push(row(["all".into(), String::new(), String::new()], [&total.now, &total.expected, &total.at_most]));
+    let judged: Vec<&Line> = bill.lines.iter().filter(|line| line.costs.at_most.calls > 0.0).collect();
+    let blocks: Vec<&[&Line]> = judged.chunk_by(|a, b| a.role == b.role && a.judge == b.judge).collect();
+    let mut rows = vec![
+        ["", "calls", "calls", "calls", "prompt", "reply", "USD"].map(str::to_owned),
+        ["", "now", "expected", "at most", "tokens", "tokens", "expected"].map(str::to_owned),
+    ];
+    rows.extend(judged.iter().map(|line| row(&format!("  {}", line.kind), &line.costs)));
+    rows.push(row("all", &bill.total));
     let widths: Vec<usize> =
-        (0..head.len()).map(|at| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0)).collect();
-    let mut text = String::new();
-    for row in rows {
+        (0..rows[0].len()).map(|at| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0)).collect();
+    let drawn = |row: &[String; 7]| {
         let cells = row.iter().zip(&widths).enumerate().map(|(at, (cell, width))| match at {
-            0..=2 => format!("{cell:<width$}"),
+            0 => format!("{cell:<width$}"),
             _ => format!("{cell:>width$}"),
         });
-        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
-        text.push('\n');
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    let mut text: String = rows[..2].iter().map(drawn).collect();
+    let mut lines = rows[2..].iter();
+    for block in blocks {
+        text.push_str(&format!("{}, judged by {}\n", block[0].role, escape_controls(&block[0].judge)));
+        lines.by_ref().take(block.len()).for_each(|row| text.push_str(&drawn(row)));
     }
+    lines.for_each(|row| text.push_str(&drawn(row)));
     text
 }
 
-/// The tokens and the cost are ranges from what is askable now to every gate open.
-fn row([role, kind, judge]: [String; 3], [now, expected, at_most]: [&Cost; 3]) -> [String; 9] {
-    let span = |low: f64, high: f64| {
-        if whole(low) == whole(high) { whole(low) } else { format!("{}..{}", whole(low), whole(high)) }
-    };
+/// Calls now, expected and at most; of the expected ones prompt tokens, reply tokens at most, and the cost.
+fn row(name: &str, costs: &Costs) -> [String; 7] {
+    let Costs { now, expected, at_most, .. } = costs;
     [
-        role,
-        kind,
-        judge,
+        name.to_owned(),
         whole(now.calls),
         whole(expected.calls),
         whole(at_most.calls),
-        span(now.prompt_tokens, at_most.prompt_tokens),
-        span(now.reply_tokens.low, at_most.reply_tokens.high),
-        match (now.usd, at_most.usd) {
-            (Some(now), Some(at_most)) => dollars(Range { low: now.low, high: at_most.high }),
-            _ => "-".to_owned(),
-        },
+        many(expected.prompt_tokens),
+        many(expected.reply_tokens.high),
+        expected.usd.map_or_else(|| "-".to_owned(), dollars),
     ]
 }
 
@@ -95,7 +93,7 @@ fn repeats(total: &Costs) -> String {
     if whole(worst.calls) == whole(at_most.calls) {
         return String::new();
     }
-    let usd = worst.usd.map_or_else(String::new, |usd| format!(", {:.4} USD", usd.high));
+    let usd = worst.usd.map_or_else(String::new, |usd| format!(", {} USD", dollar(usd.high)));
     format!(
         "replies that cannot be read are asked for again (--parse-retries): with every one unreadable to the last \
          {} calls, {} prompt tokens{usd} at most\n",
@@ -166,16 +164,72 @@ fn whole(number: f64) -> String {
     grouped(number.round() as u64)
 }
 
+/// Tens of millions and more in millions: columns stay narrow.
+fn many(tokens: f64) -> String {
+    if tokens < 1e7 { whole(tokens) } else { format!("{:.1}M", tokens / 1e6) }
+}
+
 fn dollars(range: Range) -> String {
-    format!("{:.4}..{:.4}", range.low, range.high)
+    format!("{}..{}", dollar(range.low), dollar(range.high))
+}
+
+/// Cents from a dollar on, below hundredths of a cent.
+fn dollar(usd: f64) -> String {
+    if usd < 1.0 { format!("{usd:.4}") } else { format!("{usd:.2}") }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::commands::plan::bill::Cost;
 
     fn line(by: Option<&'static str>, failed: Option<&'static str>, counted: u64, error: f64) -> String {
         counted_line(&Counted { judge: "j".into(), by, failed, counted, of: 4206, error })
+    }
+
+    #[test]
+    fn a_table_of_several_roles_and_judges_fits_80_columns_with_every_number_whole() {
+        let of = |calls: f64, usd: f64| {
+            let usd = Some(Range { low: 0.4 * usd, high: usd });
+            let reply_tokens = Range { low: calls, high: 512.0 * calls };
+            Cost { calls, prompt_tokens: 1234.0 * calls, shared_prefix_tokens: 0.0, reply_tokens, usd }
+        };
+        let line = |role: &str, kind, judge: &str, calls: f64| {
+            let (now, expected, at_most) =
+                (of(calls, calls / 100.0), of(1.5 * calls, calls), of(2.0 * calls, 2.0 * calls));
+            Line {
+                role: role.to_owned(),
+                kind,
+                judge: judge.to_owned(),
+                costs: Costs { now, expected, at_most, with_repeats: at_most },
+            }
+        };
+        let long = "prometheus-eval/prometheus-bgb-8x7b-v2.0";
+        let lines = vec![
+            line("aspect.organization", "aspect", long, 0.5),
+            line("rubric", "expertise", "gpt", 1200.0),
+            line("rubric", "property", "gpt", 98_765.0),
+        ];
+        let (total, time, counting) = (lines[2].costs, Vec::new(), Vec::new());
+        let bill = Bill {
+            answers: 1,
+            answer_scores: 1,
+            cached: 0,
+            gate_rate: 0.7,
+            estimate_error: 0.12,
+            counting,
+            lines,
+            total,
+            time,
+        };
+        let text = rows(&bill);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(text.contains(&format!("aspect.organization, judged by {long}\n")), "{text}");
+        assert_eq!(text.matches("rubric, judged by gpt\n").count(), 1, "{text}");
+        // 1.5 * 98765 calls of 1,234 and 512 tokens; cents from a dollar on, else hundredths of them
+        for number in ["98,765   148,148  197,530     182.8M    75.9M  39506.00..98765.00\n", "  0.2000..0.5000\n"] {
+            assert!(text.contains(number), "{number:?} is not in\n{text}");
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@ use crate::error::{Error, InputFault, Result};
 use crate::report::{
     ScoreRow, ScoreTable, TableStyle, render_score_csv, render_score_json, render_score_table, visible,
 };
+use crate::stats::BcaOptions;
 
 /// Runs the command.
 ///
@@ -83,7 +84,7 @@ fn show(mut scores: ScoreTable, key: &[usize], out: &OutArgs, context: &Context<
         OutputFormat::Json => render_score_json(&scores)?,
         OutputFormat::Csv => render_score_csv(&scores),
     };
-    terminal::write_stdout(text.as_bytes())?;
+    terminal::write_form(&text, out.format.unwrap_or_default())?;
     if out.format.unwrap_or_default() == OutputFormat::Csv {
         scores.notes.iter().for_each(|note| terminal::note(&format!("note: {}", visible(note))));
     }
@@ -94,4 +95,15 @@ fn show(mut scores: ScoreTable, key: &[usize], out: &OutArgs, context: &Context<
 /// `1 claim`, `2 claims`.
 fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// How many claims there are, and how intervals were made.
+fn intervals_note(claims: usize, seed: u64) -> String {
+    let options = BcaOptions::seeded(seed);
+    format!(
+        "n: {}; intervals: {:.0}%, BCa bootstrap over the claims, {} resamples, seed {seed}",
+        counted(claims, "claim"),
+        100.0 * options.level,
+        options.resamples
+    )
 }

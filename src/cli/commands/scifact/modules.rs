@@ -53,6 +53,7 @@ fn table<T>(
             Err(raised) => scores.rows.push(unscored_row(system, &raised)),
         }
     }
+    scores.notes.push(super::intervals_note(claims.len(), args.out.seed));
     Ok(scores)
 }
 

@@ -52,6 +52,7 @@ pub(super) fn run(args: &ScifactScoreArgs, context: &Context<'_>) -> Result<Exit
             Err(raised) => scores.rows.push(unscored_row(system, &raised)),
         }
     }
+    scores.notes.push(super::intervals_note(claims.len(), args.out.seed));
     // By sentence_label, then abstract_rationalized.
     show(scores, &[F1S[3], F1S[1]], &args.out, context)
 }
@@ -86,7 +87,7 @@ fn title(cap: SentenceCap, mode: Mode) -> String {
         SentenceCap::ShortestRationale => "first max(3, shortest rationale) sentences",
     };
     let mode = if mode == Mode::Compat { ", as the reference scores" } else { "" };
-    format!("SciFact; rationalized: {cap}; best sentence_label first{mode}")
+    format!("SciFact; rationalized: {cap}; best sentence label F1 first{mode}")
 }
 
 fn metric_names() -> Vec<String> {
@@ -193,6 +194,6 @@ fn explain_claim(
         }
         OutputFormat::Csv => return Err(Error::Usage("--format csv: --explain gives table or json".to_owned())),
     };
-    terminal::write_stdout(text.as_bytes())?;
+    terminal::write_form(&text, args.out.format.unwrap_or_default())?;
     Ok(ExitCode::Ok)
 }
