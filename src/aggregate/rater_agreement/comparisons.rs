@@ -191,7 +191,8 @@ impl<'a> Between<'a> {
                 kendall_tau_b(&x, &y)
             };
             let interval = || bca_clustered_interval(&questions, statistic, self.frame.bca());
-            Estimate::new(statistic(&vec![1; compared.len()]), table.systems.len(), interval, why)
+            let drawn = distinct(questions.iter().copied());
+            Estimate::new(statistic(&vec![1; compared.len()]), drawn, interval, why)
         };
         let tallies = table.tallies(&vec![1; compared.len()]);
         let mut systems: Vec<SystemWins> = table.systems.iter().zip(&tallies).filter_map(win_row).collect();

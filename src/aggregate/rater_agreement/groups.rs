@@ -150,7 +150,6 @@ fn group(name: &str, of: &'static str, raters: &[&View], table: &Table, frame: &
     } else {
         alpha(MeasurementLevel::Nominal)
     };
-    let complete = units.iter().filter(|unit| rows.len() >= 2 && rated(unit) == rows.len()).count();
     RaterGroup {
         name: name.to_owned(),
         of,
@@ -160,16 +159,17 @@ fn group(name: &str, of: &'static str, raters: &[&View], table: &Table, frame: &
         alpha_nominal: nominal,
         alpha_ordinal: alpha(MeasurementLevel::Ordinal),
         alpha_interval: alpha(MeasurementLevel::Interval),
-        complete,
-        icc_2_1: icc(&rows, complete, table, frame),
+        complete: units.iter().filter(|unit| rows.len() >= 2 && rated(unit) == rows.len()).count(),
+        icc_2_1: icc(&rows, table, frame),
     }
 }
 
-fn icc(rows: &[&[Option<f64>]], complete: usize, table: &Table, frame: &Frame<'_>) -> Estimate {
+fn icc(rows: &[&[Option<f64>]], table: &Table, frame: &Frame<'_>) -> Estimate {
     if let Some(why) = &table.unusable {
         return Estimate::undefined(why);
     }
     let icc = icc_2_1(rows, frame.options.confidence);
     let why = "fewer than two units rated by all, or all ratings are one value";
-    Estimate::new(icc.map(|icc| icc.value), complete, || icc.and_then(|icc| icc.interval), why)
+    // By the F distribution: nothing is drawn that few units would repeat.
+    Estimate::new(icc.map(|icc| icc.value), usize::MAX, || icc.and_then(|icc| icc.interval), why)
 }

@@ -28,6 +28,7 @@ mod groups;
 mod measures;
 mod powered;
 mod result;
+mod reversed;
 mod run;
 mod systems;
 mod view;
@@ -42,6 +43,7 @@ pub use result::{
     PoweredMean, RankedSystem, Ranking, RaterAgreement, RaterGroup, RaterPair, RaterSummary, SystemWins, TieThreshold,
     Wins,
 };
+pub use reversed::{ReversedItem, reversed_items};
 pub use run::{run_metrics, run_rater};
 use systems::BySystem;
 use view::{Frame, Shared, View};

@@ -50,8 +50,9 @@ impl AgreementOptions {
     }
 }
 
-/// Fewer units than this (answers, items, pairs; of a number about systems the systems) give a number without an
-/// interval: resamples of so few repeat one another, and the interval of a single pair would be a point.
+/// Fewer units than this (answers, items, pairs; of a number about systems the questions that are drawn) give a number
+/// without an interval: resamples of so few repeat one another, and the interval of a single pair would be a point. Not of
+/// ICC, whose interval draws nothing.
 pub const FEWEST_FOR_INTERVAL: usize = 10;
 
 /// A number with its interval, or why there is none.

@@ -47,7 +47,7 @@ impl<'a> BySystem<'a> {
         self.means(&vec![1; self.shared.len()])
     }
 
-    /// A number made of the means, its units the systems; its interval draws questions.
+    /// A number made of the means; its interval draws questions, which are its units.
     fn estimate(
         &self,
         between: Between<'_>,
@@ -56,7 +56,7 @@ impl<'a> BySystem<'a> {
     ) -> Estimate {
         let of = |weights: &[u32]| self.means(weights).and_then(|(x, y)| statistic(&x, &y));
         let interval = || bca_clustered_interval(&self.questions, of, between.frame.bca());
-        Estimate::new(of(&vec![1; self.shared.len()]), self.systems.len(), interval, why)
+        Estimate::new(of(&vec![1; self.shared.len()]), distinct(self.questions.iter().copied()), interval, why)
     }
 
     fn correlation(&self, between: Between<'_>, kind: Correlation) -> Estimate {

@@ -31,7 +31,7 @@ Which of two is better: an outcome is the first, the second, or a tie.
 Below the number of pairs stand the ties of the first and the second rater.
 
 Intervals need at least 10 units (answers, items, pairs; for numbers about
-systems the systems): numbers of fewer stand alone.";
+systems the questions): numbers of fewer stand alone.";
 
 /// What a unit of agreement is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

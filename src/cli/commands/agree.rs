@@ -6,7 +6,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::Context;
-use crate::aggregate::rater_agreement::{AgreementLevel, AgreementOptions, Labelled, RaterAgreement, rater_agreement};
+use crate::aggregate::rater_agreement::{
+    AgreementLevel, AgreementOptions, Labelled, RaterAgreement, rater_agreement, reversed_items,
+};
 use crate::cli::ExitCode;
 use crate::cli::args::AgreeArgs;
 use crate::cli::settings::OutputFormat;
@@ -159,6 +161,16 @@ fn notes(runs: &[RecordedRun], raters: &[Rater], labels: &Labels) -> Vec<String>
     let mut notes = labels.notes.clone();
     if labels.repeated > 0 {
         notes.push(format!("{} labels stand in the files more than once and count once", labels.repeated));
+    }
+    for found in reversed_items(&labels.raters) {
+        notes.push(format!(
+            "{}: the numbers of {} run against the same person's preferences ({} pairs against them, {} with them): if 1 is \
+             the best grade, turn them round before use; here more counts as better",
+            found.rater.escape_debug(),
+            found.item.escape_debug(),
+            found.against,
+            found.with
+        ));
     }
     for (run, rater) in runs.iter().zip(raters) {
         let name = &rater.name;

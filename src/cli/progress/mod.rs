@@ -191,9 +191,8 @@ impl EventSink for Progress {
             RunEvent::Scored(answer) => self.counts.scored(answer),
             // Why is told once, by the error or the note that ends the command.
             RunEvent::Stopping(reason) => {
-                if let Some(how) = how_to_leave(reason) {
-                    self.note(&format!("stopping: calls in flight may finish; {how} to leave at once"));
-                }
+                let how = how_to_leave(reason).map_or(String::new(), |how| format!("; {how} to leave at once"));
+                self.note(&format!("stopping: calls in flight may finish{how}"));
             }
         }
         Ok(())
@@ -201,7 +200,7 @@ impl EventSink for Progress {
 }
 
 /// The first Ctrl-C asks for a clean stop, the one after a signal ends at once. Who pressed nothing, where a budget, a time
-/// limit or a judge that is gone stopped the run, is told the reason alone.
+/// limit or a judge that is gone stopped the run, is not told of keys.
 fn how_to_leave(reason: &str) -> Option<&'static str> {
     match reason {
         "SIGINT" | "Ctrl-C" => Some("press Ctrl-C again"),
