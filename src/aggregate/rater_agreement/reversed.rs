@@ -13,8 +13,6 @@ const SQUARE_OF_Z: f64 = 3.84;
 /// An item whose ratings run against the rater's own preferences.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReversedItem {
-    /// Who rated.
-    pub rater: Arc<str>,
     /// The item.
     pub item: Arc<str>,
     /// Pairs where the answer that the rater prefers has the lower number.
@@ -23,13 +21,9 @@ pub struct ReversedItem {
     pub with: usize,
 }
 
-/// The items of these raters of which more is worse, as it seems: of at least 20 pairs that a rater prefers one of and gave
+/// The items of which more is worse to this rater, as it seems: of at least 20 pairs that the rater prefers one of and gave
 /// different numbers, significantly more than half have the lower number for the better answer (sign test, 5%).
-pub fn reversed_items(raters: &[Rater]) -> Vec<ReversedItem> {
-    raters.iter().flat_map(of_rater).collect()
-}
-
-fn of_rater(rater: &Rater) -> Vec<ReversedItem> {
+pub fn reversed_items(rater: &Rater) -> Vec<ReversedItem> {
     let mut sums: BTreeMap<(&SystemName, &CaseId, &str), (f64, f64)> = BTreeMap::new();
     let mut items: BTreeSet<&Arc<str>> = BTreeSet::new();
     for rating in &rater.ratings {
@@ -54,8 +48,7 @@ fn of_rater(rater: &Rater) -> Vec<ReversedItem> {
         }
         let (all, more) = ((with + against) as f64, against as f64 - with as f64);
         let is_reversed = with + against >= FEWEST_PAIRS && more > 0.0 && more * more > SQUARE_OF_Z * all;
-        let (rater, item) = (Arc::clone(&rater.name), Arc::clone(item));
-        is_reversed.then_some(ReversedItem { rater, item, against, with })
+        is_reversed.then(|| ReversedItem { item: Arc::clone(item), against, with })
     };
     items.into_iter().filter_map(of_item).collect()
 }
@@ -85,14 +78,14 @@ mod tests {
 
     #[test]
     fn grades_of_which_one_is_the_best_are_noticed() {
-        let found = reversed_items(&[person(30, 5)]);
+        let found = reversed_items(&person(30, 5));
         assert_eq!(
             found.iter().map(|item| (&*item.item, item.against, item.with)).collect::<Vec<_>>(),
             [("citation", 25, 5)]
         );
         // 19 pairs are too few; 12 to 8 is chance ((12 - 8)^2 = 16 < 3.84 * 20); 25 to 5 the right way round is as it should be
         for (cases, with) in [(19, 0), (20, 8), (30, 25)] {
-            assert_eq!(reversed_items(&[person(cases, with)]), []);
+            assert_eq!(reversed_items(&person(cases, with)), []);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Context;
 use crate::aggregate::rater_agreement::{
-    AgreementLevel, AgreementOptions, Labelled, RaterAgreement, rater_agreement, reversed_items,
+    AgreementLevel, AgreementOptions, Labelled, RaterAgreement, ReversedItem, rater_agreement, reversed_items,
 };
 use crate::cli::ExitCode;
 use crate::cli::args::AgreeArgs;
@@ -162,16 +162,7 @@ fn notes(runs: &[RecordedRun], raters: &[Rater], labels: &Labels) -> Vec<String>
     if labels.repeated > 0 {
         notes.push(format!("{} labels stand in the files more than once and count once", labels.repeated));
     }
-    for found in reversed_items(&labels.raters) {
-        notes.push(format!(
-            "{}: the numbers of {} run against the same person's preferences ({} pairs against them, {} with them): if 1 is \
-             the best grade, turn them round before use; here more counts as better",
-            found.rater.escape_debug(),
-            found.item.escape_debug(),
-            found.against,
-            found.with
-        ));
-    }
+    notes.extend(labels.raters.iter().filter_map(turned_round));
     for (run, rater) in runs.iter().zip(raters) {
         let name = &rater.name;
         if run.manifest.status != RunStatus::Complete {
@@ -229,6 +220,21 @@ fn missing(runs: &[RecordedRun], names: &[String], labels: &Labels) -> Vec<Strin
         ));
     }
     missing
+}
+
+/// That numbers of a person run against the same person's preferences.
+fn turned_round(rater: &Rater) -> Option<String> {
+    let found = reversed_items(rater);
+    let item = |item: &ReversedItem| format!("{} ({}:{})", item.item.escape_debug(), item.against, item.with);
+    let items: Vec<String> = found.iter().map(item).collect();
+    (!items.is_empty()).then(|| {
+        format!(
+            "{}: the numbers of {} run against the same person's preferences (pairs against:with them): if 1 is the best \
+             grade, turn them round before use; here more counts as better",
+            rater.name.escape_debug(),
+            items.join(", ")
+        )
+    })
 }
 
 fn listed(what: &str, names: &BTreeSet<&str>) -> String {

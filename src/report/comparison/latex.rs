@@ -1,7 +1,7 @@
 //! The comparison as LaTeX: floats with `booktabs` rules, which compile as they are.
 
 use super::ComparisonContext;
-use super::numbers::{labels, level, marks, p, signed};
+use super::numbers::{coefficient, labels, level, marks, p, signed};
 use super::told::{is_difference, of_all, of_all_cases, of_metric};
 use crate::aggregate::comparison::{Comparison, MetricComparison, PairComparison, SystemMean};
 use crate::domain::Unit;
@@ -133,7 +133,7 @@ fn pairs(out: &mut String, comparison: &Comparison, at: usize, metric: &MetricCo
             pair.wins,
             pair.ties,
             pair.losses,
-            pair.cohens_dz.map_or("--".to_owned(), |d| format!("${d:.2}$")),
+            pair.cohens_dz.map_or("--".to_owned(), |d| format!("${}$", coefficient(d))),
         ));
     }
     end(out);

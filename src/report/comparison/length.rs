@@ -1,6 +1,6 @@
 //! What length does to a comparison, in words.
 
-use super::numbers::{labels, level, signed, signed_bracket};
+use super::numbers::{coefficient, labels, level, signed, signed_bracket};
 use super::told::several;
 use crate::aggregate::comparison::{
     ComparisonOptions, LengthChange, LengthEffect, LengthLeftOut, MetricComparison, PairComparison,
@@ -12,8 +12,9 @@ use crate::report::visible::visible;
 pub(super) fn length_correlations(metric: &MetricComparison, options: &ComparisonOptions) -> Option<String> {
     let of = |system: &crate::aggregate::comparison::SystemMean| {
         let (rho, interval) = system.length_correlation?;
-        let interval = interval.map_or(String::new(), |(low, high)| format!(" [{low:.2}, {high:.2}]"));
-        Some(format!("{} {rho:.2}{interval}", visible(&system.label)))
+        let interval =
+            interval.map_or(String::new(), |(low, high)| format!(" [{}, {}]", coefficient(low), coefficient(high)));
+        Some(format!("{} {}{interval}", visible(&system.label), coefficient(rho)))
     };
     let parts: Vec<String> = metric.systems.iter().filter_map(of).collect();
     let level = level(options.level);

@@ -1,7 +1,7 @@
 //! The comparison as GitHub's Markdown.
 
 use super::ComparisonContext;
-use super::numbers::{best, chance, labels, marks, signed, signed_bracket};
+use super::numbers::{best, chance, coefficient, labels, marks, signed, signed_bracket};
 use super::overview::{overview, title};
 use super::told::{has_absent, heading, mean_with_interval, of_all, of_metric, p_or_dash};
 use crate::aggregate::comparison::{Comparison, MetricComparison};
@@ -77,7 +77,7 @@ fn pairs(out: &mut String, metric: &MetricComparison) {
             escaped(&p_or_dash(pair.p_holm)),
             escaped(marks(pair)),
             format!("{}/{}/{}", pair.wins, pair.ties, pair.losses),
-            pair.cohens_dz.map_or("-".to_owned(), |d| format!("{d:.2}")),
+            pair.cohens_dz.map_or("-".to_owned(), coefficient),
         ];
         row(out, &cells);
     }

@@ -81,6 +81,12 @@ pub(in crate::report) fn marks(pair: &PairComparison) -> &'static str {
     }
 }
 
+/// A correlation or an effect size; what rounds to 0 has no sign.
+pub(super) fn coefficient(value: f64) -> String {
+    let text = format!("{value:.2}");
+    if text == "-0.00" { "0.00".to_owned() } else { text }
+}
+
 /// The labels of a pair.
 pub(super) fn labels<'a>(metric: &'a MetricComparison, pair: &PairComparison) -> [&'a str; 2] {
     let label = |at: usize| metric.systems.get(at).map_or("?", |system| system.label.as_str());

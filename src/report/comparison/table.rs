@@ -4,7 +4,7 @@ use comfy_table::{Attribute, Cell, ContentArrangement};
 
 use super::ComparisonContext;
 use super::names::{NARROWEST, fitted};
-use super::numbers::{best, bracket, chance, marks, signed, signed_bracket};
+use super::numbers::{best, bracket, chance, coefficient, marks, signed, signed_bracket};
 use super::overview::{Grid, overview, title};
 use super::told::{has_absent, heading, of_all, of_metric, p_or_dash};
 use crate::aggregate::comparison::{Comparison, ComparisonOptions, MetricComparison, PairComparison, SystemMean};
@@ -171,7 +171,7 @@ fn pairs(metric: &MetricComparison, options: &ComparisonOptions, beside: bool) -
             p_or_dash(pair.p_holm),
             marks(pair).to_owned(),
             format!("{}/{}/{}", pair.wins, pair.ties, pair.losses),
-            pair.cohens_dz.map_or("-".to_owned(), |d| format!("{d:.2}")),
+            pair.cohens_dz.map_or("-".to_owned(), coefficient),
         ];
         (vec![pair.first, pair.second], cells)
     };

@@ -257,13 +257,14 @@ fn hanging(metric: &MetricComparison, pair: &PairComparison) -> Option<String> {
     })
 }
 
-/// A verdict that other systems' gaps decide.
+/// A verdict, or an order, that other systems' gaps decide.
 fn of_own_cases(metric: &MetricComparison, pair: &PairComparison) -> Option<String> {
-    let own = pair.in_common.filter(|own| own.changes_verdict)?;
+    let own = pair.in_common.filter(|own| own.changes_verdict || own.difference * pair.difference < 0.0)?;
     let [first, second] = labels(metric, pair).map(visible);
     let unit = metric.metric.unit;
+    let (mark, what) = if own.changes_verdict { ("! ", "verdict") } else { ("", "order of the two") };
     Some(format!(
-        "! {first} – {second}: over the {} that these two share the difference is {} (p Holm {}), not {}: the verdict \
+        "{mark}{first} – {second}: over the {} that these two share the difference is {} (p Holm {}), not {}: the {what} \
          depends on what other systems lack.",
         counted(own.cases, "case"),
         signed(own.difference, unit),
