@@ -65,7 +65,7 @@ impl Scorecard {
     }
 }
 
-/// Sums up a run: the rubric's scores as [`summarize`] does, those of other scorers as means by component.
+/// Sums up a run: the rubric's scores as [`summarize`](super::summarize) does, those of other scorers as means by component.
 ///
 /// The systems stand in the order of the rubric's ranks, else in that of their first answer; values within a system in
 /// the order of their cases' ids, as [`compare`](super::comparison::compare) has them: one mean has one interval.
