@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::workspace::Finished;
 
 /// A run that says nothing for so long hangs; far beyond what a slow machine needs.
-const LINE_LIMIT: Duration = Duration::from_secs(120);
+const LINE_LIMIT: Duration = Duration::from_secs(300);
 
 /// A child whose streams are pipes; killed when dropped.
 pub(crate) struct Running {
