@@ -150,9 +150,7 @@ impl RoleEntry {
         let prompts = self.prompts.as_ref().map(|prompts| prompts.fingerprint.to_string());
         json!([judges, self.samples, self.merges, self.expected, self.panel_merge, prompts]).to_string()
     }
-}
 
-impl RoleEntry {
     /// The same by name, for messages.
     fn told(&self) -> Value {
         let judges: Vec<&str> = self.judges.iter().map(|judge| judge.id.as_str()).collect();

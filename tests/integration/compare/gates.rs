@@ -34,6 +34,11 @@ fn a_gate_does_not_pass_by_missing_values_unless_they_are_tolerated() {
     let work = Workspace::new(&["alpha", "beta"], 10);
     let server = FakeServer::start(partial_judge().when(causes_of_c1, Act::Content("eight, I think".to_owned())));
     work.score(&server, &["--max-unscored", "1"]).exits_with(0);
+    assert!(!compare(&work, &["out"]).exits_with(0).stderr.contains("--on-unscored"));
+    work.score(&server, &["--max-unscored", "1", "--on-unscored", "zero", "--out", "zero"]).exits_with(0);
+    compare(&work, &["zero"])
+        .exits_with(0)
+        .says(&["zero was made with --on-unscored zero; here what is unscored is left"]);
     // Alpha's mean over 9 cases is 0.825. Of c1 0.825 - 0.15 * (1 + 0.5) = 0.6 is known: with the rest at 0 the mean is
     // (9 * 0.825 + 0.6) / 10 = 0.8025.
     let gate = ["out", "--fail-under", "alpha:score=0.81"];

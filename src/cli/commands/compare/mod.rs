@@ -14,10 +14,17 @@ use crate::cli::comparing::{answers_of, comparable, load_runs, made_by};
 use crate::cli::terminal::{self, stdout_width, write_stdout};
 use crate::domain::{MAX_GRADE, MIN_GRADE, Unit};
 use crate::error::{Error, Result};
+use crate::pipeline::record::RecordedRun;
 use crate::report::{self, ComparisonContext, TableStyle};
 use gates::{Gates, Looked};
 use lacking::Lacking;
 use selection::Selection;
+
+/// Whether the means that `score` showed of a run are others than those compared.
+fn counts_unscored_as_zero(run: &RecordedRun) -> bool {
+    let is_zero = run.manifest.policy.is_some_and(|policy| policy.unscored_as_zero);
+    is_zero && run.scored.iter().any(|answer| !answer.score.is_complete())
+}
 
 /// Where intervals are not looked at.
 const FEW_RESAMPLES: u32 = 2;
@@ -32,6 +39,11 @@ pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode>
     if !args.quiet {
         for mark in &marks {
             terminal::note(&format!("warning: {mark}"));
+        }
+        for run in runs.iter().filter(|run| counts_unscored_as_zero(run)) {
+            let name = &run.name;
+            let text = "was made with --on-unscored zero; here what is unscored is left out of the means, and told";
+            terminal::note(&format!("warning: {name} {text}"));
         }
     }
     let answers = answers_of(&runs);
