@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// So many prefixes are kept, 10 MB of them; more than answers are worked on at a time, so that none is fenced twice. With
-/// fewer than there are lanes every call would fence its own.
+/// So many prefixes are kept, 10 to 35 MB of them by the length of the answers; more than answers are worked on at a time,
+/// so that none is fenced twice. With fewer than there are lanes every call would fence its own.
 const KEPT: usize = 512;
 
 /// The start that the user messages of one answer share, and what is made of it once instead of once a call.

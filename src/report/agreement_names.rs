@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::visible;
+use super::visible::{visible, without_middle};
 use crate::aggregate::rater_agreement::{RaterAgreement, RaterPair};
 
 /// The widest name of a rater that stands in a table as it is.
@@ -70,13 +70,7 @@ pub(super) fn part_name(name: &str) -> String {
 
 /// The name, visible, with its middle left out where it is longer than `limit`: files of one set differ at the end.
 pub(super) fn middle(name: &str, limit: usize) -> String {
-    let shown: Vec<char> = visible(name).chars().collect();
-    if shown.len() <= limit {
-        return shown.into_iter().collect();
-    }
-    let tail = limit / 2;
-    let head = limit - 1 - tail;
-    shown[..head].iter().chain(&['…']).chain(&shown[shown.len() - tail..]).collect()
+    without_middle(&visible(name), limit)
 }
 
 #[cfg(test)]

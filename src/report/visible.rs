@@ -30,6 +30,18 @@ pub(super) fn shortened(text: &str, limit: usize) -> String {
     shown
 }
 
+/// The text without its middle, an ellipsis in its place, where it is longer than `limit` characters: names of one set
+/// (`RUN/SYSTEM`, files) differ at both ends.
+pub(super) fn without_middle(text: &str, limit: usize) -> String {
+    let characters: Vec<char> = text.chars().collect();
+    if characters.len() <= limit {
+        return text.to_owned();
+    }
+    let tail = limit / 2;
+    let head = limit.saturating_sub(1 + tail);
+    characters[..head].iter().chain(&['…']).chain(&characters[characters.len() - tail..]).collect()
+}
+
 pub(super) fn is_unseen(character: char) -> bool {
     character.is_control()
         || matches!(

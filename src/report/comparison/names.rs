@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::report::visible::visible;
+use crate::report::visible::{visible, without_middle};
 
 /// Lines that a name may take before it is abbreviated.
 const LINES: usize = 3;
@@ -18,7 +18,7 @@ pub(super) fn fitted(labels: &[&str], room: usize) -> Vec<String> {
     if wrapped.iter().all(|lines| lines.len() <= LINES) {
         return wrapped.into_iter().map(|lines| lines.join("\n")).collect();
     }
-    let squeezed: Vec<String> = whole.iter().map(|name| squeezed(name, room)).collect();
+    let squeezed: Vec<String> = whole.iter().map(|name| without_middle(name, room)).collect();
     let distinct: HashSet<&String> = squeezed.iter().collect();
     let are_distinct = whole.iter().collect::<HashSet<_>>().len() == distinct.len();
     if are_distinct { squeezed } else { wrapped.into_iter().map(|lines| lines.join("\n")).collect() }
@@ -36,17 +36,6 @@ pub(super) fn wrapped(name: &str, room: usize) -> Vec<String> {
     }
     lines.push(rest.into_iter().collect());
     lines
-}
-
-/// Without its middle: `RUN/SYSTEM` may differ at both ends.
-fn squeezed(name: &str, limit: usize) -> String {
-    let shown: Vec<char> = name.chars().collect();
-    if shown.len() <= limit {
-        return name.to_owned();
-    }
-    let head = (limit - 1) / 2;
-    let tail = shown.len() - (limit - 1 - head);
-    shown[..head].iter().chain(&['…']).chain(&shown[tail..]).collect()
 }
 
 #[cfg(test)]

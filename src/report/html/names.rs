@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::report::visible;
+use crate::report::visible::{visible, without_middle};
 
 /// Characters of a name that are shown; the whole of it stands in the title.
 const SHOWN: usize = 48;
@@ -22,7 +22,7 @@ impl Names {
             if names.contains_key(&whole) {
                 continue;
             }
-            let short = squeezed(&whole);
+            let short = without_middle(&whole, SHOWN);
             let count = seen.entry(short.clone()).or_insert(0);
             *count += 1;
             let shown = if *count > 1 { format!("{short} ({count})") } else { short };
@@ -33,7 +33,7 @@ impl Names {
 
     /// What is shown for a name as [`visible`] writes it.
     fn short(&self, name: &str) -> String {
-        self.0.get(name).cloned().unwrap_or_else(|| squeezed(name))
+        self.0.get(name).cloned().unwrap_or_else(|| without_middle(name, SHOWN))
     }
 
     /// The same in pieces, between which a line may end: names have few other places for that.
@@ -46,16 +46,6 @@ impl Names {
         let whole = visible(label);
         Some(self.short(&whole)).filter(|short| *short != whole)
     }
-}
-
-fn squeezed(name: &str) -> String {
-    let characters: Vec<char> = name.chars().collect();
-    if characters.len() <= SHOWN {
-        return name.to_owned();
-    }
-    let head = (SHOWN - 1) / 2;
-    let tail = characters.len() - (SHOWN - 1 - head);
-    characters[..head].iter().chain(&['…']).chain(&characters[tail..]).collect()
 }
 
 #[cfg(test)]
