@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use scholareval::aggregate::comparison::{
+use scholareval::analysis::comparison::{
     ComparedCase, Comparison, ComparisonOptions, MetricId, Observation, Observed, ObservedSystem, compare,
 };
 use scholareval::domain::Unit;

@@ -13,8 +13,8 @@ use scholareval::dataset::{PairOptions, load_answers, load_test_cases, pair};
 use scholareval::domain::{
     Answer, Component, ComponentKind, JudgeCall, JudgeTask, Mode, Role, Score, TestCase, Verdict,
 };
+use scholareval::evaluation::{self, EventSink, Item, Job, Member, Options, Panel, Panels, RunEvent, StopHandle};
 use scholareval::judge::lexical::Lexical;
-use scholareval::pipeline::{self, EventSink, Item, Job, Member, Options, Panel, Panels, RunEvent, StopHandle};
 use scholareval::scorer::{Judged, Scorer, Step, Verdicts};
 use scholareval::text::words::words;
 
@@ -102,9 +102,9 @@ async fn main() -> Result<()> {
     }];
     let mut sums = Sums::default();
     // Planning scores what is already paid (here nothing) and counts the rest.
-    let planned = pipeline::plan(&jobs, &mut sums).await?;
+    let planned = evaluation::plan(&jobs, &mut sums).await?;
     println!("{} answers, {} calls to ask", planned.plan.answers, planned.plan.askable_now);
-    pipeline::run(&jobs, &planned.pending, &mut sums, &StopHandle::new()).await?;
+    evaluation::run(&jobs, &planned.pending, &mut sums, &StopHandle::new()).await?;
     for (system, (sum, count)) in sums.0 {
         println!("{system:<10} {:.3} over {count} answers", sum / count as f64);
     }

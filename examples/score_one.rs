@@ -9,9 +9,9 @@ use std::sync::Arc;
 use scholareval::Result;
 use scholareval::dataset::{load_answers, load_test_cases};
 use scholareval::domain::{JudgeReply, JudgeTask, Mode, Role, RubricParts, ScoredAnswer};
+use scholareval::evaluation::{self, EventSink, Item, Job, Member, Options, Panel, Panels, RunEvent, StopHandle};
 use scholareval::judge::lexical::Lexical;
 use scholareval::judge::{AskFuture, Judge, JudgeRequest, Outcome};
-use scholareval::pipeline::{self, EventSink, Item, Job, Member, Options, Panel, Panels, RunEvent, StopHandle};
 use scholareval::scorer::rubric::RubricScorer;
 
 /// A judge that answers every task by calling a function: what it gives is the raw reply.
@@ -48,7 +48,7 @@ async fn score(item: &Item, judge: Arc<dyn Judge>) -> Result<Option<Arc<ScoredAn
             mode: Mode::Default,
         }),
     };
-    let outcome = pipeline::run(&[job], &[vec![0]], &mut Nobody, &StopHandle::new()).await?;
+    let outcome = evaluation::run(&[job], &[vec![0]], &mut Nobody, &StopHandle::new()).await?;
     Ok(outcome.scored.into_iter().next())
 }
 

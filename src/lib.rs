@@ -79,13 +79,13 @@
 //! scripts' numbers, faults included, within the limits stated there. Files carry a version. The Rust interface may change
 //! with every minor version before 1.0.
 
-pub mod aggregate;
+pub mod analysis;
 pub mod cli;
 pub mod dataset;
 pub mod domain;
 pub mod error;
+pub mod evaluation;
 pub mod judge;
-pub mod pipeline;
 pub mod prompt;
 pub mod report;
 pub mod scorer;

@@ -1,23 +1,23 @@
-//! Diagnostics of this program on standard error, for `-v` and `RUST_LOG`.
+//! Diagnostics on standard error, for `-v` and `RUST_LOG`.
 
-use tracing::Level;
-use tracing_subscriber::filter::{EnvFilter, filter_fn};
+use tracing_subscriber::filter::{LevelFilter, Targets, filter_fn};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// Starts logging. 0: nothing unless `RUST_LOG` asks; 1: debug; 2 and more: everything.
+/// Starts logging: nothing for 0, debug for 1, trace above; `RUST_LOG` (`target=level,..`) overrides it.
 ///
-/// Whatever `RUST_LOG` says, only this crate's own events pass: the HTTP and OpenAI crates log bodies and headers, and
-/// those hold answers, replies and keys.
+/// Only this crate's own events pass, whatever `RUST_LOG` says: the HTTP and OpenAI crates log bodies and headers, which
+/// hold answers, replies and keys.
 pub fn start(verbose: u8) {
     let level = match verbose {
-        0 => "off",
-        1 => "scholareval=debug",
-        _ => "scholareval=trace",
+        0 => LevelFilter::OFF,
+        1 => LevelFilter::DEBUG,
+        _ => LevelFilter::TRACE,
     };
-    let asked = std::env::var("RUST_LOG").ok().filter(|text| !text.trim().is_empty());
-    let filter = asked.and_then(|text| EnvFilter::try_new(text).ok()).unwrap_or_else(|| EnvFilter::new(level));
-    let own = filter_fn(|metadata| is_ours(metadata.target()) && *metadata.level() <= Level::TRACE);
+    let requested = std::env::var("RUST_LOG").ok().filter(|text| !text.trim().is_empty());
+    let filter: Targets =
+        requested.and_then(|text| text.parse().ok()).unwrap_or_else(|| Targets::new().with_default(level));
+    let own = filter_fn(|metadata| is_ours(metadata.target()));
     let writer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     // A second start (tests, embedding) leaves the first in place.
     let _ = tracing_subscriber::registry().with(own).with(filter).with(writer).try_init();

@@ -55,7 +55,7 @@ impl GradeMerge {
     /// The rule's value of these numbers, points and counts as well as grades; `None` for none.
     ///
     /// ```
-    /// use scholareval::pipeline::Merge;
+    /// use scholareval::evaluation::Merge;
     /// assert_eq!(Merge::Mean.of(&[1.0, 2.0, 6.0]), Some(3.0));
     /// assert_eq!(Merge::Median.of(&[6.0, 1.0, 2.0, 3.0]), Some(2.5));
     /// assert_eq!(Merge::MostCommon.of(&[4.0, 5.0, 5.0, 4.0]), Some(4.0));

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::files::{csv_line, terminal_safe_json};
-use crate::aggregate::rater_agreement::{Estimate, Measures, RaterAgreement};
+use crate::analysis::rater_agreement::{Estimate, Measures, RaterAgreement};
 use crate::error::{Error, Result};
 
 /// The agreement as JSON: [`RaterAgreement`] as it stands.

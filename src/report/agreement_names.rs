@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::visible::{visible, without_middle};
-use crate::aggregate::rater_agreement::{RaterAgreement, RaterPair};
+use crate::analysis::rater_agreement::{RaterAgreement, RaterPair};
 
 /// The widest name of a rater that stands in a table as it is.
 const RATER: usize = 12;

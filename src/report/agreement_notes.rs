@@ -1,7 +1,7 @@
 //! What stands below the tables of an agreement: thresholds, why numbers are missing, what the columns are, how intervals
 //! were made.
 
-use crate::aggregate::rater_agreement::{Estimate, RaterAgreement, RaterPair};
+use crate::analysis::rater_agreement::{Estimate, RaterAgreement, RaterPair};
 use crate::domain::RaterKind;
 
 /// The notes, in their order.

@@ -8,7 +8,7 @@ use super::agreement_names::{RaterNames, middle, part_name};
 use super::agreement_notes::{is_detailed, notes};
 use super::layout::{plain_table, push_item, wrapped};
 use super::{TableStyle, visible};
-use crate::aggregate::rater_agreement::{
+use crate::analysis::rater_agreement::{
     AgreementLevel, Estimate, Measures, PairAgreement, PartMeasures, Ranking, RaterAgreement, RaterPair, Wins,
 };
 use crate::domain::RaterKind;
@@ -94,7 +94,7 @@ impl Writer<'_> {
     }
 
     fn raters(&mut self, agreement: &RaterAgreement) {
-        let row = |rater: &crate::aggregate::rater_agreement::RaterSummary| {
+        let row = |rater: &crate::analysis::rater_agreement::RaterSummary| {
             let kind = match (rater.mean_of.len(), rater.kind) {
                 (0, RaterKind::Judge) => "judge".to_owned(),
                 (0, RaterKind::Human) => "person".to_owned(),
@@ -149,7 +149,7 @@ impl Writer<'_> {
     }
 
     fn groups(&mut self, agreement: &RaterAgreement) {
-        let row = |group: &crate::aggregate::rater_agreement::RaterGroup| {
+        let row = |group: &crate::analysis::rater_agreement::RaterGroup| {
             let numbers = [&group.alpha_nominal, &group.alpha_ordinal, &group.alpha_interval];
             let mut row = vec![format!("{} ({})\n{}", group.name, group.raters.len(), group.of), group.n.to_string()];
             row.extend(numbers.map(cell));
@@ -210,7 +210,7 @@ impl Writer<'_> {
     }
 
     fn powered(&mut self, agreement: &RaterAgreement) {
-        let row = |mean: &crate::aggregate::rater_agreement::PoweredMean| {
+        let row = |mean: &crate::analysis::rater_agreement::PoweredMean| {
             vec![
                 part_name(mean.system.as_str()),
                 self.names.of(&mean.judge),
@@ -220,7 +220,7 @@ impl Writer<'_> {
                 mean.lambda.map_or_else(|| "-".to_owned(), |lambda| format!("{lambda:.2}")),
             ]
         };
-        let useful = |mean: &&crate::aggregate::rater_agreement::PoweredMean| mean.powered.estimate.is_some();
+        let useful = |mean: &&crate::analysis::rater_agreement::PoweredMean| mean.powered.estimate.is_some();
         self.section(
             "Means on the human scale: of the labels alone, and prediction-powered",
             &["system", "judge", "labelled\n+ judged", "labels\nonly", "prediction-\npowered", "lambda"],

@@ -9,7 +9,7 @@ use super::panel_notes::panel_notes;
 use super::scorecard::{append, part, quoted, run_notes};
 use super::section_table::{fewer, section_notes, section_table};
 use super::{ReportContext, TableStyle, visible};
-use crate::aggregate::{ASPECT_MEAN, Column, Scorecard, Section, SectionMetric, SectionRow, Summary};
+use crate::analysis::{ASPECT_MEAN, Column, Scorecard, Section, SectionMetric, SectionRow, Summary};
 use crate::domain::{SystemName, Unit};
 use crate::error::{Error, Result};
 
@@ -276,8 +276,8 @@ pub fn render_bench_csv(card: &Scorecard, bench: &BenchTable) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aggregate::made::{answer, component, simple_score};
-    use crate::aggregate::{AggregateOptions, scorecard};
+    use crate::analysis::made::{answer, component, simple_score};
+    use crate::analysis::{AggregateOptions, scorecard};
     use crate::domain::{ComponentKind, Score, ScoredAnswer};
 
     const ASPECTS: &[&str] = &["coverage", "relevance"];

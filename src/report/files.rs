@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::visible::is_unseen;
 use super::{ReportContext, visible};
-use crate::aggregate::{Agreement, Summary};
+use crate::analysis::{Agreement, Summary};
 use crate::error::{Error, Result};
 
 /// Version of the shape of `summary.json`.
@@ -78,7 +78,7 @@ pub(super) fn terminal_safe_json(json: &str) -> String {
 pub fn render_csv(summary: &Summary) -> String {
     let mut csv = String::new();
     let mut header: Vec<Cow<'_, str>> = vec!["system".into(), "rank".into()];
-    for (name, _) in crate::aggregate::Metrics::default().named(summary.lexical) {
+    for (name, _) in crate::analysis::Metrics::default().named(summary.lexical) {
         header.push(name.into());
         header.extend(["low", "high", "n", "unscored"].map(|part| format!("{name}_{part}").into()));
     }
@@ -134,8 +134,8 @@ pub(super) fn csv_line(csv: &mut String, cells: &[Cow<'_, str>]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aggregate::made::{answer, simple_score};
-    use crate::aggregate::{AggregateOptions, summarize};
+    use crate::analysis::made::{answer, simple_score};
+    use crate::analysis::{AggregateOptions, summarize};
 
     fn summary(lexical: bool) -> Summary {
         let scored = [

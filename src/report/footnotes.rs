@@ -4,7 +4,7 @@ use super::layout::{counted, listed, per_cent, short_name};
 use super::table::Fewer;
 use super::visible::shortened;
 use super::{ReportContext, visible};
-use crate::aggregate::{Agreement, OnUnscored, Summary, SystemRow};
+use crate::analysis::{Agreement, OnUnscored, Summary, SystemRow};
 use crate::domain::{Mode, UnscoredKind};
 
 /// Listed entries of one kind before the rest is counted.
@@ -216,7 +216,7 @@ fn missing(summary: &Summary) -> Option<String> {
 }
 
 fn steering(summary: &Summary) -> Option<String> {
-    let entry = |entry: &crate::aggregate::SteeringEntry| {
+    let entry = |entry: &crate::analysis::SteeringEntry| {
         format!("{}/{} ({})", entry.system, entry.case_id, entry.signs.join(", "))
     };
     let count = counted(summary.steering.len(), "answer");
@@ -226,7 +226,7 @@ fn steering(summary: &Summary) -> Option<String> {
 
 /// What scores say of themselves.
 fn remarks(summary: &Summary) -> Vec<String> {
-    let remark = |note: &crate::aggregate::NoteCount| {
+    let remark = |note: &crate::analysis::NoteCount| {
         format!("{} ({}).", shortened(&note.note, 300), counted(note.answers, "answer"))
     };
     let mut remarks: Vec<String> = summary.notes.iter().take(LISTED).map(remark).collect();

@@ -3,7 +3,7 @@
 use super::TableStyle;
 use super::layout::push_item;
 use super::section_table::{HEADLINE, fewer, section_table_of};
-use crate::aggregate::{Column, Metric, Scorecard, Section, SectionMetric, SectionRow};
+use crate::analysis::{Column, Metric, Scorecard, Section, SectionMetric, SectionRow};
 use crate::domain::{SystemName, Unit};
 
 /// The main columns of the scorers that count more than they judge; of a scorer that is not here all shares and grades.

@@ -63,7 +63,7 @@ fn weight_of(component: &Component) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aggregate::made::{answer, component, score};
+    use crate::analysis::made::{answer, component, score};
     use crate::domain::ComponentKind;
 
     fn rows(components: Vec<crate::domain::Component>) -> String {

@@ -47,7 +47,7 @@ pub use scorecard::{render_scorecard_csv, render_scorecard_json, render_scorecar
 pub use table::{TableStyle, render_table};
 pub use visible::visible;
 
-use crate::aggregate::Agreement;
+use crate::analysis::Agreement;
 use crate::domain::EndpointUse;
 
 /// What a report says about a run besides its numbers.

@@ -2,7 +2,7 @@
 
 use super::layout::{counted, per_cent};
 use super::visible::shortened;
-use crate::aggregate::{Coefficient, DrawNoise, ItemGroup, PanelAgreement, PanelJudge, Scale};
+use crate::analysis::{Coefficient, DrawNoise, ItemGroup, PanelAgreement, PanelJudge, Scale};
 
 /// Names of judges and aspects longer than this are cut.
 const LONGEST_NAME: usize = 60;

@@ -12,7 +12,7 @@ use super::panel_notes::panel_notes;
 use super::section_table::{section_notes, section_table};
 use super::table::rubric_table;
 use super::{ReportContext, TableStyle, visible};
-use crate::aggregate::{Scorecard, Section};
+use crate::analysis::{Scorecard, Section};
 use crate::error::{Error, Result};
 
 /// The tables, the rubric's first, then what has to be said beside them.
@@ -53,8 +53,8 @@ pub(super) fn run_notes(card: &Scorecard, context: &ReportContext) -> Vec<String
 /// then `scorers`, a list of `{scorer, columns, rows, notes}`, and where there are any `panels` ([`PanelAgreement`]),
 /// `noise` ([`DrawNoise`]), `slice` (`2/5`: a part of the answers) and `endpoints` ([`crate::domain::EndpointUse`]). Shares are 0..=1, grades 1..=5, null where there is none.
 ///
-/// [`PanelAgreement`]: crate::aggregate::PanelAgreement
-/// [`DrawNoise`]: crate::aggregate::DrawNoise
+/// [`PanelAgreement`]: crate::analysis::PanelAgreement
+/// [`DrawNoise`]: crate::analysis::DrawNoise
 ///
 /// # Errors
 /// [`Error::Internal`] if it cannot be serialised.
@@ -157,8 +157,8 @@ fn push_cells(line: Option<&mut String>, cells: &[Cow<'_, str>]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aggregate::made::{answer, component, simple_score};
-    use crate::aggregate::{AggregateOptions, scorecard};
+    use crate::analysis::made::{answer, component, simple_score};
+    use crate::analysis::{AggregateOptions, scorecard};
     use crate::domain::{ComponentKind, Score, ScoredAnswer};
 
     fn plain(system: &str, case: &str, parts: &[(&str, ComponentKind, Option<f64>)]) -> ScoredAnswer {

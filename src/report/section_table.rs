@@ -11,7 +11,7 @@ use super::layout::{
 use super::table::widest_line;
 use super::visible::shortened;
 use super::{TableStyle, visible};
-use crate::aggregate::{Column, Metric, OnUnscored, Section, SectionRow};
+use crate::analysis::{Column, Metric, OnUnscored, Section, SectionRow};
 use crate::domain::{Unit, UnscoredKind};
 
 /// Where the intervals go.

@@ -5,7 +5,7 @@ use comfy_table::{Attribute, Cell};
 use super::ReportContext;
 use super::footnotes::footnotes;
 use super::layout::{NAME, name_lines, names_left_numbers_right, per_cent, plain_table, push_item, table_names};
-use crate::aggregate::{Metric, Summary, SystemRow};
+use crate::analysis::{Metric, Summary, SystemRow};
 
 /// How a table looks. The same summary and style give the same bytes everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

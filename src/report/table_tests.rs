@@ -1,8 +1,8 @@
 //! Tests of `render_table`, on small made summaries.
 
 use super::*;
-use crate::aggregate::made::{answer, simple_score};
-use crate::aggregate::{AggregateOptions, OnUnscored, Summary, scorecard, summarize};
+use crate::analysis::made::{answer, simple_score};
+use crate::analysis::{AggregateOptions, OnUnscored, Summary, scorecard, summarize};
 use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName};
 
 fn context() -> ReportContext {
@@ -77,8 +77,8 @@ fn the_widest_numbers_fit_80_columns() {
     for row in &mut summary.rows {
         row.system = SystemName::from(system);
         (row.cases_scored, row.cases_kept) = (110, 110);
-        let full = crate::aggregate::Metric { estimate: Some(1.0), interval: Some((0.999, 1.0)), n: 1, unscored: 0 };
-        row.metrics = crate::aggregate::Metrics {
+        let full = crate::analysis::Metric { estimate: Some(1.0), interval: Some((0.999, 1.0)), n: 1, unscored: 0 };
+        row.metrics = crate::analysis::Metrics {
             score: full,
             ann_score: full,
             length: full,
@@ -143,10 +143,10 @@ fn agreement_tells_our_figure_and_the_references() {
         kendall_questions: 9,
         pearson: None,
         undefined: 1,
-        reference: crate::aggregate::ReferenceAgreement {
+        reference: crate::analysis::ReferenceAgreement {
             kendall: Some(1.0),
             pearson: Some(0.75),
-            ..crate::aggregate::ReferenceAgreement::default()
+            ..crate::analysis::ReferenceAgreement::default()
         },
         ..Agreement::default()
     };

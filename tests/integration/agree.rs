@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use scholareval::aggregate::rater_agreement::{AgreementOptions, Labelled, rater_agreement};
+use scholareval::analysis::rater_agreement::{AgreementOptions, Labelled, rater_agreement};
 use scholareval::domain::{Rater, RaterKind, Rating};
 use serde_json::{Value, json};
 

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use scholareval::aggregate::{AggregateOptions, Scale, Scorecard, scorecard};
+use scholareval::analysis::{AggregateOptions, Scale, Scorecard, scorecard};
 use scholareval::domain::{
     Answer, Aspect, CallKind, CaseId, Criterion, JudgeReply, Mode, Prediction, Role, Rubric, RubricParts, Source,
     TestCase,
 };
 use scholareval::error::Result;
+use scholareval::evaluation::{
+    self, EventSink, Item, Job, Member, Merge, Options, Panel, Panels, RunEvent, StopHandle,
+};
 use scholareval::judge::{AskFuture, Judge, JudgeRequest, Outcome};
-use scholareval::pipeline::{self, EventSink, Item, Job, Member, Merge, Options, Panel, Panels, RunEvent, StopHandle};
 use scholareval::scorer::Scorer;
 use scholareval::scorer::citation::IndexBase;
 use scholareval::scorer::entailment::EntailmentScorer;
@@ -117,7 +119,7 @@ async fn judged(members: Vec<Member>) -> Scorecard {
         options: Arc::new(options.clone()),
     });
     let all = vec![vec![0, 1, 2]; 3];
-    let outcome = pipeline::run(&jobs, &all, &mut Nobody, &StopHandle::new()).await.unwrap();
+    let outcome = evaluation::run(&jobs, &all, &mut Nobody, &StopHandle::new()).await.unwrap();
     let mut scored = outcome.scored;
     assert_eq!(scored.len(), 9);
     // Answers come as they are finished; scorers stand in the order of their first answer.

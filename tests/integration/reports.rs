@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use scholareval::aggregate::{AggregateOptions, agreement, summarize};
+use scholareval::analysis::{AggregateOptions, agreement, summarize};
 use scholareval::domain::{CaseId, Rubric, Score, ScoredAnswer, SystemName, TestCase};
 use scholareval::report::{ReportContext, TableStyle, render_csv, render_json, render_table};
 use scholareval::stats::intraclass_correlation;
@@ -94,7 +94,7 @@ fn agreement_is_the_references_in_compat_and_scipys_by_default() {
             .collect();
         let result = agreement(&scored);
         let proper = &case["proper"];
-        let per_question = |value: fn(&scholareval::aggregate::QuestionAgreement) -> Option<f64>| {
+        let per_question = |value: fn(&scholareval::analysis::QuestionAgreement) -> Option<f64>| {
             result.questions.iter().map(value).collect::<Vec<_>>()
         };
         expect_numbers(&proper["kendall_tau_b"], &per_question(|q| q.kendall_tau_b), &what);

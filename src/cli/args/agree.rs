@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::aggregate::rater_agreement::AgreementLevel;
+use crate::analysis::rater_agreement::AgreementLevel;
 use crate::cli::settings::OutputFormat;
 use crate::cli::settings::value::SettingValue;
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::Context;
-use crate::aggregate::rater_agreement::{
+use crate::analysis::rater_agreement::{
     AgreementLevel, AgreementOptions, Labelled, RaterAgreement, ReversedItem, rater_agreement, reversed_items,
 };
 use crate::cli::ExitCode;
@@ -16,7 +16,7 @@ use crate::cli::terminal::{note, stdout_width, write_form};
 use crate::dataset::{Labels, load_labels};
 use crate::domain::{CaseId, Rater, SystemName};
 use crate::error::{Error, InputFault, Result};
-use crate::pipeline::record::{RecordedRun, RunStatus, load_run};
+use crate::evaluation::record::{RecordedRun, RunStatus, load_run};
 use crate::report::{TableStyle, render_agreement_csv, render_agreement_json, render_agreement_table};
 
 /// Runs the command.
@@ -118,7 +118,7 @@ fn refuse_nothing_shared(agreement: &RaterAgreement, labels: &Labels, missing: &
         let text = format!("no two raters share more than {one}; agreement needs {needed} at least that both rated");
         return Err(Error::Settings(with_missing(text, missing)));
     }
-    let count = |rater: &crate::aggregate::rater_agreement::RaterSummary| {
+    let count = |rater: &crate::analysis::rater_agreement::RaterSummary| {
         format!("{} {} and {}", rater.name.escape_debug(), rater.ratings, rater.preferences)
     };
     let counts: Vec<String> =

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::Context;
 use super::score::REFERENCE;
-use crate::aggregate::{AggregateOptions, scorecard};
+use crate::analysis::{AggregateOptions, scorecard};
 use crate::cli::ExitCode;
 use crate::cli::args::PerItemArgs;
 use crate::cli::origin::escape_controls;
@@ -20,8 +20,8 @@ use crate::cli::terminal::{note, stdout_width, write_form};
 use crate::dataset::{Predictions, References, load_predictions, load_references};
 use crate::domain::{Answer, CaseId, Mode, Prediction, ScoredAnswer, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result, first_of_each_kind};
-use crate::pipeline::Item;
-use crate::pipeline::record::{InputFile, Manifest, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, write_inputs};
+use crate::evaluation::Item;
+use crate::evaluation::record::{InputFile, Manifest, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, write_inputs};
 use crate::report::{
     ReportContext, TableStyle, render_scorecard_csv, render_scorecard_json, render_scorecard_table, visible,
 };
@@ -186,7 +186,7 @@ impl Conclusion<'_> {
             scholareval_version: env!("CARGO_PKG_VERSION").to_owned(),
             status: RunStatus::Running,
             label: None,
-            started_at: jiff::Timestamp::now().to_string(),
+            started_at: humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string(),
             finished_at: None,
             mode: self.mode,
             reference: (self.mode == Mode::Compat).then(|| REFERENCE.to_owned()),

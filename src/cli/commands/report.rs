@@ -5,8 +5,8 @@ mod facts;
 mod file;
 mod replies;
 
-use crate::aggregate::comparison::{ComparisonOptions, compare, observe};
-use crate::aggregate::{AggregateOptions, OnUnscored, Scorecard, scorecard};
+use crate::analysis::comparison::{ComparisonOptions, compare, observe};
+use crate::analysis::{AggregateOptions, OnUnscored, Scorecard, scorecard};
 use crate::cli::ExitCode;
 use crate::cli::args::ReportArgs;
 use crate::cli::comparing::{answers_of, comparable, load_runs};
@@ -14,7 +14,7 @@ use crate::cli::origin::escape_controls;
 use crate::cli::terminal::{counted, note, write_stdout};
 use crate::domain::{CaseId, SystemName};
 use crate::error::Result;
-use crate::pipeline::record::RecordedRun;
+use crate::evaluation::record::RecordedRun;
 use crate::report::html::{HtmlReport, HtmlRun, render_html};
 
 pub(super) fn run(args: &ReportArgs) -> Result<ExitCode> {

@@ -16,12 +16,12 @@ use crate::cli::settings::{DEFAULT_MAX_UNSCORED, OnUnscored, OutputFormat};
 use crate::cli::terminal;
 use crate::domain::{Mode, Role, RubricParts, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
-use crate::judge::Judge;
-use crate::judge::planner::ReplySource;
-use crate::pipeline::record::{
+use crate::evaluation::record::{
     Manifest, RecordedReplies, RunDir, RunRecord, RunStatus, load_item_lists, load_manifest,
 };
-use crate::pipeline::{self, Member, Merge, Options, Panel, Panels, StopHandle};
+use crate::evaluation::{self, Member, Merge, Options, Panel, Panels, StopHandle};
+use crate::judge::Judge;
+use crate::judge::planner::ReplySource;
 
 /// Runs the command.
 ///
@@ -166,9 +166,9 @@ async fn replay(args: &RescoreArgs, manifest: &Manifest) -> Result<Vec<Arc<Score
     };
     let items = (&Arc::from(lists.rubric), &Arc::from(lists.plain));
     let jobs = plan.jobs(items, &Arc::new(panels(manifest, &replies)), &options, |_| 1);
-    let planned = pipeline::plan(&jobs, &mut Nobody).await?;
+    let planned = evaluation::plan(&jobs, &mut Nobody).await?;
     let mut scored = planned.scored;
-    let rest = pipeline::run(&jobs, &planned.pending, &mut Nobody, &StopHandle::new()).await?;
+    let rest = evaluation::run(&jobs, &planned.pending, &mut Nobody, &StopHandle::new()).await?;
     scored.extend(rest.scored);
     in_input_order(&mut scored, &jobs);
     Ok(scored)

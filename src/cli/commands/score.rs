@@ -25,12 +25,12 @@ use crate::cli::signals::Signals;
 use crate::cli::terminal;
 use crate::domain::{Mode, Role, ScoredAnswer};
 use crate::error::{Error, Result};
-use crate::judge::meters::Meters;
-use crate::pipeline::record::{
+use crate::evaluation::record::{
     ItemLists, Manifest, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, load_manifest,
     write_inputs, write_item_lists,
 };
-use crate::pipeline::{self, EventSink, Job, Options, Plan, PlanOutcome, RunEvent, StopHandle};
+use crate::evaluation::{self, EventSink, Job, Options, Plan, PlanOutcome, RunEvent, StopHandle};
+use crate::judge::meters::Meters;
 use crate::prompt::{PromptFamily, PromptSet};
 use crate::report::BenchTable;
 use crate::scorer::citation_scorer::names_gold_sources;
@@ -151,7 +151,7 @@ async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Prese
     };
     if settings.score.dry_run {
         let (jobs, _) = prepared.jobs(settings, recorded()?, &meters)?;
-        let planned = pipeline::plan(&jobs, &mut Nobody).await?;
+        let planned = evaluation::plan(&jobs, &mut Nobody).await?;
         return dry_run(&planned, judges);
     }
     if let Some(results) = &settings.output.results_file {
@@ -172,7 +172,7 @@ async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Prese
     let manifest = Manifest { endpoints: before.map(|run| run.endpoints).unwrap_or_default(), ..manifest.clone() };
     let record = RunRecord::open(dir, manifest, !judges.is_cached())?;
     let mut sinks = Sinks::open(record, &name)?;
-    let planned = pipeline::plan(&jobs, &mut sinks).await?;
+    let planned = evaluation::plan(&jobs, &mut sinks).await?;
     if !quiet && judges.all().any(|(_, judge)| !judge.is_lexical()) {
         terminal::note(&plan_line(&of_models(&planned)));
     }
@@ -244,7 +244,7 @@ async fn ask(
         progress.behind(settled, &scored);
         sinks.progress = Some(progress);
         sinks.on_event(&RunEvent::Started(whole))?;
-        let ran = pipeline::run(jobs, &planned.pending, sinks, &stop).await;
+        let ran = evaluation::run(jobs, &planned.pending, sinks, &stop).await;
         watch.abort();
         if let Some(mut progress) = sinks.progress.take() {
             progress.finish();
@@ -306,7 +306,7 @@ fn manifest(settings: &Settings, inputs: &LoadedInputs, plan: &ScorerPlan, judge
         scholareval_version: env!("CARGO_PKG_VERSION").to_owned(),
         status: RunStatus::Running,
         label: settings.output.label.clone(),
-        started_at: jiff::Timestamp::now().to_string(),
+        started_at: humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string(),
         finished_at: None,
         mode,
         reference: (mode == Mode::Compat).then(|| REFERENCE.to_owned()),

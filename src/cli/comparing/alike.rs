@@ -7,7 +7,7 @@ use super::facets::{Facet, facets, role_entries};
 use crate::cli::scoring::outcome::role_line;
 use crate::domain::{Component, ScoredAnswer, UnscoredKind};
 use crate::error::{Error, InputFault, Result};
-use crate::pipeline::record::{Manifest, RecordedRun, RoleEntry, RunStatus};
+use crate::evaluation::record::{Manifest, RecordedRun, RoleEntry, RunStatus};
 
 /// Characters of a value that are shown.
 const SHOWN: usize = 80;

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use crate::cli::config_file::{ASPECT_ROLE, DEFAULT_JUDGE};
 use crate::cli::settings::keys;
 use crate::domain::Mode;
-use crate::pipeline::Merge;
-use crate::pipeline::record::{JudgeEntry, Manifest, PromptsEntry, RoleEntry};
+use crate::evaluation::Merge;
+use crate::evaluation::record::{JudgeEntry, Manifest, PromptsEntry, RoleEntry};
 
 /// A facet's value.
 #[derive(Debug, Clone, PartialEq, Eq)]

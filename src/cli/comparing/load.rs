@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use crate::aggregate::comparison::{Asked, RunAnswers};
+use crate::analysis::comparison::{Asked, RunAnswers};
 use crate::cli::settings::{Slice, keys};
 use crate::domain::{CaseId, SystemName};
 use crate::error::{Error, InputFault, Result};
-use crate::pipeline::record::{RecordedRun, RunStatus, load_run};
+use crate::evaluation::record::{RecordedRun, RunStatus, load_run};
 use crate::text::words::word_count;
 
 /// Reads these runs, in this order, each once; a directory that is no run but holds some stands for those, sorted by name.
@@ -70,7 +70,7 @@ fn name_apart(runs: &mut [RecordedRun]) {
 /// systems wrote, without an appended block of references).
 pub(in crate::cli) fn answers_of(runs: &[RecordedRun]) -> Vec<RunAnswers<'_>> {
     let words = |run: &RecordedRun| -> HashMap<_, _> {
-        let of = |item: &crate::pipeline::Item| {
+        let of = |item: &crate::evaluation::Item| {
             let key = (item.answer.system.clone(), item.answer.case_id.clone());
             (key, word_count(item.answer.own_text()))
         };

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use super::line::ProgressLine;
 use crate::cli::scoring::endpoints::Endpoints;
 use crate::domain::{CaseId, ScoredAnswer, SystemName};
+use crate::evaluation::{CallRecord, Job, Plan};
 use crate::judge::meters::Meters;
-use crate::pipeline::{CallRecord, Job, Plan};
 
 /// The rate is that of the last half minute: long enough to be calm, short enough to follow a server's mood.
 const WINDOW: Duration = Duration::from_secs(30);

@@ -20,8 +20,8 @@ use super::scoring::endpoints::Endpoints;
 use super::terminal;
 use crate::domain::ScoredAnswer;
 use crate::error::Result;
+use crate::evaluation::{EventSink, Job, RunEvent};
 use crate::judge::meters::Meters;
-use crate::pipeline::{EventSink, Job, RunEvent};
 use counts::Counts;
 
 /// How progress is shown.
@@ -218,7 +218,7 @@ impl Drop for Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::Plan;
+    use crate::evaluation::Plan;
     use std::sync::Mutex;
 
     fn run(mode: ProgressMode) -> Vec<String> {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::cli::settings::{EntailForm, ScorerName, Settings};
 use crate::domain::{Aspect, Mode, Role, RubricParts};
-use crate::pipeline::{Item, Job, Options, Panels};
+use crate::evaluation::{Item, Job, Options, Panels};
 use crate::scorer::Scorer;
 use crate::scorer::citation_scorer::CitationAuditScorer;
 use crate::scorer::entailment::{EntailmentScorer, Form};

@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::aggregate::{self, AggregateOptions, Scorecard};
+use crate::analysis::{self, AggregateOptions, Scorecard};
 use crate::cli::ExitCode;
 use crate::cli::commands::IMPORTED;
 use crate::cli::settings::{OnUnscored, OutputFormat, keys};
 use crate::cli::terminal;
 use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName, UnscoredKind};
 use crate::error::{Error, Result};
-use crate::pipeline::Job;
-use crate::pipeline::record::{JudgeEntry, Manifest, RoleEntry, RunDir};
+use crate::evaluation::Job;
+use crate::evaluation::record::{JudgeEntry, Manifest, RoleEntry, RunDir};
 use crate::report::{self, BenchTable, ReportContext, TableStyle};
 
 /// Width of the table where standard output is no terminal.
@@ -73,14 +73,14 @@ impl Presentation<'_> {
         let options = AggregateOptions {
             mode: self.mode,
             on_unscored: match self.on_unscored {
-                OnUnscored::Exclude => aggregate::OnUnscored::Exclude,
-                OnUnscored::Zero => aggregate::OnUnscored::Zero,
+                OnUnscored::Exclude => analysis::OnUnscored::Exclude,
+                OnUnscored::Zero => analysis::OnUnscored::Zero,
             },
             seed: self.seed,
             lexical: self.manifest.is_lexical(),
         };
         let missing = if self.manifest.judge.is_some() { missing } else { Vec::new() };
-        let card = aggregate::scorecard(scored, &missing, options);
+        let card = analysis::scorecard(scored, &missing, options);
         let context = self.context(scored);
         let json = report::render_scorecard_json(&card, &context)?;
         let csv = report::render_scorecard_csv(&card);
@@ -138,7 +138,7 @@ impl Presentation<'_> {
             slice: slice.map(str::to_owned),
             names_roles: self.manifest.roles.contains_key("rubric"),
             remarks,
-            agreement: self.agreement.then(|| aggregate::agreement(scored)),
+            agreement: self.agreement.then(|| analysis::agreement(scored)),
             endpoints: self.manifest.endpoints.clone(),
         }
     }

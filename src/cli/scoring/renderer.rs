@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::domain::{CallKind, JudgeCall, JudgeTask};
+use crate::evaluation::Renderer;
 use crate::judge::body::RequestOptions;
 use crate::judge::capacity::Capacity;
 use crate::judge::endpoint_kind::EndpointKind;
 use crate::judge::truncate::{Fitted, Truncation, fit};
 use crate::judge::{Rendered, RenderedKey};
-use crate::pipeline::Renderer;
 use crate::prompt::{InsertMode, Messages, PromptSet};
 
 /// Renders the calls to one judge.

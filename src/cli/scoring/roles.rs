@@ -7,10 +7,10 @@ use crate::cli::settings::{MergeRule, NamedJudge, RoleSettings, ScorerName, Sett
 use crate::cli::suggest::nearest;
 use crate::domain::{Aspect, Role};
 use crate::error::{Error, InputFault, Result};
+use crate::evaluation::record::{RecordedReplies, RoleEntry};
+use crate::evaluation::{Member, Merge, Panel, Panels};
 use crate::judge::meters::Meters;
 use crate::judge::planner::ReplySource;
-use crate::pipeline::record::{RecordedReplies, RoleEntry};
-use crate::pipeline::{Member, Merge, Panel, Panels};
 use crate::prompt::{self, PromptFamily, PromptSet};
 
 use super::choice::Choice;

@@ -10,6 +10,8 @@ use crate::cli::settings::{Conversation, JudgeKind, JudgeSettings, NamedJudge, S
 use crate::cli::terminal;
 use crate::domain::{CallKind, JudgeReply, TestCase};
 use crate::error::{Error, Result};
+use crate::evaluation::record::{JudgeEntry, PromptsEntry};
+use crate::evaluation::{NoRendering, Renderer};
 use crate::judge::body::RequestOptions;
 use crate::judge::cache::Cache;
 use crate::judge::capacity::TokenCounter;
@@ -29,8 +31,6 @@ use crate::judge::openai_tokens::Encoding;
 use crate::judge::planner::{NoReplies, Recalling, ReplySource};
 use crate::judge::prompt_counter::PromptCounter;
 use crate::judge::{Judge, JudgeRequest};
-use crate::pipeline::record::{JudgeEntry, PromptsEntry};
-use crate::pipeline::{NoRendering, Renderer};
 use crate::prompt::{PromptFamily, PromptSet};
 
 use super::renderer::PromptRenderer;

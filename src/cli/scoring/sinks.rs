@@ -8,8 +8,8 @@ use std::sync::Arc;
 use crate::cli::progress::Progress;
 use crate::domain::{EndpointUse, ScoredAnswer};
 use crate::error::{Error, Result};
-use crate::pipeline::record::{RunDir, RunRecord, RunStatus};
-use crate::pipeline::{EventSink, RunEvent};
+use crate::evaluation::record::{RunDir, RunRecord, RunStatus};
+use crate::evaluation::{EventSink, RunEvent};
 use crate::report::ItemsCsv;
 
 /// Listens to nothing: a dry run leaves no trace.

@@ -7,8 +7,8 @@ use crate::cli::duration::format_duration;
 use crate::cli::prices::Prices;
 use crate::cli::settings::{Settings, keys};
 use crate::error::{Error, Result};
+use crate::evaluation::StopHandle;
 use crate::judge::layers::budgeted::{Budget, Ledger};
-use crate::pipeline::StopHandle;
 
 /// Calls in flight get so long to end before a time limit; of short limits a tenth.
 const LEAD: Duration = Duration::from_secs(25);

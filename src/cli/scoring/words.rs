@@ -1,7 +1,7 @@
 //! The lines that a run says about itself on standard error.
 
 use crate::cli::progress::grouped;
-use crate::pipeline::{Plan, PlanOutcome};
+use crate::evaluation::{Plan, PlanOutcome};
 
 use super::setup::LEXICAL_ID;
 

@@ -66,7 +66,7 @@ impl BatchManifest {
         Self {
             schema_version: SCHEMA_VERSION,
             scholareval_version: env!("CARGO_PKG_VERSION").to_owned(),
-            created_at: jiff::Timestamp::now().to_string(),
+            created_at: humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string(),
             parts,
         }
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::ComparisonContext;
 use super::numbers::{best, labels};
 use super::told::is_finite;
-use crate::aggregate::comparison::{Comparison, MetricComparison, PairComparison, SystemMean};
+use crate::analysis::comparison::{Comparison, MetricComparison, PairComparison, SystemMean};
 use crate::domain::Unit;
 use crate::error::{Error, Result};
 use crate::report::files::{csv_line, terminal_safe_json};

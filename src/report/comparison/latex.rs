@@ -3,7 +3,7 @@
 use super::ComparisonContext;
 use super::numbers::{coefficient, labels, level, marks, p, signed};
 use super::told::{is_difference, of_all, of_all_cases, of_metric};
-use crate::aggregate::comparison::{Comparison, MetricComparison, PairComparison, SystemMean};
+use crate::analysis::comparison::{Comparison, MetricComparison, PairComparison, SystemMean};
 use crate::domain::Unit;
 use crate::report::section_table::shown;
 use crate::report::visible::visible;

@@ -2,7 +2,7 @@
 
 use super::numbers::{coefficient, labels, level, signed, signed_bracket};
 use super::told::several;
-use crate::aggregate::comparison::{
+use crate::analysis::comparison::{
     ComparisonOptions, LengthChange, LengthEffect, LengthLeftOut, MetricComparison, PairComparison,
 };
 use crate::report::layout::counted;
@@ -10,7 +10,7 @@ use crate::report::visible::visible;
 
 /// How values go with words, of each system.
 pub(super) fn length_correlations(metric: &MetricComparison, options: &ComparisonOptions) -> Option<String> {
-    let of = |system: &crate::aggregate::comparison::SystemMean| {
+    let of = |system: &crate::analysis::comparison::SystemMean| {
         let (rho, interval) = system.length_correlation?;
         let interval =
             interval.map_or(String::new(), |(low, high)| format!(" [{}, {}]", coefficient(low), coefficient(high)));

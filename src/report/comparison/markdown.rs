@@ -4,7 +4,7 @@ use super::ComparisonContext;
 use super::numbers::{best, chance, coefficient, labels, marks, signed, signed_bracket};
 use super::overview::{overview, title};
 use super::told::{has_absent, heading, mean_with_interval, of_all, of_metric, p_or_dash};
-use crate::aggregate::comparison::{Comparison, MetricComparison};
+use crate::analysis::comparison::{Comparison, MetricComparison};
 use crate::report::visible::visible;
 
 /// Of several metrics an overview; of each metric a heading, a table of systems, a table of pairs and a list of what a reader must know.

@@ -1,6 +1,6 @@
 //! Numbers as people read them.
 
-use crate::aggregate::comparison::{MetricComparison, PairComparison};
+use crate::analysis::comparison::{MetricComparison, PairComparison};
 use crate::domain::Unit;
 use crate::report::section_table::shown;
 

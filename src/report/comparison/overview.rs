@@ -2,7 +2,7 @@
 
 use super::names::fitted;
 use super::numbers::short_unit;
-use crate::aggregate::comparison::{Comparison, MetricComparison};
+use crate::analysis::comparison::{Comparison, MetricComparison};
 use crate::report::section_table::shown;
 use crate::report::visible::visible;
 

@@ -2,7 +2,7 @@
 
 use super::ComparisonContext;
 use super::numbers::level;
-use crate::aggregate::comparison::Comparison;
+use crate::analysis::comparison::Comparison;
 use crate::report::visible::{shortened, visible};
 
 /// Who judged, with which prompts, over how many of how many cases, and by what method; `None` where nothing is shared.

@@ -7,7 +7,7 @@ use super::names::{NARROWEST, fitted};
 use super::numbers::{best, bracket, chance, coefficient, marks, signed, signed_bracket};
 use super::overview::{Grid, overview, title};
 use super::told::{has_absent, heading, of_all, of_metric, p_or_dash};
-use crate::aggregate::comparison::{Comparison, ComparisonOptions, MetricComparison, PairComparison, SystemMean};
+use crate::analysis::comparison::{Comparison, ComparisonOptions, MetricComparison, PairComparison, SystemMean};
 use crate::report::TableStyle;
 use crate::report::layout::{names_left_numbers_right, plain_table, push_item};
 use crate::report::section_table::shown;

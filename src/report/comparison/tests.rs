@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::latex::escaped as latex_escaped;
 use super::markdown::escaped as markdown_escaped;
 use super::*;
-use crate::aggregate::comparison::{
+use crate::analysis::comparison::{
     ComparedCase, Comparison, ComparisonOptions, DrawsNeeded, JudgeNoise, LengthChange, LengthEffect, MetricComparison,
     MetricId, ObservedSystem, PairComparison, SystemMean,
 };

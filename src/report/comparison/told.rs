@@ -4,7 +4,7 @@ use super::ComparisonContext;
 use super::length::{equal_length, left_out, length_correlations};
 use super::numbers::{bracket, labels, level, p, points, signed, signed_bracket};
 use super::paper::for_the_paper;
-use crate::aggregate::comparison::{
+use crate::analysis::comparison::{
     Comparison, ComparisonOptions, JudgeNoise, MetricComparison, PairComparison, SystemMean,
 };
 use crate::report::layout::counted;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::leaderboard::metric_key;
 use super::names::Names;
 use super::{HtmlAnswer, HtmlReply, HtmlReport};
-use crate::aggregate::comparison::{Observation, Observed, ObservedSystem};
+use crate::analysis::comparison::{Observation, Observed, ObservedSystem};
 use crate::domain::{CaseId, ClaimSupport, ScoredAnswer, Unit};
 use crate::error::Result;
 
@@ -69,7 +69,7 @@ pub(super) fn core(report: &HtmlReport<'_>, cases: &Cases<'_>, first: usize) -> 
         None => json!({"label": system.label, "run": system.run}),
     };
     let systems: Vec<Value> = comparison.systems.iter().map(system).collect();
-    let metric = |metric: &crate::aggregate::comparison::MetricComparison| {
+    let metric = |metric: &crate::analysis::comparison::MetricComparison| {
         let observed = report.observed.iter().find(|observed| observed.metric == metric.metric);
         json!({
             "key": metric_key(&metric.metric, comparison),

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::axis::rounded;
 use super::figures::number;
-use crate::aggregate::comparison::{Comparison, ObservedSystem};
+use crate::analysis::comparison::{Comparison, ObservedSystem};
 use crate::domain::{Component, ComponentKind, Unit};
 use crate::report::comparison::unit_name;
 use crate::report::visible;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::axis::{Axis, Tick};
 use super::figures::{coefficient_range, difference_unit, number, range};
 use super::pairs::{Pairs, pairs};
-use crate::aggregate::comparison::{Comparison, JudgeNoise, MetricComparison, MetricId, SystemMean};
+use crate::analysis::comparison::{Comparison, JudgeNoise, MetricComparison, MetricId, SystemMean};
 use crate::domain::Unit;
 use crate::report::comparison::unit_name;
 use crate::report::visible;

@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::HtmlRun;
 use super::figures::coefficient_range;
 use super::leaderboard::Fact;
-use crate::aggregate::comparison::Comparison;
-use crate::aggregate::{Coefficient, DrawNoise, PanelAgreement};
+use crate::analysis::comparison::Comparison;
+use crate::analysis::{Coefficient, DrawNoise, PanelAgreement};
 use crate::report::panel_notes::shown as on_scale;
 use crate::report::visible;
 
@@ -90,7 +90,7 @@ pub(super) fn unscored(comparison: &Comparison, runs: &[HtmlRun<'_>]) -> Unscore
             }
             list.total += 1;
             if list.rows.len() < LISTED {
-                let is_own = |system: &&crate::aggregate::comparison::ObservedSystem| {
+                let is_own = |system: &&crate::analysis::comparison::ObservedSystem| {
                     system.run == run_at && system.system == answer.system
                 };
                 let label = comparison.systems.iter().find(is_own).map_or(answer.system.as_str(), |own| &own.label);

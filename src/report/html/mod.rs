@@ -24,8 +24,8 @@ mod tests;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::aggregate::comparison::{Comparison, Observed};
-use crate::aggregate::{DrawNoise, PanelAgreement, Scorecard};
+use crate::analysis::comparison::{Comparison, Observed};
+use crate::analysis::{DrawNoise, PanelAgreement, Scorecard};
 use crate::domain::{CaseId, ScoredAnswer, Source, SystemName};
 
 pub use page::render_html;

@@ -57,7 +57,7 @@ pub fn render_html(report: &HtmlReport<'_>) -> Result<Vec<u8>> {
 fn first_metric(report: &HtmlReport<'_>) -> Result<usize> {
     let metrics = &report.comparison.metrics;
     let Some(wanted) = report.metric else { return Ok(0) };
-    let is_it = |metric: &crate::aggregate::comparison::MetricComparison| {
+    let is_it = |metric: &crate::analysis::comparison::MetricComparison| {
         let id = &metric.metric;
         id.name == wanted || format!("{}.{}", id.scorer, id.name) == wanted
     };

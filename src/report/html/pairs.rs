@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::figures::{coefficient, difference_unit, probability, signed, signed_range};
-use crate::aggregate::comparison::{LengthChange, MetricComparison, PairComparison};
+use crate::analysis::comparison::{LengthChange, MetricComparison, PairComparison};
 use crate::report::comparison::marks;
 use crate::report::visible;
 

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::HtmlRun;
 use super::figures::{number, range};
-use crate::aggregate::comparison::{Comparison, ObservedSystem};
-use crate::aggregate::{Metric, Scorecard};
+use crate::analysis::comparison::{Comparison, ObservedSystem};
+use crate::analysis::{Metric, Scorecard};
 use crate::domain::{SystemName, Unit};
 use crate::report::comparison::unit_name;
 use crate::report::headline::{is_main, name_of};
@@ -139,9 +139,9 @@ fn cell(metric: &Metric, unit: Unit) -> Option<Cell> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aggregate::comparison::ComparisonOptions;
-    use crate::aggregate::made::{answer, component, simple_score};
-    use crate::aggregate::{AggregateOptions, scorecard};
+    use crate::analysis::comparison::ComparisonOptions;
+    use crate::analysis::made::{answer, component, simple_score};
+    use crate::analysis::{AggregateOptions, scorecard};
     use crate::domain::{ComponentKind, Score, ScoredAnswer};
 
     fn cited(system: &str, case: &str, precision: f64, recall: f64) -> ScoredAnswer {

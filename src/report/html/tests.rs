@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::aggregate::comparison::{ComparedCase, ComparisonOptions, MetricId, Observation, ObservedSystem, compare};
+use crate::analysis::comparison::{ComparedCase, ComparisonOptions, MetricId, Observation, ObservedSystem, compare};
 use crate::domain::{Component, ComponentKind, Score, TestCase, Unit, UnscoredKind, UnscoredReason};
 
 const HOSTILE: &str = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)> \" ' & \u{2028}\u{202e}x";

@@ -1,5 +1,5 @@
 use super::*;
-use crate::aggregate::made::{component, score};
+use crate::analysis::made::{component, score};
 use crate::domain::ComponentKind;
 
 fn run() -> InspectRun {
@@ -16,7 +16,7 @@ fn run() -> InspectRun {
 }
 
 fn answer(case: &str, scored: crate::domain::Score) -> ScoredAnswer {
-    crate::aggregate::made::answer("gpt", case, scored)
+    crate::analysis::made::answer("gpt", case, scored)
 }
 
 fn text(samples: &[InspectSample<'_>]) -> String {

@@ -1,4 +1,4 @@
-//! Just enough reading of Rust source to find paths and function lengths: no full parser, but comments, strings
+//! Just enough reading of Rust source to find paths: no full parser, but comments, strings
 //! and test-only items are known for what they are.
 
 /// A path as written (`crate::domain::Score`), groups taken apart, with its 1-based line.
@@ -233,22 +233,4 @@ impl PathReader<'_> {
         }
         self.at += 1;
     }
-}
-
-/// Functions longer than `limit` lines: line, name, how many lines lie below the first.
-pub(super) fn long_functions(code: &str, limit: usize) -> Vec<(usize, String, usize)> {
-    let mut long = Vec::new();
-    for (at, _) in code.match_indices("fn ") {
-        if code[..at].ends_with(is_word) {
-            continue;
-        }
-        let name: String = code[at + 3..].chars().take_while(|c| is_word(*c)).collect();
-        let body = code[at..].find(['{', ';']).map(|offset| at + offset);
-        let Some(open) = body.filter(|open| !name.is_empty() && code[*open..].starts_with('{')) else { continue };
-        let below = code[at..end_of_braces(code, open)].matches('\n').count();
-        if below > limit {
-            long.push((code[..at].matches('\n').count() + 1, name, below));
-        }
-    }
-    long
 }

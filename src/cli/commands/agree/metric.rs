@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::aggregate::rater_agreement::{run_metrics, run_rater};
+use crate::analysis::rater_agreement::{run_metrics, run_rater};
 use crate::cli::suggest::nearest;
 use crate::dataset::Labels;
 use crate::domain::Rater;
 use crate::error::{Error, InputFault, Result};
-use crate::pipeline::record::RecordedRun;
+use crate::evaluation::record::RecordedRun;
 
 /// Names listed in a message.
 const LISTED: usize = 12;

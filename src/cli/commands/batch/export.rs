@@ -13,9 +13,9 @@ use crate::cli::scoring::sinks::Nobody;
 use crate::cli::settings::Settings;
 use crate::cli::terminal;
 use crate::error::{Error, Result};
+use crate::evaluation::{self, Collector, DeferredCall, PlanOutcome};
 use crate::judge::batch::{BatchCall, BatchLimits, BatchManifest, BatchWriter, MANIFEST_FILE};
 use crate::judge::endpoint_kind::EndpointKind;
-use crate::pipeline::{self, Collector, DeferredCall, PlanOutcome};
 
 /// Runs the command.
 pub(super) fn run(args: &BatchExportArgs, settings: &Settings) -> Result<ExitCode> {
@@ -40,7 +40,7 @@ async fn export(args: &BatchExportArgs, settings: &Settings) -> Result<ExitCode>
         bytes: args.max_bytes.unwrap_or(default.bytes),
     };
     let mut files = Files { dir, limits, vllm: args.vllm, writer: None };
-    let planned = pipeline::plan_collecting(&jobs, &mut Nobody, &mut files).await?;
+    let planned = evaluation::plan_collecting(&jobs, &mut Nobody, &mut files).await?;
     let Some(writer) = files.writer else { return nothing(&planned) };
     let addresses: BTreeMap<String, Option<String>> =
         (prepared.judges.all()).map(|(_, judge)| (judge.judge_id().to_owned(), judge.first_url())).collect();

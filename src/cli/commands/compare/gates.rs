@@ -6,7 +6,7 @@
 
 use super::lacking::Lacking;
 use super::selection::Selection;
-use crate::aggregate::comparison::{Comparison, MetricComparison, MetricId, PairComparison, SystemMean};
+use crate::analysis::comparison::{Comparison, MetricComparison, MetricId, PairComparison, SystemMean};
 use crate::cli::args::{CompareArgs, Floor};
 use crate::domain::{MAX_GRADE, MIN_GRADE, Unit};
 use crate::error::{Error, Result};
@@ -276,7 +276,7 @@ fn wrong_order(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aggregate::comparison::{Observation, Observed};
+    use crate::analysis::comparison::{Observation, Observed};
 
     #[test]
     fn a_count_is_refused_as_a_floor() {

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::aggregate::comparison::{Observation, Observed};
+use crate::analysis::comparison::{Observation, Observed};
 use crate::cli::comparing::unfinished;
 use crate::domain::{MAX_GRADE, MIN_GRADE, Unit};
-use crate::pipeline::record::RecordedRun;
+use crate::evaluation::record::RecordedRun;
 
 /// What each run lacks, in the order of the runs.
 pub(super) struct Lacking {

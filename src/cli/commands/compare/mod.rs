@@ -7,14 +7,14 @@ mod selection;
 use std::collections::BTreeSet;
 
 use super::Context;
-use crate::aggregate::comparison::{Comparison, ComparisonOptions, MetricId, compare, observe};
+use crate::analysis::comparison::{Comparison, ComparisonOptions, MetricId, compare, observe};
 use crate::cli::ExitCode;
 use crate::cli::args::{CompareArgs, CompareFormat};
 use crate::cli::comparing::{answers_of, comparable, load_runs, made_by};
 use crate::cli::terminal::{self, stdout_width, write_stdout};
 use crate::domain::{MAX_GRADE, MIN_GRADE, Unit};
 use crate::error::{Error, Result};
-use crate::pipeline::record::RecordedRun;
+use crate::evaluation::record::RecordedRun;
 use crate::report::{self, ComparisonContext, TableStyle};
 use gates::{Gates, Looked};
 use lacking::Lacking;

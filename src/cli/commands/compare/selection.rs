@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::aggregate::CITATION_F1_MACRO;
-use crate::aggregate::comparison::{Observed, ObservedSystem};
+use crate::analysis::CITATION_F1_MACRO;
+use crate::analysis::comparison::{Observed, ObservedSystem};
 use crate::cli::suggest::nearest;
 use crate::error::{Error, InputFault, Result};
 
@@ -144,7 +144,7 @@ fn unknown(what: &str, name: &str, meant: Option<&str>, known: &[&str]) -> Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aggregate::comparison::MetricId;
+    use crate::analysis::comparison::MetricId;
     use crate::domain::Unit;
 
     #[test]

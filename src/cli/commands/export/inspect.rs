@@ -13,7 +13,7 @@ use crate::cli::origin::escape_controls;
 use crate::cli::terminal::{note, write_stdout};
 use crate::domain::{Answer, CaseId, SystemName};
 use crate::error::{Error, Result};
-use crate::pipeline::record::{JudgeEntry, RecordedRun, RunStatus};
+use crate::evaluation::record::{JudgeEntry, RecordedRun, RunStatus};
 use crate::report::{InspectJudge, InspectRun, InspectSample, render_inspect_log};
 
 /// Characters of a name that are kept in a file's.

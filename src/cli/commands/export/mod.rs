@@ -11,7 +11,7 @@ use crate::cli::ExitCode;
 use crate::cli::args::{ExportArgs, ExportCommand};
 use crate::cli::terminal;
 use crate::error::{Error, Result};
-use crate::pipeline::record::{RecordedRun, RunStatus, load_run};
+use crate::evaluation::record::{RecordedRun, RunStatus, load_run};
 
 /// Runs the command.
 ///

@@ -17,7 +17,7 @@ use crate::cli::terminal;
 use crate::dataset::{ResultsFile, TestCases, load_results, load_test_cases};
 use crate::domain::{Mode, TestCase};
 use crate::error::{Error, InputFault, Result};
-use crate::pipeline::record::{
+use crate::evaluation::record::{
     InputFile, JudgeEntry, Manifest, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, write_cases_and_items,
 };
 
@@ -136,7 +136,7 @@ fn manifest(
     let hash = hasher.finalize().to_hex();
     let named = args.judge.clone().unwrap_or_else(|| hash.chars().take(16).collect());
     let compat = imported.mode == Mode::Compat;
-    let now = jiff::Timestamp::now().to_string();
+    let now = humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string();
     let settings = [
         ("score.rubrics", imported.parts.rubrics),
         ("score.snippets", imported.parts.snippets),

@@ -8,7 +8,7 @@ use super::counting::Counted;
 use crate::cli::prices::Price;
 use crate::cli::settings::LimitSettings;
 use crate::domain::Usage;
-use crate::pipeline::{Plan, PlanGroup, PlanOutcome, PlannedCalls};
+use crate::evaluation::{Plan, PlanGroup, PlanOutcome, PlannedCalls};
 
 /// Where nobody counts, prompt tokens are estimated; 95 of 100 texts are within so much of what a tokenizer counts (see
 /// `judge::tokens`).

@@ -9,8 +9,8 @@ use tokio::time::Instant;
 
 use super::bill::ESTIMATE_ERROR;
 use super::fit::{Fit, Pair, Sum};
+use crate::evaluation::{PlanGroup, PlanOutcome};
 use crate::judge::prompt_counter::PromptCounter;
-use crate::pipeline::{PlanGroup, PlanOutcome};
 
 /// Calls of each role and kind that a server is asked to count; more where the first do not tell closely [`ENOUGH`].
 const SERVER_COUNTS: [usize; 2] = [64, 512];

@@ -13,7 +13,7 @@
 //! estimation of totals: W. G. Cochran, "Sampling Techniques", 3rd edition (1977), chapter 7; the variance of predictions:
 //! N. R. Draper, H. Smith, "Applied Regression Analysis" (1998), chapter 1.)
 
-use crate::pipeline::{PlanGroup, PlannedCalls};
+use crate::evaluation::{PlanGroup, PlannedCalls};
 use crate::stats::{least_squares, mean};
 
 /// With fewer pairs nothing is said of calls that were not counted.

@@ -16,7 +16,7 @@ use crate::cli::settings::value::Share;
 use crate::cli::settings::{OutputFormat, Settings};
 use crate::cli::terminal;
 use crate::error::{Error, Result};
-use crate::pipeline;
+use crate::evaluation;
 
 use super::score::Prepared;
 use bill::{Bill, JudgeTerms};
@@ -42,7 +42,7 @@ pub(super) fn run(args: &PlanArgs, settings: &Settings) -> Result<ExitCode> {
             counters.extend(counter.map(|counter| (identified.judge_id().to_owned(), counter)));
         }
         let size = counting::sample_size(counters.values());
-        let mut planned = pipeline::plan_sampling(&jobs, &mut Nobody, size).await?;
+        let mut planned = evaluation::plan_sampling(&jobs, &mut Nobody, size).await?;
         let terms = prepared.judges.named().map(|(named, identified)| {
             let model = identified.model();
             let terms = JudgeTerms {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::cli::scoring::jobs::ScorerPlan;
 use crate::domain::{Answer, Prediction, RubricParts};
-use crate::pipeline::record::RecordedRun;
+use crate::evaluation::record::RecordedRun;
 use crate::report::html::{HtmlAnswer, HtmlCitation};
 use crate::text::citation_markers::{author_year_markers, number_markers};
 use crate::text::words::word_count;

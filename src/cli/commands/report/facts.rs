@@ -1,7 +1,7 @@
 //! What was run, as a reader of the page should know it. Settings are not told whole: they may name headers and paths.
 
 use crate::domain::Mode;
-use crate::pipeline::record::{JudgeEntry, Manifest, PromptsEntry, RoleEntry, RunStatus};
+use crate::evaluation::record::{JudgeEntry, Manifest, PromptsEntry, RoleEntry, RunStatus};
 
 /// The facts of a run, by name.
 pub(super) fn facts(manifest: &Manifest) -> Vec<(String, String)> {
@@ -117,7 +117,7 @@ mod tests {
             samples: vec![1, 1],
             merges: Vec::new(),
             expected: Vec::new(),
-            panel_merge: crate::pipeline::Merge::default(),
+            panel_merge: crate::evaluation::Merge::default(),
             prompts: None,
         };
         assert_eq!(judges_names(&entry), "a + a (strict), the mean of both");

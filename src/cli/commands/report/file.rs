@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::outputs::refuse_input;
 use crate::error::{Error, InputFault, Result};
-use crate::pipeline::record::RecordedRun;
+use crate::evaluation::record::RecordedRun;
 
 /// How far into a file its generator is looked for; the head of a page ends its style sheet later, but names it before.
 const HEAD: u64 = 4096;

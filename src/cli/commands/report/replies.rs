@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 
 use crate::error::{Error, InputFault, Result};
-use crate::pipeline::record::CallLine;
+use crate::evaluation::record::CallLine;
 use crate::report::html::HtmlReply;
 
 /// Every reply of a run, in the order of the file; none where the file is not there. A last line without an end is one

@@ -14,7 +14,7 @@ use crate::cli::progress::grouped;
 use crate::cli::terminal::write_stdout;
 use crate::domain::{Component, ComponentKind, ScoredAnswer, Unit, UnscoredKind};
 use crate::error::{Error, InputFault, Result};
-use crate::pipeline::record::{CallLine, RecordedRun, SCHEMA_VERSION, for_each_call};
+use crate::evaluation::record::{CallLine, RecordedRun, SCHEMA_VERSION, for_each_call};
 use crate::report::{Cell, ColumnType, ParquetTable, parquet_metadata};
 use crate::scorer::rubric::LEXICAL;
 

@@ -103,7 +103,7 @@ fn is_judged(kind: ComponentKind) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aggregate::made::{case, component, simple_score};
+    use crate::analysis::made::{case, component, simple_score};
     use crate::domain::{Score, SystemName};
 
     fn answer(score: Score) -> Arc<ScoredAnswer> {

@@ -83,7 +83,7 @@ pub(crate) fn mean_intervals(samples: &[&Sample], options: BcaOptions) -> Vec<Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aggregate::made::{case, simple_score};
+    use crate::analysis::made::{case, simple_score};
 
     fn asked(case_id: &str, question: &str) -> ScoredAnswer {
         let own = super::super::made::answer("s", case_id, simple_score(Some(1.0)));

@@ -117,7 +117,7 @@ pub fn scorecard<A: Borrow<ScoredAnswer>>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aggregate::made::{answer, component, simple_score};
+    use crate::analysis::made::{answer, component, simple_score};
     use crate::domain::{ComponentKind, Score};
 
     #[test]

@@ -12,7 +12,7 @@ use crate::domain::{
     CaseId, ClaimSupport, JudgeReply, MemberValues, Score, ScoredAnswer, SystemName, TokenLogprob, UnscoredKind,
     UnscoredReason, Usage,
 };
-use crate::pipeline::CallRecord;
+use crate::evaluation::CallRecord;
 use crate::scorer::rubric::LEXICAL;
 
 /// One line of `calls.jsonl`.
@@ -20,7 +20,7 @@ use crate::scorer::rubric::LEXICAL;
 pub struct CallLine {
     /// Schema version.
     pub v: u32,
-    /// 32 hexadecimal digits; see [`crate::pipeline::call_id`].
+    /// 32 hexadecimal digits; see [`crate::evaluation::call_id`].
     pub call_id: String,
     /// Whose answer.
     pub system: SystemName,

@@ -23,7 +23,7 @@ const SCHEMA_VERSION: u32 = 1;
 /// takes no part (it stands last, without a mean) and takes no case from the others.
 ///
 /// ```
-/// use scholareval::aggregate::comparison::{ComparisonOptions, compare};
+/// use scholareval::analysis::comparison::{ComparisonOptions, compare};
 ///
 /// assert!(compare(&[], &ComparisonOptions::seeded(7)).metrics.is_empty());
 /// ```

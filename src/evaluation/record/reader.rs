@@ -11,9 +11,9 @@ use super::lines::CallLine;
 use super::manifest::Manifest;
 use crate::domain::{JudgeReply, UnscoredKind, UnscoredReason};
 use crate::error::{Error, InputFault, Result};
+use crate::evaluation::call_id;
 use crate::judge::planner::ReplySource;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
-use crate::pipeline::call_id;
 
 /// Reads `manifest.json` of a run directory; `None` where there is none.
 ///

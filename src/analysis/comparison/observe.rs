@@ -28,7 +28,7 @@ pub struct RunAnswers<'a> {
 /// answers that happened to need no judge would stand for all.
 ///
 /// ```
-/// use scholareval::aggregate::comparison::{RunAnswers, observe};
+/// use scholareval::analysis::comparison::{RunAnswers, observe};
 ///
 /// let run = RunAnswers { name: "mine", scored: &[], words: Default::default(), asked: None };
 /// assert!(observe(&[run]).is_empty());
@@ -59,7 +59,7 @@ pub fn observe(runs: &[RunAnswers<'_>]) -> Vec<Observed> {
 /// Names made distinct: of equal ones the second gets ` (2)`, the third ` (3)`.
 ///
 /// ```
-/// let names = scholareval::aggregate::comparison::distinct_names(&["run", "other", "run"]);
+/// let names = scholareval::analysis::comparison::distinct_names(&["run", "other", "run"]);
 /// assert_eq!(names, ["run", "other", "run (2)"]);
 /// ```
 pub fn distinct_names(names: &[&str]) -> Vec<String> {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::SCHEMA_VERSION;
 use crate::domain::{EndpointUse, Fingerprint, Mode};
-use crate::pipeline::Merge;
+use crate::evaluation::Merge;
 
 /// How far a run came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

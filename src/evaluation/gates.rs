@@ -42,11 +42,11 @@ mod tests {
     use super::*;
     use crate::domain::{Answer, JudgeReply, Prediction, Role, Source, TestCase};
     use crate::error::Result;
-    use crate::judge::planner::ReplySource;
-    use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome};
-    use crate::pipeline::{
+    use crate::evaluation::{
         EventSink, Item, Job, Member, Options, Panel, Panels, PlanOutcome, RunEvent, StopHandle, plan, run,
     };
+    use crate::judge::planner::ReplySource;
+    use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome};
     use crate::scorer::entailment::EntailmentScorer;
 
     /// Says nothing; is never asked when planning.

@@ -84,7 +84,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
-    use crate::aggregate::rater_agreement::{AgreementOptions, Labelled, rater_agreement};
+    use crate::analysis::rater_agreement::{AgreementOptions, Labelled, rater_agreement};
     use crate::domain::{Rater, Rating};
 
     /// One system, 25 labels from 1 to 5 among 125 verdicts in 0..=1 that are milder than people and noisy.

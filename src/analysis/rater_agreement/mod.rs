@@ -5,7 +5,7 @@
 //! never 0; intervals draw questions, each with everything rated of it.
 //!
 //! ```
-//! use scholareval::aggregate::rater_agreement::{AgreementOptions, Labelled, rater_agreement};
+//! use scholareval::analysis::rater_agreement::{AgreementOptions, Labelled, rater_agreement};
 //! use scholareval::domain::{Rater, RaterKind, Rating};
 //!
 //! let rater = |name: &str, values: [f64; 3]| {

@@ -9,9 +9,9 @@ use crate::domain::{
     CallKind, Fingerprint, JudgeCall, JudgeReply, JudgeTask, Mode, Role, ScoredAnswer, UnscoredKind, UnscoredReason,
     Verdict,
 };
+use crate::evaluation::{CallRecord, EventSink, RunEvent, call_id};
 use crate::judge::JudgeRequest;
 use crate::judge::planner::ReplySource;
-use crate::pipeline::{CallRecord, EventSink, RunEvent, call_id};
 
 pub(super) fn manifest(setting: &str) -> Manifest {
     Manifest {

@@ -166,7 +166,7 @@ fn order_of(scores: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aggregate::made::{case, simple_score};
+    use crate::analysis::made::{case, simple_score};
 
     fn answer(system: &str, annotator: u8, question: &str, ann_score: Option<f64>) -> ScoredAnswer {
         let mut score = simple_score(Some(0.5));

@@ -15,7 +15,7 @@ use predictions::PredictionLine;
 
 use crate::domain::{Answer, CaseId, Criterion, Rubric, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result};
-use crate::pipeline::Item;
+use crate::evaluation::Item;
 
 /// A line: either a case or an answer to one.
 #[derive(Debug, Serialize, Deserialize)]

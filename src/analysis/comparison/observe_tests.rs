@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::{Asked, ComparisonOptions, Observation, Observed, RunAnswers, compare, distinct_names, observe};
-use crate::aggregate::made::{answer, component, score, simple_score};
+use crate::analysis::made::{answer, component, score, simple_score};
 use crate::domain::{ComponentKind, MemberValues, Score, ScoredAnswer, Unit, UnscoredKind, UnscoredReason};
 
 fn run<'a>(name: &'a str, scored: &'a [Arc<ScoredAnswer>]) -> RunAnswers<'a> {

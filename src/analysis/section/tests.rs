@@ -1,5 +1,5 @@
 use super::*;
-use crate::aggregate::made::{answer, component};
+use crate::analysis::made::{answer, component};
 use crate::domain::{ComponentKind, Score, UnscoredReason};
 
 fn section_of(

@@ -18,7 +18,7 @@ use crate::domain::{
     UnscoredReason,
 };
 use crate::error::{InputFault, Result};
-use crate::pipeline::Item;
+use crate::evaluation::Item;
 
 /// A run as its record has it: enough for every comparison and report, without a judge.
 #[derive(Debug, Clone)]
@@ -68,7 +68,7 @@ impl RecordedRun {
 /// When the directory is no run, holds no scores, or a file of it cannot be read; the error names file and line.
 ///
 /// ```
-/// let nothing = scholareval::pipeline::record::load_run(std::path::Path::new("/no/such/run"));
+/// let nothing = scholareval::evaluation::record::load_run(std::path::Path::new("/no/such/run"));
 /// assert!(nothing.unwrap_err().to_string().contains("manifest.json"));
 /// ```
 pub fn load_run(dir: &Path) -> Result<RecordedRun> {
@@ -216,7 +216,7 @@ fn answer_of(read: ReadLine, case: Arc<TestCase>) -> std::result::Result<ScoredA
 mod tests {
     use super::*;
     use crate::domain::UnscoredKind;
-    use crate::pipeline::record::lines::ScoreLine;
+    use crate::evaluation::record::lines::ScoreLine;
 
     fn component(name: &str, kind: ComponentKind, value: Option<f64>) -> Component {
         let reason = value.is_none().then(|| UnscoredReason::new(UnscoredKind::Cut, "cut at 5 tokens"));

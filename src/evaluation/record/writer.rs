@@ -10,7 +10,7 @@ use super::manifest::{Manifest, RunStatus, differences};
 use super::reader::{call_key, for_each_line, load_manifest};
 use crate::domain::{EndpointUse, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
-use crate::pipeline::{CallRecord, EventSink, RunEvent};
+use crate::evaluation::{CallRecord, EventSink, RunEvent};
 
 /// The files this program writes into a run directory; nothing else in it is touched.
 const FILES: [&str; 7] =
@@ -197,7 +197,7 @@ impl RunRecord {
             })
         })?;
         self.manifest.status = status;
-        self.manifest.finished_at = Some(jiff::Timestamp::now().to_string());
+        self.manifest.finished_at = Some(humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string());
         self.write_manifest()
     }
 

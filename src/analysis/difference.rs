@@ -126,7 +126,7 @@ fn same(a: Option<f64>, b: Option<f64>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aggregate::made::{component, score, simple_score};
+    use crate::analysis::made::{component, score, simple_score};
 
     fn cause_of(ours: &Score, reference: &Score) -> Vec<DifferenceCause> {
         causes(ours, reference).into_iter().collect()

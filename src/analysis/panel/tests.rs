@@ -1,11 +1,11 @@
 //! Tests of `panel_agreement`.
 
 use super::*;
-use crate::aggregate::made::{answer, component, simple_score};
+use crate::analysis::made::{answer, component, simple_score};
 
 const OPTIONS: AggregateOptions = AggregateOptions {
     mode: crate::domain::Mode::Default,
-    on_unscored: crate::aggregate::OnUnscored::Exclude,
+    on_unscored: crate::analysis::OnUnscored::Exclude,
     seed: 1,
     lexical: false,
 };

@@ -11,7 +11,7 @@ use super::manifest::Manifest;
 use crate::domain::{
     CaseId, Component, RubricParts, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind, UnscoredReason,
 };
-use crate::pipeline::Item;
+use crate::evaluation::Item;
 use crate::scorer::rubric::{LEXICAL, RubricScorer};
 
 /// Why an answer has no score that was never begun.
@@ -97,7 +97,7 @@ fn unscored(item: &Item, score: Score) -> ScoredAnswer {
 mod tests {
     use super::*;
     use crate::domain::{Answer, ComponentKind, Mode};
-    use crate::pipeline::record::tests::manifest;
+    use crate::evaluation::record::tests::manifest;
 
     fn item(case: &str) -> Item {
         let case = Arc::new(TestCase::without_rubric(case.into(), "why?"));
