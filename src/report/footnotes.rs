@@ -1,7 +1,7 @@
 //! What a reader must know beside the numbers: one sentence or two per matter.
 
 use super::layout::{counted, listed, per_cent, short_name};
-use super::table::Fewer;
+use super::rubric_table::Fewer;
 use super::visible::shortened;
 use super::{ReportContext, visible};
 use crate::analysis::{Agreement, OnUnscored, Summary, SystemRow};

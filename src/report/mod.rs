@@ -17,13 +17,16 @@ pub mod html;
 mod inspect;
 mod items;
 mod layout;
+mod markup;
 mod panel_notes;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod rubric_table;
 mod score_table;
 mod scorecard;
 mod section_table;
-mod table;
+pub mod table;
+mod terminal;
 mod visible;
 
 #[cfg(feature = "parquet")]
@@ -42,9 +45,11 @@ pub use files::{render_csv, render_json};
 pub use inspect::{InspectJudge, InspectRun, InspectSample, render_inspect_log};
 pub use items::ItemsCsv;
 pub use layout::{plain_table, wrapped};
+pub use rubric_table::render_table;
 pub use score_table::{ScoreRow, ScoreTable, render_score_csv, render_score_json, render_score_table};
 pub use scorecard::{render_scorecard_csv, render_scorecard_json, render_scorecard_table};
-pub use table::{TableStyle, render_table};
+pub use table::Table;
+pub use terminal::TableStyle;
 pub use visible::visible;
 
 use crate::analysis::Agreement;
@@ -74,4 +79,4 @@ pub struct ReportContext {
 }
 
 #[cfg(test)]
-mod table_tests;
+mod rubric_table_tests;

@@ -8,7 +8,7 @@ use super::footnotes::of_kind;
 use super::layout::{
     NAME, counted, listed, name_lines, names_left_numbers_right, per_cent, plain_table, short_name, table_names,
 };
-use super::table::widest_line;
+use super::rubric_table::widest_line;
 use super::visible::shortened;
 use super::{TableStyle, visible};
 use crate::analysis::{Column, Metric, OnUnscored, Section, SectionRow};

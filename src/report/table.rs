@@ -1,176 +1,268 @@
-//! The table of systems for a terminal or a pipe.
+//! One table for every command: columns, rows, notes; [`terminal`](Table::terminal), [`csv`](Table::csv),
+//! [`markdown`](Table::markdown) and [`latex`](Table::latex) render it.
+//!
+//! Values stay in natural units (a share is 0..=1). People see percent with one decimal and an interval as
+//! `51.1 [49.1, 53.2]`; CSV has full precision.
 
-use comfy_table::{Attribute, Cell};
+use super::visible;
+use super::visible::without_middle;
+use crate::domain::{Note, Severity, Unit};
+use crate::stats::Interval;
 
-use super::ReportContext;
-use super::footnotes::footnotes;
-use super::layout::{NAME, name_lines, names_left_numbers_right, per_cent, plain_table, push_item, table_names};
-use crate::analysis::{Metric, Summary, SystemRow};
+/// Longest name of a table, in characters; longer ones lose their middle.
+pub const NAME_WIDTH: usize = 24;
 
-/// How a table looks. The same summary and style give the same bytes everywhere.
+/// Most notes that stand below a table without being asked for.
+const WARNINGS: usize = 5;
+
+/// A result as rows and columns.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Table {
+    /// What the table shows, without a full stop; may be empty.
+    pub title: String,
+    /// The first column names the row.
+    pub columns: Vec<Column>,
+    /// One cell a column.
+    pub rows: Vec<Vec<Cell>>,
+    /// What a reader must know.
+    pub notes: Vec<Note>,
+}
+
+/// A column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// Name in CSV.
+    pub key: String,
+    /// Name for people.
+    pub heading: String,
+    /// How its values are shown.
+    pub format: Format,
+}
+
+/// How the values of a column are shown to people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TableStyle {
-    /// Columns of the terminal; narrower than 80 is treated as 80.
-    pub width: u16,
-    /// Whether the header may be bold (ANSI escapes).
-    pub color: bool,
+pub enum Format {
+    /// Words, to the left.
+    Text,
+    /// A share as percent, one decimal.
+    Percent,
+    /// A difference of shares in points of percent, with its sign.
+    PercentDifference,
+    /// A number with that many decimals.
+    Number(usize),
+    /// A difference with that many decimals and its sign.
+    Difference(usize),
+    /// A whole number, thousands separated by commas.
+    Count,
+    /// A p-value: three decimals, never 0 and never 1.
+    PValue,
 }
 
-impl Default for TableStyle {
-    /// 80 columns, no colour: right for a pipe.
-    fn default() -> Self {
-        Self { width: 80, color: false }
-    }
-}
-
-/// Where the intervals go; tried from the widest to the narrowest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Layout {
-    /// Beside each mean.
-    Beside,
-    /// Below each mean.
-    Below,
-    /// Below the two scores only.
-    ScoresOnly,
-}
-
-/// The systems, best first, means in per cent with 95% intervals, then the footnotes.
-pub fn render_table(summary: &Summary, context: &ReportContext, style: &TableStyle) -> String {
-    let mut out = rubric_table(summary, style);
-    out.push('\n');
-    for note in footnotes(summary, context) {
-        push_item(&mut out, &note, usize::from(style.width.max(80)));
-    }
-    out
-}
-
-/// The table with the line above it, without the footnotes.
-pub(super) fn rubric_table(summary: &Summary, style: &TableStyle) -> String {
-    let width = usize::from(style.width.max(80));
-    let whole = table_names(summary.rows.iter().map(|row| row.system.as_str()));
-    let names: Vec<String> = whole.iter().map(|name| name_lines(name, NAME)).collect();
-    let fits = |layout: &Layout| widest_line(&draw(summary, &names, *layout, false, false)) <= width;
-    let layout = [Layout::Beside, Layout::Below].into_iter().find(fits).unwrap_or(Layout::ScoresOnly);
-    let mut out = String::from("Means in per cent, 95% intervals");
-    if layout == Layout::ScoresOnly {
-        out.push_str(" (all: --format csv or json)");
-    }
-    out.push_str(", best first\n\n");
-    // Numbers keep their width: what they leave is for the names, and if that is little, so is what stands between them.
-    let blank = vec![String::new(); names.len()];
-    let room = |tight| {
-        let without = widest_line(&draw(summary, &blank, layout, false, tight));
-        (width + SYSTEM.len()).saturating_sub(without).clamp(SYSTEM.len(), NAME)
-    };
-    let longest = names.iter().map(|name| widest_line(name)).max().unwrap_or(0);
-    let tight = layout == Layout::ScoresOnly && room(false) < longest;
-    let room = room(tight);
-    let names: Vec<String> = whole.iter().map(|name| name_lines(name, room)).collect();
-    out.push_str(&draw(summary, &names, layout, style.color, tight));
-    out.push('\n');
-    out
-}
-
-/// The heading of the names.
-const SYSTEM: &str = "system";
-
-pub(super) fn widest_line(text: &str) -> usize {
-    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
-}
-
-/// The table alone, with these names; `tight` with as little between the columns as there can be.
-fn draw(summary: &Summary, names: &[String], layout: Layout, color: bool, tight: bool) -> String {
-    let mut table = plain_table(color);
-    table.set_header(header(summary.lexical, layout).map(|title| {
-        let cell = Cell::new(title);
-        if color { cell.add_attribute(Attribute::Bold) } else { cell }
-    }));
-    let fewer = Fewer::of(summary);
-    for (row, name) in summary.rows.iter().zip(names) {
-        table.add_row(cells(row, name, layout, &fewer));
-    }
-    names_left_numbers_right(&mut table);
-    if layout == Layout::ScoresOnly {
-        table.column_iter_mut().for_each(|column| {
-            column.set_padding((0, u16::from(!tight)));
-        });
-    }
-    table.trim_fmt()
-}
-
-/// Which means are over fewer cases than another system's.
-pub(super) struct Fewer {
-    most: [usize; 6],
-}
-
-impl Fewer {
-    pub(super) fn of(summary: &Summary) -> Self {
-        let most = |at: usize| {
-            let counts = summary.rows.iter().map(|row| row.metrics.named(row.lexical)[at].1.n);
-            counts.max().unwrap_or(0)
-        };
-        Self { most: std::array::from_fn(most) }
-    }
-
-    fn mark(&self, at: usize, metric: Metric) -> &'static str {
-        if metric.estimate.is_some() && metric.n < self.most[at] { "*" } else { "" }
-    }
-
-    /// How many cases a row's score is over, of how many another's is, where they are fewer; any other mean's, where
-    /// the score's are not.
-    pub(super) fn told(&self, row: &SystemRow) -> Option<(&'static str, usize, usize)> {
-        let named = row.metrics.named(row.lexical).into_iter().enumerate();
-        let mut marked = named.filter(|(at, (_, metric))| !self.mark(*at, *metric).is_empty());
-        marked.next().map(|(at, (name, metric))| (name, metric.n, self.most[at]))
-    }
-}
-
-fn header(lexical: bool, layout: Layout) -> [&'static str; 9] {
-    let (score, ann_score) = match (lexical, layout) {
-        (false, Layout::ScoresOnly) => ("rubric\nscore", "ann_\nscore"),
-        (false, _) => ("rubric score", "ann_score"),
-        (true, Layout::ScoresOnly) => ("lexical_\nscore", "lexical_\nann_score"),
-        (true, _) => ("lexical_score", "lexical_ann_score"),
-    };
-    match layout {
-        Layout::ScoresOnly => {
-            [SYSTEM, score, ann_score, "length", "exper-\ntise", "cita-\ntions", "ex-\ncerpts", "cases", "un-\nscored"]
+impl Format {
+    /// How means of that unit are shown.
+    pub fn of_mean(unit: Unit) -> Self {
+        match unit {
+            Unit::Share => Self::Percent,
+            Unit::Grade => Self::Number(2),
+            Unit::Count => Self::Number(1),
         }
-        _ => [SYSTEM, score, ann_score, "length", "expertise", "citations", "excerpts", "cases", "unscored"],
+    }
+
+    /// How differences of that unit are shown.
+    pub fn of_difference(unit: Unit) -> Self {
+        match unit {
+            Unit::Share => Self::PercentDifference,
+            Unit::Grade => Self::Difference(2),
+            Unit::Count => Self::Difference(1),
+        }
+    }
+
+    /// The value as people read it. What rounds to 0 has no sign.
+    pub fn show(self, value: f64) -> String {
+        match self {
+            Self::Text => value.to_string(),
+            Self::Percent => fixed(100.0 * value, 1),
+            Self::PercentDifference => signed(&fixed(100.0 * value, 1)),
+            Self::Number(decimals) => fixed(value, decimals),
+            Self::Difference(decimals) => signed(&fixed(value, decimals)),
+            Self::Count => grouped(value),
+            Self::PValue if value < 0.0005 => "<0.001".to_owned(),
+            Self::PValue if value > 0.9995 => ">0.999".to_owned(),
+            Self::PValue => fixed(value, 3),
+        }
+    }
+
+    /// `51.1 [49.1, 53.2]`.
+    pub fn show_estimate(self, value: f64, interval: Option<Interval>) -> String {
+        match interval {
+            Some(interval) => format!("{} {}", self.show(value), self.show_interval(interval)),
+            None => self.show(value),
+        }
+    }
+
+    /// `[49.1, 53.2]`.
+    pub fn show_interval(self, interval: Interval) -> String {
+        format!("[{}, {}]", self.show(interval.low), self.show(interval.high))
     }
 }
 
-fn cells(row: &SystemRow, name: &str, layout: Layout, fewer: &Fewer) -> [String; 9] {
-    let metrics = row.metrics.named(row.lexical);
-    let cell = |at: usize, layout| mean_cell(metrics[at].1, fewer.mark(at, metrics[at].1), layout);
-    let part = |at| cell(at, if layout == Layout::ScoresOnly { None } else { Some(layout) });
-    [
-        name.to_owned(),
-        cell(0, Some(layout)),
-        cell(1, Some(layout)),
-        part(2),
-        part(3),
-        part(4),
-        part(5),
-        format!("{}/{}", row.cases_scored, row.cases_kept),
-        row.unscored.to_string(),
-    ]
+fn fixed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    let is_zero = text.chars().all(|c| matches!(c, '-' | '0' | '.'));
+    if is_zero { text.trim_start_matches('-').to_owned() } else { text }
 }
 
-/// A mean and its mark, with the interval where `layout` wants it; a dash where there is no mean.
-fn mean_cell(metric: Metric, mark: &str, layout: Option<Layout>) -> String {
-    let Some(mean) = metric.estimate.map(|mean| per_cent(mean) + mark) else {
-        return "-".to_owned();
+fn signed(text: &str) -> String {
+    let is_zero = text.chars().all(|c| matches!(c, '0' | '.'));
+    if is_zero || text.starts_with('-') { text.to_owned() } else { format!("+{text}") }
+}
+
+fn grouped(value: f64) -> String {
+    let digits = format!("{value:.0}");
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        let after = digits.len() - at;
+        if at > 0 && after % 3 == 0 && !out.ends_with('-') {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// What stands in a row under a column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// Words; escaped by the renderers.
+    Text(String),
+    /// A number.
+    Value {
+        /// In natural units.
+        value: f64,
+        /// Its confidence interval.
+        interval: Option<Interval>,
+        /// A flag behind the number, such as `*` or group letters; may be empty. A note says what it means.
+        flag: String,
+    },
+    /// No number: `-`, empty in CSV.
+    Missing,
+}
+
+impl Cell {
+    /// Words.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// A count.
+    pub fn count(count: usize) -> Self {
+        Self::number(count as f64)
+    }
+
+    /// A bare number.
+    pub fn number(value: f64) -> Self {
+        Self::Value { value, interval: None, flag: String::new() }
+    }
+
+    /// A number, if there is one.
+    pub fn maybe(value: Option<f64>) -> Self {
+        value.map_or(Self::Missing, Self::number)
+    }
+
+    /// An estimate with its interval, if there is one.
+    pub fn estimate(value: Option<f64>, interval: Option<Interval>) -> Self {
+        value.map_or(Self::Missing, |value| Self::Value { value, interval, flag: String::new() })
+    }
+
+    /// The same cell with a flag behind its number.
+    #[must_use]
+    pub fn flagged(mut self, text: &str) -> Self {
+        if let Self::Value { flag, .. } = &mut self {
+            flag.push_str(text);
+        }
+        self
+    }
+}
+
+impl Column {
+    /// A column whose heading is its key.
+    pub fn new(key: &str, format: Format) -> Self {
+        Self::headed(key, key, format)
+    }
+
+    /// A column.
+    pub fn headed(key: &str, heading: &str, format: Format) -> Self {
+        Self { key: key.to_owned(), heading: heading.to_owned(), format }
+    }
+}
+
+impl Table {
+    /// An empty table.
+    pub fn new(title: impl Into<String>, columns: Vec<Column>) -> Self {
+        Self { title: title.into(), columns, rows: Vec::new(), notes: Vec::new() }
+    }
+
+    /// Its notes for people, the weightiest first: at most five warnings, or all notes.
+    pub(super) fn shown_notes(&self, all: bool) -> Vec<&Note> {
+        shown_notes(&self.notes, all)
+    }
+}
+
+/// At most five warnings; with `all`, every note, warnings first.
+pub fn shown_notes(notes: &[Note], all: bool) -> Vec<&Note> {
+    let mut shown: Vec<&Note> = notes.iter().filter(|note| all || note.severity == Severity::Warning).collect();
+    shown.sort_by_key(|note| std::cmp::Reverse(note.severity));
+    if !all {
+        shown.truncate(WARNINGS);
+    }
+    shown
+}
+
+/// Names as people see them: escaped, long ones without their middle, in full where two would look the same.
+pub fn short_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let whole: Vec<String> = names.map(|name| visible(name).into_owned()).collect();
+    let short: Vec<String> = whole.iter().map(|name| without_middle(name, NAME_WIDTH)).collect();
+    let is_unique = |at: usize| {
+        let same = (0..whole.len()).filter(|other| short[*other] == short[at]);
+        same.into_iter().all(|other| whole[other] == whole[at])
     };
-    match (layout, metric.interval) {
-        (Some(Layout::Beside), Some((low, high))) => format!("{mean} [{}, {}]", end(low), end(high)),
-        (Some(_), Some((low, high))) => format!("{mean}\n{}–{}", end(low), end(high)),
-        _ => mean,
-    }
+    (0..whole.len()).map(|at| if is_unique(at) { short[at].clone() } else { whole[at].clone() }).collect()
 }
 
-/// An end of an interval; a full 100 spares its decimal, since room is short.
-fn end(value: f64) -> String {
-    let shown = per_cent(value);
-    if shown == "100.0" { "100".to_owned() } else { shown }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_look_the_same_everywhere() {
+        let interval = Interval { low: 0.491, high: 0.532 };
+        assert_eq!(Format::Percent.show_estimate(0.5111, Some(interval)), "51.1 [49.1, 53.2]");
+        let shown = [0.147, -0.02, -0.0001, 0.0].map(|value| Format::PercentDifference.show(value));
+        assert_eq!(shown, ["+14.7", "-2.0", "0.0", "0.0"]);
+        assert_eq!(
+            [0.0004, 0.0005, 0.011, 1.0].map(|p| Format::PValue.show(p)),
+            ["<0.001", "0.001", "0.011", ">0.999"]
+        );
+        assert_eq!(
+            [7.0, 999.0, 5205.0, -1234567.0].map(|n| Format::Count.show(n)),
+            ["7", "999", "5,205", "-1,234,567"]
+        );
+    }
+
+    #[test]
+    fn long_names_lose_their_middle_unless_two_would_look_the_same() {
+        let names = ["openscholar_8b_reranked_with_feedback", "gpt", "openscholar_8b_abc_x_with_feedback"];
+        assert_eq!(short_names(names[..2].iter().copied()), ["openscholar…ith_feedback", "gpt"]);
+        assert_eq!(short_names(names.into_iter()), names);
+        assert_eq!(short_names(["a\u{1b}[2J"].into_iter()), [r"a\u{1b}[2J"]);
+    }
+
+    #[test]
+    fn at_most_five_warnings_are_shown_without_being_asked_for() {
+        let mut table = Table::default();
+        table.notes.push(Note::info("detail."));
+        table.notes.extend((0..7).map(|n| Note::warning(format!("w{n}."))));
+        assert_eq!(table.shown_notes(false).len(), 5);
+        assert_eq!(table.shown_notes(true).last().map(|note| note.text.as_str()), Some("detail."));
+    }
 }

@@ -67,7 +67,7 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
     }
     let text = match args.format.unwrap_or(OutputFormat::Table) {
         OutputFormat::Table => {
-            let style = TableStyle { width: stdout_width().unwrap_or(80), color: context.color };
+            let style = TableStyle { width: stdout_width().unwrap_or(80), color: context.color, all_notes: false };
             render_agreement_table(&agreement, &style)
         }
         OutputFormat::Json => render_agreement_json(&agreement)?,

@@ -86,7 +86,9 @@ fn score(args: &FeverScoreArgs, context: &Context<'_>) -> Result<ExitCode> {
     }
     let board = Leaderboard::new(systems, &published, args.max_evidence.0, mode);
     let text = match args.format.unwrap_or_default() {
-        OutputFormat::Table => board.table(TableStyle { width: stdout_width().unwrap_or(100), color: context.color }),
+        OutputFormat::Table => {
+            board.table(TableStyle { width: stdout_width().unwrap_or(100), color: context.color, all_notes: false })
+        }
         OutputFormat::Json => board.json(),
         OutputFormat::Csv => board.csv(),
     };

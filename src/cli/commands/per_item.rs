@@ -170,7 +170,7 @@ impl Conclusion<'_> {
         }
         let text = match self.args.format.unwrap_or(OutputFormat::Table) {
             OutputFormat::Table => {
-                let style = TableStyle { width: stdout_width().unwrap_or(80), color: context.color };
+                let style = TableStyle { width: stdout_width().unwrap_or(80), color: context.color, all_notes: false };
                 render_scorecard_table(&card, &report, &style)
             }
             OutputFormat::Json => json,

@@ -88,7 +88,8 @@ impl Presentation<'_> {
             dir.write_file("summary.json", json.as_bytes())?;
             dir.write_file("summary.csv", csv.as_bytes())?;
         }
-        let style = TableStyle { width: terminal::stdout_width().unwrap_or(PLAIN_WIDTH), color: self.color };
+        let style =
+            TableStyle { width: terminal::stdout_width().unwrap_or(PLAIN_WIDTH), color: self.color, all_notes: false };
         let shown = match (&self.bench, self.format) {
             (Some(bench), format) => Self::conclude_bench(bench, (&card, &context, &style), dir, format)?,
             (None, OutputFormat::Json) => json,

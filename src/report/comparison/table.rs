@@ -10,8 +10,8 @@ use super::told::{has_absent, heading, of_all, of_metric, p_or_dash};
 use crate::analysis::comparison::{Comparison, ComparisonOptions, MetricComparison, PairComparison, SystemMean};
 use crate::report::TableStyle;
 use crate::report::layout::{names_left_numbers_right, plain_table, push_item};
+use crate::report::rubric_table::widest_line;
 use crate::report::section_table::shown;
-use crate::report::table::widest_line;
 use crate::report::visible::visible;
 
 /// Between the names of a pair.

@@ -135,7 +135,7 @@ fn has_no_unseen(text: &str) -> bool {
 }
 
 fn table(width: u16) -> String {
-    render_comparison_table(&one(), &made(), &TableStyle { width, color: false })
+    render_comparison_table(&one(), &made(), &TableStyle { width, color: false, all_notes: false })
 }
 
 #[test]
@@ -264,7 +264,11 @@ fn long_names_stay_distinct_in_the_table() {
         for (system, label) in metric.systems.iter_mut().zip(labels) {
             label.clone_into(&mut system.label);
         }
-        render_comparison_table(&comparison(vec![metric]), &made(), &TableStyle { width: 120, color: false })
+        render_comparison_table(
+            &comparison(vec![metric]),
+            &made(),
+            &TableStyle { width: 120, color: false, all_notes: false },
+        )
     };
     let run = "a-run-with-quite-a-long-name-of-its-own";
     let ends = with([&format!("{run}/alpha"), &format!("{run}/beta"), "short"]);
@@ -280,7 +284,7 @@ fn long_names_stay_distinct_in_the_table() {
 #[test]
 fn several_metrics_begin_with_an_overview_that_fits_the_page() {
     let two = comparison(vec![metric("score", Unit::Share), metric("aspect_mean", Unit::Grade)]);
-    let text = render_comparison_table(&two, &made(), &TableStyle { width: 80, color: false });
+    let text = render_comparison_table(&two, &made(), &TableStyle { width: 80, color: false, all_notes: false });
     let overview: Vec<&str> = text.split("\n\n").nth(1).unwrap().lines().collect();
     let row = overview.iter().find(|line| line.starts_with("score ")).unwrap();
     let cells: Vec<&str> = row.split_whitespace().collect();

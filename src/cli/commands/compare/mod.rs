@@ -105,7 +105,7 @@ fn rendered(
 ) -> Result<String> {
     Ok(match format {
         CompareFormat::Table => {
-            let style = TableStyle { width: stdout_width().unwrap_or(80), color: context.color };
+            let style = TableStyle { width: stdout_width().unwrap_or(80), color: context.color, all_notes: false };
             report::render_comparison_table(comparison, made, &style)
         }
         CompareFormat::Csv => report::render_comparison_csv(comparison),

@@ -80,7 +80,9 @@ fn show(mut scores: ScoreTable, key: &[usize], out: &OutArgs, context: &Context<
     });
     let width = terminal::stdout_width().unwrap_or(TableStyle::default().width);
     let text = match out.format.unwrap_or_default() {
-        OutputFormat::Table => render_score_table(&scores, &TableStyle { width, color: context.color }),
+        OutputFormat::Table => {
+            render_score_table(&scores, &TableStyle { width, color: context.color, all_notes: false })
+        }
         OutputFormat::Json => render_score_json(&scores)?,
         OutputFormat::Csv => render_score_csv(&scores),
     };

@@ -39,7 +39,7 @@ fn options() -> AggregateOptions {
 }
 
 fn at(width: u16) -> TableStyle {
-    TableStyle { width, color: false }
+    TableStyle { width, color: false, all_notes: false }
 }
 
 fn longest(text: &str) -> usize {
@@ -116,7 +116,7 @@ fn hostile_names_and_messages_cannot_reach_the_terminal() {
 fn without_colour_there_is_no_escape_and_with_it_the_header_is_bold() {
     let summary = eventful(options());
     assert!(!render_table(&summary, &context(), &at(110)).contains('\u{1b}'));
-    let coloured = render_table(&summary, &context(), &TableStyle { width: 110, color: true });
+    let coloured = render_table(&summary, &context(), &TableStyle { width: 110, color: true, all_notes: false });
     assert!(coloured.contains("\u{1b}[1m"), "{coloured}");
 }
 

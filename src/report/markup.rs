@@ -1,0 +1,214 @@
+//! A [`Table`] as CSV, Markdown and LaTeX.
+
+use super::table::{Cell, Column, Format, Table};
+use super::visible;
+use crate::error::{Error, Result};
+use crate::stats::Interval;
+
+impl Table {
+    /// A header, then a row a row, in full precision and natural units. A column with intervals has `KEY_low` and
+    /// `KEY_high` behind it, one with flags `KEY_flag`; what is missing is empty. Control characters are escaped.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if the table cannot be written.
+    pub fn csv(&self) -> Result<String> {
+        let failed = |error: &dyn std::fmt::Display| Error::Internal(format!("table as CSV: {error}"));
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let extra: Vec<(bool, bool)> = (0..self.columns.len()).map(|at| self.has_intervals_and_flags(at)).collect();
+        let mut header = Vec::new();
+        for (column, (intervals, flags)) in self.columns.iter().zip(&extra) {
+            let key = visible(&column.key);
+            header.push(key.to_string());
+            header.extend(intervals.then(|| [format!("{key}_low"), format!("{key}_high")]).into_iter().flatten());
+            header.extend(flags.then(|| format!("{key}_flag")));
+        }
+        writer.write_record(&header).map_err(|error| failed(&error))?;
+        for row in &self.rows {
+            let cells = row.iter().zip(&extra).flat_map(|(cell, extra)| csv_cells(cell, *extra));
+            writer.write_record(cells).map_err(|error| failed(&error))?;
+        }
+        let bytes = writer.into_inner().map_err(|error| failed(&error))?;
+        String::from_utf8(bytes).map_err(|error| failed(&error))
+    }
+
+    fn has_intervals_and_flags(&self, at: usize) -> (bool, bool) {
+        let cells = || self.rows.iter().filter_map(|row| row.get(at));
+        let has_interval = |cell: &Cell| matches!(cell, Cell::Value { interval: Some(_), .. });
+        let has_flag = |cell: &Cell| matches!(cell, Cell::Value { flag, .. } if !flag.is_empty());
+        (cells().any(has_interval), cells().any(has_flag))
+    }
+
+    /// A pipe table with its title in bold and its warnings below, a line feed at the end. No text becomes markup.
+    pub fn markdown(&self) -> String {
+        let mut out = String::new();
+        if !self.title.is_empty() {
+            out.push_str(&format!("**{}**\n\n", markdown_text(&self.title)));
+        }
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        out.push_str(&line(self.columns.iter().map(|column| markdown_text(&column.heading)).collect()));
+        let rule = |column: &Column| if column.format == Format::Text { ":--" } else { "--:" }.to_owned();
+        out.push_str(&line(self.columns.iter().map(rule).collect()));
+        for row in &self.rows {
+            let cells = row.iter().zip(&self.columns).map(|(cell, column)| match cell {
+                Cell::Text(text) => markdown_text(text),
+                Cell::Value { value, interval, flag } => {
+                    markdown_text(&(column.format.show(*value) + flag)) + &bracket(column.format, *interval, " ")
+                }
+                Cell::Missing => "-".to_owned(),
+            });
+            out.push_str(&line(cells.collect()));
+        }
+        let notes: String =
+            self.shown_notes(false).iter().map(|note| format!("- {}\n", markdown_text(&note.text))).collect();
+        if notes.is_empty() { out } else { format!("{out}\n{notes}") }
+    }
+
+    /// A float with `booktabs` rules that compiles as it is; title and warnings are its caption. `label` is the name that
+    /// `\ref` takes.
+    pub fn latex(&self, label: &str) -> String {
+        let align: String = self.columns.iter().map(|c| if c.format == Format::Text { 'l' } else { 'r' }).collect();
+        let headings: Vec<String> = self.columns.iter().map(|column| latex_text(&column.heading)).collect();
+        let mut caption = latex_text(&self.title);
+        if !caption.is_empty() {
+            caption.push('.');
+        }
+        for note in self.shown_notes(false) {
+            caption.push(' ');
+            caption.push_str(&latex_text(&note.text));
+        }
+        let mut out = format!(
+            "% needs \\usepackage{{booktabs}}\n\\begin{{table}}[htbp]\n\\centering\n\\caption{{{}}}\n\\label{{{}}}\n\\small\n\
+             \\begin{{tabular}}{{{align}}}\n\\toprule\n{} \\\\\n\\midrule\n",
+            caption.trim(),
+            latex_text(label),
+            headings.join(" & ")
+        );
+        for row in &self.rows {
+            let cells = row.iter().zip(&self.columns).map(|(cell, column)| match cell {
+                Cell::Text(text) => latex_text(text),
+                Cell::Value { value, interval, flag } => {
+                    let flag = if flag.is_empty() {
+                        String::new()
+                    } else {
+                        format!("$^{{\\textrm{{{}}}}}$", latex_text(flag))
+                    };
+                    let number = latex_text(&column.format.show(*value)).replace('-', "$-$");
+                    number + &flag + &bracket(column.format, *interval, "~").replace('-', "$-$")
+                }
+                Cell::Missing => "--".to_owned(),
+            });
+            out.push_str(&format!("{} \\\\\n", cells.collect::<Vec<_>>().join(" & ")));
+        }
+        out + "\\bottomrule\n\\end{tabular}\n\\end{table}\n"
+    }
+}
+
+fn bracket(format: Format, interval: Option<Interval>, before: &str) -> String {
+    interval.map(|interval| format!("{before}{}", format.show_interval(interval))).unwrap_or_default()
+}
+
+fn csv_cells(cell: &Cell, (intervals, flags): (bool, bool)) -> Vec<String> {
+    let (value, interval, flag) = match cell {
+        Cell::Text(text) => (visible(text).into_owned(), None, ""),
+        Cell::Value { value, interval, flag } => (value.to_string(), *interval, flag.as_str()),
+        Cell::Missing => (String::new(), None, ""),
+    };
+    let mut cells = vec![value];
+    if intervals {
+        cells.extend(
+            [interval.map(|i| i.low), interval.map(|i| i.high)]
+                .map(|end| end.map(|e| e.to_string()).unwrap_or_default()),
+        );
+    }
+    if flags {
+        cells.push(visible(flag).into_owned());
+    }
+    cells
+}
+
+/// Text that Markdown and HTML show as it is: it makes no cell, link, image, mention or tag.
+pub(super) fn markdown_text(text: &str) -> String {
+    visible(text).chars().fold(String::with_capacity(text.len() + 8), |mut out, c| {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '@' => out.push_str("&#64;"),
+            // `https:` and `www.` would become links.
+            ':' if out.ends_with("http") || out.ends_with("https") || out.ends_with("ftp") => out.push_str("&#58;"),
+            '.' if out.ends_with("www") => out.push_str("&#46;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' | '$' => out.extend(['\\', c]),
+            other => out.push(other),
+        }
+        out
+    })
+}
+
+/// Text that pdflatex sets as it is: commands are spelled out, and letters beyond Western European ones, for which the
+/// default fonts have no glyph, are given by number.
+pub(super) fn latex_text(text: &str) -> String {
+    visible(text).chars().fold(String::with_capacity(text.len() + 8), |mut out, c| {
+        match c {
+            '\\' => out.push_str("\\textbackslash{}"),
+            '~' => out.push_str("\\textasciitilde{}"),
+            '^' => out.push_str("\\textasciicircum{}"),
+            '<' => out.push_str("\\textless{}"),
+            '>' => out.push_str("\\textgreater{}"),
+            '|' => out.push_str("\\textbar{}"),
+            '"' => out.push_str("\\char34{}"),
+            // At the head of a row these would be arguments of the end of the row before it.
+            '[' | ']' | '*' => out.extend(['{', c, '}']),
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => out.extend(['\\', c]),
+            // Two of them would become a dash or another quotation mark.
+            '-' | '`' | '\'' | ',' if out.ends_with(c) => {
+                out.push_str("{}");
+                out.push(c);
+            }
+            '–' => out.push_str("--"),
+            c if c.is_ascii() || ('\u{c0}'..='\u{ff}').contains(&c) && !"ÐÞðþ×÷".contains(c) => out.push(c),
+            other => out.push_str(&format!("\\texttt{{U+{:04X}}}", u32::from(other))),
+        }
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Note;
+
+    fn table() -> Table {
+        let columns =
+            vec![Column::new("system", Format::Text), Column::headed("score", "rubric score", Format::Percent)];
+        let mut table = Table::new("Means", columns);
+        let interval = Some(Interval { low: 0.25, high: 0.5 });
+        table.rows.push(vec![Cell::text("a|b_c"), Cell::estimate(Some(0.375), interval).flagged("ab")]);
+        table.rows.push(vec![Cell::text("x\u{1b}, \"y\""), Cell::Missing]);
+        table.notes.push(Note::warning("50% of it."));
+        table
+    }
+
+    #[test]
+    fn csv_has_full_precision_and_a_column_for_each_end() {
+        let expected =
+            "system,score,score_low,score_high,score_flag\na|b_c,0.375,0.25,0.5,ab\n\"x\\u{1b}, \"\"y\"\"\",,,,\n";
+        assert_eq!(table().csv().unwrap(), expected);
+    }
+
+    #[test]
+    fn markdown_makes_no_markup_of_text() {
+        let expected = "**Means**\n\n| system | rubric score |\n| :-- | --: |\n| a\\|b\\_c | 37.5ab [25.0, 50.0] |\n";
+        let shown = table().markdown();
+        assert!(shown.starts_with(expected), "{shown}");
+        assert!(shown.ends_with("\n\n- 50% of it.\n"), "{shown}");
+        assert_eq!(markdown_text("<img> @me https://x www.y"), "&lt;img&gt; &#64;me https&#58;//x www&#46;y");
+    }
+
+    #[test]
+    fn latex_has_booktabs_rules_and_its_notes_in_the_caption() {
+        let shown = table().latex("tab:means");
+        assert!(shown.contains("\\caption{Means. 50\\% of it.}\n\\label{tab:means}"), "{shown}");
+        assert!(shown.contains("a\\textbar{}b\\_c & 37.5$^{\\textrm{ab}}$~[25.0, 50.0] \\\\\n"), "{shown}");
+        assert_eq!(latex_text("a--b 模"), "a-{}-b \\texttt{U+6A21}");
+    }
+}

@@ -1,0 +1,197 @@
+//! A [`Table`] for the terminal and for a pipe.
+
+use comfy_table::{Attribute, Cell as DrawnCell, CellAlignment, ContentArrangement, LineStyle};
+use console::measure_text_width;
+
+use super::table::{Cell, Format, Table, short_names};
+use super::visible;
+use crate::report::wrapped;
+
+/// How a table looks. The same table and style give the same bytes everywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableStyle {
+    /// Columns of the terminal; fewer than 80 count as 80.
+    pub width: u16,
+    /// Whether the header may be bold (ANSI escapes).
+    pub color: bool,
+    /// Whether all notes are shown, and not the weightiest only.
+    pub all_notes: bool,
+}
+
+impl Default for TableStyle {
+    /// 80 columns, no color, warnings only: right for a pipe.
+    fn default() -> Self {
+        Self { width: 80, color: false, all_notes: false }
+    }
+}
+
+impl TableStyle {
+    fn columns(&self) -> usize {
+        usize::from(self.width.max(80))
+    }
+}
+
+impl Table {
+    /// The table in lines that fit the width, a line feed at the end. Columns that do not fit are left out from the right
+    /// and named below; the first two always stay.
+    pub fn terminal(&self, style: &TableStyle) -> String {
+        let texts: Vec<Vec<String>> = (0..self.columns.len()).map(|at| self.column_texts(at)).collect();
+        let mut kept = self.columns.len();
+        let mut drawn = self.draw(&texts, kept, style.color);
+        while kept > 2 && drawn.lines().map(measure_text_width).max().unwrap_or(0) > style.columns() {
+            kept -= 1;
+            drawn = self.draw(&texts, kept, style.color);
+        }
+        let mut out = String::new();
+        if !self.title.is_empty() {
+            out.push_str(&wrapped(&visible(&self.title), style.columns()));
+            out.push_str("\n\n");
+        }
+        out.push_str(&drawn);
+        out.push('\n');
+        if kept < self.columns.len() {
+            let names: Vec<&str> = self.columns[kept..].iter().map(|column| column.heading.as_str()).collect();
+            let line = format!("Not shown at this width (see --format csv): {}", names.join(", "));
+            out.push_str(&wrapped(&line, style.columns()));
+            out.push('\n');
+        }
+        out + &self.terminal_notes(style)
+    }
+
+    fn terminal_notes(&self, style: &TableStyle) -> String {
+        let notes = self.shown_notes(style.all_notes);
+        let lines = notes.iter().map(|note| wrapped(&format!("- {}", visible(&note.text)), style.columns()) + "\n");
+        let lines: String = lines.collect();
+        if lines.is_empty() { lines } else { format!("\n{lines}") }
+    }
+
+    /// The cells of a column, numbers padded so that their points stand in one line.
+    fn column_texts(&self, at: usize) -> Vec<String> {
+        let format = self.columns[at].format;
+        let cells = self.rows.iter().map(|row| row.get(at).unwrap_or(&Cell::Missing));
+        if format == Format::Text {
+            let texts = cells.map(|cell| match cell {
+                Cell::Text(text) => text.as_str(),
+                _ => "-",
+            });
+            return match at {
+                0 => short_names(texts),
+                _ => texts.map(|text| visible(text).into_owned()).collect(),
+            };
+        }
+        let parts: Vec<[String; 4]> = cells.map(|cell| parts(cell, format)).collect();
+        let width = |part: usize| parts.iter().map(|parts| measure_text_width(&parts[part])).max().unwrap_or(0);
+        let [estimate, flag, low, high] = [0, 1, 2, 3].map(width);
+        let line = |parts: &[String; 4]| {
+            let interval = match (low, parts[2].is_empty()) {
+                (0, _) => String::new(),
+                (_, true) => " ".repeat(low + high + 5),
+                (_, false) => format!(" [{:>low$}, {:>high$}]", parts[2], parts[3]),
+            };
+            format!("{:>estimate$}{:<flag$}{interval}", parts[0], parts[1])
+        };
+        parts.iter().map(line).collect()
+    }
+
+    fn draw(&self, texts: &[Vec<String>], kept: usize, color: bool) -> String {
+        let mut table = comfy_table::Table::new();
+        table.load_style(comfy_table::TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
+        if color {
+            table.enforce_styling();
+        } else {
+            table.force_no_tty();
+        }
+        table.set_content_arrangement(ContentArrangement::Disabled);
+        table.set_header(self.columns[..kept].iter().map(|column| {
+            let cell = DrawnCell::new(visible(&column.heading));
+            if color { cell.add_attribute(Attribute::Bold) } else { cell }
+        }));
+        for row in 0..self.rows.len() {
+            table.add_row(texts[..kept].iter().map(|column| column[row].as_str()));
+        }
+        for (column, shown) in table.column_iter_mut().zip(&self.columns) {
+            column.set_padding((0, 2));
+            if shown.format != Format::Text {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        table.trim_fmt()
+    }
+}
+
+/// Estimate, flag, low and high end; empty where there is none.
+fn parts(cell: &Cell, format: Format) -> [String; 4] {
+    match cell {
+        Cell::Text(text) => [visible(text).into_owned(), String::new(), String::new(), String::new()],
+        Cell::Missing => ["-".to_owned(), String::new(), String::new(), String::new()],
+        Cell::Value { value, interval, flag } => {
+            let end = |end: Option<f64>| end.map(|end| format.show(end)).unwrap_or_default();
+            let (low, high) = (interval.map(|interval| interval.low), interval.map(|interval| interval.high));
+            [format.show(*value), visible(flag).into_owned(), end(low), end(high)]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Note;
+    use crate::report::table::Column;
+    use crate::stats::Interval;
+
+    fn table() -> Table {
+        let columns = vec![
+            Column::new("system", Format::Text),
+            Column::new("score", Format::Percent),
+            Column::new("cases", Format::Count),
+        ];
+        let mut table = Table::new("Means in %, 95% intervals", columns);
+        let interval = Some(Interval { low: 0.0912, high: 1.0 });
+        table.rows.push(vec![
+            Cell::text("careful"),
+            Cell::estimate(Some(0.352), interval).flagged("*"),
+            Cell::count(8),
+        ]);
+        table.rows.push(vec![Cell::text("vague"), Cell::number(0.07), Cell::Missing]);
+        table.notes.push(Note::warning("* is over fewer cases."));
+        table.notes.push(Note::info("Detail."));
+        table
+    }
+
+    #[test]
+    fn points_stand_in_one_line_and_only_warnings_are_shown() {
+        let expected = "Means in %, 95% intervals\n\n\
+            system               score  cases\n\
+            ─────────────────────────────────\n\
+            careful  35.2* [9.1, 100.0]      8\n";
+        let shown = table().terminal(&TableStyle::default());
+        assert!(shown.contains("careful  35.2* [9.1, 100.0]      8\n"), "{shown}\n{expected}");
+        assert!(shown.contains("vague     7.0                    -\n"), "{shown}");
+        assert!(shown.ends_with("\n- * is over fewer cases.\n"), "{shown}");
+        assert!(table().terminal(&TableStyle { all_notes: true, ..TableStyle::default() }).ends_with("- Detail.\n"));
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_are_left_out_from_the_right_and_named() {
+        let mut table = table();
+        for name in ["a_long_heading_of_a_column", "another_long_heading_here", "third"] {
+            table.columns.push(Column::new(name, Format::Count));
+            table.rows.iter_mut().for_each(|row| row.push(Cell::count(1)));
+        }
+        let shown = table.terminal(&TableStyle::default());
+        assert!(
+            shown.contains("Not shown at this width (see --format csv): another_long_heading_here, third\n"),
+            "{shown}"
+        );
+        assert!(shown.lines().all(|line| measure_text_width(line) <= 80), "{shown}");
+        assert!(
+            table.terminal(&TableStyle { width: 120, ..TableStyle::default() }).contains("another_long_heading_here")
+        );
+    }
+
+    #[test]
+    fn the_header_is_bold_only_in_color() {
+        assert!(!table().terminal(&TableStyle::default()).contains('\u{1b}'));
+        assert!(table().terminal(&TableStyle { color: true, ..TableStyle::default() }).contains("\u{1b}[1m"));
+    }
+}
