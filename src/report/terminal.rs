@@ -110,7 +110,7 @@ impl Table {
             table.add_row(texts[..kept].iter().map(|column| column[row].as_str()));
         }
         for (column, shown) in table.column_iter_mut().zip(&self.columns) {
-            column.set_padding((0, 2));
+            column.set_padding((0, 1));
             if shown.format != Format::Text {
                 column.set_cell_alignment(CellAlignment::Right);
             }
@@ -160,13 +160,10 @@ mod tests {
 
     #[test]
     fn points_stand_in_one_line_and_only_warnings_are_shown() {
-        let expected = "Means in %, 95% intervals\n\n\
-            system               score  cases\n\
-            ─────────────────────────────────\n\
-            careful  35.2* [9.1, 100.0]      8\n";
         let shown = table().terminal(&TableStyle::default());
-        assert!(shown.contains("careful  35.2* [9.1, 100.0]      8\n"), "{shown}\n{expected}");
-        assert!(shown.contains("vague     7.0                    -\n"), "{shown}");
+        assert!(shown.starts_with("Means in %, 95% intervals\n\nsystem "), "{shown}");
+        assert!(shown.contains("\ncareful  35.2* [9.1, 100.0]      8\n"), "{shown}");
+        assert!(shown.contains("\nvague     7.0                    -\n"), "{shown}");
         assert!(shown.ends_with("\n- * is over fewer cases.\n"), "{shown}");
         assert!(table().terminal(&TableStyle { all_notes: true, ..TableStyle::default() }).ends_with("- Detail.\n"));
     }
