@@ -33,7 +33,7 @@ pub use stop::{StopHandle, StopSignal};
 pub use tally::{Collector, DeferredCall, PlanGroup, PlannedCalls};
 
 use crate::domain::{Answer, CaseId, JudgeCall, Role, SystemName, TestCase};
-use crate::judge::endpoint_kind::EndpointKind;
+use crate::judge::kind::JudgeKind;
 use crate::judge::{Rendered, RenderedKey};
 use crate::scorer::Scorer;
 
@@ -60,7 +60,7 @@ pub trait Renderer: Send + Sync {
     }
 
     /// The route that rendered calls are made for; `None` where nothing is rendered or nobody knows.
-    fn route(&self) -> Option<EndpointKind> {
+    fn route(&self) -> Option<JudgeKind> {
         None
     }
 }

@@ -11,7 +11,7 @@ use super::sample::{Sample, SampledCall};
 use crate::domain::{CallKind, Fingerprint, Role};
 use crate::error::Result;
 use crate::judge::JudgeRequest;
-use crate::judge::endpoint_kind::EndpointKind;
+use crate::judge::kind::JudgeKind;
 
 /// A call that a run would ask now.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ pub struct DeferredCall {
     /// The JSON body that would be sent.
     pub body: Bytes,
     /// The route it would be sent to, where known.
-    pub route: Option<EndpointKind>,
+    pub route: Option<JudgeKind>,
     /// What is asked.
     pub kind: CallKind,
     /// Which role asks it.

@@ -9,7 +9,7 @@ use crate::domain::{CallKind, JudgeCall, JudgeTask};
 use crate::evaluation::Renderer;
 use crate::judge::body::RequestOptions;
 use crate::judge::capacity::Capacity;
-use crate::judge::endpoint_kind::EndpointKind;
+use crate::judge::kind::JudgeKind;
 use crate::judge::truncate::{Fitted, Truncation, fit};
 use crate::judge::{Rendered, RenderedKey};
 use crate::prompt::{InsertMode, Messages, PromptSet};
@@ -107,7 +107,7 @@ impl Renderer for PromptRenderer {
         }
     }
 
-    fn route(&self) -> Option<EndpointKind> {
+    fn route(&self) -> Option<JudgeKind> {
         self.options.values().next().map(|options| options.endpoint)
     }
 }

@@ -17,8 +17,8 @@ use crate::judge::cache::Cache;
 use crate::judge::capacity::Capacity;
 use crate::judge::chat::Chat;
 use crate::judge::endpoint::{Endpoint, Timeouts};
-use crate::judge::endpoint_kind::EndpointKind;
 use crate::judge::identity::{ServerIdentity, ServerReport, ask_server, wait_for_server};
+use crate::judge::kind::JudgeKind;
 use crate::judge::layers::pool::{Pool, Replica};
 use crate::judge::layers::rate_limited::{Limits, RateLimited};
 use crate::judge::layers::vouched::{Vouch, Vouched};
@@ -127,7 +127,7 @@ impl Servers {
     ///
     /// # Errors
     /// When no HTTP client can be set up.
-    pub(super) fn fleet(&self, kind: EndpointKind, limits: Limits, meters: &Arc<Meters>) -> Result<Fleet> {
+    pub(super) fn fleet(&self, kind: JudgeKind, limits: Limits, meters: &Arc<Meters>) -> Result<Fleet> {
         let replica = |server: &Server| {
             let chat = Chat::new(server.endpoint.clone(), Arc::clone(meters))?.through(kind);
             let (name, heard) = (server.endpoint.masked_url(), chat.server_limits());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::cli::settings::{Conversation, JudgeKind, JudgeSettings, NamedJudge, Settings};
+use crate::cli::settings::{JudgeSettings, NamedJudge, Settings};
 use crate::cli::terminal;
 use crate::domain::{CallKind, JudgeReply, TestCase};
 use crate::error::{Error, Result};
@@ -16,9 +16,8 @@ use crate::judge::body::RequestOptions;
 use crate::judge::cache::Cache;
 use crate::judge::capacity::TokenCounter;
 use crate::judge::chat::Chat;
-use crate::judge::conversation::ConversationFormat;
-use crate::judge::endpoint_kind::EndpointKind;
 use crate::judge::identity::{ServerIdentity, judge_id};
+use crate::judge::kind::JudgeKind;
 use crate::judge::layers::budgeted::Budgeted;
 use crate::judge::layers::cached::Cached;
 use crate::judge::layers::collapsing::Collapsing;
@@ -319,19 +318,9 @@ fn request_options(
     served: &ServerIdentity,
     model: String,
 ) -> RequestOptions {
-    let endpoint = match judge.kind {
-        JudgeKind::Completions => EndpointKind::Completions,
-        JudgeKind::Label => EndpointKind::Label,
-        JudgeKind::Chat | JudgeKind::Lexical => EndpointKind::Chat,
-    };
     RequestOptions {
-        endpoint,
-        conversation: match judge.conversation {
-            Conversation::Llama2 => ConversationFormat::Llama2,
-            Conversation::Mistral => ConversationFormat::Mistral,
-            Conversation::ChatMl => ConversationFormat::ChatMl,
-            Conversation::None => ConversationFormat::None,
-        },
+        endpoint: judge.kind,
+        conversation: judge.conversation,
         judge_id: judge_id(&model, judge.cache_id.as_deref(), served),
         model,
         temperature: judge.temperature,
@@ -339,7 +328,7 @@ fn request_options(
         logprobs: judge.logprobs,
         seed: judge.seed,
         json_mode: judge.json_mode,
-        max_tokens: reply_limits(judge, endpoint, prompts),
+        max_tokens: reply_limits(judge, prompts),
         max_tokens_field: judge.max_tokens_field.clone(),
         extra_body: judge.extra_body.clone(),
         ..RequestOptions::new("")
@@ -347,10 +336,10 @@ fn request_options(
 }
 
 /// What was given, else what the prompt set says; a label alone needs no more room than a label has.
-fn reply_limits(judge: &JudgeSettings, endpoint: EndpointKind, prompts: &PromptSet) -> BTreeMap<CallKind, u64> {
+fn reply_limits(judge: &JudgeSettings, prompts: &PromptSet) -> BTreeMap<CallKind, u64> {
     let limit = |kind: CallKind| match judge.max_tokens_given.contains(&kind) {
         true => judge.max_tokens.get(&kind).copied(),
-        false if endpoint == EndpointKind::Label => endpoint.default_max_tokens(kind),
+        false if judge.kind == JudgeKind::Label => judge.kind.default_max_tokens(kind),
         false => prompts.max_tokens(kind),
     };
     CallKind::ALL.into_iter().filter_map(|kind| Some((kind, limit(kind)?))).collect()

@@ -5,11 +5,14 @@ use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
 use super::value::SettingValue;
 use crate::domain::{CallKind, Mode, RubricParts};
+use crate::judge::conversation::Conversation;
+use crate::judge::kind::JudgeKind;
 
 macro_rules! named_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),* $(,)? }) => {
@@ -66,34 +69,33 @@ named_enum! {
     }
 }
 
-named_enum! {
-    /// Who judges.
-    JudgeKind {
-        /// The built-in baseline: deterministic, offline, no LLM.
-        #[default]
-        Lexical = "lexical",
-        /// An LLM behind an OpenAI-compatible chat endpoint.
-        Chat = "chat",
-        /// An LLM behind a raw completions endpoint: the conversation is written out here.
-        Completions = "completions",
-        /// A model behind a completions endpoint that answers with one literal label (AttrScore).
-        Label = "label",
+impl SettingValue for JudgeKind {
+    fn parse(text: &str) -> Result<Self, String> {
+        one_of(text)
+    }
+
+    fn to_json(&self) -> Value {
+        Value::from(self.as_str())
     }
 }
 
-named_enum! {
-    /// How a conversation is written out for a completions endpoint.
-    Conversation {
-        /// Llama 2's `[INST] <<SYS>>`, as the published script sends it to Prometheus.
-        Llama2 = "llama-2",
-        /// Mistral's and Mixtral's `[INST]`, as Prometheus 2 was trained.
-        Mistral = "mistral",
-        /// `<|im_start|>`.
-        ChatMl = "chatml",
-        /// System text and user text one after the other.
-        #[default]
-        None = "none",
+impl SettingValue for Conversation {
+    fn parse(text: &str) -> Result<Self, String> {
+        one_of(text)
     }
+
+    fn to_json(&self) -> Value {
+        Value::from(self.as_str())
+    }
+}
+
+/// The value of that name of an enum.
+fn one_of<T: ValueEnum>(text: &str) -> Result<T, String> {
+    T::from_str(text.trim(), false).map_err(|_| {
+        let names =
+            T::value_variants().iter().filter_map(|value| Some(value.to_possible_value()?.get_name().to_owned()));
+        format!("not one of {}", names.collect::<Vec<_>>().join(", "))
+    })
 }
 
 named_enum! {

@@ -31,9 +31,8 @@ use serde_json::Value;
 
 pub use budget::{BudgetSettings, Dollars, Slice};
 pub use groups::{
-    CacheSettings, Conversation, EntailForm, JudgeKind, JudgeRef, JudgeSettings, LimitSettings, MergeRule, NamedJudge,
-    OnUnscored, OutputFormat, OutputSettings, ReferencesBlock, RoleSettings, ScoreSettings, ScorerName, ScorerSettings,
-    Streaming,
+    CacheSettings, EntailForm, JudgeRef, JudgeSettings, LimitSettings, MergeRule, NamedJudge, OnUnscored, OutputFormat,
+    OutputSettings, ReferencesBlock, RoleSettings, ScoreSettings, ScorerName, ScorerSettings, Streaming,
 };
 
 use super::args::ScoreArgs;
@@ -42,6 +41,8 @@ use super::origin::{Environment, Origin, SettingLine};
 use super::prices::Prices;
 use crate::domain::{Mode, Role, RubricParts};
 use crate::error::{Error, Result};
+pub use crate::judge::conversation::Conversation;
+pub use crate::judge::kind::JudgeKind;
 use merge::{Sources, fault};
 use value::{Names, SettingValue, Share};
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::calls::BatchCall;
 use super::manifest::{BatchManifest, BatchPart, CALLS_FILE};
 use crate::error::{Error, Result};
-use crate::judge::endpoint_kind::EndpointKind;
+use crate::judge::kind::JudgeKind;
 
 /// Longest part of a judge's identity in a file name.
 const NAME_CHARS: usize = 48;
@@ -56,7 +56,7 @@ impl BatchWriter {
     ///
     /// # Errors
     /// [`Error::Io`] if a file cannot be written, [`Error::Usage`] for a call that is too long for any file.
-    pub fn add(&mut self, call: &BatchCall, route: EndpointKind, body: &[u8], prompt_tokens: u64) -> Result<()> {
+    pub fn add(&mut self, call: &BatchCall, route: JudgeKind, body: &[u8], prompt_tokens: u64) -> Result<()> {
         let line = request_line(call, route, body);
         let size = line.len() as u64;
         if size > self.limits.bytes {
@@ -128,12 +128,12 @@ fn close(mut file: BufWriter<File>, path: &Path) -> Result<()> {
 }
 
 /// The route as batch files name it.
-fn url(route: EndpointKind) -> String {
+fn url(route: JudgeKind) -> String {
     format!("/v1{}", route.path())
 }
 
 /// One line of a request file. The body stands there byte by byte as it would be sent.
-fn request_line(call: &BatchCall, route: EndpointKind, body: &[u8]) -> Vec<u8> {
+fn request_line(call: &BatchCall, route: JudgeKind, body: &[u8]) -> Vec<u8> {
     let head =
         format!("{{\"custom_id\":\"{}\",\"method\":\"POST\",\"url\":\"{}\",\"body\":", call.custom_id, url(route));
     let mut line = Vec::with_capacity(head.len() + body.len() + 2);
@@ -169,7 +169,7 @@ mod tests {
         }
     }
 
-    fn write(limits: BatchLimits, calls: &[(u8, &str, EndpointKind)]) -> (tempfile::TempDir, BatchManifest) {
+    fn write(limits: BatchLimits, calls: &[(u8, &str, JudgeKind)]) -> (tempfile::TempDir, BatchManifest) {
         let dir = tempfile::tempdir().unwrap();
         let mut writer = BatchWriter::create(dir.path(), limits).unwrap();
         for (key, judge, route) in calls {
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn files_are_split_by_judge_and_route_and_at_the_number_of_requests() {
-        let (chat, raw) = (EndpointKind::Chat, EndpointKind::Completions);
+        let (chat, raw) = (JudgeKind::Chat, JudgeKind::Completions);
         let limits = BatchLimits { requests: 2, ..BatchLimits::default() };
         let calls = [(1, "a", chat), (2, "b", chat), (3, "a", chat), (4, "a", chat), (5, "a", raw)];
         let (dir, manifest) = write(limits, &calls);
@@ -204,9 +204,9 @@ mod tests {
 
     #[test]
     fn files_are_split_at_their_size_and_a_line_that_fits_nowhere_is_an_error() {
-        let line = request_line(&call(1, "a"), EndpointKind::Chat, b"{\"model\":\"m\"}").len() as u64;
+        let line = request_line(&call(1, "a"), JudgeKind::Chat, b"{\"model\":\"m\"}").len() as u64;
         let limits = BatchLimits { bytes: 2 * line, ..BatchLimits::default() };
-        let chat = EndpointKind::Chat;
+        let chat = JudgeKind::Chat;
         let (_dir, manifest) = write(limits, &[(1, "a", chat), (2, "a", chat), (3, "a", chat)]);
         assert_eq!(manifest.parts.iter().map(|part| part.bytes).collect::<Vec<_>>(), [2 * line, line]);
         let dir = tempfile::tempdir().unwrap();

@@ -19,8 +19,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use self::canonical::{CHAT_ENCODING, KeyHasher, RAW_ENCODING, escaped, push_escaped, write_json, write_sorted_object};
-use super::conversation::ConversationFormat;
-use super::endpoint_kind::EndpointKind;
+use super::conversation::Conversation;
+use super::kind::JudgeKind;
 use super::tokens::{estimate_messages, estimate_tokens};
 use super::{Rendered, RenderedKey};
 use crate::domain::{CallKind, Fingerprint};
@@ -38,11 +38,11 @@ const BODY_FRAME: usize = 512;
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestOptions {
     /// Chat, raw completions, or a label.
-    pub endpoint: EndpointKind,
+    pub endpoint: JudgeKind,
     /// How raw prompts mark their turns; chat has no use for it.
-    pub conversation: ConversationFormat,
+    pub conversation: Conversation,
     /// Whether marks of turns inside raw prompts are made harmless; not for published wordings, which are sent byte for
-    /// byte. See [`ConversationFormat::render`].
+    /// byte. See [`Conversation::render`].
     pub neutralise: bool,
     /// The model's name as the server knows it.
     pub model: String,
@@ -71,12 +71,12 @@ pub struct RequestOptions {
 
 impl RequestOptions {
     /// The rubric reference's parameters for `model`: chat, temperature 0, JSON mode, no seed, and the default limits of
-    /// [`EndpointKind::default_max_tokens`]. The judge's identity is the model's name until the server has been asked.
+    /// [`JudgeKind::default_max_tokens`]. The judge's identity is the model's name until the server has been asked.
     pub fn new(model: impl Into<String>) -> Self {
         let model = model.into();
         Self {
-            endpoint: EndpointKind::Chat,
-            conversation: ConversationFormat::None,
+            endpoint: JudgeKind::Chat,
+            conversation: Conversation::None,
             neutralise: true,
             judge_id: model.clone(),
             model,
@@ -86,7 +86,7 @@ impl RequestOptions {
             logprobs: None,
             seed: None,
             json_mode: true,
-            max_tokens: default_limits(EndpointKind::Chat),
+            max_tokens: default_limits(JudgeKind::Chat),
             max_tokens_field: MAX_TOKENS.to_owned(),
             extra_body: Map::new(),
         }
@@ -96,12 +96,12 @@ impl RequestOptions {
     /// format, temperature 0.01, `top_p` 0.95, 512 tokens.
     pub fn prometheus(model: impl Into<String>) -> Self {
         Self {
-            endpoint: EndpointKind::Completions,
-            conversation: ConversationFormat::Llama2,
+            endpoint: JudgeKind::Completions,
+            conversation: Conversation::Llama2,
             temperature: Some(0.01),
             top_p: Some(0.95),
             json_mode: false,
-            max_tokens: default_limits(EndpointKind::Completions),
+            max_tokens: default_limits(JudgeKind::Completions),
             ..Self::new(model)
         }
     }
@@ -110,9 +110,9 @@ impl RequestOptions {
     /// probable tokens, 10 of them.
     pub fn attrscore(model: impl Into<String>) -> Self {
         Self {
-            endpoint: EndpointKind::Label,
+            endpoint: JudgeKind::Label,
             json_mode: false,
-            max_tokens: default_limits(EndpointKind::Label),
+            max_tokens: default_limits(JudgeKind::Label),
             ..Self::new(model)
         }
     }
@@ -338,7 +338,7 @@ fn is_json(kind: CallKind) -> bool {
     !matches!(kind, CallKind::Aspect | CallKind::Attribution)
 }
 
-fn default_limits(endpoint: EndpointKind) -> BTreeMap<CallKind, u64> {
+fn default_limits(endpoint: JudgeKind) -> BTreeMap<CallKind, u64> {
     CallKind::ALL.into_iter().filter_map(|kind| Some((kind, endpoint.default_max_tokens(kind)?))).collect()
 }
 

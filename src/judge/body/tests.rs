@@ -244,7 +244,7 @@ fn chat_and_raw_calls_ask_for_probabilities_each_in_their_way() {
     options.logprobs = Some(5);
     let sent = raw_body(&options, CallKind::Property);
     assert_eq!((&sent["logprobs"], &sent["top_logprobs"]), (&json!(true), &json!(5)));
-    options.endpoint = EndpointKind::Completions;
+    options.endpoint = JudgeKind::Completions;
     let sent = raw_body(&options, CallKind::Property);
     assert_eq!((&sent["logprobs"], sent.get("top_logprobs")), (&json!(5), None));
 }
@@ -269,7 +269,7 @@ fn json_mode_is_never_asked_of_grades_labels_and_raw_calls() {
     for kind in [CallKind::Aspect, CallKind::Attribution] {
         assert_eq!(raw_body(&options, kind).get("response_format"), None, "{kind}");
     }
-    let raw = RequestOptions { endpoint: EndpointKind::Completions, ..options };
+    let raw = RequestOptions { endpoint: JudgeKind::Completions, ..options };
     assert_eq!(raw_body(&raw, CallKind::Property).get("response_format"), None);
 }
 
@@ -299,14 +299,14 @@ fn the_fingerprint_covers_the_newer_parameters_and_the_whole_raw_prompt() {
     ];
     let raw = |change: fn(&mut RequestOptions)| {
         key(|o| {
-            *o = RequestOptions { endpoint: EndpointKind::Completions, ..o.clone() };
+            *o = RequestOptions { endpoint: JudgeKind::Completions, ..o.clone() };
             change(o);
         })
     };
     let raw = [
         raw(|_| {}),
-        raw(|o| o.conversation = ConversationFormat::Llama2),
-        raw(|o| o.conversation = ConversationFormat::ChatMl),
+        raw(|o| o.conversation = Conversation::Llama2),
+        raw(|o| o.conversation = Conversation::ChatMl),
         raw(|o| o.top_p = Some(0.9)),
         raw(|o| o.stop = vec!["a".into()]),
         raw(|o| o.logprobs = Some(5)),
@@ -316,7 +316,7 @@ fn the_fingerprint_covers_the_newer_parameters_and_the_whole_raw_prompt() {
     all.sort_unstable();
     all.dedup();
     assert_eq!(all.len(), 14, "7 of chat and 7 raw, all different");
-    assert_eq!(key(|_| {}), key(|o| o.conversation = ConversationFormat::Mistral), "chat has no use for a format");
+    assert_eq!(key(|_| {}), key(|o| o.conversation = Conversation::Mistral), "chat has no use for a format");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::domain::UnscoredKind;
 use crate::error::Error;
 use crate::judge::AskError;
 use crate::judge::endpoint::Endpoint;
-use crate::judge::endpoint_kind::EndpointKind;
+use crate::judge::kind::JudgeKind;
 
 /// So many 400s of one message in a row stop the run.
 pub(super) const EQUAL_REFUSALS: u32 = 5;
@@ -49,7 +49,7 @@ impl ErrorResponse {
     }
 
     /// What to do about it. Equal 400s are not counted here, see [`EqualRefusals`].
-    pub(super) fn classify(self, endpoint: &Endpoint, kind: EndpointKind) -> AskError {
+    pub(super) fn classify(self, endpoint: &Endpoint, kind: JudgeKind) -> AskError {
         let quoted = self.quoted();
         let Self { status, retry_after, words } = self;
         let refused = |kind| AskError::Refused { message: quoted.clone(), status, kind };
@@ -115,7 +115,7 @@ fn unknown_model(endpoint: &Endpoint, quoted: &str) -> String {
     format!("the judge at {} does not serve the model ({quoted}); check --model", endpoint.masked_url())
 }
 
-fn unknown_route(endpoint: &Endpoint, kind: EndpointKind, quoted: &str) -> String {
+fn unknown_route(endpoint: &Endpoint, kind: JudgeKind, quoted: &str) -> String {
     let (url, path) = (endpoint.masked_url(), kind.path());
     let other = if kind.is_raw() { "; servers of chat models alone do not have it" } else { "" };
     format!("{url} has no {path} ({quoted}); check --base-url, it usually ends in /v1{other}")
@@ -217,7 +217,7 @@ mod tests {
     fn classify(status: u16, body: &str) -> AskError {
         let words = ServerWords::read(body.as_bytes(), &endpoint());
         ErrorResponse { status, retry_after: Some(Duration::from_secs(1)), words }
-            .classify(&endpoint(), EndpointKind::Chat)
+            .classify(&endpoint(), JudgeKind::Chat)
     }
 
     fn stops_with(error: &AskError, part: &str) -> bool {
@@ -244,7 +244,7 @@ mod tests {
     fn a_missing_route_is_told_by_its_name() {
         let words = ServerWords::read(br#"{"detail":"Not Found"}"#, &endpoint());
         let response = ErrorResponse { status: 404, retry_after: None, words };
-        let error = response.classify(&endpoint(), EndpointKind::Label);
+        let error = response.classify(&endpoint(), JudgeKind::Label);
         assert!(stops_with(&error, "has no /completions"), "{error:?}");
     }
 

@@ -27,7 +27,7 @@ use self::transport::{Fault, Routes, Transport};
 use self::words::{ServerWords, quote};
 use super::body::RequestOptions;
 use super::endpoint::Endpoint;
-use super::endpoint_kind::EndpointKind;
+use super::kind::JudgeKind;
 use super::meters::Meters;
 use super::server_limits::ServerLimits;
 use super::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
@@ -45,7 +45,7 @@ pub struct Chat {
     transport: Transport,
     routes: Routes,
     endpoint: Arc<Endpoint>,
-    kind: EndpointKind,
+    kind: JudgeKind,
     meters: Arc<Meters>,
     refusals: EqualRefusals,
     reach: Mutex<Reach>,
@@ -70,7 +70,7 @@ impl Chat {
         let endpoint = Arc::new(endpoint);
         let transport = Transport::new(Arc::clone(&endpoint))?;
         let routes = transport.routes()?;
-        let kind = EndpointKind::Chat;
+        let kind = JudgeKind::Chat;
         let (refusals, reach) = (EqualRefusals::default(), Mutex::default());
         Ok(Self { transport, routes, endpoint, kind, meters, refusals, reach })
     }
@@ -78,7 +78,7 @@ impl Chat {
     /// The same judge asked through the route of `kind`, for bodies that were rendered for it
     /// ([`RequestOptions::endpoint`]).
     #[must_use]
-    pub fn through(self, kind: EndpointKind) -> Self {
+    pub fn through(self, kind: JudgeKind) -> Self {
         Self { kind, ..self }
     }
 

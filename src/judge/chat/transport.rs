@@ -16,7 +16,7 @@ use super::stream::{Assembly, is_event_stream};
 use super::words::quote;
 use crate::error::{Error, Result};
 use crate::judge::endpoint::Endpoint;
-use crate::judge::endpoint_kind::EndpointKind;
+use crate::judge::kind::JudgeKind;
 use crate::judge::server_limits::ServerLimits;
 
 /// llama.cpp closes connections that were idle for 5 s: we close ours before.
@@ -127,14 +127,14 @@ impl Transport {
         }
         let mut headers = request_headers(endpoint);
         headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
-        let route = |kind: EndpointKind| {
+        let route = |kind: JudgeKind| {
             let request = self.http.post(format!("{}{}", endpoint.base_url, kind.path())).headers(headers.clone());
             request.query(&endpoint.query).build().map_err(|error| {
                 let (url, why) = (endpoint.masked_url(), causes(&error.without_url()));
                 Error::Settings(format!("the base URL {url} cannot be used ({why})"))
             })
         };
-        Ok(Routes { chat: route(EndpointKind::Chat)?, raw: route(EndpointKind::Completions)? })
+        Ok(Routes { chat: route(JudgeKind::Chat)?, raw: route(JudgeKind::Completions)? })
     }
 
     /// Posts `body` as `route` says and reads the whole reply: one attempt, faults kept apart from replies.
@@ -379,7 +379,7 @@ pub(super) struct Routes {
 }
 
 impl Routes {
-    pub(super) fn of(&self, kind: EndpointKind) -> &Request {
+    pub(super) fn of(&self, kind: JudgeKind) -> &Request {
         if kind.is_raw() { &self.raw } else { &self.chat }
     }
 }

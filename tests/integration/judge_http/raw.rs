@@ -2,12 +2,12 @@
 
 use scholareval::domain::{ScoreLocation, WhyNot, expected_value};
 use scholareval::judge::capacity::{Capacity, TokenCounter, Tokenizer};
-use scholareval::judge::endpoint_kind::EndpointKind;
+use scholareval::judge::kind::JudgeKind;
 use scholareval::judge::layers::context_limited::ContextLimited;
 
 use super::*;
 
-fn judge_through(server: &FakeServer, kind: EndpointKind) -> Chat {
+fn judge_through(server: &FakeServer, kind: JudgeKind) -> Chat {
     Chat::new(endpoint(server), Arc::default()).unwrap().through(kind)
 }
 
@@ -19,7 +19,7 @@ fn rendered(options: &RequestOptions, text: &str) -> JudgeRequest {
 async fn raw(act: Act) -> Result<Outcome, AskError> {
     let server = FakeServer::start(Behaviour::always(act));
     let request = rendered(&RequestOptions::prometheus("m"), "x");
-    judge_through(&server, EndpointKind::Completions).ask(&request).await
+    judge_through(&server, JudgeKind::Completions).ask(&request).await
 }
 
 fn reply_of(outcome: Result<Outcome, AskError>) -> JudgeReply {
@@ -33,7 +33,7 @@ fn reply_of(outcome: Result<Outcome, AskError>) -> JudgeReply {
 async fn a_raw_completion_is_sent_as_it_was_rendered_and_its_text_read() {
     let server = FakeServer::start(Behaviour::good().saying(|_| "Feedback: good. [RESULT] 4".into()).key(SECRET));
     let request = rendered(&RequestOptions::prometheus("m"), "grade this");
-    let reply = reply_of(judge_through(&server, EndpointKind::Completions).ask(&request).await);
+    let reply = reply_of(judge_through(&server, JudgeKind::Completions).ask(&request).await);
     assert_eq!(reply.content, "Feedback: good. [RESULT] 4");
     assert!(reply.usage.prompt_tokens > 0 && reply.finish_reason.as_deref() == Some("stop"));
     let sent = &server.requests()[0];
@@ -72,7 +72,7 @@ async fn a_label_comes_back_as_it_was_written() {
     let body = json!({"choices": [{"text": "Attributable", "finish_reason": "length"}]});
     let server = FakeServer::start(Behaviour::always(Act::json(&body)));
     let request = rendered(&RequestOptions::attrscore("attrscore"), "claim and reference");
-    let reply = reply_of(judge_through(&server, EndpointKind::Label).ask(&request).await);
+    let reply = reply_of(judge_through(&server, JudgeKind::Label).ask(&request).await);
     assert_eq!((reply.content.as_str(), reply.is_cut()), ("Attributable", true));
     assert_eq!(server.requests()[0].path, "/v1/completions");
 }
@@ -102,7 +102,7 @@ async fn both_forms_of_probabilities_give_the_same_expected_score() {
 }
 
 /// A judge whose server lists `models`, behind the check of its context.
-async fn limited(server: &FakeServer, kind: EndpointKind) -> (ContextLimited<Chat>, Capacity) {
+async fn limited(server: &FakeServer, kind: JudgeKind) -> (ContextLimited<Chat>, Capacity) {
     let endpoint = endpoint(server);
     let capacity = Capacity::of(&endpoint, "m").await.unwrap();
     let counter = capacity.tokenizer.map(|tokenizer| TokenCounter::new(&endpoint, tokenizer).unwrap());
@@ -123,7 +123,7 @@ fn vllm(max_model_len: u64) -> Behaviour {
 #[tokio::test]
 async fn what_certainly_exceeds_the_context_is_not_sent() {
     let server = FakeServer::start(vllm(1000));
-    let (judge, capacity) = limited(&server, EndpointKind::Completions).await;
+    let (judge, capacity) = limited(&server, JudgeKind::Completions).await;
     let expected = Capacity { context_tokens: Some(1000), counts_reply: true, tokenizer: Some(Tokenizer::Vllm) };
     assert_eq!(capacity, expected);
     let options = RequestOptions::prometheus("m");
@@ -141,7 +141,7 @@ async fn near_the_limit_the_servers_tokenizer_decides() {
     for (tokens, is_sent) in [(488, true), (489, false)] {
         let counted = Act::json(&json!({"count": tokens, "max_model_len": 1000, "tokens": []}));
         let server = FakeServer::start(vllm(1000).route("/tokenize", counted));
-        let (judge, _) = limited(&server, EndpointKind::Completions).await;
+        let (judge, _) = limited(&server, JudgeKind::Completions).await;
         let request = rendered(&RequestOptions::prometheus("m"), &about_500_words);
         let outcome = judge.ask(&request).await;
         let asked = server.requests().into_iter().find(|request| request.path == "/tokenize").unwrap();
@@ -164,7 +164,7 @@ async fn of_a_chat_llama_cpp_counts_the_prompt_that_it_would_make() {
             .route("/apply-template", Act::json(&json!({"prompt": "<made>"})))
             .route("/tokenize", Act::json(&json!({"tokens": tokens}))),
     );
-    let (judge, capacity) = limited(&server, EndpointKind::Chat).await;
+    let (judge, capacity) = limited(&server, JudgeKind::Chat).await;
     assert_eq!((capacity.context_tokens, capacity.counts_reply), (Some(600), false));
     let message = overflow(judge.ask(&rendered(&RequestOptions::new("m"), &"word ".repeat(550))).await);
     // A reply needs a token, too.
@@ -176,11 +176,11 @@ async fn of_a_chat_llama_cpp_counts_the_prompt_that_it_would_make() {
 #[tokio::test]
 async fn a_server_without_tokenizer_or_limit_decides_by_itself() {
     let server = FakeServer::start(vllm(1000));
-    let (judge, _) = limited(&server, EndpointKind::Completions).await;
+    let (judge, _) = limited(&server, JudgeKind::Completions).await;
     let near = rendered(&RequestOptions::prometheus("m"), &"word ".repeat(500));
     assert!(matches!(judge.ask(&near).await, Ok(Outcome::Reply(_))), "/tokenize gives 404");
     let server = FakeServer::start(Behaviour::good());
-    let (judge, capacity) = limited(&server, EndpointKind::Completions).await;
+    let (judge, capacity) = limited(&server, JudgeKind::Completions).await;
     assert_eq!(capacity, Capacity::default());
     let long = rendered(&RequestOptions::prometheus("m"), &"word ".repeat(20_000));
     assert!(matches!(judge.ask(&long).await, Ok(Outcome::Reply(_))));

@@ -6,15 +6,15 @@ use scholareval::domain::{CallKind, JudgeReply, ScoreLocation, WhyNot, expected_
 use scholareval::judge::body::RequestOptions;
 use scholareval::judge::capacity::{Capacity, TokenCounter, Tokenizer};
 use scholareval::judge::chat::Chat;
-use scholareval::judge::conversation::ConversationFormat;
+use scholareval::judge::conversation::Conversation;
 use scholareval::judge::endpoint::Endpoint;
-use scholareval::judge::endpoint_kind::EndpointKind;
+use scholareval::judge::kind::JudgeKind;
 use scholareval::prompt::Messages;
 use serde_json::json;
 
 use super::server::{ALIAS, CONTEXT, KEY, LlamaServer, shared};
 
-const KINDS: [EndpointKind; 2] = [EndpointKind::Chat, EndpointKind::Completions];
+const KINDS: [JudgeKind; 2] = [JudgeKind::Chat, JudgeKind::Completions];
 
 fn endpoint(server: &LlamaServer) -> Endpoint {
     let mut endpoint = Endpoint::new(&server.base_url()).unwrap();
@@ -23,9 +23,9 @@ fn endpoint(server: &LlamaServer) -> Endpoint {
 }
 
 /// A short call whose reply is held to the form of a grade, so that there is one.
-fn options(kind: EndpointKind) -> RequestOptions {
+fn options(kind: JudgeKind) -> RequestOptions {
     let mut options = RequestOptions::new(ALIAS);
-    (options.endpoint, options.conversation, options.logprobs) = (kind, ConversationFormat::ChatMl, Some(8));
+    (options.endpoint, options.conversation, options.logprobs) = (kind, Conversation::ChatMl, Some(8));
     options.max_tokens.insert(CallKind::Aspect, 12);
     options.extra_body.insert("grammar".to_owned(), json!(r#"root ::= "[RESULT] " [1-5]"#));
     options

@@ -7,9 +7,9 @@ use scholareval::domain::CallKind;
 use scholareval::judge::AskError;
 use scholareval::judge::body::RequestOptions;
 use scholareval::judge::chat::Chat;
-use scholareval::judge::conversation::ConversationFormat;
+use scholareval::judge::conversation::Conversation;
 use scholareval::judge::endpoint::Endpoint;
-use scholareval::judge::endpoint_kind::EndpointKind;
+use scholareval::judge::kind::JudgeKind;
 use scholareval::prompt::Messages;
 use serde_json::json;
 
@@ -27,9 +27,9 @@ fn endpoint(server: &LlamaServer, stream: bool) -> Endpoint {
 }
 
 /// A call whose reply `grammar` decides.
-fn options(kind: EndpointKind, grammar: &str, max_tokens: u64) -> RequestOptions {
+fn options(kind: JudgeKind, grammar: &str, max_tokens: u64) -> RequestOptions {
     let mut options = RequestOptions::new(ALIAS);
-    (options.endpoint, options.conversation) = (kind, ConversationFormat::ChatMl);
+    (options.endpoint, options.conversation) = (kind, Conversation::ChatMl);
     options.max_tokens.insert(CallKind::Aspect, max_tokens);
     options.extra_body.insert("grammar".to_owned(), json!(grammar));
     options
@@ -42,7 +42,7 @@ fn runtime() -> tokio::runtime::Runtime {
 #[test]
 fn a_streamed_reply_is_the_whole_one_in_pieces() {
     let Some(server) = shared() else { return };
-    for kind in [EndpointKind::Chat, EndpointKind::Completions] {
+    for kind in [JudgeKind::Chat, JudgeKind::Completions] {
         let options = RequestOptions { logprobs: Some(3), ..options(kind, r#"root ::= "[RESULT] 4""#, 12) };
         let messages = Messages::new(Some("You grade answers from 1 to 5.".into()), "Grade: the sky is blue.");
         let body = options.render(CallKind::Aspect, &messages, 0, 0).body;
@@ -66,11 +66,11 @@ fn a_streamed_reply_is_the_whole_one_in_pieces() {
 fn a_dropped_stream_ends_the_servers_work() {
     let Some(server) = shared() else { return };
     const MOST: u64 = 1500;
-    let options = options(EndpointKind::Completions, r#"root ::= "la " root"#, MOST);
+    let options = options(JudgeKind::Completions, r#"root ::= "la " root"#, MOST);
     let body = options.render(CallKind::Aspect, &Messages::new(None, "Sing."), 0, 0).body;
     let mut endpoint = endpoint(&server, true);
     endpoint.timeouts.total = Duration::from_secs(2);
-    let judge = Chat::new(endpoint, Arc::default()).unwrap().through(EndpointKind::Completions);
+    let judge = Chat::new(endpoint, Arc::default()).unwrap().through(JudgeKind::Completions);
     let before = server.counter("tokens_predicted_total");
     let runtime = runtime();
     let result = runtime.block_on(judge.send(&body));

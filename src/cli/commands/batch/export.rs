@@ -15,7 +15,7 @@ use crate::cli::terminal;
 use crate::error::{Error, Result};
 use crate::evaluation::{self, Collector, DeferredCall, PlanOutcome};
 use crate::judge::batch::{BatchCall, BatchLimits, BatchManifest, BatchWriter, MANIFEST_FILE};
-use crate::judge::endpoint_kind::EndpointKind;
+use crate::judge::kind::JudgeKind;
 
 /// Runs the command.
 pub(super) fn run(args: &BatchExportArgs, settings: &Settings) -> Result<ExitCode> {
@@ -95,7 +95,7 @@ struct Files<'a> {
 impl Collector for Files<'_> {
     fn take(&mut self, call: DeferredCall) -> Result<()> {
         let route = call.route.ok_or_else(|| Error::Internal("a call was rendered for no route".into()))?;
-        if self.vllm && route != EndpointKind::Chat {
+        if self.vllm && route != JudgeKind::Chat {
             return Err(Error::Usage(format!(
                 "--vllm: vllm run-batch takes chat only, and {} asks {} through {}; give that judge kind = \"chat\", or \
                  run its file with contrib/ray_batch.py",

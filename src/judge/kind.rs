@@ -1,6 +1,9 @@
-//! What a judge is asked through: chat, raw completions, or a model that answers with one label.
+//! Kinds of judges: the built-in baseline, chat, raw completions, or a model that answers with one label.
 
 use std::fmt;
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 
 use crate::domain::CallKind;
 
@@ -12,47 +15,44 @@ const GRADE_TOKENS: u64 = 512;
 /// `citation_correctness_eval.py`).
 const LABEL_TOKENS: u64 = 10;
 
-/// The route and the wire form of a judge's calls.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum EndpointKind {
-    /// `POST /chat/completions`: the server makes the prompt from messages.
+/// What judges, and over which route it is asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JudgeKind {
+    /// The built-in baseline: deterministic, offline, no LLM; it has no route.
+    Lexical,
+    /// An LLM behind `POST /chat/completions`: the server makes the prompt from messages.
     #[default]
     Chat,
-    /// `POST /completions`: the prompt is made here, in a named conversation format.
+    /// An LLM behind `POST /completions`: the prompt is made here, in a named [conversation
+    /// format](super::conversation::Conversation).
     Completions,
-    /// `POST /completions` of a model whose whole reply is one literal label (AttrScore).
+    /// A model behind `POST /completions` whose whole reply is one literal label (AttrScore).
     Label,
 }
 
-impl EndpointKind {
-    /// All kinds, in the order they are documented.
-    pub const ALL: [Self; 3] = [Self::Chat, Self::Completions, Self::Label];
-
+impl JudgeKind {
     /// The name in files and options.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Lexical => "lexical",
             Self::Chat => "chat",
             Self::Completions => "completions",
             Self::Label => "label",
         }
     }
 
-    /// The kind of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
-    }
-
-    /// The route below the base URL.
+    /// The route below the base URL; that of chat for the baseline, which sends nothing.
     pub fn path(self) -> &'static str {
         match self {
-            Self::Chat => "/chat/completions",
+            Self::Lexical | Self::Chat => "/chat/completions",
             Self::Completions | Self::Label => "/completions",
         }
     }
 
     /// True where the prompt is one text that is made here.
     pub fn is_raw(self) -> bool {
-        self != Self::Chat
+        matches!(self, Self::Completions | Self::Label)
     }
 
     /// The reply limit in tokens of a kind of question where nobody gives another: 100 for a number or a label with
@@ -68,7 +68,7 @@ impl EndpointKind {
     }
 }
 
-impl fmt::Display for EndpointKind {
+impl fmt::Display for JudgeKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -79,18 +79,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_is_found_by_its_name() {
-        for kind in EndpointKind::ALL {
-            assert_eq!(EndpointKind::from_name(kind.as_str()), Some(kind));
+    fn options_and_files_use_the_same_names() {
+        for kind in JudgeKind::value_variants() {
+            assert_eq!(JudgeKind::from_str(kind.as_str(), false).as_ref(), Ok(kind));
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
         }
-        assert_eq!(EndpointKind::from_name("Chat"), None);
     }
 
     #[test]
     fn only_a_label_model_is_held_to_ten_tokens() {
-        let limits = EndpointKind::ALL.map(|kind| kind.default_max_tokens(CallKind::Attribution));
+        let limit = |kind: JudgeKind| kind.default_max_tokens(CallKind::Attribution);
+        let limits = [JudgeKind::Chat, JudgeKind::Completions, JudgeKind::Label].map(limit);
         assert_eq!(limits, [Some(100), Some(100), Some(10)]);
-        assert_eq!(EndpointKind::Completions.default_max_tokens(CallKind::Aspect), Some(512));
-        assert_eq!(EndpointKind::Chat.default_max_tokens(CallKind::Citations), None);
+        assert_eq!(JudgeKind::Completions.default_max_tokens(CallKind::Aspect), Some(512));
+        assert_eq!(JudgeKind::Chat.default_max_tokens(CallKind::Citations), None);
     }
 }
