@@ -90,7 +90,6 @@ async fn main() -> Result<()> {
     let jobs = [Job {
         items,
         scorer: Arc::new(Caution),
-        reference: None,
         panels: Arc::new(Panels::none().with(Role::Rubric, Panel::of_one(Member::new(judge, "lexical")))),
         options: Arc::new(Options {
             concurrency: 4,

@@ -38,7 +38,6 @@ async fn score(item: &Item, judge: Arc<dyn Judge>) -> Result<Option<Arc<ScoredAn
     let job = Job {
         items: Arc::from([item.clone()]),
         scorer: Arc::new(RubricScorer::new(RubricParts::BOTH, Mode::Default)),
-        reference: None,
         panels: Arc::new(Panels::none().with(Role::Rubric, Panel::of_one(Member::new(judge, "example")))),
         options: Arc::new(Options {
             concurrency: 1,

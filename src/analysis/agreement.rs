@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::reference_order::descending_order;
-use crate::domain::{CaseId, ScoredAnswer, SystemName};
+use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName};
 use crate::stats::{kendall_tau_b, mean, pearson};
 
 /// Agreement over the questions that were annotated twice.
@@ -25,8 +24,6 @@ pub struct Agreement {
     pub undefined: usize,
     /// Every question, in order of first appearance.
     pub questions: Vec<QuestionAgreement>,
-    /// What the reference script computes.
-    pub reference: ReferenceAgreement,
 }
 
 /// One question annotated twice.
@@ -42,30 +39,18 @@ pub struct QuestionAgreement {
     pub pearson: Option<f64>,
 }
 
-/// The reference script's figures: absolute correlations of the orders that `numpy.argsort(-scores)` gives (not of
-/// ranks), of the scores in compat mode. Perfect disagreement of annotators counts as perfect agreement there.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct ReferenceAgreement {
-    /// One value a question.
-    pub kendall_per_question: Vec<f64>,
-    /// One value a question.
-    pub pearson_per_question: Vec<f64>,
-    /// Their mean (the script prints three decimals).
-    pub kendall: Option<f64>,
-    /// Their mean.
-    pub pearson: Option<f64>,
-    /// Why there is nothing: the name of the exception the script dies with.
-    pub exception: Option<String>,
-}
-
 /// Compares, question by question, the `ann_score`s that systems get under the two annotators of a question.
 ///
 /// Only cases marked `agreement` count; of more than two cases of a question the first two. The order of the answers
-/// is the order of questions in the result, and in `reference` it decides ties between systems: give the answers
-/// system by system as the systems were named.
-pub fn agreement<A: Borrow<ScoredAnswer>>(scored: &[A]) -> Agreement {
+/// is the order of questions in the result. In compat mode the figures are the reference script's, and the order of the
+/// answers decides ties between systems: give them system by system as the systems were named.
+pub fn agreement<A: Borrow<ScoredAnswer>>(scored: &[A], mode: Mode) -> Agreement {
     let questions = by_question(scored);
-    let details: Vec<QuestionAgreement> = questions.iter().map(proper).collect();
+    let of_question = match mode {
+        Mode::Default => of_scores,
+        Mode::Compat => of_orders,
+    };
+    let details: Vec<QuestionAgreement> = questions.iter().map(of_question).collect();
     let defined = |value: fn(&QuestionAgreement) -> Option<f64>| details.iter().filter_map(value).collect::<Vec<_>>();
     let (taus, correlations) = (defined(|q| q.kendall_tau_b), defined(|q| q.pearson));
     Agreement {
@@ -74,7 +59,6 @@ pub fn agreement<A: Borrow<ScoredAnswer>>(scored: &[A]) -> Agreement {
         pearson: mean(&correlations),
         pearson_questions: correlations.len(),
         undefined: details.iter().filter(|q| q.kendall_tau_b.is_none() || q.pearson.is_none()).count(),
-        reference: reference(&questions),
         questions: details,
     }
 }
@@ -107,7 +91,7 @@ fn by_question<A: Borrow<ScoredAnswer>>(scored: &[A]) -> Vec<Question<'_>> {
     questions
 }
 
-fn proper(question: &Question<'_>) -> QuestionAgreement {
+fn of_scores(question: &Question<'_>) -> QuestionAgreement {
     let scores = |index: usize| -> BTreeMap<&SystemName, f64> {
         let answers = question.annotations.get(index).map_or(&[][..], |annotation| annotation.answers.as_slice());
         answers.iter().filter_map(|answer| Some((&answer.system, answer.score.ann_score?))).collect()
@@ -123,44 +107,63 @@ fn proper(question: &Question<'_>) -> QuestionAgreement {
     }
 }
 
-fn reference(questions: &[Question<'_>]) -> ReferenceAgreement {
-    let mut result = ReferenceAgreement::default();
-    for question in questions {
-        match reference_of(question) {
-            Ok((kendall, pearson)) => {
-                result.kendall_per_question.push(kendall);
-                result.pearson_per_question.push(pearson);
-            }
-            Err(exception) => {
-                return ReferenceAgreement { exception: Some(exception.to_owned()), ..ReferenceAgreement::default() };
-            }
+/// The reference script's figures: absolute correlations of the orders that `numpy.argsort(-scores)` gives, not of ranks.
+/// Perfect disagreement counts as perfect agreement there. Undefined where the script raises: a question that lacks a
+/// score, or lists of unequal length.
+fn of_orders(question: &Question<'_>) -> QuestionAgreement {
+    let order = |index: usize| -> Option<Vec<f64>> {
+        let answers = &question.annotations.get(index)?.answers;
+        let scores = answers.iter().map(|answer| answer.score.ann_score).collect::<Option<Vec<f64>>>()?;
+        Some(descending_order(&scores).into_iter().map(|index| index as f64).collect())
+    };
+    let orders = order(0).zip(order(1)).filter(|(x, y)| x.len() == y.len());
+    let (x, y) = orders.unwrap_or_default();
+    QuestionAgreement {
+        question: question.question.to_owned(),
+        systems: x.len(),
+        kendall_tau_b: kendall_tau_b(&x, &y).map(f64::abs),
+        pearson: pearson(&x, &y).map(f64::abs),
+    }
+}
+
+/// The indices of the scores from best to worst, as `numpy.argsort(-scores)` orders them.
+///
+/// NumPy's default sort is not stable, so ties depend on how it was built. The golden numbers were made with NumPy 1.26
+/// on AVX-512, where short lists go through a bitonic network over a power of two of places, at least 8, padded with
+/// infinity. Equal keys are never exchanged, which fixes the order of ties; this is the same network. (NumPy partitions
+/// lists of more than 256 first; nobody compares that many systems.)
+fn descending_order(scores: &[f64]) -> Vec<usize> {
+    let places = scores.len().next_power_of_two().max(8);
+    let key = |index: usize| scores.get(index).map_or(f64::INFINITY, |score| -score);
+    let mut lanes: Vec<(f64, usize)> = (0..places).map(|index| (key(index), index)).collect();
+    let mut block = 2;
+    while block <= places {
+        merge_halves(&mut lanes, block);
+        block *= 2;
+    }
+    lanes.into_iter().map(|(_, index)| index).filter(|index| *index < scores.len()).collect()
+}
+
+/// Merges the sorted halves of every block: first each lane with its mirror image, then at falling distances.
+fn merge_halves(lanes: &mut [(f64, usize)], block: usize) {
+    for start in (0..lanes.len()).step_by(block) {
+        for i in 0..block / 2 {
+            exchange(lanes, start + i, start + block - 1 - i);
         }
     }
-    result.kendall = mean(&result.kendall_per_question);
-    result.pearson = mean(&result.pearson_per_question);
-    result
+    let mut distance = block / 4;
+    while distance > 0 {
+        for i in (0..lanes.len()).filter(|i| i & distance == 0) {
+            exchange(lanes, i, i + distance);
+        }
+        distance /= 2;
+    }
 }
 
-/// Lists of unequal length and lists of one raise there, as do scores that are not there.
-fn reference_of(question: &Question<'_>) -> Result<(f64, f64), &'static str> {
-    let orders = question
-        .annotations
-        .iter()
-        .take(2)
-        .map(|annotation| {
-            let scores = annotation.answers.iter().map(|a| a.reference.as_ref().unwrap_or(&a.score).ann_score);
-            scores.collect::<Option<Vec<f64>>>().map(|scores| order_of(&scores)).ok_or("TypeError")
-        })
-        .collect::<Result<Vec<_>, _>>()?;
-    let [x, y] = orders.as_slice() else { return Err("ValueError") };
-    let kendall = kendall_tau_b(x, y).ok_or("ValueError")?;
-    let pearson = pearson(x, y).ok_or("ValueError")?;
-    Ok((kendall.abs(), pearson.abs()))
-}
-
-/// The order of the systems as numbers, which is what the script correlates.
-fn order_of(scores: &[f64]) -> Vec<f64> {
-    descending_order(scores).into_iter().map(|index| index as f64).collect()
+fn exchange(lanes: &mut [(f64, usize)], low: usize, high: usize) {
+    if lanes[low].0 > lanes[high].0 {
+        lanes.swap(low, high);
+    }
 }
 
 #[cfg(test)]
@@ -175,7 +178,6 @@ mod tests {
             system: SystemName::from(system),
             case: case(&format!("{question}{annotator}"), question, &format!("Annotator {annotator}"), true),
             score,
-            reference: None,
             members: std::collections::BTreeMap::new(),
             steering: Vec::new(),
         }
@@ -191,19 +193,20 @@ mod tests {
     }
 
     #[test]
-    fn opposite_orders_disagree_here_and_agree_in_the_reference() {
-        let result = agreement(&question("q", &[0.1, 0.2, 0.3], &[0.3, 0.2, 0.1]));
+    fn opposite_orders_disagree_by_default_and_agree_in_compat() {
+        let answers = question("q", &[0.1, 0.2, 0.3], &[0.3, 0.2, 0.1]);
+        let result = agreement(&answers, Mode::Default);
         assert_eq!(result.kendall_tau_b, Some(-1.0));
         assert!((result.pearson.unwrap() + 1.0).abs() < 1e-12);
         // the orders are [2, 1, 0] and [0, 1, 2]; |-1| = 1
-        assert_eq!(result.reference.kendall, Some(1.0));
+        assert_eq!(agreement(&answers, Mode::Compat).kendall_tau_b, Some(1.0));
     }
 
     #[test]
     fn an_undefined_question_is_counted_and_left_out_of_the_mean() {
         let mut answers = question("q", &[0.1, 0.2, 0.3], &[0.1, 0.2, 0.3]);
         answers.extend(question("flat", &[0.5, 0.5, 0.5], &[0.1, 0.2, 0.3]));
-        let result = agreement(&answers);
+        let result = agreement(&answers, Mode::Default);
         assert_eq!((result.kendall_tau_b, result.kendall_questions, result.undefined), (Some(1.0), 1, 1));
         assert_eq!(result.questions[1].pearson, None);
     }
@@ -212,15 +215,26 @@ mod tests {
     fn a_system_without_a_score_under_one_annotator_is_left_out_of_that_question() {
         let mut answers = question("q", &[0.1, 0.2, 0.3, 0.4], &[0.1, 0.2, 0.3]);
         answers.push(answer("d", 2, "q", None));
-        let result = agreement(&answers);
+        let result = agreement(&answers, Mode::Default);
         assert_eq!((result.questions[0].systems, result.kendall_tau_b), (3, Some(1.0)));
-        assert_eq!(result.reference.exception.as_deref(), Some("TypeError"));
+        let compat = agreement(&answers, Mode::Compat);
+        assert_eq!((compat.kendall_tau_b, compat.undefined), (None, 1));
     }
 
     #[test]
     fn cases_not_meant_for_agreement_do_not_count() {
         let mut one = answer("a", 1, "q", Some(0.5));
         one.case = case("x", "q", "Annotator 1", false);
-        assert_eq!(agreement(&[one]), Agreement::default());
+        assert_eq!(agreement(&[one], Mode::Default), Agreement::default());
+    }
+
+    #[test]
+    fn ties_are_ordered_as_numpy_leaves_them() {
+        // numpy.argsort(-numpy.array(scores)) of NumPy 1.26.4 on AVX-512
+        let (a, b) = (1.0, 0.5);
+        assert_eq!(descending_order(&[0.0, 1.0, 1.0, 0.78]), [1, 2, 3, 0]);
+        assert_eq!(descending_order(&[b, b, a, 0.0, a]), [2, 4, 1, 0, 3]);
+        assert_eq!(descending_order(&[b; 9]), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(descending_order(&[a, b, a, b, a, b, a, b, a, 0.2]), [0, 2, 6, 4, 8, 3, 5, 1, 7, 9]);
     }
 }

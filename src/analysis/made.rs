@@ -65,7 +65,6 @@ pub(crate) fn answer(system: &str, case_id: &str, score: Score) -> ScoredAnswer 
         system: SystemName::from(system),
         case: case(case_id, &format!("question of {case_id}"), "Annotator 1", false),
         score,
-        reference: None,
         members: std::collections::BTreeMap::new(),
         steering: Vec::new(),
     }

@@ -5,9 +5,6 @@ use serde::{Serialize, Serializer, ser::SerializeStruct};
 use super::questions::{Sample, mean_intervals};
 use crate::stats::{BcaOptions, mean};
 
-/// What the reference script divides `ann_score` by, whatever the weights of the properties sum to.
-pub(crate) const REFERENCE_ANNOTATED_WEIGHT: f64 = 0.6;
-
 /// The mean of one quantity over the answers of one system.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Metric {

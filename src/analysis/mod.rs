@@ -6,27 +6,22 @@
 
 mod agreement;
 pub mod comparison;
-mod difference;
 mod metric;
 mod panel;
 mod questions;
 pub mod rater_agreement;
-mod reference_order;
 mod scorecard;
 mod section;
 mod summarize;
 mod summary;
 
-pub use agreement::{Agreement, QuestionAgreement, ReferenceAgreement, agreement};
-pub use difference::DifferenceCause;
+pub use agreement::{Agreement, QuestionAgreement, agreement};
 pub use metric::Metric;
 pub use panel::{Coefficient, DrawNoise, ItemGroup, PanelAgreement, PanelJudge, Scale, panel_agreement};
 pub use scorecard::{Scorecard, scorecard};
 pub use section::{ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, Column, Section, SectionMetric, SectionRow};
 pub use summarize::{AggregateOptions, OnUnscored, summarize};
-pub use summary::{
-    AnswerId, Bounds, CauseCount, Metrics, NoteCount, ReasonCount, ReferenceMeans, SteeringEntry, Summary, SystemRow,
-};
+pub use summary::{AnswerId, Bounds, Metrics, NoteCount, ReasonCount, SteeringEntry, Summary, SystemRow};
 
 #[cfg(test)]
 pub(crate) mod made;

@@ -37,9 +37,6 @@ pub struct SectionMetric {
     /// The mean if every value that is not there were the lowest or the highest there is; `None` if none is missing, and
     /// for counts, which have no highest.
     pub bounds: Option<(f64, f64)>,
-    /// What the reference script makes of the same replies, where that differs; `None` too where it would have asked
-    /// something else for some of the answers: the rest is no mean of its.
-    pub reference: Option<f64>,
     /// The mean over the cases that every system has a value for, and their number, where the systems' cases differ: the
     /// means themselves do not compare then.
     pub shared: Option<(f64, usize)>,
@@ -48,7 +45,7 @@ pub struct SectionMetric {
 impl Serialize for SectionMetric {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Metric { estimate, interval, n, unscored } = self.metric;
-        let mut fields = serializer.serialize_struct("SectionMetric", 10)?;
+        let mut fields = serializer.serialize_struct("SectionMetric", 9)?;
         fields.serialize_field("estimate", &estimate)?;
         fields.serialize_field("low", &interval.map(|interval| interval.0))?;
         fields.serialize_field("high", &interval.map(|interval| interval.1))?;
@@ -56,7 +53,6 @@ impl Serialize for SectionMetric {
         fields.serialize_field("unscored", &unscored)?;
         fields.serialize_field("lower_bound", &self.bounds.map(|bounds| bounds.0))?;
         fields.serialize_field("upper_bound", &self.bounds.map(|bounds| bounds.1))?;
-        fields.serialize_field("reference", &self.reference)?;
         fields.serialize_field("shared_estimate", &self.shared.map(|shared| shared.0))?;
         fields.serialize_field("shared_n", &self.shared.map(|shared| shared.1))?;
         fields.end()
@@ -74,8 +70,6 @@ pub struct SectionRow {
     pub unscored: usize,
     /// Those of them that lack only what no judge has the role for.
     pub unjudged: usize,
-    /// Answers of which the reference would have asked something that this run did not ask.
-    pub reference_unknown: usize,
     /// Why, by kind, most frequent first.
     pub unscored_reasons: Vec<ReasonCount>,
     /// A metric a column; without any value where the column does not apply to the system's answers.
@@ -111,7 +105,6 @@ impl Serialize for Section {
                 map.serialize_entry("items", &self.1.items)?;
                 map.serialize_entry("unscored", &self.1.unscored)?;
                 map.serialize_entry("unscored_reasons", &self.1.unscored_reasons)?;
-                map.serialize_entry("reference_unknown", &self.1.reference_unknown)?;
                 let metrics: BTreeMap<&str, &SectionMetric> =
                     self.0.iter().map(|column| column.name.as_str()).zip(&self.1.metrics).collect();
                 map.serialize_entry("metrics", &metrics)?;
@@ -217,10 +210,7 @@ impl Section {
                 .collect();
             let (lows, highs): (Vec<f64>, Vec<f64>) = bounds.into_iter().unzip();
             let bounds = if metric.unscored > 0 { mean(&lows).zip(mean(&highs)) } else { None };
-            let names = aspects.iter().map(|place| self.columns[*place].name.as_str());
-            let theirs: Option<Vec<f64>> = names.map(|name| reference_mean(answers, name)).collect();
-            let reference = differing(theirs.as_deref().and_then(mean), metric.estimate);
-            row.metrics.push(SectionMetric { metric, bounds, reference, shared: None });
+            row.metrics.push(SectionMetric { metric, bounds, shared: None });
         }
         self.columns.push(Column { name: ASPECT_MEAN.to_owned(), unit: Unit::Grade });
     }
@@ -274,7 +264,6 @@ fn harmonic_metric(
         of(end(precision), end(recall))
     };
     let has_bounds = precision.bounds.is_some() || recall.bounds.is_some();
-    let theirs = |name| reference_mean(answers, name);
     let metric = Metric {
         estimate,
         interval: estimate.and(interval).map(|interval| (interval.low, interval.high)),
@@ -282,12 +271,7 @@ fn harmonic_metric(
         unscored: precision.metric.unscored.max(recall.metric.unscored),
     };
     let bounds = if has_bounds { ends(|bounds| bounds.0).zip(ends(|bounds| bounds.1)) } else { None };
-    SectionMetric {
-        metric,
-        bounds,
-        reference: differing(of(theirs(CITATION_PRECISION), theirs(CITATION_RECALL)), estimate),
-        shared: None,
-    }
+    SectionMetric { metric, bounds, shared: None }
 }
 
 /// What the numbers of a section are made with.
@@ -327,8 +311,7 @@ fn row(system: &SystemName, answers: &[&ScoredAnswer], columns: &[Column], from:
             let metric = Metric { estimate: mean(values), interval, n: values.len(), unscored };
             let is_unjudged = is_unjudged(components);
             let bounds = if unscored > 0 && !is_unjudged { bounds(components, column.unit) } else { None };
-            let theirs = if is_unjudged { None } else { reference_mean(answers, &column.name) };
-            SectionMetric { metric, bounds, reference: differing(theirs, metric.estimate), shared: None }
+            SectionMetric { metric, bounds, shared: None }
         },
     );
     SectionRow {
@@ -336,32 +319,9 @@ fn row(system: &SystemName, answers: &[&ScoredAnswer], columns: &[Column], from:
         items: answers.len(),
         unscored: answers.iter().filter(|answer| !answer.score.is_complete()).count(),
         unjudged: answers.iter().filter(|answer| lacks_only_judges(answer)).count(),
-        reference_unknown: answers.iter().filter(|answer| is_reference_unknown(answer)).count(),
         unscored_reasons: count_reasons(answers),
         metrics: metrics.collect(),
     }
-}
-
-/// True if we have a value and the reference none, though it drops nothing here (but for grades that it cannot read): it
-/// would have asked what this run did not ask.
-fn is_unknown_to_reference(answer: &ScoredAnswer, name: &str) -> bool {
-    let Some(reference) = &answer.reference else { return false };
-    let ours =
-        answer.score.component(name).filter(|own| own.kind.unit() != Unit::Grade).and_then(|own| finite(own.value));
-    ours.is_some() && reference.component(name).is_some_and(|theirs| finite(theirs.value).is_none())
-}
-
-fn is_reference_unknown(answer: &ScoredAnswer) -> bool {
-    answer.score.components.iter().any(|component| is_unknown_to_reference(answer, &component.name))
-}
-
-/// The mean of a component over the answers that the reference has a value for.
-fn reference_mean(answers: &[&ScoredAnswer], name: &str) -> Option<f64> {
-    if answers.iter().any(|answer| is_unknown_to_reference(answer, name)) {
-        return None;
-    }
-    let theirs = answers.iter().filter_map(|answer| finite(answer.reference.as_ref()?.component(name)?.value));
-    mean(&theirs.collect::<Vec<_>>())
 }
 
 fn lacks_a_judge(component: &Component) -> bool {
@@ -406,11 +366,6 @@ fn bounds(components: &[&Component], unit: Unit) -> Option<(f64, f64)> {
         mean(&values)
     };
     filled(low).zip(filled(high))
-}
-
-/// The reference's number where it is another than ours.
-fn differing(theirs: Option<f64>, ours: Option<f64>) -> Option<f64> {
-    theirs.filter(|theirs| ours.is_none_or(|ours| (theirs - ours).abs() > 1e-12))
 }
 
 /// Scorers in the order of their first score.

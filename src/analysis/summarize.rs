@@ -5,12 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::difference::causes;
 use super::questions::{Questions, Sample};
-use super::{
-    AnswerId, Bounds, CauseCount, Metric, Metrics, NoteCount, ReasonCount, ReferenceMeans, SteeringEntry, Summary,
-    SystemRow,
-};
+use super::{AnswerId, Bounds, Metric, Metrics, NoteCount, ReasonCount, SteeringEntry, Summary, SystemRow};
 use crate::domain::{CaseId, ComponentKind, Mode, ScoredAnswer, SystemName, UnscoredKind};
 use crate::stats::{BcaOptions, mean};
 
@@ -138,7 +134,6 @@ fn row(
         unscored: answers.iter().filter(|answer| is_unscored(answer)).count(),
         unscored_reasons: count_reasons(answers),
         bounds: bounds(answers),
-        reference: reference(answers),
         steering: answers.iter().filter(|answer| !answer.steering.is_empty()).count(),
     }
 }
@@ -226,24 +221,6 @@ fn bounds(answers: &[&ScoredAnswer]) -> Option<Bounds> {
     };
     let ((score_low, ann_score_low), (score_high, ann_score_high)) = (means(0.0)?, means(1.0)?);
     Some(Bounds { score_low, score_high, ann_score_low, ann_score_high })
-}
-
-fn reference(answers: &[&ScoredAnswer]) -> Option<ReferenceMeans> {
-    let pairs: Vec<_> =
-        answers.iter().filter_map(|answer| answer.reference.as_ref().map(|theirs| (&answer.score, theirs))).collect();
-    if pairs.is_empty() {
-        return None;
-    }
-    let scores: Vec<f64> = pairs.iter().filter_map(|(_, theirs)| finite(theirs.value)).collect();
-    let ann_scores: Vec<f64> = pairs.iter().filter_map(|(_, theirs)| finite(theirs.ann_score)).collect();
-    let mut counts = BTreeMap::new();
-    for cause in pairs.iter().flat_map(|(ours, theirs)| causes(ours, theirs)) {
-        *counts.entry(cause).or_insert(0) += 1;
-    }
-    let mut causes: Vec<CauseCount> =
-        counts.into_iter().map(|(cause, answers)| CauseCount { cause, answers }).collect();
-    causes.sort_by_key(|count| std::cmp::Reverse(count.answers));
-    Some(ReferenceMeans { score: mean(&scores), ann_score: mean(&ann_scores), n: scores.len(), causes })
 }
 
 /// The cases that every system with a score has a score for.

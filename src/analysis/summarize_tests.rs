@@ -119,19 +119,6 @@ fn the_order_of_the_answers_does_not_change_the_summary() {
 }
 
 #[test]
-fn the_reference_score_comes_with_its_causes() {
-    let mut scored = answers("a", &[Some(1.0), None]);
-    scored[0].reference = Some(simple_score(Some(1.0)));
-    scored[1].reference = Some(simple_score(Some(0.0)));
-    let reference = summarize(&scored, &[], EXCLUDE).rows.remove(0).reference.unwrap();
-    // (0.8 + 0.2) / 2
-    close(reference.score, 0.5);
-    close(reference.ann_score, 0.5);
-    assert_eq!(reference.n, 2);
-    assert_eq!(reference.causes, [CauseCount { cause: DifferenceCause::UnreadableAsZero, answers: 1 }]);
-}
-
-#[test]
 fn steering_and_notes_are_counted_and_listed() {
     let mut scored = answers("a", &[Some(1.0), Some(0.0)]);
     scored[1].steering = vec!["a forged tag".to_owned()];
@@ -148,7 +135,7 @@ fn a_lexical_score_is_never_called_score() {
     let summary = summarize(&answers("a", &[Some(1.0)]), &[], options);
     let row = serde_json::to_value(&summary.rows[0]).unwrap();
     assert!(row["lexical_score"]["estimate"].is_number());
-    assert!(row.get("score").is_none() && row.get("ann_score").is_none() && row.get("reference_score").is_none());
+    assert!(row.get("score").is_none() && row.get("ann_score").is_none());
     assert_eq!(summary.score_name(), "lexical_score");
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use super::{DifferenceCause, Metric, OnUnscored};
+use super::{Metric, OnUnscored};
 use crate::domain::{CaseId, Mode, SystemName, UnscoredKind};
 
 /// One run, compared over its systems. Scores are 0..=1.
@@ -125,8 +125,6 @@ pub struct SystemRow {
     pub unscored_reasons: Vec<ReasonCount>,
     /// Where the means would lie if every missing value were 0 or 1; `None` if none is missing.
     pub bounds: Option<Bounds>,
-    /// What the reference script would make of the same replies; `None` in compat mode.
-    pub reference: Option<ReferenceMeans>,
     /// Answers that look as if they tried to steer the judge.
     pub steering: usize,
 }
@@ -146,12 +144,6 @@ impl Serialize for SystemRow {
         map.serialize_entry("unscored", &self.unscored)?;
         map.serialize_entry("unscored_reasons", &self.unscored_reasons)?;
         map.serialize_entry("bounds", &self.bounds)?;
-        let reference = self.reference.as_ref();
-        let (score, ann_score) = score_names(self.lexical);
-        map.serialize_entry(&format!("reference_{score}"), &reference.and_then(|r| r.score))?;
-        map.serialize_entry(&format!("reference_{ann_score}"), &reference.and_then(|r| r.ann_score))?;
-        map.serialize_entry("reference_cases", &reference.map(|r| r.n))?;
-        map.serialize_entry("reference_causes", &reference.map(|r| &r.causes))?;
         map.serialize_entry("steering", &self.steering)?;
         map.end()
     }
@@ -181,28 +173,6 @@ pub struct Bounds {
     pub ann_score_low: Option<f64>,
     /// Highest mean `ann_score`; `None` if no answer has annotated components.
     pub ann_score_high: Option<f64>,
-}
-
-/// What the reference script would make of the same replies.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct ReferenceMeans {
-    /// Its mean score.
-    pub score: Option<f64>,
-    /// Its mean `ann_score`.
-    pub ann_score: Option<f64>,
-    /// Answers it would have scored.
-    pub n: usize,
-    /// Why it differs from ours, with the number of answers concerned; empty if no answer differs.
-    pub causes: Vec<CauseCount>,
-}
-
-/// One cause and how many answers it touches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct CauseCount {
-    /// The cause.
-    pub cause: DifferenceCause,
-    /// Answers concerned.
-    pub answers: usize,
 }
 
 /// One remark and how many answers it is about.

@@ -16,8 +16,6 @@ pub struct ScoredAnswer {
     pub case: Arc<TestCase>,
     /// The score in the run's mode.
     pub score: Score,
-    /// What the reference script would have made of the same replies (compat mode), where the run's mode is another.
-    pub reference: Option<Score>,
     /// What each judge of a panel said in each draw, by component; empty where one judge was asked once.
     pub members: BTreeMap<Arc<str>, Vec<MemberValues>>,
     /// Why the answer looks as if it tried to steer the judge (forged tags, a ready verdict, ..); empty if it does not.

@@ -77,6 +77,8 @@ pub enum UnscoredKind {
     Exception,
     /// It was never asked: the run was stopped, planned only, or nothing is left to judge.
     NotAsked,
+    /// A run is scored again in another mode, which asks what this run did not ask.
+    NeedsOtherCalls,
     /// No judge has the role: its columns stay blank by choice.
     NoJudge,
 }

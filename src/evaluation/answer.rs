@@ -16,11 +16,11 @@ use super::stop::StopSignal;
 use super::tally::{AnswerTally, Distance};
 use super::teller::Records;
 use super::{Item, Job};
-use crate::domain::{CallKind, JudgeCall, JudgeReply, MemberValues, Mode, ScoredAnswer, UnscoredKind, UnscoredReason};
+use crate::domain::{CallKind, JudgeCall, MemberValues, Mode, ScoredAnswer, UnscoredKind, UnscoredReason};
 use crate::error::Error;
 use crate::judge::planner::Planner;
 use crate::judge::{AskError, Judge, JudgeRequest, Outcome, Rendered};
-use crate::scorer::{Judged, Possible, Scorer, Step, Verdicts};
+use crate::scorer::{Judged, Possible, Step, Verdicts};
 
 /// Why an answer was given up.
 #[derive(Debug)]
@@ -75,14 +75,14 @@ struct Unit<'a> {
 
 /// What became of a unit.
 enum UnitEnd {
-    Answered { draw: Draw, reference: Draw, raw: Option<String>, marks: Vec<String> },
+    Answered { draw: Draw, raw: Option<String>, marks: Vec<String> },
     Deferred,
 }
 
-/// Judge and index of a draw, our reading and the reference's, and the raw reply.
-type AskedDraw = ((u32, u32), Draw, Draw, Option<String>);
+/// Judge and index of a draw, its reading, and the raw reply.
+type AskedDraw = ((u32, u32), Draw, Option<String>);
 
-/// What became of one call: its draws in the order they came, with judge, index, our reading and the reference's.
+/// What became of one call: its draws in the order they came.
 #[derive(Default)]
 struct Asked {
     draws: Vec<AskedDraw>,
@@ -90,11 +90,10 @@ struct Asked {
     marks: Vec<String>,
 }
 
-/// The verdicts of an answer so far, ours and the reference's.
+/// The verdicts of an answer so far.
 #[derive(Default)]
 struct State {
     verdicts: Verdicts,
-    reference: Verdicts,
     deferred: Vec<(Arc<str>, CallKind)>,
     members: BTreeMap<Arc<str>, Vec<MemberValues>>,
     /// What a reader of the score must know of how verdicts came about.
@@ -116,7 +115,6 @@ impl AnswerRun<'_> {
                         system: self.item.answer.system.clone(),
                         case: Arc::clone(&self.item.case),
                         score,
-                        reference: self.reference_score(std::mem::take(&mut state.reference)),
                         members: std::mem::take(&mut state.members),
                         steering: self.item.steering.clone(),
                     };
@@ -168,22 +166,6 @@ impl AnswerRun<'_> {
         self.job.scorer.step(&self.item.case, &self.item.answer, &state.verdicts)
     }
 
-    /// The reference's score from the same replies; what it would have asked and we did not stays unscored.
-    fn reference_score(&self, mut verdicts: Verdicts) -> Option<crate::domain::Score> {
-        let scorer: &dyn Scorer = &**self.job.reference.as_ref()?;
-        loop {
-            match scorer.step(&self.item.case, &self.item.answer, &verdicts) {
-                Step::Done(score) => return Some(score),
-                Step::Ask(calls) => {
-                    for call in calls {
-                        let reason = UnscoredReason::new(UnscoredKind::NotAsked, "this run did not ask it");
-                        verdicts.insert(call.item, Judged::Unscored(reason));
-                    }
-                }
-            }
-        }
-    }
-
     /// Asks every draw of these calls; the very first call of an answer goes alone and warms the prefix.
     async fn ask_all(&self, calls: Vec<JudgeCall>, state: &mut State, gates: usize) -> Result<(), Abort> {
         let mut asked: Vec<Asked> = calls.iter().map(|_| Asked::default()).collect();
@@ -213,9 +195,9 @@ impl AnswerRun<'_> {
                     state.warm = true;
                     let asked = &mut asked[unit.call_index];
                     match end {
-                        Ok(UnitEnd::Answered { draw, reference, raw, marks }) => {
+                        Ok(UnitEnd::Answered { draw, raw, marks }) => {
                             asked.marks.extend(marks);
-                            asked.draws.push(((unit.call.member, unit.call.draw), draw, reference, raw));
+                            asked.draws.push(((unit.call.member, unit.call.draw), draw, raw));
                         }
                         Ok(UnitEnd::Deferred) => asked.deferred = true,
                         // What else is in flight is paid for: it is waited for, and nothing new is asked.
@@ -249,12 +231,7 @@ impl AnswerRun<'_> {
             None => {
                 let what = format!("no judge has the role {}", unit.call.role.name());
                 let reason = UnscoredReason::new(UnscoredKind::NoJudge, what);
-                Ok(UnitEnd::Answered {
-                    draw: Err(reason.clone()),
-                    reference: Err(reason),
-                    raw: None,
-                    marks: Vec::new(),
-                })
+                Ok(UnitEnd::Answered { draw: Err(reason), raw: None, marks: Vec::new() })
             }
         };
         (unit, end, place)
@@ -270,7 +247,6 @@ impl AnswerRun<'_> {
 
     /// Asks one draw, and again while the reply cannot be read and asking again may help.
     async fn ask_until_read(&self, call: &JudgeCall, member: &Member, gates: usize) -> Result<UnitEnd, Abort> {
-        let mut reference: Option<Draw> = None;
         let mut raw: Option<String> = None;
         let mut fresh_tries = 0;
         let mut attempt = 0;
@@ -289,19 +265,18 @@ impl AnswerRun<'_> {
                     }
                     return Ok(UnitEnd::Deferred);
                 }
-                Ok(Outcome::Unscored(reason)) => return Ok(self.unscored(&request, member, reason, reference).await),
+                Ok(Outcome::Unscored(reason)) => return Ok(self.unscored(&request, member, reason).await),
                 Err(AskError::Fatal(error)) => return Err(Abort::Fatal(error)),
                 Err(AskError::Transient { message, .. }) => {
                     let reason = UnscoredReason::new(UnscoredKind::Unreachable, message);
-                    return Ok(self.unscored(&request, member, reason, reference).await);
+                    return Ok(self.unscored(&request, member, reason).await);
                 }
                 Err(AskError::Refused { message, kind, .. }) => {
                     let reason = UnscoredReason::new(kind, message);
-                    return Ok(self.unscored(&request, member, reason, reference).await);
+                    return Ok(self.unscored(&request, member, reason).await);
                 }
             };
             let raw = raw.get_or_insert_with(|| reply.content.clone()).clone();
-            let reference_draw = reference.get_or_insert_with(|| self.reference_draw(call, &reply)).clone();
             let read = call.task.parse(&reply, self.job.options.mode);
             fresh_tries += u32::from(!reply.cached);
             let again = match &read {
@@ -321,7 +296,7 @@ impl AnswerRun<'_> {
                 self.legibility.note(call.task.kind(), draw.as_ref().err()).map_err(Abort::Fatal)?;
             }
             if !again {
-                return Ok(UnitEnd::Answered { draw, reference: reference_draw, raw: Some(raw), marks });
+                return Ok(UnitEnd::Answered { draw, raw: Some(raw), marks });
             }
             attempt += 1;
         }
@@ -347,24 +322,9 @@ impl AnswerRun<'_> {
         member.source.find(&next).map(|found| found.is_some()).map_err(Abort::Fatal)
     }
 
-    async fn unscored(
-        &self,
-        request: &JudgeRequest,
-        member: &Member,
-        reason: UnscoredReason,
-        reference: Option<Draw>,
-    ) -> UnitEnd {
+    async fn unscored(&self, request: &JudgeRequest, member: &Member, reason: UnscoredReason) -> UnitEnd {
         self.records.tell(CallRecord::of(request, member, None, Err(reason.clone()))).await;
-        let reference = reference.unwrap_or_else(|| Err(reason.clone()));
-        UnitEnd::Answered { reference, draw: Err(reason), raw: None, marks: Vec::new() }
-    }
-
-    /// What the reference would have read in the first reply.
-    fn reference_draw(&self, call: &JudgeCall, reply: &JudgeReply) -> Draw {
-        match &self.job.reference {
-            Some(_) => call.task.parse(reply, Mode::Compat).map_err(UnscoredReason::from),
-            None => Err(UnscoredReason::new(UnscoredKind::NotAsked, "no reference score is wanted")),
-        }
+        UnitEnd::Answered { draw: Err(reason), raw: None, marks: Vec::new() }
     }
 
     fn request(&self, call: &JudgeCall, member: &Member, attempt: u32) -> JudgeRequest {
@@ -421,37 +381,33 @@ impl State {
         self.marks.append(&mut asked.marks.drain(..).collect());
         asked.draws.sort_by_key(|(place, ..)| *place);
         let Some(panel) = job.panels.of(&call.role) else {
-            let nobody = asked.draws.into_iter().map(|(_, ours, ..)| ours).collect();
+            let nobody = asked.draws.into_iter().map(|(_, draw, _)| draw).collect();
             self.verdicts.insert(call.item, merge_draws(nobody, Merge::Mean));
             return;
         };
-        let (mut ours, mut theirs, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut of_members, mut values) = (Vec::new(), Vec::new());
         for (place, member) in (0_u32..).zip(&panel.members) {
             let own = asked.draws.extract_if(.., |((of, _), ..)| *of == place).collect::<Vec<_>>().into_iter();
             let mut raws = Vec::new();
-            let (draws, reference): (Vec<Draw>, Vec<Draw>) = own
-                .map(|(_, ours, theirs, raw)| {
-                    raws.extend(raw);
-                    (ours, theirs)
-                })
-                .unzip();
-            // Several grades the reference merges by their texts.
-            let by_text = member.samples > 1 && call.task.kind() == CallKind::Aspect;
-            let as_theirs =
-                if by_text { merge_texts(&raws, member.merge) } else { merge_draws(reference, member.merge) };
+            let mut draws = Vec::new();
+            for (_, draw, raw) in own {
+                raws.extend(raw);
+                draws.push(draw);
+            }
             let merged = match job.options.mode {
-                Mode::Compat if by_text => as_theirs.clone(),
+                // The reference merges several grades by their texts.
+                Mode::Compat if member.samples > 1 && call.task.kind() == CallKind::Aspect => {
+                    merge_texts(&raws, member.merge)
+                }
                 _ => merge_draws(draws.clone(), member.merge),
             };
-            theirs.push(as_theirs);
             if panel.members.len() > 1 || member.samples > 1 {
                 values.push(member_values(&member.judge_id, &merged, &draws));
             }
-            ours.push(merged);
+            of_members.push(merged);
         }
         let judges: Vec<&str> = panel.members.iter().map(|member| &*member.judge_id).collect();
-        self.verdicts.insert(Arc::clone(&call.item), merge_members(ours, &judges, panel.merge));
-        self.reference.insert(Arc::clone(&call.item), merge_members(theirs, &judges, panel.merge));
+        self.verdicts.insert(Arc::clone(&call.item), merge_members(of_members, &judges, panel.merge));
         if !values.is_empty() {
             self.members.insert(call.item, values);
         }

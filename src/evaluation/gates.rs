@@ -108,7 +108,6 @@ mod tests {
         Job {
             items: Arc::from([Item { case, answer, steering: Vec::new() }]),
             scorer: Arc::new(EntailmentScorer::default()),
-            reference: None,
             panels: Arc::new(Panels::none().with(Role::Citation, Panel::of_one(member))),
             options: Arc::new(options),
         }

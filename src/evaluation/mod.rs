@@ -107,8 +107,6 @@ pub struct Job {
     pub items: Arc<[Item]>,
     /// Who scores them.
     pub scorer: Arc<dyn Scorer>,
-    /// The compat scorer that is fed with the same replies, where wanted.
-    pub reference: Option<Arc<dyn Scorer>>,
     /// Who is asked, by role.
     pub panels: Arc<Panels>,
     /// How it asks.

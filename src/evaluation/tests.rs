@@ -195,7 +195,6 @@ fn sampled_job(
     let job = Job {
         items: (0..answers).map(item).collect(),
         scorer: Arc::new(Toy),
-        reference: None,
         panels: Arc::new(Panels::none().with(Role::Rubric, Panel::of_one(member))),
         options: Arc::new(options),
     };

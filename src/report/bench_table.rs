@@ -157,7 +157,6 @@ impl BenchTable {
             items: covered.map_or(0, |of| of.answered),
             unscored: unscored.iter().map(|(count, _)| *count).max().unwrap_or(0),
             unjudged: 0,
-            reference_unknown: 0,
             unscored_reasons: unscored.into_iter().flat_map(|(_, reasons)| reasons.clone()).collect(),
             metrics,
         }
@@ -211,13 +210,7 @@ fn metric(card: &Scorecard, system: &SystemName, source: BenchSource) -> Option<
 fn of_rubric(rubric: &Summary, system: &SystemName) -> Option<SectionMetric> {
     let row = rubric.rows.iter().find(|row| row.system == *system)?;
     let bounds = row.bounds.map(|bounds| (bounds.score_low, bounds.score_high));
-    let theirs = row.reference.as_ref().filter(|theirs| !theirs.causes.is_empty());
-    Some(SectionMetric {
-        metric: row.metrics.score,
-        bounds,
-        reference: theirs.and_then(|theirs| theirs.score),
-        shared: None,
-    })
+    Some(SectionMetric { metric: row.metrics.score, bounds, shared: None })
 }
 
 /// The row for people: a table of its columns, then what has to be said beside them. A system that did not answer every

@@ -87,7 +87,7 @@ pub fn render_csv(summary: &Summary) -> String {
     for name in [score, ann_score] {
         header.extend(["lower_bound", "upper_bound"].map(|part| format!("{name}_{part}").into()));
     }
-    header.extend([format!("reference_{score}").into(), format!("reference_{ann_score}").into(), "steering".into()]);
+    header.push("steering".into());
     csv_line(&mut csv, &header);
     for row in &summary.rows {
         let mut cells: Vec<Cow<'_, str>> = vec![visible(row.system.as_str()), cell(row.rank)];
@@ -100,10 +100,9 @@ pub fn render_csv(summary: &Summary) -> String {
             cells.extend([metric.n, metric.unscored].map(|count| cell(Some(count))));
         }
         cells.extend([row.cases_scored, row.cases_kept, row.missing, row.unscored].map(|count| cell(Some(count))));
-        let (bounds, reference) = (row.bounds, row.reference.as_ref());
+        let bounds = row.bounds;
         cells.extend([cell(bounds.map(|b| b.score_low)), cell(bounds.map(|b| b.score_high))]);
         cells.extend([cell(bounds.and_then(|b| b.ann_score_low)), cell(bounds.and_then(|b| b.ann_score_high))]);
-        cells.extend([cell(reference.and_then(|r| r.score)), cell(reference.and_then(|r| r.ann_score))]);
         cells.push(cell(Some(row.steering)));
         csv_line(&mut csv, &cells);
     }
@@ -176,7 +175,7 @@ mod tests {
         let summary = summary(true);
         let csv = render_csv(&summary);
         let header: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
-        assert!(header.contains(&"lexical_score") && header.contains(&"reference_lexical_ann_score"));
+        assert!(header.contains(&"lexical_score") && header.contains(&"lexical_ann_score_upper_bound"));
         assert!(!header.contains(&"score") && !header.contains(&"ann_score"));
     }
 }

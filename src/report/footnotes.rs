@@ -24,7 +24,6 @@ pub(super) fn footnotes(summary: &Summary, context: &ReportContext) -> Vec<Strin
     notes.extend(ranking(summary));
     notes.extend(fewer(summary));
     notes.extend(summary.rows.iter().filter_map(|row| unscored(summary, row)));
-    notes.extend(reference(summary));
     notes.extend(context.remarks.iter().map(|remark| format!("{}.", shortened(remark, 300))));
     notes.extend(missing(summary));
     notes.extend(steering(summary));
@@ -176,37 +175,9 @@ pub(super) fn kind(kind: UnscoredKind) -> &'static str {
         UnscoredKind::DependsOnUnscored => "depending on an unscored one",
         UnscoredKind::Exception => "exceptions of the reference",
         UnscoredKind::NotAsked => "not asked",
+        UnscoredKind::NeedsOtherCalls => "in need of other calls",
         UnscoredKind::NoJudge => "without a judge",
     }
-}
-
-/// One note per system whose number differs from the reference's.
-fn reference(summary: &Summary) -> Vec<String> {
-    let of_row = |row: &SystemRow| {
-        let reference = row.reference.as_ref().filter(|reference| !reference.causes.is_empty())?;
-        let one = |name: &str, theirs: Option<f64>, ours: Option<f64>| match (theirs, ours) {
-            (Some(theirs), Some(ours)) => format!("{name} {} ({:+.1})", per_cent(theirs), 100.0 * (theirs - ours)),
-            (Some(theirs), None) => format!("{name} {}", per_cent(theirs)),
-            (None, _) => format!("no {name}"),
-        };
-        let ours = row.metrics.score.n;
-        let over = counted(reference.n, "answer");
-        let over = if ours == reference.n { over } else { format!("{over}, ours {ours}") };
-        let causes: Vec<String> = reference
-            .causes
-            .iter()
-            .map(|count| format!("{} ({})", count.cause.describe(), counted(count.answers, "answer")))
-            .collect();
-        Some(format!(
-            "{}: from the same replies ({}), the reference script makes {}, {}: {}.",
-            visible(row.system.as_str()),
-            over,
-            one(summary.score_name(), reference.score, row.metrics.score.estimate),
-            one(summary.ann_score_name(), reference.ann_score, row.metrics.ann_score.estimate),
-            causes.join("; ")
-        ))
-    };
-    summary.rows.iter().filter_map(of_row).collect()
 }
 
 fn missing(summary: &Summary) -> Option<String> {
@@ -248,20 +219,6 @@ fn agreement(agreement: &Agreement) -> String {
     );
     if agreement.undefined > 0 {
         note += &format!("; undefined for {}", counted(agreement.undefined, "question"));
-    }
-    let reference = &agreement.reference;
-    match (&reference.exception, reference.kendall, reference.pearson) {
-        (Some(exception), ..) => {
-            note +=
-                &format!(". The reference script raises {exception} (a question lacks a system under one annotator)");
-        }
-        (None, Some(kendall), Some(pearson)) => {
-            note += &format!(
-                ". The reference script, which takes absolute correlations of sort orders, prints {kendall:.3} and \
-                 {pearson:.3}"
-            );
-        }
-        _ => {}
     }
     note + "."
 }

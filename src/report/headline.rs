@@ -59,7 +59,6 @@ fn row(system: &SystemName, items: usize) -> SectionRow {
         items,
         unscored: 0,
         unjudged: 0,
-        reference_unknown: 0,
         unscored_reasons: Vec::new(),
         metrics: Vec::new(),
     }

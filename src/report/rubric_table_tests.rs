@@ -24,11 +24,10 @@ fn answers(system: &str, values: &[Option<f64>]) -> Vec<ScoredAnswer> {
     numbered.map(|(i, value)| answer(system, &format!("c{i}"), simple_score(*value))).collect()
 }
 
-/// Two systems; one answer is unscored, one is missing, one tries to steer, one has another reference score.
+/// Two systems; one answer is unscored, one is missing, one tries to steer.
 fn eventful(options: AggregateOptions) -> Summary {
     let mut scored = answers("careful", &[Some(1.0), Some(0.9), Some(0.8), Some(1.0)]);
     scored.extend(answers("brief", &[Some(0.2), None, Some(0.5)]));
-    scored[5].reference = Some(simple_score(Some(0.0)));
     scored[6].steering = vec!["a ready verdict".to_owned()];
     scored[0].score.notes = vec!["weights scaled: a property has no snippets".to_owned()];
     summarize(&scored, &[(SystemName::from("brief"), CaseId::from("c3"))], options)
@@ -137,23 +136,17 @@ fn policy_and_mode_are_told() {
 }
 
 #[test]
-fn agreement_tells_our_figure_and_the_references() {
+fn agreement_is_noted_with_its_figures() {
     let agreement = Agreement {
         kendall_tau_b: Some(0.5),
         kendall_questions: 9,
         pearson: None,
         undefined: 1,
-        reference: crate::analysis::ReferenceAgreement {
-            kendall: Some(1.0),
-            pearson: Some(0.75),
-            ..crate::analysis::ReferenceAgreement::default()
-        },
         ..Agreement::default()
     };
     let context = ReportContext { agreement: Some(agreement), ..context() };
     let table = render_table(&eventful(options()), &context, &at(400));
     assert!(table.contains("Kendall's tau-b 0.500 over 9 questions, Pearson's r undefined; undefined for 1 question."));
-    assert!(table.contains("prints 1.000 and 0.750."));
 }
 
 #[test]

@@ -165,8 +165,6 @@ pub(super) fn section_notes(section: &Section, on_unscored: OnUnscored) -> Vec<S
     notes.extend(partly_applicable(section));
     notes.extend(fewer(section, false));
     notes.extend(different_cases(section));
-    notes.extend(section.rows.iter().filter_map(|row| reference(section, row)));
-    notes.extend(section.rows.iter().filter_map(|row| unknown_reference(section, row)));
     let said = section.notes.iter().take(LISTED);
     notes.extend(said.map(|note| format!("{} ({}).", shortened(&note.note, 300), counted(note.answers, "answer"))));
     notes
@@ -238,38 +236,6 @@ fn partly_applicable(section: &Section) -> Option<String> {
     let told = grouped(section.columns.iter().enumerate().filter_map(of_column));
     (!told.is_empty())
         .then(|| format!("{}: these columns do not apply to every answer: {}.", section.scorer, told.join("; ")))
-}
-
-fn reference(section: &Section, row: &SectionRow) -> Option<String> {
-    let theirs: Vec<String> = section
-        .columns
-        .iter()
-        .zip(&row.metrics)
-        .filter_map(|(column, metric)| {
-            Some(format!("{} {}", visible(&column.name), shown(metric.reference?, column.unit)))
-        })
-        .collect();
-    (!theirs.is_empty()).then(|| {
-        let system = visible(row.system.as_str());
-        format!(
-            "{system}: from the same replies the reference script makes {} (docs/metrics.md says why).",
-            theirs.join(", ")
-        )
-    })
-}
-
-/// What the reference would make of it cannot be told from the replies of this run.
-fn unknown_reference(section: &Section, row: &SectionRow) -> Option<String> {
-    (row.reference_unknown > 0).then(|| {
-        format!(
-            "{}: what the reference script would make of {} is not known: it asks other questions about {} of {} answers \
-             (--compat asks them).",
-            visible(row.system.as_str()),
-            section.scorer,
-            row.reference_unknown,
-            row.items
-        )
-    })
 }
 
 /// The means over the cases that all systems have, where their own means are over different ones.

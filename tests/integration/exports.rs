@@ -173,7 +173,6 @@ mod parquet {
                 rows.iter().find(is_it).unwrap()
             };
             assert_eq!((&of("score")["value"], &of("ann_score")["value"]), (&line["score"], &line["ann_score"]));
-            assert_eq!(of("score")["reference"], line["reference_score"]);
             for (name, value) in line["components"].as_object().unwrap() {
                 let row = of(name);
                 assert_eq!((&row["value"], &row["kind"]), (value, &line["kinds"][name]));

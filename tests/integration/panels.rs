@@ -114,7 +114,6 @@ async fn judged(members: Vec<Member>) -> Scorecard {
     let jobs = scorers.map(|scorer| Job {
         items: (0..3).map(item).collect(),
         scorer,
-        reference: None,
         panels: Arc::clone(&panels),
         options: Arc::new(options.clone()),
     });

@@ -111,7 +111,6 @@ mod tests {
             system: SystemName::from("s"),
             case: case("c", "why?", "Annotator 1", false),
             score,
-            reference: None,
             members: BTreeMap::new(),
             steering: Vec::new(),
         })

@@ -102,20 +102,6 @@ fn citation_f1_is_of_the_means_and_the_mean_of_the_answers_stands_beside_it() {
 }
 
 #[test]
-fn a_reference_that_would_have_asked_more_is_not_known_and_counted() {
-    let share = |value| vec![component("citation_recall", ComponentKind::Share, 0.0, value)];
-    let mut answers =
-        [scored("x", "1", "entailment", share(Some(1.0))), scored("x", "2", "entailment", share(Some(0.0)))];
-    let theirs = |value| Some(Score { scorer: "entailment", components: share(value), ..Score::default() });
-    answers[0].reference = theirs(Some(0.5));
-    answers[1].reference = theirs(Some(0.0));
-    assert_eq!(section("entailment", &answers).rows[0].metrics[0].reference, Some(0.25));
-    answers[1].reference = theirs(None);
-    let row = &section("entailment", &answers).rows[0];
-    assert_eq!((row.metrics[0].reference, row.reference_unknown), (None, 1));
-}
-
-#[test]
 fn systems_with_different_cases_are_also_told_over_those_that_all_have() {
     let share = |system, case, value| {
         scored(system, case, "overlap", vec![component("match", ComponentKind::Share, 0.0, Some(value))])

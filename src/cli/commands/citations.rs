@@ -73,7 +73,7 @@ pub(super) fn run(args: &CitationsArgs, context: &Context<'_>) -> Result<ExitCod
     }
     let inputs = input_files(&systems, args.references.as_deref())?;
     let with_gold = systems.iter().flat_map(|system| &system.items).any(names_gold_sources);
-    let (items, scored) = score_all(systems, &CitationAuditScorer { index_base: base, with_gold }, None);
+    let (items, scored) = score_all(systems, &CitationAuditScorer { index_base: base, with_gold });
     let base = if base == IndexBase::Zero { 0 } else { 1 };
     let kept = serde_json::json!({"index_base": base, "with_gold": with_gold});
     let settings = BTreeMap::from([("scorer.citation_audit".to_owned(), kept)]);

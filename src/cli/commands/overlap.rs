@@ -16,7 +16,6 @@ use crate::dataset::Predictions;
 use crate::domain::{Mode, Prediction, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
 use crate::report::visible;
-use crate::scorer::Scorer;
 use crate::scorer::answer_match::normalise;
 use crate::scorer::overlap::{first_words, overlap, rouge_references};
 use crate::scorer::overlap_scorer::{Measure, OverlapScorer};
@@ -53,9 +52,7 @@ pub(super) fn run(args: &OverlapArgs, context: &Context<'_>) -> Result<ExitCode>
         return Ok(ExitCode::Ok);
     }
     let inputs = input_files(&systems, args.references.as_deref())?;
-    let compat = OverlapScorer { mode: Mode::Compat, ..scorer.clone() };
-    let reference: Option<&dyn Scorer> = if mode == Mode::Default { Some(&compat) } else { None };
-    let (items, scored) = score_all(systems, &scorer, reference);
+    let (items, scored) = score_all(systems, &scorer);
     let settings = BTreeMap::from([
         ("scorer.overlap".to_owned(), overlap_settings(&metrics, args.max_words)),
         ("score.compat".to_owned(), Value::from(args.compat)),

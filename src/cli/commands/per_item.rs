@@ -54,13 +54,8 @@ pub(super) fn load(files: &[PathBuf], references: Option<&Path>, quiet: bool) ->
     Ok(systems)
 }
 
-/// Every item through a scorer that asks no judge, and through the one that tells what the reference makes of it, where
-/// there is one; on all cores, systems and items in their order.
-pub(super) fn score_all(
-    systems: Vec<Predictions>,
-    scorer: &dyn Scorer,
-    reference: Option<&dyn Scorer>,
-) -> (Vec<Item>, Vec<Arc<ScoredAnswer>>) {
+/// Scores every item with a scorer that asks no judge, on all cores; systems and items keep their order.
+pub(super) fn score_all(systems: Vec<Predictions>, scorer: &dyn Scorer) -> (Vec<Item>, Vec<Arc<ScoredAnswer>>) {
     let mut ids = Ids::default();
     let item = |system: &SystemName, id: CaseId, prediction: Prediction| {
         let text = prediction.output.clone().unwrap_or_default();
@@ -84,7 +79,6 @@ pub(super) fn score_all(
             system: item.answer.system.clone(),
             case: Arc::clone(&item.case),
             score: score_of(scorer, item)?,
-            reference: reference.and_then(|reference| score_of(reference, item)),
             members: BTreeMap::new(),
             steering: Vec::new(),
         }))
@@ -200,7 +194,6 @@ impl Conclusion<'_> {
             answers: answers as u64,
             missing: Vec::new(),
             kept_cases: Vec::new(),
-            pairing_differences: Vec::new(),
             warnings: Vec::new(),
             policy: None,
             endpoints: Vec::new(),

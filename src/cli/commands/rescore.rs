@@ -49,7 +49,7 @@ async fn rescore(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> 
     if elsewhere.is_none() && args.out.is_some() && mode != was {
         return Err(other_mode_into_itself(&args.run));
     }
-    let scored = replay(args, &manifest).await?;
+    let scored = replay(args, &manifest, mode != was).await?;
     // A run is not written over with scores of another mode.
     let target = elsewhere.or_else(|| (mode == was).then_some(args.run.as_path()));
     let dir = target.map(RunDir::open).transpose()?;
@@ -148,11 +148,11 @@ fn claim(dir: &RunDir, args: &RescoreArgs, manifest: &Manifest) -> Result<()> {
 }
 
 /// Every answer through the scorers, with the recorded replies as judges.
-async fn replay(args: &RescoreArgs, manifest: &Manifest) -> Result<Vec<Arc<ScoredAnswer>>> {
+async fn replay(args: &RescoreArgs, manifest: &Manifest, in_other_mode: bool) -> Result<Vec<Arc<ScoredAnswer>>> {
     let lists = load_item_lists(&args.run.join("inputs.jsonl"))?;
     let calls = args.run.join("calls.jsonl");
     let replies = RecordedReplies::open(&calls)?.ok_or_else(|| InputFault::new(&calls, "is not there"))?;
-    let replies = Arc::new(replies);
+    let replies = Arc::new(if in_other_mode { replies.in_other_mode() } else { replies });
     let parts =
         RubricParts { rubrics: setting(manifest, "score.rubrics"), snippets: setting(manifest, "score.snippets") };
     let plan =

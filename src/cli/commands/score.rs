@@ -320,7 +320,6 @@ fn manifest(settings: &Settings, inputs: &LoadedInputs, plan: &ScorerPlan, judge
         answers: items.len() as u64,
         missing: missing.iter().map(|(system, case)| (system.to_string(), case.to_string())).collect(),
         kept_cases: inputs.kept_cases.iter().map(ToString::to_string).collect(),
-        pairing_differences: if with_rubric { inputs.pairing_differences.clone() } else { Vec::new() },
         warnings: inputs.warnings.clone(),
         endpoints: Vec::new(),
         policy: Some(PolicyEntry {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::cli::settings::{ReferencesBlock, Settings, Slice};
-use crate::dataset::{self, PairOptions, PairedAnswer, Scorable, ScorableOptions, Support};
+use crate::dataset::{self, PairOptions, PairedAnswer, ScorableOptions, Support};
 use crate::domain::{CaseId, Fingerprint, Mode, Prediction, SystemName, TestCase};
 use crate::error::Result;
 use crate::evaluation::Item;
@@ -35,8 +35,6 @@ pub(in crate::cli) struct LoadedInputs {
     pub(in crate::cli) missing: Vec<(SystemName, CaseId)>,
     /// Files with hashes.
     pub(in crate::cli) files: Vec<InputFile>,
-    /// Where the reference script would have paired other answers.
-    pub(in crate::cli) pairing_differences: Vec<String>,
     /// What the user should know.
     pub(in crate::cli) warnings: Vec<String>,
     /// What was joined, and how.
@@ -83,13 +81,6 @@ impl LoadedInputs {
             block: appended.then_some(&block as dataset::ReferencesBlock<'_>),
         };
         let made = dataset::scorable(tests.as_ref(), &systems, references.as_ref(), &options)?;
-        let pairing_differences = match (score.mode, &tests) {
-            (Mode::Default, Some(tests)) => {
-                let theirs = dataset::scorable(Some(tests), &systems, references.as_ref(), &compat(options))?;
-                pairing_differences(&made, &theirs)
-            }
-            _ => Vec::new(),
-        };
         let files = made.files.iter().map(|file| input_file(&file.name, &file.path, file.blake3));
         let questions = preset.map(|preset| &preset.asked).filter(|asked| !asked.are_test_cases());
         let questions = questions.map(|asked| input_file("questions", asked.path(), asked.blake3()));
@@ -104,7 +95,6 @@ impl LoadedInputs {
             kept_cases: made.kept_cases,
             missing,
             files,
-            pairing_differences,
             warnings: once(warnings.into_iter().chain(made.warnings).collect()),
             notes: notes.into_iter().chain(made.notes).collect(),
             coverage,
@@ -144,29 +134,6 @@ fn items(paired: Vec<PairedAnswer>) -> Arc<[Item]> {
 /// Which number means the first source.
 pub(in crate::cli) fn index_base(base: u8) -> IndexBase {
     if base == 1 { IndexBase::One } else { IndexBase::Zero }
-}
-
-fn compat(options: ScorableOptions<'_>) -> ScorableOptions<'_> {
-    ScorableOptions { pairing: PairOptions { compat: true, strict: false, ..options.pairing }, ..options }
-}
-
-/// The reference keeps, of several annotators' test cases, the first that a system answered; we keep the first of the
-/// file for all. Replies to the cases it would have kept instead do not exist here.
-fn pairing_differences(ours: &Scorable, theirs: &Scorable) -> Vec<String> {
-    let pairs = |made: &Scorable| -> HashSet<(SystemName, CaseId)> {
-        made.rubric.iter().map(|item| (item.answer.system.clone(), item.case.case_id.clone())).collect()
-    };
-    let (here, there) = (pairs(ours), pairs(theirs));
-    let differences = |system: &SystemName| {
-        let more = there.difference(&here).filter(|(of, _)| of == system).count();
-        (more > 0).then(|| {
-            format!(
-                "{system}: the reference script would also score {more} of its answers under another annotator's rubric; \
-                 this run did not ask for them, --compat does"
-            )
-        })
-    };
-    theirs.systems.iter().filter_map(differences).collect()
 }
 
 fn input_file(name: &str, path: &Path, blake3: Fingerprint) -> InputFile {

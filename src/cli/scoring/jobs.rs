@@ -39,9 +39,6 @@ pub(in crate::cli) struct ScorerPlan {
     pub(in crate::cli) gold_sources: bool,
 }
 
-/// A scorer, and the one that tells what the reference script makes of the same replies.
-type Pair = (Arc<dyn Scorer>, Option<Arc<dyn Scorer>>);
-
 impl ScorerPlan {
     /// What the settings ask for.
     pub(in crate::cli) fn of(
@@ -122,46 +119,29 @@ impl ScorerPlan {
     }
 
     /// The scorer of that name.
-    pub(in crate::cli) fn scorer(&self, scorer: ScorerName) -> Pair {
-        let with_reference =
-            |own: Arc<dyn Scorer>, theirs: Arc<dyn Scorer>| (own, (self.mode == Mode::Default).then_some(theirs));
-        let base = index_base(self.index_base);
+    pub(in crate::cli) fn scorer(&self, scorer: ScorerName) -> Arc<dyn Scorer> {
+        let (mode, index_base) = (self.mode, index_base(self.index_base));
         match scorer {
-            ScorerName::Rubric if self.lexical => {
-                (Arc::new(RubricScorer::new(self.parts, self.mode).for_lexical_judge()), None)
-            }
             ScorerName::Rubric => {
-                let of = |mode| Arc::new(RubricScorer::new(self.parts, mode));
-                with_reference(of(self.mode), of(Mode::Compat))
+                let rubric = RubricScorer::new(self.parts, mode);
+                Arc::new(if self.lexical { rubric.for_lexical_judge() } else { rubric })
             }
-            ScorerName::Prometheus => {
-                let of = |mode| Arc::new(self.prometheus(mode));
-                with_reference(of(self.mode), of(Mode::Compat))
-            }
+            ScorerName::Prometheus => Arc::new(PrometheusScorer {
+                aspects: self.aspects.clone(),
+                instruction: self.instruction.as_str().into(),
+                top_n: self.top_n,
+                index_base,
+                mode,
+                use_reference: !self.no_reference,
+            }),
             ScorerName::Entailment => {
                 let form = if self.entail == EntailForm::Short { Form::Short } else { Form::Long };
-                let of = |mode| Arc::new(EntailmentScorer { form, at_most: self.at_most, index_base: base, mode });
-                with_reference(of(self.mode), of(Mode::Compat))
+                Arc::new(EntailmentScorer { form, at_most: self.at_most, index_base, mode })
             }
-            ScorerName::CitationAudit => {
-                (Arc::new(CitationAuditScorer { index_base: base, with_gold: self.gold_sources }), None)
-            }
+            ScorerName::CitationAudit => Arc::new(CitationAuditScorer { index_base, with_gold: self.gold_sources }),
             ScorerName::Overlap => {
-                let of =
-                    |mode| Arc::new(OverlapScorer { metrics: self.metrics.clone(), mode, max_words: self.max_words });
-                with_reference(of(self.mode), of(Mode::Compat))
+                Arc::new(OverlapScorer { metrics: self.metrics.clone(), mode, max_words: self.max_words })
             }
-        }
-    }
-
-    fn prometheus(&self, mode: Mode) -> PrometheusScorer {
-        PrometheusScorer {
-            aspects: self.aspects.clone(),
-            instruction: self.instruction.as_str().into(),
-            top_n: self.top_n,
-            index_base: index_base(self.index_base),
-            mode,
-            use_reference: !self.no_reference,
         }
     }
 
@@ -187,13 +167,11 @@ impl ScorerPlan {
         places: impl Fn(&[Role]) -> usize,
     ) -> Vec<Job> {
         let job = |scorer: &ScorerName| {
-            let (own, reference) = self.scorer(*scorer);
             let items = if *scorer == ScorerName::Rubric { rubric } else { plain };
             let concurrency = places(&self.roles(*scorer)).max(1);
             Job {
                 items: Arc::clone(items),
-                scorer: own,
-                reference,
+                scorer: self.scorer(*scorer),
                 panels: Arc::clone(panels),
                 options: Arc::new(Options { concurrency, ..options.clone() }),
             }

@@ -123,9 +123,7 @@ impl Presentation<'_> {
     fn context(&self, scored: &[Arc<ScoredAnswer>]) -> ReportContext {
         let prompts = self.manifest.prompts.as_ref();
         let comparable = prompts.is_some_and(|prompts| prompts.comparable_with_published);
-        let mut remarks =
-            if self.mode == Mode::Default { self.manifest.pairing_differences.clone() } else { Vec::new() };
-        remarks.extend(self.remarks.iter().cloned());
+        let mut remarks = self.remarks.clone();
         remarks.extend(role_lines(&self.manifest.roles));
         // An imported results file does not tell who worded its prompts.
         let imported = self.manifest.settings.get(IMPORTED).is_some_and(|imported| *imported == true);
@@ -139,7 +137,7 @@ impl Presentation<'_> {
             slice: slice.map(str::to_owned),
             names_roles: self.manifest.roles.contains_key("rubric"),
             remarks,
-            agreement: self.agreement.then(|| analysis::agreement(scored)),
+            agreement: self.agreement.then(|| analysis::agreement(scored, self.mode)),
             endpoints: self.manifest.endpoints.clone(),
         }
     }
@@ -221,6 +219,7 @@ fn remedy(kind: UnscoredKind) -> Option<&'static str> {
         UnscoredKind::ContextOverflow => Some("prompts that do not fit need a judge with a longer context"),
         UnscoredKind::Unreachable => Some("calls that found no server are asked again by the same command"),
         UnscoredKind::Refused => Some("calls that the server refused are asked again by the same command"),
+        UnscoredKind::NeedsOtherCalls => Some("score --compat asks the calls that this run did not"),
         UnscoredKind::DependsOnUnscored | UnscoredKind::Exception | UnscoredKind::NotAsked | UnscoredKind::NoJudge => {
             None
         }

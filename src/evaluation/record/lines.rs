@@ -124,8 +124,8 @@ impl CallLine {
 }
 
 /// One line of `scores.jsonl`. Where the lexical baseline judged, `score` and `ann_score` are written as
-/// `lexical_score` and `lexical_ann_score`. `ann_score`, weights and the reference's scores stand only where the score is
-/// a weighted sum; the reference's components only where it is not; claims and members only where there are any.
+/// `lexical_score` and `lexical_ann_score`. `ann_score` and weights stand only where the score is a
+/// weighted sum; claims and members only where there are any.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScoreLine {
     /// Schema version.
@@ -154,18 +154,12 @@ pub struct ScoreLine {
     pub ann_divisor: f64,
     /// True if the score is the weighted sum of its components.
     pub is_weighted: bool,
-    /// What the reference script makes of the same replies, by component; of scores that are no weighted sum.
-    pub reference: Map<String, Value>,
     /// The claims with their support, where citations were judged.
     pub claims: Vec<ClaimSupport>,
     /// What each judge of a panel said in each draw, by component.
     pub members: BTreeMap<Arc<str>, Vec<MemberValues>>,
     /// Reason by component that has no value.
     pub unscored: BTreeMap<String, UnscoredReason>,
-    /// What the reference script makes of the same replies; null in compat mode and for the baseline.
-    pub reference_score: Option<f64>,
-    /// The same for `ann_score`.
-    pub reference_ann_score: Option<f64>,
     /// What a reader must know of how the score came about.
     pub notes: Vec<String>,
     /// Why the answer looks as if it tried to steer the judge.
@@ -198,13 +192,6 @@ impl Serialize for ScoreLine {
             map.serialize_entry("feedback", &self.feedback)?;
         }
         map.serialize_entry("unscored", &self.unscored)?;
-        if self.is_weighted {
-            map.serialize_entry("reference_score", &self.reference_score)?;
-            map.serialize_entry("reference_ann_score", &self.reference_ann_score)?;
-        }
-        if !self.reference.is_empty() {
-            map.serialize_entry("reference", &self.reference)?;
-        }
         if !self.claims.is_empty() {
             map.serialize_entry("claims", &self.claims)?;
         }
@@ -221,7 +208,6 @@ impl ScoreLine {
     /// The line of that answer.
     pub fn of(scored: &ScoredAnswer) -> Self {
         let score = &scored.score;
-        let reference = scored.reference.as_ref();
         Self {
             v: SCHEMA_VERSION,
             system: scored.system.clone(),
@@ -236,15 +222,9 @@ impl ScoreLine {
             feedback: by_name(score, |component| component.feedback.clone()).collect(),
             ann_divisor: score.ann_divisor,
             is_weighted: score.is_weighted_sum(),
-            reference: reference
-                .filter(|reference| !reference.is_weighted_sum())
-                .map(|reference| values(reference, |component| component.value))
-                .unwrap_or_default(),
             claims: score.claims.clone(),
             members: scored.members.clone(),
             unscored: unscored(score),
-            reference_score: reference.and_then(|reference| finite(reference.value)),
-            reference_ann_score: reference.and_then(|reference| finite(reference.ann_score)),
             notes: score.notes.clone(),
             steering: scored.steering.clone(),
         }

@@ -130,9 +130,6 @@ pub struct Manifest {
     pub missing: Vec<(String, String)>,
     /// Case ids that count, in file order.
     pub kept_cases: Vec<String>,
-    /// Where the reference script would have paired other answers than this run.
-    #[serde(default)]
-    pub pairing_differences: Vec<String>,
     /// Warnings about the input.
     pub warnings: Vec<String>,
     /// How unscored answers count; read when the record is scored again, no part of what the run is.

@@ -47,6 +47,8 @@ pub struct RecordedReplies {
     file: Mutex<File>,
     lines: HashMap<u128, Position>,
     replies: usize,
+    /// Why a call that is not recorded has no reply.
+    missing: UnscoredReason,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +77,15 @@ impl RecordedReplies {
             }
         })?;
         let replies = lines.values().filter(|position| position.has_reply).count();
-        Ok(Some(Self { path: path.to_path_buf(), file: Mutex::new(file), lines, replies }))
+        let missing = UnscoredReason::new(UnscoredKind::NotAsked, "the record of the run holds no such call");
+        Ok(Some(Self { path: path.to_path_buf(), file: Mutex::new(file), lines, replies, missing }))
+    }
+
+    /// The same for scoring in another mode than the run's: a call that is not recorded is one that only that mode asks.
+    #[must_use]
+    pub fn in_other_mode(mut self) -> Self {
+        self.missing = UnscoredReason::new(UnscoredKind::NeedsOtherCalls, "needs other calls");
+        self
     }
 
     /// How many calls have a reply.
@@ -122,8 +132,7 @@ impl Judge for RecordedReplies {
             if let Some(reply) = self.find(request)? {
                 return Ok(Outcome::Reply(reply));
             }
-            let unknown = || UnscoredReason::new(UnscoredKind::NotAsked, "the record of the run holds no such call");
-            Ok(Outcome::Unscored(self.reason(request)?.unwrap_or_else(unknown)))
+            Ok(Outcome::Unscored(self.reason(request)?.unwrap_or_else(|| self.missing.clone())))
         };
         Box::pin(std::future::ready(outcome().map_err(AskError::Fatal)))
     }

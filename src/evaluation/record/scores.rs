@@ -115,10 +115,6 @@ struct ReadLine {
     feedback: HashMap<String, String>,
     #[serde(default)]
     unscored: HashMap<String, UnscoredReason>,
-    reference_score: Option<f64>,
-    reference_ann_score: Option<f64>,
-    #[serde(default)]
-    reference: Map<String, Value>,
     #[serde(default)]
     claims: Vec<ClaimSupport>,
     #[serde(default)]
@@ -185,20 +181,6 @@ fn answer_of(read: ReadLine, case: Arc<TestCase>) -> std::result::Result<ScoredA
         })
     };
     let components = read.components.iter().map(component).collect::<std::result::Result<Vec<_>, String>>()?;
-    let of_reference = |(name, value): (&String, &Value)| {
-        let known = components.iter().find(|component| component.name == *name)?;
-        Some(Component { value: value.as_f64(), reason: None, feedback: None, ..known.clone() })
-    };
-    let reference = Score {
-        scorer,
-        value: read.reference_score,
-        ann_score: read.reference_ann_score,
-        ann_divisor: read.ann_divisor,
-        components: read.reference.iter().filter_map(of_reference).collect(),
-        notes: Vec::new(),
-        claims: Vec::new(),
-    };
-    let has_reference = reference.value.is_some() || !reference.components.is_empty();
     let score = Score {
         scorer,
         value: read.score,
@@ -208,8 +190,7 @@ fn answer_of(read: ReadLine, case: Arc<TestCase>) -> std::result::Result<ScoredA
         notes: read.notes,
         claims: read.claims,
     };
-    let reference = has_reference.then_some(reference);
-    Ok(ScoredAnswer { system: read.system, case, score, reference, members: read.members, steering: read.steering })
+    Ok(ScoredAnswer { system: read.system, case, score, members: read.members, steering: read.steering })
 }
 
 #[cfg(test)]
@@ -239,7 +220,7 @@ mod tests {
         let draw = MemberValues { judge: "toy".into(), value: Some(7.0), draws: vec![Some(7.0), None], spread: None };
         let members = BTreeMap::from([("b".into(), vec![draw])]);
         let case = Arc::new(TestCase::without_rubric("c".into(), "why?"));
-        ScoredAnswer { system: "s".into(), case, score, reference: None, members, steering: vec!["tags".into()] }
+        ScoredAnswer { system: "s".into(), case, score, members, steering: vec!["tags".into()] }
     }
 
     fn written(answers: &[ScoredAnswer]) -> (tempfile::TempDir, PathBuf) {
@@ -267,16 +248,12 @@ mod tests {
     }
 
     #[test]
-    fn scores_that_are_no_weighted_sum_come_back_with_the_reference_and_without_weights() {
-        let mut aspects = answer("prometheus", ComponentKind::Aspect, [Some(4.0), Some(2.0)], false);
-        let mut reference = aspects.score.clone();
-        (reference.value, reference.notes) = (None, Vec::new());
-        aspects.reference = Some(reference);
+    fn scores_that_are_no_weighted_sum_come_back_without_weights() {
+        let aspects = answer("prometheus", ComponentKind::Aspect, [Some(4.0), Some(2.0)], false);
         let (_dir, path) = written(std::slice::from_ref(&aspects));
         let read = load_scores(&path, &cases(std::slice::from_ref(&aspects))).expect("scores");
         assert_eq!(read[0].score.components[0].value, Some(4.0));
         assert_eq!(read[0].score.components[0].weight, 0.0);
-        assert_eq!(read[0].reference.as_ref().and_then(|score| score.component("a")?.value), Some(2.0));
     }
 
     #[test]

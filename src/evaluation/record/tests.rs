@@ -35,7 +35,6 @@ pub(super) fn manifest(setting: &str) -> Manifest {
         answers: 1,
         missing: vec![],
         kept_cases: vec![],
-        pairing_differences: vec![],
         warnings: vec![],
     }
 }
@@ -129,6 +128,7 @@ fn a_directory_of_other_settings_is_refused_with_what_differs() {
 #[test]
 fn of_structured_settings_only_the_parts_that_differ_are_told_in_words() {
     let with = |merge: serde_json::Value| Manifest {
+        reference: None,
         settings: [("merge".to_owned(), merge)].into_iter().collect(),
         ..manifest("m")
     };

@@ -87,7 +87,6 @@ fn unscored(item: &Item, score: Score) -> ScoredAnswer {
         system: item.answer.system.clone(),
         case: Arc::clone(&item.case),
         score,
-        reference: None,
         members: Default::default(),
         steering: item.steering.clone(),
     }

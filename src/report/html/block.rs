@@ -256,7 +256,6 @@ fn score_entry<'a>(scored: &'a ScoredAnswer, texts: &mut Texts<'a>) -> Value {
         .iter()
         .map(|component| {
             let reason = component.reason.as_ref().map(|reason| reason.message.as_str());
-            let reference = scored.reference.as_ref().and_then(|reference| reference.component(&component.name)?.value);
             json!([
                 texts.place(&component.name),
                 component.kind,
@@ -265,7 +264,6 @@ fn score_entry<'a>(scored: &'a ScoredAnswer, texts: &mut Texts<'a>) -> Value {
                 optional(component.value),
                 texts.optional(reason),
                 texts.optional(component.feedback.as_deref()),
-                optional(reference),
             ])
         })
         .collect();
@@ -281,7 +279,6 @@ fn score_entry<'a>(scored: &'a ScoredAnswer, texts: &mut Texts<'a>) -> Value {
     let (notes, steering) = (many(&score.notes), many(&scored.steering));
     json!({
         "scorer": score.scorer, "unit": unit_of(score), "value": optional(score.value), "ann": optional(score.ann_score),
-        "reference": optional(scored.reference.as_ref().and_then(|reference| reference.value)),
         "parts": components, "members": members, "notes": notes, "steering": steering,
         "claims": score.claims.iter().map(|claim| claim_entry(claim, texts)).collect::<Vec<_>>(),
     })

@@ -84,8 +84,7 @@ function partTable(scorer, block, columns) {
     const label = name === "ann" ? "Annotated parts only" : "Score";
     if (!scores.some((score) => score && score[name] !== null)) continue;
     body.append(make("tr", { class: "total" }, make("th", { scope: "row" }, label), weighted && make("td", { class: "weight" }),
-      scores.map((score, at) => make("td", {}, scoreBar(score?.[name] ?? null, score?.unit ?? "share", columns[at]),
-        name === "value" && score?.reference !== null && score?.reference !== undefined && score.reference !== score.value ? reference(score.reference, score.unit) : null))));
+      scores.map((score, at) => make("td", {}, scoreBar(score?.[name] ?? null, score?.unit ?? "share", columns[at])))));
   }
   const units = new Set([...parts.map((part) => unitOf(part[1])), ...scores.filter((score) => score?.value !== null && score).map((score) => score.unit)]);
   const unit = ["share", "grade", "count"].find((name) => units.has(name)) ?? "share";
@@ -106,11 +105,6 @@ function scoreBar(value, unit, system) {
     bar.append(share);
   }
   return bar;
-}
-
-/** What the reference script makes of the same replies, where that is something else. */
-function reference(value, unit) {
-  return make("small", { class: "quiet reference", title: "what the reference script makes of the same replies" }, `reference script ${figure(value, unit)}`);
 }
 
 /** The text of a part as a reader understands it: that of the length gives bounds in words, its value is none. */
@@ -140,12 +134,10 @@ function partRows(part, table) {
   const cells = scores.map((score, at) => {
     const own = score?.parts.find((other) => other[0] === name);
     if (!own) return make("td", { class: "quiet" }, score ? "–" : "");
-    const [, , , , value, reason, , theirs] = own;
+    const [, , , , value, reason] = own;
     if (value === null) return make("td", { class: "warn", title: reason === null ? "" : texts[reason] }, "unscored");
-    const differs = theirs !== null && theirs !== value;
     const length = kind === "length" ? block.systems[columns[at]]?.answer?.words : undefined;
-    return make("td", {}, scoreBar(value, unitOf(kind), columns[at]), length !== undefined && make("small", { class: "quiet" }, `${length} words`),
-      differs ? reference(theirs, unitOf(kind)) : null);
+    return make("td", {}, scoreBar(value, unitOf(kind), columns[at]), length !== undefined && make("small", { class: "quiet" }, `${length} words`));
   });
   const row = make("tr", {}, make("th", { scope: "row" }, button), weighted && make("td", { class: "weight n quiet" }, weight === null ? "" : figure(weight, "share")), cells);
   let detail = null;

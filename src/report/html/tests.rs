@@ -46,7 +46,6 @@ fn scored(system: &str, case: &str, value: Option<f64>, text: &str) -> Arc<Score
         system: SystemName::from(system),
         case: Arc::new(TestCase::without_rubric(CaseId::from(case), text)),
         score: Score { scorer: "rubric", value, components: vec![component], ..Score::default() },
-        reference: None,
         members: Default::default(),
         steering: vec![text.to_owned()],
     })

@@ -95,9 +95,11 @@ fn reason(reason: &UnscoredReason) -> &'static str {
         | UnscoredKind::ContextOverflow
         | UnscoredKind::Refused
         | UnscoredKind::Unreachable => "grader_failed",
-        UnscoredKind::DependsOnUnscored | UnscoredKind::Exception | UnscoredKind::NotAsked | UnscoredKind::NoJudge => {
-            "scoring_failed"
-        }
+        UnscoredKind::DependsOnUnscored
+        | UnscoredKind::Exception
+        | UnscoredKind::NotAsked
+        | UnscoredKind::NeedsOtherCalls
+        | UnscoredKind::NoJudge => "scoring_failed",
     }
 }
 
@@ -140,10 +142,6 @@ fn metadata(scored: &ScoredAnswer) -> Value {
         object
     };
     let mut metadata = json!({"components": score.components.iter().map(component).collect::<Vec<_>>()});
-    if let Some(reference) = &scored.reference {
-        metadata["reference_score"] = reference.value.into();
-        metadata["reference_ann_score"] = reference.ann_score.into();
-    }
     let lists = [("claims", json!(score.claims)), ("notes", json!(score.notes)), ("steering", json!(scored.steering))];
     for (name, list) in lists {
         if list.as_array().is_some_and(|list| !list.is_empty()) {

@@ -58,7 +58,7 @@ fn every_file_of_the_record_has_the_documented_fields() {
     has_exactly(
         &manifest,
         "schema_version scholareval_version status label started_at finished_at mode reference settings inputs prompts judge \
-         scorers seed answers kept_cases missing pairing_differences warnings policy endpoints",
+         scorers seed answers kept_cases missing warnings policy endpoints",
     );
     assert_eq!((&manifest["schema_version"], &manifest["status"]), (&json!(1), &json!("complete")));
     assert_eq!((&manifest["answers"], &manifest["kept_cases"]), (&json!(4), &json!(["c1", "c2"])));
@@ -73,8 +73,8 @@ fn every_file_of_the_record_has_the_documented_fields() {
     for score in work.lines("out/scores.jsonl") {
         has_exactly(
             &score,
-            "v system case_id scorer score ann_score components kinds weights ann_divisor texts feedback unscored reference_score reference_ann_score \
-             notes steering",
+            "v system case_id scorer score ann_score components kinds weights ann_divisor texts feedback unscored notes \
+             steering",
         );
         is_close(&score["score"], CONSTANT_SCORE);
         is_close(&score["ann_score"], CONSTANT_ANN_SCORE);
@@ -144,7 +144,6 @@ fn the_tidy_and_the_summary_files_hold_the_same_numbers() {
     for row in summary["rows"].as_array().unwrap() {
         is_close(&row["score"]["estimate"], CONSTANT_SCORE);
         is_close(&row["ann_score"]["estimate"], CONSTANT_ANN_SCORE);
-        is_close(&row["reference_score"], CONSTANT_SCORE);
         assert_eq!((&row["cases_scored"], &row["unscored"]), (&json!(2), &json!(0)));
     }
     let csv = work.read("out/summary.csv");
@@ -225,9 +224,6 @@ fn compat_scores_come_from_the_same_replies_by_cache_and_by_record() {
     assert_eq!(server.chat_count(), 2 * AT_MOST - 1 + 2);
     let scores = work.lines("out/scores.jsonl");
     assert_eq!((&scores[0]["score"], &scores[0]["components"]["p0"]), (&Value::Null, &Value::Null));
-    // the reference would have asked the snippets of p0, so that its score of c1 is not known
-    assert_eq!(scores[0]["reference_score"], Value::Null);
-    assert_eq!(work.json("out/summary.json")["rows"][0]["reference_cases"], 1);
     let asked = server.chat_count();
     let compat = work.score(&server, &["--compat", "--out", "compat"]).exits_with(0);
     let theirs = work.lines("compat/scores.jsonl");
@@ -249,6 +245,15 @@ fn compat_scores_come_from_the_same_replies_by_cache_and_by_record() {
     assert_eq!(work.read("compat2/scores.jsonl"), work.read("compat/scores.jsonl"));
     work.run(&["rescore", "out", "--compat"]).says(&["scores of another mode; add --out DIR"]);
     assert_eq!(scored_files(&work, "out"), untouched, "a run is not written over with scores of another mode");
+    // of c1 the reference asks the snippets of p0, which this run did not
+    let arguments = ["rescore", "out", "--compat", "--out", "again", "--max-unscored", "1"];
+    let again = work.run(&arguments).exits_with(0).says(&["1 component in need of other calls"]);
+    assert!(again.stdout.contains("1 answer unscored"), "{}", again.stdout);
+    let rescored = work.lines("again/scores.jsonl");
+    let reason = json!({"kind": "needs_other_calls", "message": "needs other calls"});
+    assert_eq!((&rescored[0]["score"], &rescored[0]["unscored"]["p0_evidence"]), (&Value::Null, &reason));
+    assert_eq!(rescored[0]["components"]["p0"], theirs[0]["components"]["p0"]);
+    assert_eq!(rescored[1]["score"], theirs[1]["score"]);
 }
 
 #[test]

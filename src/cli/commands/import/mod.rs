@@ -169,7 +169,6 @@ fn manifest(
         answers: imported.scored.len() as u64,
         missing: imported.missing.iter().map(|(system, case)| (system.to_string(), case.to_string())).collect(),
         kept_cases: imported.kept_cases.iter().map(ToString::to_string).collect(),
-        pairing_differences: Vec::new(),
         warnings: imported.warnings.iter().map(ToString::to_string).collect(),
         policy: None,
         endpoints: Vec::new(),

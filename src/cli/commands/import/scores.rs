@@ -121,7 +121,6 @@ pub(super) fn import(files: &[ResultsFile], tests: &TestCases, (mode, lexical): 
                 system: system.clone(),
                 case: Arc::clone(case),
                 score,
-                reference: None,
                 members: BTreeMap::new(),
                 steering: Vec::new(),
             })),

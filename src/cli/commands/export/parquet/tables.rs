@@ -20,7 +20,7 @@ use crate::scorer::rubric::LEXICAL;
 
 use ColumnType::{Flag, Number, Text, Whole};
 
-const SCORES: [(&str, ColumnType); 15] = [
+const SCORES: [(&str, ColumnType); 14] = [
     ("run", Text),
     ("system", Text),
     ("case_id", Text),
@@ -32,7 +32,6 @@ const SCORES: [(&str, ColumnType); 15] = [
     ("text", Text),
     ("weight", Number),
     ("value", Number),
-    ("reference", Number),
     ("reason_kind", Text),
     ("reason", Text),
     ("feedback", Text),
@@ -142,33 +141,29 @@ struct Entry<'a> {
     kind: &'a str,
     unit: &'static str,
     value: Option<f64>,
-    /// What the reference script makes of the same replies.
-    reference: Option<f64>,
     part: Option<&'a Component>,
 }
 
 /// The sums of an answer, where it has any, then its components.
 fn answer(table: &mut Table<'_>, run: &str, scored: &ScoredAnswer) -> std::io::Result<()> {
-    let (score, reference) = (&scored.score, scored.reference.as_ref());
+    let score = &scored.score;
     let has_sum = score.is_weighted_sum();
     let names = if score.scorer == LEXICAL { ["lexical_score", "lexical_ann_score"] } else { ["score", "ann_score"] };
     let graded = score.components.iter().any(|part| part.kind == ComponentKind::Aspect);
-    let sum = |kind: &'static str, name: &'static str, value, reference| Entry {
+    let sum = |kind: &'static str, name: &'static str, value| Entry {
         name,
         kind,
         unit: if graded { "grade" } else { "share" },
         value,
-        reference,
         part: None,
     };
     let mut entries: Vec<Entry<'_>> = Vec::with_capacity(score.components.len() + 2);
     if has_sum || score.value.is_some() {
-        entries.push(sum("score", names[0], score.value, reference.and_then(|theirs| theirs.value)));
+        entries.push(sum("score", names[0], score.value));
     }
     if has_sum {
-        entries.push(sum("ann_score", names[1], score.ann_score, reference.and_then(|theirs| theirs.ann_score)));
+        entries.push(sum("ann_score", names[1], score.ann_score));
     }
-    let theirs = reference.filter(|theirs| !theirs.is_weighted_sum());
     entries.extend(score.components.iter().map(|part| Entry {
         name: &part.name,
         kind: part.kind.as_str(),
@@ -178,7 +173,6 @@ fn answer(table: &mut Table<'_>, run: &str, scored: &ScoredAnswer) -> std::io::R
             Unit::Count => "count",
         },
         value: part.value,
-        reference: theirs.and_then(|theirs| theirs.component(&part.name)?.value),
         part: Some(part),
     }));
     entries.iter().try_for_each(|entry| number(table, run, scored, entry))
@@ -200,7 +194,6 @@ fn number(table: &mut Table<'_>, run: &str, scored: &ScoredAnswer, entry: &Entry
         Cell::text(part.map(|part| part.text.as_str()).filter(|text| !text.is_empty())),
         Cell::number(part.filter(|part| part.kind.is_weighted()).map(|part| part.weight)),
         Cell::number(entry.value),
-        Cell::number(entry.reference),
         Cell::text(reason_kind.as_deref()),
         Cell::text(reason.map(|reason| reason.message.as_str())),
         Cell::text(part.and_then(|part| part.feedback.as_deref())),
