@@ -247,8 +247,8 @@ fn compat_scores_come_from_the_same_replies_by_cache_and_by_record() {
     assert_eq!(scored_files(&work, "out"), untouched, "a run is not written over with scores of another mode");
     // of c1 the reference asks the snippets of p0, which this run did not
     let arguments = ["rescore", "out", "--compat", "--out", "again", "--max-unscored", "1"];
-    let again = work.run(&arguments).exits_with(0).says(&["1 component in need of other calls"]);
-    assert!(again.stdout.contains("1 answer unscored"), "{}", again.stdout);
+    let again = work.run(&arguments).exits_with(0).stdout.replace("\n  ", " ");
+    assert!(again.contains("1 component in need of other calls"), "{again}");
     let rescored = work.lines("again/scores.jsonl");
     let reason = json!({"kind": "needs_other_calls", "message": "needs other calls"});
     assert_eq!((&rescored[0]["score"], &rescored[0]["unscored"]["p0_evidence"]), (&Value::Null, &reason));
