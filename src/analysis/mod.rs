@@ -10,6 +10,7 @@ mod metric;
 mod panel;
 mod questions;
 pub mod rater_agreement;
+mod ratings;
 mod scorecard;
 mod section;
 mod summarize;
@@ -17,7 +18,8 @@ mod summary;
 
 pub use agreement::{Agreement, QuestionAgreement, agreement};
 pub use metric::Metric;
-pub use panel::{Coefficient, DrawNoise, ItemGroup, PanelAgreement, PanelJudge, Scale, panel_agreement};
+pub use panel::{DrawNoise, ItemGroup, PanelAgreement, PanelJudge, Scale, panel_agreement};
+pub use ratings::Estimate;
 pub use scorecard::{Scorecard, scorecard};
 pub use section::{ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, Column, Section, SectionMetric, SectionRow};
 pub use summarize::{AggregateOptions, OnUnscored, summarize};

@@ -1,24 +1,21 @@
-//! How the judges of a panel agree, and how much the draws of one judge differ.
+//! How the judges of a panel agree, and how much the samples of one judge differ.
 //!
-//! A unit is one item of one answer: a criterion, an aspect, a question about a claim. Both are told for each scorer and
-//! group of items whose numbers mean the same, over the answers of all systems. Intervals draw questions, each
+//! A unit is one item of one answer: a criterion, an aspect, a question about a claim. Units whose numbers mean the same
+//! form a group; each scorer and group has its results, over the answers of all systems. Intervals draw questions, each
 //! with all units of all its cases.
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde::ser::{SerializeMap, SerializeStruct};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::AggregateOptions;
 use super::questions::Questions;
+use super::ratings::{Estimate, Ratings};
 use super::section::CITATION_RECALL;
 use crate::domain::{CaseId, ComponentKind, MemberValues, Score, ScoredAnswer};
-use crate::stats::{
-    BcaOptions, Interval, KappaWeights, MeasurementLevel, krippendorff_alpha, krippendorff_alpha_clustered_interval,
-    mean, mean_pairwise_kappa, mean_pairwise_kappa_clustered_interval, pairable_units, sd,
-};
+use crate::stats::{BcaOptions, KappaWeights, MeasurementLevel, mean, sd};
 
 /// What a judge's numbers are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -48,11 +45,8 @@ impl Scale {
         }
     }
 
-    fn weights(self) -> KappaWeights {
-        if self == Self::Label { KappaWeights::Unweighted } else { KappaWeights::Quadratic }
-    }
-
-    /// The number as kappa takes it: means of draws and expected scores are made whole where the scale is (halves away from 0).
+    /// The number as kappa takes it: means of samples and expected scores are rounded where the scale is whole (halves away
+    /// from 0).
     fn category(self, value: f64) -> f64 {
         match self {
             Self::Points | Self::Count | Self::Grade => value.round(),
@@ -62,9 +56,10 @@ impl Scale {
 }
 
 /// Items of a scorer whose numbers mean the same: `points`, `evidence`, `claims`, `labels`, or an aspect by its name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ItemGroup {
     /// Its name, unique within a scorer but for panels of other judges.
+    #[serde(rename = "group")]
     pub name: String,
     /// What the numbers are.
     pub scale: Scale,
@@ -110,35 +105,6 @@ impl ItemGroup {
     }
 }
 
-/// A coefficient of agreement: 1 for judges who always agree, 0 for what chance gives, below 0 for less.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Coefficient {
-    /// Its value; `None` where it is not defined: no unit with two ratings, or all ratings equal.
-    pub estimate: Option<f64>,
-    /// 95% BCa interval over questions; `None` for fewer than two of them.
-    pub interval: Option<(f64, f64)>,
-}
-
-impl Coefficient {
-    fn new(estimate: Option<f64>, interval: impl FnOnce() -> Option<Interval>) -> Self {
-        let estimate = estimate.filter(|value| value.is_finite());
-        let ends = |interval: Interval| (interval.low, interval.high);
-        let is_finite = |(low, high): &(f64, f64)| low.is_finite() && high.is_finite();
-        Self { estimate, interval: estimate.and_then(|_| interval()).map(ends).filter(is_finite) }
-    }
-}
-
-impl Serialize for Coefficient {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (low, high) = self.interval.unzip();
-        let mut fields = serializer.serialize_struct("Coefficient", 3)?;
-        fields.serialize_field("estimate", &self.estimate)?;
-        fields.serialize_field("low", &low)?;
-        fields.serialize_field("high", &high)?;
-        fields.end()
-    }
-}
-
 /// One judge of a panel.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PanelJudge {
@@ -152,11 +118,12 @@ pub struct PanelJudge {
 }
 
 /// How the judges of a panel agree on one group of items.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PanelAgreement {
     /// The scorer's name.
     pub scorer: &'static str,
     /// What was judged.
+    #[serde(flatten)]
     pub group: ItemGroup,
     /// The judges, in the order of the panel.
     pub judges: Vec<PanelJudge>,
@@ -169,38 +136,21 @@ pub struct PanelAgreement {
     /// Cases of the pairable units; intervals draw their questions.
     pub cases: usize,
     /// Krippendorff's alpha: interval level for points, counts, shares; ordinal for grades; nominal for labels.
-    pub alpha: Coefficient,
+    pub alpha: Estimate,
     /// The mean over pairs of judges of Cohen's kappa with quadratic weights; of labels unweighted. Points, counts and
     /// grades are rounded to whole ones.
-    pub kappa: Coefficient,
+    pub kappa: Estimate,
     /// Pairs of judges that have a kappa.
     pub kappa_pairs: usize,
 }
 
-impl Serialize for PanelAgreement {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("scorer", self.scorer)?;
-        map.serialize_entry("group", &self.group.name)?;
-        map.serialize_entry("scale", &self.group.scale)?;
-        map.serialize_entry("judges", &self.judges)?;
-        map.serialize_entry("units", &self.units)?;
-        map.serialize_entry("pairable", &self.pairable)?;
-        map.serialize_entry("judged_by_all", &self.judged_by_all)?;
-        map.serialize_entry("cases", &self.cases)?;
-        map.serialize_entry("alpha", &self.alpha)?;
-        map.serialize_entry("kappa", &self.kappa)?;
-        map.serialize_entry("kappa_pairs", &self.kappa_pairs)?;
-        map.end()
-    }
-}
-
-/// How much the draws of one judge differ on one group of items.
-#[derive(Debug, Clone, PartialEq)]
+/// How much the samples of one judge differ on one group of items.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DrawNoise {
     /// The scorer's name.
     pub scorer: &'static str,
     /// What was judged.
+    #[serde(flatten)]
     pub group: ItemGroup,
     /// The judge's identity.
     pub judge: Arc<str>,
@@ -212,21 +162,6 @@ pub struct DrawNoise {
     pub mean_sd: Option<f64>,
     /// The share of units whose draws are all equal, 0..=1; `None` for no units.
     pub all_equal: Option<f64>,
-}
-
-impl Serialize for DrawNoise {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("scorer", self.scorer)?;
-        map.serialize_entry("group", &self.group.name)?;
-        map.serialize_entry("scale", &self.group.scale)?;
-        map.serialize_entry("judge", &self.judge)?;
-        map.serialize_entry("draws", &self.draws)?;
-        map.serialize_entry("units", &self.units)?;
-        map.serialize_entry("mean_sd", &self.mean_sd)?;
-        map.serialize_entry("all_equal", &self.all_equal)?;
-        map.end()
-    }
 }
 
 /// The agreement of every panel of several judges, and the noise of every judge that was asked several times; scorers in
@@ -289,6 +224,7 @@ struct Group<'a> {
     units: Vec<(&'a CaseId, &'a [MemberValues])>,
 }
 
+/// Compat mode lets numbers pass that are not finite: they are no ratings.
 fn finite(value: Option<f64>) -> Option<f64> {
     value.filter(|value| value.is_finite())
 }
@@ -296,27 +232,18 @@ fn finite(value: Option<f64>) -> Option<f64> {
 impl Group<'_> {
     fn agreement(&self, questions: &Questions<'_>, bca: BcaOptions) -> PanelAgreement {
         let scale = self.group.scale;
-        // Compat mode lets numbers pass that are not finite: they are no ratings.
-        let ratings: Vec<Vec<Option<f64>>> = (0..self.judges.len())
-            .map(|judge| self.units.iter().map(|(_, said)| finite(said[judge].value)).collect())
-            .collect();
-        let categories: Vec<Vec<Option<f64>>> = ratings
-            .iter()
-            .map(|own| own.iter().map(|rating| rating.map(|value| scale.category(value))).collect())
-            .collect();
-        let (rated, whole) = (slices(&ratings), slices(&categories));
-        let rated_by = |unit: usize| rated.iter().filter(|own| own[unit].is_some()).count();
-        let (clusters, cases) = self.clusters(questions, &|unit| rated_by(unit) > 1);
-        let level = scale.level();
-        let alpha = Coefficient::new(krippendorff_alpha(&rated, level), || {
-            krippendorff_alpha_clustered_interval(&rated, &clusters, level, bca)
-        });
-        let pairwise = mean_pairwise_kappa(&whole, scale.weights());
-        let kappa = Coefficient::new(pairwise.map(|kappa| kappa.mean), || {
-            mean_pairwise_kappa_clustered_interval(&whole, &clusters, scale.weights(), bca)
-        });
-        let by_all: Vec<usize> = (0..self.units.len()).filter(|unit| rated_by(*unit) == self.judges.len()).collect();
-        let judges = self.judges.iter().zip(&rated).map(|(judge, own)| PanelJudge {
+        let ratings = |number: &dyn Fn(f64) -> f64| Ratings {
+            rows: (0..self.judges.len())
+                .map(|judge| self.units.iter().map(|(_, said)| finite(said[judge].value).map(number)).collect())
+                .collect(),
+            questions: self.units.iter().map(|(case, _)| questions.number(case)).collect(),
+        };
+        let rated = ratings(&|value| value);
+        let weights = if scale == Scale::Label { KappaWeights::Unweighted } else { KappaWeights::Quadratic };
+        let (kappa, kappa_pairs) = ratings(&|value| scale.category(value)).kappa(weights, bca);
+        let (pairable, by_all) = (rated.rated_by(2), rated.rated_by(self.judges.len()));
+        let cases: BTreeSet<&CaseId> = pairable.iter().map(|unit| self.units[*unit].0).collect();
+        let judges = self.judges.iter().zip(&rated.rows).map(|(judge, own)| PanelJudge {
             judge: Arc::clone(judge),
             rated: own.iter().flatten().count(),
             mean: mean(&by_all.iter().filter_map(|unit| own[*unit]).collect::<Vec<_>>()),
@@ -326,28 +253,20 @@ impl Group<'_> {
             group: self.group.clone(),
             judges: judges.collect(),
             units: self.units.len(),
-            pairable: pairable_units(&rated),
+            pairable: pairable.len(),
             judged_by_all: by_all.len(),
-            cases,
-            alpha,
+            cases: cases.len(),
+            alpha: rated.alpha(scale.level(), bca),
             kappa,
-            kappa_pairs: pairwise.map_or(0, |kappa| kappa.defined),
+            kappa_pairs,
         }
-    }
-
-    /// Each unit's question as a number, the same whatever the order of the answers; and how many cases have such a unit.
-    fn clusters(&self, questions: &Questions<'_>, counts: &dyn Fn(usize) -> bool) -> (Vec<usize>, usize) {
-        let counted = self.units.iter().enumerate().filter(|(unit, _)| counts(*unit)).map(|(_, (case, _))| *case);
-        let cases: BTreeSet<&CaseId> = counted.collect();
-        (self.units.iter().map(|(case, _)| questions.number(case)).collect(), cases.len())
     }
 
     /// The noise of each judge that was asked more than once.
     fn noise(&self) -> impl Iterator<Item = DrawNoise> {
-        let draws_of = |judge: usize| self.units.iter().map(move |(_, said)| &said[judge].draws);
-        let of = move |judge: usize| {
-            let draws = draws_of(judge).map(Vec::len).max().unwrap_or(0);
-            let readable: Vec<Vec<f64>> = draws_of(judge)
+        let of_judge = |judge: usize| {
+            let draws_of = || self.units.iter().map(|(_, said)| &said[judge].draws);
+            let readable: Vec<Vec<f64>> = draws_of()
                 .map(|draws| draws.iter().filter_map(|draw| finite(*draw)).collect())
                 .filter(|draws: &Vec<f64>| draws.len() > 1)
                 .collect();
@@ -357,18 +276,14 @@ impl Group<'_> {
                 scorer: self.scorer,
                 group: self.group.clone(),
                 judge: Arc::clone(self.judges[judge]),
-                draws,
+                draws: draws_of().map(Vec::len).max().unwrap_or(0),
                 units: readable.len(),
                 mean_sd: mean(&spreads),
                 all_equal: mean(&readable.iter().map(is_equal).collect::<Vec<_>>()),
             }
         };
-        (0..self.judges.len()).map(of).filter(|noise| noise.draws > 1)
+        (0..self.judges.len()).map(of_judge).filter(|noise| noise.draws > 1)
     }
-}
-
-fn slices(ratings: &[Vec<Option<f64>>]) -> Vec<&[Option<f64>]> {
-    ratings.iter().map(Vec::as_slice).collect()
 }
 
 #[cfg(test)]

@@ -14,11 +14,16 @@ pub(super) struct Questions<'a> {
 
 impl<'a> Questions<'a> {
     pub(super) fn of(answers: impl Iterator<Item = &'a ScoredAnswer>) -> Self {
+        Self::of_texts(answers.map(|answer| (&answer.case.case_id, answer.case.initial_prompt.as_str())))
+    }
+
+    /// From cases with the texts of their questions, empty where unknown.
+    pub(super) fn of_texts(cases: impl Iterator<Item = (&'a CaseId, &'a str)>) -> Self {
         let mut texts: BTreeMap<&CaseId, &str> = BTreeMap::new();
-        for answer in answers {
-            let text = texts.entry(&answer.case.case_id).or_default();
+        for (case, question) in cases {
+            let text = texts.entry(case).or_default();
             if text.is_empty() {
-                *text = answer.case.initial_prompt.trim();
+                *text = question.trim();
             }
         }
         let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();

@@ -4,6 +4,7 @@
 //! already paid: answers it can finish are finished, the rest are counted. [`run`] drives the rest with the real
 //! judge. Nothing here prints, and nothing but [`record`] writes.
 
+mod agree;
 mod answer;
 mod event;
 mod expected;
@@ -24,6 +25,7 @@ mod tests;
 
 use std::sync::Arc;
 
+pub use agree::agree;
 pub use event::{CallRecord, EventSink, Plan, RunEvent};
 pub use merge::Merge;
 pub use panel::{Member, Panel, Panels};

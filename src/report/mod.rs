@@ -4,10 +4,7 @@
 //! decimal, files in 0..=1. Names and messages come from files and servers, so whatever could move a cursor or
 //! reverse the reading direction is shown escaped (see [`visible`]); `items.csv` alone keeps texts as they are.
 
-mod agreement_files;
-mod agreement_names;
-mod agreement_notes;
-mod agreement_table;
+mod agreement;
 mod bench_table;
 mod comparison;
 mod files;
@@ -31,8 +28,7 @@ mod visible;
 
 #[cfg(feature = "parquet")]
 pub use self::parquet::{Cell, ColumnType, ParquetTable, parquet_metadata};
-pub use agreement_files::{render_agreement_csv, render_agreement_json};
-pub use agreement_table::render_agreement_table;
+pub use agreement::{render_agreement_csv, render_agreement_json, render_agreement_table};
 pub use bench_table::{
     BenchBlank, BenchColumn, BenchCoverage, BenchSource, BenchTable, render_bench_csv, render_bench_json,
     render_bench_table,

@@ -1,46 +1,41 @@
-//! How judges agree and how much their draws differ, in a sentence each.
+//! How the judges of a panel agree and how much the samples of one judge differ, in a sentence each.
 
+use super::agreement::in_line;
 use super::layout::{counted, per_cent};
 use super::visible::shortened;
-use crate::analysis::{Coefficient, DrawNoise, ItemGroup, PanelAgreement, PanelJudge, Scale};
+use crate::analysis::{DrawNoise, ItemGroup, PanelAgreement, PanelJudge, Scale};
 
 /// Names of judges and aspects longer than this are cut.
 const LONGEST_NAME: usize = 60;
 
 /// A note for each panel, then one for each judge that was asked several times.
 pub(super) fn panel_notes(panels: &[PanelAgreement], noise: &[DrawNoise]) -> Vec<String> {
-    panels.iter().map(agreement).chain(noise.iter().map(draws)).collect()
+    panels.iter().map(agreement).chain(noise.iter().map(samples)).collect()
 }
 
 fn agreement(panel: &PanelAgreement) -> String {
     let head = format!("{}: judges {}", subject(panel.scorer, &panel.group), judges(panel));
     let units = units(panel.units, panel.group.scale);
     if panel.pairable == 0 {
-        return format!("{head}: agreement cannot be told: none of {units} has two ratings.");
+        return format!("{head}: no agreement: none of {units} has two ratings.");
     }
-    let all = if panel.judged_by_all < panel.units {
-        format!(", {} of them judged by all", panel.judged_by_all)
-    } else {
-        String::new()
-    };
-    let over = format!("{units} of {}{all}", counted(panel.cases, "case"));
-    let weighted = if panel.group.scale == Scale::Label { "kappa" } else { "weighted kappa" };
-    let kappa = match (panel.kappa.estimate, panel.kappa_pairs, pairs(panel)) {
-        (Some(_), defined, pairs) if defined < pairs => {
-            format!("{weighted} {} ({defined} of {pairs} pairs)", told(panel.kappa))
-        }
-        (Some(_), ..) => format!("{weighted} {}", told(panel.kappa)),
-        (None, ..) => format!("{weighted} cannot be told: no variation"),
-    };
-    match panel.alpha.estimate {
-        Some(_) => format!("{head} agree with alpha {}, {kappa} over {over}.", told(panel.alpha)),
-        None => format!("{head}: agreement cannot be told: no variation over {over}."),
-    }
+    let kappa = if panel.group.scale == Scale::Label { "kappa" } else { "weighted kappa" };
+    let pairs = panel.judges.len() * panel.judges.len().saturating_sub(1) / 2;
+    let some = panel.kappa_pairs > 0 && panel.kappa_pairs < pairs;
+    let some = if some { format!(" ({} of {pairs} pairs)", panel.kappa_pairs) } else { String::new() };
+    let all = panel.judged_by_all == panel.units;
+    let all = if all { String::new() } else { format!(", {} of them judged by all", panel.judged_by_all) };
+    format!(
+        "{head}: alpha {}, {kappa} {}{some} over {units} of {}{all}.",
+        in_line(&panel.alpha),
+        in_line(&panel.kappa),
+        counted(panel.cases, "case")
+    )
 }
 
-fn draws(noise: &DrawNoise) -> String {
+fn samples(noise: &DrawNoise) -> String {
     let (subject, judge) = (subject(noise.scorer, &noise.group), shortened(&noise.judge, LONGEST_NAME));
-    let head = format!("{subject}: {} by judge {judge}", counted(noise.draws, "draw"));
+    let head = format!("{subject}: {} by judge {judge}", counted(noise.draws, "sample"));
     let units = units(noise.units, noise.group.scale);
     match (noise.mean_sd, noise.all_equal) {
         (Some(sd), Some(equal)) => format!(
@@ -48,7 +43,7 @@ fn draws(noise: &DrawNoise) -> String {
             shown(sd, noise.group.scale),
             per_cent(equal)
         ),
-        _ => format!("{head}: how much they differ cannot be told: nowhere could two be read."),
+        _ => format!("{head}: spread unknown, no unit has two readable samples."),
     }
 }
 
@@ -70,10 +65,6 @@ fn judges(panel: &PanelAgreement) -> String {
     format!("{names} ({what} {means})")
 }
 
-fn pairs(panel: &PanelAgreement) -> usize {
-    panel.judges.len() * panel.judges.len().saturating_sub(1) / 2
-}
-
 fn units(count: usize, scale: Scale) -> String {
     let noun = match scale {
         Scale::Points => "rating",
@@ -92,20 +83,10 @@ pub(super) fn shown(value: f64, scale: Scale) -> String {
     }
 }
 
-/// `0.61 [0.50, 0.70]`.
-fn told(coefficient: Coefficient) -> String {
-    // A tiny number below 0 would be shown as -0.00.
-    let two = |value: f64| if value.abs() < 0.005 { "0.00".to_owned() } else { format!("{value:.2}") };
-    match (coefficient.estimate, coefficient.interval) {
-        (Some(estimate), Some((low, high))) => format!("{} [{}, {}]", two(estimate), two(low), two(high)),
-        (Some(estimate), None) => two(estimate),
-        (None, _) => "-".to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::Estimate;
 
     fn panel(name: &str, scale: Scale) -> PanelAgreement {
         let judge = |name: &str, mean| PanelJudge { judge: name.into(), rated: 100, mean: Some(mean) };
@@ -117,53 +98,47 @@ mod tests {
             pairable: 100,
             judged_by_all: 100,
             cases: 50,
-            alpha: Coefficient { estimate: Some(0.614), interval: Some((0.5, 0.7)) },
-            kappa: Coefficient { estimate: Some(-0.001), interval: None },
+            alpha: Estimate { estimate: Some(0.614), low: Some(0.5), high: Some(0.7), undefined: None },
+            kappa: Estimate { estimate: Some(-0.001), ..Estimate::default() },
             kappa_pairs: 1,
         }
     }
 
-    fn told_of(panel: PanelAgreement) -> String {
+    fn note_of(panel: PanelAgreement) -> String {
         panel_notes(&[panel], &[]).remove(0)
     }
 
     #[test]
-    fn a_panel_is_told_in_one_line_and_names_cannot_move_the_cursor() {
+    fn a_panel_has_one_line_and_names_cannot_move_the_cursor() {
         assert_eq!(
-            told_of(panel("coverage", Scale::Grade)),
-            "coverage: judges a, b\\u{1b}[2J (means 0.50, 0.75) agree with alpha 0.61 [0.50, 0.70], weighted kappa 0.00 \
+            note_of(panel("coverage", Scale::Grade)),
+            "coverage: judges a, b\\u{1b}[2J (means 0.50, 0.75): alpha 0.61 [0.50, 0.70], weighted kappa 0.00 \
              over 100 answers of 50 cases."
         );
         let partly = PanelAgreement { judged_by_all: 98, cases: 1, ..panel("labels", Scale::Label) };
         assert_eq!(
-            told_of(partly),
-            "entailment labels: judges a, b\\u{1b}[2J (support in 50.0%, 75.0%) agree with alpha 0.61 [0.50, 0.70], \
+            note_of(partly),
+            "entailment labels: judges a, b\\u{1b}[2J (support in 50.0%, 75.0%): alpha 0.61 [0.50, 0.70], \
              kappa 0.00 over 100 questions of 1 case, 98 of them judged by all."
         );
     }
 
     #[test]
-    fn what_is_undefined_is_said_with_its_cause() {
-        let same = PanelAgreement {
-            alpha: Coefficient::default(),
-            kappa: Coefficient::default(),
-            kappa_pairs: 0,
-            ..panel("coverage", Scale::Grade)
-        };
+    fn what_is_undefined_has_its_reason() {
+        let same = || Estimate::undefined("all ratings are one value");
+        let panel = PanelAgreement { alpha: same(), kappa: same(), kappa_pairs: 0, ..panel("coverage", Scale::Grade) };
+        let apart = PanelAgreement { pairable: 0, judged_by_all: 0, cases: 0, ..panel.clone() };
         assert!(
-            told_of(same.clone()).ends_with(": agreement cannot be told: no variation over 100 answers of 50 cases.")
+            note_of(panel).contains(": alpha not defined (all ratings are one value), weighted kappa not defined (")
         );
-        let rounded = PanelAgreement { alpha: panel("", Scale::Grade).alpha, ..same.clone() };
-        assert!(told_of(rounded).contains("alpha 0.61 [0.50, 0.70], weighted kappa cannot be told: no variation over"));
-        let apart = PanelAgreement { pairable: 0, judged_by_all: 0, cases: 0, ..same };
         assert_eq!(
-            told_of(apart),
-            "coverage: judges a, b\\u{1b}[2J: agreement cannot be told: none of 100 answers has two ratings."
+            note_of(apart),
+            "coverage: judges a, b\\u{1b}[2J: no agreement: none of 100 answers has two ratings."
         );
     }
 
     #[test]
-    fn noise_is_told_on_its_scale() {
+    fn noise_is_shown_on_its_scale() {
         let noise = |scale, mean_sd, all_equal| DrawNoise {
             scorer: "rubric",
             group: ItemGroup { name: "claims".to_owned(), scale },
@@ -173,13 +148,13 @@ mod tests {
             mean_sd,
             all_equal,
         };
-        let told = panel_notes(&[], &[noise(Scale::Share, Some(0.125), Some(1.0)), noise(Scale::Share, None, None)]);
+        let notes = panel_notes(&[], &[noise(Scale::Share, Some(0.125), Some(1.0)), noise(Scale::Share, None, None)]);
         assert_eq!(
-            told,
+            notes,
             [
-                "rubric claims: 5 draws by judge a differ by a standard deviation of 12.5% on average and are all equal in \
+                "rubric claims: 5 samples by judge a differ by a standard deviation of 12.5% on average and are all equal in \
                  100.0% of 1 answer.",
-                "rubric claims: 5 draws by judge a: how much they differ cannot be told: nowhere could two be read."
+                "rubric claims: 5 samples by judge a: spread unknown, no unit has two readable samples."
             ]
         );
     }

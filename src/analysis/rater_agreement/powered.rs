@@ -1,83 +1,61 @@
-//! Means of systems on the human scale, from few labels and many verdicts.
+//! Means of systems on the human scale, from few labels and many verdicts of a judge.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::result::{AgreementLevel, Estimate, PoweredMean};
-use super::view::{Frame, Unit, View};
-use crate::domain::{RaterKind, SystemName};
-use crate::stats::{Interval, PredictionPowered, clustered_mean_intervals, mean, sd};
+use super::result::{AgreementLevel, FEWEST_FOR_INTERVAL, PoweredMean};
+use super::units::{Frame, RaterView, Shared};
+use crate::analysis::ratings::Estimate;
+use crate::domain::SystemName;
+use crate::stats::{PredictionPowered, clustered_mean_intervals, mean, sd};
 
-/// One row a judge and system with labels; none at the level of items. `human` are the people's labels (their mean, or
-/// the only person's).
-pub(super) fn powered(judges: &[&View], human: Option<&View>, frame: &Frame<'_>) -> Vec<PoweredMean> {
+/// One row per judge and system with labels; none at the level of items. `human` has the labels: the people's mean, or the
+/// only person's.
+pub(super) fn powered(judges: &[&RaterView], human: Option<&RaterView>, frame: &Frame<'_>) -> Vec<PoweredMean> {
     let Some(human) = human.filter(|_| frame.options.level != AgreementLevel::Item) else { return Vec::new() };
-    let of_judge = |judge: &&View| {
-        let systems: BTreeSet<&SystemName> = human.values.keys().map(|unit| &unit.system).collect();
-        let scaled = Scaled { judge, factor: factor(judge, human) };
-        systems.into_iter().filter_map(|system| of_system(scaled, human, system, frame)).collect::<Vec<_>>()
+    let systems: BTreeSet<&SystemName> = human.values.keys().map(|unit| &unit.system).collect();
+    let of_judge = |judge: &&RaterView| {
+        let labeled = Shared::new(human, judge, frame);
+        // Lambda is kept within 0..=1, which would forbid to trust a judge on a smaller scale: its verdicts are brought to
+        // the spread of the labels first.
+        let ratio = sd(&labeled.x).zip(sd(&labeled.y)).map(|(labels, verdicts)| labels / verdicts);
+        let factor = ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0).unwrap_or(1.0);
+        systems.iter().filter_map(|system| of_system(judge, &labeled, factor, system)).collect::<Vec<_>>()
     };
-    judges.iter().filter(|judge| judge.kind == RaterKind::Judge).flat_map(of_judge).collect()
+    judges.iter().flat_map(of_judge).collect()
 }
 
-/// A judge whose values are brought to the spread of the human scale. Lambda is kept within 0..=1: for values in
-/// 0..=1 beside grades from 1 to 5 that would forbid to trust the judge as far as it deserves.
-#[derive(Clone, Copy)]
-struct Scaled<'a> {
-    judge: &'a View,
-    factor: f64,
-}
-
-/// The standard deviation of all labels over that of the verdicts on the same answers, of all systems; 1 where one is 0.
-fn factor(judge: &View, human: &View) -> f64 {
-    let both = human.values.iter().filter_map(|(unit, label)| Some((*label, *judge.values.get(unit)?)));
-    let (labels, verdicts): (Vec<f64>, Vec<f64>) = both.unzip();
-    let ratio = sd(&labels).zip(sd(&verdicts)).map(|(labels, verdicts)| labels / verdicts);
-    ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0).unwrap_or(1.0)
-}
-
-fn of_system(scaled: Scaled<'_>, human: &View, system: &SystemName, frame: &Frame<'_>) -> Option<PoweredMean> {
-    let Scaled { judge, factor } = scaled;
-    let own = |view: &View| -> BTreeMap<Unit, f64> {
-        let of = view.values.iter().filter(|(unit, _)| unit.system == *system);
-        of.map(|(unit, value)| (unit.clone(), *value)).collect()
-    };
-    let (labels, verdicts) = (own(human), own(judge));
-    let labelled: Vec<(&Unit, f64, f64)> =
-        labels.iter().filter_map(|(unit, label)| Some((unit, *label, *verdicts.get(unit)?))).collect();
-    if labelled.is_empty() {
+fn of_system(judge: &RaterView, labeled: &Shared<'_>, factor: f64, system: &SystemName) -> Option<PoweredMean> {
+    let (human, frame) = (labeled.first, labeled.frame);
+    let own = labeled.only(|unit| unit.system == *system);
+    if own.units.is_empty() {
         return None;
     }
-    let unlabelled: Vec<f64> =
-        verdicts.iter().filter(|(unit, _)| !labels.contains_key(unit)).map(|(_, verdict)| factor * verdict).collect();
-    let people: Vec<f64> = labelled.iter().map(|(_, label, _)| *label).collect();
-    let judged: Vec<f64> = labelled.iter().map(|(.., verdict)| factor * verdict).collect();
-    let questions: Vec<usize> = labelled.iter().map(|(unit, ..)| frame.question(&unit.case_id)).collect();
-    let interval = || clustered_mean_intervals(&[&people], Some(&questions), frame.bca()).pop().flatten();
-    let mean_of = PredictionPowered { human: &people, judge: &judged, unlabelled: &unlabelled };
-    let powered = mean_of.mean(frame.options.confidence);
-    let why = match (people.len(), unlabelled.len()) {
-        (_, 0) => "every answer that was judged has a label",
-        (_, 1) => "one answer without a label is too few",
+    let judged: Vec<f64> = own.y.iter().map(|verdict| factor * verdict).collect();
+    let without_label =
+        judge.values.iter().filter(|(unit, _)| unit.system == *system && !human.values.contains_key(unit));
+    let unlabeled: Vec<f64> = without_label.map(|(_, verdict)| factor * verdict).collect();
+    let n = own.x.len();
+    let powered =
+        PredictionPowered { human: &own.x, judge: &judged, unlabelled: &unlabeled }.mean(frame.options.confidence);
+    let reason = match unlabeled.len() {
+        0 => "every answer that was judged has a label",
+        1 => "one answer without a label is too few",
         _ => "fewer than two labels",
     };
+    let interval = || clustered_mean_intervals(&[&own.x], Some(&own.questions), frame.bca()).pop().flatten();
+    let powered_mean = Estimate::new(powered.map(|mean| mean.estimate), || powered.map(|mean| mean.interval), reason);
     Some(PoweredMean {
-        judge: Arc::clone(&judge.name),
-        human: Arc::clone(&human.name),
+        judge: Arc::clone(&judge.rater.name),
+        human: Arc::clone(&human.rater.name),
         system: system.clone(),
-        labelled: people.len(),
-        unlabelled: unlabelled.len(),
-        labels_only: Estimate::new(mean(&people), people.len(), interval, "no labels"),
-        powered: Estimate::new(
-            powered.map(|mean| mean.estimate),
-            people.len(),
-            || powered.map(|mean| Interval { low: mean.interval.low, high: mean.interval.high }),
-            why,
-        ),
+        labelled: n,
+        unlabelled: unlabeled.len(),
+        labels_only: Estimate::new(mean(&own.x), interval, "no labels").with_units(n, FEWEST_FOR_INTERVAL),
+        powered: powered_mean.with_units(n, FEWEST_FOR_INTERVAL),
         lambda: powered.map(|mean| mean.lambda),
     })
 }
-
 #[cfg(test)]
 mod tests {
     use rand::{RngExt, SeedableRng};
@@ -85,7 +63,7 @@ mod tests {
 
     use super::*;
     use crate::analysis::rater_agreement::{AgreementOptions, Labelled, rater_agreement};
-    use crate::domain::{Rater, Rating};
+    use crate::domain::{Rater, RaterKind, Rating};
 
     /// One system, 25 labels from 1 to 5 among 125 verdicts in 0..=1 that are milder than people and noisy.
     fn drawn(rng: &mut ChaCha8Rng, factor: f64) -> Labelled {
@@ -112,7 +90,8 @@ mod tests {
             let people: Vec<f64> = labelled.raters[1].ratings.iter().map(|rating| rating.value).collect();
             plain += 2.0 * 2.064 * sd(&people).unwrap() / 5.0;
             let frame_options = &options;
-            let views: Vec<View> = labelled.raters.iter().map(|rater| View::new(rater, frame_options)).collect();
+            let views: Vec<RaterView> =
+                labelled.raters.iter().map(|rater| RaterView::new(rater, frame_options)).collect();
             let frame = Frame::new(&views, &labelled.questions, frame_options);
             let mean = powered(&[&views[0]], Some(&views[1]), &frame).remove(0).powered;
             let (low, high) = (mean.low.unwrap(), mean.high.unwrap());

@@ -1,43 +1,56 @@
-//! What an agreement says. Everything here is serialised as it stands (`agree --format json`).
+//! The result of an agreement, serialized as it is (`agree --format json`).
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use crate::domain::{RaterKind, SystemName};
+use crate::analysis::ratings::Estimate;
+use crate::domain::{Note, RaterKind, SystemName};
 
-/// What is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// The unit of agreement.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum AgreementLevel {
     /// Means of systems.
     System,
-    /// Answers, each as a whole.
+    /// Whole answers.
+    #[default]
     Answer,
-    /// Items: criteria, aspects, components.
+    /// Criteria, aspects, components.
     Item,
 }
 
-/// How it is compared.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// How raters are compared.
+#[derive(Debug, Clone, PartialEq, Serialize, clap::Args)]
 pub struct AgreementOptions {
-    /// What a unit is.
+    /// What is compared: system, answer or item
+    #[arg(long, value_enum, default_value = "answer", hide_possible_values = true, value_name = "LEVEL")]
     pub level: AgreementLevel,
-    /// The item that stands for the answer as a whole, or the only one at the level of items; `None`: ratings of whole
-    /// answers, or all items.
+    /// Which number of a run, and which item of the labels: score, a component, an aspect, ann_score, SCORER.score
+    /// [default: the score of the first scorer]
+    #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
-    /// Up to which difference two answers are a tie for a judge; `None`: chosen where a person is compared with.
+    /// Differences of a judge's values up to X are ties [default: chosen to give it as many ties as people have]
+    #[arg(long, value_name = "X", value_parser = tie_threshold, allow_negative_numbers = true)]
     pub tie_threshold: Option<f64>,
     /// Level of all intervals, 0.95.
+    #[arg(skip = 0.95)]
     pub confidence: f64,
-    /// Resamples behind the intervals, 10,000.
+    /// Number of resamples for the intervals
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub resamples: u32,
-    /// Seeds them.
+    /// Seed of the resampling for the intervals
+    #[arg(long, value_name = "N", default_value_t = 42)]
     pub seed: u64,
 }
 
+fn tie_threshold(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.trim().parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| "expected a number of 0 or more, such as 0.05".to_owned())
+}
+
 impl AgreementOptions {
-    /// Whole answers, a threshold chosen, 10,000 resamples with that seed.
+    /// Whole answers, a chosen threshold, 10,000 resamples with this seed.
     pub fn seeded(seed: u64) -> Self {
         Self {
             level: AgreementLevel::Answer,
@@ -50,33 +63,19 @@ impl AgreementOptions {
     }
 }
 
-/// Fewer units than this (answers, items, pairs; of a number about systems the questions that are drawn) give a number
-/// without an interval: resamples of so few repeat one another, and the interval of a single pair would be a point. Not of
-/// ICC, whose interval draws nothing.
+/// Numbers of fewer units (answers, items, pairs; for numbers about systems the questions, which are drawn) have no
+/// interval: resamples of so few repeat one another. ICC is exempt, its interval draws nothing.
 pub const FEWEST_FOR_INTERVAL: usize = 10;
-
-/// A number with its interval, or why there is none.
-///
-/// There is no interval where fewer than [`FEWEST_FOR_INTERVAL`] units stand behind the number.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Estimate {
-    /// The number; never NaN.
-    pub estimate: Option<f64>,
-    /// Lower end of its interval.
-    pub low: Option<f64>,
-    /// Upper end of its interval.
-    pub high: Option<f64>,
-    /// Why there is no number.
-    pub undefined: Option<String>,
-}
 
 /// How raters agree.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RaterAgreement {
-    /// Version of this form.
+    /// Version of this format.
     pub schema_version: u32,
-    /// How it was compared.
+    /// How they were compared.
     pub options: AgreementOptions,
+    /// The result in short: people with people (the ceiling of any judge), then each judge with people.
+    pub summary: Vec<SummaryRow>,
     /// Who rated how much.
     pub raters: Vec<RaterSummary>,
     /// Raters by two.
@@ -85,8 +84,28 @@ pub struct RaterAgreement {
     pub groups: Vec<RaterGroup>,
     /// Means of systems on the human scale.
     pub powered: Vec<PoweredMean>,
-    /// What a reader must know besides.
-    pub notes: Vec<String>,
+    /// What a reader should know; as sentences in JSON, warnings first.
+    #[serde(serialize_with = "texts")]
+    pub notes: Vec<Note>,
+}
+
+fn texts<S: Serializer>(notes: &[Note], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(notes.iter().map(|note| &note.text))
+}
+
+/// Agreement as the mean over pairs of raters; of one pair with its intervals.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SummaryRow {
+    /// `people with people`, or a judge's name and `with people`.
+    pub who: String,
+    /// Pairs of raters.
+    pub pairs: usize,
+    /// Kendall's tau-b of ratings.
+    pub kendall_tau_b: Estimate,
+    /// Agreement on which of two answers is better, with half a point where one rater has a tie.
+    pub half_credit: Estimate,
+    /// Kendall's tau-b of the orders of systems.
+    pub systems: Estimate,
 }
 
 /// One rater.
@@ -285,4 +304,108 @@ pub struct PoweredMean {
     pub powered: Estimate,
     /// How far the judge was trusted, 0..=1.
     pub lambda: Option<f64>,
+}
+
+/// One estimate of the result and its place.
+#[derive(Debug, Clone, Copy)]
+pub struct EstimateRow<'a> {
+    /// The first rater, or the name of a group.
+    pub first: &'a str,
+    /// The second rater; empty for a group.
+    pub second: &'a str,
+    /// `overall`, `item`, `system`, `ranking`, `wins`, `ratings`, `preferences` or `mean`.
+    pub part: &'static str,
+    /// The item or system; empty where there is none.
+    pub name: &'a str,
+    /// The measure.
+    pub measure: &'static str,
+    /// Units behind it.
+    pub n: usize,
+    /// Questions they belong to.
+    pub questions: usize,
+    /// The estimate.
+    pub estimate: &'a Estimate,
+}
+
+/// Measure, units, questions, value.
+type Measured<'a> = (&'static str, usize, usize, &'a Estimate);
+
+impl RaterAgreement {
+    /// Every estimate, in the order of the result.
+    pub fn estimates(&self) -> Vec<EstimateRow<'_>> {
+        let mut rows = Vec::new();
+        for pair in &self.pairs {
+            let mut add =
+                |part, name, measured| rows.extend(in_place([&pair.first, &pair.second], part, name, measured));
+            add("overall", "", pair.overall.estimates());
+            pair.items.iter().for_each(|item| add("item", &item.name, item.measures.estimates()));
+            pair.systems.iter().for_each(|system| add("system", &system.name, system.measures.estimates()));
+            if let Some(Ranking { systems, kendall_tau_b }) = &pair.ranking {
+                add("ranking", "", vec![("kendall_tau_b", systems.len(), pair.overall.questions, kendall_tau_b)]);
+            }
+            if let Some(Wins { systems, kendall_tau_b, first_means_second_wins: means }) = &pair.wins {
+                let (n, compared) = (systems.len(), pair.overall.comparisons.as_ref());
+                let questions = compared.map_or(pair.overall.questions, |compared| compared.questions);
+                add("wins", "", vec![("kendall_tau_b", n, questions, kendall_tau_b)]);
+                add("wins", "", vec![("first_means_second_wins", n, questions, means)]);
+            }
+        }
+        for group in &self.groups {
+            let (n, questions) = (group.n, group.questions);
+            let measured = vec![
+                ("alpha_nominal", n, questions, &group.alpha_nominal),
+                ("alpha_ordinal", n, questions, &group.alpha_ordinal),
+                ("alpha_interval", n, questions, &group.alpha_interval),
+                ("icc_2_1", group.complete, questions, &group.icc_2_1),
+            ];
+            rows.extend(in_place([&group.name, ""], group.of, "", measured));
+        }
+        for mean in &self.powered {
+            let (n, all) = (mean.labelled, mean.labelled + mean.unlabelled);
+            let measured =
+                vec![("labels_only", n, n, &mean.labels_only), ("prediction_powered", all, n, &mean.powered)];
+            rows.extend(in_place([&mean.judge, &mean.human], "mean", mean.system.as_str(), measured));
+        }
+        rows
+    }
+}
+
+fn in_place<'a>(
+    [first, second]: [&'a str; 2],
+    part: &'static str,
+    name: &'a str,
+    measured: Vec<Measured<'a>>,
+) -> impl Iterator<Item = EstimateRow<'a>> {
+    let row = move |(measure, n, questions, estimate)| EstimateRow {
+        first,
+        second,
+        part,
+        name,
+        measure,
+        n,
+        questions,
+        estimate,
+    };
+    measured.into_iter().map(row)
+}
+
+impl Measures {
+    /// Name, units, questions and value of every estimate.
+    fn estimates(&self) -> Vec<Measured<'_>> {
+        let (n, questions) = (self.n, self.questions);
+        let mut all = vec![
+            ("pearson", n, questions, &self.pearson),
+            ("spearman", n, questions, &self.spearman),
+            ("kendall_tau_b", n, questions, &self.kendall_tau_b),
+            ("kappa", n, questions, &self.kappa),
+            ("quadratic_kappa", n, questions, &self.quadratic_kappa),
+        ];
+        if let Some(of) = &self.comparisons {
+            all.push(("pairs_strict", of.n, of.questions, &of.strict));
+            all.push(("pairs_half_credit", of.n, of.questions, &of.half_credit));
+            all.push(("pairs_decided", of.decided, of.questions, &of.decided_agreement));
+            all.push(("pairs_kappa", of.n, of.questions, &of.kappa));
+        }
+        all
+    }
 }

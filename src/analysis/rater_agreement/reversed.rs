@@ -3,54 +3,54 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::domain::{CaseId, Preferred, Rater, SystemName};
+use crate::domain::{CaseId, Note, Preferred, Rater, SystemName};
 
-/// Fewer pairs tell nothing.
+/// With fewer pairs there is no finding.
 const FEWEST_PAIRS: usize = 20;
 /// The square of 1.96: the sign test at 5%, by the normal approximation.
 const SQUARE_OF_Z: f64 = 3.84;
 
-/// An item whose ratings run against the rater's own preferences.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReversedItem {
-    /// The item.
-    pub item: Arc<str>,
-    /// Pairs where the answer that the rater prefers has the lower number.
-    pub against: usize,
-    /// Pairs where it has the higher one.
-    pub with: usize,
+/// A warning if a rater's numbers run against the same rater's preferences.
+pub(super) fn reversed_note(rater: &Rater) -> Option<Note> {
+    let found = reversed_items(rater);
+    let item = |(item, against, with): &(Arc<str>, usize, usize)| format!("{item} ({against}:{with})");
+    let items: Vec<String> = found.iter().map(item).collect();
+    let text = format!(
+        "{}: the numbers of {} run against the same person's preferences (pairs against:with them); if 1 is the best grade, \
+         reverse them before use, since more counts as better.",
+        rater.name,
+        items.join(", ")
+    );
+    (!items.is_empty()).then(|| Note::warning(text))
 }
 
-/// The items of which more is worse to this rater, as it seems: of at least 20 pairs that the rater prefers one of and gave
-/// different numbers, significantly more than half have the lower number for the better answer (sign test, 5%).
-pub fn reversed_items(rater: &Rater) -> Vec<ReversedItem> {
-    let mut sums: BTreeMap<(&SystemName, &CaseId, &str), (f64, f64)> = BTreeMap::new();
+/// The items of which more seems to be worse to this rater, with the pairs where the preferred answer has the lower and the
+/// higher number: of at least 20 pairs significantly more than half have the lower one (sign test, 5%).
+fn reversed_items(rater: &Rater) -> Vec<(Arc<str>, usize, usize)> {
+    let mut values: BTreeMap<(&str, &SystemName, &CaseId), f64> = BTreeMap::new();
     let mut items: BTreeSet<&Arc<str>> = BTreeSet::new();
     for rating in &rater.ratings {
-        let Some(item) = &rating.item else { continue };
-        items.insert(item);
-        let sum = sums.entry((&rating.system, &rating.case_id, item)).or_default();
-        *sum = (sum.0 + rating.value, sum.1 + 1.0);
+        if let Some(item) = &rating.item {
+            items.insert(item);
+            values.insert((item, &rating.system, &rating.case_id), rating.value);
+        }
     }
-    let of_item = |item: &Arc<str>| {
-        let value = |system, case| sums.get(&(system, case, &**item)).map(|(sum, count)| sum / count);
+    let mut found = Vec::new();
+    for item in items {
         let (mut with, mut against) = (0, 0);
         for made in &rater.preferences {
-            let pair = &made.pair;
-            let (better, worse) = match made.preferred {
-                Preferred::First => (&pair.first, &pair.second),
-                Preferred::Second => (&pair.second, &pair.first),
-                Preferred::Tie => continue,
-            };
-            let Some((high, low)) = value(better, &pair.case_id).zip(value(worse, &pair.case_id)) else { continue };
-            with += usize::from(high > low);
-            against += usize::from(high < low);
+            let value = |system| values.get(&(&**item, system, &made.pair.case_id));
+            let Some((first, second)) = value(&made.pair.first).zip(value(&made.pair.second)) else { continue };
+            let by_values = Preferred::of_difference(first - second, 0.0).sign() * made.preferred.sign();
+            with += usize::from(by_values > 0);
+            against += usize::from(by_values < 0);
         }
         let (all, more) = ((with + against) as f64, against as f64 - with as f64);
-        let is_reversed = with + against >= FEWEST_PAIRS && more > 0.0 && more * more > SQUARE_OF_Z * all;
-        is_reversed.then(|| ReversedItem { item: Arc::clone(item), against, with })
-    };
-    items.into_iter().filter_map(of_item).collect()
+        if with + against >= FEWEST_PAIRS && more > 0.0 && more * more > SQUARE_OF_Z * all {
+            found.push((Arc::clone(item), against, with));
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -80,7 +80,7 @@ mod tests {
     fn grades_of_which_one_is_the_best_are_noticed() {
         let found = reversed_items(&person(30, 5));
         assert_eq!(
-            found.iter().map(|item| (&*item.item, item.against, item.with)).collect::<Vec<_>>(),
+            found.iter().map(|(item, against, with)| (&**item, *against, *with)).collect::<Vec<_>>(),
             [("citation", 25, 5)]
         );
         // 19 pairs are too few; 12 to 8 is chance ((12 - 8)^2 = 16 < 3.84 * 20); 25 to 5 the right way round is as it should be

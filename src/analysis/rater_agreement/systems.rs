@@ -1,136 +1,159 @@
-//! Systems by the means of two raters.
+//! Systems by the means of two raters, and by how often they win.
 
 use std::collections::BTreeMap;
 
-use super::comparisons::credit;
-use super::measures::Between;
-use super::result::{Estimate, Measures, PairAgreement, RankedSystem, Ranking};
-use super::view::{Shared, distinct};
+use super::comparisons::Compared;
+use super::result::{Measures, PairAgreement, RankedSystem, Ranking, SystemWins, Wins};
+use super::units::{Frame, Shared};
+use crate::analysis::ratings::{Estimate, distinct};
 use crate::domain::{Preferred, SystemName};
-use crate::stats::{Correlation, bca_clustered_interval};
+use crate::stats::{Correlation, mean};
 
-/// Shared units by system: each unit's system as a number.
+/// Two raters' values by system: the means of ratings, or shares of comparisons won.
 pub(super) struct BySystem<'a> {
+    /// In the order of their names.
     pub(super) systems: Vec<&'a SystemName>,
-    of_unit: Vec<usize>,
-    shared: &'a [Shared<'a>],
+    rows: Vec<Row>,
+    /// The question of each row.
     questions: Vec<usize>,
 }
 
+/// What one unit or comparison adds to the means of a system.
+struct Row {
+    system: usize,
+    x: f64,
+    y: f64,
+}
+
 impl<'a> BySystem<'a> {
-    pub(super) fn new(shared: &'a [Shared<'a>]) -> Self {
-        let mut places: BTreeMap<&SystemName, usize> = shared.iter().map(|both| (&both.unit.system, 0)).collect();
+    fn new(values: impl Iterator<Item = (&'a SystemName, f64, f64, usize)>) -> Self {
+        let values: Vec<_> = values.collect();
+        let mut places: BTreeMap<&SystemName, usize> = values.iter().map(|(system, ..)| (*system, 0)).collect();
         places.values_mut().enumerate().for_each(|(at, place)| *place = at);
         Self {
-            of_unit: shared.iter().map(|both| places[&both.unit.system]).collect(),
+            rows: values.iter().map(|(system, x, y, _)| Row { system: places[*system], x: *x, y: *y }).collect(),
+            questions: values.iter().map(|(.., question)| *question).collect(),
             systems: places.into_keys().collect(),
-            shared,
-            questions: shared.iter().map(|both| both.question).collect(),
         }
     }
 
-    /// Both raters' means of every system with each unit taken as often as its weight says; `None` where a system is
-    /// not drawn at all.
+    pub(super) fn of_ratings(shared: &Shared<'a>) -> Self {
+        let values = |at: usize| (&shared.units[at].system, shared.x[at], shared.y[at], shared.questions[at]);
+        Self::new((0..shared.units.len()).map(values))
+    }
+
+    /// Both values of every system, each row taken as often as its weight says; `None` where a system is not drawn.
     fn means(&self, weights: &[u32]) -> Option<(Vec<f64>, Vec<f64>)> {
         let mut sums = vec![(0.0, 0.0, 0.0); self.systems.len()];
-        for ((both, system), weight) in self.shared.iter().zip(&self.of_unit).zip(weights) {
-            let (weight, sum) = (f64::from(*weight), &mut sums[*system]);
-            *sum = (sum.0 + weight * both.x, sum.1 + weight * both.y, sum.2 + weight);
+        for (row, weight) in self.rows.iter().zip(weights) {
+            let (weight, sum) = (f64::from(*weight), &mut sums[row.system]);
+            *sum = (sum.0 + weight * row.x, sum.1 + weight * row.y, sum.2 + weight);
         }
-        if sums.iter().any(|(.., weight)| *weight == 0.0) {
-            return None;
-        }
-        Some(sums.into_iter().map(|(x, y, weight)| (x / weight, y / weight)).unzip())
+        let is_drawn = sums.iter().all(|(.., weight)| *weight > 0.0);
+        is_drawn.then(|| sums.into_iter().map(|(x, y, weight)| (x / weight, y / weight)).unzip())
     }
 
-    pub(super) fn observed(&self) -> Option<(Vec<f64>, Vec<f64>)> {
-        self.means(&vec![1; self.shared.len()])
+    fn observed(&self) -> Option<(Vec<f64>, Vec<f64>)> {
+        self.means(&vec![1; self.rows.len()])
     }
 
-    /// A number made of the means; its interval draws questions, which are its units.
-    fn estimate(
-        &self,
-        between: Between<'_>,
-        why: &str,
-        statistic: impl Fn(&[f64], &[f64]) -> Option<f64> + Sync,
-    ) -> Estimate {
-        let of = |weights: &[u32]| self.means(weights).and_then(|(x, y)| statistic(&x, &y));
-        let interval = || bca_clustered_interval(&self.questions, of, between.frame.bca());
-        Estimate::new(of(&vec![1; self.shared.len()]), distinct(self.questions.iter().copied()), interval, why)
+    fn count(&self, system: usize) -> usize {
+        self.rows.iter().filter(|row| row.system == system).count()
     }
 
-    fn correlation(&self, between: Between<'_>, kind: Correlation) -> Estimate {
-        let (x, y) = self.observed().unwrap_or_default();
-        self.estimate(between, &between.why_no_correlation(&x, &y), |x, y| kind.of(x, y))
+    /// A correlation of the two values; its interval draws questions, which are its units.
+    fn correlation(&self, kind: Correlation, frame: &Frame<'_>, reason: &str) -> Estimate {
+        let statistic = |weights: &[u32]| self.means(weights).and_then(|(x, y)| kind.of(&x, &y));
+        frame.estimate(&self.questions, statistic, distinct(self.questions.iter().copied()), reason)
     }
 
     /// The measures at the level of systems: a unit is a system, its value a mean.
-    pub(super) fn measures(&self, between: Between<'_>) -> Measures {
+    pub(super) fn measures(&self, shared: &Shared<'_>) -> Measures {
+        let (x, y) = self.observed().unwrap_or_default();
+        let correlation = |kind| self.correlation(kind, shared.frame, &shared.no_correlation(&x, &y));
         let no_categories = || Estimate::undefined("means are no categories");
         Measures {
             n: self.systems.len(),
             questions: distinct(self.questions.iter().copied()),
-            pearson: self.correlation(between, Correlation::Pearson),
-            spearman: self.correlation(between, Correlation::Spearman),
-            kendall_tau_b: self.correlation(between, Correlation::KendallTauB),
+            pearson: correlation(Correlation::Pearson),
+            spearman: correlation(Correlation::Spearman),
+            kendall_tau_b: correlation(Correlation::KendallTauB),
             kappa: no_categories(),
             quadratic_kappa: no_categories(),
-            comparisons: self.comparisons(between),
+            comparisons: self.comparisons(shared, no_categories),
         }
     }
 
     /// Agreement on which of two systems has the higher mean.
-    fn comparisons(&self, between: Between<'_>) -> Option<PairAgreement> {
-        let thresholds = between.given_thresholds();
-        let outcomes = |x: &[f64], y: &[f64]| -> Vec<(i8, i8)> {
+    fn comparisons(&self, shared: &Shared<'_>, kappa: impl FnOnce() -> Estimate) -> Option<PairAgreement> {
+        let thresholds = shared.given_thresholds();
+        let drawn = |weights: &[u32]| {
+            let (x, y) = self.means(weights)?;
             let pairs = (0..x.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
-            let sign = |list: &[f64], (a, b), threshold| Preferred::of_difference(list[a] - list[b], threshold).sign();
-            pairs.map(|pair| (sign(x, pair, thresholds[0]), sign(y, pair, thresholds[1]))).collect()
+            let sign = |difference, threshold| Preferred::of_difference(difference, threshold).sign();
+            let signs = |(a, b)| ([sign(x[a] - x[b], thresholds[0]), sign(y[a] - y[b], thresholds[1])], 1.0);
+            Some(pairs.map(signs).collect())
         };
-        let (x, y) = self.observed()?;
-        let observed = outcomes(&x, &y);
-        if observed.is_empty() {
-            return None;
-        }
-        let rate = |counts: fn(&(i8, i8)) -> bool, credit: fn(&(i8, i8)) -> f64| {
-            self.estimate(between, "every pair is a tie for one of the two", move |x, y| {
-                let kept: Vec<f64> = outcomes(x, y).iter().filter(|both| counts(both)).map(credit).collect();
-                crate::stats::mean(&kept)
-            })
-        };
-        let strict: fn(&(i8, i8)) -> f64 = |both| f64::from(u8::from(both.0 == both.1));
-        let decided: fn(&(i8, i8)) -> bool = |both| both.0 != 0 && both.1 != 0;
-        Some(PairAgreement {
-            n: observed.len(),
-            questions: distinct(self.questions.iter().copied()),
-            first_ties: observed.iter().filter(|both| both.0 == 0).count(),
-            second_ties: observed.iter().filter(|both| both.1 == 0).count(),
-            strict: rate(|_| true, strict),
-            half_credit: rate(|_| true, |both| credit(both.0, both.1)),
-            decided: observed.iter().filter(|both| decided(both)).count(),
-            decided_agreement: rate(decided, strict),
-            kappa: Estimate::undefined("means are no categories"),
-        })
+        shared.pair_agreement(&self.questions, drawn, kappa)
     }
 
     /// The systems in both orders.
-    pub(super) fn ranking(&self, between: Between<'_>) -> Option<Ranking> {
-        let (x, y) = self.observed()?;
-        if x.len() < 2 {
-            return None;
-        }
+    pub(super) fn ranking(&self, shared: &Shared<'_>) -> Option<Ranking> {
+        let (x, y) = self.observed().filter(|(x, _)| x.len() >= 2)?;
         let rank = |means: &[f64], at: usize| 1 + means.iter().filter(|mean| **mean > means[at]).count();
-        let mut systems: Vec<RankedSystem> = (0..x.len())
-            .map(|at| RankedSystem {
-                system: self.systems[at].clone(),
-                n: self.of_unit.iter().filter(|of| **of == at).count(),
-                first_mean: x[at],
-                second_mean: y[at],
-                first_rank: rank(&x, at),
-                second_rank: rank(&y, at),
-            })
-            .collect();
+        let ranked = |at: usize| RankedSystem {
+            system: self.systems[at].clone(),
+            n: self.count(at),
+            first_mean: x[at],
+            second_mean: y[at],
+            first_rank: rank(&x, at),
+            second_rank: rank(&y, at),
+        };
+        let mut systems: Vec<RankedSystem> = (0..x.len()).map(ranked).collect();
         systems.sort_by_key(|system| (system.second_rank, system.first_rank));
-        Some(Ranking { systems, kendall_tau_b: self.correlation(between, Correlation::KendallTauB) })
+        let reason = shared.no_correlation(&x, &y);
+        Some(Ranking { systems, kendall_tau_b: self.correlation(Correlation::KendallTauB, shared.frame, &reason) })
     }
+}
+
+/// The systems by how often they win; `None` where neither rater compared answers explicitly.
+pub(super) fn wins(shared: &Shared<'_>, compared: &[Compared<'_>], thresholds: [f64; 2]) -> Option<Wins> {
+    if !compared.iter().any(Compared::is_outright) {
+        return None;
+    }
+    // A tie is half a win for both.
+    let share = |sign: i8, side: usize| f64::midpoint(1.0, f64::from(if side == 0 { sign } else { -sign }));
+    let shares = BySystem::new(compared.iter().flat_map(|pair| {
+        let [first, second] = pair.signs(thresholds);
+        [0, 1].map(|side| (pair.systems[side], share(first, side), share(second, side), pair.question))
+    }));
+    let values: Vec<Option<f64>> =
+        compared.iter().flat_map(|pair| [0, 1].map(|side| Some(pair.values?[side]))).collect();
+    let first_means_second_wins = match values.iter().copied().collect::<Option<Vec<f64>>>() {
+        Some(values) => {
+            let rows = shares.rows.iter().zip(values).map(|(row, x)| Row { x, ..*row }).collect();
+            let means = BySystem { systems: shares.systems.clone(), rows, questions: shares.questions.clone() };
+            means.correlation(Correlation::KendallTauB, shared.frame, "the systems do not differ")
+        }
+        None => Estimate::undefined(format!("{} did not rate the answers", shared.first.rater.name)),
+    };
+    let (first, second) = shares.observed()?;
+    let own_mean = |at: usize| {
+        let own = shares.rows.iter().zip(&values).filter(|(row, _)| row.system == at);
+        mean(&own.map(|(_, value)| *value).collect::<Option<Vec<f64>>>()?)
+    };
+    let system = |at: usize| SystemWins {
+        system: shares.systems[at].clone(),
+        n: shares.count(at),
+        first_rate: first[at],
+        second_rate: second[at],
+        first_mean: own_mean(at),
+    };
+    let mut systems: Vec<SystemWins> = (0..first.len()).map(system).collect();
+    systems.sort_by(|a, b| b.second_rate.total_cmp(&a.second_rate).then_with(|| a.system.cmp(&b.system)));
+    Some(Wins {
+        systems,
+        kendall_tau_b: shares.correlation(Correlation::KendallTauB, shared.frame, "the systems do not differ"),
+        first_means_second_wins,
+    })
 }

@@ -1,7 +1,10 @@
 use proptest::prelude::*;
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use super::*;
-use crate::domain::{Preference, Preferred, Rating};
+use crate::domain::{Preference, Preferred, Rater, RaterKind, Rating};
 
 const SYSTEMS: [&str; 4] = ["a", "b", "c", "d"];
 
@@ -194,7 +197,7 @@ fn two_people(cases: u32) -> [Rater; 2] {
 
 #[test]
 fn a_number_of_fewer_than_ten_units_stands_without_an_interval() {
-    let few = |found: &RaterAgreement| found.notes.iter().any(|note| note.contains("at least 10 units"));
+    let few = |found: &RaterAgreement| found.notes.iter().any(|note| note.text.contains("at least 10 units"));
     // 4 cases of two systems: 8 answers, 4 pairs
     let found = agree(&two_people(4), &options());
     let overall = &found.pairs[0].overall;
@@ -216,11 +219,11 @@ fn a_number_of_fewer_than_ten_units_stands_without_an_interval() {
     let overall = &found.pairs[0].overall;
     assert!(overall.pearson.low.is_some() && found.groups[0].icc_2_1.low.is_some());
     assert_eq!(overall.comparisons.as_ref().unwrap().strict.low, None);
-    assert!(few(&found) && found.notes.iter().any(|note| note.contains("5 questions only")), "{:?}", found.notes);
+    assert!(few(&found) && found.notes.iter().any(|note| note.text.contains("5 questions only")), "{:?}", found.notes);
     // 20 cases are enough for everything; two systems are few, but it is questions that are drawn
     let found = agree(&two_people(20), &options());
     assert!(found.pairs[0].overall.comparisons.as_ref().unwrap().strict.low.is_some());
-    assert!(!few(&found) && !found.notes.iter().any(|note| note.contains("questions only")), "{:?}", found.notes);
+    assert!(!few(&found) && !found.notes.iter().any(|note| note.text.contains("questions only")), "{:?}", found.notes);
 }
 
 fn preferring(name: &str, outcomes: &[(&str, &str, Preferred)]) -> Rater {
@@ -297,7 +300,10 @@ fn items_on_several_scales_are_not_thrown_together() {
     }
     let found = agree(&raters, &AgreementOptions { level: AgreementLevel::Item, ..options() });
     let pair = &found.pairs[0];
-    assert_eq!(pair.overall.pearson.undefined.as_deref(), Some("items on several scales: see each item"));
+    assert_eq!(
+        pair.overall.pearson.undefined.as_deref(),
+        Some("items on several scales: see each item, or choose one with --metric")
+    );
     close(&pair.items[0].measures.spearman, 1.0);
     close(&pair.items[1].measures.spearman, -1.0);
     let one = AgreementOptions { level: AgreementLevel::Item, metric: Some("grade".to_owned()), ..options() };
@@ -332,7 +338,7 @@ fn many_raters_leave_out_judges_by_two_and_say_so() {
     let found = agree(&raters, &options());
     // two judges with five people and their mean, and ten pairs of people
     assert_eq!(found.pairs.len(), 2 * 6 + 10);
-    assert!(found.notes.iter().any(|note| note.contains("two judges are not compared")), "{:?}", found.notes);
+    assert!(found.notes.iter().any(|note| note.text.contains("two judges are not compared")), "{:?}", found.notes);
     assert_eq!(agree(&raters[4..], &options()).pairs.len(), 3);
 }
 

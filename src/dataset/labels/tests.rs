@@ -1,5 +1,8 @@
+use std::path::Path;
+
 use super::*;
 use crate::domain::{Preferred, RaterKind};
+use crate::error::{Error, Result};
 
 fn parse(text: &str, name: &str) -> Result<Labels> {
     parse_labels(text, Path::new(name))
@@ -86,16 +89,27 @@ fn a_rater_who_says_two_things_of_one_answer_is_a_fault_unless_they_are_equal() 
     assert_eq!(
         faults(&otherwise, "l.csv"),
         [
-            "l.csv:5 (case c1): ann rated the answer of gpt before, at l.csv:2, and otherwise; keep one of the two, or give \
-             the raters names of their own"
+            "l.csv:5 (case c1): ann rated the answer of gpt differently before, at l.csv:2; keep one of the two, or give \
+             the raters different names"
         ]
     );
     let pair = "case_id,system_a,system_b,rater,preference\nc1,x,y,r,a\nc1,y,x,r,b\nc1,y,x,r,a\n";
     let told = faults(pair, "p.csv");
     assert!(
-        told.len() == 1 && told[0].contains("p.csv:4 (case c1): r rated x against y before, at p.csv:2"),
+        told.len() == 1 && told[0].contains("p.csv:4 (case c1): r rated x against y differently before, at p.csv:2"),
         "{told:?}"
     );
+}
+
+#[test]
+fn quotes_keep_commas_quotes_and_line_breaks() {
+    let text = "rater,system,case_id,value\n\"x, \"\"y\"\"\nz\",s,c,2\n\nlast,s,c,3\nbad,s,c,x\n";
+    let rater = &parse(&text.replace("bad,s,c,x\n", ""), "l.csv").unwrap().raters[0];
+    assert_eq!(&*rater.name, "x, \"y\"\nz");
+    // lines 2 and 3 are one record, line 4 is empty
+    assert!(faults(text, "l.csv")[0].starts_with("l.csv:6 (case c): value: expected a number"));
+    let open = "system,case_id,value,rater\ns,c,1,\"ann\ns,c,2,bob\n";
+    assert!(faults(open, "l.csv")[0].starts_with("l.csv:2: a quote that is never closed"));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::HtmlRun;
 use super::figures::coefficient_range;
 use super::leaderboard::Fact;
 use crate::analysis::comparison::Comparison;
-use crate::analysis::{Coefficient, DrawNoise, PanelAgreement};
+use crate::analysis::{DrawNoise, Estimate, PanelAgreement};
 use crate::report::panel_notes::shown as on_scale;
 use crate::report::visible;
 
@@ -135,8 +135,8 @@ pub(super) fn panel_views(runs: &[HtmlRun<'_>]) -> Vec<PanelView> {
             .collect(),
         units: panel.units,
         judged_by_all: panel.judged_by_all,
-        alpha: with_interval(panel.alpha),
-        kappa: with_interval(panel.kappa),
+        alpha: with_interval(&panel.alpha),
+        kappa: with_interval(&panel.kappa),
     };
     runs.iter().flat_map(|run| run.panels.iter().map(move |panel| view(run, panel))).collect()
 }
@@ -159,8 +159,8 @@ fn dash() -> String {
     "\u{2013}".to_owned()
 }
 
-fn with_interval(value: Coefficient) -> String {
-    value.estimate.map_or_else(dash, |estimate| coefficient_range(estimate, value.interval))
+fn with_interval(value: &Estimate) -> String {
+    value.estimate.map_or_else(dash, |estimate| coefficient_range(estimate, value.low.zip(value.high)))
 }
 
 #[cfg(test)]

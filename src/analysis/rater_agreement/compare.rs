@@ -1,0 +1,112 @@
+//! Everyone with everyone: who is compared with whom, and the result in short.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::groups::groups;
+use super::notes::notes;
+use super::pair::rater_pair;
+use super::powered::powered;
+use super::result::{AgreementOptions, RaterAgreement, RaterPair, SummaryRow};
+use super::reversed::reversed_note;
+use super::units::{Frame, RaterView};
+use crate::analysis::ratings::Estimate;
+use crate::domain::{CaseId, Rater, RaterKind};
+use crate::stats::mean;
+
+/// Version of the format of [`RaterAgreement`].
+const SCHEMA_VERSION: u32 = 1;
+/// With more raters than this two judges are not compared.
+pub(super) const ALL_PAIRS: usize = 6;
+/// The name of the mean of all people.
+pub const HUMANS: &str = "humans";
+
+/// Raters, and the questions of the cases.
+#[derive(Debug, Clone, Default)]
+pub struct Labelled {
+    /// The raters, names unique.
+    pub raters: Vec<Rater>,
+    /// The question of each case, where known: cases of one question are resampled together.
+    pub questions: HashMap<CaseId, Arc<str>>,
+}
+
+/// Compares the raters: each judge with the mean of the people and with each person, people in pairs, judges in pairs (of
+/// at most six raters), and all together.
+pub fn rater_agreement(labelled: &Labelled, options: &AgreementOptions) -> RaterAgreement {
+    let views: Vec<RaterView> = labelled.raters.iter().map(|rater| RaterView::new(rater, options)).collect();
+    let frame = Frame::new(&views, &labelled.questions, options);
+    let (people, judges): (Vec<&RaterView>, Vec<&RaterView>) =
+        views.iter().partition(|view| view.rater.kind == RaterKind::Human);
+    let mut humans_name = HUMANS.to_owned();
+    while labelled.raters.iter().any(|rater| *rater.name == *humans_name) {
+        humans_name.insert_str(0, "all ");
+    }
+    let humans = (people.len() >= 2).then(|| RaterView::mean_of(&humans_name, &people));
+    let mut chosen: Vec<(&RaterView, &RaterView)> = Vec::new();
+    for judge in &judges {
+        chosen.extend(humans.iter().chain(people.iter().copied()).map(|human| (*judge, human)));
+    }
+    chosen.extend(in_pairs(&people));
+    if views.len() <= ALL_PAIRS {
+        chosen.extend(in_pairs(&judges));
+    }
+    let pairs: Vec<RaterPair> = chosen.into_iter().map(|(first, second)| rater_pair(first, second, &frame)).collect();
+    let mut agreement = RaterAgreement {
+        schema_version: SCHEMA_VERSION,
+        options: options.clone(),
+        summary: summary(&people, &judges, &pairs),
+        raters: views.iter().chain(&humans).map(|view| view.rater.clone()).collect(),
+        pairs,
+        groups: groups(&views, &frame),
+        powered: powered(&judges, humans.as_ref().or(people.first().copied()), &frame),
+        notes: Vec::new(),
+    };
+    agreement.notes = labelled.raters.iter().filter_map(reversed_note).chain(notes(&agreement)).collect();
+    agreement
+}
+
+fn in_pairs<'a>(views: &[&'a RaterView]) -> Vec<(&'a RaterView, &'a RaterView)> {
+    (0..views.len()).flat_map(|a| (a + 1..views.len()).map(move |b| (views[a], views[b]))).collect()
+}
+
+/// People with people, then each judge with single people, so that both are agreement of two raters; without people the
+/// pairs of judges.
+fn summary(people: &[&RaterView], judges: &[&RaterView], pairs: &[RaterPair]) -> Vec<SummaryRow> {
+    let is_one_of = |name: &str, views: &[&RaterView]| views.iter().any(|view| *view.rater.name == *name);
+    let row = |who: String, of: &dyn Fn(&RaterPair) -> bool| {
+        let own: Vec<&RaterPair> = pairs.iter().filter(|pair| of(pair)).collect();
+        let compared =
+            |pair: &&RaterPair| pair.overall.comparisons.as_ref().map(|compared| compared.half_credit.clone());
+        let order = |pair: &&RaterPair| match (&pair.ranking, &pair.wins) {
+            (Some(ranking), _) => Some(ranking.kendall_tau_b.clone()),
+            (None, wins) => wins.as_ref().map(|wins| wins.kendall_tau_b.clone()),
+        };
+        SummaryRow {
+            who,
+            pairs: own.len(),
+            kendall_tau_b: mean_estimate(own.iter().map(|pair| pair.overall.kendall_tau_b.clone())),
+            half_credit: mean_estimate(own.iter().filter_map(compared)),
+            systems: mean_estimate(own.iter().filter_map(order)),
+        }
+    };
+    let mut rows = vec![row("people with people".to_owned(), &|pair| is_one_of(&pair.first, people))];
+    rows.extend(judges.iter().map(|judge| {
+        let name = &judge.rater.name;
+        row(format!("{name} with people"), &|pair| pair.first == *name && is_one_of(&pair.second, people))
+    }));
+    if people.is_empty() {
+        rows.push(row("judges with judges".to_owned(), &|_| true));
+    }
+    rows.retain(|row| row.pairs > 0);
+    rows
+}
+
+/// The mean of those that are defined, without an interval; a single estimate as it is.
+fn mean_estimate(estimates: impl Iterator<Item = Estimate>) -> Estimate {
+    let estimates: Vec<Estimate> = estimates.collect();
+    if let [only] = &estimates[..] {
+        return only.clone();
+    }
+    let defined: Vec<f64> = estimates.iter().filter_map(|estimate| estimate.estimate).collect();
+    Estimate::new(mean(&defined), || None, "not defined for any two of them")
+}

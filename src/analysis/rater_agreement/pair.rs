@@ -1,0 +1,134 @@
+//! How two raters agree: correlations, kappas, comparisons, orders of systems.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::comparisons::Compared;
+use super::result::{
+    AgreementLevel, FEWEST_FOR_INTERVAL, Measures, PairAgreement, PartMeasures, RaterPair, RaterSummary,
+};
+use super::scales::{mixed_items, no_categories, not_one_scale};
+use super::systems::{BySystem, wins};
+use super::units::{Frame, RaterView, Shared};
+use crate::analysis::ratings::{Estimate, Ratings, distinct};
+use crate::domain::SystemName;
+use crate::stats::{Correlation, KappaWeights};
+
+/// Everything about two raters.
+pub(super) fn rater_pair(first: &RaterView, second: &RaterView, frame: &Frame<'_>) -> RaterPair {
+    let shared = Shared::new(first, second, frame);
+    let compared = shared.compared();
+    let (thresholds, tie_threshold) = shared.thresholds(&compared);
+    let by_system = BySystem::of_ratings(&shared);
+    let of_means = frame.options.level == AgreementLevel::System;
+    let wins = wins(&shared, &compared, thresholds);
+    RaterPair {
+        first: Arc::clone(&first.rater.name),
+        second: Arc::clone(&second.rater.name),
+        overall: if of_means {
+            by_system.measures(&shared)
+        } else {
+            shared.measures(shared.comparisons(compared.iter(), thresholds))
+        },
+        items: shared.items(),
+        systems: if of_means { Vec::new() } else { shared.systems(&compared, thresholds) },
+        // At the level of systems a threshold of answers matters to wins only.
+        tie_threshold: tie_threshold.filter(|threshold| !of_means || !threshold.chosen || wins.is_some()),
+        ranking: if shared.mixed_items().is_some() { None } else { by_system.ranking(&shared) },
+        wins,
+    }
+}
+
+impl<'a> Shared<'a> {
+    /// Correlations and kappas of the shared units, with these comparisons.
+    fn measures(&self, comparisons: Option<PairAgreement>) -> Measures {
+        let mixed = self.mixed_items();
+        let correlation = |kind: Correlation| match &mixed {
+            Some(reason) => Estimate::undefined(reason),
+            None => {
+                let interval = || kind.clustered_interval(&self.x, &self.y, &self.questions, self.frame.bca());
+                let reason = self.no_correlation(&self.x, &self.y);
+                Estimate::new(kind.of(&self.x, &self.y), interval, reason).with_units(self.x.len(), FEWEST_FOR_INTERVAL)
+            }
+        };
+        let ratings = Ratings::of_two(&self.x, &self.y, &self.questions);
+        let raters = [&self.first.rater, &self.second.rater];
+        let no_kappa = not_one_scale(&raters, &ratings).or_else(|| mixed.clone()).or_else(|| no_categories(&ratings));
+        let kappa = |weights: KappaWeights| match &no_kappa {
+            Some(reason) => Estimate::undefined(reason),
+            None => ratings.kappa(weights, self.frame.bca()).0.with_units(self.x.len(), FEWEST_FOR_INTERVAL),
+        };
+        Measures {
+            n: self.x.len(),
+            questions: distinct(self.questions.iter().copied()),
+            pearson: correlation(Correlation::Pearson),
+            spearman: correlation(Correlation::Spearman),
+            kendall_tau_b: correlation(Correlation::KendallTauB),
+            kappa: kappa(KappaWeights::Unweighted),
+            quadratic_kappa: kappa(KappaWeights::Quadratic),
+            comparisons,
+        }
+    }
+
+    /// Agreement on which of two answers is better, over these pairs.
+    fn comparisons<'c>(
+        &self,
+        compared: impl Iterator<Item = &'c Compared<'c>>,
+        thresholds: [f64; 2],
+    ) -> Option<PairAgreement> {
+        let (questions, signs): (Vec<usize>, Vec<[i8; 2]>) =
+            compared.map(|pair| (pair.question, pair.signs(thresholds))).unzip();
+        let drawn = |weights: &[u32]| {
+            let weighted = signs.iter().zip(weights).filter(|(_, weight)| **weight > 0);
+            Some(weighted.map(|(signs, weight)| (*signs, f64::from(*weight))).collect())
+        };
+        let kappa = || {
+            let row = |rater: usize| signs.iter().map(|own| f64::from(own[rater])).collect::<Vec<f64>>();
+            let ratings = Ratings::of_two(&row(0), &row(1), &questions);
+            ratings.kappa(KappaWeights::Unweighted, self.frame.bca()).0.with_units(signs.len(), FEWEST_FOR_INTERVAL)
+        };
+        self.pair_agreement(&questions, drawn, kappa)
+    }
+
+    /// The measures of each item, where there are items; each with its own tie threshold.
+    fn items(&self) -> Vec<PartMeasures> {
+        let names: BTreeSet<&Arc<str>> = self.units.iter().filter_map(|unit| unit.item.as_ref()).collect();
+        let part = |item: &Arc<str>| {
+            let own = self.only(|unit| unit.item.as_ref() == Some(item));
+            let compared = own.compared();
+            let (thresholds, _) = own.thresholds(&compared);
+            let measures = own.measures(own.comparisons(compared.iter(), thresholds));
+            PartMeasures { name: item.to_string(), measures }
+        };
+        names.into_iter().map(part).collect()
+    }
+
+    /// The measures of each system, where there are several.
+    fn systems(&self, compared: &[Compared<'_>], thresholds: [f64; 2]) -> Vec<PartMeasures> {
+        let rated = self.units.iter().map(|unit| &unit.system);
+        let names: BTreeSet<&SystemName> = rated.chain(compared.iter().flat_map(|pair| pair.systems)).collect();
+        let part = |system: &SystemName| {
+            let compared = compared.iter().filter(|pair| pair.systems.contains(&system));
+            let measures = self.only(|unit| unit.system == *system).measures(self.comparisons(compared, thresholds));
+            PartMeasures { name: system.to_string(), measures }
+        };
+        if names.len() > 1 { names.into_iter().map(part).collect() } else { Vec::new() }
+    }
+
+    /// Why two lists have no correlation.
+    pub(super) fn no_correlation(&self, x: &[f64], y: &[f64]) -> String {
+        let is_constant = |list: &[f64]| list.windows(2).all(|two| two[0] == two[1]);
+        let constant = |rater: &RaterSummary| format!("{} gave all the same value", rater.name);
+        match (x.len(), is_constant(x), is_constant(y)) {
+            (0 | 1, ..) => "fewer than two units rated by both".to_owned(),
+            (_, true, _) => constant(&self.first.rater),
+            (.., true) => constant(&self.second.rater),
+            _ => "not defined for these values".to_owned(),
+        }
+    }
+
+    /// Why the items of a rater cannot be measured together.
+    fn mixed_items(&self) -> Option<String> {
+        mixed_items([&self.x, &self.y].map(|values| self.units.iter().copied().zip(values.iter().copied())))
+    }
+}

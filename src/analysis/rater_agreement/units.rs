@@ -1,0 +1,156 @@
+//! The ratings of each rater at the chosen level, and the units that two raters share.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::result::{AgreementLevel, AgreementOptions, FEWEST_FOR_INTERVAL, RaterSummary};
+use crate::analysis::questions::Questions;
+use crate::analysis::ratings::Estimate;
+use crate::domain::{CaseId, ComparedPair, Rater, RaterKind, Rating, SystemName};
+use crate::stats::{BcaOptions, bca_clustered_interval, mean};
+
+/// A rated thing. In this order the answers to one case (or one item of it) are neighbors.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Unit {
+    pub(super) case_id: CaseId,
+    /// `None`: the whole answer.
+    pub(super) item: Option<Arc<str>>,
+    pub(super) system: SystemName,
+}
+
+/// One rater's ratings and comparisons at the chosen level.
+pub(super) struct RaterView {
+    pub(super) rater: RaterSummary,
+    pub(super) values: BTreeMap<Unit, f64>,
+    /// Comparisons as -1, 0 or 1.
+    pub(super) preferences: BTreeMap<ComparedPair, f64>,
+}
+
+impl RaterView {
+    pub(super) fn new(rater: &Rater, options: &AgreementOptions) -> Self {
+        let at_items = options.level == AgreementLevel::Item;
+        let has_metric = |metric: &str| rater.ratings.iter().any(|rating| rating.item.as_deref() == Some(metric));
+        let metric = options.metric.as_deref().filter(|metric| at_items || has_metric(metric));
+        let is_chosen = |rating: &&Rating| match metric {
+            Some(metric) => rating.item.as_deref() == Some(metric),
+            None => rating.item.is_some() == at_items,
+        };
+        let unit = |rating: &Rating| Unit {
+            case_id: rating.case_id.clone(),
+            item: rating.item.clone().filter(|_| at_items),
+            system: rating.system.clone(),
+        };
+        let values = rater.ratings.iter().filter(is_chosen).map(|rating| (unit(rating), rating.value)).collect();
+        // Comparisons are of whole answers.
+        let compares = !at_items && options.metric.is_none();
+        let preferences = rater.preferences.iter().filter(|_| compares);
+        let preferences = preferences.map(|own| (own.pair.clone(), f64::from(own.preferred.sign()))).collect();
+        Self::of(&rater.name, rater.kind, values, preferences)
+    }
+
+    /// The mean of several people: of their ratings of each unit; of their comparisons of each pair the sign of the sum.
+    pub(super) fn mean_of(name: &str, people: &[&Self]) -> Self {
+        let mut values: BTreeMap<Unit, Vec<f64>> = BTreeMap::new();
+        let mut preferences: BTreeMap<ComparedPair, f64> = BTreeMap::new();
+        for person in people {
+            person.values.iter().for_each(|(unit, value)| values.entry(unit.clone()).or_default().push(*value));
+            person.preferences.iter().for_each(|(pair, sign)| *preferences.entry(pair.clone()).or_default() += sign);
+        }
+        preferences.values_mut().filter(|sum| **sum != 0.0).for_each(|sum| *sum = sum.signum());
+        let means = values.into_iter().filter_map(|(unit, all)| Some((unit, mean(&all)?))).collect();
+        let mut view = Self::of(name, RaterKind::Human, means, preferences);
+        view.rater.mean_of = people.iter().map(|person| Arc::clone(&person.rater.name)).collect();
+        view
+    }
+
+    fn of(name: &str, kind: RaterKind, values: BTreeMap<Unit, f64>, preferences: BTreeMap<ComparedPair, f64>) -> Self {
+        let (ratings, compared) = (values.len(), preferences.len());
+        let rater = RaterSummary { name: name.into(), kind, ratings, preferences: compared, mean_of: Vec::new() };
+        Self { rater, values, preferences }
+    }
+
+    /// The ratings of both answers of a pair.
+    pub(super) fn values_of(&self, pair: &ComparedPair) -> Option<[f64; 2]> {
+        let value = |system: &SystemName| {
+            let unit = Unit { case_id: pair.case_id.clone(), item: None, system: system.clone() };
+            self.values.get(&unit).copied()
+        };
+        Some([value(&pair.first)?, value(&pair.second)?])
+    }
+}
+
+/// What all measures share: the options, and the question of each case.
+pub(super) struct Frame<'a> {
+    pub(super) options: &'a AgreementOptions,
+    pub(super) questions: Questions<'a>,
+}
+
+impl<'a> Frame<'a> {
+    pub(super) fn new(
+        views: &'a [RaterView],
+        texts: &'a HashMap<CaseId, Arc<str>>,
+        options: &'a AgreementOptions,
+    ) -> Self {
+        let rated = views.iter().flat_map(|view| view.values.keys().map(|unit| &unit.case_id));
+        let compared = views.iter().flat_map(|view| view.preferences.keys().map(|pair| &pair.case_id));
+        let cases = rated.chain(compared).map(|case| (case, texts.get(case).map_or("", |text| text)));
+        Self { options, questions: Questions::of_texts(cases) }
+    }
+
+    pub(super) fn bca(&self) -> BcaOptions {
+        BcaOptions { level: self.options.confidence, resamples: self.options.resamples, seed: self.options.seed }
+    }
+
+    /// A statistic of weighted units with its interval over questions; `n` units count.
+    pub(super) fn estimate(
+        &self,
+        questions: &[usize],
+        statistic: impl Fn(&[u32]) -> Option<f64> + Sync,
+        n: usize,
+        reason: &str,
+    ) -> Estimate {
+        let observed = statistic(&vec![1; questions.len()]);
+        let interval = || bca_clustered_interval(questions, &statistic, self.bca());
+        Estimate::new(observed, interval, reason).with_units(n, FEWEST_FOR_INTERVAL)
+    }
+}
+
+/// Two raters and the units that both rated, in the order of the units.
+pub(super) struct Shared<'a> {
+    pub(super) first: &'a RaterView,
+    pub(super) second: &'a RaterView,
+    pub(super) frame: &'a Frame<'a>,
+    pub(super) units: Vec<&'a Unit>,
+    pub(super) x: Vec<f64>,
+    pub(super) y: Vec<f64>,
+    /// The question of each unit.
+    pub(super) questions: Vec<usize>,
+}
+
+impl<'a> Shared<'a> {
+    pub(super) fn new(first: &'a RaterView, second: &'a RaterView, frame: &'a Frame<'a>) -> Self {
+        let mut shared = Self { first, second, frame, units: vec![], x: vec![], y: vec![], questions: vec![] };
+        for (unit, x) in &first.values {
+            if let Some(y) = second.values.get(unit) {
+                shared.push(unit, *x, *y);
+            }
+        }
+        shared
+    }
+
+    /// The same raters on some of the units.
+    pub(super) fn only(&self, keep: impl Fn(&Unit) -> bool) -> Self {
+        let mut some = Self { units: vec![], x: vec![], y: vec![], questions: vec![], ..*self };
+        for (at, unit) in self.units.iter().enumerate().filter(|(_, unit)| keep(unit)) {
+            some.push(unit, self.x[at], self.y[at]);
+        }
+        some
+    }
+
+    fn push(&mut self, unit: &'a Unit, x: f64, y: f64) {
+        self.units.push(unit);
+        self.x.push(x);
+        self.y.push(y);
+        self.questions.push(self.frame.questions.number(&unit.case_id));
+    }
+}

@@ -1,0 +1,273 @@
+//! Agreement of recorded runs with the labels of people, and of runs with each other.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::record::{RecordedRun, RunStatus, load_run};
+use crate::analysis::rater_agreement::{
+    AgreementLevel, AgreementOptions, Labelled, RaterAgreement, rater_agreement, run_metrics, run_rater,
+};
+use crate::dataset::{Labels, load_labels};
+use crate::domain::{CaseId, Note, Rater, SystemName};
+use crate::error::{Error, InputFault, Result};
+use crate::text::nearest::nearest;
+
+/// Compares the judges of `runs` (directories) and the raters in the files of `labels` with each other.
+///
+/// # Errors
+/// [`Error::Input`] for runs and labels that cannot be read; [`Error::Settings`] for fewer than two raters, for a metric
+/// that does not exist, and where no two raters rated two things in common.
+pub fn agree(runs: &[PathBuf], labels: &[PathBuf], options: &AgreementOptions) -> Result<RaterAgreement> {
+    let runs: Vec<RecordedRun> = runs.iter().map(|dir| load_run(dir)).collect::<Result<_>>()?;
+    let labels = load_labels(labels)?;
+    let metric = options.metric.as_deref();
+    let mut raters: Vec<Rater> = Vec::new();
+    for run in &runs {
+        raters.push(judge(rater_name(run, &runs, &labels)?, run, metric)?);
+    }
+    if let Some(metric) = metric.filter(|_| runs.is_empty()) {
+        require_item(metric, &labels)?;
+    }
+    let mut notes = missing_answers(&runs, &raters, &labels);
+    notes.extend(runs.iter().zip(&raters).flat_map(|(run, rater)| run_notes(run, rater)));
+    notes.extend(labels.notes.iter().cloned());
+    if labels.repeated > 0 {
+        notes.push(Note::info(format!("{} repeated labels count once.", labels.repeated)));
+    }
+    raters.extend(labels.raters.iter().cloned());
+    if let [] | [_] = &raters[..] {
+        let found = raters.first().map_or("none".to_owned(), |rater| rater.name.escape_debug().to_string());
+        return Err(Error::Settings(format!(
+            "agreement needs two raters, found only {found}; add labels of people (--labels FILE) or a second run (--runs A B)"
+        )));
+    }
+    let answers = runs.iter().flat_map(|run| &run.scored);
+    let questions: HashMap<CaseId, Arc<str>> =
+        answers.map(|answer| (answer.case.case_id.clone(), answer.case.initial_prompt.as_str().into())).collect();
+    let mut agreement = rater_agreement(&Labelled { raters, questions }, options);
+    require_shared(&agreement, &labels, &notes)?;
+    agreement.notes.splice(..0, notes);
+    agreement.notes.sort_by_key(|note| std::cmp::Reverse(note.severity));
+    Ok(agreement)
+}
+
+/// The run's name, or its path where another rater has that name.
+fn rater_name(run: &RecordedRun, runs: &[RecordedRun], labels: &Labels) -> Result<String> {
+    let is_labeled = |name: &str| labels.raters.iter().any(|rater| *rater.name == *name);
+    let path = run.path.display().to_string();
+    let is_taken = is_labeled(&run.name) || runs.iter().filter(|other| other.name == run.name).count() > 1;
+    if is_taken && (is_labeled(&path) || runs.iter().filter(|other| other.path == run.path).count() > 1) {
+        let fault = InputFault::new(&run.path, format!("two raters are called {}", path.escape_debug()));
+        return Err(fault.hint("name each run once, and give raters in the labels other names").into());
+    }
+    Ok(if is_taken { path } else { run.name.clone() })
+}
+
+/// The run as a rater. What the run calls the metric by another name gets the name that the labels have.
+fn judge(name: String, run: &RecordedRun, metric: Option<&str>) -> Result<Rater> {
+    let own = metric.map(|metric| full_name(metric, &run_metrics(&run.scored)));
+    let own = own.transpose().map_err(|(what, hint)| InputFault::new(&run.path, what).hint(hint))?;
+    let mut rater = run_rater(&name, &run.scored, own.as_deref());
+    if let Some(metric) = metric {
+        rater.ratings.iter_mut().filter_map(|rating| rating.item.as_mut()).for_each(|item| *item = metric.into());
+    }
+    Ok(rater)
+}
+
+/// The metric of a run that is meant: that name itself, the rubric's score for `score` (for `lexical_score` that of the
+/// lexical baseline, which is no score), or the only `SCORER.NAME`; otherwise what is wrong and what to type.
+fn full_name(typed: &str, known: &[String]) -> Result<String, (String, String)> {
+    let rubric = match typed {
+        "score" => "rubric.score",
+        "lexical_score" => "lexical_rubric.score",
+        other => other,
+    };
+    if let Some(name) = [typed, rubric].into_iter().find(|name| known.iter().any(|known| known == name)) {
+        return Ok(name.to_owned());
+    }
+    let is_meant = |name: &&String| {
+        let is_lexical = typed == "score" && name.starts_with("lexical_");
+        !is_lexical && name.rsplit_once('.').is_some_and(|(_, last)| last == typed)
+    };
+    match known.iter().filter(is_meant).collect::<Vec<_>>()[..] {
+        [one] => Ok(one.clone()),
+        [] => {
+            let is_baseline = typed == "score" && known.iter().any(|name| name == "lexical_rubric.score");
+            let hint = if is_baseline { "did you mean lexical_score?".to_owned() } else { suggestion(typed, known) };
+            Err((format!("the run has no number called {typed:?}"), hint))
+        }
+        ref several => {
+            let names = several.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
+            Err((format!("the run has several numbers called {typed:?}"), format!("write one of: {names}")))
+        }
+    }
+}
+
+/// The nearest known name, also by its part after the scorer; or the known names.
+fn suggestion(typed: &str, known: &[String]) -> String {
+    let last = |name: &'_ str| name.rsplit_once('.').map_or(name, |(_, last)| last).to_owned();
+    let lasts: Vec<String> = known.iter().map(|name| last(name)).collect();
+    let near = nearest(typed, known.iter().map(String::as_str));
+    let near = near.or_else(|| {
+        let last = nearest(typed, lasts.iter().map(String::as_str))?;
+        lasts.iter().zip(known).find(|(own, _)| *own == last).map(|(_, name)| name.as_str())
+    });
+    match near {
+        Some(name) => format!("did you mean {name}?"),
+        None => format!("known: {}", listed(known.iter().map(String::as_str), 12)),
+    }
+}
+
+fn require_item(metric: &str, labels: &Labels) -> Result<()> {
+    let known: Vec<String> = items(labels).into_iter().map(str::to_owned).collect();
+    if known.iter().any(|item| item == metric) {
+        return Ok(());
+    }
+    let hint = suggestion(metric, &known);
+    Err(Error::Settings(format!("--metric {metric}: the labels have no such item; {hint}")))
+}
+
+fn items(labels: &Labels) -> BTreeSet<&str> {
+    labels.raters.iter().flat_map(|rater| &rater.ratings).filter_map(|rating| rating.item.as_deref()).collect()
+}
+
+/// Raters who share nothing have no agreement, which is not the same as disagreement: that is a fault of the input.
+fn require_shared(agreement: &RaterAgreement, labels: &Labels, notes: &[Note]) -> Result<()> {
+    let most = agreement.pairs.iter().map(|pair| pair.overall.n).max().unwrap_or(0);
+    if most > 1 || agreement.pairs.iter().any(|pair| pair.overall.comparisons.is_some()) {
+        return Ok(());
+    }
+    let unit = match agreement.options.level {
+        AgreementLevel::Item => "item",
+        AgreementLevel::Answer => "answer",
+        AgreementLevel::System => "system",
+    };
+    let is_whole = agreement.options.level != AgreementLevel::Item && agreement.options.metric.is_none();
+    let items = items(labels);
+    let mut rated = labels.raters.iter().flat_map(|rater| &rater.ratings);
+    let mut text = if most == 1 {
+        format!("no two raters share more than one {unit}; agreement needs two {unit}s that both rated")
+    } else {
+        let given = agreement.raters.iter().filter(|rater| rater.mean_of.is_empty());
+        let counts: Vec<String> = given
+            .map(|rater| format!("{} {} and {}", rater.name.escape_debug(), rater.ratings, rater.preferences))
+            .collect();
+        let counts = counts.join("; ");
+        format!("no two raters rated the same {unit} (ratings and comparisons at this level: {counts})")
+    };
+    text += &match items.first() {
+        Some(first) if is_whole && rated.all(|rating| rating.item.is_some()) => {
+            let items = listed(items.iter().copied(), 3);
+            format!("; all labels are of items ({items}); add --level item, or --metric {:?}", first)
+        }
+        _ => "; check that system and case_id are written as in the run, or choose another --level or --metric"
+            .to_owned(),
+    };
+    for note in notes.iter().filter(|note| note.text.contains("labels are of answers")) {
+        text += &format!("; {}", note.text.trim_end_matches('.'));
+    }
+    Err(Error::Settings(text))
+}
+
+/// The labels of answers that a run does not have, with the systems and cases it does not know.
+fn missing_answers(runs: &[RecordedRun], judges: &[Rater], labels: &Labels) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for (run, judge) in runs.iter().zip(judges) {
+        let answers = answers(run);
+        let mut missing: Vec<(&SystemName, &CaseId)> = Vec::new();
+        for rater in &labels.raters {
+            let pairs = rater.preferences.iter().map(|made| &made.pair);
+            let compared = pairs.flat_map(|pair| [(&pair.first, &pair.case_id), (&pair.second, &pair.case_id)]);
+            let rated = rater.ratings.iter().map(|rating| (&rating.system, &rating.case_id));
+            missing.extend(rated.chain(compared).filter(|answer| !answers.contains(answer)));
+        }
+        if missing.is_empty() {
+            continue;
+        }
+        let mut text = format!("{} labels are of answers that are not in {}", missing.len(), judge.name);
+        let is_known = |system: &SystemName| answers.iter().any(|(known, _)| *known == system);
+        let systems: BTreeSet<&str> =
+            missing.iter().filter(|(system, _)| !is_known(system)).map(|(system, _)| system.as_str()).collect();
+        let cases: BTreeSet<&CaseId> = answers.iter().map(|(_, case)| *case).collect();
+        let cases: BTreeSet<&str> =
+            missing.iter().filter(|(_, case)| !cases.contains(case)).map(|(_, case)| case.as_str()).collect();
+        for (what, names) in [("system", systems), ("case", cases)].iter().filter(|(_, names)| !names.is_empty()) {
+            text += &format!("; no such {what}: {}", listed(names.iter().copied(), 3));
+        }
+        notes.push(Note::warning(text + "."));
+    }
+    notes
+}
+
+fn answers(run: &RecordedRun) -> BTreeSet<(&SystemName, &CaseId)> {
+    run.scored.iter().map(|answer| (&answer.system, &answer.case.case_id)).collect()
+}
+
+fn run_notes(run: &RecordedRun, judge: &Rater) -> Vec<Note> {
+    let (mut notes, name) = (Vec::new(), &judge.name);
+    if run.manifest.status != RunStatus::Complete {
+        notes.push(Note::warning(format!("{name}: the run did not finish; missing answers are left out.")));
+    }
+    if run.manifest.judge.as_ref().is_some_and(|judge| judge.lexical) {
+        notes.push(Note::warning(format!("{name}: scored by the built-in lexical baseline, not by an LLM.")));
+    }
+    let whole = judge.ratings.iter().filter(|rating| rating.item.is_none());
+    let scored: BTreeSet<_> = whole.map(|rating| (&rating.system, &rating.case_id)).collect();
+    let all = answers(run).len();
+    if scored.len() < all {
+        let unscored = all - scored.len();
+        notes.push(Note::warning(format!("{name}: {unscored} of {all} answers have no value and are left out.")));
+    }
+    notes
+}
+
+/// The first few names, and how many more there are.
+fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>, shown: usize) -> String {
+    let more = names.len().saturating_sub(shown);
+    let cut = |name: &str| name.chars().take(60).collect::<String>().escape_debug().to_string();
+    let mut list = names.take(shown).map(cut).collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        list += &format!(" and {more} more");
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(all: &[&str]) -> Vec<String> {
+        all.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_score_is_the_rubrics_or_the_only_one() {
+        let both = names(&["rubric.score", "ann_score", "length", "prometheus.score", "coverage", "prometheus.length"]);
+        assert_eq!(full_name("score", &both).as_deref(), Ok("rubric.score"));
+        assert_eq!(full_name("length", &both).as_deref(), Ok("length"));
+        assert_eq!(full_name("prometheus.length", &both).as_deref(), Ok("prometheus.length"));
+        assert_eq!(full_name("score", &names(&["prometheus.score"])).as_deref(), Ok("prometheus.score"));
+        let (what, hint) = full_name("score", &names(&["a.score", "b.score"])).unwrap_err();
+        assert_eq!(
+            (what.as_str(), hint.as_str()),
+            ("the run has several numbers called \"score\"", "write one of: a.score, b.score")
+        );
+    }
+
+    #[test]
+    fn a_lexical_score_is_no_score_but_has_its_name() {
+        let lexical = names(&["lexical_rubric.score", "length"]);
+        assert_eq!(full_name("lexical_score", &lexical).as_deref(), Ok("lexical_rubric.score"));
+        assert_eq!(full_name("score", &lexical).unwrap_err().1, "did you mean lexical_score?");
+    }
+
+    #[test]
+    fn an_unknown_name_gets_the_nearest_one_or_a_list() {
+        let known = names(&["rubric.score", "ann_score", "length", "coverage"]);
+        let hint = |typed: &str| full_name(typed, &known).unwrap_err().1;
+        assert_eq!(hint("lenght"), "did you mean length?");
+        assert_eq!(hint("scroe"), "did you mean rubric.score?");
+        assert_eq!(hint("readability"), "known: rubric.score, ann_score, length, coverage");
+    }
+}
