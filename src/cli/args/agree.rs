@@ -40,7 +40,7 @@ pub struct AgreeArgs {
     /// Files of labels (CSV, JSON lines or a JSON list): scores, preferences, or pairs with both
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub labels: Vec<PathBuf>,
-    #[allow(missing_docs, reason = "clap would take them as the help of the command")]
+    /// How raters are compared.
     #[command(flatten)]
     pub options: AgreementOptions,
     /// Output format on standard output: table, json or csv [default: table]
