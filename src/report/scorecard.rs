@@ -262,7 +262,10 @@ mod tests {
         let told =
             render_scorecard_table(&card, &ReportContext::default(), &TableStyle::default()).replace("\n  ", " ");
         assert!(told.contains("- coverage: judges strict, kind (means 2.33, 3.00): alpha 0."), "{told}");
-        assert!(told.contains("- coverage: 2 samples by judge strict differ by a standard deviation of 1.41"), "{told}");
+        assert!(
+            told.contains("- coverage: 2 samples by judge strict differ by a standard deviation of 1.41"),
+            "{told}"
+        );
     }
 
     /// Grades of coverage by two judges, one answer a case.
