@@ -23,7 +23,7 @@
 //! 7. [`aggregate`] makes means with intervals and ranks of the scores ([`scorecard`](aggregate::scorecard())), [`report`]
 //!    makes text of those.
 //!
-//! Shared tasks with files of their own need none of that: [`scorer::scifact`], [`scorer::fever`]. [`stats`] compares
+//! Shared tasks with files of their own need none of that: [`facts::scifact`], [`facts::fever`]. [`stats`] compares
 //! systems and raters; [`text`] cuts sentences, finds citation markers, stems words.
 //!
 //! # One answer, scored by hand
@@ -85,6 +85,7 @@ pub mod dataset;
 pub mod domain;
 pub mod error;
 pub mod evaluation;
+pub mod facts;
 pub mod judge;
 pub mod prompt;
 pub mod report;

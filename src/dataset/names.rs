@@ -4,7 +4,7 @@
 const SHOWN: usize = 5;
 
 /// What to say after an unknown name: the close ones, else the first known ones.
-pub(super) fn suggest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn suggest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let lower = unknown.to_lowercase();
     let mut close: Vec<(usize, &str)> = known

@@ -9,7 +9,7 @@ use super::names::suggest;
 
 /// The bytes of a file without a UTF-8 byte order mark, and their hash with it (a pipe can be read only once); a
 /// missing file is an error that suggests close names.
-pub(super) fn read_bytes(path: &Path) -> Result<(Vec<u8>, Fingerprint)> {
+pub(crate) fn read_bytes(path: &Path) -> Result<(Vec<u8>, Fingerprint)> {
     let mut bytes = std::fs::read(path).map_err(|error| {
         if error.kind() == std::io::ErrorKind::NotFound { no_such(path).into() } else { Error::io(path, "read")(error) }
     })?;

@@ -59,7 +59,7 @@ pub(super) fn file<'a>(summary: &'a Summary, context: &'a ReportContext) -> impl
 }
 
 /// Unseen characters other than the line feeds of the layout stand only within strings, where `\uXXXX` means the same.
-pub(super) fn terminal_safe_json(json: &str) -> String {
+pub fn terminal_safe_json(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     for character in json.chars() {
         if character != '\n' && is_unseen(character) {

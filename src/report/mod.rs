@@ -7,6 +7,7 @@
 mod agreement;
 mod bench_table;
 mod comparison;
+pub mod facts;
 mod files;
 mod footnotes;
 mod headline;
@@ -19,7 +20,6 @@ mod panel_notes;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod rubric_table;
-mod score_table;
 mod scorecard;
 mod section_table;
 pub mod table;
@@ -37,12 +37,11 @@ pub use comparison::{
     ComparisonContext, render_comparison_csv, render_comparison_json, render_comparison_latex,
     render_comparison_markdown, render_comparison_table,
 };
-pub use files::{render_csv, render_json};
+pub use files::{render_csv, render_json, terminal_safe_json};
 pub use inspect::{InspectJudge, InspectRun, InspectSample, render_inspect_log};
 pub use items::ItemsCsv;
 pub use layout::{plain_table, wrapped};
 pub use rubric_table::render_table;
-pub use score_table::{ScoreRow, ScoreTable, render_score_csv, render_score_json, render_score_table};
 pub use scorecard::{render_scorecard_csv, render_scorecard_json, render_scorecard_table};
 pub use table::Table;
 pub use terminal::TableStyle;

@@ -8,7 +8,6 @@ pub mod citation;
 pub mod citation_scorer;
 pub mod convert;
 pub mod entailment;
-pub mod fever;
 mod measured;
 pub mod overlap;
 pub mod overlap_scorer;
@@ -16,7 +15,6 @@ mod predicted;
 pub mod prometheus;
 pub mod rouge;
 pub mod rubric;
-pub mod scifact;
 
 use std::collections::HashMap;
 use std::sync::Arc;

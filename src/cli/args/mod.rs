@@ -5,10 +5,9 @@ mod batch;
 mod bench;
 mod compare;
 mod exports;
-mod fever;
+mod facts;
 mod plan;
 mod report;
-mod scifact;
 mod score;
 mod texts;
 
@@ -23,12 +22,9 @@ pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs
 pub use bench::{BenchArgs, BenchName};
 pub use compare::{CompareArgs, CompareFormat, Floor};
 pub use exports::{ExportArgs, ExportCommand, ImportArgs, ModeChoice, ParquetArgs};
-pub use fever::{FeverCommand, FeverScoreArgs, MaxEvidence};
+pub use facts::{FeverCommand, FormatArgs, ScifactCommand};
 pub use plan::{BudgetArgs, PlanArgs};
 pub use report::ReportArgs;
-pub use scifact::{
-    Cap, CheckArgs, FilesArgs, LabelsArgs, MergeArgs, OracleArgs, OutArgs, ScifactCommand, ScifactScoreArgs, Structure,
-};
 pub use score::{CacheArgs, InputArgs, JudgeArgs, LimitArgs, OutputArgs, ScoreArgs, ScorerArgs, ScoringArgs};
 pub use texts::{
     BuildTestsArgs, CitationsArgs, ConvertArgs, IndexBaseChoice, OverlapArgs, OverlapMetric, PerItemArgs,

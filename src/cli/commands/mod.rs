@@ -11,7 +11,7 @@ mod compare;
 mod config;
 mod convert;
 mod export;
-mod fever;
+mod facts;
 mod import;
 mod overlap;
 mod per_item;
@@ -19,7 +19,6 @@ mod plan;
 mod prompts;
 mod report;
 mod rescore;
-mod scifact;
 mod score;
 mod shell_completions;
 
@@ -61,9 +60,9 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<ExitCode> {
         Command::Compare(args) => compare::run(&args, &context),
         Command::Config(args) => config::run(&told(Settings::load(&args, environment)?)),
         Command::Prompts(command) => prompts::run(&command, &context),
-        Command::Scifact(command) => scifact::run(&command, &context),
+        Command::Scifact(command) => facts::scifact(&command, &context),
         Command::Cache(command) => cache::run(&command, &context),
-        Command::Fever(command) => fever::run(&command, &context),
+        Command::Fever(command) => facts::fever(&command, &context),
         Command::Citations(args) if args.entail.is_some() => {
             let args = citations::entailment_args(&args);
             score::run(&told(Settings::load(&args, environment)?), &context)

@@ -22,18 +22,22 @@ fn json(finished: &Finished) -> serde_json::Value {
     serde_json::from_str(&finished.stdout).unwrap()
 }
 
+fn estimate(system: &serde_json::Value, metric: &str) -> Option<f64> {
+    system["metrics"][metric]["estimate"].as_f64()
+}
+
 #[test]
 fn a_blind_file_is_scored_against_its_gold() {
     let workspace = workspace();
     let done = workspace.run(&["fever", "score", "--gold", "gold.jsonl", "predictions.jsonl"]).exits_with(0);
-    // F1, label accuracy, strict score, precision (1 + 2/3) / 2, recall, claims
+    // rank, F1, label accuracy, strict score, precision (1 + 2/3) / 2, recall, claims
     let row = done.stdout.lines().last().unwrap().split_whitespace().collect::<Vec<_>>();
-    assert_eq!(row, ["1", "predictions", "0.6250", "1.0000", "0.5000", "0.8333", "0.5000", "2"]);
+    assert_eq!(row, ["predictions", "1", "0.6250", "1.0000", "0.5000", "0.8333", "0.5000", "2"]);
     assert_eq!(done.stderr, "");
     let one =
         ["fever", "score", "--gold", "gold.jsonl", "predictions.jsonl", "--max-evidence", "1", "--format", "json"];
     let one = json(&workspace.run(&one).exits_with(0));
-    assert_eq!((one["max_evidence"].as_u64(), one["rows"][0]["strict_score"].as_f64()), (Some(1), Some(0.0)));
+    assert_eq!(estimate(&one["systems"][0], "fever_score"), Some(0.0));
 }
 
 #[test]
@@ -58,13 +62,14 @@ fn several_files_are_a_leaderboard_with_teams() {
     ];
     let done = workspace.run(&arguments).exits_with(0);
     let lines: Vec<&str> = done.stdout.lines().collect();
-    assert!(lines[1].starts_with("1,ann,\"A, B\",0.625,1,0.5,0.83"), "{}", lines[1]);
-    assert!(lines[2].starts_with("2,worse,,0.625,0,0,0.83"), "{}", lines[2]);
+    assert!(lines[0].starts_with("system,rank,team,evidence_f1,label_accuracy,fever_score,evidence_precision"));
+    assert!(lines[1].starts_with("ann,1,\"A, B\",0.625,1,0.5,0.83"), "{}", lines[1]);
+    assert!(lines[2].starts_with("worse,2,,0.625,0,0,0.83"), "{}", lines[2]);
     workspace.write("teams.csv", "other.jsonl,ann,A\n");
     workspace
         .run(&arguments)
         .exits_with(3)
-        .says(&["teams.csv: no file of predictions is called other.jsonl; given: worse.jsonl, predictions.jsonl"]);
+        .says(&["teams.csv: no file of predictions has the name other.jsonl; given: worse.jsonl, predictions.jsonl"]);
 }
 
 #[test]
@@ -73,39 +78,48 @@ fn beside_the_published_rows_a_system_has_the_rank_it_would_have_had() {
     let arguments =
         ["fever", "score", "--gold", "gold.jsonl", "predictions.jsonl", "--beside-published", "--format", "json"];
     let board = json(&workspace.run(&arguments).exits_with(0));
-    let rows = board["rows"].as_array().unwrap();
+    let rows = board["systems"].as_array().unwrap();
     assert_eq!(rows.len(), 25);
-    // 0.5 stands between papelo (0.5736) and chidey (0.4994).
-    assert_eq!((rows[4]["rank"].as_u64(), rows[4]["user"].as_str()), (Some(5), Some("predictions")));
-    assert_eq!(rows[5]["user"], "chidey");
+    // 0.5 is between papelo (0.5736) and chidey (0.4994).
+    assert_eq!((rows[4]["rank"].as_u64(), rows[4]["system"].as_str()), (Some(5), Some("predictions")));
+    assert_eq!((rows[5]["system"].as_str(), rows[5]["published"].as_bool()), (Some("chidey"), Some(true)));
+    assert_eq!((rows[0]["team"].as_str(), estimate(&rows[0], "fever_score")), (Some("UNC-NLP"), Some(0.6421)));
 }
 
 #[test]
-fn without_order_predictions_are_joined_by_id_and_what_is_left_over_is_told() {
+fn by_id_claims_without_a_prediction_count_as_wrong_and_both_gaps_are_reported() {
     let workspace = workspace();
     let second = PREDICTIONS.lines().nth(1).unwrap();
     workspace.write("p.jsonl", &format!("{second}\n{}\n", second.replace("\"id\": 2", "\"id\": 9")));
     let arguments = ["fever", "score", "--gold", "gold.jsonl", "--join", "id", "p.jsonl", "--format", "json"];
-    let done = workspace.run(&arguments).exits_with(0).says(&[
-        "p.jsonl:2 (case 9): no claim of gold.jsonl has this id; left out",
-        "p.jsonl: 1 predictions without a claim, left out",
-        "p.jsonl: 1 claims without a prediction count as wrong; the first has id 1",
-    ]);
-    let row = &json(&done)["rows"][0];
+    let board = json(&workspace.run(&arguments).exits_with(0));
+    for (at, text) in [
+        (0, "p.jsonl: 1 predictions whose claim is not in the gold are left out; the first has id 9."),
+        (1, "p.jsonl: 1 claims without a prediction count as wrong; the first has id 1."),
+    ] {
+        assert_eq!(board["notes"][at]["text"], text);
+    }
+    let system = &board["systems"][0];
     // Claim 1 counts as wrong, without evidence: strict 1/2, accuracy 1/2, precision (1 + 2/3) / 2, recall 1/2.
-    assert_eq!((row["strict_score"].as_f64(), row["label_accuracy"].as_f64()), (Some(0.5), Some(0.5)));
-    assert_eq!((row["evidence_recall"].as_f64(), row["missing"].as_u64()), (Some(0.5), Some(1)));
+    assert_eq!((estimate(system, "fever_score"), estimate(system, "label_accuracy")), (Some(0.5), Some(0.5)));
+    assert_eq!((estimate(system, "evidence_recall"), system["missing"].as_u64()), (Some(0.5), Some(1)));
 }
 
 #[test]
-fn in_compat_what_the_reference_raises_leaves_the_system_unscored() {
+fn compat_refuses_what_the_reference_dies_of() {
     let workspace = workspace();
     workspace.write("p.jsonl", &PREDICTIONS.replace("page", "other"));
     let arguments = ["fever", "score", "--gold", "gold.jsonl", "p.jsonl"];
-    let done = workspace.run(&[&arguments[..], &["--compat"]].concat()).exits_with(5);
-    assert!(done.stdout.contains("p: unscored, the reference raises ZeroDivisionError"), "{}", done.stdout);
+    workspace
+        .run(&[&arguments[..], &["--compat"]].concat())
+        .exits_with(3)
+        .says(&["p.jsonl: precision and recall are both 0", "score without --compat"]);
     let done = workspace.run(&[&arguments[..], &["--format", "json"]].concat()).exits_with(0);
-    assert_eq!(json(&done)["rows"][0]["evidence_f1"].as_f64(), Some(0.0));
+    assert_eq!(estimate(&json(&done)["systems"][0], "evidence_f1"), Some(0.0));
+    // The label is right, so the reference looks at the sentences.
+    workspace.write("p.jsonl", &PREDICTIONS.replace("\"page1\", 1", "\"page1\", \"1\""));
+    let malformed = "p.jsonl:1 (case 1): predicted_evidence[0]: expected [page, line]";
+    workspace.run(&[&arguments[..], &["--compat"]].concat()).exits_with(3).says(&[malformed]);
 }
 
 #[test]
@@ -119,7 +133,7 @@ fn an_explanation_names_the_sentence_that_is_missing() {
          \x20 label      predicted REFUTES, gold REFUTES: right\n\
          \x20 group 1    not whole: page1:1 (predicted), page2:2 (missing)\n\
          \x20 sentence 1 page1:1: in a group\n\
-         \x20 score      strict 0, precision 1/1, recall 0\n"
+         \x20 score      strict 0, precision 1.0000, recall 0\n"
     );
     workspace
         .run(&["fever", "score", "--gold", "gold.jsonl", "predictions.jsonl", "--explain", "7"])
@@ -128,12 +142,16 @@ fn an_explanation_names_the_sentence_that_is_missing() {
 }
 
 #[test]
-fn what_cannot_be_scored_is_told_with_file_line_and_remedy() {
+fn what_cannot_be_scored_is_reported_with_file_line_and_remedy() {
     let workspace = workspace();
     workspace
         .run(&["fever", "score", "predictions.jsonl"])
         .exits_with(3)
         .says(&["predictions.jsonl:1 (case 1): the line has no gold label and evidence; give --gold FILE"]);
+    workspace.write("p.jsonl", &PREDICTIONS.lines().rev().map(|line| format!("{line}\n")).collect::<String>());
+    workspace.run(&["fever", "score", "--gold", "gold.jsonl", "p.jsonl"]).exits_with(3).says(&[
+        "p.jsonl:1 (case 2): claim number 1 of gold.jsonl has the id 1; keep the order of the claims, or use --join id",
+    ]);
     workspace
         .run(&["fever", "score", "--gold", "gold.jsonl", "prediction.jsonl"])
         .exits_with(3)
@@ -164,4 +182,12 @@ fn a_submission_is_checked_against_blind_claims() {
         .run(&["fever", "check", "p.jsonl"])
         .exits_with(3)
         .says(&["p.jsonl:2 (case 2): predicted_evidence[1]: expected [page, line], a string and a whole number"]);
+    let second = PREDICTIONS.lines().nth(1).unwrap();
+    workspace.write("p.jsonl", &format!("{second}\n{second}\n{}\n", second.replace("\"id\": 2", "\"id\": 9")));
+    workspace.run(&["fever", "check", "p.jsonl", "--claims", "claims.jsonl"]).exits_with(3).says(&[
+        "p.jsonl:1 (case 2): claim number 2 is prediction number 1; keep the order of the claims",
+        "p.jsonl:2 (case 2): the claim is already predicted in line 1; keep one of the two lines",
+        "p.jsonl:3 (case 9): no claim of claims.jsonl has this id",
+        "p.jsonl: claims without a prediction: 1 (1); predict every claim, in the same order",
+    ]);
 }

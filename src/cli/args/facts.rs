@@ -1,0 +1,123 @@
+//! Arguments of `scifact` and `fever`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use crate::cli::settings::OutputFormat;
+use crate::cli::settings::value::SettingValue;
+use crate::facts::{FeverOptions, ScifactFiles, ScifactLabels, ScifactOptions};
+
+/// How a result is shown.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct FormatArgs {
+    /// Form of the result: table, json or csv [default: table]
+    #[arg(long, value_name = "FORM", value_parser = OutputFormat::parse)]
+    pub format: Option<OutputFormat>,
+}
+
+/// Commands about SciFact. None of them needs a judge.
+#[derive(Debug, Clone, Subcommand)]
+pub enum ScifactCommand {
+    /// Score submissions by abstract and by sentence; several files give a leaderboard
+    Score {
+        /// What is scored and how.
+        #[command(flatten)]
+        options: ScifactOptions,
+        /// Show for this claim why it scored as it did
+        #[arg(long, value_name = "ID")]
+        explain: Option<String>,
+        /// How it is shown.
+        #[command(flatten)]
+        format: FormatArgs,
+    },
+    /// Score retrieved abstracts ({claim_id, doc_ids}): hit one, hit all
+    Retrieval {
+        /// What is scored.
+        #[command(flatten)]
+        files: ScifactFiles,
+        /// How it is shown.
+        #[command(flatten)]
+        format: FormatArgs,
+    },
+    /// Score selected rationale sentences ({claim_id, evidence}): precision, recall, F1
+    Rationales {
+        /// What is scored.
+        #[command(flatten)]
+        files: ScifactFiles,
+        /// How it is shown.
+        #[command(flatten)]
+        format: FormatArgs,
+    },
+    /// Score predicted labels ({claim_id, labels}): accuracy, macro F1, confusion matrix
+    Labels {
+        /// What is scored and how.
+        #[command(flatten)]
+        options: ScifactLabels,
+        /// How it is shown.
+        #[command(flatten)]
+        format: FormatArgs,
+    },
+    /// Join a rationale file and a label file into a submission
+    Merge {
+        /// Selected sentences, {claim_id, evidence} a line
+        #[arg(long, value_name = "FILE")]
+        rationales: PathBuf,
+        /// Predicted labels, {claim_id, labels} a line
+        #[arg(long, value_name = "FILE")]
+        labels: PathBuf,
+        /// Submission to be written; - is standard output
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+    },
+    /// Write the submission that scores 1
+    Oracle {
+        /// Claims with their evidence
+        #[arg(long, value_name = "FILE")]
+        gold: PathBuf,
+        /// Submission to be written; - is standard output
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+    },
+    /// Check a submission before it is sent; a blind claims file will do
+    Check {
+        /// The submission
+        #[arg(value_name = "PREDICTIONS")]
+        predictions: PathBuf,
+        /// Claims it is for, with or without evidence
+        #[arg(long, value_name = "FILE")]
+        claims: Option<PathBuf>,
+        /// Abstracts, to check ids and sentence positions
+        #[arg(long, value_name = "FILE")]
+        corpus: Option<PathBuf>,
+    },
+}
+
+/// Commands about FEVER.
+#[derive(Debug, Clone, Subcommand)]
+pub enum FeverCommand {
+    /// Score files of predictions; several make a leaderboard
+    Score {
+        /// What is scored and how.
+        #[command(flatten)]
+        options: FeverOptions,
+        /// Show instead why the prediction with this id scored as it did
+        #[arg(long, value_name = "ID", conflicts_with = "beside_published")]
+        explain: Option<String>,
+        /// How it is shown.
+        #[command(flatten)]
+        format: FormatArgs,
+        /// No notes; errors only
+        #[arg(long, short)]
+        quiet: bool,
+    },
+    /// Check a submission before it is sent
+    Check {
+        /// The file of predictions
+        #[arg(value_name = "PREDICTIONS")]
+        predictions: PathBuf,
+        /// The claims, blind or not: every one is to be predicted, in their order
+        #[arg(long, value_name = "FILE")]
+        claims: Option<PathBuf>,
+    },
+}

@@ -1,0 +1,157 @@
+//! `scholareval scifact ..` and `scholareval fever ..`.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::Context;
+use crate::cli::ExitCode;
+use crate::cli::args::{FeverCommand, FormatArgs, ScifactCommand};
+use crate::cli::settings::OutputFormat;
+use crate::cli::terminal::{note, stdout_width, write_form, write_stdout, write_text};
+use crate::domain::{Mode, Note};
+use crate::error::{Error, Result};
+use crate::facts::claims::{ClaimFile, ClaimLine, counted};
+use crate::facts::scifact::{Claim, Prediction};
+use crate::facts::{Leaderboard, fever_files, scifact_files};
+use crate::report::{TableStyle, facts, terminal_safe_json, visible};
+
+/// Runs `scifact`.
+///
+/// # Errors
+/// Every fault of the files.
+pub(super) fn scifact(command: &ScifactCommand, context: &Context<'_>) -> Result<ExitCode> {
+    match command {
+        ScifactCommand::Score { options, explain: Some(id), format, .. } => {
+            let explained = options.explain(id)?;
+            let json = serde_json::json!({"schema_version": 1, "systems": explained});
+            show_explanation(&json, || facts::scifact_explanation(&explained), *format)
+        }
+        ScifactCommand::Score { options, format, .. } => show(&options.leaderboard()?, *format, context),
+        ScifactCommand::Retrieval { files, format } => show(&files.retrieval()?, *format, context),
+        ScifactCommand::Rationales { files, format } => show(&files.rationales()?, *format, context),
+        ScifactCommand::Labels { options, format } => show(&options.leaderboard()?, *format, context),
+        ScifactCommand::Merge { rationales, labels, out } => {
+            let rationales = ClaimFile::load(rationales, Mode::Default)?;
+            let merged = scifact_files::merge(&rationales, &ClaimFile::load(labels, Mode::Default)?)?;
+            let undecided = merged.iter().map(|line| line.value.undecided).sum();
+            let left_out = counted(undecided, "abstract");
+            write_submission(out, &merged)?;
+            note(&format!(
+                "merged {}; left out {left_out} with the label NOT_ENOUGH_INFO",
+                counted(merged.len(), "claim")
+            ));
+            Ok(ExitCode::Ok)
+        }
+        ScifactCommand::Oracle { gold, out } => {
+            let claims = ClaimFile::<Claim>::load(gold, Mode::Default)?;
+            write_submission(out, &scifact_files::oracle(&claims))?;
+            let never = scifact_files::never_rationalized(&claims);
+            if let Some((id, doc_id)) = never.first() {
+                note(&format!(
+                    "note: {} without a rationale of at most 3 sentences, first {doc_id} of claim {id}: rationalized is 1 \
+                     only with --sentence-cap shortest-rationale",
+                    counted(never.len(), "abstract")
+                ));
+            }
+            Ok(ExitCode::Ok)
+        }
+        ScifactCommand::Check { predictions, claims, corpus } => {
+            let checked = scifact_files::check_submission(predictions, claims.as_deref(), corpus.as_deref())?;
+            let (lines, abstracts) =
+                (counted(checked.predictions, "prediction"), counted(checked.abstracts, "abstract"));
+            write_text(&format!("ok: {lines}, {abstracts}\n{}", note_lines(&checked.notes)))?;
+            Ok(ExitCode::Ok)
+        }
+    }
+}
+
+/// Runs `fever`.
+///
+/// # Errors
+/// Every fault of the files.
+pub(super) fn fever(command: &FeverCommand, context: &Context<'_>) -> Result<ExitCode> {
+    match command {
+        FeverCommand::Score { options, explain: Some(id), format, .. } => {
+            let explained = options.explain(id)?;
+            let json = serde_json::json!({"schema_version": 1, "id": id, "predictions": explained});
+            show_explanation(&json, || facts::fever_explanation(id, &explained), *format)
+        }
+        FeverCommand::Score { options, format, quiet, .. } => {
+            let mut board = options.leaderboard()?;
+            if *quiet {
+                board.notes.clear();
+            }
+            show(&board, *format, context)
+        }
+        FeverCommand::Check { predictions, claims } => {
+            let checked = fever_files::check_submission(predictions, claims.as_deref())?;
+            let [supports, refutes, not_enough] = checked.labels;
+            let claims = match checked.claims {
+                Some(count) => format!("all {count} claims predicted, in their order"),
+                None => "order and completeness not checked (--claims FILE)".to_owned(),
+            };
+            write_text(&format!(
+                "{}: {} predictions: {supports} SUPPORTS, {refutes} REFUTES, {not_enough} NOT ENOUGH INFO\n\
+                 {} with more than 5 sentences (the shared task drops the surplus without penalty)\n{claims}\n\
+                 no fault found\n{}",
+                visible(&predictions.display().to_string()),
+                checked.predictions,
+                checked.beyond_limit,
+                note_lines(&checked.notes),
+            ))?;
+            Ok(ExitCode::Ok)
+        }
+    }
+}
+
+fn show(board: &Leaderboard, format: FormatArgs, context: &Context<'_>) -> Result<ExitCode> {
+    let format = format.format.unwrap_or_default();
+    let style = TableStyle { width: stdout_width().unwrap_or(100), color: context.color, all_notes: false };
+    let text = match format {
+        OutputFormat::Table => facts::leaderboard_table(board).terminal(&style),
+        OutputFormat::Json => json_text(&Versioned { schema_version: 1, board })?,
+        OutputFormat::Csv => facts::leaderboard_csv(board).csv()?,
+    };
+    write_form(&text, format)?;
+    if format == OutputFormat::Csv {
+        board.notes.iter().for_each(|shown| note(&format!("note: {}", visible(&shown.text))));
+    }
+    Ok(ExitCode::Ok)
+}
+
+fn show_explanation(json: &impl Serialize, text: impl Fn() -> String, format: FormatArgs) -> Result<ExitCode> {
+    let format = format.format.unwrap_or_default();
+    let text = match format {
+        OutputFormat::Table => text(),
+        OutputFormat::Json => json_text(json)?,
+        OutputFormat::Csv => return Err(Error::Usage("--format csv: --explain gives table or json".to_owned())),
+    };
+    write_form(&text, format)?;
+    Ok(ExitCode::Ok)
+}
+
+/// A leaderboard as JSON.
+#[derive(Serialize)]
+struct Versioned<'a> {
+    schema_version: u32,
+    #[serde(flatten)]
+    board: &'a Leaderboard,
+}
+
+fn json_text(value: &impl Serialize) -> Result<String> {
+    let json = serde_json::to_string_pretty(value).map_err(|error| Error::Internal(format!("JSON: {error}")))?;
+    Ok(terminal_safe_json(&json) + "\n")
+}
+
+fn note_lines(notes: &[Note]) -> String {
+    notes.iter().map(|note| format!("note: {}\n", note.text)).collect()
+}
+
+fn write_submission(out: &Path, lines: &[ClaimLine<Prediction>]) -> Result<()> {
+    let text = scifact_files::render_predictions(lines);
+    if out == Path::new("-") {
+        return write_stdout(text.as_bytes());
+    }
+    std::fs::write(out, text).map_err(Error::io(out, "create"))
+}

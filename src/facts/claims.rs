@@ -1,0 +1,201 @@
+//! Lines about claims: their ids, files of them, and how two files join.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::{parse_jsonl, read_bytes};
+use crate::domain::Mode;
+use crate::error::{Error, InputFault, Result};
+
+/// The identifier of a claim or an abstract: a number in the released files. A text is never equal to a number.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected an id, a whole number or a string")]
+pub enum Id {
+    /// A whole number.
+    Number(i64),
+    /// A text.
+    Text(String),
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// What is wrong with a line, and what to do.
+pub type LineFault = (String, String);
+
+/// What a line holds besides the claim's id.
+pub trait FromLine: Sized + Send {
+    /// The line as the file writes it.
+    type Line: DeserializeOwned;
+    /// A line as it should be, for messages.
+    const EXAMPLE: &str;
+    /// Whether the file holds the gold, in which a claim stands once even in compat.
+    const IS_GOLD: bool = false;
+
+    /// The claim's id and what the line holds, or its faults. Compat accepts labels by their exact names only, as the
+    /// reference scripts do.
+    fn from_line(line: Self::Line, mode: Mode) -> (Id, Result<Self, Vec<LineFault>>);
+}
+
+/// One line about a claim.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClaimLine<T> {
+    /// The claim.
+    pub id: Id,
+    /// 1-based line of the file.
+    pub line: usize,
+    /// What the line holds.
+    pub value: T,
+}
+
+/// A file with one line a claim, in file order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClaimFile<T> {
+    /// The file.
+    pub path: PathBuf,
+    /// Its lines that are not blank.
+    pub lines: Vec<ClaimLine<T>>,
+}
+
+impl<T: FromLine> ClaimFile<T> {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// Every fault of the file, or why it cannot be read.
+    pub fn load(path: &Path, mode: Mode) -> Result<Self> {
+        Self::parse(&read_bytes(path)?.0, path, mode)
+    }
+
+    /// [`load`](Self::load) of bytes that came from `path`.
+    ///
+    /// # Errors
+    /// Every fault. By default a claim that stands twice is one; in compat, where its predictions count twice, only in
+    /// the gold.
+    pub fn parse(bytes: &[u8], path: &Path, mode: Mode) -> Result<Self> {
+        let lines = parse_jsonl(bytes, path, |line| {
+            let read: T::Line = line.parse(T::EXAMPLE).map_err(|fault| vec![fault])?;
+            let (id, value) = T::from_line(read, mode);
+            let value = value.map_err(|faults| {
+                let placed = faults.into_iter().map(|(what, hint)| line.fault(what).of_case(id.to_string()).hint(hint));
+                placed.collect::<Vec<_>>()
+            })?;
+            Ok(ClaimLine { id, line: line.number, value })
+        })?;
+        if T::IS_GOLD && lines.is_empty() {
+            let fault = InputFault::new(path, "no claims in the file");
+            return Err(fault.hint(format!("write one {} per line", T::EXAMPLE)).into());
+        }
+        let file = Self { path: path.to_path_buf(), lines };
+        if mode == Mode::Default || T::IS_GOLD {
+            no_faults(file.repeated())?;
+        }
+        Ok(file)
+    }
+
+    fn repeated(&self) -> Vec<InputFault> {
+        let mut first_lines = HashMap::with_capacity(self.lines.len());
+        let repeated = self.lines.iter().filter_map(|line| {
+            let first = first_lines.insert(&line.id, line.line)?;
+            let what = format!("claim {} stands twice, first on line {first}", line.id);
+            Some(self.fault(line, what).hint("keep one of the two lines"))
+        });
+        repeated.collect()
+    }
+}
+
+impl<T> ClaimFile<T> {
+    /// A fault of one of its lines.
+    pub fn fault(&self, line: &ClaimLine<T>, what: impl Into<String>) -> InputFault {
+        InputFault::new(&self.path, what).at_line(line.line).of_case(line.id.to_string())
+    }
+
+    /// The lines by claim; of two lines for one claim the later one.
+    pub fn by_claim(&self) -> HashMap<&Id, &ClaimLine<T>> {
+        self.lines.iter().map(|line| (&line.id, line)).collect()
+    }
+
+    /// Number of lines whose claim is not in the other file.
+    pub fn not_in<U>(&self, other: &ClaimFile<U>) -> usize {
+        let known: HashSet<&Id> = other.lines.iter().map(|line| &line.id).collect();
+        self.lines.iter().filter(|line| !known.contains(&line.id)).count()
+    }
+
+    /// A fault for each line whose claim is not among `claims`.
+    pub fn unknown<U>(&self, claims: &ClaimFile<U>) -> Vec<InputFault> {
+        let known: HashSet<&Id> = claims.lines.iter().map(|line| &line.id).collect();
+        let unknown = self.lines.iter().filter(|line| !known.contains(&line.id));
+        let fault = |line: &ClaimLine<T>| match &line.id {
+            Id::Text(text) if text.trim().parse().is_ok_and(|number| known.contains(&Id::Number(number))) => {
+                let what = format!("the claim's id is the string \"{text}\", the gold has the number {}", text.trim());
+                self.fault(line, what).hint("write it without quotes")
+            }
+            id => self.fault(line, format!("there is no claim {id}")).hint("check the id, or delete the line"),
+        };
+        unknown.map(fault).collect()
+    }
+
+    /// Refuses predictions that cannot be meant for these claims: ids written as text that are numbers in the gold, or
+    /// no claim in common.
+    ///
+    /// # Errors
+    /// One fault for each such id, or one for the file.
+    pub fn must_join<U>(&self, claims: &ClaimFile<U>) -> Result<()> {
+        let unknown = self.unknown(claims);
+        let all = !self.lines.is_empty() && unknown.len() == self.lines.len();
+        let quoted: Vec<InputFault> =
+            unknown.into_iter().filter(|fault| fault.hint == "write it without quotes").collect();
+        if all && quoted.is_empty() {
+            let what = format!("none of its {} is in the gold", counted(self.lines.len(), "claim"));
+            return Err(InputFault::new(&self.path, what).hint("check --gold and the ids").into());
+        }
+        no_faults(quoted)
+    }
+}
+
+/// Faults as an error, if there are any.
+///
+/// # Errors
+/// [`Error::Input`] with all of them.
+pub fn no_faults(faults: Vec<InputFault>) -> Result<()> {
+    if faults.is_empty() { Ok(()) } else { Err(Error::Input(faults)) }
+}
+
+/// The results for all items; the faults of all are reported together.
+pub(super) fn each<I, T>(items: impl IntoIterator<Item = I>, result: impl FnMut(I) -> Result<T>) -> Result<Vec<T>> {
+    let (mut all, mut faults) = (Vec::new(), Vec::new());
+    for result in items.into_iter().map(result) {
+        match result {
+            Ok(item) => all.push(item),
+            Err(Error::Input(found)) => faults.extend(found),
+            Err(other) => return Err(other),
+        }
+    }
+    no_faults(faults)?;
+    Ok(all)
+}
+
+/// Names of the systems: the stems of their files, or the whole path where two files have the same stem.
+pub(super) fn system_names(paths: &[PathBuf]) -> Vec<String> {
+    let stem = |path: &PathBuf| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let stems: Vec<String> = paths.iter().map(stem).collect();
+    let name = |(path, stem): (&PathBuf, &String)| {
+        let is_alone = stems.iter().filter(|other| *other == stem).count() == 1;
+        if is_alone { stem.clone() } else { path.display().to_string() }
+    };
+    paths.iter().zip(&stems).map(name).collect()
+}
+
+/// `1 claim`, `2 claims`.
+pub fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}

@@ -1,0 +1,116 @@
+//! Systems ranked by their measures.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::domain::Note;
+use crate::stats::Interval;
+
+/// Systems and their measures, best first.
+#[derive(Debug, Clone, Serialize)]
+pub struct Leaderboard {
+    /// What is scored and how.
+    pub title: String,
+    /// Decimals of the measures as the task publishes them; `None` shows percent.
+    #[serde(skip)]
+    pub decimals: Option<usize>,
+    /// The systems.
+    pub systems: Vec<Standing>,
+    /// What a reader must have to use the numbers.
+    pub notes: Vec<Note>,
+}
+
+/// One system.
+#[derive(Debug, Clone, Serialize)]
+pub struct Standing {
+    /// From 1; systems that are equal in what ranks them share a rank.
+    pub rank: usize,
+    /// Its name.
+    pub system: String,
+    /// Who stands behind it; empty if unknown.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub team: String,
+    /// Whether it is a row of a published leaderboard.
+    pub published: bool,
+    /// Its measures, the same ones for every system.
+    #[serde(serialize_with = "by_name")]
+    pub metrics: Vec<Measurement>,
+    /// Counts behind the measures, as further fields in JSON.
+    #[serde(flatten)]
+    pub details: Map<String, Value>,
+}
+
+/// One measure of one system.
+#[derive(Debug, Clone)]
+pub struct Measurement {
+    /// Name of the measure.
+    pub name: &'static str,
+    /// 0..=1; `None` if there is none.
+    pub estimate: Option<f64>,
+    /// 95% interval, where there is one.
+    pub interval: Option<Interval>,
+}
+
+impl Leaderboard {
+    /// Sorts by these measures, the greatest first and the first measure before the next; ties keep their order. The
+    /// values are compared with `decimals` decimals if given.
+    pub(super) fn rank(&mut self, measures: &[&str], decimals: Option<i32>) {
+        let keys = |system: &Standing| -> Vec<f64> {
+            let scale = decimals.map(|decimals| 10_f64.powi(decimals));
+            let rounded = |value: f64| scale.map_or(value, |scale| (value * scale).round());
+            let value = |name: &&str| system.estimate(name).map_or(f64::NEG_INFINITY, rounded);
+            measures.iter().map(value).collect()
+        };
+        self.systems.sort_by(|a, b| keys(b).partial_cmp(&keys(a)).unwrap_or(std::cmp::Ordering::Equal));
+        for at in 0..self.systems.len() {
+            let tied = at.checked_sub(1).filter(|before| keys(&self.systems[*before]) == keys(&self.systems[at]));
+            self.systems[at].rank = tied.map_or(at + 1, |before| self.systems[before].rank);
+        }
+    }
+}
+
+impl Standing {
+    /// The value of a measure, 0..=1.
+    pub fn estimate(&self, name: &str) -> Option<f64> {
+        self.metrics.iter().find(|metric| metric.name == name)?.estimate
+    }
+}
+
+/// `{name: {estimate, low, high}}`.
+fn by_name<S: serde::Serializer>(metrics: &[Measurement], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(metrics.iter().map(|metric| {
+        let (low, high) = metric.interval.map(|interval| (interval.low, interval.high)).unzip();
+        (metric.name, json!({"estimate": metric.estimate, "low": low, "high": high}))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ties_share_a_rank_and_the_next_measure_decides_first() {
+        let standing = |system: &str, first, second| Standing {
+            rank: 0,
+            system: system.to_owned(),
+            team: String::new(),
+            published: false,
+            metrics: [("a", first), ("b", second)]
+                .map(|(name, value)| Measurement { name, estimate: Some(value), interval: None })
+                .to_vec(),
+            details: Map::new(),
+        };
+        let systems = vec![
+            standing("last", 0.1, 0.9),
+            standing("tied", 0.500_01, 0.2),
+            standing("best", 0.5, 0.3),
+            standing("also", 0.5, 0.2),
+        ];
+        let mut board = Leaderboard { title: String::new(), decimals: None, systems, notes: Vec::new() };
+        board.rank(&["a", "b"], Some(4));
+        let ranks: Vec<_> = board.systems.iter().map(|system| (system.system.as_str(), system.rank)).collect();
+        assert_eq!(ranks, [("best", 1), ("tied", 2), ("also", 2), ("last", 4)]);
+        board.rank(&["a", "b"], None);
+        assert_eq!(board.systems[0].system, "tied");
+    }
+}

@@ -1,0 +1,270 @@
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+
+use super::super::scifact_files::{merge, never_rationalized, oracle, render_predictions};
+use super::super::scifact_modules::{Labels, Rationales, score_labels, score_rationales};
+use super::*;
+
+fn file<T>(lines: Vec<(i64, T)>) -> ClaimFile<T> {
+    let line = |(at, (id, value)): (usize, (i64, T))| ClaimLine { id: Id::Number(id), line: at + 1, value };
+    ClaimFile { path: PathBuf::from("f"), lines: lines.into_iter().enumerate().map(line).collect() }
+}
+
+fn claim(evidence: &[(DocId, Label, &[&[u32]])]) -> Claim {
+    let gold = |(doc_id, label, rationales): &(DocId, Label, &[&[u32]])| {
+        let rationales = rationales.iter().map(|sentences| sentences.to_vec()).collect();
+        (*doc_id, Evidence { label: *label, rationales })
+    };
+    Claim { text: String::new(), evidence: evidence.iter().map(gold).collect() }
+}
+
+fn prediction(evidence: &[(DocId, Label, &[u32])]) -> Prediction {
+    let found = |(doc_id, label, sentences): &(DocId, Label, &[u32])| {
+        (*doc_id, PredictedAbstract { label: *label, sentences: sentences.to_vec() })
+    };
+    Prediction { evidence: evidence.iter().map(found).collect(), undecided: 0 }
+}
+
+fn is_refused(claims: &ClaimFile<Claim>, predictions: &ClaimFile<Prediction>, cap: SentenceCap) -> bool {
+    score(claims, predictions, cap, Mode::Compat).is_err()
+}
+
+const CAPS: [SentenceCap; 2] = [SentenceCap::Three, SentenceCap::ShortestRationale];
+
+#[test]
+fn a_claim_without_a_prediction_counts_in_recall_and_compat_forgets_it() {
+    let one = |doc_id| claim(&[(doc_id, Label::Support, &[&[0]])]);
+    let claims = file(vec![(1, one(7)), (2, one(8))]);
+    let predictions = file(vec![(1, prediction(&[(7, Label::Support, &[0])]))]);
+    let recall = |mode| {
+        let scored = score(&claims, &predictions, SentenceCap::Three, mode).unwrap();
+        (scored.measures()[3].recall, scored.claims_unpredicted)
+    };
+    assert_eq!((recall(Mode::Default), recall(Mode::Compat)), ((1.0 / 2.0, 1), (1.0, 1)));
+}
+
+#[test]
+fn a_prediction_without_a_claim_counts_nowhere() {
+    let claims = file(vec![(1, claim(&[(7, Label::Support, &[&[0]])]))]);
+    let right = prediction(&[(7, Label::Support, &[0])]);
+    let predictions = file(vec![(1, right.clone()), (9, right)]);
+    let scored = score(&claims, &predictions, SentenceCap::Three, Mode::Default).unwrap();
+    let ones = Prf { precision: 1.0, recall: 1.0, f1: 1.0 };
+    assert_eq!((scored.measures(), scored.predictions_unknown), ([ones; 4], 1));
+    assert!(CAPS.iter().all(|cap| is_refused(&claims, &predictions, *cap)));
+}
+
+#[test]
+fn a_claim_predicted_twice_counts_twice_in_compat() {
+    let claims = file(vec![(1, claim(&[(7, Label::Support, &[&[0]])]))]);
+    let predictions = file(vec![(1, prediction(&[(7, Label::Support, &[0])])), (1, prediction(&[]))]);
+    // The gold counts with each: 1 of 1 sentence predicted, 1 of 2 found.
+    let sums = score(&claims, &predictions, SentenceCap::Three, Mode::Compat).unwrap().sums();
+    assert_eq!((sums.sentences_label, sums.sentences_retrieved, sums.sentences_relevant), (1, 1, 2));
+    assert!(is_refused(&claims, &predictions, SentenceCap::ShortestRationale));
+}
+
+#[test]
+fn a_sentence_in_two_rationales_counts_if_one_is_whole_and_compat_refuses_it() {
+    let claims = file(vec![(1, claim(&[(7, Label::Support, &[&[0, 1], &[1, 2]])]))]);
+    let predictions = file(vec![(1, prediction(&[(7, Label::Support, &[1, 2])]))]);
+    let sums = score(&claims, &predictions, SentenceCap::Three, Mode::Default).unwrap().sums();
+    assert_eq!((sums.sentences_selection, sums.sentences_retrieved, sums.sentences_relevant), (2, 2, 4));
+    assert!(CAPS.iter().all(|cap| is_refused(&claims, &predictions, *cap)));
+    let other = file(vec![(1, prediction(&[(7, Label::Support, &[0])]))]);
+    assert!(!is_refused(&claims, &other, SentenceCap::Three));
+    // The rationale script takes the first rationale with the sentence: [0, 1] is not whole, so only 2 counts.
+    let lines = file(vec![(1, Rationales([(7, vec![1, 2])].into()))]);
+    assert_eq!(score_rationales(&claims, &lines, Mode::Default).unwrap(), [[2.0, 2.0, 4.0]]);
+    assert_eq!(score_rationales(&claims, &lines, Mode::Compat).unwrap(), [[1.0, 2.0, 4.0]]);
+}
+
+#[test]
+fn the_leaderboard_counts_as_many_sentences_as_the_shortest_rationale_has() {
+    let claims = file(vec![(1, claim(&[(7, Label::Support, &[&[0, 1, 2, 3]])]))]);
+    let predictions = file(vec![(1, prediction(&[(7, Label::Support, &[0, 1, 2, 3, 9])]))]);
+    let f1 = |cap| score(&claims, &predictions, cap, Mode::Default).unwrap().measures()[1].f1;
+    assert_eq!(CAPS.map(f1), [0.0, 1.0]);
+    assert_eq!(never_rationalized(&claims), [(&Id::Number(1), 7)]);
+}
+
+#[test]
+fn an_explanation_names_the_matched_rationale_and_the_missing_partner() {
+    let gold = claim(&[(11, Label::Support, &[&[0, 1], &[11]]), (15, Label::Support, &[&[4]])]);
+    let line = ClaimLine { id: Id::Number(52), line: 1, value: gold };
+    let predicted = prediction(&[(11, Label::Support, &[1, 11, 13, 11]), (16, Label::Contradict, &[18])]);
+    let explained = explain(&line, Some(&predicted), SentenceCap::Three);
+    let [eleven, sixteen, fifteen] = &explained.abstracts[..] else { panic!("{explained:?}") };
+    assert_eq!((eleven.matched, eleven.rationalized, eleven.sentences_counted), (Some(1), true, 3));
+    let sentences: Vec<_> =
+        eleven.sentences.iter().map(|s| (s.sentence, s.label, &s.missing[..], s.repeated)).collect();
+    let expected =
+        [(1, false, &[0][..], false), (11, true, &[], false), (13, false, &[], false), (11, false, &[], true)];
+    assert_eq!(sentences, expected);
+    assert_eq!((sixteen.gold, sixteen.label_only), (None, false));
+    assert_eq!((fifteen.predicted, fifteen.gold), (None, Some(Label::Support)));
+    assert_eq!(explained.counts, count_claim(&line.value, Some(&predicted), SentenceCap::Three));
+}
+
+#[test]
+fn module_files_are_merged_and_what_is_in_one_only_is_reported() {
+    let evidence = [(7, vec![3, 1]), (8, vec![]), (9, vec![0])];
+    let of = [(9, Label::Contradict), (8, Label::NotEnoughInfo), (7, Label::Support)];
+    let mut rationales = file(vec![(1, Rationales(evidence.into()))]);
+    let mut labels = file(vec![(1, Labels(of.into()))]);
+    let expected =
+        Prediction { undecided: 1, ..prediction(&[(7, Label::Support, &[3, 1]), (9, Label::Contradict, &[0])]) };
+    let merged = merge(&rationales, &labels).unwrap();
+    assert_eq!(merged[0].value, expected);
+    let text =
+        r#"{"id":1,"evidence":{"7":{"label":"SUPPORT","sentences":[3,1]},"9":{"label":"CONTRADICT","sentences":[0]}}}"#;
+    assert_eq!(render_predictions(&merged), format!("{text}\n"));
+
+    rationales.lines[0].value.0.remove(&7);
+    labels.lines[0].value.0.remove(&9);
+    rationales.lines.push(ClaimLine { id: Id::Number(2), line: 2, value: Rationales(BTreeMap::new()) });
+    labels.lines.push(ClaimLine { id: Id::Number(3), line: 2, value: Labels(BTreeMap::new()) });
+    let faults = merge(&rationales, &labels).unwrap_err().to_string();
+    let faults: Vec<&str> = faults.lines().map(|fault| fault.split(';').next().unwrap()).collect();
+    let expected = [
+        "f:1 (case 1): abstract 9 has no label",
+        "f:1 (case 1): abstract 7 has no list of sentences",
+        "f:2 (case 2): the claim has no line of labels",
+        "f:2 (case 3): the claim has no line of sentences",
+    ];
+    assert_eq!(faults, expected);
+}
+
+#[test]
+fn a_claim_whose_abstracts_differ_has_no_gold_input_accuracy_in_compat() {
+    let claims = file(vec![(1, claim(&[(7, Label::Support, &[&[0]]), (8, Label::Contradict, &[&[0]])]))]);
+    let lines = file(vec![(1, Labels([7, 8, 9].map(|doc_id| (doc_id, Label::Support)).into()))]);
+    // Abstract 7 right, 8 wrong, 9 is in neither and is not compared. Confusion: one truly of each label, all SUPPORT.
+    let counts = |mode| score_labels(&claims, &lines, |_| true, mode).unwrap()[0];
+    assert_eq!(counts(Mode::Default), [0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 2.0]);
+    assert_eq!(counts(Mode::Compat)[9..], [0.0, 0.0]);
+}
+
+fn faults<T: super::super::claims::FromLine>(text: &str) -> String {
+    match ClaimFile::<T>::parse(text.as_bytes(), "f".as_ref(), Mode::Default) {
+        Ok(_) => String::new(),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn every_fault_of_the_gold_is_reported_with_line_claim_and_remedy() {
+    let text = r#"{"id": 1, "evidence": {"7": [{"sentences": [0], "label": "SUPPORT"}, {"sentences": [1], "label": "REFUTES"}]}}
+{"id": 2, "evidence": {"7": []}}
+{"id": 5, "evidence": {"7": [{"sentences": [1], "label": "SUPORT"}]}}
+{"id": 6}
+{"id": 7, "evidence": {"7": [{"sentences": [-1], "label": "SUPPORT"}]}}
+{"evidence": {}}"#;
+    let faults = faults::<Claim>(text);
+    let faults: Vec<&str> = faults.lines().collect();
+    let expected = [
+        "f:1 (case 1): abstract 7 has two labels, SUPPORT and CONTRADICT; give all its rationales the same label",
+        "f:2 (case 2): abstract 7 has no rationale, so it has no label; delete the abstract, or list a rationale",
+        "f:3 (case 5): abstract 7: unknown label \"SUPORT\"; did you mean SUPPORT?",
+        "f:4 (case 6): evidence is missing; this seems to be a blind file: give the one with the evidence",
+    ];
+    assert_eq!(faults[..4], expected);
+    assert!(faults[4].starts_with("f:5 (case 7): invalid value: integer `-1`, expected u32 at column"), "{faults:?}");
+    assert!(faults[5].starts_with("f:6: missing field `id`; found evidence; write one"), "{faults:?}");
+}
+
+#[test]
+fn undecided_abstracts_are_left_out_and_a_claim_that_stands_twice_is_refused() {
+    let text = r#"{"id": 1, "evidence": {"7": {"label": "NOT_ENOUGH_INFO", "sentences": []}}}"#;
+    let read = ClaimFile::<Prediction>::parse(text.as_bytes(), "f".as_ref(), Mode::Default).unwrap();
+    assert_eq!(read.lines[0].value, Prediction { undecided: 1, ..Prediction::default() });
+    let twice = faults::<Prediction>(&format!("{text}\n{text}"));
+    assert_eq!(twice, "f:2 (case 1): claim 1 stands twice, first on line 1; keep one of the two lines");
+}
+
+prop_compose! {
+    fn any_claim()(evidence in prop::collection::btree_map(0..4_i64, (any_label(), prop::collection::vec(
+        prop::collection::btree_set(0..8_u32, 1..4), 1..3)), 0..3)) -> Claim {
+        let gold = |(doc_id, (label, sets)): (i64, (Label, Vec<std::collections::BTreeSet<u32>>))| {
+            (doc_id, Evidence { label, rationales: sets.into_iter().map(|set| set.into_iter().collect()).collect() })
+        };
+        Claim { text: String::new(), evidence: evidence.into_iter().map(gold).collect() }
+    }
+}
+
+prop_compose! {
+    fn any_prediction()(of in prop::collection::btree_map(
+        0..4_i64, (any_label(), prop::collection::vec(0..8_u32, 0..6)), 0..3)) -> Prediction {
+        let found = |(doc_id, (label, sentences))| (doc_id, PredictedAbstract { label, sentences });
+        Prediction { evidence: of.into_iter().map(found).collect(), undecided: 0 }
+    }
+}
+
+fn any_label() -> impl Strategy<Value = Label> {
+    prop_oneof![Just(Label::Support), Just(Label::Contradict)]
+}
+
+fn files() -> impl Strategy<Value = (ClaimFile<Claim>, ClaimFile<Prediction>)> {
+    let claims = prop::collection::vec(any_claim(), 6);
+    (claims, prop::collection::vec(any_prediction(), 4)).prop_map(|(claims, predictions)| {
+        (file((0..).zip(claims).collect()), file([0, 2, 3, 5].into_iter().zip(predictions).collect()))
+    })
+}
+
+proptest! {
+    #[test]
+    fn measures_are_within_0_and_1_and_stricter_ones_are_not_higher((claims, predictions) in files()) {
+        let scored = score(&claims, &predictions, SentenceCap::Three, Mode::Default).unwrap();
+        let [label_only, rationalized, selection, label] = scored.measures();
+        let sums = scored.sums();
+        prop_assert!(rationalized.f1 <= label_only.f1 && label.f1 <= selection.f1);
+        prop_assert!(sums.sentences_selection <= sums.sentences_retrieved.min(sums.sentences_relevant));
+        let values = scored.measures().map(Prf::values).concat();
+        prop_assert!(values.iter().all(|value| (0.0..=1.0).contains(value)), "{values:?}");
+    }
+
+    #[test]
+    fn the_order_of_claims_and_predictions_does_not_matter((claims, predictions) in files()) {
+        let sums = |claims: &ClaimFile<Claim>, predictions: &ClaimFile<Prediction>| {
+            score(claims, predictions, SentenceCap::Three, Mode::Default).unwrap().sums()
+        };
+        let before = sums(&claims, &predictions);
+        let (mut claims, mut predictions) = (claims, predictions);
+        claims.lines.reverse();
+        predictions.lines.reverse();
+        prop_assert_eq!(before, sums(&claims, &predictions));
+    }
+
+    #[test]
+    fn the_oracle_has_no_fault((claims, _) in files()) {
+        let oracle = ClaimFile { path: PathBuf::from("o"), lines: oracle(&claims) };
+        let [_, rationalized, _, label] = score(&claims, &oracle, SentenceCap::Three, Mode::Default).unwrap().measures();
+        let any = claims.lines.iter().any(|claim| !claim.value.evidence.is_empty());
+        let full = f64::from(u8::from(any));
+        // Rationales of at most 3 sentences; recall of sentences is below 1 only where one is in two rationales.
+        prop_assert_eq!((rationalized.f1, label.precision), (full, full));
+    }
+
+    #[test]
+    fn an_explanation_agrees_with_the_counts((claims, predictions) in files()) {
+        let by_claim = claims.by_claim();
+        for line in &predictions.lines {
+            let explained = explain(by_claim[&line.id], Some(&line.value), SentenceCap::Three);
+            let count =
+                |what: fn(&AbstractExplanation) -> usize| explained.abstracts.iter().map(what).sum::<usize>() as u64;
+            let counts = explained.counts;
+            prop_assert_eq!(count(|a| usize::from(a.label_only)), counts.abstracts_label_only);
+            prop_assert_eq!(count(|a| usize::from(a.rationalized)), counts.abstracts_rationalized);
+            prop_assert_eq!(count(|a| a.sentences.iter().filter(|s| s.selection).count()), counts.sentences_selection);
+            prop_assert_eq!(count(|a| a.sentences.iter().filter(|s| s.label).count()), counts.sentences_label);
+        }
+    }
+
+    #[test]
+    fn no_text_makes_a_reader_panic(text in "\\PC*", json in r#"\{"(id|claim_id)":[0-9]{1,3},"(evidence|labels)":[\[\]{}":0-9a-z,]{0,30}\}"#) {
+        for text in [&text, &json] {
+            let _ = (faults::<Claim>(text), faults::<Prediction>(text), faults::<Labels>(text));
+        }
+    }
+}

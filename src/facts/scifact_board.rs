@@ -1,0 +1,350 @@
+//! From SciFact's files to a leaderboard.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::claims::{ClaimFile, FromLine, counted, each, no_faults, system_names};
+use super::leaderboard::{Leaderboard, Measurement, Standing};
+use super::scifact::{Claim, Counts, DocId, Explanation, Label, Prediction, SentenceCap, explain, measures, score};
+use super::scifact_files::Corpus;
+use super::scifact_modules::{
+    LabelCounts, Labels, Rationales, Retrieved, label_measures, rationale_measures, retrieval_measures, score_labels,
+    score_rationales, score_retrieval, scores_by_label,
+};
+use crate::domain::{Mode, Note};
+use crate::error::{InputFault, Result};
+use crate::stats::{BcaOptions, bca_sums_intervals};
+
+/// Precision, recall and F1 of the four [`MEASURES`](super::scifact::MEASURES).
+const SUBMISSION: [&str; 12] = [
+    "abstract_label_only_precision",
+    "abstract_label_only_recall",
+    "abstract_label_only_f1",
+    "abstract_rationalized_precision",
+    "abstract_rationalized_recall",
+    "abstract_rationalized_f1",
+    "sentence_selection_precision",
+    "sentence_selection_recall",
+    "sentence_selection_f1",
+    "sentence_label_precision",
+    "sentence_label_recall",
+    "sentence_label_f1",
+];
+
+/// Gold and files to be scored.
+#[derive(Debug, Clone, Args)]
+pub struct ScifactFiles {
+    /// Claims with their evidence
+    #[arg(long, value_name = "FILE")]
+    pub gold: PathBuf,
+    /// Predictions, one file a system
+    #[arg(required = true, value_name = "PREDICTIONS")]
+    pub predictions: Vec<PathBuf>,
+    /// Give the numbers of the reference scripts
+    #[arg(long)]
+    pub compat: bool,
+    /// Seed of the resampling behind the intervals
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    pub seed: u64,
+}
+
+/// How submissions are scored.
+#[derive(Debug, Clone, Args)]
+pub struct ScifactOptions {
+    /// Gold and submissions.
+    #[command(flatten)]
+    pub files: ScifactFiles,
+    /// Abstracts, to check ids and sentence positions
+    #[arg(long, value_name = "FILE")]
+    pub corpus: Option<PathBuf>,
+    /// Sentences that count towards rationalized: 3 as in the paper, or shortest-rationale as on the leaderboard
+    #[arg(long, value_name = "CAP", value_enum, default_value_t, hide_possible_values = true)]
+    pub sentence_cap: SentenceCap,
+}
+
+/// Which abstracts of the corpus count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Structure {
+    /// Those with headed sections.
+    Structured,
+    /// Those without.
+    Unstructured,
+}
+
+/// How predicted labels are scored.
+#[derive(Debug, Clone, Args)]
+pub struct ScifactLabels {
+    /// Gold and files.
+    #[command(flatten)]
+    pub files: ScifactFiles,
+    /// Count only these abstracts: structured or unstructured
+    #[arg(long, value_name = "WHICH", value_enum, requires = "corpus", hide_possible_values = true)]
+    pub filter: Option<Structure>,
+    /// Abstracts; says which are structured
+    #[arg(long, value_name = "FILE")]
+    pub corpus: Option<PathBuf>,
+}
+
+/// What is reported about one system: its measures, counts behind them, and notes.
+type Scored = (Vec<Measurement>, Map<String, Value>, Vec<Note>);
+
+impl ScifactFiles {
+    fn mode(&self) -> Mode {
+        if self.compat { Mode::Compat } else { Mode::Default }
+    }
+
+    fn load<T: FromLine>(&self) -> Result<(ClaimFile<Claim>, Vec<ClaimFile<T>>)> {
+        let claims = ClaimFile::<Claim>::load(&self.gold, self.mode())?;
+        let files = each(&self.predictions, |path| {
+            let file = ClaimFile::<T>::load(path, self.mode())?;
+            if self.mode() == Mode::Default {
+                file.must_join(&claims)?;
+            }
+            Ok(file)
+        })?;
+        Ok((claims, files))
+    }
+
+    /// The leaderboard of these files. `missing` says what becomes of claims without a prediction.
+    fn leaderboard<T>(
+        &self,
+        title: &str,
+        ranked_by: &[&str],
+        (claims, files): (ClaimFile<Claim>, Vec<ClaimFile<T>>),
+        missing: &str,
+        score: impl Fn(&ClaimFile<Claim>, &ClaimFile<T>) -> Result<Scored>,
+    ) -> Result<Leaderboard> {
+        let names = system_names(&self.predictions);
+        let compat = if self.compat { ", numbers of the reference scripts" } else { "" };
+        let BcaOptions { level, resamples, seed } = BcaOptions::seeded(self.seed);
+        let n = counted(claims.lines.len(), "claim");
+        let how = format!("{:.0}% intervals: BCa bootstrap over the claims, {resamples} resamples", 100.0 * level);
+        let mut board = Leaderboard {
+            title: format!("SciFact {title}{compat}"),
+            decimals: None,
+            systems: Vec::new(),
+            notes: vec![Note::warning(format!("n = {n}; {how}, seed {seed}."))],
+        };
+        let scored = each(&files, |file| score(&claims, file))?;
+        for ((system, file), (metrics, mut details, notes)) in names.into_iter().zip(&files).zip(scored) {
+            let (unpredicted, unknown) = (claims.not_in(file), file.not_in(&claims));
+            details.insert("claims".to_owned(), claims.lines.len().into());
+            details.insert("claims_unpredicted".to_owned(), unpredicted.into());
+            details.insert("predictions_unknown".to_owned(), unknown.into());
+            let missing = if self.compat { "the reference leaves them out" } else { missing };
+            let unknown_text = "for claims that are not in the gold: they count nowhere";
+            board.notes.extend(note(&system, unpredicted, "claim", &format!("without a prediction: {missing}")));
+            board.notes.extend(note(&system, unknown, "prediction", unknown_text));
+            board.notes.extend(notes.into_iter().map(|note| Note { text: format!("{system}: {}", note.text), ..note }));
+            let (rank, team, published) = (0, String::new(), false);
+            board.systems.push(Standing { rank, system, team, published, metrics, details });
+        }
+        board.rank(ranked_by, None);
+        Ok(board)
+    }
+
+    /// Measures of summed counts with their intervals.
+    fn measure<const C: usize, const K: usize>(
+        &self,
+        names: [&'static str; K],
+        counts: &[[f64; C]],
+        statistic: impl Fn(&[f64; C]) -> [f64; K] + Sync,
+    ) -> Vec<Measurement> {
+        let intervals = bca_sums_intervals(counts, &statistic, BcaOptions::seeded(self.seed));
+        let values = statistic(&sums(counts));
+        let measured = names.into_iter().zip(values).zip(intervals);
+        measured.map(|((name, value), interval)| Measurement { name, estimate: Some(value), interval }).collect()
+    }
+
+    /// Scores retrieved abstracts: hit one, hit all.
+    ///
+    /// # Errors
+    /// Every fault of the files.
+    pub fn retrieval(&self) -> Result<Leaderboard> {
+        let files = self.load::<Retrieved>()?;
+        self.leaderboard("abstract retrieval", &["hit_all", "hit_one"], files, "they are no hits", |claims, file| {
+            let counts = score_retrieval(claims, file, self.mode())?;
+            let is_text = |id: &&super::Id| matches!(id, super::Id::Text(_));
+            let quoted = file.lines.iter().flat_map(|line| &line.value.0).filter(is_text).count();
+            let what =
+                format!("{} in quotes: they match nothing; write numbers in doc_ids.", counted(quoted, "abstract id"));
+            let notes = (quoted > 0).then(|| Note::warning(what)).into_iter().collect();
+            Ok((self.measure(["hit_one", "hit_all"], &counts, retrieval_measures), Map::new(), notes))
+        })
+    }
+
+    /// Scores selected rationale sentences: precision, recall, F1.
+    ///
+    /// # Errors
+    /// Every fault of the files.
+    pub fn rationales(&self) -> Result<Leaderboard> {
+        let files = self.load::<Rationales>()?;
+        self.leaderboard("rationale selection", &["f1"], files, "they count in recall", |claims, file| {
+            let counts = score_rationales(claims, file, self.mode())?;
+            let metrics = self.measure(["precision", "recall", "f1"], &counts, rationale_measures);
+            Ok((metrics, Map::new(), Vec::new()))
+        })
+    }
+}
+
+impl ScifactOptions {
+    /// Scores submissions by abstract and by sentence. Ranked by F1 of sentences with label, then of abstracts
+    /// rationalized.
+    ///
+    /// # Errors
+    /// Every fault of the files; in compat also what the reference dies of.
+    pub fn leaderboard(&self) -> Result<Leaderboard> {
+        let cap = match self.sentence_cap {
+            SentenceCap::Three => "first 3 sentences",
+            SentenceCap::ShortestRationale => "first max(3, shortest rationale) sentences",
+        };
+        let title = format!("submissions; rationalized: {cap}; ranked by sentence label F1");
+        let ranked_by = ["sentence_label_f1", "abstract_rationalized_f1"];
+        self.files.leaderboard(&title, &ranked_by, self.load()?, "they count in recall", |claims, file| {
+            let scored = score(claims, file, self.sentence_cap, self.files.mode())?;
+            let counts: Vec<[f64; 8]> = scored.claims.iter().map(Counts::row).collect();
+            let statistic = |sums: &[f64; 8]| {
+                let [label_only, rationalized, selection, label] = measures(sums).map(|measure| measure.values());
+                std::array::from_fn(|at| [label_only, rationalized, selection, label][at / 3][at % 3])
+            };
+            let details = [
+                ("counts", json!(scored.sums())),
+                ("abstracts_undecided", scored.abstracts_undecided.into()),
+                ("abstracts_long", scored.abstracts_long.into()),
+            ];
+            let mut notes = Vec::new();
+            if scored.abstracts_undecided > 0 {
+                let abstracts = counted(scored.abstracts_undecided, "abstract");
+                notes.push(Note::warning(format!("{abstracts} with the label NOT_ENOUGH_INFO: left out.")));
+            }
+            if scored.abstracts_long > 0 {
+                let abstracts = counted(scored.abstracts_long, "abstract");
+                notes.push(Note::warning(format!("{abstracts} with more than 3 sentences: only the {cap} count.")));
+            }
+            let details = details.map(|(key, value)| (key.to_owned(), value)).into_iter().collect();
+            Ok((self.files.measure(SUBMISSION, &counts, statistic), details, notes))
+        })
+    }
+
+    /// Why the claim with this id scored as it did, for each system.
+    ///
+    /// # Errors
+    /// Every fault of the files; the gold has no such claim.
+    pub fn explain(&self, id: &str) -> Result<Vec<ScifactExplanation>> {
+        let (claims, files) = self.load()?;
+        let Some(claim) = claims.lines.iter().find(|claim| claim.id.to_string() == id.trim()) else {
+            let first: Vec<String> = claims.lines.iter().take(5).map(|claim| claim.id.to_string()).collect();
+            let fault = InputFault::new(&self.files.gold, format!("--explain {id:?}: there is no such claim"));
+            let known = format!("it has {}: {}, ..", counted(claims.lines.len(), "claim"), first.join(", "));
+            return Err(fault.hint(known).into());
+        };
+        let explained = system_names(&self.files.predictions).into_iter().zip(&files).map(|(system, file)| {
+            let prediction = file.lines.iter().find(|line| line.id == claim.id).map(|line| &line.value);
+            ScifactExplanation { system, explanation: explain(claim, prediction, self.sentence_cap) }
+        });
+        Ok(explained.collect())
+    }
+
+    fn load(&self) -> Result<(ClaimFile<Claim>, Vec<ClaimFile<Prediction>>)> {
+        let (claims, files) = self.files.load::<Prediction>()?;
+        if let Some(path) = self.corpus.as_ref().filter(|_| !self.files.compat) {
+            let corpus = Corpus::load(path)?;
+            let mut faults = corpus.faults_of_claims(&claims);
+            faults.extend(files.iter().flat_map(|file| corpus.faults_of_predictions(file)));
+            no_faults(faults)?;
+        }
+        Ok((claims, files))
+    }
+}
+
+/// Why a claim scored as it did with one system's submission.
+#[derive(Debug, Clone, Serialize)]
+pub struct ScifactExplanation {
+    /// The system.
+    pub system: String,
+    /// Its abstracts and sentences.
+    pub explanation: Explanation,
+}
+
+impl ScifactLabels {
+    /// Scores predicted labels: accuracy, macro F1 and the confusion matrix.
+    ///
+    /// # Errors
+    /// Every fault of the files.
+    pub fn leaderboard(&self) -> Result<Leaderboard> {
+        let files = self.files.load::<Labels>()?;
+        let corpus = self.corpus.as_deref().map(Corpus::load).transpose()?;
+        if let Some(corpus) = &corpus {
+            let faults =
+                files.1.iter().flat_map(|file| corpus.faults(file, |labels| labels.0.keys().map(|id| (*id, []))));
+            no_faults(faults.collect())?;
+        }
+        let keep = |doc_id: DocId| match (self.filter, &corpus) {
+            (Some(which), Some(corpus)) => corpus.is_structured(doc_id) == Some(which == Structure::Structured),
+            _ => true,
+        };
+        self.files.leaderboard(
+            "label prediction",
+            &["macro_f1", "accuracy"],
+            files,
+            "they count nowhere",
+            |claims, file| {
+                let counts = score_labels(claims, file, keep, self.files.mode())?;
+                let names = ["accuracy", "macro_f1", "macro_f1_without_nei", "gold_input_accuracy"];
+                let mut metrics = self.files.measure(names, &counts, label_measures);
+                let sums = sums(&counts);
+                let mut notes = Vec::new();
+                let is_defined = [sums[..9].iter().sum::<f64>() > 0.0, sums[10] > 0.0];
+                for (at, metric) in metrics.iter_mut().enumerate().filter(|(at, _)| !is_defined[at / 3]) {
+                    (metric.estimate, metric.interval) = (None, None);
+                    if at == 3 && self.files.compat {
+                        let what =
+                            "the reference has no gold_input_accuracy where abstracts of a claim differ in label";
+                        notes.push(Note::warning(format!("{what}.")));
+                    }
+                }
+                if self.files.predictions.len() == 1 {
+                    notes.extend(label_notes(&sums));
+                }
+                Ok((metrics, label_details(&sums), notes))
+            },
+        )
+    }
+}
+
+fn confusion(sums: &LabelCounts) -> [[u64; 3]; 3] {
+    std::array::from_fn(|truly| std::array::from_fn(|predicted| sums[3 * truly + predicted] as u64))
+}
+
+fn label_details(sums: &LabelCounts) -> Map<String, Value> {
+    let mut details = Map::new();
+    details.insert("classes".to_owned(), json!(scores_by_label(sums)));
+    let confusion = json!({"order": Label::ALL, "true_by_predicted": confusion(sums)});
+    details.insert("confusion".to_owned(), confusion);
+    details
+}
+
+/// Scores by label and the confusion matrix.
+fn label_notes(sums: &LabelCounts) -> Vec<Note> {
+    let note = |scores: super::scifact_modules::LabelScores| {
+        let [contradict, nei, support] = confusion(sums)[scores.label as usize];
+        let [precision, recall, f1] = [scores.precision, scores.recall, scores.f1].map(|share| 100.0 * share);
+        Note::warning(format!(
+            "{}: P {precision:.1}, R {recall:.1}, F1 {f1:.1}; predicted CONTRADICT {contradict}, NOT_ENOUGH_INFO {nei}, \
+             SUPPORT {support}.",
+            scores.label
+        ))
+    };
+    scores_by_label(sums).into_iter().map(note).collect()
+}
+
+fn note(system: &str, count: usize, noun: &str, what: &str) -> Option<Note> {
+    (count > 0).then(|| Note::warning(format!("{system}: {} {what}.", counted(count, noun))))
+}
+
+fn sums<const C: usize>(counts: &[[f64; C]]) -> [f64; C] {
+    std::array::from_fn(|at| counts.iter().map(|counts| counts[at]).sum())
+}

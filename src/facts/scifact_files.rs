@@ -1,0 +1,326 @@
+//! SciFact's files: claims, corpus and submissions are read, checked, merged and written.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::claims::{ClaimFile, ClaimLine, FromLine, Id, LineFault, counted, no_faults};
+use super::scifact::{Claim, DocId, Evidence, Label, PredictedAbstract, Prediction};
+use super::scifact_modules::{Labels, Rationales};
+use crate::dataset::{read_jsonl, suggest};
+use crate::domain::{Mode, Note};
+use crate::error::{Error, InputFault, Result};
+
+/// A line of a claims file; a blind file has no `evidence`.
+#[derive(Debug, Deserialize)]
+pub struct RawClaim {
+    id: Id,
+    #[serde(default)]
+    claim: String,
+    evidence: Option<BTreeMap<DocId, Vec<RawEvidence>>>,
+}
+
+/// A rationale of the gold, or a predicted abstract.
+#[derive(Debug, Deserialize)]
+pub struct RawEvidence {
+    sentences: Vec<u32>,
+    label: String,
+}
+
+impl FromLine for Claim {
+    type Line = RawClaim;
+    const EXAMPLE: &str =
+        "{\"id\": 1, \"claim\": \"..\", \"evidence\": {\"11\": [{\"sentences\": [0, 4], \"label\": \"SUPPORT\"}]}}";
+    const IS_GOLD: bool = true;
+
+    fn from_line(line: RawClaim, mode: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
+        let (mut evidence, mut faults) = (BTreeMap::new(), Vec::new());
+        if line.evidence.is_none() {
+            let hint = "this seems to be a blind file: give the one with the evidence";
+            faults.push(("evidence is missing".to_owned(), hint.to_owned()));
+        }
+        for (doc_id, rationales) in line.evidence.into_iter().flatten() {
+            match one_label(doc_id, &rationales, mode) {
+                Ok(label) => {
+                    let rationales = rationales.into_iter().map(|rationale| rationale.sentences).collect();
+                    evidence.insert(doc_id, Evidence { label, rationales });
+                }
+                Err(fault) => faults.push(fault),
+            }
+        }
+        let claim = Self { text: line.claim, evidence };
+        (line.id, if faults.is_empty() { Ok(claim) } else { Err(faults) })
+    }
+}
+
+/// The label that all rationales of an abstract have.
+fn one_label(doc_id: DocId, rationales: &[RawEvidence], mode: Mode) -> Result<Label, LineFault> {
+    let labels: Vec<Label> =
+        rationales.iter().map(|rationale| read_label(doc_id, &rationale.label, mode)).collect::<Result<_, _>>()?;
+    let Some(first) = labels.first() else {
+        let what = format!("abstract {doc_id} has no rationale, so it has no label");
+        return Err((what, "delete the abstract, or list a rationale".to_owned()));
+    };
+    match labels.iter().find(|label| *label != first) {
+        None => Ok(*first),
+        Some(other) => {
+            let what = format!("abstract {doc_id} has two labels, {first} and {other}");
+            Err((what, "give all its rationales the same label".to_owned()))
+        }
+    }
+}
+
+pub(super) fn read_label(doc_id: DocId, name: &str, mode: Mode) -> Result<Label, LineFault> {
+    Label::from_name(name, mode).ok_or_else(|| {
+        let what = format!("abstract {doc_id}: unknown label {name:?}");
+        (what, suggest(name, Label::ALL.map(Label::as_str)))
+    })
+}
+
+/// A claim of which only the id counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlindClaim;
+
+/// A line of a claims file of which only the id counts.
+#[derive(Debug, Deserialize)]
+pub struct RawBlindClaim {
+    id: Id,
+}
+
+impl FromLine for BlindClaim {
+    type Line = RawBlindClaim;
+    const EXAMPLE: &str = "{\"id\": 1, \"claim\": \"..\"}";
+    const IS_GOLD: bool = true;
+
+    fn from_line(line: RawBlindClaim, _: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
+        (line.id, Ok(Self))
+    }
+}
+
+/// A line of a submission.
+#[derive(Debug, Deserialize)]
+pub struct RawPrediction {
+    id: Id,
+    evidence: BTreeMap<DocId, RawEvidence>,
+}
+
+impl FromLine for Prediction {
+    type Line = RawPrediction;
+    const EXAMPLE: &str = "{\"id\": 52, \"evidence\": {\"11\": {\"label\": \"SUPPORT\", \"sentences\": [1]}}}";
+
+    fn from_line(line: RawPrediction, mode: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
+        let (mut prediction, mut faults) = (Self::default(), Vec::new());
+        for (doc_id, RawEvidence { sentences, label }) in line.evidence {
+            match read_label(doc_id, &label, mode) {
+                Ok(Label::NotEnoughInfo) => prediction.undecided += 1,
+                Ok(label) => {
+                    prediction.evidence.insert(doc_id, PredictedAbstract { label, sentences });
+                }
+                Err(fault) => faults.push(fault),
+            }
+        }
+        (line.id, if faults.is_empty() { Ok(prediction) } else { Err(faults) })
+    }
+}
+
+/// The lines of a submission as JSONL, in their order.
+pub fn render_predictions(lines: &[ClaimLine<Prediction>]) -> String {
+    lines.iter().map(|line| format!("{}\n", json!({"id": line.id, "evidence": line.value.evidence}))).collect()
+}
+
+/// What is kept of a corpus: of each abstract how many sentences it has, and whether it is structured.
+#[derive(Debug, Clone, Default)]
+pub struct Corpus {
+    abstracts: HashMap<DocId, (usize, bool)>,
+}
+
+/// A line of a corpus.
+#[derive(Deserialize)]
+struct RawAbstract {
+    doc_id: DocId,
+    #[serde(rename = "abstract")]
+    sentences: Vec<String>,
+    #[serde(default)]
+    structured: bool,
+}
+
+impl Corpus {
+    /// Reads a corpus: `{"doc_id": 11, "abstract": ["..", ".."], "structured": false}` a line.
+    ///
+    /// # Errors
+    /// Every fault of the file, or why it cannot be read.
+    pub fn load(path: &Path) -> Result<Self> {
+        let abstracts = read_jsonl(path, |line| {
+            let read: RawAbstract =
+                line.parse("{\"doc_id\": 11, \"abstract\": [\"..\"]}").map_err(|fault| vec![fault])?;
+            Ok((read.doc_id, (read.sentences.len(), read.structured)))
+        })?;
+        Ok(Self { abstracts: abstracts.into_iter().collect() })
+    }
+
+    /// Whether the abstract has headed sections; `None` if it is not in the corpus.
+    pub fn is_structured(&self, doc_id: DocId) -> Option<bool> {
+        self.abstracts.get(&doc_id).map(|(_, structured)| *structured)
+    }
+
+    /// Abstracts that are not in the corpus and sentences that an abstract does not have. `list` gives the abstracts of
+    /// a line and sentences of each.
+    pub fn faults<'a, T: 'a, S: AsRef<[u32]>, I: IntoIterator<Item = (DocId, S)>>(
+        &self,
+        file: &'a ClaimFile<T>,
+        list: impl Fn(&'a T) -> I,
+    ) -> Vec<InputFault> {
+        let of_line = |line: &'a ClaimLine<T>| {
+            let wrong =
+                list(&line.value).into_iter().filter_map(|(doc_id, sentences)| self.fault(doc_id, sentences.as_ref()));
+            wrong.map(|(what, hint)| file.fault(line, what).hint(hint)).collect::<Vec<_>>()
+        };
+        file.lines.iter().flat_map(of_line).collect()
+    }
+
+    fn fault(&self, doc_id: DocId, sentences: &[u32]) -> Option<LineFault> {
+        let Some((length, _)) = self.abstracts.get(&doc_id) else {
+            return Some((format!("abstract {doc_id} is not in the corpus"), "check the id, or the corpus".to_owned()));
+        };
+        let outside = sentences.iter().find(|sentence| **sentence as usize >= *length)?;
+        let hint = match length.checked_sub(1) {
+            Some(last) => format!("its sentences are 0 to {last}"),
+            None => "it has no sentences".to_owned(),
+        };
+        Some((format!("abstract {doc_id} has no sentence {outside}"), hint))
+    }
+
+    /// The [`faults`](Self::faults) of a submission.
+    pub fn faults_of_predictions(&self, predictions: &ClaimFile<Prediction>) -> Vec<InputFault> {
+        self.faults(predictions, |line| line.evidence.iter().map(|(id, predicted)| (*id, &predicted.sentences)))
+    }
+
+    /// The [`faults`](Self::faults) of gold evidence.
+    pub fn faults_of_claims(&self, claims: &ClaimFile<Claim>) -> Vec<InputFault> {
+        self.faults(claims, |claim| claim.evidence.iter().map(|(id, gold)| (*id, gold.rationales.concat())))
+    }
+}
+
+/// A submission out of selected sentences and predicted labels, with the abstracts labelled `NOT_ENOUGH_INFO` left out
+/// and counted. Claims keep the order of the rationale file.
+///
+/// # Errors
+/// Every claim and abstract that is in one file only.
+pub fn merge(rationales: &ClaimFile<Rationales>, labels: &ClaimFile<Labels>) -> Result<Vec<ClaimLine<Prediction>>> {
+    let by_claim = labels.by_claim();
+    let selected: HashSet<&Id> = rationales.lines.iter().map(|line| &line.id).collect();
+    let (mut merged, mut faults) = (Vec::new(), Vec::new());
+    for line in &rationales.lines {
+        let Some(labelled) = by_claim.get(&line.id) else {
+            let fault = rationales.fault(line, "the claim has no line of labels");
+            faults.push(fault.hint(format!("add one to {}", labels.path.display())));
+            continue;
+        };
+        let mut prediction = Prediction::default();
+        for (doc_id, sentences) in &line.value.0 {
+            match labelled.value.0.get(doc_id) {
+                None => {
+                    let hint = format!("label it in {}, NOT_ENOUGH_INFO to leave it out", labels.path.display());
+                    faults.push(rationales.fault(line, format!("abstract {doc_id} has no label")).hint(hint));
+                }
+                Some(Label::NotEnoughInfo) => prediction.undecided += 1,
+                Some(label) => {
+                    let sentences = sentences.clone();
+                    prediction.evidence.insert(*doc_id, PredictedAbstract { label: *label, sentences });
+                }
+            }
+        }
+        for doc_id in labelled.value.0.keys().filter(|doc_id| !line.value.0.contains_key(doc_id)) {
+            let hint = format!("list them in {}, [] for none", rationales.path.display());
+            faults.push(labels.fault(labelled, format!("abstract {doc_id} has no list of sentences")).hint(hint));
+        }
+        merged.push(ClaimLine { id: line.id.clone(), line: line.line, value: prediction });
+    }
+    faults.extend(labels.lines.iter().filter(|line| !selected.contains(&line.id)).map(|line| {
+        let hint = format!("add one to {}", rationales.path.display());
+        labels.fault(line, "the claim has no line of sentences").hint(hint)
+    }));
+    if faults.is_empty() { Ok(merged) } else { Err(Error::Input(faults)) }
+}
+
+/// The submission that scores 1: of each gold abstract its label and the sentences of all its rationales, those of the
+/// shortest first, so that a whole rationale is within the first 3 where one is that short (see [`never_rationalized`]).
+pub fn oracle(claims: &ClaimFile<Claim>) -> Vec<ClaimLine<Prediction>> {
+    let perfect = |gold: &Evidence| {
+        let mut rationales: Vec<&Vec<u32>> = gold.rationales.iter().collect();
+        rationales.sort_by_key(|rationale| rationale.len());
+        let mut seen = HashSet::new();
+        let sentences = rationales.into_iter().flatten().copied().filter(|sentence| seen.insert(*sentence)).collect();
+        PredictedAbstract { label: gold.label, sentences }
+    };
+    let of_claim = |claim: &ClaimLine<Claim>| {
+        let decided = claim.value.evidence.iter().filter(|(_, gold)| gold.label != Label::NotEnoughInfo);
+        let evidence = decided.map(|(doc_id, gold)| (*doc_id, perfect(gold))).collect();
+        ClaimLine { id: claim.id.clone(), line: claim.line, value: Prediction { evidence, undecided: 0 } }
+    };
+    claims.lines.iter().map(of_claim).collect()
+}
+
+/// Gold abstracts whose rationales all have more than 3 different sentences: with [`SentenceCap::Three`] no submission
+/// gets them *rationalized*.
+///
+/// [`SentenceCap::Three`]: super::scifact::SentenceCap::Three
+pub fn never_rationalized(claims: &ClaimFile<Claim>) -> Vec<(&Id, DocId)> {
+    let is_long = |rationale: &Vec<u32>| rationale.iter().collect::<HashSet<_>>().len() > 3;
+    let abstracts =
+        claims.lines.iter().flat_map(|claim| claim.value.evidence.iter().map(move |gold| (&claim.id, gold)));
+    let never = abstracts.filter(|(_, (_, gold))| gold.rationales.iter().all(is_long));
+    never.map(|(id, (doc_id, _))| (id, *doc_id)).collect()
+}
+
+/// A submission without a fault.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckedSubmission {
+    /// Its lines.
+    pub predictions: usize,
+    /// Its abstracts.
+    pub abstracts: usize,
+    /// What is allowed and yet costs points.
+    pub notes: Vec<Note>,
+}
+
+/// Checks a submission before it is sent: against claims, which may be blind, and a corpus, where they are given.
+///
+/// # Errors
+/// What reading finds, unknown claims, abstracts and sentences that are not in the corpus.
+pub fn check_submission(path: &Path, claims: Option<&Path>, corpus: Option<&Path>) -> Result<CheckedSubmission> {
+    let predictions = ClaimFile::<Prediction>::load(path, Mode::Default)?;
+    let claims = claims.map(|path| ClaimFile::<BlindClaim>::load(path, Mode::Default)).transpose()?;
+    let mut faults = claims.as_ref().map(|claims| predictions.unknown(claims)).unwrap_or_default();
+    if let Some(corpus) = corpus {
+        faults.extend(Corpus::load(corpus)?.faults_of_predictions(&predictions));
+    }
+    no_faults(faults)?;
+    let mut notes = Vec::new();
+    let mut note = |count: usize, noun: &str, what: &str| {
+        if count > 0 {
+            notes.push(Note::warning(format!("{} {what}.", counted(count, noun))));
+        }
+    };
+    let abstracts = || predictions.lines.iter().flat_map(|line| line.value.evidence.values());
+    let undecided = predictions.lines.iter().map(|line| line.value.undecided).sum();
+    note(undecided, "abstract", "with the label NOT_ENOUGH_INFO: skipped here, refused by the leaderboard");
+    let long = abstracts().filter(|predicted| predicted.sentences.len() > 3).count();
+    note(long, "abstract", "with more than 3 sentences: only the first 3 count towards rationalized");
+    if let Some(claims) = &claims {
+        note(claims.not_in(&predictions), "claim", "without a prediction");
+        let ids = predictions.lines.iter().map(|line| &line.id);
+        if !claims.lines.iter().map(|claim| &claim.id).eq(ids) {
+            let what = "The leaderboard takes one line for each claim, in the order of the claims file.";
+            notes.push(Note::warning(what));
+        }
+    } else {
+        notes.push(Note::warning("The claim ids are not checked: give --claims FILE."));
+    }
+    if corpus.is_none() {
+        notes.push(Note::warning("The abstracts and sentence positions are not checked: give --corpus FILE."));
+    }
+    Ok(CheckedSubmission { predictions: predictions.lines.len(), abstracts: abstracts().count(), notes })
+}

@@ -1,0 +1,276 @@
+//! The scores of SciFact's three modules from their own files: retrieved abstracts, selected sentences, predicted labels.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::claims::{ClaimFile, ClaimLine, FromLine, Id, LineFault};
+use super::scifact::{Claim, DocId, Label, Prf, is_whole, ratio};
+use super::scifact_files::read_label;
+use crate::domain::Mode;
+use crate::error::{InputFault, Result};
+
+/// Retrieved abstracts of a claim. An id in quotes matches nothing, as in the reference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retrieved(pub Vec<Id>);
+
+/// Selected rationale sentences of a claim, by abstract.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rationales(pub BTreeMap<DocId, Vec<u32>>);
+
+/// Predicted labels of a claim, by abstract.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Labels(pub BTreeMap<DocId, Label>);
+
+/// A line of retrieved abstracts.
+#[derive(Debug, Deserialize)]
+pub struct RawRetrieved {
+    claim_id: Id,
+    doc_ids: Vec<Id>,
+}
+
+impl FromLine for Retrieved {
+    type Line = RawRetrieved;
+    const EXAMPLE: &str = "{\"claim_id\": 52, \"doc_ids\": [11, 15]}";
+
+    fn from_line(line: RawRetrieved, _: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
+        (line.claim_id, Ok(Self(line.doc_ids)))
+    }
+}
+
+/// A line of selected sentences.
+#[derive(Debug, Deserialize)]
+pub struct RawRationales {
+    claim_id: Id,
+    evidence: BTreeMap<DocId, Vec<u32>>,
+}
+
+impl FromLine for Rationales {
+    type Line = RawRationales;
+    const EXAMPLE: &str = "{\"claim_id\": 52, \"evidence\": {\"11\": [1, 11]}}";
+
+    fn from_line(line: RawRationales, _: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
+        (line.claim_id, Ok(Self(line.evidence)))
+    }
+}
+
+/// A line of predicted labels; the confidence is not used.
+#[derive(Debug, Deserialize)]
+pub struct RawLabels {
+    claim_id: Id,
+    labels: BTreeMap<DocId, RawLabel>,
+}
+
+/// A predicted label.
+#[derive(Debug, Deserialize)]
+struct RawLabel {
+    label: String,
+}
+
+impl FromLine for Labels {
+    type Line = RawLabels;
+    const EXAMPLE: &str = "{\"claim_id\": 52, \"labels\": {\"11\": {\"label\": \"SUPPORT\"}}}";
+
+    fn from_line(line: RawLabels, mode: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
+        let read = |(doc_id, raw): (DocId, RawLabel)| Ok((doc_id, read_label(doc_id, &raw.label, mode)?));
+        let labels: Result<_, LineFault> = line.labels.into_iter().map(read).collect();
+        (line.claim_id, labels.map(Self).map_err(|fault| vec![fault]))
+    }
+}
+
+/// What the reference scripts die of.
+fn refused(fault: InputFault) -> crate::Error {
+    fault.hint("the reference script stops here; correct it, or score without --compat").into()
+}
+
+/// Claims beside their lines as `rationale_selection.py` and `label_prediction.py` pair them: line by line until the
+/// shorter file ends.
+fn paired_by_order<'a, T>(
+    claims: &'a ClaimFile<Claim>,
+    predictions: &'a ClaimFile<T>,
+) -> Result<Vec<(&'a Claim, Option<&'a T>)>> {
+    let pair = |(claim, line): (&'a ClaimLine<Claim>, &'a ClaimLine<T>)| {
+        if claim.id == line.id {
+            return Ok((&claim.value, Some(&line.value)));
+        }
+        Err(refused(predictions.fault(line, format!("the gold has claim {} in its place", claim.id))))
+    };
+    claims.lines.iter().zip(&predictions.lines).map(pair).collect()
+}
+
+/// Every claim of the gold, with its line if it has one.
+fn paired_by_id<'a, T>(claims: &'a ClaimFile<Claim>, predictions: &'a ClaimFile<T>) -> Vec<(&'a Claim, Option<&'a T>)> {
+    let by_claim = predictions.by_claim();
+    claims.lines.iter().map(|claim| (&claim.value, by_claim.get(&claim.id).map(|line| &line.value))).collect()
+}
+
+/// `[hit one, hit all, 1]` of each claim: whether at least one of its abstracts is retrieved (or it has none), and
+/// whether all are (`verisci/evaluate/abstract_retrieval.py`). The reference counts predictions, not claims of the gold.
+///
+/// # Errors
+/// Only in compat, what the reference dies of: an unknown claim, an empty file.
+pub fn score_retrieval(
+    claims: &ClaimFile<Claim>,
+    predictions: &ClaimFile<Retrieved>,
+    mode: Mode,
+) -> Result<Vec<[f64; 3]>> {
+    if mode == Mode::Default {
+        return Ok(paired_by_id(claims, predictions).into_iter().map(|(claim, line)| hits(claim, line)).collect());
+    }
+    if predictions.lines.is_empty() {
+        return Err(refused(InputFault::new(&predictions.path, "nothing is predicted")));
+    }
+    let by_claim = claims.by_claim();
+    let of_line = |line: &ClaimLine<Retrieved>| match by_claim.get(&line.id) {
+        Some(claim) => Ok(hits(&claim.value, Some(&line.value))),
+        None => Err(refused(predictions.fault(line, "there is no such claim in the gold"))),
+    };
+    predictions.lines.iter().map(of_line).collect()
+}
+
+fn hits(claim: &Claim, line: Option<&Retrieved>) -> [f64; 3] {
+    let Some(Retrieved(ids)) = line else { return [0.0, 0.0, 1.0] };
+    let found = claim.evidence.keys().filter(|doc_id| ids.contains(&Id::Number(**doc_id))).count();
+    let relevant = claim.evidence.len();
+    [found > 0 || relevant == 0, found == relevant, true].map(|hit| f64::from(u8::from(hit)))
+}
+
+/// Hit one and hit all of summed counts of [`score_retrieval`], 0..=1.
+pub fn retrieval_measures([one, all, claims]: &[f64; 3]) -> [f64; 2] {
+    [ratio(*one, *claims), ratio(*all, *claims)]
+}
+
+/// `[correct, retrieved, relevant]` sentences of each claim (`verisci/evaluate/rationale_selection.py`): a sentence is
+/// correct, each time it is listed, if it is in a gold rationale whose sentences are all selected.
+///
+/// # Errors
+/// Only in compat, where the claims are not in the order of the gold.
+pub fn score_rationales(
+    claims: &ClaimFile<Claim>,
+    predictions: &ClaimFile<Rationales>,
+    mode: Mode,
+) -> Result<Vec<[f64; 3]>> {
+    let pairs = match mode {
+        Mode::Default => paired_by_id(claims, predictions),
+        Mode::Compat => paired_by_order(claims, predictions)?,
+    };
+    Ok(pairs.into_iter().map(|(claim, line)| sentence_counts(claim, line, mode)).collect())
+}
+
+fn sentence_counts(claim: &Claim, line: Option<&Rationales>, mode: Mode) -> [f64; 3] {
+    let relevant: usize = claim.evidence.values().flat_map(|gold| &gold.rationales).map(Vec::len).sum();
+    let (mut correct, mut retrieved) = (0, 0);
+    for (doc_id, sentences) in line.into_iter().flat_map(|line| &line.0) {
+        let rationales = claim.evidence.get(doc_id).map_or(&[][..], |gold| &gold.rationales);
+        let is_correct = |sentence: &&u32| {
+            let mut within = rationales.iter().filter(|rationale| rationale.contains(sentence));
+            match mode {
+                Mode::Default => within.any(|rationale| is_whole(rationale, sentences)),
+                // Of two rationales with the sentence the first decides.
+                Mode::Compat => within.next().is_some_and(|rationale| is_whole(rationale, sentences)),
+            }
+        };
+        retrieved += sentences.len();
+        correct += sentences.iter().filter(is_correct).count();
+    }
+    [correct, retrieved, relevant].map(|count| count as f64)
+}
+
+/// Precision, recall and F1 of summed counts of [`score_rationales`].
+pub fn rationale_measures([correct, retrieved, relevant]: &[f64; 3]) -> [f64; 3] {
+    Prf::of(*correct, *retrieved, *relevant).values()
+}
+
+/// Counts of predicted labels: confusion counts at `3 * true + predicted` in the order of [`Label::ALL`], then the
+/// labels that are the claim's gold label, and how many labels are compared with it.
+pub type LabelCounts = [f64; 11];
+
+/// Counts of each claim with a line (`verisci/evaluate/label_prediction.py`, `label_accuracy_gold_inputs.py`). An
+/// abstract that is no gold evidence is truly `NOT_ENOUGH_INFO`. Abstracts for which `keep` is false are left out of the
+/// confusion counts.
+///
+/// # Errors
+/// Only in compat, what the reference dies of: claims that are not in the order of the gold, no label at all.
+pub fn score_labels(
+    claims: &ClaimFile<Claim>,
+    predictions: &ClaimFile<Labels>,
+    keep: impl Fn(DocId) -> bool,
+    mode: Mode,
+) -> Result<Vec<LabelCounts>> {
+    let pairs = match mode {
+        Mode::Default => paired_by_id(claims, predictions),
+        Mode::Compat => paired_by_order(claims, predictions)?,
+    };
+    // Where a claim's abstracts differ in label, the reference has no accuracy with gold inputs at all.
+    let has_gold_input = mode == Mode::Default || pairs.iter().all(|(claim, _)| claim_label(claim).is_some());
+    let lines = pairs.into_iter().filter_map(|(claim, line)| Some((claim, line?)));
+    let counts: Vec<LabelCounts> =
+        lines.map(|(claim, line)| label_counts(claim, line, &keep, has_gold_input)).collect();
+    if mode == Mode::Compat && counts.iter().all(|counts| counts[..9].iter().sum::<f64>() == 0.0) {
+        return Err(refused(InputFault::new(&predictions.path, "nothing is predicted")));
+    }
+    Ok(counts)
+}
+
+/// The one label of all its abstracts, `NOT_ENOUGH_INFO` if it has none; `None` if they differ.
+fn claim_label(claim: &Claim) -> Option<Label> {
+    let mut labels = claim.evidence.values().map(|gold| gold.label);
+    let first = labels.next().unwrap_or(Label::NotEnoughInfo);
+    labels.all(|label| label == first).then_some(first)
+}
+
+fn label_counts(claim: &Claim, line: &Labels, keep: impl Fn(DocId) -> bool, has_gold_input: bool) -> LabelCounts {
+    let mut counts = [0.0; 11];
+    for (doc_id, predicted) in &line.0 {
+        let own = claim.evidence.get(doc_id).map(|gold| gold.label);
+        if keep(*doc_id) {
+            counts[3 * (own.unwrap_or(Label::NotEnoughInfo) as usize) + *predicted as usize] += 1.0;
+        }
+        if let Some(gold) = claim_label(claim).or(own).filter(|_| has_gold_input) {
+            counts[9] += f64::from(u8::from(*predicted == gold));
+            counts[10] += 1.0;
+        }
+    }
+    counts
+}
+
+/// Precision, recall and F1 of one label, each 0..=1; 0 where the divisor is 0.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LabelScores {
+    /// The label.
+    pub label: Label,
+    /// Rightly predicted / predicted.
+    pub precision: f64,
+    /// Rightly predicted / true.
+    pub recall: f64,
+    /// 2 rightly predicted / (predicted + true).
+    pub f1: f64,
+}
+
+/// The scores of each label that occurs, truly or predicted, in the order of [`Label::ALL`].
+pub fn scores_by_label(counts: &LabelCounts) -> Vec<LabelScores> {
+    let scores = |label: Label| {
+        let i = label as usize;
+        let truly: f64 = (0..3).map(|j| counts[3 * i + j]).sum();
+        let predicted: f64 = (0..3).map(|j| counts[3 * j + i]).sum();
+        let right = counts[4 * i];
+        let f1 = ratio(2.0 * right, truly + predicted);
+        let scores = LabelScores { label, precision: ratio(right, predicted), recall: ratio(right, truly), f1 };
+        (truly + predicted > 0.0).then_some(scores)
+    };
+    Label::ALL.into_iter().filter_map(scores).collect()
+}
+
+/// Of summed counts: accuracy; macro F1 over the labels that occur; mean F1 of `CONTRADICT` and `SUPPORT`, 0 for one that
+/// does not occur; accuracy with gold inputs, the share of labels that are the claim's gold label (where its abstracts
+/// differ, the abstract's own). Each 0..=1; 0 where nothing is labelled.
+pub fn label_measures(counts: &LabelCounts) -> [f64; 4] {
+    let by_label = scores_by_label(counts);
+    let decided = by_label.iter().filter(|scores| scores.label != Label::NotEnoughInfo);
+    [
+        ratio(counts[0] + counts[4] + counts[8], counts[..9].iter().sum()),
+        ratio(by_label.iter().map(|scores| scores.f1).sum(), by_label.len() as f64),
+        decided.map(|scores| scores.f1).sum::<f64>() / 2.0,
+        ratio(counts[9], counts[10]),
+    ]
+}
