@@ -13,7 +13,7 @@ use futures::executor::block_on;
 use futures::future::join_all;
 use scholareval::Error;
 use scholareval::domain::{Fingerprint, JudgeCall, JudgeReply, JudgeTask, Role};
-use scholareval::judge::cache::{Cache, CacheOptions, CallLabel, Claim, Entry};
+use scholareval::judge::cache::{Cache, CallLabel, Entry, Leased};
 use scholareval::judge::layers::cached::Cached;
 use scholareval::judge::layers::collapsing::Collapsing;
 use scholareval::judge::meters::Meters;
@@ -66,15 +66,15 @@ fn numbers(child: &mut Child, word: &'static str) -> impl Iterator<Item = u64> +
             if lines.read_line(&mut line).unwrap() == 0 {
                 return None;
             }
-            let told = line.strip_suffix('\n').and_then(|line| line.strip_prefix(word)).map(str::trim);
-            if let Some(number) = told.and_then(|text| text.parse().ok()) {
+            let rest = line.strip_suffix('\n').and_then(|line| line.strip_prefix(word)).map(str::trim);
+            if let Some(number) = rest.and_then(|text| text.parse().ok()) {
                 return Some(number);
             }
         }
     })
 }
 
-fn tell(word: &str, number: u64) {
+fn report(word: &str, number: u64) {
     // The line break before ends what the test harness has begun.
     let mut out = std::io::stdout().lock();
     out.write_all(format!("\n{word} {number}\n").as_bytes()).unwrap();
@@ -94,7 +94,7 @@ fn child_that_writes_until_it_is_killed() {
         }
     };
     block_on(futures::stream::iter(0..1_000_000).map(write).buffer_unordered(16).for_each(|number| async move {
-        tell("stored", number);
+        report("stored", number);
     }));
 }
 
@@ -166,7 +166,7 @@ fn ask_all(path: &Path) -> u64 {
 #[ignore = "runs as a child of `three_processes_on_one_cache_pay_every_call_once`"]
 fn child_that_asks_all() {
     let Some(path) = child_cache() else { return };
-    tell("asked", ask_all(&path));
+    report("asked", ask_all(&path));
 }
 
 #[test]
@@ -181,76 +181,47 @@ fn three_processes_on_one_cache_pay_every_call_once() {
         assert!(child.wait().unwrap().success());
     }
     assert_eq!(asked, SHARED_CALLS);
-    assert_eq!(Cache::open(&path).unwrap().stats().unwrap().total.entries, SHARED_CALLS);
+    assert_eq!(Cache::open(&path).unwrap().stats().unwrap().entries, SHARED_CALLS);
 }
 
-fn short_lease() -> CacheOptions {
-    // longer than a machine does nothing else: who lives must come to renew it
-    CacheOptions { lease: Duration::from_secs(8), ..CacheOptions::default() }
+#[cfg(unix)]
+#[test]
+fn the_lease_of_a_killed_process_is_free_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("cache.sqlite");
+    let mut child = child("child_that_leases_and_sleeps", &path);
+    assert_eq!(numbers(&mut child, "leased").next(), Some(1));
+    let cache = Cache::open(&path).unwrap();
+    assert!(block_on(cache.try_lease(&key(1))).unwrap().is_none(), "its owner lives");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // Its lease has most of a minute left.
+    assert!(matches!(block_on(cache.try_lease(&key(1))).unwrap(), Some(Leased::Granted(_))));
 }
 
 #[test]
-#[ignore = "runs as a child of `the_claim_of_a_killed_process_ends_with_its_lease`"]
-fn child_that_claims_and_sleeps() {
+#[ignore = "runs as a child of `the_lease_of_a_killed_process_is_free_at_once`"]
+fn child_that_leases_and_sleeps() {
     let Some(path) = child_cache() else { return };
-    let cache = Cache::open_with(&path, short_lease()).unwrap();
-    let claim = block_on(cache.try_claim(&key(1))).unwrap();
-    tell("claimed", u64::from(matches!(claim, Claim::Mine(_))));
+    let cache = Cache::open(&path).unwrap();
+    let leased = block_on(cache.try_lease(&key(1))).unwrap();
+    report("leased", u64::from(matches!(leased, Some(Leased::Granted(_)))));
     std::thread::sleep(Duration::from_secs(60));
 }
 
 #[test]
-fn the_claim_of_a_killed_process_ends_with_its_lease() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("cache.sqlite");
-    let mut child = child("child_that_claims_and_sleeps", &path);
-    assert_eq!(numbers(&mut child, "claimed").next(), Some(1));
-    let cache = Cache::open_with(&path, short_lease()).unwrap();
-    assert!(matches!(block_on(cache.try_claim(&key(1))).unwrap(), Claim::Theirs));
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    assert!(matches!(runtime.block_on(cache.claim(&key(1))).unwrap(), Claim::Mine(_)));
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn the_claim_of_a_killed_process_is_free_at_once_where_its_end_is_known() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("cache.sqlite");
-    let mut child = child("child_that_claims_for_long", &path);
-    assert_eq!(numbers(&mut child, "claimed").next(), Some(1));
-    let cache = Cache::open(&path).unwrap();
-    assert!(matches!(block_on(cache.try_claim(&key(1))).unwrap(), Claim::Theirs), "its owner lives");
-    child.kill().unwrap();
-    child.wait().unwrap();
-    // Its lease has two minutes to go.
-    assert!(matches!(block_on(cache.try_claim(&key(1))).unwrap(), Claim::Mine(_)));
-}
-
-#[test]
-#[ignore = "runs as a child of `the_claim_of_a_killed_process_is_free_at_once_where_its_end_is_known`"]
-fn child_that_claims_for_long() {
-    let Some(path) = child_cache() else { return };
-    let cache = Cache::open(&path).unwrap();
-    let claim = block_on(cache.try_claim(&key(1))).unwrap();
-    tell("claimed", u64::from(matches!(claim, Claim::Mine(_))));
-    std::thread::sleep(Duration::from_secs(60));
-}
-
-#[test]
-fn who_waits_for_a_claim_gets_the_reply_when_it_comes() {
+fn who_waits_for_a_lease_gets_the_reply_when_it_comes() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("cache.sqlite");
     let (one, two) = (Cache::open(&path).unwrap(), Cache::open(&path).unwrap());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async {
-        let Claim::Mine(guard) = one.try_claim(&key(7)).await.unwrap() else { panic!("not mine") };
+        let Some(Leased::Granted(lease)) = one.try_lease(&key(7)).await.unwrap() else { panic!("not granted") };
         let key = key(7);
-        let mut waiting = Box::pin(two.claim(&key));
+        let mut waiting = Box::pin(two.lease(&key));
         assert!(tokio::time::timeout(Duration::from_millis(50), &mut waiting).await.is_err());
-        one.put_claimed(entry(7), guard).await.unwrap();
-        let Claim::Cached(reply) = waiting.await.unwrap() else { panic!("no reply") };
+        one.put_leased(entry(7), lease).await.unwrap();
+        let Leased::Cached(reply) = waiting.await.unwrap() else { panic!("no reply") };
         assert_eq!(reply.content, content(7));
     });
 }
@@ -371,7 +342,7 @@ fn a_log_cut_anywhere_loses_only_what_was_in_it() {
         assert!(right_or_refused(&copy, 30), "{step}");
     }
     // The uncut log gives everything back.
-    assert_eq!(Cache::open(&dir.path().join("copy-20")).unwrap().stats().unwrap().total.entries, 30);
+    assert_eq!(Cache::open(&dir.path().join("copy-20")).unwrap().stats().unwrap().entries, 30);
 }
 
 #[test]

@@ -1,75 +1,67 @@
-//! The file itself: its marks, its tables, and opening it without ever harming a file that is not ours.
+//! The cache file: its tables, and opening it without harming a file of something else.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
-use super::mounts;
 use crate::error::{Error, Result};
 
 /// `PRAGMA application_id` of a cache: the letters `SchE`.
 pub const APPLICATION_ID: i32 = 0x5363_6845;
 
-/// `PRAGMA user_version` of a cache: the version of its tables. Version 1 had no column `logprobs`.
-pub const SCHEMA_VERSION: i32 = 2;
+/// `PRAGMA user_version` of a cache: the version of its tables.
+pub const SCHEMA_VERSION: i32 = 1;
 
-/// From version 1 to 2. No row is rewritten: SQLite adds an empty column to the table's description alone.
-const FROM_1_TO_2: &str = "ALTER TABLE replies ADD COLUMN logprobs TEXT; PRAGMA user_version = 2";
-
-/// The tables. `content` stands last so that reading the other columns never walks a long reply's overflow pages;
-/// plain rowid tables because `WITHOUT ROWID` made this one 2.2 times bigger.
+/// The tables. `replies` has a rowid because `WITHOUT ROWID` made it 2.2 times bigger.
 const TABLES: &str = "
 CREATE TABLE replies (
     key BLOB NOT NULL UNIQUE,              -- 32 bytes, blake3 of what was asked
-    kind TEXT NOT NULL,                    -- kind of the question
-    judge TEXT NOT NULL,                   -- identity of the judge
-    role TEXT NOT NULL,                    -- which judge of the run it was
-    draw INTEGER NOT NULL,                 -- 0-based
-    attempt INTEGER NOT NULL,              -- 0-based
-    finish_reason TEXT,                    -- as the server said, or NULL
-    model TEXT,                            -- as the server said, or NULL
-    prompt_tokens INTEGER NOT NULL,
-    cached_prompt_tokens INTEGER NOT NULL,
-    completion_tokens INTEGER NOT NULL,
-    latency_ms INTEGER NOT NULL,
-    created_at INTEGER NOT NULL,           -- unix seconds
-    digest INTEGER NOT NULL,               -- 64 bits of blake3 over the other columns
-    content TEXT NOT NULL,                 -- the reply, raw
-    logprobs TEXT                          -- JSON, or NULL where none were asked for
+    digest INTEGER NOT NULL,               -- 64 bits of blake3 over the column entry
+    entry TEXT NOT NULL                    -- the reply with its label, JSON
 );
-CREATE TABLE claims (
+CREATE TABLE leases (
     key BLOB PRIMARY KEY,                  -- a call that is being asked now
-    owner TEXT NOT NULL,                   -- process, see owner.rs
+    owner TEXT NOT NULL,                   -- who asks, see writer.rs
     expires_at INTEGER NOT NULL            -- unix milliseconds
+) WITHOUT ROWID;
+CREATE TABLE servers (
+    name TEXT PRIMARY KEY,                 -- endpoint and model as asked for
+    identity TEXT NOT NULL,                -- what the server reported: JSON
+    seen_at REAL NOT NULL                  -- unix seconds
 ) WITHOUT ROWID;
 ";
 
 /// How long another process's write may hold us up before it is an error.
-pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
+/// The same for the switch to WAL mode, where SQLite does not wait by itself.
+const WAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An [`Error::Cache`] about `path`.
-pub(crate) fn fault(path: &Path, what: impl Into<String>) -> Error {
+pub(super) fn fault(path: &Path, what: impl Into<String>) -> Error {
     Error::Cache { path: path.to_path_buf(), what: what.into() }
 }
 
-/// Puts an SQLite error into words: what happened, and what to do.
-pub(crate) fn explain(path: &Path, doing: &str, error: &rusqlite::Error) -> Error {
+/// Turns an SQLite error into one that says what failed and what to do; for `map_err`.
+pub(super) fn failed(path: &Path, doing: &str) -> impl Fn(rusqlite::Error) -> Error {
+    move |error| explain(path, doing, &error)
+}
+
+/// As [`failed`].
+pub(super) fn explain(path: &Path, doing: &str, error: &rusqlite::Error) -> Error {
     let remedy = match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => {
             "the file is no SQLite database (or its beginning is damaged); it is left as it is: move it away or name \
              another with --cache"
         }
+        // Found while it was in use, too: not every file with this fault is as it was.
         Some(ErrorCode::DatabaseCorrupt) => {
-            // Found while it was in use, too: not every file with this fault is as it was.
-            "the file is damaged: move it away or name another with --cache (`scholareval cache merge` takes over what \
-             is still whole)"
+            "the file is damaged: move it away or name another with --cache (`scholareval cache merge` copies what is \
+             still whole)"
         }
         Some(ErrorCode::DiskFull) => "the disk is full: free some space and run the same command again",
         Some(ErrorCode::SystemIoFailure) => "the disk failed or is full: check it and run the same command again",
-        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
-            "it cannot be written: make it writable, or name another with --cache, or use --no-cache"
-        }
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => NOT_WRITABLE,
         Some(ErrorCode::CannotOpen) => "check that the directory and the file can be read and written",
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             "another process holds it: wait until that one is done, or name another with --cache"
@@ -79,9 +71,17 @@ pub(crate) fn explain(path: &Path, doing: &str, error: &rusqlite::Error) -> Erro
     fault(path, format!("cannot {doing}: {error}; {remedy}"))
 }
 
-/// Opens, or makes, the cache at `path` for reading and writing, in WAL mode.
-pub(crate) fn open_or_create(path: &Path) -> Result<Connection> {
-    refuse_network(path)?;
+const NOT_WRITABLE: &str = "it cannot be written; make it writable, or name another with --cache, or use --no-cache";
+
+/// Opens, or creates, the cache at `path` for reading and writing, in WAL mode.
+pub(super) fn open_or_create(path: &Path) -> Result<Connection> {
+    if let Some(kind) = network_file_system(path) {
+        let what = format!(
+            "is on a network file system ({kind}), where SQLite can lose or damage data; put it on a local disk with \
+             --cache, and join caches of several machines with `scholareval cache merge`"
+        );
+        return Err(fault(path, what));
+    }
     if path.is_dir() {
         return Err(fault(path, "is a directory; name a file with --cache"));
     }
@@ -91,75 +91,89 @@ pub(crate) fn open_or_create(path: &Path) -> Result<Connection> {
     if is_new(path)? {
         refuse_orphaned_log(path)?;
     } else {
-        check_marks(path, &open_untouching(path)?)?;
+        check_version(path, &open_bare(path)?)?;
     }
-    let mut connection = Connection::open_with_flags(path, flags(OpenFlags::SQLITE_OPEN_READ_WRITE, true))
-        .map_err(|error| explain(path, "open it", &error))?;
-    set_up(&connection).map_err(|error| explain(path, "open it", &error))?;
+    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
     // SQLite falls back to reading where it may not write; that must not come out after the first paid call.
-    if connection.is_readonly("main").map_err(|error| explain(path, "open it", &error))? {
-        let what = "cannot be written; make it writable, or name another with --cache, or use --no-cache";
-        return Err(fault(path, what));
+    if connection.is_readonly("main").map_err(failed(path, "open it"))? {
+        return Err(fault(path, NOT_WRITABLE));
     }
-    create_tables(path, &mut connection)?;
-    use_wal(&connection).map_err(|error| explain(path, "switch it to WAL mode", &error))?;
-    migrate(&mut connection).map_err(|error| explain(path, "bring its tables up to date", &error))?;
-    connection
-        .execute_batch("PRAGMA synchronous = NORMAL")
-        .map_err(|error| explain(path, "set it to synchronous = NORMAL", &error))?;
+    create_tables(&mut connection).map_err(failed(path, "create its tables"))?;
+    check_version(path, &connection)?;
+    use_wal(&connection).map_err(failed(path, "switch it to WAL mode"))?;
+    connection.execute_batch("PRAGMA synchronous = NORMAL").map_err(failed(path, "open it"))?;
     check_tables(path, &connection)?;
     Ok(connection)
 }
 
-/// Opens an existing cache for reading only; used by the readers of an open [`Cache`](super::Cache).
-pub(crate) fn open_reader(path: &Path) -> Result<Connection> {
-    let connection = Connection::open_with_flags(path, flags(OpenFlags::SQLITE_OPEN_READ_ONLY, false))
-        .map_err(|error| explain(path, "open it for reading", &error))?;
-    set_up(&connection).map_err(|error| explain(path, "open it for reading", &error))?;
-    Ok(connection)
+/// Opens a cache that is open already for reading.
+pub(super) fn open_reader(path: &Path) -> Result<Connection> {
+    connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
 }
 
-/// Opens a cache that is somebody else's: checked, never written, and on a network file system without locks.
-pub(crate) fn open_source(path: &Path) -> Result<Connection> {
+/// Opens another's cache: checked, never written, and on a network file system without locks.
+pub(super) fn open_source(path: &Path) -> Result<Connection> {
     if is_new(path)? {
         return Err(fault(path, "is missing or empty; name an existing cache"));
     }
-    let untouching = open_untouching(path)?;
-    check_marks(path, &untouching)?;
-    let has_log = std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
-    let in_use = has_log || beside(path, "-shm").exists();
-    if in_use && let Some(kind) = mounts::network_file_system_of(path) {
-        let what =
-            format!("is in use, or was left by a killed process, on {kind}; copy it and its -wal to a local disk");
-        return Err(fault(path, what));
-    }
-    let connection = if in_use { open_reader(path)? } else { open_immutable(path)? };
+    check_version(path, &open_bare(path)?)?;
+    let in_use = has_content(&beside(path, "-wal")) || beside(path, "-shm").exists();
+    let connection = match network_file_system(path) {
+        Some(kind) if in_use => {
+            let what =
+                format!("is in use, or was left by a killed process, on {kind}; copy it and its -wal to a local disk");
+            return Err(fault(path, what));
+        }
+        _ if in_use => open_reader(path)?,
+        _ => open_immutable(path)?,
+    };
     check_tables(path, &connection)?;
     Ok(connection)
 }
 
-fn flags(access: OpenFlags, create: bool) -> OpenFlags {
-    let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    if create { flags | OpenFlags::SQLITE_OPEN_CREATE } else { flags }
+fn connect(path: &Path, access: OpenFlags) -> Result<Connection> {
+    let open = || {
+        let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")?;
+        Ok(connection)
+    };
+    open().map_err(failed(path, "open it"))
 }
 
-fn set_up(connection: &Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(BUSY_TIMEOUT)?;
-    connection.set_prepared_statement_cache_capacity(32);
-    connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
+/// The type of the network file system that `path`, which need not exist, lies on. SQLite's write-ahead log needs
+/// shared memory and working locks, which these do not give.
+#[cfg(target_os = "linux")]
+fn network_file_system(path: &Path) -> Option<&'static str> {
+    let absolute = std::path::absolute(path).ok()?;
+    let place = absolute.ancestors().find_map(|ancestor| rustix::fs::statfs(ancestor).ok())?;
+    network_type(u64::try_from(place.f_type).ok()?)
 }
 
-fn refuse_network(path: &Path) -> Result<()> {
-    match mounts::network_file_system_of(path) {
-        None => Ok(()),
-        Some(kind) => Err(fault(
-            path,
-            format!(
-                "is on a network file system ({kind}), where SQLite can lose or damage data; put it on a local disk \
-                 with --cache, and join caches of several machines with `scholareval cache merge`"
-            ),
-        )),
-    }
+#[cfg(not(target_os = "linux"))]
+fn network_file_system(_path: &Path) -> Option<&'static str> {
+    None
+}
+
+/// The name of a network file system by its magic number (`man 2 statfs`, `linux/magic.h`, and the sources of those that
+/// are not in the kernel).
+#[cfg(target_os = "linux")]
+fn network_type(magic: u64) -> Option<&'static str> {
+    Some(match magic {
+        0x0102_1997 => "9p",
+        0x5346_414f | 0x6b41_4653 => "afs",
+        0x1983_0326 => "beegfs",
+        0x00c3_6400 => "ceph",
+        0xff53_4d42 => "cifs",
+        0x7375_7245 => "coda",
+        0x4750_4653 => "gpfs",
+        0x0bd0_0bd0 => "lustre",
+        0x564c => "ncp",
+        0x6969 => "nfs",
+        0xaad7_aaea => "panfs",
+        0x517b | 0xfe53_4d42 => "smb",
+        _ => return None,
+    })
 }
 
 /// True if there is no file, or one of 0 bytes.
@@ -171,10 +185,15 @@ fn is_new(path: &Path) -> Result<bool> {
     }
 }
 
-/// An empty file beside a full log was emptied by somebody: SQLite would throw the log's replies away.
+fn has_content(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|file| file.len() > 0)
+}
+
+/// Beside an empty file SQLite would throw the replies of a log away.
 fn refuse_orphaned_log(path: &Path) -> Result<()> {
     let log = beside(path, "-wal");
-    if std::fs::metadata(&log).is_ok_and(|file| file.len() > 0) && is_new(path)? {
+    // The second look is for another process that has just created the cache.
+    if has_content(&log) && is_new(path)? {
         let what = format!(
             "is missing or empty, but its log {} is not; put the file back, or move the log away, or name another \
              with --cache",
@@ -186,21 +205,21 @@ fn refuse_orphaned_log(path: &Path) -> Result<()> {
 }
 
 /// `path` with `suffix` after its file name.
-pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
 }
 
-/// Opens the bare file, so that its marks can be read: no lock, no log, no recovery, nothing created beside it.
+/// Opens the bare file to read its header: no lock, no log, no recovery, nothing created beside it.
 ///
 /// Not read with `std::fs`, because closing a file descriptor drops the locks that this process's other connections
 /// hold on the same file.
-fn open_untouching(path: &Path) -> Result<Connection> {
+fn open_bare(path: &Path) -> Result<Connection> {
     let connection = open_immutable(path)?;
     // The bare file may be shorter than its header says while its log holds the rest. This pragma of the connection
     // (nothing is written) makes SQLite read the header all the same.
-    connection.execute_batch("PRAGMA writable_schema = ON").map_err(|error| explain(path, "read it", &error))?;
+    connection.execute_batch("PRAGMA writable_schema = ON").map_err(failed(path, "read it"))?;
     Ok(connection)
 }
 
@@ -209,96 +228,74 @@ fn open_immutable(path: &Path) -> Result<Connection> {
     let mut uri = String::from("file://");
     for &byte in absolute.as_os_str().as_encoded_bytes() {
         match byte {
-            b'\\' if cfg!(windows) => uri.push('/'),
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => uri.push(char::from(byte)),
             _ => uri.push_str(&format!("%{byte:02X}")),
         }
     }
     uri.push_str("?immutable=1");
-    let flags = flags(OpenFlags::SQLITE_OPEN_READ_ONLY, false) | OpenFlags::SQLITE_OPEN_URI;
-    Connection::open_with_flags(uri, flags).map_err(|error| explain(path, "open it for reading", &error))
+    connect(Path::new(&uri), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)
+        .map_err(|error| renamed(error, path))
 }
 
-/// The number a header pragma holds.
+/// The error with the path that the user named.
+fn renamed(error: Error, path: &Path) -> Error {
+    match error {
+        Error::Cache { what, .. } => fault(path, what),
+        other => other,
+    }
+}
+
+/// The number in a header pragma.
 fn number(connection: &Connection, pragma: &str) -> rusqlite::Result<i32> {
     connection.pragma_query_value(None, pragma, |row| row.get(0))
 }
 
-fn check_marks(path: &Path, connection: &Connection) -> Result<()> {
-    let id = number(connection, "application_id").map_err(|error| explain(path, "read it", &error))?;
-    if id != APPLICATION_ID {
-        return Err(fault(
-            path,
-            "is an SQLite database of something else; it is left as it is: name another file with --cache",
-        ));
-    }
-    let version = number(connection, "user_version").map_err(|error| explain(path, "read it", &error))?;
-    if version > SCHEMA_VERSION {
-        return Err(fault(
+fn check_version(path: &Path, connection: &Connection) -> Result<()> {
+    let header = || Ok((number(connection, "application_id")?, number(connection, "user_version")?));
+    match header().map_err(failed(path, "read it"))? {
+        (APPLICATION_ID, SCHEMA_VERSION) => Ok(()),
+        (APPLICATION_ID, version) => Err(fault(
             path,
             format!(
-                "has schema version {version}, this scholareval knows up to {SCHEMA_VERSION}; update scholareval, or \
-                 name another file with --cache"
+                "has schema version {version}, this scholareval uses {SCHEMA_VERSION}; update scholareval, or name \
+                 another file with --cache"
             ),
-        ));
+        )),
+        _ => Err(fault(
+            path,
+            "is an SQLite database of something else; it is left as it is: name another file with --cache",
+        )),
     }
-    if version < 1 {
-        return Err(fault(path, format!("has the unknown schema version {version}; name another file with --cache")));
-    }
-    Ok(())
 }
 
-/// Makes the tables in one transaction of the rollback journal, before WAL: the marks are in the main file from
-/// its first byte on, so that a reader of the bare file always finds them.
-fn create_tables(path: &Path, connection: &mut Connection) -> Result<()> {
-    let explain = |error: rusqlite::Error| explain(path, "create its tables", &error);
-    if number(connection, "user_version").map_err(explain)? == 0 {
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(explain)?;
-        // Another process may have been quicker, with a cache or with something else.
-        let objects: i64 =
-            transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(explain)?;
-        if objects == 0 && number(&transaction, "application_id").map_err(explain)? == 0 {
-            transaction.execute_batch(TABLES).map_err(explain)?;
-            transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(explain)?;
-            transaction.pragma_update(None, "user_version", SCHEMA_VERSION).map_err(explain)?;
-            transaction.commit().map_err(explain)?;
-        }
-    }
-    check_marks(path, connection)
-}
-
-/// Brings a cache of an earlier version up to date, with all its entries; one transaction, so whole or not at all.
-fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
-    if number(connection, "user_version")? >= SCHEMA_VERSION {
+/// Creates the tables in one transaction of the rollback journal, before WAL: the version is in the main file from
+/// its first byte on, so that a reader of the bare file always finds it.
+fn create_tables(connection: &mut Connection) -> rusqlite::Result<()> {
+    if number(connection, "user_version")? != 0 {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Another process may have been quicker.
-    if number(&transaction, "user_version")? == 1 {
-        transaction.execute_batch(FROM_1_TO_2)?;
+    // Another process may have been quicker, with a cache or with something else.
+    let objects: i64 = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if objects == 0 && number(&transaction, "application_id")? == 0 {
+        transaction.execute_batch(TABLES)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
     }
     transaction.commit()
 }
 
-/// True for a cache of version 1 that is only read, and so stays as it is.
-pub(super) fn lacks_logprobs(connection: &Connection) -> rusqlite::Result<bool> {
-    Ok(number(connection, "user_version")? < 2)
-}
-
-/// Switches to WAL; SQLite does not wait by itself where another process is just doing the same.
+/// Switches to WAL, again and again while another process is doing the same.
 fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
-    let give_up = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + WAL_TIMEOUT;
     loop {
         let mode: rusqlite::Result<String> =
             connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0));
-        let busy = match &mode {
+        let is_busy = match &mode {
             Ok(mode) => !mode.eq_ignore_ascii_case("wal"),
             Err(error) => error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy),
         };
-        if !busy {
-            return mode.map(drop);
-        }
-        if Instant::now() > give_up {
+        if !is_busy || Instant::now() > deadline {
             return mode.map(drop);
         }
         std::thread::sleep(Duration::from_millis(5));
@@ -306,10 +303,21 @@ fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 fn check_tables(path: &Path, connection: &Connection) -> Result<()> {
-    let older = lacks_logprobs(connection).map_err(|error| explain(path, "read it", &error))?;
-    let replies = if older { super::record::SELECT_PAGE_1 } else { super::record::SELECT_ONE };
-    for sql in [replies, super::claims::SELECT_CLAIM] {
-        connection.prepare(sql).map_err(|error| explain(path, "find its tables", &error))?;
+    for sql in [super::entry::SELECT_ONE, "SELECT key, owner, expires_at FROM leases", super::store::SELECT_SERVERS] {
+        connection.prepare(sql).map_err(failed(path, "find its tables"))?;
     }
     Ok(())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn network_file_systems_have_a_name_and_local_ones_none() {
+        assert_eq!((network_type(0x6969), network_type(0xff53_4d42)), (Some("nfs"), Some("cifs")));
+        // ext4 and tmpfs
+        assert_eq!((network_type(0xef53), network_type(0x0102_1994)), (None, None));
+        assert_eq!(network_file_system(Path::new("/proc/no/such/file")), None);
+    }
 }

@@ -1,15 +1,15 @@
 //! The persistent reply cache: one SQLite file, safe between threads and processes, open to `sqlite3`.
 //!
-//! - **Key**: the [`Fingerprint`] of everything that decides a reply. Every whole reply is kept raw, readable or not.
+//! - **Key**: the [`Fingerprint`] of everything that decides a reply. Every whole reply is stored raw, readable or not.
 //! - **Writing**: one thread commits in groups; [`Cache::put`] resolves when its reply is *committed*. A committed reply
 //!   survives `kill -9`. With `synchronous = NORMAL` a power cut may cost the last groups, never the file.
 //! - **Reading**: a small pool of connections; a hit is around 10 microseconds, less than handing it to another thread.
-//! - **Claims**: before asking, a process claims the key for a while ([`CacheOptions::lease`]), renewed by the writer
-//!   thread while it asks. Others wait for the reply, for the release, or for the end of the lease.
+//! - **Leases**: before asking, a process leases the key; the writer thread renews the lease while it asks. Others wait
+//!   for the reply, for the release, or for the end of the lease.
 //! - **Safety**: a file that is not a cache, or is damaged, is an error that names it and is never written. Every row
 //!   carries a digest, so that damage inside a reply is an error and not a wrong reply.
 //!
-//! Nothing but replies is stored: no prompt, no URL, no key of a service.
+//! Besides replies only what servers report of themselves is stored: no prompt and no API key.
 //!
 //! ```
 //! use scholareval::domain::{Fingerprint, JudgeReply};
@@ -31,14 +31,8 @@
 //! # }
 //! ```
 
-mod claims;
-mod exchange;
+mod entry;
 mod file;
-mod merge;
-mod mounts;
-mod owner;
-mod record;
-mod servers;
 mod store;
 mod upkeep;
 mod writer;
@@ -46,13 +40,11 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use claims::{Claim, ClaimGuard};
-pub use exchange::{ExportReport, TakenOver};
+pub use entry::{CallLabel, Entry, StoredEntry};
 pub use file::{APPLICATION_ID, SCHEMA_VERSION};
-pub use merge::{MergeReport, SourceReport, merge};
-pub use record::{CallLabel, Entry};
-pub use store::{Cache, CacheOptions};
-pub use upkeep::{CacheStats, GroupStats, PruneOptions, PruneReport};
+pub use store::Cache;
+pub use upkeep::{CacheStats, ExportReport, Inserted, MergeReport, merge};
+pub use writer::{Lease, Leased};
 
 #[cfg(doc)]
 use crate::domain::Fingerprint;

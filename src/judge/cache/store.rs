@@ -10,34 +10,24 @@ use std::time::Duration;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::claims::{self, Claim, ClaimGuard};
-use super::file::{self, explain, fault};
-use super::record::{self, Entry, StoredRow, now_ms};
-use super::writer::{Job, Writer};
+use super::entry::{self, Entry, StoredEntry};
+use super::file::{self, failed, fault};
+use super::writer::{Job, Lease, Leased, Writer};
 use crate::domain::{Fingerprint, JudgeReply};
 use crate::error::{Error, Result};
 
 /// Idle reader connections kept; more are opened while more threads read at once.
 const IDLE_READERS: usize = 16;
-/// First and longest pause between two looks at a call another process is asking.
-const WAIT: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
+/// First and longest pause between two tries to lease a call that another asks.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
+/// How long a lease lasts that is not renewed, which happens three times as often. Only where a killed process was on
+/// another host, or its id is in use again, does anybody wait that long.
+const LEASE: Duration = Duration::from_secs(60);
 
-/// How a cache is opened.
-#[derive(Debug, Clone, Copy)]
-pub struct CacheOptions {
-    /// How long a claim lasts that is not renewed. The claims of a killed process are free after this time; a live
-    /// process renews every third of it.
-    pub lease: Duration,
-    /// The file may not grow beyond this many bytes (rounded up to pages of 4096); storing more is an error.
-    pub max_bytes: Option<u64>,
-}
-
-impl Default for CacheOptions {
-    /// A lease of two minutes, no limit of size.
-    fn default() -> Self {
-        Self { lease: Duration::from_secs(120), max_bytes: None }
-    }
-}
+/// Two servers that are asked within one tick of the clock still have an order.
+const REMEMBER: &str = "INSERT OR REPLACE INTO servers VALUES \
+    (?1, ?2, max(unixepoch('subsec'), (SELECT coalesce(max(seen_at), 0) + 0.001 FROM servers)))";
+pub(super) const SELECT_SERVERS: &str = "SELECT name, identity, seen_at FROM servers ORDER BY seen_at DESC";
 
 /// An open reply cache. Clones share it; the last one to go commits what is queued and closes the file.
 #[derive(Debug, Clone)]
@@ -54,35 +44,24 @@ struct Inner {
 }
 
 impl Cache {
-    /// Opens the cache at `path`, or makes it with its parent directories.
+    /// Opens the cache at `path`, or creates it with its parent directories.
     ///
     /// # Errors
-    /// [`Error::Cache`] for a damaged file, a file of something else, a newer schema or a network file system; the
-    /// file is then as it was. [`Error::Io`] where directories cannot be made.
+    /// [`Error::Cache`] for a damaged file, a file of something else, another schema or a network file system; the
+    /// file is then as it was. [`Error::Io`] where directories cannot be created.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::open_with(path, CacheOptions::default())
+        Self::start(path, file::open_or_create(path)?, LEASE)
     }
 
-    /// [`Cache::open`] with options.
-    ///
-    /// # Errors
-    /// As [`Cache::open`].
-    pub fn open_with(path: &Path, options: CacheOptions) -> Result<Self> {
-        let connection = file::open_or_create(path)?;
-        if let Some(bytes) = options.max_bytes {
-            let pages = i64::try_from(bytes.div_ceil(4096)).unwrap_or(i64::MAX);
-            connection
-                .pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))
-                .map_err(|error| explain(path, "limit its size", &error))?;
-        }
-        let (sender, receiver) = mpsc::channel();
-        let writer = Writer::new(path.to_path_buf(), connection, (sender.clone(), receiver), options.lease);
+    /// Starts the writer thread on an open file.
+    pub(super) fn start(path: &Path, connection: Connection, lease: Duration) -> Result<Self> {
+        let (jobs, receiver) = mpsc::channel();
+        let writer = Writer::new(path.to_path_buf(), connection, (jobs.clone(), receiver), lease);
         let thread = std::thread::Builder::new()
             .name("cache-writer".to_owned())
             .spawn(move || writer.run())
             .map_err(|error| fault(path, format!("cannot start its writer thread: {error}; run fewer at once")))?;
-        let inner =
-            Inner { path: path.to_path_buf(), jobs: sender, writer: Some(thread), readers: Mutex::new(Vec::new()) };
+        let inner = Inner { path: path.to_path_buf(), jobs, writer: Some(thread), readers: Mutex::default() };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -94,17 +73,15 @@ impl Cache {
     /// The reply of that key, with `cached: true`; `None` if there is none.
     ///
     /// Runs on the calling thread, async or not: a hit costs around 10 microseconds, handing it to a blocking thread
-    /// and back would cost more. On a cold disk it can take the time of a few page reads.
+    /// and back would cost more.
     ///
     /// # Errors
     /// [`Error::Cache`] for a damaged entry or file.
     pub fn get(&self, key: &Fingerprint) -> Result<Option<JudgeReply>> {
-        let row = self.read("read a reply", |connection| record::find(connection, key))?;
-        match row {
+        match self.read("read a reply", |connection| entry::find(connection, key))? {
             None => Ok(None),
-            // A damaged index may lead to another key's row, which is whole by itself.
-            Some(StoredRow::Whole(entry)) if entry.key == *key => Ok(Some(entry.reply)),
-            Some(_) => Err(damaged(self.path(), key)),
+            Some(StoredEntry::Whole(entry)) => Ok(Some(entry.reply)),
+            Some(StoredEntry::Damaged) => Err(damaged(self.path(), key)),
         }
     }
 
@@ -114,63 +91,81 @@ impl Cache {
     /// # Errors
     /// The future gives [`Error::Cache`] where the disk is full or fails; what was committed before stays whole.
     pub fn put(&self, entry: Entry) -> impl Future<Output = Result<()>> + Send + 'static {
-        self.queue_put(entry, false)
+        self.queue_put(entry, None)
     }
 
-    /// As [`Cache::put`], and gives the claim back in the same transaction.
+    /// As [`Cache::put`], and gives the lease back in the same transaction.
     ///
     /// # Errors
     /// As [`Cache::put`].
-    pub fn put_claimed(&self, entry: Entry, claim: ClaimGuard) -> impl Future<Output = Result<()>> + Send + 'static {
-        let claimed = *claim.key() == entry.key;
-        if claimed {
-            claim.disarm();
-        }
-        self.queue_put(entry, claimed)
+    pub fn put_leased(&self, entry: Entry, lease: Lease) -> impl Future<Output = Result<()>> + Send + 'static {
+        self.queue_put(entry, Some(lease))
     }
 
-    fn queue_put(&self, entry: Entry, claimed: bool) -> impl Future<Output = Result<()>> + Send + 'static {
+    fn queue_put(&self, entry: Entry, lease: Option<Lease>) -> impl Future<Output = Result<()>> + Send + 'static {
         let (done, answer) = oneshot::channel();
         // A failed send drops `done`, which the future sees.
-        let _ = self.inner.jobs.send(Job::Put { entry: Box::new(entry), claimed, done });
+        let _ = self.inner.jobs.send(Job::Put { entry: Box::new(entry), lease, done });
         let path = self.inner.path.clone();
         async move { answer.await.unwrap_or_else(|_| Err(writer_gone(&path))) }
     }
 
-    /// Claims a key for asking.
+    /// The reply, or the right to ask for it; `None` while another process, or another handle of this one, asks.
     ///
     /// # Errors
-    /// [`Error::Cache`] where the claim cannot be written.
-    pub async fn try_claim(&self, key: &Fingerprint) -> Result<Claim> {
+    /// [`Error::Cache`] where the lease cannot be written, or the entry is damaged.
+    pub async fn try_lease(&self, key: &Fingerprint) -> Result<Option<Leased>> {
         let (done, answer) = oneshot::channel();
-        let _ = self.inner.jobs.send(Job::Claim { key: *key, done });
+        let _ = self.inner.jobs.send(Job::Lease { key: *key, done });
         answer.await.unwrap_or_else(|_| Err(writer_gone(self.path())))
     }
 
-    /// Claims a key; while another process holds it, waits for the reply, the release or the end of the lease. Never
-    /// gives [`Claim::Theirs`]. Needs a tokio runtime with time.
+    /// As [`Cache::try_lease`], but waits while another asks: until the reply is there, or the lease is given back or
+    /// ends. Needs a tokio runtime with time.
     ///
     /// # Errors
-    /// As [`Cache::try_claim`] and [`Cache::get`].
-    pub async fn claim(&self, key: &Fingerprint) -> Result<Claim> {
-        let mut pause = WAIT.0;
+    /// As [`Cache::try_lease`].
+    pub async fn lease(&self, key: &Fingerprint) -> Result<Leased> {
+        let mut pause = PAUSE.0;
         loop {
-            match self.try_claim(key).await? {
-                Claim::Theirs => {}
-                settled => return Ok(settled),
+            if let Some(leased) = self.try_lease(key).await? {
+                return Ok(leased);
             }
-            // Looking is reading, which disturbs nobody; only when something changed is the claim tried again.
-            loop {
-                tokio::time::sleep(pause).await;
-                pause = (pause * 3 / 2).min(WAIT.1);
-                if let Some(reply) = self.get(key)? {
-                    return Ok(Claim::Cached(reply));
-                }
-                if !self.read("look at a claim", |connection| claims::is_claimed(connection, key, now_ms()))? {
-                    break;
-                }
-            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 3 / 2).min(PAUSE.1);
         }
+    }
+
+    /// Stores what the server of that name reports of itself. A run from cache with the server down needs the identity
+    /// that its keys carry.
+    ///
+    /// # Errors
+    /// [`Error::Cache`] where the file cannot be written.
+    pub fn remember_server(&self, name: &str, identity: &str) -> Result<()> {
+        let connection = file::open_or_create(self.path())?;
+        connection
+            .execute(REMEMBER, [name, identity])
+            .map(drop)
+            .map_err(failed(self.path(), "store a server's identity"))
+    }
+
+    /// What the server of that name last reported.
+    ///
+    /// # Errors
+    /// [`Error::Cache`] where the file cannot be read.
+    pub fn recall_server(&self, name: &str) -> Result<Option<String>> {
+        Ok(self.servers()?.into_iter().find(|(of, _)| of == name).map(|(_, identity)| identity))
+    }
+
+    /// All servers and what they last reported, the one that was asked last first.
+    ///
+    /// # Errors
+    /// [`Error::Cache`] where the file cannot be read.
+    pub fn servers(&self) -> Result<Vec<(String, String)>> {
+        self.read("read the servers' identities", |connection| {
+            let mut select = connection.prepare(SELECT_SERVERS)?;
+            select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        })
     }
 
     /// Runs `work` with a connection of the pool. A connection that failed is not used again.
@@ -180,7 +175,7 @@ impl Cache {
             Some(connection) => connection,
             None => file::open_reader(self.path())?,
         };
-        let result = work(&connection).map_err(|error| explain(self.path(), doing, &error))?;
+        let result = work(&connection).map_err(failed(self.path(), doing))?;
         let mut readers = self.readers();
         if readers.len() < IDLE_READERS {
             readers.push(connection);
@@ -195,7 +190,7 @@ impl Cache {
 }
 
 impl Drop for Inner {
-    /// Commits what is queued, gives claims back and closes the file; blocks for that long.
+    /// Commits what is queued, gives leases back and closes the file; blocks for that long.
     fn drop(&mut self) {
         self.readers.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         let _ = self.jobs.send(Job::Stop);
@@ -210,7 +205,7 @@ pub(super) fn damaged(path: &Path, key: &Fingerprint) -> Error {
     fault(
         path,
         format!(
-            "the entry {} is damaged; take over what is whole with `scholareval cache merge {} --into NEW` and go on \
+            "the entry {} is damaged; copy what is whole with `scholareval cache merge {} --into NEW` and continue \
              with --cache NEW",
             key.short(12),
             path.display()

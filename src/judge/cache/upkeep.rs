@@ -1,224 +1,283 @@
-//! Looking at a cache and making it smaller: `scholareval cache stats` and `prune`.
+//! What the commands about a cache do: count, prune, export, merge.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::path::Path;
-use std::time::Duration;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, TransactionBehavior, params};
+use serde::Serialize;
 
-use super::file::{self, beside, explain, fault};
-use super::record::{self, Entry, StoredRow, now_ms};
-use super::store::Cache;
+use super::entry::{self, Entry, StoredEntry};
+use super::file::{self, beside, failed, fault};
+use super::store::{Cache, SELECT_SERVERS};
 use crate::error::{Error, Result};
 
-const GROUPS: &str = "SELECT kind, judge, count(*), sum(prompt_tokens), sum(cached_prompt_tokens), \
-    sum(completion_tokens), min(created_at), max(created_at) FROM replies GROUP BY kind, judge";
+/// Entries that are stored in one transaction.
+const GROUP: usize = 512;
 
-const PRUNE: &str = "DELETE FROM replies WHERE (?1 IS NULL OR created_at < ?1) AND (?2 IS NULL OR judge = ?2) \
-    AND (?3 IS NULL OR kind = ?3)";
+/// A server's report replaces one that is older.
+const TAKE_SERVER: &str = "INSERT INTO servers VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE \
+    SET identity = excluded.identity, seen_at = excluded.seen_at WHERE excluded.seen_at > servers.seen_at";
 
-/// Totals of a group of entries.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct GroupStats {
+/// What a cache holds; damaged entries count only as such.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct CacheStats {
     /// Replies.
     pub entries: u64,
+    /// Entries that cannot be read.
+    pub damaged: u64,
+    /// Bytes on disk, the log included.
+    pub bytes: u64,
     /// Prompt tokens as the servers counted them.
     pub prompt_tokens: u64,
     /// Prompt tokens the servers took from their prefix caches.
     pub cached_prompt_tokens: u64,
     /// Reply tokens.
     pub completion_tokens: u64,
-}
-
-impl GroupStats {
-    fn add(&mut self, other: &Self) {
-        self.entries += other.entries;
-        self.prompt_tokens = self.prompt_tokens.saturating_add(other.prompt_tokens);
-        self.cached_prompt_tokens = self.cached_prompt_tokens.saturating_add(other.cached_prompt_tokens);
-        self.completion_tokens = self.completion_tokens.saturating_add(other.completion_tokens);
-    }
-}
-
-/// What a cache holds.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CacheStats {
-    /// All entries.
-    pub total: GroupStats,
-    /// By kind of question.
-    pub by_kind: BTreeMap<String, GroupStats>,
-    /// By judge identity.
-    pub by_judge: BTreeMap<String, GroupStats>,
     /// When the oldest entry was stored, seconds since 1970; `None` without entries.
     pub oldest: Option<u64>,
     /// When the newest entry was stored, seconds since 1970.
     pub newest: Option<u64>,
-    /// Bytes on disk, the log included.
-    pub bytes: u64,
+    /// Replies by kind of question.
+    pub by_kind: BTreeMap<String, u64>,
+    /// Replies by judge identity.
+    pub by_judge: BTreeMap<String, u64>,
 }
 
-/// Which entries to remove: those that meet every condition given.
-#[derive(Default, Clone, Copy)]
-pub struct PruneOptions<'a> {
-    /// Stored longer ago than this.
-    pub older_than: Option<Duration>,
-    /// Of this judge identity.
-    pub judge: Option<&'a str>,
-    /// Of this kind of question.
-    pub kind: Option<&'a str>,
-    /// For which this is true; `cache prune --unreadable` passes the parser here.
-    pub matching: Option<&'a dyn Fn(&Entry) -> bool>,
-    /// Entries whose digest does not fit (`matching` cannot see them).
-    pub damaged: bool,
-}
-
-impl fmt::Debug for PruneOptions<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PruneOptions")
-            .field("older_than", &self.older_than)
-            .field("judge", &self.judge)
-            .field("kind", &self.kind)
-            .field("matching", &self.matching.is_some())
-            .field("damaged", &self.damaged)
-            .finish()
+impl CacheStats {
+    fn add(&mut self, entry: Entry) {
+        let usage = entry.reply.usage;
+        self.entries += 1;
+        self.prompt_tokens = self.prompt_tokens.saturating_add(usage.prompt_tokens);
+        self.cached_prompt_tokens = self.cached_prompt_tokens.saturating_add(usage.cached_prompt_tokens);
+        self.completion_tokens = self.completion_tokens.saturating_add(usage.completion_tokens);
+        self.oldest = Some(self.oldest.map_or(entry.created_at, |oldest| oldest.min(entry.created_at)));
+        self.newest = self.newest.max(Some(entry.created_at));
+        *self.by_kind.entry(entry.label.kind).or_default() += 1;
+        *self.by_judge.entry(entry.label.judge).or_default() += 1;
     }
 }
 
-impl PruneOptions<'_> {
-    fn is_empty(&self) -> bool {
-        self.older_than.is_none()
-            && self.judge.is_none()
-            && self.kind.is_none()
-            && self.matching.is_none()
-            && !self.damaged
-    }
-
-    /// Entries stored before this many seconds since 1970.
-    fn before(&self) -> Option<u64> {
-        self.older_than.map(|age| (now_ms() / 1000).saturating_sub(age.as_secs()))
-    }
-
-    fn accepts(&self, row: &StoredRow, before: Option<u64>) -> bool {
-        match row {
-            StoredRow::Damaged => self.damaged,
-            StoredRow::Whole(entry) => {
-                !self.damaged
-                    && before.is_none_or(|limit| entry.created_at < limit)
-                    && self.judge.is_none_or(|judge| entry.label.judge == judge)
-                    && self.kind.is_none_or(|kind| entry.label.kind == kind)
-                    && self.matching.is_none_or(|matches| matches(entry))
-            }
-        }
-    }
+/// What [`Cache::export`] wrote.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ExportReport {
+    /// Lines written.
+    pub entries: u64,
+    /// Entries left out because they are damaged.
+    pub damaged: u64,
 }
 
-/// What [`Cache::prune`] did.
+/// How an entry met what was in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PruneReport {
-    /// Entries removed.
-    pub removed: u64,
-    /// Bytes on disk before.
-    pub bytes_before: u64,
-    /// Bytes on disk after.
-    pub bytes_after: u64,
+pub enum Inserted {
+    /// Its key was new.
+    Added,
+    /// Its key had the same reply.
+    Known,
+    /// Its key had another reply, which stays.
+    Conflict,
+}
+
+/// What [`merge`] did, over all sources.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MergeReport {
+    /// Entries that were new.
+    pub added: u64,
+    /// Entries whose key was there with the same reply.
+    pub known: u64,
+    /// Entries whose key was there with another reply, which stays.
+    pub conflicts: u64,
+    /// Entries left out because they are damaged.
+    pub damaged: u64,
+    /// Sources that could not be read to their end, with the reason; what came before it was copied.
+    pub incomplete: Vec<(PathBuf, String)>,
 }
 
 impl Cache {
-    /// Counts what the cache holds; reads every row once, but not the replies' text.
+    /// Counts what the cache holds; reads every entry once.
     ///
     /// # Errors
     /// [`Error::Cache`] for a damaged file.
     pub fn stats(&self) -> Result<CacheStats> {
-        let mut stats = self.read("count its entries", read_groups)?;
-        stats.bytes = bytes_on_disk(self.path());
+        let mut stats = CacheStats { bytes: bytes_on_disk(self.path()), ..CacheStats::default() };
+        for_each(&file::open_reader(self.path())?, self.path(), |_, stored| {
+            match stored {
+                StoredEntry::Whole(entry) => stats.add(*entry),
+                StoredEntry::Damaged => stats.damaged += 1,
+            }
+            Ok(())
+        })?;
         Ok(stats)
     }
 
-    /// Removes entries and gives their space back to the disk (which needs room for a copy of what stays).
+    /// Removes the entries for which `is_unwanted`, and gives their space back to the disk (which needs room for a copy
+    /// of what stays). Returns how many there were.
     ///
     /// # Errors
-    /// [`Error::Usage`] without any condition; [`Error::Cache`] where the file cannot be written. What was removed
-    /// before the space could be given back stays removed.
-    pub fn prune(&self, options: PruneOptions<'_>) -> Result<PruneReport> {
-        if options.is_empty() {
-            let what = "nothing says what to prune; name an age, a judge, a kind, or ask for the unreadable ones";
-            return Err(Error::Usage(what.to_owned()));
-        }
+    /// [`Error::Cache`] where the file cannot be written. What was removed before the space could be given back stays
+    /// removed.
+    pub fn prune(&self, is_unwanted: impl Fn(&StoredEntry) -> bool) -> Result<u64> {
         let path = self.path();
         let mut connection = file::open_or_create(path)?;
-        let bytes_before = bytes_on_disk(path);
-        let removed = if options.matching.is_some() || options.damaged {
-            prune_one_by_one(path, &mut connection, &options)?
-        } else {
-            let before = options.before().map(|limit| i64::try_from(limit).unwrap_or(i64::MAX));
-            let removed = connection
-                .execute(PRUNE, params![before, options.judge, options.kind])
-                .map_err(|error| explain(path, "remove entries", &error))?;
-            removed as u64
-        };
-        if removed > 0 {
-            let shrunk = connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
-            shrunk.map_err(|error| {
-                let what = format!("removed {removed} entries, but could not give their space back: {error}");
-                fault(path, format!("{what}; run it again when no other process uses the cache and the disk has room"))
-            })?;
+        let mut unwanted: Vec<i64> = Vec::new();
+        for_each(&connection, path, |rowid, stored| {
+            if is_unwanted(&stored) {
+                unwanted.push(rowid);
+            }
+            Ok(())
+        })?;
+        let removed = unwanted.len() as u64;
+        if removed == 0 {
+            return Ok(0);
         }
-        Ok(PruneReport { removed, bytes_before, bytes_after: bytes_on_disk(path) })
+        remove(&mut connection, &unwanted).map_err(failed(path, "remove entries"))?;
+        connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)").map_err(|error| {
+            let what = format!("removed {removed} entries, but could not give their space back: {error}");
+            fault(path, format!("{what}; run it again when no other process uses the cache and the disk has room"))
+        })?;
+        Ok(removed)
+    }
+
+    /// Writes every entry as one JSON line, in the order they were stored; `name` stands in errors of `writer`.
+    ///
+    /// # Errors
+    /// [`Error::Cache`] for a damaged file, [`Error::Io`] where `writer` fails.
+    pub fn export(&self, writer: &mut dyn Write, name: &Path) -> Result<ExportReport> {
+        let mut report = ExportReport::default();
+        for_each(&file::open_reader(self.path())?, self.path(), |_, stored| {
+            let StoredEntry::Whole(entry) = stored else {
+                report.damaged += 1;
+                return Ok(());
+            };
+            report.entries += 1;
+            let mut line = serde_json::to_vec(&entry)
+                .map_err(|error| Error::Internal(format!("cannot write an entry as JSON: {error}")))?;
+            line.push(b'\n');
+            writer.write_all(&line).map_err(Error::io(name, "write"))
+        })?;
+        writer.flush().map_err(Error::io(name, "write"))?;
+        Ok(report)
+    }
+
+    /// Stores entries in one transaction, all or none; what was there stays.
+    ///
+    /// # Errors
+    /// [`Error::Cache`] where the file cannot be written.
+    pub fn insert_all(&self, entries: &[Entry]) -> Result<Vec<Inserted>> {
+        insert_all(&mut file::open_or_create(self.path())?, self.path(), entries)
     }
 }
 
-fn prune_one_by_one(path: &Path, connection: &mut Connection, options: &PruneOptions<'_>) -> Result<u64> {
-    let before = options.before();
-    let mut doomed: Vec<i64> = Vec::new();
-    record::for_each(connection, path, |rowid, row| {
-        if options.accepts(&row, before) {
-            doomed.push(rowid);
+/// Copies the entries and the servers' identities of `sources` into the cache `into`, which is created if it is missing.
+/// Of two replies with one key the first stays. Sources are opened for reading only and may lie on a network file system;
+/// all are checked before the first entry is stored. Damaged entries are left out and counted.
+///
+/// # Errors
+/// [`Error::Usage`] where a source is the target; [`Error::Cache`] for a source that is missing, damaged or something
+/// else, and for a target that cannot be used.
+pub fn merge(sources: &[PathBuf], into: &Path) -> Result<MergeReport> {
+    let mut opened = Vec::with_capacity(sources.len());
+    for source in sources {
+        if is_same_file(source, into) {
+            let what = format!("{} is a source and the target; name another file with --into", source.display());
+            return Err(Error::Usage(what));
         }
+        opened.push((source, file::open_source(source)?));
+    }
+    let mut target = file::open_or_create(into)?;
+    let mut report = MergeReport::default();
+    for (path, source) in opened {
+        copy_entries((path, &source), (into, &mut target), &mut report)?;
+        copy_servers(&source, &target).map_err(failed(into, "copy the servers' identities"))?;
+    }
+    Ok(report)
+}
+
+/// True if both names lead to one file that exists.
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
+fn copy_entries(
+    (path, source): (&Path, &Connection),
+    (into, target): (&Path, &mut Connection),
+    report: &mut MergeReport,
+) -> Result<()> {
+    let mut damaged = 0;
+    let mut group: Vec<Entry> = Vec::new();
+    let mut copy = |group: &mut Vec<Entry>| -> Result<()> {
+        for inserted in insert_all(target, into, group)? {
+            match inserted {
+                Inserted::Added => report.added += 1,
+                Inserted::Known => report.known += 1,
+                Inserted::Conflict => report.conflicts += 1,
+            }
+        }
+        group.clear();
         Ok(())
-    })?;
-    remove(connection, &doomed).map_err(|error| explain(path, "remove entries", &error))?;
-    Ok(doomed.len() as u64)
+    };
+    let read = entry::for_each(source, |_, stored| {
+        match stored {
+            StoredEntry::Whole(entry) => group.push(*entry),
+            StoredEntry::Damaged => damaged += 1,
+        }
+        if group.len() >= GROUP { copy(&mut group) } else { Ok(()) }
+    });
+    copy(&mut group)?;
+    report.damaged += damaged;
+    match read {
+        Ok(copied) => copied,
+        Err(error) => {
+            report.incomplete.push((path.to_path_buf(), file::explain(path, "read its entries", &error).to_string()));
+            Ok(())
+        }
+    }
+}
+
+fn copy_servers(source: &Connection, target: &Connection) -> rusqlite::Result<()> {
+    let mut select = source.prepare(SELECT_SERVERS)?;
+    let mut rows = select.query([])?;
+    while let Some(row) = rows.next()? {
+        let (name, identity, seen_at): (String, String, f64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        target.execute(TAKE_SERVER, params![name, identity, seen_at])?;
+    }
+    Ok(())
+}
+
+fn insert_all(connection: &mut Connection, path: &Path, entries: &[Entry]) -> Result<Vec<Inserted>> {
+    let mut insert = || {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut all = Vec::with_capacity(entries.len());
+        for entry in entries {
+            all.push(if entry.insert(&transaction)? {
+                Inserted::Added
+            } else {
+                match entry::find(&transaction, &entry.key)? {
+                    Some(StoredEntry::Whole(known)) if known.has_same_reply(entry) => Inserted::Known,
+                    _ => Inserted::Conflict,
+                }
+            });
+        }
+        transaction.commit()?;
+        Ok(all)
+    };
+    insert().map_err(failed(path, "store entries"))
+}
+
+fn for_each(connection: &Connection, path: &Path, visit: impl FnMut(i64, StoredEntry) -> Result<()>) -> Result<()> {
+    entry::for_each(connection, visit).map_err(failed(path, "read its entries"))?
 }
 
 fn remove(connection: &mut Connection, rowids: &[i64]) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    {
-        let mut delete = transaction.prepare("DELETE FROM replies WHERE rowid = ?1")?;
-        for rowid in rowids {
-            delete.execute([rowid])?;
-        }
+    for rowid in rowids {
+        transaction.prepare_cached("DELETE FROM replies WHERE rowid = ?1")?.execute([rowid])?;
     }
     transaction.commit()
 }
 
-fn read_groups(connection: &Connection) -> rusqlite::Result<CacheStats> {
-    let mut stats = CacheStats::default();
-    let mut select = connection.prepare(GROUPS)?;
-    let mut rows = select.query([])?;
-    while let Some(row) = rows.next()? {
-        let unsigned =
-            |index: usize| -> rusqlite::Result<u64> { Ok(row.get::<_, i64>(index)?.try_into().unwrap_or(0)) };
-        let group = GroupStats {
-            entries: unsigned(2)?,
-            prompt_tokens: unsigned(3)?,
-            cached_prompt_tokens: unsigned(4)?,
-            completion_tokens: unsigned(5)?,
-        };
-        stats.total.add(&group);
-        stats.by_kind.entry(row.get(0)?).or_default().add(&group);
-        stats.by_judge.entry(row.get(1)?).or_default().add(&group);
-        let (oldest, newest) = (unsigned(6)?, unsigned(7)?);
-        stats.oldest = Some(stats.oldest.map_or(oldest, |known| known.min(oldest)));
-        stats.newest = Some(stats.newest.map_or(newest, |known| known.max(newest)));
-    }
-    Ok(stats)
-}
-
 /// Bytes of the file and its log.
 fn bytes_on_disk(path: &Path) -> u64 {
-    [path.to_path_buf(), beside(path, "-wal")]
-        .iter()
-        .filter_map(|file| std::fs::metadata(file).ok())
-        .map(|file| file.len())
-        .sum()
+    let files = [path.to_path_buf(), beside(path, "-wal")];
+    files.iter().filter_map(|file| std::fs::metadata(file).ok()).map(|file| file.len()).sum()
 }

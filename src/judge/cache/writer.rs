@@ -1,212 +1,272 @@
-//! The one thread that writes: takes what is waiting, commits it together, then tells everybody.
+//! The writer thread and the leases: commits what is waiting in one transaction, then answers.
+//!
+//! A lease is a row with an owner and an end. It keeps two processes, or two judges of one run, from asking the same
+//! call at once. The lease of a process of this host that has ended counts no more; that of any other ends by itself. The
+//! clock is the machine's: where it jumps, or a process sleeps through its lease, a call may be paid twice.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior, params};
 use tokio::sync::oneshot;
 
-use super::claims::{Claim, ClaimGuard, Found, Ledger};
-use super::file::{explain, fault};
-use super::record::{Entry, now_ms};
-use crate::domain::Fingerprint;
+use super::entry::{self, Entry, StoredEntry, now_ms};
+use super::file::explain;
+use crate::domain::{Fingerprint, JudgeReply};
 use crate::error::Result;
 
 /// At most this many jobs share one transaction: enough to make its fixed cost small, few enough to commit soon.
 const GROUP: usize = 64;
-/// How long a reply or a claim that begins a group waits for others, when many come: a commit, and waking threads for it,
-/// cost more than all of the rest that is done for a reply.
+/// How long the first job of a group waits for others: a commit costs more than all else that is done for a reply.
 const GATHER: Duration = Duration::from_millis(1);
-/// Many come if the group before had so many; where few come, nobody waits.
-const MANY: usize = 4;
+
+const LEASE: &str = "INSERT INTO leases (key, owner, expires_at) VALUES (?1, ?2, ?3) \
+    ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, expires_at = excluded.expires_at \
+    WHERE leases.expires_at <= ?4 OR leases.owner = ?5";
+const OWNER: &str = "SELECT owner FROM leases WHERE key = ?1";
+const RELEASE: &str = "DELETE FROM leases WHERE key = ?1 AND owner = ?2";
+const RELEASE_ALL: &str = "DELETE FROM leases WHERE owner = ?1";
+const RENEW: &str = "UPDATE leases SET expires_at = ?2 WHERE owner = ?1";
+
+/// The right to ask one call. Dropping it gives the lease back.
+#[derive(Debug)]
+pub struct Lease {
+    key: Fingerprint,
+    jobs: Sender<Job>,
+    is_held: bool,
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if self.is_held {
+            // A writer that has ended has released everything it held.
+            let _ = self.jobs.send(Job::Release { key: self.key });
+        }
+    }
+}
+
+/// What came of asking for a lease.
+#[derive(Debug)]
+pub enum Leased {
+    /// Ask the call; pass the lease to [`Cache::put_leased`](super::Cache::put_leased) or drop it.
+    Granted(Lease),
+    /// The reply is in the cache.
+    Cached(JudgeReply),
+}
 
 /// Something to write.
-pub(crate) enum Job {
-    /// A reply to store.
-    Put {
-        entry: Box<Entry>,
-        /// True if a claim on its key is given back with it.
-        claimed: bool,
-        done: oneshot::Sender<Result<()>>,
-    },
-    /// A key to claim.
-    Claim { key: Fingerprint, done: oneshot::Sender<Result<Claim>> },
-    /// A claim given back without a reply.
+#[derive(Debug)]
+pub(super) enum Job {
+    /// Stores a reply, and gives the lease on its key back in the same transaction.
+    Put { entry: Box<Entry>, lease: Option<Lease>, done: oneshot::Sender<Result<()>> },
+    /// Asks for a lease; the answer is `None` where another holds it.
+    Lease { key: Fingerprint, done: oneshot::Sender<Result<Option<Leased>>> },
+    /// Gives a lease back without a reply.
     Release { key: Fingerprint },
-    /// The cache is being closed.
+    /// Ends the thread.
     Stop,
 }
 
-/// What became of a job inside its transaction.
-enum Applied {
-    Stored,
-    Claimed(Found),
-    Nothing,
+/// The effect of a job, before it is committed.
+enum Effect {
+    Written,
+    Granted,
+    Taken,
+    Found(StoredEntry),
 }
 
-pub(crate) struct Writer {
+pub(super) struct Writer {
     path: PathBuf,
     connection: Connection,
     jobs: Receiver<Job>,
-    /// For the guards it gives out.
+    /// For the leases it grants.
     sender: Sender<Job>,
-    ledger: Ledger,
-    renew_every: Duration,
-    renewed: Instant,
+    owner: String,
+    lease: Duration,
 }
 
 impl Writer {
-    pub(crate) fn new(
+    pub(super) fn new(
         path: PathBuf,
         connection: Connection,
         (sender, jobs): (Sender<Job>, Receiver<Job>),
         lease: Duration,
     ) -> Self {
-        let ledger = Ledger::new(lease);
-        Self { path, connection, jobs, sender, ledger, renew_every: lease / 3, renewed: Instant::now() }
+        Self { path, connection, jobs, sender, owner: owner_name(), lease }
     }
 
     /// Works until [`Job::Stop`].
-    pub(crate) fn run(mut self) {
-        let mut open = true;
-        let mut gathers = false;
-        while open {
-            let first = match self.jobs.recv_timeout(self.renew_every) {
-                Ok(job) => Some(job),
-                Err(RecvTimeoutError::Timeout) => None,
-                Err(RecvTimeoutError::Disconnected) => Some(Job::Stop),
-            };
-            let mut group = Vec::new();
-            let mut next = first;
-            while let Some(job) = next {
-                if matches!(job, Job::Stop) {
-                    open = false;
-                    break;
+    pub(super) fn run(mut self) {
+        let renew_every = self.lease / 3;
+        let mut renewed = Instant::now();
+        let mut is_open = true;
+        while is_open {
+            if let Ok(first) = self.jobs.recv_timeout(renew_every) {
+                std::thread::sleep(GATHER);
+                let mut group: Vec<Job> = std::iter::once(first).chain(self.jobs.try_iter()).take(GROUP).collect();
+                if let Some(stop) = group.iter().position(|job| matches!(job, Job::Stop)) {
+                    is_open = false;
+                    group.truncate(stop);
                 }
-                // Whoever gives a claim back must be seen to have.
-                if gathers && group.is_empty() && matches!(job, Job::Put { .. } | Job::Claim { .. }) {
-                    std::thread::sleep(GATHER);
-                }
-                group.push(job);
-                next = if group.len() < GROUP { self.jobs.try_recv().ok() } else { None };
-            }
-            if !group.is_empty() {
-                gathers = group.len() >= MANY;
                 self.commit(group);
             }
-            self.renew_if_due();
+            if renewed.elapsed() >= renew_every {
+                renewed = Instant::now();
+                let renewal = self.connection.execute(RENEW, params![self.owner, self.end_of_lease()]);
+                if let Err(error) = renewal {
+                    tracing::debug!(%error, "could not renew the leases on the cache");
+                }
+            }
         }
-        // What cannot be released now is free when its lease ends.
-        let _ = self.ledger.release_all(&self.connection);
+        // What cannot be released now is free when this process has ended.
+        let _ = self.connection.execute(RELEASE_ALL, [&self.owner]);
     }
 
     /// Commits a group and answers its jobs. If one job spoils the group, each is tried alone.
     fn commit(&mut self, group: Vec<Job>) {
-        let result = self.try_commit(&group);
-        match result {
-            Ok(applied) => {
-                for (job, applied) in group.into_iter().zip(applied) {
-                    self.answer(job, applied);
-                }
-            }
+        match self.try_commit(&group) {
+            Ok(effects) => group.into_iter().zip(effects).for_each(|(job, effect)| self.answer(job, effect)),
             Err(error) if group.len() > 1 && error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => {
-                for job in group {
-                    self.commit(vec![job]);
+                group.into_iter().for_each(|job| self.commit(vec![job]));
+            }
+            Err(error) => group.into_iter().for_each(|job| self.refuse(job, &error)),
+        }
+    }
+
+    fn try_commit(&mut self, group: &[Job]) -> rusqlite::Result<Vec<Effect>> {
+        let end_of_lease = self.end_of_lease();
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut effects = Vec::with_capacity(group.len());
+        for job in group {
+            effects.push(match job {
+                Job::Put { entry, lease, .. } => {
+                    entry.insert(&transaction)?;
+                    if let Some(lease) = lease {
+                        release(&transaction, &lease.key, &self.owner)?;
+                    }
+                    Effect::Written
                 }
-            }
-            Err(error) => {
-                for job in group {
-                    self.refuse(job, &error);
+                Job::Lease { key, .. } => grant(&transaction, key, &self.owner, end_of_lease)?,
+                Job::Release { key } => {
+                    release(&transaction, key, &self.owner)?;
+                    Effect::Written
                 }
-            }
+                Job::Stop => Effect::Written,
+            });
         }
+        transaction.commit()?;
+        Ok(effects)
     }
 
-    fn try_commit(&mut self, group: &[Job]) -> rusqlite::Result<Vec<Applied>> {
-        let Self { connection, ledger, .. } = self;
-        let result = (|| {
-            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let now = now_ms();
-            let applied = group
-                .iter()
-                .map(|job| apply(&transaction, ledger, job, now))
-                .collect::<rusqlite::Result<Vec<Applied>>>()?;
-            transaction.commit()?;
-            Ok(applied)
-        })();
-        match &result {
-            Ok(_) => self.ledger.committed(),
-            Err(_) => self.ledger.rolled_back(),
-        }
-        result
-    }
-
-    fn answer(&self, job: Job, applied: Applied) {
-        // Who asked may have gone away; then nobody needs to know (a guard that is not taken releases itself).
-        match (job, applied) {
-            (Job::Put { done, .. }, _) => drop(done.send(Ok(()))),
-            (Job::Claim { key, done }, Applied::Claimed(found)) => {
-                let claim = match found {
-                    Found::Free => Ok(Claim::Mine(ClaimGuard::new(key, self.sender.clone()))),
-                    Found::Taken => Ok(Claim::Theirs),
-                    Found::Reply(reply) => Ok(Claim::Cached(*reply)),
-                    Found::DamagedReply => Err(super::store::damaged(&self.path, &key)),
-                };
-                drop(done.send(claim));
-            }
-            (Job::Claim { done, .. }, Applied::Stored | Applied::Nothing) => {
-                drop(done.send(Err(fault(&self.path, "the writer lost a claim; run the same command again"))));
-            }
-            (Job::Release { .. } | Job::Stop, _) => {}
-        }
-    }
-
-    fn refuse(&mut self, job: Job, error: &rusqlite::Error) {
+    /// Answers a job that is committed. Whoever asked may have gone away: a lease that nobody takes releases itself.
+    fn answer(&self, job: Job, effect: Effect) {
         match job {
-            Job::Put { entry, claimed, done, .. } => {
-                if claimed {
-                    // Its guard is spent: the claim must not stay in the ledger and be renewed for ever.
-                    self.ledger.forget(&entry.key);
+            Job::Put { lease, done, .. } => {
+                if let Some(mut lease) = lease {
+                    lease.is_held = false;
                 }
-                drop(done.send(Err(explain(&self.path, "store a reply", error))));
+                let _ = done.send(Ok(()));
             }
-            Job::Claim { done, .. } => drop(done.send(Err(explain(&self.path, "claim a call", error)))),
-            Job::Release { key } => {
-                // The row stays until its lease ends; no longer renewed, because the ledger forgets it.
-                tracing::debug!(key = %key.short(12), %error, "could not release a claim");
-                self.ledger.forget(&key);
+            Job::Lease { key, done } => {
+                let leased = match effect {
+                    Effect::Granted => {
+                        Ok(Some(Leased::Granted(Lease { key, jobs: self.sender.clone(), is_held: true })))
+                    }
+                    Effect::Found(StoredEntry::Whole(entry)) => Ok(Some(Leased::Cached(entry.reply))),
+                    Effect::Found(StoredEntry::Damaged) => Err(super::store::damaged(&self.path, &key)),
+                    Effect::Taken | Effect::Written => Ok(None),
+                };
+                let _ = done.send(leased);
             }
+            Job::Release { .. } | Job::Stop => {}
+        }
+    }
+
+    /// Answers a job that could not be committed. The lease of a reply that was not stored is dropped, and so given back.
+    fn refuse(&self, job: Job, error: &rusqlite::Error) {
+        match job {
+            Job::Put { done, .. } => drop(done.send(Err(explain(&self.path, "store a reply", error)))),
+            Job::Lease { done, .. } => drop(done.send(Err(explain(&self.path, "lease a call", error)))),
+            Job::Release { key } => tracing::debug!(key = %key.short(12), %error, "could not give a lease back"),
             Job::Stop => {}
         }
     }
 
-    fn renew_if_due(&mut self) {
-        if self.renewed.elapsed() < self.renew_every {
-            return;
-        }
-        self.renewed = Instant::now();
-        if self.ledger.is_empty() {
-            return;
-        }
-        if let Err(error) = self.ledger.renew(&mut self.connection, now_ms()) {
-            // The worst that can come of it is a call that two processes pay.
-            tracing::debug!(%error, "could not renew the claims on the cache");
-        }
+    fn end_of_lease(&self) -> i64 {
+        to_sql(now_ms()).saturating_add(i64::try_from(self.lease.as_millis()).unwrap_or(i64::MAX))
     }
 }
 
-fn apply(connection: &Connection, ledger: &mut Ledger, job: &Job, now: u64) -> rusqlite::Result<Applied> {
-    match job {
-        Job::Put { entry, claimed, .. } => {
-            entry.insert(connection)?;
-            if *claimed {
-                ledger.release(connection, &entry.key, true)?;
-            }
-            Ok(Applied::Stored)
-        }
-        Job::Claim { key, .. } => ledger.claim(connection, key, now).map(Applied::Claimed),
-        Job::Release { key } => ledger.release(connection, key, false).map(|()| Applied::Nothing),
-        Job::Stop => Ok(Applied::Nothing),
+/// Finds the reply, else takes the lease unless another holds it.
+fn grant(connection: &Connection, key: &Fingerprint, owner: &str, end: i64) -> rusqlite::Result<Effect> {
+    if let Some(found) = entry::find(connection, key)? {
+        return Ok(Effect::Found(found));
+    }
+    let mut select = connection.prepare_cached(OWNER)?;
+    let other: Option<String> = select.query_row([key.as_bytes()], |row| row.get(0)).optional()?;
+    let ended = other.filter(|other| has_ended(other));
+    let values = params![key.as_bytes(), owner, end, to_sql(now_ms()), ended];
+    let is_granted = connection.prepare_cached(LEASE)?.execute(values)? > 0;
+    Ok(if is_granted { Effect::Granted } else { Effect::Taken })
+}
+
+fn release(connection: &Connection, key: &Fingerprint, owner: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached(RELEASE)?.execute(params![key.as_bytes(), owner]).map(drop)
+}
+
+fn to_sql(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// A name for this handle on the cache: `process|host|random`.
+fn owner_name() -> String {
+    // The standard library's hasher keys are the random numbers at hand: two handles of one process differ.
+    let random = RandomState::new().build_hasher().finish();
+    format!("{}|{}|{random:016x}", std::process::id(), host())
+}
+
+/// True if the owner is a process of this host that has ended.
+fn has_ended(owner: &str) -> bool {
+    let mut parts = owner.split('|');
+    let (Some(process), Some(place)) = (parts.next(), parts.next()) else { return false };
+    place == host() && process.parse().is_ok_and(is_gone)
+}
+
+/// Where process ids have a meaning: the host's name and, on Linux, the namespace (a container may share the name).
+#[cfg(unix)]
+fn host() -> String {
+    let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    format!("{}/{}", rustix::system::uname().nodename().to_string_lossy(), namespace.display())
+}
+
+#[cfg(unix)]
+fn is_gone(process: i32) -> bool {
+    let pid = rustix::process::Pid::from_raw(process);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
+}
+
+#[cfg(not(unix))]
+fn host() -> String {
+    String::new()
+}
+
+#[cfg(not(unix))]
+fn is_gone(_process: i32) -> bool {
+    false
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_process_of_this_host_can_be_known_to_have_ended() {
+        assert!(!has_ended(&owner_name()));
+        // beyond the largest process id of Linux, 2^22
+        assert!(has_ended(&format!("99999999|{}|00", host())));
+        assert!(!has_ended("99999999|another host|00"));
+        assert!(!has_ended("unreadable"));
     }
 }

@@ -1,18 +1,18 @@
-//! Answers from the cache, and stores what it did not hold.
+//! Replies from the cache, and stores those that it did not hold.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::domain::JudgeReply;
 use crate::error::Result;
-use crate::judge::cache::{Cache, CallLabel, Claim, Entry};
+use crate::judge::cache::{Cache, CallLabel, Entry, Leased};
 use crate::judge::meters::Meters;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, Rendered};
 
 /// A judge behind the reply cache.
 ///
-/// A hit gives the stored reply (`cached: true`, with the tokens and latency of the original call). A miss claims the
-/// key, asks the judge inside, and returns its whole reply once it is committed: a reply that was seen is a reply
+/// A hit gives the stored reply (`cached: true`, with the tokens and latency of the original call). A miss leases the
+/// key, asks the inner judge, and returns its whole reply once it is committed: a reply that was seen is a reply
 /// that survives a kill. Everything but a whole reply passes through unstored. Requests that are not rendered have no key
 /// and pass straight through.
 pub struct Cached<J> {
@@ -32,37 +32,26 @@ impl<J> Cached<J> {
         Meters::add_one(&self.meters.cache_hits);
         Outcome::Reply(reply)
     }
-
-    /// What is stored of a reply.
-    fn entry(&self, request: &JudgeRequest, rendered: &Rendered, reply: &JudgeReply) -> Entry {
-        Entry::new(rendered.fingerprint, CallLabel::of(request, &self.judge), reply.clone())
-    }
 }
 
 impl<J: Judge> Cached<J> {
     async fn through_cache(&self, request: &JudgeRequest, rendered: &Rendered) -> Result<Outcome, AskError> {
         let key = &rendered.fingerprint;
-        // Claiming looks as well, for what somebody else has paid since.
+        // Reading disturbs nobody; a lease is a write. What the plan has just looked for is leased at once.
         if !rendered.is_unpaid
             && let Some(reply) = self.cache.get(key).map_err(AskError::Fatal)?
         {
             return Ok(self.hit(reply));
         }
-        let claim = match self.cache.claim(key).await.map_err(AskError::Fatal)? {
-            Claim::Cached(reply) => return Ok(self.hit(reply)),
-            Claim::Mine(guard) => Some(guard),
-            // `claim` waits these out; should one come through, the call is asked without a claim.
-            Claim::Theirs => None,
+        let lease = match self.cache.lease(key).await.map_err(AskError::Fatal)? {
+            Leased::Cached(reply) => return Ok(self.hit(reply)),
+            Leased::Granted(lease) => lease,
         };
-        // Whatever ends this call early (an error, a dropped future) drops the guard and so releases the claim.
+        // Whatever ends this call early (an error, a dropped future) drops the lease and so gives it back.
         let outcome = self.inner.ask(request).await?;
         let Outcome::Reply(reply) = outcome else { return Ok(outcome) };
-        let entry = self.entry(request, rendered, &reply);
-        match claim {
-            Some(guard) => self.cache.put_claimed(entry, guard).await,
-            None => self.cache.put(entry).await,
-        }
-        .map_err(AskError::Fatal)?;
+        let entry = Entry::new(*key, CallLabel::of(request, &self.judge), reply.clone());
+        self.cache.put_leased(entry, lease).await.map_err(AskError::Fatal)?;
         Ok(if reply.cached { self.hit(reply) } else { Outcome::Reply(reply) })
     }
 }
@@ -101,7 +90,7 @@ mod tests {
     use super::*;
     use crate::domain::{Fingerprint, JudgeCall, JudgeTask, Role, UnscoredKind, UnscoredReason};
 
-    /// Answers with a number that grows, or with what it was told.
+    /// Replies with a number that grows, or with the next outcome.
     #[derive(Default)]
     struct Counting {
         asked: AtomicU64,
@@ -111,8 +100,8 @@ mod tests {
     impl Judge for Counting {
         fn ask<'a>(&'a self, _request: &'a JudgeRequest) -> AskFuture<'a> {
             let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
-            let told = self.next.lock().unwrap().take();
-            async move { told.unwrap_or_else(|| Ok(Outcome::Reply(JudgeReply::of_text(number.to_string())))) }.boxed()
+            let next = self.next.lock().unwrap().take();
+            async move { next.unwrap_or_else(|| Ok(Outcome::Reply(JudgeReply::of_text(number.to_string())))) }.boxed()
         }
     }
 
@@ -145,7 +134,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reply_is_paid_once_and_counted_as_a_hit_after() {
+    async fn a_call_is_asked_once_and_then_a_hit() {
         let (_dir, judge, inner, meters) = judge();
         assert_eq!(content(&judge, 1).await, ("1".into(), false));
         assert_eq!(content(&judge, 1).await, ("1".into(), true));
@@ -154,11 +143,11 @@ mod tests {
         assert_eq!(Meters::read(&meters.cache_hits), 1);
         assert_eq!(judge.cache.get(&Fingerprint::from([2; 32])).unwrap().unwrap().content, "2");
         let stats = judge.cache.stats().unwrap();
-        assert_eq!((stats.by_judge["gpt"].entries, stats.by_kind["expertise"].entries), (2, 2));
+        assert_eq!((stats.by_judge["gpt"], stats.by_kind["expertise"]), (2, 2));
     }
 
     #[tokio::test]
-    async fn what_a_plan_did_not_find_is_not_paid_again_if_somebody_has_paid_it_since() {
+    async fn what_a_plan_did_not_find_is_not_asked_if_it_was_stored_since() {
         let (_dir, judge, inner, meters) = judge();
         content(&judge, 1).await;
         let mut late = request(Some(1));
@@ -169,22 +158,22 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_whole_reply_is_not_stored_and_its_claim_is_given_back() {
+    async fn what_is_no_whole_reply_is_not_stored_and_its_lease_is_given_back() {
         let (_dir, judge, inner, _) = judge();
         let reason = UnscoredReason::new(UnscoredKind::Refused, "no");
         let transient = AskError::Transient { message: "reset".into(), status: None, retry_after: None };
-        for told in [Ok(Outcome::Unscored(reason)), Ok(Outcome::Deferred), Err(transient)] {
-            let shown = format!("{told:?}");
-            *inner.next.lock().unwrap() = Some(told);
+        for outcome in [Ok(Outcome::Unscored(reason)), Ok(Outcome::Deferred), Err(transient)] {
+            let shown = format!("{outcome:?}");
+            *inner.next.lock().unwrap() = Some(outcome);
             assert_eq!(format!("{:?}", judge.ask(&request(Some(1))).await), shown);
             assert_eq!(judge.cache.get(&Fingerprint::from([1; 32])).unwrap(), None);
         }
         let other = Cache::open(judge.cache.path()).unwrap();
-        assert!(matches!(other.claim(&Fingerprint::from([1; 32])).await.unwrap(), Claim::Mine(_)));
+        assert!(matches!(other.lease(&Fingerprint::from([1; 32])).await.unwrap(), Leased::Granted(_)));
     }
 
     #[tokio::test]
-    async fn a_dropped_call_gives_its_claim_back() {
+    async fn a_dropped_call_gives_its_lease_back() {
         struct Never;
         impl Judge for Never {
             fn ask<'a>(&'a self, _request: &'a JudgeRequest) -> AskFuture<'a> {
@@ -198,12 +187,12 @@ mod tests {
         let other = Cache::open(never.cache.path()).unwrap();
         loop {
             assert!(futures::poll!(&mut asking).is_pending());
-            if matches!(other.try_claim(&Fingerprint::from([1; 32])).await.unwrap(), Claim::Theirs) {
+            if other.try_lease(&Fingerprint::from([1; 32])).await.unwrap().is_none() {
                 break;
             }
         }
         drop(asking);
-        assert!(matches!(other.claim(&Fingerprint::from([1; 32])).await.unwrap(), Claim::Mine(_)));
+        assert!(matches!(other.lease(&Fingerprint::from([1; 32])).await.unwrap(), Leased::Granted(_)));
     }
 
     #[tokio::test]
@@ -213,7 +202,7 @@ mod tests {
             judge.ask(&request(None)).await.unwrap();
         }
         assert_eq!(inner.asked.load(Ordering::Relaxed), 2);
-        assert_eq!(judge.cache.stats().unwrap().total.entries, 0);
+        assert_eq!(judge.cache.stats().unwrap().entries, 0);
     }
 
     #[tokio::test]

@@ -24,14 +24,14 @@ fn right_or_refused(work: &Workspace, server: &FakeServer, what: &str) -> bool {
         assert!(std::fs::read(work.path("cut.sqlite")).unwrap() == before, "{what}: a refused file was changed");
     }
     if done.stderr.contains("cache merge") {
-        takes_over_what_is_whole(work, server, what);
+        copies_what_is_whole(work, server, what);
     }
     false
 }
 
-/// Does what the error says. A file whose tables cannot be found has nothing to take over.
+/// Does what the error says. A file whose tables cannot be found has nothing to copy.
 #[track_caller]
-fn takes_over_what_is_whole(work: &Workspace, server: &FakeServer, what: &str) {
+fn copies_what_is_whole(work: &Workspace, server: &FakeServer, what: &str) {
     let merged = work.run(&["cache", "merge", "cut.sqlite", "--into", "new.sqlite"]);
     assert!(matches!(merged.code, Some(0 | 3)), "{what}: {:?} {}", merged.code, merged.stderr);
     let _ = std::fs::remove_dir_all(work.path("cut"));

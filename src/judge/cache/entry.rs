@@ -1,0 +1,131 @@
+//! A stored reply: its JSON, its digest, its row.
+
+use rusqlite::{Connection, OptionalExtension, params};
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{Fingerprint, JudgeReply};
+use crate::judge::JudgeRequest;
+
+pub(super) const SELECT_ONE: &str = "SELECT digest, entry FROM replies WHERE key = ?1";
+const SELECT_ALL: &str = "SELECT digest, entry, rowid FROM replies ORDER BY rowid";
+const INSERT_NEW: &str = "INSERT INTO replies (key, digest, entry) VALUES (?1, ?2, ?3) ON CONFLICT (key) DO NOTHING";
+
+/// What a stored reply answers; for people who look into the cache, not part of its key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallLabel {
+    /// Name of the question's [`CallKind`](crate::domain::CallKind).
+    pub kind: String,
+    /// Identity of the judge.
+    pub judge: String,
+    /// Name of the [`Role`](crate::domain::Role).
+    pub role: String,
+    /// 0-based sample.
+    pub draw: u32,
+    /// 0-based attempt.
+    pub attempt: u32,
+}
+
+impl CallLabel {
+    /// The label of a request to the judge of that identity.
+    pub fn of(request: &JudgeRequest, judge: &str) -> Self {
+        Self {
+            kind: request.call.task.kind().as_str().to_owned(),
+            judge: judge.to_owned(),
+            role: request.call.role.name().into_owned(),
+            draw: request.call.draw,
+            attempt: request.attempt,
+        }
+    }
+}
+
+/// A reply with its key and label; stored and exported as JSON.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The cache key.
+    pub key: Fingerprint,
+    /// What it answers.
+    #[serde(flatten)]
+    pub label: CallLabel,
+    /// Seconds since 1970 (UTC).
+    pub created_at: u64,
+    /// The raw reply, with `cached: true`.
+    pub reply: JudgeReply,
+}
+
+impl Entry {
+    /// An entry created now. A note on how this call was asked is not stored.
+    pub fn new(key: Fingerprint, label: CallLabel, reply: JudgeReply) -> Self {
+        let created_at = now_ms() / 1000;
+        Self { key, label, created_at, reply: JudgeReply { cached: true, note: None, ..reply } }
+    }
+
+    /// Stores it if its key is new; true if it was.
+    pub(super) fn insert(&self, connection: &Connection) -> rusqlite::Result<bool> {
+        let json =
+            serde_json::to_string(self).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+        let values = params![self.key.as_bytes(), digest(&json), json];
+        Ok(connection.prepare_cached(INSERT_NEW)?.execute(values)? == 1)
+    }
+
+    /// True if both replies have the same text and end; when they came and what they cost does not count.
+    pub(super) fn has_same_reply(&self, other: &Self) -> bool {
+        self.reply.content == other.reply.content && self.reply.finish_reason == other.reply.finish_reason
+    }
+}
+
+/// 64 bits of blake3: finds damage that SQLite cannot see, such as a page of zeros inside a long reply.
+fn digest(json: &str) -> i64 {
+    let hash = blake3::hash(json.as_bytes());
+    hash.as_bytes().first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes))
+}
+
+/// Milliseconds since 1970 (UTC).
+pub(super) fn now_ms() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A row of `replies`.
+#[derive(Debug)]
+pub enum StoredEntry {
+    /// As it was written.
+    Whole(Box<Entry>),
+    /// Its digest does not fit, or a column has another type.
+    Damaged,
+}
+
+impl StoredEntry {
+    /// Reads the columns `digest, entry`.
+    fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
+        let stored = (row.get_ref(0)?.as_i64(), row.get_ref(1)?.as_str());
+        let (Ok(expected), Ok(json)) = stored else { return Ok(Self::Damaged) };
+        if digest(json) != expected {
+            return Ok(Self::Damaged);
+        }
+        Ok(serde_json::from_str(json).map_or(Self::Damaged, |entry| Self::Whole(Box::new(entry))))
+    }
+}
+
+/// The entry of that key. One that the index found under another key is damaged.
+pub(super) fn find(connection: &Connection, key: &Fingerprint) -> rusqlite::Result<Option<StoredEntry>> {
+    let found = connection.prepare_cached(SELECT_ONE)?.query_row([key.as_bytes()], StoredEntry::read).optional()?;
+    Ok(found.map(|found| match found {
+        StoredEntry::Whole(entry) if entry.key == *key => StoredEntry::Whole(entry),
+        _ => StoredEntry::Damaged,
+    }))
+}
+
+/// Calls `visit` with the rowid and content of every row, in the order they were stored. The outer error is SQLite's.
+pub(super) fn for_each<E>(
+    connection: &Connection,
+    mut visit: impl FnMut(i64, StoredEntry) -> Result<(), E>,
+) -> rusqlite::Result<Result<(), E>> {
+    let mut select = connection.prepare(SELECT_ALL)?;
+    let mut rows = select.query([])?;
+    while let Some(row) = rows.next()? {
+        if let Err(error) = visit(row.get(2)?, StoredEntry::read(row)?) {
+            return Ok(Err(error));
+        }
+    }
+    Ok(Ok(()))
+}
