@@ -13,7 +13,7 @@ use super::legibility::Legibility;
 use super::merge::{Draw, Merge, member_values, merge_draws, merge_members, merge_texts};
 use super::panel::Member;
 use super::stop::StopSignal;
-use super::tally::{AnswerTally, Distance};
+use super::tally::AnswerTally;
 use super::teller::Records;
 use super::{Item, Job};
 use crate::domain::{CallKind, JudgeCall, MemberValues, Mode, ScoredAnswer, UnscoredKind, UnscoredReason};
@@ -260,8 +260,7 @@ impl AnswerRun<'_> {
                 Ok(Outcome::Deferred) => {
                     if let Some(tally) = self.tally {
                         self.job.panels.known().note(&request);
-                        let repeats = self.job.options.repeats_left(attempt);
-                        tally.count(&request, member, Distance { gates, repeats });
+                        tally.count(&request, member, gates);
                     }
                     return Ok(UnitEnd::Deferred);
                 }

@@ -146,7 +146,7 @@ mod tests {
 
     fn counts(planned: &PlanOutcome) -> (u64, Vec<u64>) {
         let group = &planned.groups[0];
-        (group.now.calls, group.gated.iter().map(|gated| gated.calls).collect())
+        (group.now().calls, group.by_gates[1..].iter().map(|gated| gated.calls).collect())
     }
 
     #[tokio::test]

@@ -6,6 +6,8 @@
 
 mod agree;
 mod answer;
+mod batch;
+mod cost;
 mod event;
 mod expected;
 mod gates;
@@ -16,7 +18,6 @@ mod merge;
 mod panel;
 pub mod record;
 mod run;
-mod sample;
 mod stop;
 mod tally;
 mod teller;
@@ -26,13 +27,14 @@ mod tests;
 use std::sync::Arc;
 
 pub use agree::agree;
+pub use batch::BatchExport;
+pub use cost::{Cost, CountedTokens, JudgeTerms, JudgeTime, PlanEstimate, PlanLine, estimate};
 pub use event::{CallRecord, EventSink, Plan, RunEvent};
 pub use merge::Merge;
 pub use panel::{Member, Panel, Panels};
 pub use run::{PlanOutcome, RunOutcome, plan, plan_collecting, plan_sampling, run};
-pub use sample::SampledCall;
 pub use stop::{StopHandle, StopSignal};
-pub use tally::{Collector, DeferredCall, PlanGroup, PlannedCalls};
+pub use tally::{Collector, DeferredCall, PlanGroup, PlannedCalls, SampledCall};
 
 use crate::domain::{Answer, CaseId, JudgeCall, Role, SystemName, TestCase};
 use crate::judge::kind::JudgeKind;
@@ -91,14 +93,6 @@ pub struct Options {
     pub acknowledge: bool,
     /// How replies are read.
     pub mode: crate::domain::Mode,
-}
-
-impl Options {
-    /// How often a reply can be asked for again, if this attempt is the first that is not paid.
-    fn repeats_left(&self, attempt: u32) -> u32 {
-        // Asking again where only unreadable replies are kept begins to count anew.
-        if self.retry_unscored { self.parse_retries } else { self.parse_retries.saturating_sub(attempt) }
-    }
 }
 
 /// One scorer's part of a run: the answers it scores and the judges it asks. The jobs of a run go on side by side, each

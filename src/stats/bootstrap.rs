@@ -31,7 +31,7 @@ impl BcaOptions {
 }
 
 /// A confidence interval, both ends included.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Interval {
     /// The lower end.
     pub low: f64,

@@ -56,7 +56,7 @@ fn rounds_of_export_and_import_pay_for_everything_and_the_run_then_asks_nothing(
         work.write(&format!("{round}/results.jsonl"), &lines(asked.iter().rev().map(result)));
         let results = format!("{round}/results.jsonl");
         let done = work.run(&["batch", "import", &results]).exits_with(0);
-        let expected = format!("{} replies newly paid", asked.len());
+        let expected = format!("{} replies added", asked.len());
         assert!(done.stdout.contains(&expected) && done.stdout.contains("scholareval plan"), "{}", done.stdout);
     }
     assert_eq!(sizes[0], 6 * NOW);
@@ -129,13 +129,12 @@ fn errors_and_foreign_lines_are_named_and_everything_else_is_kept() {
         json!({"custom_id": id(2), "response": {"status_code": 400, "body": {"error": {"message": "no \u{1b}[31m"}}}});
     let blank = json!({"custom_id": id(3), "response": {"status_code": 200, "body": {"choices": [{"message": {"content": ""}}]}}});
     work.write("empty.jsonl", "\n");
-    let told =
-        format!("warning: no result stands in the files; {} requests of the export have none there", asked.len());
+    let told = format!("warning: the files hold no result; {} requests of the export have none", asked.len());
     work.run(&["batch", "import", "empty.jsonl", "--batch", "b"]).exits_with(0).says(&[&told]);
     work.write("results.jsonl", &lines([result(&asked[0]), expired, refused, blank]));
     work.run(&["batch", "import", "results.jsonl"]).exits_with(2).says(&["--batch DIR"]);
     let done = work.run(&["batch", "import", "results.jsonl", "--batch", "b"]).exits_with(0);
-    assert!(done.stdout.contains("2 replies newly paid") && done.stdout.contains("2 requests have no reply"));
+    assert!(done.stdout.contains("2 replies added") && done.stdout.contains("2 requests have no reply"));
     let (first, second) = (format!("{}: too late", id(1)), format!("{}: status 400: no", id(2)));
     let done = done.says(&[&first, &second]);
     assert!(!done.stderr.contains('\u{1b}'), "{}", done.stderr);
@@ -152,7 +151,7 @@ fn errors_and_foreign_lines_are_named_and_everything_else_is_kept() {
     let foreign = json!({"custom_id": "f".repeat(64), "response": {"status_code": 200, "body": {"choices": []}}});
     work.write("mixed.jsonl", &(lines([foreign, result(&asked[1])]) + "{\"custom_id\": \"ab"));
     let done = work.run(&["batch", "import", "mixed.jsonl", "--batch", "b"]).exits_with(3);
-    assert!(done.stdout.contains("1 replies newly paid"), "{}", done.stdout);
+    assert!(done.stdout.contains("1 replies added"), "{}", done.stdout);
     done.says(&["mixed.jsonl:1: the request \"ffff", "mixed.jsonl:3: not a result", "its end is missing"]);
 }
 
@@ -261,8 +260,9 @@ impl Service {
 /// The file of a multipart form.
 fn uploaded(request: &Recorded) -> String {
     let text = request.text();
-    assert!(text.contains("name=\"purpose\"\r\n\r\nbatch\r\n"), "the purpose is told");
-    let content = text.split("application/jsonl\r\n\r\n").nth(1).unwrap();
+    assert!(text.contains("name=\"purpose\"\r\n\r\nbatch\r\n"), "the purpose is stated");
+    let file = text.split("filename=\"").nth(1).unwrap();
+    let content = file.split_once("\r\n\r\n").unwrap().1;
     content.rsplit_once("\r\n--").unwrap().0.to_owned()
 }
 
@@ -292,7 +292,7 @@ fn a_batch_goes_through_the_service_once_whatever_is_interrupted() {
     assert!(done.stdout.contains("completed, 4 of 5 done, 1 failed"), "{}", done.stdout);
     let done = work.run(&["batch", "import", "b"]).exits_with(0);
     // 5 + 3 requests, of each file the last one failed
-    assert!(done.stdout.contains("6 replies newly paid") && done.stdout.contains("2 requests have no reply"));
+    assert!(done.stdout.contains("6 replies added") && done.stdout.contains("2 requests have no reply"));
     let before = server.requests().len();
     work.run(&["batch", "fetch", "b"]).exits_with(0);
     assert_eq!(server.requests().len() - before, 2, "only the state is asked for");

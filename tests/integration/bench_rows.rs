@@ -245,7 +245,7 @@ fn a_second_run_pays_nothing_and_a_dry_run_writes_nothing() {
     work.write("p/s.jsonl", &lines(&[1, 2].map(|n| prediction(&format!("claim {n}"), "true [0]"))));
     let server = all_roles();
     let dry = by(&work, &server, &["scifact", "p", "--dry-run"]).exits_with(0);
-    assert!(dry.stdout.starts_with("plan: 2 calls to ask now"), "{}", dry.stdout);
+    assert!(dry.stdout.starts_with("plan: 2 calls now"), "{}", dry.stdout);
     assert!(!work.path("out").exists());
     by(&work, &server, &["scifact", "p"]).exits_with(0);
     let paid = server.chats().len();

@@ -162,9 +162,9 @@ fn a_judge_over_http_scores_the_released_answers_as_the_pure_scorer_does() {
 impl Finished {
     #[track_caller]
     fn says_plan(&self, now: usize, at_most: usize) {
-        let told = self.stderr.replace(',', "");
-        let line = format!("plan: {now} calls to ask now at most {at_most};");
-        assert!(told.contains(&line), "{line} is not in {told}");
+        let text = self.stderr.replace(',', "");
+        let line = format!("plan: {now} calls now up to {at_most} in total;");
+        assert!(text.contains(&line), "{line} is not in {text}");
     }
 }
 

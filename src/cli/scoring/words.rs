@@ -9,7 +9,7 @@ use super::setup::LEXICAL_ID;
 pub(in crate::cli) fn of_models(planned: &PlanOutcome) -> Plan {
     let free = planned.groups.iter().filter(|group| &*group.judge == LEXICAL_ID);
     free.fold(planned.plan, |plan, group| Plan {
-        askable_now: plan.askable_now.saturating_sub(group.now.calls),
+        askable_now: plan.askable_now.saturating_sub(group.now().calls),
         at_most: plan.at_most.saturating_sub(group.at_most().calls),
         ..plan
     })
@@ -18,10 +18,10 @@ pub(in crate::cli) fn of_models(planned: &PlanOutcome) -> Plan {
 /// The line before the first paid call.
 pub(in crate::cli) fn plan_line(plan: &Plan) -> String {
     if plan.at_most == 0 {
-        return format!("plan: nothing to ask; all {} replies are already paid", grouped(plan.cached));
+        return format!("plan: nothing to ask; all {} replies are cached", grouped(plan.cached));
     }
     format!(
-        "plan: {} calls to ask now, at most {}; about {} prompt tokens, at most {} (estimated); {} replies already paid",
+        "plan: {} calls now, up to {} in total; ~{} prompt tokens (up to ~{}); {} cached",
         grouped(plan.askable_now),
         grouped(plan.at_most),
         grouped(plan.prompt_tokens_now),
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_plan_says_what_is_asked_and_what_is_paid() {
+    fn the_plan_says_what_is_asked_and_what_is_cached() {
         let plan = Plan {
             answers: 2,
             answer_scores: 2,
@@ -47,10 +47,9 @@ mod tests {
         };
         assert_eq!(
             plan_line(&plan),
-            "plan: 10 calls to ask now, at most 14; about 12,000 prompt tokens, at most 15,000 (estimated); \
-             3 replies already paid"
+            "plan: 10 calls now, up to 14 in total; ~12,000 prompt tokens (up to ~15,000); 3 cached"
         );
-        let paid = Plan { cached: 3, ..Plan::default() };
-        assert_eq!(plan_line(&paid), "plan: nothing to ask; all 3 replies are already paid");
+        let cached = Plan { cached: 3, ..Plan::default() };
+        assert_eq!(plan_line(&cached), "plan: nothing to ask; all 3 replies are cached");
     }
 }

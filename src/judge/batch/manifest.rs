@@ -1,8 +1,8 @@
-//! `batch.json`: what is in a batch directory, and how far each file came.
+//! `batch.json`: the request files of a batch directory, and how far each of them is.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,9 @@ const SCHEMA_VERSION: u32 = 1;
 /// A batch directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BatchManifest {
+    /// The directory.
+    #[serde(skip)]
+    pub dir: PathBuf,
     /// Version of this form: 1.
     pub schema_version: u32,
     /// This program's version.
@@ -28,7 +31,7 @@ pub struct BatchManifest {
     pub parts: Vec<BatchPart>,
 }
 
-/// One request file, and what a batch service made of it.
+/// One request file, and what a batch service reported of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct BatchPart {
     /// Name of the request file in the directory.
@@ -37,7 +40,7 @@ pub struct BatchPart {
     pub judge: String,
     /// The route of every request: `/v1/chat/completions` or `/v1/completions`.
     pub url: String,
-    /// Where the judge lives, secrets masked; `None` where nobody knows.
+    /// Address of the judge, secrets masked; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
     /// Requests in it.
@@ -52,18 +55,35 @@ pub struct BatchPart {
     /// The service's id of the batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch_id: Option<String>,
-    /// What the service said last of the batch: `validating`, `in_progress`, `completed`, ..
+    /// What the service reported last of the batch: `validating`, `in_progress`, `completed`, ..
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
+    /// Requests that have a reply.
+    #[serde(default)]
+    pub completed: u64,
+    /// Requests that failed.
+    #[serde(default)]
+    pub failed: u64,
+    /// What the service found wrong with the file, one line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<String>,
     /// Names of the result files that were fetched into the directory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<String>,
 }
 
+impl BatchPart {
+    /// True where nothing more will come.
+    pub fn is_over(&self) -> bool {
+        matches!(self.status.as_deref(), Some("completed" | "expired" | "cancelled" | "failed"))
+    }
+}
+
 impl BatchManifest {
-    /// A manifest of now over these files.
-    pub fn new(parts: Vec<BatchPart>) -> Self {
+    /// A manifest of these files of a directory, created now.
+    pub fn new(dir: &Path, parts: Vec<BatchPart>) -> Self {
         Self {
+            dir: dir.to_path_buf(),
             schema_version: SCHEMA_VERSION,
             scholareval_version: env!("CARGO_PKG_VERSION").to_owned(),
             created_at: humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string(),
@@ -71,9 +91,35 @@ impl BatchManifest {
         }
     }
 
-    /// True if anything of it was handed to a service.
-    pub fn is_submitted(&self) -> bool {
-        self.parts.iter().any(|part| part.file_id.is_some())
+    /// Makes room for a batch in that directory: removes the manifest and the request files of an earlier one. A batch that
+    /// was handed in is paid for: its directory is never written again.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there is a batch that was handed in, or one that may not be overwritten; [`Error::Io`] if a file
+    /// cannot be removed.
+    pub fn make_room(dir: &Path, overwrite: bool) -> Result<()> {
+        let path = dir.join(MANIFEST_FILE);
+        if !path.exists() {
+            return Ok(());
+        }
+        let shown = dir.display().to_string();
+        let manifest = Self::load(dir)?;
+        if manifest.parts.iter().any(|part| part.file_id.is_some()) {
+            return Err(Error::Usage(format!(
+                "--out {shown:?}: the batch there was handed to a service; name another directory"
+            )));
+        }
+        if !overwrite {
+            let what = format!("--out {shown:?}: there is a batch already; add --overwrite to replace it");
+            return Err(Error::Usage(what));
+        }
+        for path in manifest.parts.iter().map(|part| dir.join(&part.file)).chain([path]) {
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::io(&path, "remove")(error)),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Reads the manifest of a batch directory.
@@ -94,8 +140,9 @@ impl BatchManifest {
             Err(error) => return Err(Error::io(&path, "read")(error)),
         };
         let fault = |what: String| Error::from(InputFault::new(&path, what).hint("export the batch again"));
-        let manifest: Self =
+        let mut manifest: Self =
             serde_json::from_slice(&bytes).map_err(|error| fault(format!("not a batch's manifest: {error}")))?;
+        manifest.dir = dir.to_path_buf();
         if manifest.schema_version != SCHEMA_VERSION {
             return Err(fault(format!(
                 "form {} of the manifest is unknown; this program writes form {SCHEMA_VERSION}",
@@ -111,15 +158,20 @@ impl BatchManifest {
         Ok(manifest)
     }
 
-    /// Writes it into the directory; the one before is replaced as a whole.
+    /// The path of a request file.
+    pub fn path_of(&self, part: usize) -> PathBuf {
+        self.dir.join(&self.parts[part].file)
+    }
+
+    /// Writes it into its directory; the one before is replaced as a whole.
     ///
     /// # Errors
     /// [`Error::Io`] if it cannot be written.
-    pub fn save(&self, dir: &Path) -> Result<()> {
+    pub fn save(&self) -> Result<()> {
         let mut bytes = serde_json::to_vec_pretty(self)
             .map_err(|error| Error::Internal(format!("cannot write a batch's manifest as JSON: {error}")))?;
         bytes.push(b'\n');
-        write_whole(&dir.join(MANIFEST_FILE), &bytes)
+        write_whole(&self.dir.join(MANIFEST_FILE), &bytes)
     }
 }
 
@@ -142,10 +194,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let part =
             BatchPart { file: "a-001.jsonl".into(), requests: 2, file_id: Some("f".into()), ..Default::default() };
-        let manifest = BatchManifest::new(vec![part]);
-        manifest.save(dir.path()).unwrap();
+        let manifest = BatchManifest::new(dir.path(), vec![part]);
+        manifest.save().unwrap();
         assert_eq!(BatchManifest::load(dir.path()).unwrap(), manifest);
-        assert!(manifest.is_submitted());
     }
 
     #[test]
@@ -153,7 +204,7 @@ mod tests {
         for name in ["../x", "/etc/x", "", ".hidden", "a\\b"] {
             let dir = tempfile::tempdir().unwrap();
             let part = BatchPart { file: name.into(), ..Default::default() };
-            BatchManifest::new(vec![part]).save(dir.path()).unwrap();
+            BatchManifest::new(dir.path(), vec![part]).save().unwrap();
             let error = BatchManifest::load(dir.path()).unwrap_err().to_string();
             assert!(error.contains("no name of a file in this directory"), "{name:?}: {error}");
         }

@@ -7,10 +7,10 @@ use serde_json::value::RawValue;
 use crate::domain::JudgeReply;
 use crate::judge::chat;
 
-/// What became of one request.
+/// The result of one request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BatchResult {
-    /// The id of the request, as it stands there.
+    /// The id of the request, as it is in the line.
     pub custom_id: String,
     /// The reply, or why there is none: one line, secrets masked.
     pub outcome: Result<JudgeReply, String>,
@@ -43,7 +43,7 @@ struct Response<'a> {
 /// A fragment, for a line that is no result at all.
 pub fn parse_result(line: &str) -> Result<BatchResult, String> {
     let line: Line<'_> = serde_json::from_str(line.trim_ascii()).map_err(|error| {
-        // Of one line only the column says something; the file's line is told by whoever reads it.
+        // The position is in this line; the caller adds the file's line.
         let message = error.to_string();
         let message = message.split(" at line ").next().unwrap_or_default();
         let cut = if error.is_eof() { "the line is cut: " } else { "" };
@@ -62,9 +62,9 @@ fn outcome(response: Option<&RawValue>, error: Option<Value>) -> Result<JudgeRep
     let status = response.status_code.unwrap_or(200);
     let body = response.body.filter(|body| body.get() != "null").or_else(|| response.choices.map(|_| raw));
     if status != 200 {
-        let said = error.or_else(|| serde_json::from_str(body?.get()).ok());
-        return Err(match said {
-            Some(said) => format!("status {status}: {}", words(&said)),
+        let error = error.or_else(|| serde_json::from_str(body?.get()).ok());
+        return Err(match error {
+            Some(error) => format!("status {status}: {}", words(&error)),
             None => format!("status {status}"),
         });
     }
@@ -75,7 +75,7 @@ fn outcome(response: Option<&RawValue>, error: Option<Value>) -> Result<JudgeRep
     chat::read_completion(body.get())
 }
 
-/// What an error says: the message of its innermost `error`, with the code where it has one.
+/// The words of an error: the message of its innermost `error`, with the code where it has one.
 fn words(error: &Value) -> String {
     let inner = error.get("error").filter(|inner| !inner.is_null()).unwrap_or(error);
     chat::error_words(inner)
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_what_the_service_said() {
+    fn errors_hold_the_words_of_the_service() {
         for (line, said) in [
             (r#"{"custom_id":"k","response":null,"error":{"code":"batch_expired","message":"too late"}}"#, "too late"),
             (
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_result_is_told() {
+    fn a_line_that_is_no_result_is_an_error() {
         let cut = parse_result("{\"custom_id\":\"ab\n").unwrap_err();
         assert_eq!(cut, "not a result of a batch (the line is cut: EOF while parsing a string at column 16)");
         assert!(parse_result("{\"custom_id\":7}").is_err());

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::calls::BatchCall;
+use super::import::BatchCall;
 use super::manifest::{BatchManifest, BatchPart, CALLS_FILE};
 use crate::error::{Error, Result};
 use crate::judge::kind::JudgeKind;
@@ -66,7 +66,7 @@ impl BatchWriter {
                  score that answer without a batch"
             )));
         }
-        let at = self.part(&call.judge, &url(route), size)?;
+        let at = self.part(&call.label.judge, &url(route), size)?;
         let Some((index, file)) = self.open.get_mut(at) else {
             return Err(Error::Internal("a batch file was not opened".into()));
         };
@@ -104,7 +104,7 @@ impl BatchWriter {
         Ok(self.open.len() - 1)
     }
 
-    /// Ends the batch: its manifest is written last. `address` tells where the judge of an identity lives, secrets
+    /// Ends the batch: its manifest is written last. `address` gives the address of the judge of an identity, secrets
     /// masked.
     ///
     /// # Errors
@@ -117,8 +117,8 @@ impl BatchWriter {
             close(file, &self.dir.join(&self.parts[index].file))?;
         }
         close(self.calls, &self.dir.join(CALLS_FILE))?;
-        let manifest = BatchManifest::new(self.parts);
-        manifest.save(&self.dir)?;
+        let manifest = BatchManifest::new(&self.dir, self.parts);
+        manifest.save()?;
         Ok(manifest)
     }
 }
@@ -157,15 +157,18 @@ fn file_stem(judge: &str, url: &str) -> String {
 mod tests {
     use super::*;
     use crate::domain::Fingerprint;
+    use crate::judge::cache::CallLabel;
 
     fn call(key: u8, judge: &str) -> BatchCall {
         BatchCall {
             custom_id: Fingerprint::from([key; 32]),
-            kind: "property".into(),
-            judge: judge.into(),
-            role: "rubric".into(),
-            draw: 0,
-            attempt: 0,
+            label: CallLabel {
+                kind: "property".into(),
+                judge: judge.into(),
+                role: "rubric".into(),
+                draw: 0,
+                attempt: 0,
+            },
         }
     }
 

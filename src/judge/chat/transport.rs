@@ -172,19 +172,22 @@ impl Transport {
         json: Vec<u8>,
         limit: Duration,
     ) -> std::result::Result<Bytes, Fault> {
-        self.post_as(url, "application/json", Bytes::from(json), limit).await
+        self.beside(self.http.post(url).header(CONTENT_TYPE, "application/json").body(json), limit).await
     }
 
-    /// The same of any type of content (files of a batch).
-    pub(in crate::judge) async fn post_as(
-        &self,
-        url: &str,
-        content_type: &str,
-        body: Bytes,
-        limit: Duration,
-    ) -> std::result::Result<Bytes, Fault> {
-        let request = self.http.post(url).header(CONTENT_TYPE, content_type).body(body);
-        self.beside(request, limit).await
+    /// The client behind it, for requests that others build.
+    pub(in crate::judge) fn client(&self) -> reqwest::Client {
+        self.http.clone()
+    }
+
+    /// The response to a request that others built, its body not yet read; another status than 2xx is a fault.
+    pub(in crate::judge) async fn response(&self, request: Request) -> std::result::Result<Response, Fault> {
+        let limit = self.endpoint.timeouts.total;
+        let mut response = self.http.execute(request).await.map_err(|error| self.fault(error, limit))?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        self.whole(&mut response, None, limit).await.map(|_| response)
     }
 
     async fn beside(&self, request: RequestBuilder, limit: Duration) -> std::result::Result<Bytes, Fault> {
@@ -288,7 +291,8 @@ impl Transport {
         assembly.finish().ok_or_else(|| Fault::Broken("the stream ended before the reply did".to_owned()))
     }
 
-    fn fault(&self, error: reqwest::Error, limit: Duration) -> Fault {
+    /// What went wrong on the way.
+    pub(in crate::judge) fn fault(&self, error: reqwest::Error, limit: Duration) -> Fault {
         // The URL may hold secrets in its query.
         let error = error.without_url();
         // A connect time-out is both; what matters is that no server took the call.
@@ -355,7 +359,7 @@ fn causes(error: &dyn std::error::Error) -> String {
 }
 
 /// The headers of every request: the user's own come last and win.
-fn request_headers(endpoint: &Endpoint) -> HeaderMap {
+pub(in crate::judge) fn request_headers(endpoint: &Endpoint) -> HeaderMap {
     let mut headers = HeaderMap::new();
     if let Some(key) = &endpoint.api_key
         && let Ok(mut value) = HeaderValue::try_from(format!("Bearer {}", key.expose_secret()))

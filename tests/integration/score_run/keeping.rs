@@ -75,7 +75,7 @@ fn merged_caches_serve_the_work_of_both() {
     assert_eq!(merged.stdout, "merged into c.sqlite: 18 added, 6 there already\n");
     assert_eq!(stats(&work, "c.sqlite")["entries"], 3 * AT_MOST);
     let before = server.chat_count();
-    work.score(&server, &["--cache", "c.sqlite"]).exits_with(0).says(&["18 replies already paid"]);
+    work.score(&server, &["--cache", "c.sqlite"]).exits_with(0).says(&["; 18 cached"]);
     assert_eq!(server.chat_count(), before + AT_MOST, "beta's answer to c2 is left");
 }
 

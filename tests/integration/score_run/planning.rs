@@ -17,7 +17,7 @@ fn kinds(server: &FakeServer) -> BTreeMap<&'static str, usize> {
     kinds
 }
 
-/// The numbers of the plan's line: askable now, at most, already paid.
+/// The numbers of the plan's line: askable now, at most, cached.
 #[track_caller]
 fn planned(text: &str) -> (usize, usize, usize) {
     let line = text.lines().find(|line| line.starts_with("plan: ")).unwrap_or_else(|| panic!("no plan in {text}"));
@@ -25,11 +25,7 @@ fn planned(text: &str) -> (usize, usize, usize) {
         let tail = &line[line.find(before).unwrap() + before.len()..];
         tail[..tail.find(after).unwrap()].replace(',', "").parse().unwrap()
     };
-    (
-        between("plan: ", " calls to ask now"),
-        between("at most ", ";"),
-        between("(estimated); ", " replies already paid"),
-    )
+    (between("plan: ", " calls now"), between("up to ", " in total"), between("); ", " cached"))
 }
 
 #[test]
@@ -50,18 +46,18 @@ fn a_dry_run_says_what_the_run_then_asks_and_asks_nothing() {
     assert_eq!(kinds(&server), BTreeMap::from([("citations", 6), ("evidence", 6), ("expertise", 6), ("property", 12)]));
     // now all is paid
     let dry = work.score(&server, &["--dry-run"]).exits_with(0);
-    assert_eq!(dry.stdout, "plan: nothing to ask; all 30 replies are already paid\n");
+    assert_eq!(dry.stdout, "plan: nothing to ask; all 30 replies are cached\n");
     // two more draws of everything; the draws that are paid stay paid
     let more = ["--dry-run", "--samples", "3"];
     assert_eq!(planned(&work.score(&server, &more).stdout), (6 * NOW * 2, 6 * AT_MOST * 3 - 30, 30));
 }
 
 #[test]
-fn the_plan_is_told_before_the_first_call() {
+fn the_plan_is_printed_before_the_first_call() {
     let work = Workspace::new(&["alpha"], 1);
     let server = FakeServer::start(Behaviour::always(Act::error(401, "invalid_api_key", "no")));
     let done = work.score(&server, &[]).exits_with(4);
-    let (plan, error) = (done.stderr.find("plan: 4 calls to ask now, at most 6"), done.stderr.find("error: "));
+    let (plan, error) = (done.stderr.find("plan: 4 calls now, up to 6 in total"), done.stderr.find("error: "));
     assert!(plan.unwrap() < error.unwrap(), "{}", done.stderr);
 }
 

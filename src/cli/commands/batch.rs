@@ -1,0 +1,287 @@
+//! `scholareval batch export|import|submit|status|fetch`.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+
+use secrecy::SecretString;
+
+use super::cache::cache_path;
+use super::{Context, told};
+use crate::cli::ExitCode;
+use crate::cli::args::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
+use crate::cli::commands::score::Prepared;
+use crate::cli::origin::escape_controls;
+use crate::cli::progress::grouped;
+use crate::cli::scoring::runtime;
+use crate::cli::scoring::sinks::Nobody;
+use crate::cli::settings::{OPENAI_BASE_URL, Settings};
+use crate::cli::terminal;
+use crate::error::{Error, Result};
+use crate::evaluation::{self, BatchExport, Plan};
+use crate::judge::batch::{BatchLimits, BatchManifest, BatchPart, BatchService, CALLS_FILE, ImportReport, Importer};
+use crate::judge::cache::Cache;
+use crate::judge::endpoint::Endpoint;
+
+/// Runs the command.
+///
+/// # Errors
+/// Whatever stopped it; what is done already is not done again by the same command.
+pub(super) fn run(command: BatchCommand, context: &Context<'_>) -> Result<ExitCode> {
+    match command {
+        BatchCommand::Export(args) => {
+            let settings = told(Settings::load(&args.score, context.environment)?);
+            runtime()?.block_on(export(&args, &settings))
+        }
+        BatchCommand::Import(args) => import(&args, context),
+        BatchCommand::Submit(args) => runtime()?.block_on(submit(&args, context)),
+        BatchCommand::Status(args) => runtime()?.block_on(status(&args, context)),
+        BatchCommand::Fetch(args) => runtime()?.block_on(fetch(&args, context)),
+    }
+}
+
+async fn export(args: &BatchExportArgs, settings: &Settings) -> Result<ExitCode> {
+    let Some(dir) = &args.score.output.out else {
+        return Err(Error::Usage("no directory for the batch is named; add --out DIR".into()));
+    };
+    if settings.cache.path.is_none() {
+        let what = "--no-cache: the results of a batch go into the cache; leave --no-cache out";
+        return Err(Error::Usage(what.into()));
+    }
+    BatchManifest::make_room(dir, settings.output.overwrite)?;
+    let prepared = Prepared::load(settings, None).await?;
+    let jobs = prepared.jobs(settings, None, &Default::default())?.0;
+    let default = BatchLimits::default();
+    let limits = BatchLimits {
+        requests: args.max_requests.map_or(default.requests, NonZeroU64::get),
+        bytes: args.max_bytes.unwrap_or(default.bytes),
+    };
+    let mut export = BatchExport::new(dir.clone(), limits, args.vllm);
+    let planned = evaluation::plan_collecting(&jobs, &mut Nobody, &mut export).await?;
+    let address = |id: &str| prepared.judges.all().find(|(_, judge)| judge.judge_id() == id)?.1.first_url();
+    let Some(manifest) = export.finish(address)? else {
+        let text = match (planned.plan.at_most, planned.plan.cached) {
+            (0, cached) => format!("nothing to export: all {} replies are cached\n", grouped(cached)),
+            _ => "nothing to export: no judge here is asked through a server\n".to_owned(),
+        };
+        terminal::write_stdout(text.as_bytes())?;
+        return Ok(ExitCode::Ok);
+    };
+    terminal::write_stdout(export_text(&manifest, &planned.plan).as_bytes())?;
+    if !settings.output.quiet {
+        let shown = shown(dir);
+        terminal::note(&format!(
+            "next: scholareval batch submit {shown} (a batch service), vllm run-batch, or contrib/ray_batch.py; then \
+             scholareval batch import RESULTS --batch {shown}"
+        ));
+    }
+    Ok(ExitCode::Ok)
+}
+
+fn export_text(manifest: &BatchManifest, plan: &Plan) -> String {
+    let mut text = String::new();
+    for part in &manifest.parts {
+        text.push_str(&format!(
+            "{}: {} requests to {}, {:.1} MB, ~{} prompt tokens, judge {}\n",
+            shown(&manifest.dir.join(&part.file)),
+            grouped(part.requests),
+            part.url,
+            part.bytes as f64 / 1e6,
+            grouped(part.prompt_tokens),
+            escape_controls(&part.judge),
+        ));
+    }
+    let behind = plan.at_most - plan.askable_now;
+    if behind > 0 {
+        text.push_str(&format!(
+            "behind gates: up to {} calls more, to be exported after the import of these\n",
+            grouped(behind)
+        ));
+    }
+    text
+}
+
+fn import(args: &BatchImportArgs, context: &Context<'_>) -> Result<ExitCode> {
+    let path = cache_path(&args.cache, context);
+    let files = result_files(&args.files)?;
+    let lists = call_lists(args, &files)?;
+    let cache = Cache::open(&path)?;
+    let mut importer = Importer::new(&cache);
+    lists.iter().try_for_each(|list| importer.add_calls(list))?;
+    files.iter().try_for_each(|file| importer.import(file))?;
+    let report = importer.into_report();
+    terminal::write_stdout(import_text(&report, &path).as_bytes())?;
+    if report.is_empty() {
+        terminal::note(&format!(
+            "warning: the files hold no result; {} requests of the export have none",
+            grouped(report.calls)
+        ));
+    }
+    for (id, reason) in &report.first_errors {
+        terminal::note(&format!("no reply: {id}: {reason}"));
+    }
+    let hidden = report.errors - report.first_errors.len() as u64;
+    if hidden > 0 {
+        terminal::note(&format!("and {} requests without a reply more", grouped(hidden)));
+    }
+    let mut faults = report.first_faults;
+    let hidden = report.faults - faults.len() as u64;
+    let Some(last) = faults.last_mut() else { return Ok(ExitCode::Ok) };
+    if hidden > 0 {
+        last.hint.push_str(&format!(" ({} such lines more)", grouped(hidden)));
+    }
+    Err(Error::Input(faults))
+}
+
+/// The files that were named; of a batch's directory its results.
+fn result_files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in named {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let manifest = BatchManifest::load(path)?;
+        let before = files.len();
+        files.extend(manifest.parts.iter().flat_map(|part| &part.results).map(|name| path.join(name)));
+        if files.len() == before {
+            let shown = shown(path);
+            return Err(Error::Usage(format!(
+                "{shown}: no results were fetched into this batch yet; scholareval batch fetch {shown}, or name result \
+                 files"
+            )));
+        }
+    }
+    Ok(files)
+}
+
+/// The `calls.jsonl` of the batches that are named, else of those beside the files.
+fn call_lists(args: &BatchImportArgs, files: &[PathBuf]) -> Result<BTreeSet<PathBuf>> {
+    let beside = |file: &PathBuf| file.parent().map(|dir| dir.join(CALLS_FILE)).filter(|path| path.is_file());
+    let lists: BTreeSet<PathBuf> = match args.batches.is_empty() {
+        true => files.iter().filter_map(beside).collect(),
+        false => args.batches.iter().map(|dir| dir.join(CALLS_FILE)).collect(),
+    };
+    if lists.is_empty() {
+        return Err(Error::Usage(
+            "no calls.jsonl lies beside the results; name the directory that batch export wrote with --batch DIR"
+                .into(),
+        ));
+    }
+    Ok(lists)
+}
+
+fn import_text(report: &ImportReport, cache: &Path) -> String {
+    let mut text = format!(
+        "imported into {}: {} replies added ({} prompt tokens, {} reply tokens), {} there already\n",
+        shown(cache),
+        grouped(report.added),
+        grouped(report.prompt_tokens),
+        grouped(report.completion_tokens),
+        grouped(report.known + report.conflicts)
+    );
+    if report.conflicts > 0 {
+        let conflicts = grouped(report.conflicts);
+        text.push_str(&format!("{conflicts} of these had another reply; the one that was there stays\n"));
+    }
+    if report.errors > 0 {
+        text.push_str(&format!("{} requests have no reply and can be asked again\n", grouped(report.errors)));
+    }
+    text.push_str("next: scholareval plan, with the arguments of score, shows what can be asked now\n");
+    text
+}
+
+async fn submit(args: &BatchServiceArgs, context: &Context<'_>) -> Result<ExitCode> {
+    let (mut manifest, services) = open(args, context)?;
+    for (part, service) in services.iter().enumerate() {
+        let verb = if service.submit(&mut manifest, part).await? { "submitted" } else { "was submitted" };
+        let BatchPart { file, batch_id, .. } = &manifest.parts[part];
+        let id = escape_controls(batch_id.as_deref().unwrap_or_default());
+        terminal::write_stdout(format!("{file}: {verb} as {id}\n").as_bytes())?;
+    }
+    let shown = shown(&args.dir);
+    terminal::note(&format!("next: scholareval batch fetch {shown}, as often as it takes (at most 24 hours)"));
+    Ok(ExitCode::Ok)
+}
+
+async fn status(args: &BatchServiceArgs, context: &Context<'_>) -> Result<ExitCode> {
+    let (mut manifest, services) = open(args, context)?;
+    for (part, service) in services.iter().enumerate() {
+        service.refresh(&mut manifest.parts[part]).await?;
+        manifest.save()?;
+        terminal::write_stdout(part_text(&manifest.parts[part]).as_bytes())?;
+    }
+    Ok(ExitCode::Ok)
+}
+
+/// Exit 7 while something is still to come.
+async fn fetch(args: &BatchServiceArgs, context: &Context<'_>) -> Result<ExitCode> {
+    let (mut manifest, services) = open(args, context)?;
+    for (part, service) in services.iter().enumerate() {
+        service.fetch(&mut manifest, part).await?;
+        let mut text = part_text(&manifest.parts[part]);
+        for name in &manifest.parts[part].results {
+            text.push_str(&format!("  {}\n", shown(&args.dir.join(name))));
+        }
+        terminal::write_stdout(text.as_bytes())?;
+    }
+    let to_come = manifest.parts.iter().filter(|part| !part.is_over()).count();
+    if to_come > 0 {
+        return Err(Error::Stopped(format!(
+            "{to_come} files are not done yet; what is there was fetched, the same command fetches the rest"
+        )));
+    }
+    terminal::note(&format!("next: scholareval batch import {}", shown(&args.dir)));
+    Ok(ExitCode::Ok)
+}
+
+fn part_text(part: &BatchPart) -> String {
+    let mut text = format!(
+        "{}: {}, {} of {} done, {} failed\n",
+        part.file,
+        escape_controls(part.status.as_deref().unwrap_or("not submitted")),
+        grouped(part.completed),
+        grouped(part.requests),
+        grouped(part.failed)
+    );
+    for error in &part.errors {
+        text.push_str(&format!("  {}\n", escape_controls(error)));
+    }
+    text
+}
+
+/// The batch directory, and the service of each of its files.
+fn open(args: &BatchServiceArgs, context: &Context<'_>) -> Result<(BatchManifest, Vec<BatchService>)> {
+    let manifest = BatchManifest::load(&args.dir)?;
+    let service = |part: &BatchPart| {
+        let url = args.base_url.as_deref().or(part.base_url.as_deref()).unwrap_or(OPENAI_BASE_URL);
+        if url.contains("***") {
+            return Err(Error::Usage(format!(
+                "the address of {} has a secret, which is not stored in {}; give it with --base-url",
+                part.file,
+                shown(&args.dir)
+            )));
+        }
+        BatchService::new(endpoint(url, args, context)?)
+    };
+    let services = manifest.parts.iter().map(service).collect::<Result<_>>()?;
+    Ok((manifest, services))
+}
+
+fn endpoint(url: &str, args: &BatchServiceArgs, context: &Context<'_>) -> Result<Endpoint> {
+    let mut endpoint = Endpoint::new(url)?;
+    endpoint.api_key = context.environment.get(&args.api_key_env).map(|key| SecretString::from(key.trim()));
+    endpoint.api_key_env.clone_from(&args.api_key_env);
+    for header in &args.headers {
+        let (name, value) = header.split_once(':').ok_or_else(|| {
+            // The text may be a secret: it is not repeated.
+            Error::Usage("--header: expected NAME:VALUE, such as 'X-Team: biology'".to_owned())
+        })?;
+        endpoint.headers.push((name.trim().to_owned(), value.trim().to_owned()));
+    }
+    Ok(endpoint)
+}
+
+fn shown(path: &Path) -> String {
+    escape_controls(&path.display().to_string())
+}
