@@ -263,7 +263,7 @@ fn uploaded(request: &Recorded) -> String {
     assert!(text.contains("name=\"purpose\"\r\n\r\nbatch\r\n"), "the purpose is stated");
     let file = text.split("filename=\"").nth(1).unwrap();
     let content = file.split_once("\r\n\r\n").unwrap().1;
-    content.rsplit_once("\r\n--").unwrap().0.to_owned()
+    content.split_once("\r\n--").unwrap().0.to_owned()
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::cli::settings::value::SettingValue;
 /// Commands about batches.
 #[derive(Clone, Subcommand)]
 pub enum BatchCommand {
-    /// Write what score would ask now as request files (same arguments as score)
+    /// Write the calls that score would make now as request files (takes the same options as score)
     #[command(after_long_help = "\
 Examples:
   scholareval batch export answers/ --tests tests.json --model gpt-4.1 --out batches/one
@@ -30,7 +30,7 @@ Examples:
 Examples:
   scholareval batch submit batches/one")]
     Submit(BatchServiceArgs),
-    /// Ask the service how far it is
+    /// Show how far the service is
     #[command(after_long_help = "\
 Examples:
   scholareval batch status batches/one")]

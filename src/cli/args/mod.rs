@@ -100,7 +100,7 @@ pub enum Command {
     Bench(Box<BenchArgs>),
     /// Read all input, ask the judge one tiny question, and stop
     Check(Box<ScoreArgs>),
-    /// Tell what score would ask and what it would cost (same arguments as score)
+    /// Estimate calls, tokens, time and cost (takes the same options as score)
     Plan(Box<PlanArgs>),
     /// Calls as files for batch services, and their results into the cache
     #[command(subcommand)]
@@ -121,7 +121,7 @@ pub enum Command {
     /// Score SciFact submissions and the outputs of their modules; no judge
     #[command(subcommand)]
     Scifact(ScifactCommand),
-    /// Look after the replies that are kept
+    /// Manage the reply cache
     #[command(subcommand)]
     Cache(CacheCommand),
     /// Score fact verification as the FEVER shared task does

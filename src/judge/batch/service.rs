@@ -38,7 +38,7 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_
 /// Pages of a hundred batches that are looked through for one whose creation was interrupted.
 const PAGES: usize = 20;
 
-/// What of a batch object is used; servers leave members out or null.
+/// The members of a batch object that are used; servers leave some out, or null.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Batch {
@@ -47,21 +47,8 @@ struct Batch {
     status: Option<String>,
     output_file_id: Option<String>,
     error_file_id: Option<String>,
-    request_counts: Option<RequestCounts>,
-    errors: Option<Errors>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct RequestCounts {
-    completed: u64,
-    failed: u64,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Errors {
-    data: Option<Vec<Value>>,
+    request_counts: Value,
+    errors: Value,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -218,11 +205,10 @@ impl BatchService {
         let id = checked_id(id, "batch")?;
         let retrieve = || async { self.client.batches().retrieve_byot::<_, Batch>(&id).await };
         let batch = self.send(QUICK_LIMIT, is_passing, retrieve).await?;
-        let errors = batch.errors.as_ref().and_then(|errors| errors.data.as_deref()).unwrap_or_default();
+        let count = |name: &str| batch.request_counts[name].as_u64().unwrap_or(0);
+        (part.completed, part.failed) = (count("completed"), count("failed"));
         part.status = Some(batch.status.clone().unwrap_or_else(|| "unknown".to_owned()));
-        (part.completed, part.failed) =
-            batch.request_counts.as_ref().map_or((0, 0), |counts| (counts.completed, counts.failed));
-        part.errors = errors.iter().map(line_error).collect();
+        part.errors = batch.errors["data"].as_array().into_iter().flatten().map(line_error).collect();
         Ok(Some(batch))
     }
 
