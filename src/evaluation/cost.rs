@@ -311,7 +311,8 @@ async fn count(judge: &str, counter: Option<&PromptCounter>, groups: &[&PlanGrou
     }
     let name = counter.map(PromptCounter::name);
     let (by, failed) = if counted > 0 { (name, None) } else { (None, name.filter(|_| of > 0)) };
-    let error = if tokens > 0.0 { off / tokens } else { 0.0 };
+    // Six digits: sums of the same share must give that share.
+    let error = if tokens > 0.0 { (1e6 * off / tokens).round() / 1e6 } else { 0.0 };
     (CountedTokens { judge: judge.to_owned(), by, failed, counted, of, error }, scales)
 }
 
