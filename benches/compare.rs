@@ -48,7 +48,7 @@ fn parts(rows: &[Vec<f64>]) -> (f64, f64) {
         all.map(|(first, second)| Paired { first: &rows[first], second: &rows[second] }).collect();
     let options = BcaOptions::seeded(7);
     let begin = Instant::now();
-    let means = scholareval::stats::bca_mean_intervals(&lists, options);
+    let means = scholareval::stats::clustered_mean_intervals(&lists, None, options);
     let compared = paired_differences(&pairs, None, options);
     let ranks = rank_distribution(&lists, None, options);
     let bootstrap = begin.elapsed().as_secs_f64();

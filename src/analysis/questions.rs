@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{CaseId, ScoredAnswer};
-use crate::stats::{BcaOptions, bca_mean_intervals, clustered_mean_intervals};
+use crate::stats::{BcaOptions, clustered_mean_intervals};
 
 /// The question of every case of a run, as a number: ascending in the order of case ids, as
 /// [`compare`](super::comparison::compare) numbers them. A case whose question is not told is one of its own.
@@ -74,10 +74,7 @@ pub(crate) fn mean_intervals(samples: &[&Sample], options: BcaOptions) -> Vec<Op
     }
     for (questions, places) in groups {
         let values: Vec<&[f64]> = places.iter().map(|at| samples[*at].values.as_slice()).collect();
-        let own = match questions {
-            Some(_) => clustered_mean_intervals(&values, questions, options),
-            None => bca_mean_intervals(&values, options),
-        };
+        let own = clustered_mean_intervals(&values, questions, options);
         for (at, interval) in places.into_iter().zip(own) {
             intervals[at] = interval.map(|interval| (interval.low, interval.high));
         }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::stats::{
-    BcaOptions, Interval, KappaWeights, MeasurementLevel, icc_2_1, krippendorff_alpha,
-    krippendorff_alpha_clustered_interval, mean_pairwise_kappa, mean_pairwise_kappa_clustered_interval,
+    BcaOptions, Interval, KappaWeights, MeasurementLevel, icc_2_1, krippendorff_alpha, krippendorff_alpha_interval,
+    mean_pairwise_kappa, mean_pairwise_kappa_interval,
 };
 
 /// A number with its interval, or the reason why there is none.
@@ -82,7 +82,7 @@ impl Ratings {
     /// Krippendorff's alpha over the units with two ratings or more.
     pub(crate) fn alpha(&self, level: MeasurementLevel, options: BcaOptions) -> Estimate {
         let rows = self.slices();
-        let interval = || krippendorff_alpha_clustered_interval(&rows, &self.questions, level, options);
+        let interval = || krippendorff_alpha_interval(&rows, &self.questions, level, options);
         Estimate::new(krippendorff_alpha(&rows, level), interval, self.no_variation())
     }
 
@@ -90,7 +90,7 @@ impl Ratings {
     pub(crate) fn kappa(&self, weights: KappaWeights, options: BcaOptions) -> (Estimate, usize) {
         let rows = self.slices();
         let kappa = mean_pairwise_kappa(&rows, weights);
-        let interval = || mean_pairwise_kappa_clustered_interval(&rows, &self.questions, weights, options);
+        let interval = || mean_pairwise_kappa_interval(&rows, &self.questions, weights, options);
         let estimate = Estimate::new(kappa.map(|kappa| kappa.mean), interval, self.no_variation());
         (estimate, kappa.map_or(0, |kappa| kappa.defined))
     }

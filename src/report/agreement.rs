@@ -4,9 +4,7 @@ use super::files::terminal_safe_json;
 use super::table::{Cell, Column, Format, Table, short_names, shown_notes};
 use super::{TableStyle, visible, wrapped};
 use crate::analysis::Estimate;
-use crate::analysis::rater_agreement::{
-    AgreementLevel, Measures, PartMeasures, Ranking, RaterAgreement, RaterGroup, RaterPair, Wins,
-};
+use crate::analysis::rater_agreement::{AgreementLevel, EstimateRow, PoweredMean, RaterAgreement, RaterPair};
 use crate::domain::RaterKind;
 use crate::error::{Error, Result};
 
@@ -14,6 +12,29 @@ use crate::error::{Error, Result};
 const COEFFICIENT: Format = Format::Number(2);
 /// Decimals of raters' means, each on its own scale.
 const MEAN: Format = Format::Number(3);
+
+/// Measures of [`EstimateRow`] that stand in one table, with their headings.
+type Headings = [(&'static str, &'static str)];
+const RATINGS: &Headings = &[
+    ("kendall_tau_b", "Kendall tau-b"),
+    ("spearman", "Spearman"),
+    ("pearson", "Pearson"),
+    ("kappa", "Cohen's kappa"),
+    ("quadratic_kappa", "quadratic kappa"),
+];
+const COMPARISONS: &Headings = &[
+    ("pairs_half_credit", "half for ties"),
+    ("pairs_strict", "strict"),
+    ("pairs_decided", "decided"),
+    ("pairs_kappa", "kappa"),
+];
+const GROUPS: &Headings = &[
+    ("alpha_ordinal", "ordinal"),
+    ("alpha_interval", "interval"),
+    ("alpha_nominal", "nominal"),
+    ("icc_2_1", "ICC(2,1)"),
+];
+const MEANS: &Headings = &[("labels_only", "labels only"), ("prediction_powered", "prediction-powered")];
 
 /// The result in short, then the tables, then the weightiest notes.
 pub fn render_agreement_table(agreement: &RaterAgreement, style: &TableStyle) -> String {
@@ -40,276 +61,162 @@ pub fn render_agreement_json(agreement: &RaterAgreement) -> Result<String> {
     Ok(terminal_safe_json(&json) + "\n")
 }
 
-/// The agreement as CSV, one row per number; the columns are those of
-/// [`EstimateRow`](crate::analysis::rater_agreement::EstimateRow), with the means and rates of systems as parts `ranking`
-/// and `wins`.
+/// The agreement as CSV, one row per number; the columns are those of [`EstimateRow`], with the means and rates of systems as
+/// parts `ranking` and `wins`.
 ///
 /// # Errors
 /// [`Error::Internal`] if it cannot be written.
 pub fn render_agreement_csv(agreement: &RaterAgreement) -> Result<String> {
-    let text = |key| Column::new(key, Format::Text);
-    let count = |key| Column::new(key, Format::Count);
-    let number = |key| Column::new(key, COEFFICIENT);
-    let columns = vec![
-        text("first"),
-        text("second"),
-        text("part"),
-        text("name"),
-        text("measure"),
-        count("n"),
-        count("questions"),
-        number("estimate"),
-        number("low"),
-        number("high"),
-        text("undefined"),
-    ];
+    let mut columns = ["first", "second", "part", "name", "measure"].map(|key| Column::new(key, Format::Text)).to_vec();
+    columns.extend(["n", "questions"].map(|key| Column::new(key, Format::Count)));
+    columns.extend(["estimate", "low", "high"].map(|key| Column::new(key, COEFFICIENT)));
+    columns.push(Column::new("undefined", Format::Text));
     let mut table = Table::new("", columns);
-    let mut add = |texts: [&str; 5], n: usize, questions: usize, estimate: &Estimate| {
-        let numbers = [estimate.estimate, estimate.low, estimate.high].map(Cell::maybe);
-        let undefined = Cell::text(estimate.undefined.as_deref().unwrap_or_default());
-        let row = texts.map(Cell::text).into_iter().chain([Cell::count(n), Cell::count(questions)]);
-        table.rows.push(row.chain(numbers).chain([undefined]).collect());
+    let mut add = |row: EstimateRow<'_>| {
+        let mut cells = [row.first, row.second, row.part, row.name, row.measure].map(Cell::text).to_vec();
+        cells.extend([row.n, row.questions].map(Cell::count));
+        cells.extend([row.estimate.estimate, row.estimate.low, row.estimate.high].map(Cell::maybe));
+        cells.push(Cell::text(row.estimate.undefined.as_deref().unwrap_or_default()));
+        table.rows.push(cells);
     };
-    for row in agreement.estimates() {
-        add([row.first, row.second, row.part, row.name, row.measure], row.n, row.questions, row.estimate);
-    }
+    agreement.estimates().into_iter().for_each(&mut add);
     for pair in &agreement.pairs {
-        let mut plain = |part, name, n, measures: [(&str, f64); 2]| {
-            for (measure, value) in measures {
-                let estimate = Estimate { estimate: Some(value), ..Estimate::default() };
-                add([&pair.first, &pair.second, part, name, measure], n, pair.overall.questions, &estimate);
-            }
+        let (first, second) = (&*pair.first, &*pair.second);
+        let compared = pair.overall.comparisons.as_ref().map_or(pair.overall.questions, |compared| compared.questions);
+        let mut plain = |part, name, n, measure, value| {
+            let questions = if part == "wins" { compared } else { pair.overall.questions };
+            let estimate = &Estimate { estimate: Some(value), ..Estimate::default() };
+            add(EstimateRow { first, second, part, name, measure, n, questions, estimate });
         };
         for of in pair.ranking.iter().flat_map(|ranking| &ranking.systems) {
-            let means = [("first_mean", of.first_mean), ("second_mean", of.second_mean)];
-            plain("ranking", of.system.as_str(), of.n, means);
+            plain("ranking", of.system.as_str(), of.n, "first_mean", of.first_mean);
+            plain("ranking", of.system.as_str(), of.n, "second_mean", of.second_mean);
         }
         for of in pair.wins.iter().flat_map(|wins| &wins.systems) {
-            let rates = [("first_rate", of.first_rate), ("second_rate", of.second_rate)];
-            plain("wins", of.system.as_str(), of.n, rates);
+            plain("wins", of.system.as_str(), of.n, "first_rate", of.first_rate);
+            plain("wins", of.system.as_str(), of.n, "second_rate", of.second_rate);
         }
     }
     table.csv()
 }
 
 fn tables(agreement: &RaterAgreement) -> Vec<Table> {
-    let names = Names::new(agreement);
-    let units = match agreement.options.level {
+    let raters = || agreement.raters.iter().map(|rater| &*rater.name);
+    let names: Vec<(&str, String)> = raters().zip(short_names(raters())).collect();
+    let short = |name: &str| names.iter().find(|(known, _)| *known == name).map_or(name, |(_, short)| short).to_owned();
+    let rows = agreement.estimates();
+    let only = |keep: &dyn Fn(&EstimateRow<'_>) -> bool| -> Vec<EstimateRow<'_>> {
+        rows.iter().filter(|row| row.n > 0 && keep(row)).copied().collect()
+    };
+    let level = match agreement.options.level {
         AgreementLevel::System => "means of systems",
         AgreementLevel::Answer => "answers",
         AgreementLevel::Item => "items",
     };
     let mut tables = vec![summary(agreement)];
-    let overall = agreement.pairs.iter().map(|pair| (names.cells(pair), &pair.overall)).collect();
-    let raters = [Column::new("raters", Format::Text), Column::headed("second", "", Format::Text)];
-    tables.extend(measures(&format!("Agreement on {units}"), &raters, overall));
-    tables.push(groups(agreement));
+    let both = |row: &EstimateRow<'_>| vec![short(row.first), short(row.second)];
+    let overall = only(&|row| row.part == "overall");
+    tables.push(pivot(format!("Agreement on {level}"), &["raters", ""], &overall, RATINGS, &both));
+    let title = format!("Agreement on {level}: which of two is better");
+    tables.push(pivot(title, &["raters", ""], &overall, COMPARISONS, &both));
+    let title = "Raters together: Krippendorff's alpha and ICC(2,1)".to_owned();
+    let groups = only(&|row| row.second.is_empty());
+    tables.push(pivot(title, &["raters", ""], &groups, GROUPS, &|row| vec![row.first.to_owned(), row.part.to_owned()]));
     for pair in agreement.pairs.iter().filter(|pair| is_detailed(agreement, pair)) {
-        let title = names.title(pair);
-        tables.extend(parts(&format!("{title}, by item"), "item", &pair.items));
-        tables.extend(parts(&format!("{title}, by system"), "system", &pair.systems));
-        tables.extend(pair.ranking.as_ref().map(|ranking| names.ranking(pair, ranking)));
-        tables.extend(pair.wins.as_ref().map(|wins| names.wins(pair, wins)));
+        let who = [short(&pair.first), short(&pair.second)];
+        for part in ["item", "system"] {
+            let own = only(&|row| row.part == part && row.first == &*pair.first && row.second == &*pair.second);
+            let title = format!("{}, by {part}", who.join(" and "));
+            let name = |row: &EstimateRow<'_>| vec![row.name.to_owned()];
+            tables.push(pivot(title.clone(), &[part], &own, RATINGS, &name));
+            tables.push(pivot(title + ": which of two is better", &[part], &own, COMPARISONS, &name));
+        }
+        tables.extend(systems(pair, &who));
     }
-    tables.push(powered(agreement, &names));
+    let is_powered = |row: &EstimateRow<'_>| {
+        let is_own = |mean: &&PoweredMean| *mean.judge == *row.first && mean.system.as_str() == row.name;
+        row.part == "mean" && agreement.powered.iter().find(is_own).is_some_and(|mean| mean.lambda.is_some())
+    };
+    let title = "Means on the human scale: of the labels alone, and prediction-powered".to_owned();
+    let name = |row: &EstimateRow<'_>| vec![row.name.to_owned(), short(row.first)];
+    tables.push(pivot(title, &["system", "judge"], &only(&is_powered), MEANS, &name));
     tables
 }
 
 /// People with people is the ceiling of every judge.
 fn summary(agreement: &RaterAgreement) -> Table {
-    let columns = vec![
-        Column::headed("who", "mean of pairs of raters", Format::Text),
-        Column::headed("pairs", "raters", Format::Count),
-        Column::headed("half_credit", "better of two", COEFFICIENT),
-        Column::headed("kendall_tau_b", "Kendall tau-b", COEFFICIENT),
-        Column::headed("systems", "order of systems", COEFFICIENT),
-    ];
-    let mut table = Table::new("Agreement in short; people with people is the most a judge can reach", columns);
-    if !agreement.summary.iter().any(|row| row.who == "people with people") {
-        table.title = "Agreement in short".to_owned();
-    }
+    let measures = ["better of two", "Kendall tau-b", "order of systems"].map(|key| Column::new(key, COEFFICIENT));
+    let columns = [Column::new("raters", Format::Text)].into_iter().chain(measures).collect();
+    let has_people = agreement.summary.iter().any(|row| row.who == "people with people");
+    let ceiling = if has_people { "; people with people is the most a judge can reach" } else { "" };
+    let mut table = Table::new(format!("Agreement in short, mean of pairs of raters{ceiling}"), columns);
     for row in &agreement.summary {
         let estimates = [&row.half_credit, &row.kendall_tau_b, &row.systems].map(cell);
-        table.rows.push([Cell::text(&row.who), Cell::count(row.pairs)].into_iter().chain(estimates).collect());
+        table.rows.push([Cell::text(&row.who)].into_iter().chain(estimates).collect());
     }
     table
 }
 
-/// Short names of the raters.
-struct Names<'a> {
-    names: Vec<(&'a str, String)>,
+/// The estimates with a row per name and a column per measure; `n` is that of the first measure.
+fn pivot(
+    title: String,
+    headings: &[&str],
+    rows: &[EstimateRow<'_>],
+    measures: &Headings,
+    names: &dyn Fn(&EstimateRow<'_>) -> Vec<String>,
+) -> Table {
+    let mut columns: Vec<Column> = headings.iter().map(|key| Column::new(key, Format::Text)).collect();
+    columns.push(Column::new("n", Format::Count));
+    columns.extend(measures.iter().map(|(key, heading)| Column::headed(key, heading, COEFFICIENT)));
+    let mut table = Table::new(title, columns);
+    let mut last = Vec::new();
+    for row in rows {
+        let Some(at) = measures.iter().position(|(measure, _)| *measure == row.measure) else { continue };
+        let own = names(row);
+        if last != own {
+            let cells = own.iter().map(Cell::text).chain([Cell::count(row.n)]);
+            table.rows.push(cells.chain(measures.iter().map(|_| Cell::Missing)).collect());
+            last = own;
+        }
+        if let Some(cells) = table.rows.last_mut() {
+            cells[headings.len() + 1 + at] = cell(row.estimate);
+        }
+    }
+    table
 }
 
-impl<'a> Names<'a> {
-    fn new(agreement: &'a RaterAgreement) -> Self {
-        let raters = || agreement.raters.iter().map(|rater| &*rater.name);
-        Self { names: raters().zip(short_names(raters())).collect() }
-    }
-
-    fn of(&self, name: &str) -> &str {
-        self.names.iter().find(|(known, _)| *known == name).map_or("", |(_, short)| short)
-    }
-
-    fn cells(&self, pair: &RaterPair) -> Vec<Cell> {
-        vec![Cell::text(self.of(&pair.first)), Cell::text(self.of(&pair.second))]
-    }
-
-    fn title(&self, pair: &RaterPair) -> String {
-        format!("{} and {}", self.of(&pair.first), self.of(&pair.second))
-    }
-
-    fn ranking(&self, pair: &RaterPair, ranking: &Ranking) -> Table {
-        let columns = vec![
-            Column::new("system", Format::Text),
-            Column::new("n", Format::Count),
-            Column::headed("first_mean", self.of(&pair.first), MEAN),
-            Column::headed("first_rank", "rank", Format::Count),
-            Column::headed("second_mean", self.of(&pair.second), MEAN),
-            Column::headed("second_rank", "rank", Format::Count),
-        ];
-        let tau = in_line(&ranking.kendall_tau_b);
-        let mut table = Table::new(format!("{}, means of systems: tau-b {tau}", self.title(pair)), columns);
+/// The systems by the means of two raters, and by the comparisons they win.
+fn systems(pair: &RaterPair, who: &[String; 2]) -> Vec<Table> {
+    let [first, second] = who;
+    let text = |heading: &str| Column::new(heading, Format::Text);
+    let count = |heading: &str| Column::new(heading, Format::Count);
+    let mean = |heading: &str| Column::new(heading, MEAN);
+    let mut tables = Vec::new();
+    if let Some(ranking) = &pair.ranking {
+        let title = format!("{}, means of systems: tau-b {}", who.join(" and "), in_line(&ranking.kendall_tau_b));
+        let columns = vec![text("system"), count("n"), mean(first), count("rank"), mean(second), count("rank")];
+        let mut table = Table::new(title, columns);
         table.rows.extend(ranking.systems.iter().map(|of| {
-            vec![
-                Cell::text(of.system.as_str()),
-                Cell::count(of.n),
-                Cell::number(of.first_mean),
-                Cell::count(of.first_rank),
-                Cell::number(of.second_mean),
-                Cell::count(of.second_rank),
-            ]
+            let (first, second) = (Cell::number(of.first_mean), Cell::number(of.second_mean));
+            let (first_rank, second_rank) = (Cell::count(of.first_rank), Cell::count(of.second_rank));
+            vec![Cell::text(of.system.as_str()), Cell::count(of.n), first, first_rank, second, second_rank]
         }));
-        table
+        tables.push(table);
     }
-
-    fn wins(&self, pair: &RaterPair, wins: &Wins) -> Table {
-        let first = self.of(&pair.first);
-        let columns = vec![
-            Column::new("system", Format::Text),
-            Column::new("n", Format::Count),
-            Column::headed("first_rate", first, MEAN),
-            Column::headed("second_rate", self.of(&pair.second), MEAN),
-            Column::headed("first_mean", &format!("mean of {first}"), MEAN),
-        ];
-        let mut title =
-            format!("{}, share of comparisons won: tau-b {}", self.title(pair), in_line(&wins.kendall_tau_b));
+    if let Some(wins) = &pair.wins {
+        let mut title = format!("{}, comparisons won: tau-b {}", who.join(" and "), in_line(&wins.kendall_tau_b));
         if wins.first_means_second_wins.estimate.is_some() {
-            title +=
-                &format!("; means of the first with wins of the second: {}", in_line(&wins.first_means_second_wins));
+            title += &format!("; means of {first} with wins of {second}: {}", in_line(&wins.first_means_second_wins));
         }
+        let columns = vec![text("system"), count("n"), mean(first), mean(second), mean(&format!("mean of {first}"))];
         let mut table = Table::new(title, columns);
         table.rows.extend(wins.systems.iter().map(|of| {
-            vec![
-                Cell::text(of.system.as_str()),
-                Cell::count(of.n),
-                Cell::number(of.first_rate),
-                Cell::number(of.second_rate),
-                Cell::maybe(of.first_mean),
-            ]
+            let numbers = [Some(of.first_rate), Some(of.second_rate), of.first_mean].map(Cell::maybe);
+            [Cell::text(of.system.as_str()), Cell::count(of.n)].into_iter().chain(numbers).collect()
         }));
-        table
+        tables.push(table);
     }
-}
-
-/// The coefficients of ratings, then those of comparisons; `names` are the first columns of both.
-fn measures(title: &str, names: &[Column], rows: Vec<(Vec<Cell>, &Measures)>) -> [Table; 2] {
-    let columns = |own: Vec<Column>| names.iter().cloned().chain(own).collect();
-    let mut ratings = Table::new(
-        title,
-        columns(vec![
-            Column::new("n", Format::Count),
-            Column::headed("kendall_tau_b", "Kendall tau-b", COEFFICIENT),
-            Column::headed("spearman", "Spearman", COEFFICIENT),
-            Column::headed("pearson", "Pearson", COEFFICIENT),
-            Column::headed("kappa", "Cohen's kappa", COEFFICIENT),
-            Column::headed("quadratic_kappa", "quadratic kappa", COEFFICIENT),
-        ]),
-    );
-    let mut comparisons = Table::new(
-        format!("{title}: which of two is better"),
-        columns(vec![
-            Column::headed("n", "pairs", Format::Count),
-            Column::headed("half_credit", "half for ties", COEFFICIENT),
-            Column::new("strict", COEFFICIENT),
-            Column::headed("decided_agreement", "decided", COEFFICIENT),
-            Column::headed("decided", "decided pairs", Format::Count),
-            Column::new("kappa", COEFFICIENT),
-            Column::headed("first_ties", "ties of first", Format::Count),
-            Column::headed("second_ties", "of second", Format::Count),
-        ]),
-    );
-    for (names, of) in rows {
-        if of.n > 0 {
-            let estimates = [&of.kendall_tau_b, &of.spearman, &of.pearson, &of.kappa, &of.quadratic_kappa].map(cell);
-            ratings.rows.push(names.iter().cloned().chain([Cell::count(of.n)]).chain(estimates).collect());
-        }
-        if let Some(of) = &of.comparisons {
-            let own = [
-                Cell::count(of.n),
-                cell(&of.half_credit),
-                cell(&of.strict),
-                cell(&of.decided_agreement),
-                Cell::count(of.decided),
-                cell(&of.kappa),
-                Cell::count(of.first_ties),
-                Cell::count(of.second_ties),
-            ];
-            comparisons.rows.push(names.into_iter().chain(own).collect());
-        }
-    }
-    [ratings, comparisons]
-}
-
-fn parts(title: &str, what: &str, parts: &[PartMeasures]) -> [Table; 2] {
-    let rows = parts.iter().map(|part| (vec![Cell::text(&part.name)], &part.measures)).collect();
-    measures(title, &[Column::new(what, Format::Text)], rows)
-}
-
-fn groups(agreement: &RaterAgreement) -> Table {
-    let columns = vec![
-        Column::new("raters", Format::Text),
-        Column::headed("of", "", Format::Text),
-        Column::new("n", Format::Count),
-        Column::headed("alpha_ordinal", "ordinal", COEFFICIENT),
-        Column::headed("alpha_interval", "interval", COEFFICIENT),
-        Column::headed("alpha_nominal", "nominal", COEFFICIENT),
-        Column::headed("icc_2_1", "ICC(2,1)", COEFFICIENT),
-        Column::headed("complete", "rated by all", Format::Count),
-    ];
-    let row = |group: &RaterGroup| {
-        let estimates = [&group.alpha_ordinal, &group.alpha_interval, &group.alpha_nominal, &group.icc_2_1].map(cell);
-        let name = Cell::text(format!("{} ({})", group.name, group.raters.len()));
-        let counts = [name, Cell::text(group.of), Cell::count(group.n)];
-        counts.into_iter().chain(estimates).chain([Cell::count(group.complete)]).collect()
-    };
-    let mut table = Table::new("Raters together: Krippendorff's alpha and ICC(2,1)", columns);
-    table.rows.extend(agreement.groups.iter().filter(|group| group.n > 0).map(row));
-    table
-}
-
-fn powered(agreement: &RaterAgreement, names: &Names<'_>) -> Table {
-    let columns = vec![
-        Column::new("system", Format::Text),
-        Column::new("judge", Format::Text),
-        Column::headed("labels_only", "labels only", COEFFICIENT),
-        Column::headed("powered", "prediction-powered", COEFFICIENT),
-        Column::headed("labelled", "labels", Format::Count),
-        Column::headed("unlabelled", "judged only", Format::Count),
-        Column::new("lambda", COEFFICIENT),
-    ];
-    let mut table = Table::new("Means on the human scale: of the labels alone, and prediction-powered", columns);
-    table.rows.extend(agreement.powered.iter().filter(|mean| mean.powered.estimate.is_some()).map(|mean| {
-        vec![
-            Cell::text(mean.system.as_str()),
-            Cell::text(names.of(&mean.judge)),
-            cell(&mean.labels_only),
-            cell(&mean.powered),
-            Cell::count(mean.labelled),
-            Cell::count(mean.unlabelled),
-            Cell::maybe(mean.lambda),
-        ]
-    }));
-    table
+    tables
 }
 
 /// False for a judge and one of several people: their mean stands for them in the detailed tables.

@@ -1,23 +1,29 @@
-//! The bias-corrected and accelerated (BCa) bootstrap interval of a mean.
+//! Bias-corrected and accelerated (BCa) bootstrap intervals.
 //!
-//! B. Efron, "Better bootstrap confidence intervals", JASA 82 (1987), pages 171-185; the acceleration is estimated
-//! from the jackknife as there, and the bias correction counts ties by half, as SciPy does.
+//! B. Efron, "Better bootstrap confidence intervals", JASA 82 (1987), pages 171-185; the acceleration is estimated from
+//! the jackknife as there, and the bias correction counts ties by half, as SciPy does. A resample is how often each unit
+//! was drawn: a statistic of such weights can sort and rank its data once instead of 10,000 times.
+//!
+//! Several cases of one question are no independent evidence. Where clusters are given, they are drawn with all their
+//! units, and left out whole in the jackknife (C. A. Field and A. H. Welsh, "Bootstrapping clustered data", Journal of the
+//! Royal Statistical Society B 69, 2007).
 
 use std::collections::BTreeMap;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::summary::{mean, quantile};
 
-/// How the interval is made.
+/// How an interval is made.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BcaOptions {
-    /// How often the interval shall hold the true mean, 0 < level < 1.
+    /// Confidence level, 0 < level < 1.
     pub level: f64,
-    /// How many resamples are drawn.
+    /// Number of resamples.
     pub resamples: u32,
     /// Seeds the draws: one stream of ChaCha8 per resample, so that the number of threads does not matter.
     pub seed: u64,
@@ -28,10 +34,14 @@ impl BcaOptions {
     pub fn seeded(seed: u64) -> Self {
         Self { level: 0.95, resamples: 10_000, seed }
     }
+
+    fn is_usable(&self) -> bool {
+        self.level > 0.0 && self.level < 1.0 && self.resamples > 0
+    }
 }
 
 /// A confidence interval, both ends included.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// The lower end.
     pub low: f64,
@@ -39,108 +49,282 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// The BCa interval of the mean of `values`.
+/// The interval of `statistic` over `units` units.
 ///
-/// `None` for fewer than two values, for values that are not finite and for a level outside 0..1; one point where
-/// all values are equal.
-pub fn bca_mean_interval(values: &[f64], options: BcaOptions) -> Option<Interval> {
-    bca_mean_intervals(&[values], options).pop().flatten()
+/// `statistic` gets one weight per unit: all 1 for the data, the number of times each was drawn for a resample, all 1 but
+/// one 0 for the jackknife. Resamples where it is `None` (a single category was drawn, say) are left out. `None` for fewer
+/// than two units, where the statistic is not defined for the data or for more than half of the resamples, and for a level
+/// outside 0..1; one point where no resample differs from the data.
+///
+/// ```
+/// use scholareval::stats::{BcaOptions, bca_interval};
+///
+/// let values: [f64; 6] = [1.0, 4.0, 2.0, 8.0, 5.0, 7.0];
+/// let mean = |weights: &[u32]| {
+///     let (sum, count) = values.iter().zip(weights).fold((0.0, 0), |(s, n), (v, w)| (s + v * f64::from(*w), n + w));
+///     (count > 0).then(|| sum / f64::from(count))
+/// };
+/// let interval = bca_interval(6, mean, BcaOptions::seeded(1));
+/// assert!(interval.is_some_and(|i| 2.0 < i.low && i.low < 4.5 && 4.5 < i.high && i.high < 7.0));
+/// ```
+pub fn bca_interval(
+    units: usize,
+    statistic: impl Fn(&[u32]) -> Option<f64> + Sync,
+    options: BcaOptions,
+) -> Option<Interval> {
+    if units < 2 || !options.is_usable() {
+        return None;
+    }
+    let finite = |weights: &[u32]| statistic(weights).filter(|value| value.is_finite());
+    let observed = finite(&vec![1; units])?;
+    let resampled: Vec<f64> = resample(units, &finite, options).into_iter().flatten().collect();
+    if 2 * resampled.len() < options.resamples as usize {
+        return None;
+    }
+    let left_out = || leave_one_out(units, &finite).into_iter().flatten().collect();
+    bca(observed, left_out, resampled, options.level)
 }
 
-/// [`bca_mean_interval`] of each sample, in their order. Samples of one size are resampled together: they draw the same
-/// indices anyway.
-pub fn bca_mean_intervals(samples: &[&[f64]], options: BcaOptions) -> Vec<Option<Interval>> {
+/// [`bca_interval`] of units in clusters (`clusters` gives each unit's): `statistic` gets one weight per unit, that of its
+/// cluster.
+pub fn bca_clustered_interval(
+    clusters: &[usize],
+    statistic: impl Fn(&[u32]) -> Option<f64> + Sync,
+    options: BcaOptions,
+) -> Option<Interval> {
+    let clusters = Clusters::new(clusters);
+    let of_clusters = |drawn: &[u32]| {
+        let weights: Vec<u32> = clusters.of_unit.iter().map(|cluster| drawn[*cluster]).collect();
+        statistic(&weights)
+    };
+    bca_interval(clusters.sizes.len(), of_clusters, options)
+}
+
+/// The interval of each of `K` statistics of the sum of `rows`: an F1 over the counts of many claims, say.
+///
+/// `statistic` gets the sums of a resample and gives `K` finite numbers. `None` for fewer than two rows, for statistics
+/// that are not finite and for a level outside 0..1; one point where no resample differs from the data.
+///
+/// ```
+/// use scholareval::stats::{BcaOptions, bca_sums_intervals};
+///
+/// // Precision of 40 items with 2 predictions each, every second item has 1 of them right: 20 / 80.
+/// let rows: Vec<[f64; 2]> = (0..40).map(|i| [f64::from(i % 2), 2.0]).collect();
+/// let [interval] = bca_sums_intervals(&rows, |sums| [sums[0] / sums[1]], BcaOptions::seeded(1));
+/// assert!(interval.is_some_and(|i| 0.1 < i.low && i.low < 0.25 && 0.25 < i.high && i.high < 0.4));
+/// ```
+pub fn bca_sums_intervals<const C: usize, const K: usize>(
+    rows: &[[f64; C]],
+    statistic: impl Fn(&[f64; C]) -> [f64; K] + Sync,
+    options: BcaOptions,
+) -> [Option<Interval>; K] {
+    if rows.len() < 2 || !options.is_usable() {
+        return [None; K];
+    }
+    let of_weights = |weights: &[u32]| {
+        let mut sums = [0.0; C];
+        for (row, weight) in rows.iter().zip(weights).filter(|(_, weight)| **weight > 0) {
+            sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += f64::from(*weight) * value);
+        }
+        statistic(&sums)
+    };
+    let observed = of_weights(&vec![1; rows.len()]);
+    let resampled = resample(rows.len(), &of_weights, options);
+    let left_out = leave_one_out(rows.len(), &of_weights);
+    std::array::from_fn(|k| {
+        let own: Vec<f64> = resampled.iter().map(|statistics| statistics[k]).collect();
+        if own.iter().chain([&observed[k]]).any(|value| !value.is_finite()) {
+            return None;
+        }
+        bca(observed[k], || left_out.iter().map(|statistics| statistics[k]).collect(), own, options.level)
+    })
+}
+
+/// The interval of the mean of each of `samples`; with `clusters`, which give each case's, all are over the same cases.
+///
+/// Samples of one size draw the same cases. `None` for fewer than two values or clusters, values that are not finite, a
+/// sample of another length than `clusters`, and a level outside 0..1; one point where all values are equal.
+pub fn clustered_mean_intervals(
+    samples: &[&[f64]],
+    clusters: Option<&[usize]>,
+    options: BcaOptions,
+) -> Vec<Option<Interval>> {
     let mut intervals = vec![None; samples.len()];
     let mut by_size: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (index, values) in samples.iter().enumerate() {
-        match known_beforehand(values, options) {
-            Some(interval) => intervals[index] = interval,
-            None => by_size.entry(values.len()).or_default().push(index),
-        }
+    for (at, values) in samples.iter().enumerate().filter(|(_, values)| is_whole(values, clusters)) {
+        by_size.entry(values.len()).or_default().push(at);
     }
-    for indices in by_size.into_values() {
-        let group: Vec<&[f64]> = indices.iter().map(|index| samples[*index]).collect();
-        let means = resampled_means(&group, options);
-        for (column, index) in indices.into_iter().enumerate() {
-            let mut own: Vec<f64> = means.iter().skip(column).step_by(group.len()).copied().collect();
-            own.sort_unstable_by(f64::total_cmp);
-            intervals[index] = bca_from_resamples(samples[index], &own, options.level);
+    for places in by_size.into_values().filter(|_| options.is_usable()) {
+        let group: Vec<&[f64]> = places.iter().map(|at| samples[*at]).collect();
+        let sums = ClusterSums::new(&group, clusters);
+        let units = sums.sizes.len();
+        if units < 2 {
+            continue;
+        }
+        let observed = sums.means(&vec![1; units]);
+        let resampled = resample(units, |weights| sums.means(weights), options);
+        let left_out = leave_one_out(units, |weights| sums.means(weights));
+        for (column, at) in places.into_iter().enumerate() {
+            let of = |means: &[Vec<f64>]| means.iter().map(|own| own[column]).collect::<Vec<f64>>();
+            intervals[at] = bca(observed[column], || of(&left_out), of(&resampled), options.level);
         }
     }
     intervals
 }
 
-/// The interval where no resampling is needed to tell it, or to tell that there is none.
-fn known_beforehand(values: &[f64], options: BcaOptions) -> Option<Option<Interval>> {
-    let Some((first, rest)) = values.split_first() else { return Some(None) };
-    let level_is_usable = options.level > 0.0 && options.level < 1.0;
-    if rest.is_empty() || options.resamples == 0 || !level_is_usable || values.iter().any(|v| !v.is_finite()) {
-        return Some(None);
+/// The means of shared resamples: for each resample one mean per sample. `None` where a sample is unusable.
+pub(super) fn resampled_means(
+    samples: &[&[f64]],
+    clusters: Option<&[usize]>,
+    options: BcaOptions,
+) -> Option<Vec<Vec<f64>>> {
+    let cases = samples.first()?.len();
+    if samples.iter().any(|values| values.len() != cases || !is_whole(values, clusters)) {
+        return None;
     }
-    rest.iter().all(|value| value == first).then_some(Some(Interval { low: *first, high: *first }))
+    let sums = ClusterSums::new(samples, clusters);
+    Some(resample(sums.sizes.len(), |weights| sums.means(weights), options))
 }
 
-/// The means of all resamples of samples of one size: for each resample one mean a sample.
-pub(super) fn resampled_means(samples: &[&[f64]], options: BcaOptions) -> Vec<f64> {
-    let (width, n) = (samples.len(), samples.first().map_or(0, |values| values.len()));
-    // Values that are drawn together stand together.
-    let rows: Vec<f64> = (0..n).flat_map(|row| samples.iter().map(move |values| values[row])).collect();
-    let seeded = ChaCha8Rng::seed_from_u64(options.seed);
-    let mut means = vec![0.0; width * options.resamples as usize];
-    means.par_chunks_mut(width).enumerate().for_each(|(replicate, sums)| {
-        let mut rng = seeded.clone();
-        rng.set_stream(replicate as u64);
-        for _ in 0..n {
-            // Multiply and shift: the bias of at most n / 2^32 is far below what 10,000 resamples can show.
-            let drawn = ((u64::from(rng.next_u32()) * n as u64) >> 32) as usize;
-            for (sum, value) in sums.iter_mut().zip(&rows[drawn * width..(drawn + 1) * width]) {
-                *sum += value;
-            }
+/// The sum of the values of each cluster, clusters in ascending order: what a paired test flips. `None` for unequal
+/// lengths.
+pub fn cluster_sums(values: &[f64], clusters: &[usize]) -> Option<Vec<f64>> {
+    (values.len() == clusters.len()).then(|| Clusters::new(clusters).sums(values))
+}
+
+fn is_whole(values: &[f64], clusters: Option<&[usize]>) -> bool {
+    let fits = clusters.is_none_or(|clusters| clusters.len() == values.len());
+    fits && !values.is_empty() && values.iter().all(|value| value.is_finite())
+}
+
+/// The cluster of each unit as a number from 0, in ascending order, and the number of units of each cluster.
+pub(super) struct Clusters {
+    pub(super) of_unit: Vec<usize>,
+    pub(super) sizes: Vec<f64>,
+}
+
+impl Clusters {
+    pub(super) fn new(labels: &[usize]) -> Self {
+        let mut distinct = labels.to_vec();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let of_unit: Vec<usize> = labels.iter().map(|label| distinct.partition_point(|other| other < label)).collect();
+        let mut sizes = vec![0.0; distinct.len()];
+        of_unit.iter().for_each(|cluster| sizes[*cluster] += 1.0);
+        Self { of_unit, sizes }
+    }
+
+    fn sums(&self, values: &[f64]) -> Vec<f64> {
+        let mut sums = vec![0.0; self.sizes.len()];
+        self.of_unit.iter().zip(values).for_each(|(cluster, value)| sums[*cluster] += value);
+        sums
+    }
+}
+
+/// Several samples over the same cases, summed by cluster.
+struct ClusterSums {
+    /// One row per cluster, one sum per sample.
+    rows: Vec<Vec<f64>>,
+    sizes: Vec<f64>,
+}
+
+impl ClusterSums {
+    /// Without clusters every case is its own.
+    fn new(samples: &[&[f64]], clusters: Option<&[usize]>) -> Self {
+        let cases = samples.first().map_or(0, |values| values.len());
+        let clusters = match clusters {
+            Some(clusters) => Clusters::new(clusters),
+            None => Clusters { of_unit: (0..cases).collect(), sizes: vec![1.0; cases] },
+        };
+        let sums: Vec<Vec<f64>> = samples.iter().map(|values| clusters.sums(values)).collect();
+        let row = |cluster: usize| sums.iter().map(|own| own[cluster]).collect();
+        Self { rows: (0..clusters.sizes.len()).map(row).collect(), sizes: clusters.sizes }
+    }
+
+    /// The mean of each sample over the cases of the drawn clusters.
+    fn means(&self, weights: &[u32]) -> Vec<f64> {
+        let (mut sums, mut cases) = (vec![0.0; self.rows.first().map_or(0, Vec::len)], 0.0);
+        for ((row, size), weight) in self.rows.iter().zip(&self.sizes).zip(weights).filter(|(_, weight)| **weight > 0) {
+            let weight = f64::from(*weight);
+            cases += weight * size;
+            sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += weight * value);
         }
-        sums.iter_mut().for_each(|sum| *sum /= n as f64);
-    });
-    means
+        sums.iter_mut().for_each(|sum| *sum /= cases);
+        sums
+    }
 }
 
-/// The interval from resampled means in ascending order.
-fn bca_from_resamples(values: &[f64], sorted_means: &[f64], level: f64) -> Option<Interval> {
-    let observed = mean(values)?;
-    bca_ends(observed, acceleration(values, observed), sorted_means, level)
+/// The statistic of every resample, from how often each unit was drawn.
+fn resample<T: Send>(units: usize, statistic: impl Fn(&[u32]) -> T + Sync, options: BcaOptions) -> Vec<T> {
+    let seeded = ChaCha8Rng::seed_from_u64(options.seed);
+    let one = |weights: &mut Vec<u32>, replicate: u32| {
+        let mut rng = seeded.clone();
+        rng.set_stream(u64::from(replicate));
+        weights.fill(0);
+        for _ in 0..units {
+            // Multiply and shift: the bias of at most units / 2^32 is far below what 10,000 resamples can show.
+            weights[((u64::from(rng.next_u32()) * units as u64) >> 32) as usize] += 1;
+        }
+        statistic(weights)
+    };
+    (0..options.resamples).into_par_iter().map_init(|| vec![0; units], one).collect()
 }
 
-/// The BCa interval of a statistic from its observed value, its acceleration and its resampled values in ascending order.
-pub(super) fn bca_ends(observed: f64, acceleration: f64, sorted: &[f64], level: f64) -> Option<Interval> {
+/// The statistic with each unit left out.
+fn leave_one_out<T: Send>(units: usize, statistic: impl Fn(&[u32]) -> T + Sync) -> Vec<T> {
+    let one = |weights: &mut Vec<u32>, unit: usize| {
+        weights[unit] = 0;
+        let value = statistic(weights);
+        weights[unit] = 1;
+        value
+    };
+    (0..units).into_par_iter().map_init(|| vec![1; units], one).collect()
+}
+
+/// Values closer than this are equal: sums of the same numbers in another order differ in the last digits.
+fn tie(value: f64) -> f64 {
+    1e-12 * value.abs().max(1e-3)
+}
+
+/// The interval from the observed value, the jackknife's and the resampled ones; one point where no resample differs.
+fn bca(observed: f64, left_out: impl FnOnce() -> Vec<f64>, mut resampled: Vec<f64>, level: f64) -> Option<Interval> {
+    if resampled.iter().all(|value| (value - observed).abs() <= tie(observed)) {
+        return Some(Interval { low: observed, high: observed });
+    }
+    resampled.sort_unstable_by(f64::total_cmp);
+    let acceleration = acceleration(&left_out());
     let normal = Normal::standard();
-    let bias = normal.inverse_cdf(share_below(sorted, observed));
+    let bias = normal.inverse_cdf(share_below(&resampled, observed));
     let end = |z: f64| {
         let shifted = bias + z;
-        let p = normal.cdf(bias + shifted / (1.0 - acceleration * shifted));
-        quantile(sorted, p)
+        quantile(&resampled, normal.cdf(bias + shifted / (1.0 - acceleration * shifted)))
     };
-    let z = normal.inverse_cdf((1.0 + level) / 2.0);
+    let z = normal.inverse_cdf(f64::midpoint(1.0, level));
     Some(Interval { low: end(-z)?, high: end(z)? })
 }
 
-/// Share of the resampled means below the observed one, ties by half.
-///
-/// Sums of one multiset in another order differ in the last digits, so means that close count as ties. The share is
-/// kept off 0 and 1, where the bias correction would be infinite.
-fn share_below(sorted_means: &[f64], observed: f64) -> f64 {
-    let tie = 1e-12 * observed.abs().max(1e-3);
-    let below = sorted_means.partition_point(|m| *m < observed - tie);
-    let not_above = sorted_means.partition_point(|m| *m <= observed + tie);
-    let total = 2.0 * sorted_means.len() as f64;
+/// Share of the resampled values below the observed one, ties by half; kept off 0 and 1, where the bias correction would be
+/// infinite.
+fn share_below(sorted: &[f64], observed: f64) -> f64 {
+    let below = sorted.partition_point(|value| *value < observed - tie(observed));
+    let not_above = sorted.partition_point(|value| *value <= observed + tie(observed));
+    let total = 2.0 * sorted.len() as f64;
     ((below + not_above) as f64 / total).clamp(0.5 / total, 1.0 - 0.5 / total)
 }
 
-/// The acceleration, from the jackknife: sum(d^3) / (6 sum(d^2)^1.5) with d = mean of all leave-one-out means minus
-/// one of them. For a mean, d = (value - mean) / (n - 1); the constant cancels.
-pub(super) fn acceleration(values: &[f64], observed: f64) -> f64 {
-    let (squares, cubes) = values.iter().fold((0.0, 0.0), |(squares, cubes), value| {
-        let d = value - observed;
-        (squares + d * d, cubes + d * d * d)
-    });
-    if squares > 0.0 { cubes / (6.0 * squares.powf(1.5)) } else { 0.0 }
+/// The acceleration from the jackknife: sum(d^3) / (6 sum(d^2)^1.5) with d = mean of all leave-one-out values minus one of
+/// them.
+fn acceleration(left_out: &[f64]) -> f64 {
+    let Some(center) = mean(left_out) else { return 0.0 };
+    let (mut squares, mut cubes, mut spread) = (0.0, 0.0, 0.0_f64);
+    for value in left_out {
+        let d = center - value;
+        squares += d * d;
+        cubes += d * d * d;
+        spread = spread.max(d.abs());
+    }
+    // Values that differ by rounding alone would give the rounding's skewness.
+    if spread <= 1e-13 * center.abs().max(1e-3) { 0.0 } else { cubes / (6.0 * squares.powf(1.5)) }
 }
 
 #[cfg(test)]
@@ -160,16 +344,44 @@ mod tests {
         value.as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect()
     }
 
+    /// Eighths, so that sums are exact in any order.
+    fn values(n: u32) -> Vec<f64> {
+        (0..n).map(|i| f64::from(i * i % 17) / 8.0).collect()
+    }
+
+    fn few() -> BcaOptions {
+        BcaOptions { resamples: 2_000, ..BcaOptions::seeded(3) }
+    }
+
+    fn of_mean(values: &[f64], options: BcaOptions) -> Option<Interval> {
+        clustered_mean_intervals(&[values], None, options)[0]
+    }
+
+    /// The interval of a mean from given resampled means.
+    fn of_resamples(values: &[f64], means: Vec<f64>, level: f64) -> Interval {
+        let without = |at: usize| (values.iter().sum::<f64>() - values[at]) / (values.len() - 1) as f64;
+        bca(mean(values).unwrap(), || (0..values.len()).map(without).collect(), means, level).unwrap()
+    }
+
+    fn weighted_mean(values: &[f64], weights: &[u32]) -> Option<f64> {
+        let (sum, count) = values.iter().zip(weights).fold((0.0, 0), |(s, n), (v, w)| (s + v * f64::from(*w), n + w));
+        (count > 0).then(|| sum / f64::from(count))
+    }
+
+    #[track_caller]
+    fn assert_close(a: Option<Interval>, b: Option<Interval>) {
+        let (a, b) = (a.unwrap(), b.unwrap());
+        assert!((a.low - b.low).abs() < 1e-9 && (a.high - b.high).abs() < 1e-9, "{a:?} {b:?}");
+    }
+
     #[test]
     fn the_same_resamples_give_scipys_interval() {
         let golden = golden();
         let cases = golden["bca_given_resamples"].as_array().unwrap();
         assert!(cases.len() >= 4);
         for case in cases {
-            let mut means = numbers(&case["resampled_means"]);
-            means.sort_unstable_by(f64::total_cmp);
-            let interval =
-                bca_from_resamples(&numbers(&case["values"]), &means, case["level"].as_f64().unwrap()).unwrap();
+            let level = case["level"].as_f64().unwrap();
+            let interval = of_resamples(&numbers(&case["values"]), numbers(&case["resampled_means"]), level);
             assert!((interval.low - case["low"].as_f64().unwrap()).abs() < 1e-9, "{}: {interval:?}", case["name"]);
             assert!((interval.high - case["high"].as_f64().unwrap()).abs() < 1e-9, "{}: {interval:?}", case["name"]);
         }
@@ -179,7 +391,7 @@ mod tests {
     fn our_own_resamples_come_close_to_scipys() {
         for case in golden()["bca_many_resamples"].as_array().unwrap() {
             let (low, high) = (case["low"].as_f64().unwrap(), case["high"].as_f64().unwrap());
-            let interval = bca_mean_interval(&numbers(&case["values"]), BcaOptions::seeded(1)).unwrap();
+            let interval = of_mean(&numbers(&case["values"]), BcaOptions::seeded(1)).unwrap();
             // 10,000 resamples place a 2.5% quantile to about 3% of the width of the interval.
             let tolerance = 0.03 * (high - low);
             assert!((interval.low - low).abs() < tolerance, "{}: {interval:?}", case["name"]);
@@ -188,52 +400,94 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_threads_does_not_change_the_interval() {
-        let values: Vec<f64> = (0..50).map(|i| f64::from(i * i % 17) / 17.0).collect();
-        let on = |threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| bca_mean_interval(&values, BcaOptions::seeded(3)))
-        };
-        assert_eq!(on(1), on(4));
-        assert_ne!(on(1), bca_mean_interval(&values, BcaOptions::seeded(4)), "the seed has no effect");
-    }
-
-    #[test]
-    fn samples_resampled_together_get_the_intervals_they_get_alone() {
-        let sample = |n: u32, step: u32| (0..n).map(|i| f64::from(i * step % 17) / 17.0).collect::<Vec<f64>>();
-        let samples = [sample(50, 3), sample(20, 5), vec![], sample(50, 7), vec![0.5; 50], sample(20, 11)];
-        let borrowed: Vec<&[f64]> = samples.iter().map(Vec::as_slice).collect();
-        let alone: Vec<_> = borrowed.iter().map(|values| bca_mean_interval(values, BcaOptions::seeded(3))).collect();
-        assert_eq!(bca_mean_intervals(&borrowed, BcaOptions::seeded(3)), alone);
-        assert_eq!(alone.iter().filter(|interval| interval.is_none()).count(), 1);
-    }
-
-    #[test]
     fn an_interval_is_the_one_that_was_published_with_this_seed() {
         // Resample r draws from stream r: values[next_u32 * n >> 32], n times; means and interval by hand from there.
         let values: Vec<f64> = (0..30).map(|i| f64::from(i * i % 17) / 17.0).collect();
         let options = BcaOptions { resamples: 500, ..BcaOptions::seeded(3) };
-        let mut means: Vec<f64> = (0..500)
-            .map(|replicate| {
-                let mut rng = ChaCha8Rng::seed_from_u64(3);
-                rng.set_stream(replicate);
-                let drawn = (0..30).map(|_| values[((u64::from(rng.next_u32()) * 30) >> 32) as usize]);
-                drawn.sum::<f64>() / 30.0
-            })
-            .collect();
-        means.sort_unstable_by(f64::total_cmp);
-        assert_eq!(bca_mean_interval(&values, options), bca_from_resamples(&values, &means, 0.95));
+        let resampled = |replicate| {
+            let mut rng = ChaCha8Rng::seed_from_u64(3);
+            rng.set_stream(replicate);
+            let drawn = (0..30).map(|_| values[((u64::from(rng.next_u32()) * 30) >> 32) as usize]);
+            drawn.sum::<f64>() / 30.0
+        };
+        let by_hand = of_resamples(&values, (0..500).map(resampled).collect(), 0.95);
+        assert_close(of_mean(&values, options), Some(by_hand));
     }
 
     #[test]
-    fn degenerate_samples_have_no_interval_or_a_point() {
-        let options = BcaOptions::seeded(0);
-        assert_eq!(bca_mean_interval(&[], options), None);
-        assert_eq!(bca_mean_interval(&[0.5], options), None);
-        assert_eq!(bca_mean_interval(&[0.5, f64::NAN], options), None);
-        assert_eq!(bca_mean_interval(&[0.5, 0.5, 0.5], options), Some(Interval { low: 0.5, high: 0.5 }));
-        assert_eq!(bca_mean_interval(&[0.1, 0.5], BcaOptions { level: 1.0, ..options }), None);
-        assert_eq!(bca_mean_interval(&[0.1, 0.5], BcaOptions { resamples: 0, ..options }), None);
+    fn a_mean_has_one_interval_whatever_it_is_called() {
+        let values = values(60);
+        let of_means = of_mean(&values, few());
+        assert_close(bca_interval(60, |weights| weighted_mean(&values, weights), few()), of_means);
+        let rows: Vec<[f64; 2]> = values.iter().map(|value| [*value, 1.0]).collect();
+        let [of_sums] = bca_sums_intervals(&rows, |sums| [sums[0] / sums[1]], few());
+        assert_close(of_sums, of_means);
+        let singles: Vec<usize> = (100..160).collect();
+        assert_close(bca_clustered_interval(&singles, |weights| weighted_mean(&values, weights), few()), of_means);
+        assert_close(clustered_mean_intervals(&[&values], Some(&singles), few())[0], of_means);
+    }
+
+    #[test]
+    fn neither_threads_nor_other_samples_change_an_interval() {
+        let (a, b) = (values(60), values(60).into_iter().rev().collect::<Vec<_>>());
+        let clusters: Vec<usize> = (0..60).map(|case| case * case % 23).collect();
+        for clusters in [None, Some(clusters.as_slice())] {
+            let samples: [&[f64]; 5] = [&a, &[1.0], &b, &[0.5; 60], &[]];
+            let alone: Vec<_> =
+                samples.iter().map(|own| clustered_mean_intervals(&[own], clusters, few())[0]).collect();
+            for threads in [1, 4] {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                assert_eq!(pool.install(|| clustered_mean_intervals(&samples, clusters, few())), alone);
+            }
+            assert_eq!([alone[1], alone[3], alone[4]], [None, Some(Interval { low: 0.5, high: 0.5 }), None]);
+        }
+        assert_ne!(of_mean(&a, few()), of_mean(&a, BcaOptions { seed: 4, ..few() }), "the seed has no effect");
+        assert_eq!(clustered_mean_intervals(&[&a], Some(&[7; 60]), few()), [None]);
+        assert_eq!(clustered_mean_intervals(&[], Some(&clusters), few()), []);
+    }
+
+    #[test]
+    fn a_question_written_down_twice_is_no_more_evidence() {
+        let values = values(40);
+        let twice: Vec<f64> = values.iter().flat_map(|value| [*value, *value]).collect();
+        let clusters: Vec<usize> = (0..80).map(|case| case / 2).collect();
+        let clustered = clustered_mean_intervals(&[&twice], Some(&clusters), few())[0];
+        assert_close(clustered, of_mean(&values, few()));
+        // Twice the cases would promise an interval narrower by the square root of 2.
+        let width = |interval: Option<Interval>| interval.map(|interval| interval.high - interval.low).unwrap();
+        let ratio = width(clustered) / width(of_mean(&twice, few()));
+        assert!((ratio - 2.0_f64.sqrt()).abs() < 0.1, "{ratio}");
+    }
+
+    #[test]
+    fn what_is_degenerate_has_no_interval_or_a_point() {
+        let options = BcaOptions { resamples: 200, ..BcaOptions::seeded(0) };
+        let point = |value| Some(Interval { low: value, high: value });
+        let no_level = BcaOptions { level: 1.0, ..options };
+        assert_eq!(of_mean(&[0.5], options), None);
+        assert_eq!(of_mean(&[0.5, f64::NAN], options), None);
+        assert_eq!(of_mean(&[0.5, 0.5, 0.5], options), point(0.5));
+        assert_eq!(of_mean(&[0.1, 0.5], no_level), None);
+        assert_eq!(of_mean(&[0.1, 0.5], BcaOptions { resamples: 0, ..options }), None);
+        // Defined only where every unit was drawn once: for the data, and for few resamples.
+        let fragile = |weights: &[u32]| weights.iter().all(|w| *w == 1).then_some(1.0);
+        assert_eq!(bca_interval(8, fragile, options), None);
+        assert_eq!(bca_interval(1, |_| Some(1.0), options), None);
+        assert_eq!(bca_interval(8, |_| None, options), None);
+        assert_eq!(bca_interval(8, |_| Some(f64::NAN), options), None);
+        assert_eq!(bca_interval(8, |_| Some(2.0), options), point(2.0));
+        assert_eq!(bca_interval(8, |_| Some(2.0), no_level), None);
+        let share = |sums: &[f64; 2]| [sums[0] / sums[1]];
+        assert_eq!(bca_sums_intervals(&[[1.0, 2.0]], share, options), [None]);
+        assert_eq!(bca_sums_intervals(&[[0.0, 0.0], [0.0, 0.0]], share, options), [None]);
+        assert_eq!(bca_sums_intervals(&[[1.0, 2.0], [1.0, 2.0]], share, options), [point(0.5)]);
+        assert_eq!(bca_sums_intervals(&[[1.0, 2.0], [0.0, 2.0]], share, no_level), [None]);
+    }
+
+    #[test]
+    fn sums_go_by_cluster() {
+        assert_eq!(cluster_sums(&[1.0, 2.0, 4.0], &[9, 5, 9]), Some(vec![2.0, 5.0]));
+        assert_eq!(cluster_sums(&[1.0], &[]), None);
     }
 
     #[test]
@@ -241,7 +495,7 @@ mod tests {
         // 0, 0.02, .., 1.98: mean 0.99; se = sd / sqrt(100); normal half width 1.96 se
         let values: Vec<f64> = (0..100).map(|i| f64::from(i) / 50.0).collect();
         let half = 1.96 * sd(&values).unwrap() / 10.0;
-        let interval = bca_mean_interval(&values, BcaOptions::seeded(5)).unwrap();
+        let interval = of_mean(&values, BcaOptions::seeded(5)).unwrap();
         assert!((interval.low - (0.99 - half)).abs() < 0.01 && (interval.high - (0.99 + half)).abs() < 0.01);
     }
 
@@ -252,7 +506,8 @@ mod tests {
         let samples: Vec<Vec<f64>> =
             (0..2_000).map(|_| (0..100).map(|_| rng.random::<f64>().powi(3)).collect()).collect();
         let borrowed: Vec<&[f64]> = samples.iter().map(Vec::as_slice).collect();
-        let intervals = bca_mean_intervals(&borrowed, BcaOptions { resamples: 500, ..BcaOptions::seeded(1) });
+        let options = BcaOptions { resamples: 500, ..BcaOptions::seeded(1) };
+        let intervals = clustered_mean_intervals(&borrowed, None, options);
         let held = intervals.iter().flatten().filter(|i| i.low <= 0.25 && 0.25 <= i.high).count();
         let rate = held as f64 / 2_000.0;
         assert!((0.93..=0.97).contains(&rate), "{rate}");
@@ -263,7 +518,7 @@ mod tests {
         #[test]
         fn an_interval_is_ordered_and_stays_within_the_sample(values in prop::collection::vec(0.0..=1.0_f64, 2..20)) {
             let options = BcaOptions { resamples: 200, ..BcaOptions::seeded(9) };
-            let interval = bca_mean_interval(&values, options).unwrap();
+            let interval = of_mean(&values, options).unwrap();
             let low = values.iter().copied().fold(f64::INFINITY, f64::min);
             let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             prop_assert!(interval.low <= interval.high);

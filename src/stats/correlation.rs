@@ -1,36 +1,84 @@
-//! Agreement of two lists of numbers.
+//! Correlations of two lists, with intervals: Pearson, Spearman, Kendall's tau-b.
 
+use super::bootstrap::{BcaOptions, Interval, bca_clustered_interval};
+use super::distributions::normal_quantile;
 use super::kendall::RankedPairs;
-use super::summary::mean;
+use super::summary::{distinct, mean, place};
 
-/// Kendall's tau-b (ties corrected; Kendall 1945): (concordant - discordant) pairs over the geometric mean of the
-/// pairs untied in x and untied in y. `None` for unequal lengths, fewer than two pairs, a list whose values are all
-/// equal, or values that are not finite. Takes n log n steps.
+/// Which correlation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Correlation {
+    /// Pearson's product-moment correlation.
+    Pearson,
+    /// Spearman's rank correlation: Pearson's of the ranks, ties sharing their mean rank.
+    Spearman,
+    /// Kendall's tau-b (M. G. Kendall, "The treatment of ties in ranking problems", Biometrika 33, 1945): concordant less
+    /// discordant pairs over the geometric mean of the pairs untied in x and those untied in y.
+    KendallTauB,
+}
+
+impl Correlation {
+    /// The correlation of `x` and `y`, -1..=1; `None` for unequal lengths, fewer than two pairs, a list whose values
+    /// are all equal, or values that are not finite.
+    pub fn of(self, x: &[f64], y: &[f64]) -> Option<f64> {
+        self.of_weights(x, y)?(&vec![1; x.len()])
+    }
+
+    /// The BCa interval of the correlation where `clusters` gives each pair's cluster; ranks are made anew in each resample.
+    /// `None` where the correlation is, where most resamples have none, for `clusters` of another length, and for fewer than
+    /// two clusters.
+    ///
+    /// ```
+    /// use scholareval::stats::{BcaOptions, Correlation};
+    ///
+    /// let judge = [1.0, 2.0, 2.0, 3.0, 4.0, 5.0, 5.0, 4.0];
+    /// let human = [1.0, 1.0, 3.0, 3.0, 4.0, 4.0, 5.0, 5.0];
+    /// let questions = [0, 1, 2, 3, 4, 5, 6, 7];
+    /// let interval = Correlation::Spearman.clustered_interval(&judge, &human, &questions, BcaOptions::seeded(1));
+    /// assert!(interval.is_some_and(|i| 0.0 < i.low && i.low < i.high && i.high <= 1.0));
+    /// ```
+    pub fn clustered_interval(self, x: &[f64], y: &[f64], clusters: &[usize], options: BcaOptions) -> Option<Interval> {
+        let statistic = self.of_weights(x, y).filter(|_| clusters.len() == x.len())?;
+        bca_clustered_interval(clusters, statistic, options)
+    }
+
+    /// The correlation with every pair taken as often as its weight says.
+    fn of_weights(self, x: &[f64], y: &[f64]) -> Option<impl Fn(&[u32]) -> Option<f64> + Sync + use<>> {
+        let is_usable = x.len() == y.len() && x.len() >= 2 && x.iter().chain(y).all(|value| value.is_finite());
+        if !is_usable {
+            return None;
+        }
+        let ranked = (self == Self::KendallTauB).then(|| RankedPairs::new(x, y));
+        let (x, y) = (Placed::new(x), Placed::new(y));
+        Some(move |weights: &[u32]| match &ranked {
+            Some(pairs) => pairs.tau_b(weights),
+            None => {
+                let ranks = self == Self::Spearman;
+                product_moment(&x.centered(ranks, weights)?, &y.centered(ranks, weights)?, weights)
+            }
+        })
+    }
+}
+
+/// [`Correlation::KendallTauB`] of two lists, in n log n steps.
 pub fn kendall_tau_b(x: &[f64], y: &[f64]) -> Option<f64> {
-    if !comparable(x, y) {
-        return None;
-    }
-    RankedPairs::new(x, y).tau_b(&vec![1; x.len()])
+    Correlation::KendallTauB.of(x, y)
 }
 
-/// Pearson's product-moment correlation. `None` where [`kendall_tau_b`] is.
+/// [`Correlation::Pearson`] of two lists.
 pub fn pearson(x: &[f64], y: &[f64]) -> Option<f64> {
-    if !comparable(x, y) || constant(x) || constant(y) {
-        return None;
-    }
-    let (dx, dy) = (centred(x)?, centred(y)?);
-    let (norm_x, norm_y) = (norm(&dx), norm(&dy));
-    let r: f64 = dx.iter().zip(&dy).map(|(a, b)| (a / norm_x) * (b / norm_y)).sum();
-    r.is_finite().then(|| r.clamp(-1.0, 1.0))
+    Correlation::Pearson.of(x, y)
 }
 
-/// Spearman's rank correlation: Pearson's of the ranks, ties sharing their mean rank. `None` where
-/// [`kendall_tau_b`] is.
-pub fn spearman(x: &[f64], y: &[f64]) -> Option<f64> {
-    if !comparable(x, y) {
+/// The interval of Pearson's `r` of `n` pairs by Fisher's transformation: tanh(atanh(r) -+ z / sqrt(n - 3)) (R. A.
+/// Fisher, "On the probable error of a coefficient of correlation", Metron 1, 1921). Exact for two normal variables.
+/// `None` for fewer than four pairs, `r` outside -1..=1 or a level outside 0..1.
+pub fn fisher_interval(r: f64, n: usize, level: f64) -> Option<Interval> {
+    if n < 4 || !(-1.0..=1.0).contains(&r) {
         return None;
     }
-    pearson(&ranks(x), &ranks(y))
+    let half = normal_quantile(f64::midpoint(1.0, level)).filter(|z| *z > 0.0)? / ((n - 3) as f64).sqrt();
+    Some(Interval { low: (r.atanh() - half).tanh(), high: (r.atanh() + half).tanh() })
 }
 
 /// The intraclass correlation as the reference script of ScholarQABench computes it (`calculate_icc`): deviations
@@ -41,7 +89,7 @@ pub fn intraclass_correlation(x: &[f64], y: &[f64]) -> Option<f64> {
     let pairs = x.len().min(y.len());
     let both: Vec<f64> = x.iter().chain(y).copied().collect();
     let grand = mean(&both)?;
-    if pairs < 2 || constant(&both) {
+    if pairs < 2 || both.iter().all(|value| *value == both[0]) {
         return None;
     }
     let squares: f64 = both.iter().map(|value| (value - grand).powi(2)).sum();
@@ -50,39 +98,45 @@ pub fn intraclass_correlation(x: &[f64], y: &[f64]) -> Option<f64> {
     Some(shared / ((pairs - 1) as f64 * variance))
 }
 
-fn comparable(x: &[f64], y: &[f64]) -> bool {
-    x.len() == y.len() && x.len() >= 2 && x.iter().chain(y).all(|value| value.is_finite())
+/// One list: its distinct values in ascending order, and the place of each unit's value among them.
+struct Placed {
+    places: Vec<usize>,
+    values: Vec<f64>,
 }
 
-/// Compared value by value: a mean of equal numbers may differ from them in the last digit.
-fn constant(values: &[f64]) -> bool {
-    values.windows(2).all(|pair| pair[0] == pair[1])
-}
-
-fn centred(values: &[f64]) -> Option<Vec<f64>> {
-    let mean = mean(values)?;
-    Some(values.iter().map(|value| value - mean).collect())
-}
-
-fn norm(values: &[f64]) -> f64 {
-    values.iter().map(|value| value * value).sum::<f64>().sqrt()
-}
-
-/// Ranks from 1, ties sharing their mean rank.
-fn ranks(values: &[f64]) -> Vec<f64> {
-    let mut by_value: Vec<usize> = (0..values.len()).collect();
-    by_value.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
-    let mut ranks = vec![0.0; values.len()];
-    let mut done = 0;
-    for tied in by_value.chunk_by(|a, b| values[*a] == values[*b]) {
-        // ranks done + 1 ..= done + k have the mean done + (k + 1) / 2
-        let shared = done as f64 + (tied.len() + 1) as f64 / 2.0;
-        for index in tied {
-            ranks[*index] = shared;
-        }
-        done += tied.len();
+impl Placed {
+    fn new(list: &[f64]) -> Self {
+        let values = distinct(list.iter().copied());
+        Self { places: list.iter().map(|value| place(&values, *value)).collect(), values }
     }
-    ranks
+
+    /// Each unit's value (or mean rank) less the weighted mean; `None` where only one value was drawn.
+    fn centered(&self, ranks: bool, weights: &[u32]) -> Option<Vec<f64>> {
+        let mut counts = vec![0.0; self.values.len()];
+        self.places.iter().zip(weights).for_each(|(place, weight)| counts[*place] += f64::from(*weight));
+        if counts.iter().filter(|count| **count > 0.0).count() < 2 {
+            return None;
+        }
+        let mut scores = self.values.clone();
+        if ranks {
+            let mut below = 0.0;
+            for (score, count) in scores.iter_mut().zip(&counts) {
+                *score = below + (count + 1.0) / 2.0;
+                below += count;
+            }
+        }
+        let total: f64 = counts.iter().sum();
+        let mean = counts.iter().zip(&scores).map(|(count, score)| count * score).sum::<f64>() / total;
+        Some(self.places.iter().map(|place| scores[*place] - mean).collect())
+    }
+}
+
+fn product_moment(dx: &[f64], dy: &[f64], weights: &[u32]) -> Option<f64> {
+    let sum = |a: &[f64], b: &[f64]| -> f64 {
+        a.iter().zip(b).zip(weights).map(|((a, b), weight)| f64::from(*weight) * a * b).sum()
+    };
+    let r = sum(dx, dy) / (sum(dx, dx).sqrt() * sum(dy, dy).sqrt());
+    r.is_finite().then(|| r.clamp(-1.0, 1.0))
 }
 
 #[cfg(test)]
@@ -91,6 +145,12 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+
+    const ALL: [Correlation; 3] = [Correlation::Pearson, Correlation::Spearman, Correlation::KendallTauB];
+
+    fn lists(n: u32) -> (Vec<f64>, Vec<f64>) {
+        (0..n).map(|i| (f64::from(i * i % 17), f64::from(i * i % 17) + f64::from(i * 7 % 11))).unzip()
+    }
 
     #[test]
     fn correlations_are_those_of_scipy() {
@@ -101,10 +161,8 @@ mod tests {
             let list =
                 |key: &str| -> Vec<f64> { case[key].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect() };
             let (x, y) = (list("x"), list("y"));
-            for (name, ours) in
-                [("kendall", kendall_tau_b(&x, &y)), ("pearson", pearson(&x, &y)), ("spearman", spearman(&x, &y))]
-            {
-                match (case[name].as_f64(), ours) {
+            for (name, kind) in ["pearson", "spearman", "kendall"].into_iter().zip(ALL) {
+                match (case[name].as_f64(), kind.of(&x, &y)) {
                     (Some(expected), Some(ours)) => {
                         assert!((expected - ours).abs() < 1e-12, "{}: {name} {ours}", case["name"]);
                     }
@@ -118,13 +176,71 @@ mod tests {
     fn what_cannot_be_correlated_is_none() {
         assert_eq!(kendall_tau_b(&[1.0], &[1.0]), None);
         assert_eq!(pearson(&[1.0, 2.0], &[1.0]), None);
-        assert_eq!(spearman(&[1.0, f64::NAN], &[1.0, 2.0]), None);
+        assert_eq!(Correlation::Spearman.of(&[1.0, f64::NAN], &[1.0, 2.0]), None);
         assert_eq!(pearson(&[0.1, 0.1, 0.1], &[1.0, 2.0, 3.0]), None);
     }
 
     #[test]
-    fn tied_values_share_their_mean_rank() {
-        assert_eq!(ranks(&[0.3, 0.1, 0.3, 0.9]), [2.5, 1.0, 2.5, 4.0]);
+    fn copies_of_a_pair_in_one_cluster_are_no_evidence() {
+        let (x, y) = lists(30);
+        let options = BcaOptions { resamples: 400, ..BcaOptions::seeded(3) };
+        let own: Vec<usize> = (0..30).collect();
+        let copied = |list: &[f64]| list.iter().flat_map(|value| [*value; 3]).collect::<Vec<f64>>();
+        let thirds: Vec<usize> = (0..90).map(|at| at / 3).collect();
+        for kind in [Correlation::Pearson, Correlation::Spearman] {
+            let plain = kind.clustered_interval(&x, &y, &own, options).unwrap();
+            // Three copies of every pair change neither correlation nor its interval over clusters.
+            let clustered = kind.clustered_interval(&copied(&x), &copied(&y), &thirds, options).unwrap();
+            assert!((clustered.low - plain.low).abs() < 1e-9 && (clustered.high - plain.high).abs() < 1e-9, "{kind:?}");
+        }
+        assert_eq!(Correlation::KendallTauB.clustered_interval(&x, &y, &own[1..], options), None);
+        assert_eq!(Correlation::KendallTauB.clustered_interval(&x, &y, &[7; 30], options), None);
+    }
+
+    #[test]
+    fn the_interval_holds_the_correlation_and_turns_with_its_sign() {
+        let (x, y) = lists(60);
+        let (turned, own) = (y.iter().map(|value| -value).collect::<Vec<_>>(), (0..60).collect::<Vec<_>>());
+        let options = BcaOptions { resamples: 1_000, ..BcaOptions::seeded(2) };
+        for correlation in ALL {
+            let r = correlation.of(&x, &y).unwrap();
+            let interval = correlation.clustered_interval(&x, &y, &own, options).unwrap();
+            assert!(-1.0 <= interval.low && interval.low < r && r < interval.high && interval.high <= 1.0);
+            let other = correlation.clustered_interval(&x, &turned, &own, options).unwrap();
+            assert!((other.low + interval.high).abs() < 0.01, "{correlation:?} {interval:?} {other:?}");
+        }
+    }
+
+    #[test]
+    fn a_resample_has_the_correlation_of_the_pairs_written_out() {
+        let (x, y) = lists(8);
+        let weights = [2, 0, 1, 3, 0, 1, 0, 1];
+        let write = |list: &[f64]| -> Vec<f64> {
+            list.iter().zip(weights).flat_map(|(v, w)| std::iter::repeat_n(*v, w as usize)).collect()
+        };
+        for kind in ALL {
+            let weighted = kind.of_weights(&x, &y).unwrap()(&weights).unwrap();
+            assert!((weighted - kind.of(&write(&x), &write(&y)).unwrap()).abs() < 1e-12, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn perfect_agreement_is_a_point() {
+        let (x, own) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [0, 1, 2, 3, 4, 5, 6]);
+        let interval = Correlation::KendallTauB.clustered_interval(&x, &x, &own, BcaOptions::seeded(1)).unwrap();
+        assert!((interval.low - 1.0).abs() < 1e-12 && (interval.high - 1.0).abs() < 1e-12);
+        assert_eq!(Correlation::Pearson.clustered_interval(&x, &[2.0; 7], &own, BcaOptions::seeded(1)), None);
+    }
+
+    #[test]
+    fn fishers_interval_by_hand() {
+        // r = 0, n = 103: tanh(1.959964 / sqrt(100)) = tanh(0.1959964) = 0.193525
+        let interval = fisher_interval(0.0, 103, 0.95).unwrap();
+        assert!((interval.high - 0.193_525).abs() < 1e-6 && (interval.low + interval.high).abs() < 1e-15);
+        assert_eq!(fisher_interval(1.0, 10, 0.95), Some(Interval { low: 1.0, high: 1.0 }));
+        assert_eq!(fisher_interval(0.5, 3, 0.95), None);
+        assert_eq!(fisher_interval(0.5, 10, 1.0), None);
+        assert_eq!(fisher_interval(1.5, 10, 0.9), None);
     }
 
     #[test]
@@ -147,8 +263,8 @@ mod tests {
             let mut turned = pairs.clone();
             turned.rotate_left(turn % pairs.len());
             let (tx, ty) = split(&turned);
-            for f in [kendall_tau_b, pearson, spearman] {
-                let (r, swapped, moved) = (f(&x, &y), f(&y, &x), f(&tx, &ty));
+            for kind in ALL {
+                let (r, swapped, moved) = (kind.of(&x, &y), kind.of(&y, &x), kind.of(&tx, &ty));
                 prop_assert_eq!(r.is_some(), swapped.is_some());
                 prop_assert_eq!(r.is_some(), moved.is_some());
                 if let (Some(r), Some(swapped), Some(moved)) = (r, swapped, moved) {

@@ -1,7 +1,6 @@
 //! Effect sizes of paired comparisons.
 
-use super::alpha::distinct;
-use super::summary::{mean, sd};
+use super::summary::{distinct, mean, sd};
 
 /// Values closer than this are equal.
 const SAME: f64 = 1e-9;

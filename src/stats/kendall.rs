@@ -4,7 +4,7 @@
 //! W. R. Knight, "A computer method for calculating Kendall's tau with ungrouped data", JASA 61 (1966), with a Fenwick
 //! tree (P. M. Fenwick, 1994) in place of the merge sort, so that a resample needs no sorting.
 
-use super::alpha::{distinct, place};
+use super::summary::{distinct, place};
 
 /// Pairs of numbers prepared for counting: in the order of x, with the place of y among its distinct values.
 pub(super) struct RankedPairs {

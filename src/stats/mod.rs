@@ -3,8 +3,8 @@
 //! Everything here is a pure function of its arguments: what is random is seeded and the same for any number of threads,
 //! what is undefined is `None` and never NaN.
 //!
-//! - How sure is a mean: [`bca_mean_interval`], [`clustered_mean_intervals`]; any other statistic of independent units:
-//!   [`bca_weighted_interval`]; measures of summed counts: [`bca_sums_intervals`].
+//! - How sure is a mean: [`clustered_mean_intervals`]; any other statistic: [`bca_interval`],
+//!   [`bca_clustered_interval`]; measures of summed counts: [`bca_sums_intervals`].
 //! - Which system is better: [`paired_differences`], [`sign_flip_tests`], [`holm`], [`indistinguishable_groups`],
 //!   [`rank_distribution`]; at equal length: [`least_squares`].
 //! - Do raters agree: [`krippendorff_alpha`], [`cohens_kappa`], [`mean_pairwise_kappa`], [`icc_2_1`], [`Correlation`].
@@ -15,29 +15,23 @@
 //! `tests/fixtures/stats/make_golden.py` and `tests/golden_stats/make_golden.py` say how.
 //!
 //! ```
-//! use scholareval::stats::{BcaOptions, bca_mean_interval, mean};
+//! use scholareval::stats::{BcaOptions, clustered_mean_intervals, mean};
 //!
 //! let scores = [0.2, 0.4, 0.4, 0.7, 0.9];
-//! let interval = bca_mean_interval(&scores, BcaOptions::seeded(7));
+//! let interval = clustered_mean_intervals(&[&scores], None, BcaOptions::seeded(7))[0];
 //! assert!(interval.is_some_and(|i| i.low < 0.52 && 0.52 < i.high));
 //! assert_eq!(mean(&[]), None);
 //! ```
 
-mod alpha;
-mod binomial;
+mod agreement;
 mod bootstrap;
-mod bootstrap_sums;
-mod cluster;
-mod clustered_agreement;
 mod correlation;
-mod correlation_interval;
 mod distributions;
 mod effect;
 mod groups;
 mod harmonic;
 mod holm;
 mod icc;
-mod kappa;
 mod kendall;
 mod paired;
 mod permutation;
@@ -45,25 +39,23 @@ mod power;
 mod ppi;
 mod ranks;
 mod regression;
-mod resampling;
 mod summary;
 mod variance;
 
-pub use alpha::{MeasurementLevel, krippendorff_alpha, krippendorff_alpha_interval, pairable_units};
-pub use bootstrap::{BcaOptions, Interval, bca_mean_interval, bca_mean_intervals};
-pub use bootstrap_sums::bca_sums_intervals;
-pub use cluster::{cluster_sums, clustered_mean_intervals};
-pub use clustered_agreement::{krippendorff_alpha_clustered_interval, mean_pairwise_kappa_clustered_interval};
-pub use correlation::{intraclass_correlation, kendall_tau_b, pearson, spearman};
-pub use correlation_interval::{Correlation, fisher_interval};
+pub use agreement::{
+    KappaWeights, MeasurementLevel, PairwiseKappa, cohens_kappa, krippendorff_alpha, krippendorff_alpha_interval,
+    mean_pairwise_kappa, mean_pairwise_kappa_interval,
+};
+pub use bootstrap::{
+    BcaOptions, Interval, bca_clustered_interval, bca_interval, bca_sums_intervals, cluster_sums,
+    clustered_mean_intervals,
+};
+pub use correlation::{Correlation, fisher_interval, intraclass_correlation, kendall_tau_b, pearson};
 pub use effect::{cliffs_delta, cohens_dz};
 pub use groups::{group_letters, indistinguishable_groups};
 pub use harmonic::{PrecisionRecall, SetF1, set_f1};
 pub use holm::holm;
 pub use icc::{IntraclassCorrelation, icc_2_1};
-pub use kappa::{
-    KappaWeights, PairwiseKappa, cohens_kappa, cohens_kappa_interval, mean_pairwise_kappa, mean_pairwise_kappa_interval,
-};
 pub use paired::{Paired, PairedDifference, paired_differences};
 pub use permutation::{SignFlipOptions, SignFlipTest, sign_flip_test, sign_flip_tests};
 pub use power::{
@@ -72,6 +64,5 @@ pub use power::{
 pub use ppi::{PredictionPowered, PredictionPoweredMean};
 pub use ranks::rank_distribution;
 pub use regression::{Line, least_squares};
-pub use resampling::{bca_clustered_interval, bca_weighted_interval};
 pub use summary::{mean, quantile, sd};
 pub use variance::{Judged, JudgingPlan, VarianceComponents, variance_components};

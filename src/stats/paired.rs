@@ -1,7 +1,6 @@
 //! Systems compared in pairs over the cases they share.
 
-use super::bootstrap::{BcaOptions, Interval};
-use super::cluster::clustered_mean_intervals;
+use super::bootstrap::{BcaOptions, Interval, clustered_mean_intervals};
 use super::effect::{cliffs_delta, cohens_dz};
 use super::summary::mean;
 
@@ -96,7 +95,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::stats::bca_mean_interval;
 
     fn options() -> BcaOptions {
         BcaOptions { resamples: 300, ..BcaOptions::seeded(3) }
@@ -108,7 +106,7 @@ mod tests {
         let b: Vec<f64> = (0..30).map(|i| f64::from(i * 3 % 13) / 16.0).collect();
         let pair = Paired { first: &a, second: &b };
         let compared = paired_differences(&[pair], None, options())[0].unwrap();
-        assert_eq!(compared.interval, bca_mean_interval(&pair.differences().unwrap(), options()));
+        assert_eq!(compared.interval, clustered_mean_intervals(&[&pair.differences().unwrap()], None, options())[0]);
         assert_eq!(compared.cases, 30);
     }
 

@@ -5,9 +5,6 @@
 //! far from 0 as the observed one. All assignments where few differences are not 0; else seeded random ones, with
 //! p = (b + 1) / (m + 1) so that p is never 0 (B. Phipson and G. K. Smyth, "Permutation p-values should never be zero",
 //! 2010).
-//!
-//! Random flips are read from tables: eight differences have 256 signed sums, so one step flips and adds eight of them,
-//! for eight lists of differences side by side.
 
 use std::collections::BTreeMap;
 
@@ -112,100 +109,31 @@ fn signed_sums(values: &[f64]) -> Vec<f64> {
     sums
 }
 
-/// Lists side by side: as many as fill a cache line.
-const LANES: usize = 8;
-type Lanes = [f64; LANES];
-
-/// How many random assignments are drawn and summed together: few enough that their bits and sums stay in the cache,
-/// enough that the tables are worth making.
-fn block(bytes: usize) -> u32 {
-    match bytes {
-        ..=1_024 => 1_024,
-        1_025..=8_192 => 256,
-        _ => 64,
-    }
-}
-
 /// For each list (all of one length), how many random assignments are as far from 0 as the observed sum.
 fn random(lists: &[&[f64]], options: SignFlipOptions) -> Vec<u64> {
-    let bytes = lists.first().map_or(0, |list| list.len()).div_ceil(8);
-    let tiles: Vec<Tile> = lists.chunks(LANES).map(|chunk| Tile::new(chunk, bytes)).collect();
+    let cases = lists.first().map_or(0, |list| list.len());
+    // Differences that are flipped together stand together.
+    let rows: Vec<Vec<f64>> = (0..cases).map(|case| lists.iter().map(|list| list[case]).collect()).collect();
+    let thresholds: Vec<f64> = lists.iter().map(|list| threshold(list)).collect();
     let seeded = ChaCha8Rng::seed_from_u64(options.seed);
-    let block = block(bytes);
-    let counted = (0..options.flips.div_ceil(block)).into_par_iter().map(|index| {
-        let replicates = index * block..index.saturating_add(1).saturating_mul(block).min(options.flips);
-        let mut signs = vec![0_u8; bytes * replicates.len()];
-        for (replicate, own) in replicates.zip(signs.chunks_exact_mut(bytes)) {
-            let mut rng = seeded.clone();
-            rng.set_stream(u64::from(replicate));
-            rng.fill_bytes(own);
+    let none = || vec![0; lists.len()];
+    let count = |mut counts: Vec<u64>, replicate: u32| {
+        let mut rng = seeded.clone();
+        rng.set_stream(u64::from(replicate));
+        let mut signs = vec![0_u8; cases.div_ceil(8)];
+        rng.fill_bytes(&mut signs);
+        let mut sums = vec![0.0; lists.len()];
+        for (case, row) in rows.iter().enumerate() {
+            let sign = if signs[case / 8] >> (case % 8) & 1 == 1 { 1.0 } else { -1.0 };
+            sums.iter_mut().zip(row).for_each(|(sum, difference)| *sum += sign * difference);
         }
-        tiles.iter().flat_map(|tile| tile.count(&signs)).collect::<Vec<u64>>()
-    });
-    let none = || vec![0; tiles.len() * LANES];
-    let mut counts = counted.reduce(none, |a, b| a.iter().zip(&b).map(|(a, b)| a + b).collect());
-    counts.truncate(lists.len());
-    counts
-}
-
-/// Up to eight lists: their differences eight by eight, and what their sums are compared with.
-struct Tile {
-    octets: Vec<[Lanes; 8]>,
-    thresholds: Lanes,
-}
-
-impl Tile {
-    fn new(lists: &[&[f64]], bytes: usize) -> Self {
-        let mut octets = vec![[[0.0; LANES]; 8]; bytes];
-        let mut thresholds = [f64::INFINITY; LANES];
-        for (lane, list) in lists.iter().enumerate() {
-            thresholds[lane] = threshold(list);
-            for (place, value) in list.iter().enumerate() {
-                octets[place / 8][place % 8][lane] = *value;
-            }
-        }
-        Self { octets, thresholds }
-    }
-
-    /// How many of the assignments in `signs`, a bit a difference, are as far from 0 as observed.
-    fn count(&self, signs: &[u8]) -> [u64; LANES] {
-        let bytes = self.octets.len();
-        let mut sums = vec![[0.0; LANES]; signs.len() / bytes];
-        for (byte, octet) in self.octets.iter().enumerate() {
-            let table = signed_octet(octet);
-            for (sum, own) in sums.iter_mut().zip(signs.chunks_exact(bytes)) {
-                let signed = &table[usize::from(own[byte])];
-                for lane in 0..LANES {
-                    sum[lane] += signed[lane];
-                }
-            }
-        }
-        let mut counts = [0; LANES];
-        for sum in &sums {
-            for lane in 0..LANES {
-                counts[lane] += u64::from(sum[lane].abs() >= self.thresholds[lane]);
-            }
+        for ((count, sum), threshold) in counts.iter_mut().zip(&sums).zip(&thresholds) {
+            *count += u64::from(f64::abs(*sum) >= *threshold);
         }
         counts
-    }
-}
-
-/// The signed sums of eight differences under all 256 assignments.
-fn signed_octet(octet: &[Lanes; 8]) -> [Lanes; 256] {
-    let mut table = [[0.0; LANES]; 256];
-    for value in octet {
-        for lane in 0..LANES {
-            table[0][lane] -= value[lane];
-        }
-    }
-    for signs in 1..256_usize {
-        // The lowest set bit turns one minus of an earlier entry into a plus.
-        let (before, turned) = (signs & (signs - 1), signs.trailing_zeros() as usize);
-        for lane in 0..LANES {
-            table[signs][lane] = table[before][lane] + 2.0 * octet[turned][lane];
-        }
-    }
-    table
+    };
+    let add = |a: Vec<u64>, b: Vec<u64>| a.iter().zip(&b).map(|(a, b)| a + b).collect();
+    (0..options.flips).into_par_iter().fold(none, count).reduce(none, add)
 }
 
 #[cfg(test)]
@@ -247,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tables_give_the_sums_that_the_bits_say() {
+    fn each_bit_is_the_sign_of_a_difference() {
         let lists: Vec<Vec<f64>> =
             (0..11_i32).map(|list| (0..30).map(|i| f64::from((i * i + list) % 9) - 3.0).collect()).collect();
         let borrowed: Vec<&[f64]> = lists.iter().map(Vec::as_slice).collect();

@@ -24,16 +24,6 @@ impl Default for PowerTarget {
 }
 
 impl PowerTarget {
-    /// The standard error that a mean difference may have if a true `difference` shall be found:
-    /// |difference| / (z_{1 - alpha/2} + z_{power}), by the normal approximation. `None` for a difference of 0 and an
-    /// unusable target. With it, [`VarianceComponents`](super::VarianceComponents) tell the draws and questions needed.
-    pub fn standard_error_for(self, difference: f64) -> Option<f64> {
-        if !self.is_usable() || difference == 0.0 || !difference.is_finite() {
-            return None;
-        }
-        Some(difference.abs() / self.z()?)
-    }
-
     fn z(self) -> Option<f64> {
         Some(normal_quantile(1.0 - self.alpha / 2.0)? + normal_quantile(self.power)?)
     }
@@ -144,9 +134,6 @@ mod tests {
         // (1.959964 + 0.841621) * 0.3 / sqrt(100) = 0.0840476
         let d = detectable_difference_normal(0.3, 100, PowerTarget::default()).unwrap();
         assert!((d - 0.084_047_6).abs() < 1e-6);
-        // and back: that difference may have the standard error 0.3 / sqrt(100)
-        assert!((PowerTarget::default().standard_error_for(-d).unwrap() - 0.03).abs() < 1e-12);
-        assert_eq!(PowerTarget::default().standard_error_for(0.0), None);
         // 400,000 cases: no difference to t any more.
         let (t, z) = [detectable_difference, detectable_difference_normal]
             .map(|f| f(1.0, 400_000, PowerTarget::default()).unwrap())

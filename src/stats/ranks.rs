@@ -1,7 +1,6 @@
 //! How sure an order of systems is: which ranks each takes over shared resamples of the cases.
 
-use super::bootstrap::BcaOptions;
-use super::cluster::shared_means;
+use super::bootstrap::{BcaOptions, resampled_means};
 
 /// How often each of `systems` takes each rank when the cases are drawn anew: row `i`, column `r` is the share of
 /// resamples in which system `i` is at rank `r + 1`, the highest mean first.
@@ -24,9 +23,9 @@ pub fn rank_distribution(systems: &[&[f64]], clusters: Option<&[usize]>, options
     if options.resamples == 0 {
         return None;
     }
-    let means = shared_means(systems, clusters, options)?;
+    let means = resampled_means(systems, clusters, options)?;
     let mut counts = vec![vec![0.0; systems.len()]; systems.len()];
-    for own in means.chunks_exact(systems.len()) {
+    for own in &means {
         let mut order: Vec<usize> = (0..systems.len()).collect();
         order.sort_by(|a, b| own[*b].total_cmp(&own[*a]));
         let mut rank = 0;
@@ -49,7 +48,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::stats::bca_mean_intervals;
+    use crate::stats::clustered_mean_intervals;
 
     fn options() -> BcaOptions {
         BcaOptions { resamples: 400, ..BcaOptions::seeded(3) }
@@ -86,7 +85,10 @@ mod tests {
         let on = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
-                (bca_mean_intervals(&borrowed, options), rank_distribution(&borrowed, None, options).unwrap())
+                (
+                    clustered_mean_intervals(&borrowed, None, options),
+                    rank_distribution(&borrowed, None, options).unwrap(),
+                )
             })
         };
         let (intervals, shares) = on(1);

@@ -1,4 +1,4 @@
-//! Mean, standard deviation, quantiles.
+//! Mean, standard deviation, quantiles, distinct values.
 
 /// The arithmetic mean; `None` for no values or where a value is not finite.
 pub fn mean(values: &[f64]) -> Option<f64> {
@@ -31,6 +31,19 @@ pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     let above = (below + 1).min(last);
     let share = position - below as f64;
     Some(sorted[below] + (sorted[above] - sorted[below]) * share)
+}
+
+/// The distinct values in ascending order.
+pub(super) fn distinct(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_unstable_by(f64::total_cmp);
+    values.dedup_by(|a, b| a == b);
+    values
+}
+
+/// The place of `value` among the distinct ones.
+pub(super) fn place(distinct: &[f64], value: f64) -> usize {
+    distinct.partition_point(|other| *other < value)
 }
 
 #[cfg(test)]

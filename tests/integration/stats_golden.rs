@@ -4,10 +4,9 @@
 
 use scholareval::stats::{
     BcaOptions, Correlation, Interval, Judged, KappaWeights, MeasurementLevel, Paired, PowerTarget, PredictionPowered,
-    SignFlipOptions, clustered_mean_intervals, cohens_kappa, cohens_kappa_interval, detectable_difference,
-    detectable_difference_normal, fisher_interval, holm, icc_2_1, kendall_tau_b, krippendorff_alpha,
-    krippendorff_alpha_interval, least_squares, paired_differences, paired_t_power, pearson, sign_flip_test,
-    variance_components,
+    SignFlipOptions, clustered_mean_intervals, cohens_kappa, detectable_difference, detectable_difference_normal,
+    fisher_interval, holm, icc_2_1, kendall_tau_b, krippendorff_alpha, krippendorff_alpha_interval, least_squares,
+    mean_pairwise_kappa_interval, paired_differences, paired_t_power, pearson, sign_flip_test, variance_components,
 };
 use serde_json::Value;
 
@@ -107,12 +106,14 @@ fn resampled(row: &Value) -> Interval {
         .collect();
     let some: Vec<Vec<Option<f64>>> = columns.iter().map(|column| column.iter().copied().map(Some).collect()).collect();
     let (x, y, options) = (&columns[0], &columns[1], BcaOptions::seeded(5));
+    // Every unit is its own cluster.
+    let own: Vec<usize> = (0..x.len()).collect();
     let interval = match row["name"].as_str().unwrap() {
-        "pearson" => Correlation::Pearson.interval(x, y, options),
-        "spearman" => Correlation::Spearman.interval(x, y, options),
-        "kendall" => Correlation::KendallTauB.interval(x, y, options),
-        "alpha" => krippendorff_alpha_interval(&borrowed(&some), MeasurementLevel::Interval, options),
-        "kappa" => cohens_kappa_interval(&some[0], &some[1], KappaWeights::Quadratic, options),
+        "pearson" => Correlation::Pearson.clustered_interval(x, y, &own, options),
+        "spearman" => Correlation::Spearman.clustered_interval(x, y, &own, options),
+        "kendall" => Correlation::KendallTauB.clustered_interval(x, y, &own, options),
+        "alpha" => krippendorff_alpha_interval(&borrowed(&some), &own, MeasurementLevel::Interval, options),
+        "kappa" => mean_pairwise_kappa_interval(&borrowed(&some[..2]), &own, KappaWeights::Quadratic, options),
         "clusters" => {
             let cases = x
                 .iter()

@@ -7,7 +7,7 @@ use super::groups::groups;
 use super::notes::notes;
 use super::pair::rater_pair;
 use super::powered::powered;
-use super::result::{AgreementOptions, RaterAgreement, RaterPair, SummaryRow};
+use super::result::{ALL_PAIRS, AgreementOptions, HUMANS, RaterAgreement, RaterPair, SummaryRow};
 use super::reversed::reversed_note;
 use super::units::{Frame, RaterView};
 use crate::analysis::ratings::Estimate;
@@ -16,11 +16,6 @@ use crate::stats::mean;
 
 /// Version of the format of [`RaterAgreement`].
 const SCHEMA_VERSION: u32 = 1;
-/// With more raters than this two judges are not compared.
-pub(super) const ALL_PAIRS: usize = 6;
-/// The name of the mean of all people.
-pub const HUMANS: &str = "humans";
-
 /// Raters, and the questions of the cases.
 #[derive(Debug, Clone, Default)]
 pub struct Labelled {

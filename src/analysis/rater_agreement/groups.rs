@@ -90,6 +90,7 @@ fn group(
     let summaries: Vec<_> = raters.iter().map(|view| &view.rater).collect();
     let unusable = not_one_scale(&summaries, ratings).or(mixed);
     let pairable = ratings.rated_by(2);
+    let complete = ratings.rated_by(raters.len().max(2)).len();
     let alpha = |level: MeasurementLevel, unusable: Option<&String>| match unusable {
         Some(reason) => Estimate::undefined(reason),
         None => ratings.alpha(level, frame.bca()).with_units(pairable.len(), fewest),
@@ -103,10 +104,11 @@ fn group(
         alpha_nominal: alpha(MeasurementLevel::Nominal, no_categories(ratings).as_ref().or(unusable.as_ref())),
         alpha_ordinal: alpha(MeasurementLevel::Ordinal, unusable.as_ref()),
         alpha_interval: alpha(MeasurementLevel::Interval, unusable.as_ref()),
-        complete: ratings.rated_by(raters.len().max(2)).len(),
+        complete,
         icc_2_1: match &unusable {
             Some(reason) => Estimate::undefined(reason),
-            None => ratings.icc(frame.options.confidence),
+            // Its interval draws nothing, so few units do no harm.
+            None => ratings.icc(frame.options.confidence).with_units(complete, 0),
         },
     }
 }

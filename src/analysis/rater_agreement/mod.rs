@@ -36,9 +36,9 @@ mod systems;
 mod units;
 
 pub use super::ratings::Estimate;
-pub use compare::{HUMANS, Labelled, rater_agreement};
+pub use compare::{Labelled, rater_agreement};
 pub use result::{
-    AgreementLevel, AgreementOptions, EstimateRow, FEWEST_FOR_INTERVAL, Measures, PairAgreement, PartMeasures,
+    AgreementLevel, AgreementOptions, EstimateRow, FEWEST_FOR_INTERVAL, HUMANS, Measures, PairAgreement, PartMeasures,
     PoweredMean, RankedSystem, Ranking, RaterAgreement, RaterGroup, RaterPair, RaterSummary, SummaryRow, SystemWins,
     TieThreshold, Wins,
 };

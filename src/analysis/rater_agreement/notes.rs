@@ -1,7 +1,6 @@
 //! Notes for the reader of an agreement.
 
-use super::compare::{ALL_PAIRS, HUMANS};
-use super::result::{FEWEST_FOR_INTERVAL, RaterAgreement};
+use super::result::{ALL_PAIRS, EstimateRow, FEWEST_FOR_INTERVAL, HUMANS, RaterAgreement};
 use crate::domain::{Note, RaterKind};
 
 /// Warnings first.
@@ -56,7 +55,7 @@ pub(super) fn notes(agreement: &RaterAgreement) -> Vec<Note> {
              questions), and resamples that differ."
         )));
     }
-    notes.extend(undefined(agreement));
+    notes.extend(undefined(&estimates));
     let options = &agreement.options;
     notes.push(Note::info(format!(
         "intervals: {:.0}%, BCa bootstrap over questions, {} resamples, seed {}; of ICC by F, of prediction-powered means by t.",
@@ -68,10 +67,10 @@ pub(super) fn notes(agreement: &RaterAgreement) -> Vec<Note> {
 }
 
 /// Why overall numbers are not defined, each reason once.
-fn undefined(agreement: &RaterAgreement) -> Vec<Note> {
+fn undefined(estimates: &[EstimateRow<'_>]) -> Vec<Note> {
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     let parts = ["overall", "ratings", "preferences", "mean"];
-    for row in agreement.estimates().into_iter().filter(|row| row.n > 0 && parts.contains(&row.part)) {
+    for row in estimates.iter().filter(|row| row.n > 0 && parts.contains(&row.part)) {
         let Some(why) = &row.estimate.undefined else { continue };
         let who =
             if row.second.is_empty() { row.first.to_owned() } else { format!("{} and {}", row.first, row.second) };

@@ -63,6 +63,12 @@ impl AgreementOptions {
     }
 }
 
+/// With more raters than this two judges are not compared.
+pub(super) const ALL_PAIRS: usize = 6;
+
+/// The name of the mean of all people.
+pub const HUMANS: &str = "humans";
+
 /// Numbers of fewer units (answers, items, pairs; for numbers about systems the questions, which are drawn) have no
 /// interval: resamples of so few repeat one another. ICC is exempt, its interval draws nothing.
 pub const FEWEST_FOR_INTERVAL: usize = 10;
