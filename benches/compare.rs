@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use scholareval::analysis::comparison::{
-    ComparedCase, Comparison, ComparisonOptions, MetricId, Observation, Observed, ObservedSystem, compare,
+    ComparedCase, Comparison, ComparisonOptions, MetricId, MetricTable, Observation, Observations, ObservedSystem,
+    compare,
 };
 use scholareval::domain::Unit;
 use scholareval::stats::{BcaOptions, Paired, SignFlipOptions, paired_differences, rank_distribution, sign_flip_tests};
@@ -28,7 +29,7 @@ fn main() {
         let (worded, _) = pool.install(|| timed(&with_words));
         println!(
             "{threads} threads: means, pairs and ranks resampled {bootstrap:.2}, flips {flips:.2}; compare {whole:.2}, \
-             with words known {worded:.2}; {} of {} pairs told apart",
+             with words known {worded:.2}; {} of {} pairs differ significantly",
             first.metrics[0].pairs.iter().filter(|pair| pair.differs).count(),
             first.metrics[0].pairs.len()
         );
@@ -61,13 +62,13 @@ fn parts(rows: &[Vec<f64>]) -> (f64, f64) {
     (bootstrap, begin.elapsed().as_secs_f64())
 }
 
-fn timed(observed: &Observed) -> (f64, Comparison) {
+fn timed(observations: &Observations) -> (f64, Comparison) {
     let begin = Instant::now();
-    let comparison = compare(std::slice::from_ref(observed), &ComparisonOptions::seeded(7));
+    let comparison = compare(observations, &ComparisonOptions::seeded(7));
     (begin.elapsed().as_secs_f64(), comparison)
 }
 
-fn table(rows: &[Vec<f64>], with_words: bool) -> Observed {
+fn table(rows: &[Vec<f64>], with_words: bool) -> Observations {
     let system = |place: usize| ObservedSystem {
         label: format!("system {place}"),
         system: format!("system {place}").as_str().into(),
@@ -78,14 +79,16 @@ fn table(rows: &[Vec<f64>], with_words: bool) -> Observed {
         question: Arc::from(format!("question {place}")),
     };
     let words = |row: &Vec<f64>| row.iter().map(|value| Some((value * 400.0).round() + 100.0)).collect();
-    Observed {
+    let table = MetricTable {
         metric: MetricId { scorer: "rubric".into(), name: "score".into(), unit: Unit::Share, higher_is_better: true },
+        values: rows.iter().map(|row| row.iter().map(|value| Observation::Value(*value)).collect()).collect(),
+        samples: None,
+        notes: Vec::new(),
+    };
+    Observations {
         systems: (0..rows.len()).map(system).collect(),
         cases: (0..CASES).map(case).collect(),
-        values: rows.iter().map(|row| row.iter().map(|value| Observation::Value(*value)).collect()).collect(),
-        asked: None,
         words: with_words.then(|| rows.iter().map(words).collect()),
-        draws: None,
-        notes: Vec::new(),
+        metrics: vec![table],
     }
 }

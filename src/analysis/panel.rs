@@ -11,9 +11,9 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::AggregateOptions;
+use super::options::CITATION_RECALL;
 use super::questions::Questions;
 use super::ratings::{Estimate, Ratings};
-use super::section::CITATION_RECALL;
 use crate::domain::{CaseId, ComponentKind, MemberValues, Score, ScoredAnswer};
 use crate::stats::{BcaOptions, KappaWeights, MeasurementLevel, mean, sd};
 

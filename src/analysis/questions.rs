@@ -1,9 +1,9 @@
-//! Which cases ask one question: those are drawn together wherever an interval is made.
+//! Cases that ask the same question: intervals resample whole questions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{CaseId, ScoredAnswer};
-use crate::stats::{BcaOptions, clustered_mean_intervals};
+use crate::stats::{BcaOptions, Interval, clustered_mean_intervals};
 
 /// The question of every case of a run, as a number: ascending in the order of case ids, as
 /// [`compare`](super::comparison::compare) numbers them. A case whose question is not told is one of its own.
@@ -60,7 +60,7 @@ impl FromIterator<(usize, f64)> for Sample {
 
 /// The BCa interval of each sample's mean: questions are drawn, each with all its cases. Samples over the same cases are
 /// drawn together.
-pub(crate) fn mean_intervals(samples: &[&Sample], options: BcaOptions) -> Vec<Option<(f64, f64)>> {
+pub(crate) fn mean_intervals(samples: &[&Sample], options: BcaOptions) -> Vec<Option<Interval>> {
     let repeats = |sample: &Sample| {
         let distinct: BTreeSet<&usize> = sample.questions.iter().collect();
         distinct.len() < sample.questions.len()
@@ -76,7 +76,7 @@ pub(crate) fn mean_intervals(samples: &[&Sample], options: BcaOptions) -> Vec<Op
         let values: Vec<&[f64]> = places.iter().map(|at| samples[*at].values.as_slice()).collect();
         let own = clustered_mean_intervals(&values, questions, options);
         for (at, interval) in places.into_iter().zip(own) {
-            intervals[at] = interval.map(|interval| (interval.low, interval.high));
+            intervals[at] = interval;
         }
     }
     intervals
@@ -108,7 +108,7 @@ mod tests {
         let by_case: Sample = values.iter().copied().enumerate().collect();
         let by_question: Sample = values.iter().enumerate().map(|(at, value)| (at / 2, *value)).collect();
         let [alone, together] = mean_intervals(&[&by_case, &by_question], options)[..] else { unreachable!() };
-        let wide = |interval: Option<(f64, f64)>| interval.map_or(0.0, |(low, high)| high - low);
+        let wide = |interval: Option<Interval>| interval.map_or(0.0, |interval| interval.high - interval.low);
         // Three questions tell less than six cases would.
         assert!(wide(together) > wide(alone), "{together:?} {alone:?}");
         // One question is every resample.

@@ -1,192 +1,445 @@
-//! Scored answers to a summary of systems.
+//! Sums up scored answers: the mean of every metric of every scorer for every system.
+//!
+//! A metric applies to an answer or it does not; where it applies, it has a value or is unscored. That holds for the
+//! rubric's scores and for components of any scorer alike, so all means, bounds and intervals are made in one way.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
+use super::options::{
+    ASPECT_MEAN, AggregateOptions, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, OnUnscored,
+    range,
+};
+use super::panel::panel_agreement_over;
+use super::questions::{Questions, Sample, mean_intervals};
+use super::summary::{
+    AnswerId, Injection, Metric, MetricColumn, NoteCount, ReasonCount, ScorerSummary, SharedMean, Summary,
+    SystemSummary,
+};
+use crate::domain::{CaseId, Component, ComponentKind, Mode, ScoredAnswer, SystemName, Unit, UnscoredKind};
+use crate::stats::{BcaOptions, Interval, bca_sums_intervals, mean};
 
-use super::questions::{Questions, Sample};
-use super::{AnswerId, Bounds, Metric, Metrics, NoteCount, ReasonCount, SteeringEntry, Summary, SystemRow};
-use crate::domain::{CaseId, ComponentKind, Mode, ScoredAnswer, SystemName, UnscoredKind};
-use crate::stats::{BcaOptions, mean};
-
-/// What to do with a component that has no value.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnUnscored {
-    /// Leave the answer out of the mean of the score.
-    #[default]
-    Exclude,
-    /// Count the component as 0.
-    Zero,
-}
-
-/// How answers are summed up.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct AggregateOptions {
-    /// The mode that the scores were made in.
-    pub mode: Mode,
-    /// What to do with components without a value.
-    pub on_unscored: OnUnscored,
-    /// Seeds the intervals.
-    pub seed: u64,
-    /// True if the lexical baseline judged.
-    pub lexical: bool,
-}
-
-/// Sums up a run: one row a system, best first.
+/// Sums up a run.
 ///
-/// A metric is the mean over the system's own answers; the rank is by the mean score over the cases that are scored
-/// for all systems (a system without any score is left out of that comparison and comes last). `missing` names the
-/// cases that a system has no answer for. The order of the answers does not matter.
+/// Every mean is over a system's own answers. Systems are ranked by the mean rubric score over the cases that are scored
+/// for all of them (a system without any score does not count, and comes last); without a rubric they stand in the
+/// order of their first answer. `missing` lists test cases without an answer. The order of answers does not change any
+/// number.
 pub fn summarize<A: Borrow<ScoredAnswer>>(
     scored: &[A],
     missing: &[(SystemName, CaseId)],
     options: AggregateOptions,
 ) -> Summary {
-    let questions = Questions::of(scored.iter().map(Borrow::borrow));
-    summarize_over(scored, missing, &questions, options)
-}
-
-/// [`summarize`] where more is known of the questions than these answers tell.
-pub(super) fn summarize_over<A: Borrow<ScoredAnswer>>(
-    scored: &[A],
-    missing: &[(SystemName, CaseId)],
-    questions: &Questions<'_>,
-    options: AggregateOptions,
-) -> Summary {
+    let all = || scored.iter().map(Borrow::borrow);
+    let questions = Questions::of(all());
+    let is_rubric = |answer: &&ScoredAnswer| answer.score.is_weighted_sum();
+    let by_rubric: Vec<&ScoredAnswer> = all().filter(is_rubric).collect();
+    let mut scorers = Vec::new();
+    let mut order: Vec<&SystemName> = Vec::new();
+    if !by_rubric.is_empty() || !missing.is_empty() {
+        let name = by_rubric.first().map_or("rubric", |answer| answer.score.scorer);
+        let mut systems: BTreeMap<&SystemName, Vec<&ScoredAnswer>> =
+            missing.iter().map(|(system, _)| (system, Vec::new())).collect();
+        for answer in &by_rubric {
+            systems.entry(&answer.system).or_default().push(answer);
+        }
+        let mut rubric = summarize_scorer(name, systems.into_iter().collect(), &questions, options);
+        for row in &mut rubric.rows {
+            row.missing = missing.iter().filter(|(system, _)| *system == row.system).count();
+        }
+        rank(&mut rubric.rows, score_names(options.lexical)[0]);
+        let rows = rubric.rows.iter().filter_map(|row| {
+            let known = missing.iter().map(|(system, _)| system);
+            known.chain(by_rubric.iter().map(|answer| &answer.system)).find(|system| **system == row.system)
+        });
+        order.extend(rows);
+        scorers.push(rubric);
+    }
+    for answer in all() {
+        if !order.contains(&&answer.system) {
+            order.push(&answer.system);
+        }
+    }
+    let others: Vec<&ScoredAnswer> = all().filter(|answer| !is_rubric(answer)).collect();
+    for scorer in scorer_names(&others) {
+        let own = |system: &SystemName| -> Vec<&ScoredAnswer> {
+            let is_own = |answer: &&&ScoredAnswer| answer.score.scorer == scorer && answer.system == *system;
+            others.iter().filter(is_own).copied().collect()
+        };
+        let systems = order.iter().map(|system| (*system, own(system))).filter(|(_, own)| !own.is_empty());
+        scorers.push(summarize_scorer(scorer, systems.collect(), &questions, options));
+    }
     let bca = BcaOptions::seeded(options.seed);
-    let systems = by_system(scored, missing);
-    let row = |(name, answers): (&&SystemName, &Vec<&ScoredAnswer>)| SystemRow {
-        metrics: metrics(answers, questions, options),
-        ..row(name, answers, missing, options)
-    };
-    let mut rows: Vec<SystemRow> = systems.iter().map(row).collect();
-    let shared = shared_cases(&systems, options);
-    rank(&mut rows, &systems, &shared, options);
-    let own_means: Vec<f64> = rows.iter().filter_map(|row| row.metrics.score.estimate).collect();
-    let mut missing: Vec<AnswerId> =
-        missing.iter().map(|(system, case)| AnswerId { system: system.clone(), case_id: case.clone() }).collect();
-    missing.sort();
+    let (panels, noise) = panel_agreement_over(scored, &questions, options);
+    let (cases, questions) = questions.counts();
+    let answer_id =
+        |(system, case_id): &(SystemName, CaseId)| AnswerId { system: system.clone(), case_id: case_id.clone() };
     Summary {
         mode: options.mode,
         on_unscored: options.on_unscored,
-        lexical: options.lexical,
         level: bca.level,
         resamples: bca.resamples,
         seed: options.seed,
-        cases: questions.counts().0,
-        questions: questions.counts().1,
-        answers: scored.len(),
-        unscored: rows.iter().map(|row| row.unscored).sum(),
-        shared_cases: shared.len(),
-        rank_differs_from_means: own_means.windows(2).any(|pair| pair[0] < pair[1] - 1e-12),
-        rows,
-        missing,
-        steering: steering(&systems),
-        notes: count_notes(systems.values().flatten().copied()),
+        cases,
+        questions,
+        unscored_share: scorers.iter().map(unscored_share).fold(0.0, f64::max),
+        missing: missing.iter().map(answer_id).collect::<BTreeSet<_>>().into_iter().collect(),
+        injections: injections(all()),
+        scorers,
+        panels,
+        noise,
     }
 }
 
-type BySystem<'a> = BTreeMap<&'a SystemName, Vec<&'a ScoredAnswer>>;
-
-/// Answers by system, in the order of their cases: intervals must not depend on which reply came first.
-fn by_system<'a, A: Borrow<ScoredAnswer>>(scored: &'a [A], missing: &'a [(SystemName, CaseId)]) -> BySystem<'a> {
-    let mut systems: BySystem<'a> = missing.iter().map(|(system, _)| (system, Vec::new())).collect();
-    for answer in scored.iter().map(Borrow::borrow) {
-        systems.entry(&answer.system).or_default().push(answer);
-    }
-    for answers in systems.values_mut() {
-        answers.sort_by(|a, b| a.case.case_id.cmp(&b.case.case_id));
-    }
-    systems
+/// The scorers in the order of their first score.
+fn scorer_names(answers: &[&ScoredAnswer]) -> Vec<&'static str> {
+    let mut seen = BTreeSet::new();
+    answers.iter().map(|answer| answer.score.scorer).filter(|scorer| seen.insert(*scorer)).collect()
 }
 
-/// `(score, ann_score)` of an answer under the policy. A NaN (which compat mode lets pass) has no mean: it is left
-/// out, and [`is_unscored`] counts it.
-fn values_of(answer: &ScoredAnswer, options: AggregateOptions) -> (Option<f64>, Option<f64>) {
-    let score = &answer.score;
-    match options.on_unscored {
-        OnUnscored::Exclude => (finite(score.value), finite(score.ann_score)),
-        OnUnscored::Zero => {
-            let (value, ann_score) = score.filled(0.0);
-            (finite(score.value.or(Some(value))), finite(score.ann_score.or(ann_score)))
+fn unscored_share(scorer: &ScorerSummary) -> f64 {
+    let unscored: usize = scorer.rows.iter().map(|row| row.unscored - row.without_judge).sum();
+    let answers: usize = scorer.rows.iter().map(|row| row.answers).sum();
+    if answers == 0 { 0.0 } else { unscored as f64 / answers as f64 }
+}
+
+/// Names of the rubric's score and of its score over annotated criteria.
+fn score_names(lexical: bool) -> [&'static str; 2] {
+    if lexical { ["lexical_score", "lexical_ann_score"] } else { ["score", "ann_score"] }
+}
+
+/// Where the values of a column stand in a score.
+#[derive(Debug, Clone, Copy)]
+enum Quantity<'a> {
+    Score,
+    AnnScore,
+    Component(&'a str),
+}
+
+/// A quantity of an answer that it applies to.
+#[derive(Debug, Clone, Copy)]
+struct Observation {
+    /// `None` where it is unscored.
+    value: Option<f64>,
+    /// The lowest and the highest value it could have, where it is unscored.
+    range: Option<(f64, f64)>,
+    lacks_judge: bool,
+}
+
+impl Observation {
+    /// The value that counts in a mean.
+    fn counted(&self, on_unscored: OnUnscored) -> Option<f64> {
+        let lowest = self.range.filter(|_| on_unscored == OnUnscored::Zero).map(|(low, _)| low);
+        self.value.or(lowest)
+    }
+}
+
+impl Quantity<'_> {
+    /// `None` where the quantity does not apply to the answer.
+    fn observe(self, answer: &ScoredAnswer) -> Option<Observation> {
+        let score = &answer.score;
+        // Compat mode lets NaN pass; it is no number that could be averaged.
+        let of_sum = |value: Option<f64>, range| Observation {
+            value: finite(value),
+            range: if value.is_none() { range } else { None },
+            lacks_judge: false,
+        };
+        match self {
+            Self::Score => Some(of_sum(score.value, Some((score.filled(0.0).0, score.filled(1.0).0)))),
+            Self::AnnScore => {
+                let applies =
+                    score.ann_score.is_some() || score.components.iter().any(|component| component.kind.is_annotated());
+                applies.then(|| of_sum(score.ann_score, score.filled(0.0).1.zip(score.filled(1.0).1)))
+            }
+            Self::Component(name) => score.component(name).map(|component| Observation {
+                value: finite(component.value),
+                range: range(component.kind.unit()),
+                lacks_judge: lacks_judge(component),
+            }),
         }
     }
 }
 
-fn row(
-    system: &SystemName,
-    answers: &[&ScoredAnswer],
-    missing: &[(SystemName, CaseId)],
-    options: AggregateOptions,
-) -> SystemRow {
-    let missing = missing.iter().filter(|(name, _)| name == system).count();
-    SystemRow {
-        system: system.clone(),
-        rank: None,
-        shared_mean: None,
-        lexical: options.lexical,
-        metrics: Metrics::default(),
-        cases_scored: answers.iter().filter(|answer| values_of(answer, options).0.is_some()).count(),
-        cases_kept: answers.len() + missing,
-        missing,
-        unscored: answers.iter().filter(|answer| is_unscored(answer)).count(),
-        unscored_reasons: count_reasons(answers),
-        bounds: bounds(answers),
-        steering: answers.iter().filter(|answer| !answer.steering.is_empty()).count(),
-    }
-}
-
-/// A number that can be averaged.
 fn finite(value: Option<f64>) -> Option<f64> {
     value.filter(|value| value.is_finite())
 }
 
-fn is_unscored(answer: &ScoredAnswer) -> bool {
-    finite(answer.score.value).is_none() || !answer.score.is_complete()
+fn lacks_judge(component: &Component) -> bool {
+    component.reason.as_ref().is_some_and(|reason| reason.kind == UnscoredKind::NoJudge)
 }
 
-/// True if the answer has annotated components, but not the value of all of them.
-fn lacks_ann_score(answer: &ScoredAnswer) -> bool {
-    answer.score.ann_score.is_none() && answer.score.components.iter().any(|component| component.kind.is_annotated())
+/// A system with its answers to one scorer.
+type SystemAnswers<'a> = (&'a SystemName, Vec<&'a ScoredAnswer>);
+
+/// One scorer's answers, with what their numbers are made with.
+struct Scored<'a> {
+    systems: Vec<SystemAnswers<'a>>,
+    questions: &'a Questions<'a>,
+    options: AggregateOptions,
 }
 
-fn metrics(answers: &[&ScoredAnswer], questions: &Questions<'_>, options: AggregateOptions) -> Metrics {
-    let bca = BcaOptions::seeded(options.seed);
-    let number = |answer: &ScoredAnswer| questions.number(&answer.case.case_id);
-    let pairs: Vec<_> = answers.iter().map(|answer| (number(answer), values_of(answer, options))).collect();
-    let scores: Sample = pairs.iter().filter_map(|(question, pair)| Some((*question, pair.0?))).collect();
-    let ann_scores: Sample = pairs.iter().filter_map(|(question, pair)| Some((*question, pair.1?))).collect();
-    let of_kind = |kind: ComponentKind| {
-        let found: Vec<(usize, Option<f64>)> = answers
-            .iter()
-            .flat_map(|answer| answer.score.components.iter().map(|component| (number(answer), component)))
-            .filter(|(_, component)| component.kind == kind)
-            .map(|(question, component)| (question, finite(component.value)))
-            .collect();
-        let fill = (options.on_unscored == OnUnscored::Zero).then_some(0.0);
-        let values: Sample = found.iter().filter_map(|(question, value)| Some((*question, value.or(fill)?))).collect();
-        (values, found.iter().filter(|(_, value)| value.is_none()).count())
+fn summarize_scorer(
+    scorer: &'static str,
+    mut systems: Vec<SystemAnswers<'_>>,
+    questions: &Questions<'_>,
+    options: AggregateOptions,
+) -> ScorerSummary {
+    // The order decides what a seed draws: that of the case ids, as where systems are compared.
+    systems.iter_mut().for_each(|(_, answers)| answers.sort_by(|a, b| a.case.case_id.cmp(&b.case.case_id)));
+    let scored = Scored { systems, questions, options };
+    let columns = scored.columns();
+    let mut summary = ScorerSummary {
+        scorer,
+        rows: scored.systems.iter().map(|(system, answers)| scored.row(system, answers, &columns)).collect(),
+        columns: columns.iter().map(|(column, _)| column.clone()).collect(),
+        notes: count_notes(scored.systems.iter().flat_map(|(_, answers)| answers.iter().copied())),
     };
-    let unscored = answers.iter().filter(|answer| finite(answer.score.value).is_none()).count();
-    let without_ann_score = answers.iter().filter(|answer| lacks_ann_score(answer)).count();
-    let [score, ann_score, length, expertise, citations, excerpts] = Metric::of_each(
-        [
-            (scores, unscored),
-            (ann_scores, without_ann_score),
-            of_kind(ComponentKind::Length),
-            of_kind(ComponentKind::Expertise),
-            of_kind(ComponentKind::Citations),
-            of_kind(ComponentKind::Excerpts),
-        ],
-        bca,
-    );
-    Metrics { score, ann_score, length, expertise, citations, excerpts }
+    scored.add_shared_means(&mut summary, &columns);
+    scored.add_aspect_mean(&mut summary);
+    scored.add_citation_f1(&mut summary);
+    summary
+}
+
+impl<'a> Scored<'a> {
+    /// The columns: of a rubric its scores and the components that every case has, of other scorers all components, in
+    /// the order of their first appearance.
+    fn columns(&self) -> Vec<(MetricColumn, Quantity<'a>)> {
+        let answers = || self.systems.iter().flat_map(|(_, answers)| answers.iter().copied());
+        let column = |name: &str, unit| MetricColumn { name: name.to_owned(), unit };
+        let mut columns: Vec<(MetricColumn, Quantity<'a>)> = Vec::new();
+        // Without any answer, test cases of the rubric are missing.
+        if answers().next().is_none_or(|answer| answer.score.is_weighted_sum()) {
+            let [score, ann_score] = score_names(self.options.lexical);
+            columns.push((column(score, Unit::Share), Quantity::Score));
+            columns.push((column(ann_score, Unit::Share), Quantity::AnnScore));
+        }
+        for component in answers().flat_map(|answer| &answer.score.components) {
+            let is_of_case = matches!(component.kind, ComponentKind::Property | ComponentKind::Evidence);
+            if !is_of_case && !columns.iter().any(|(column, _)| column.name == component.name) {
+                let own = column(&component.name, component.kind.unit());
+                columns.push((own, Quantity::Component(&component.name)));
+            }
+        }
+        columns
+    }
+
+    fn bca(&self) -> BcaOptions {
+        BcaOptions::seeded(self.options.seed)
+    }
+
+    fn sample(&self, answers: &[&ScoredAnswer], quantity: Quantity<'_>) -> Sample {
+        let number = |answer: &ScoredAnswer| self.questions.number(&answer.case.case_id);
+        let values = answers
+            .iter()
+            .filter_map(|answer| Some((number(answer), quantity.observe(answer)?.counted(self.options.on_unscored)?)));
+        values.collect()
+    }
+
+    fn row(
+        &self,
+        system: &SystemName,
+        answers: &[&ScoredAnswer],
+        columns: &[(MetricColumn, Quantity<'_>)],
+    ) -> SystemSummary {
+        let observed: Vec<Vec<Observation>> = columns
+            .iter()
+            .map(|(_, quantity)| answers.iter().filter_map(|answer| quantity.observe(answer)).collect())
+            .collect();
+        let is_judged = |of: &[Observation]| !of.iter().any(|one| one.lacks_judge);
+        // Where no judge has the role, answers that needed no judge would stand for all.
+        let samples: Vec<Sample> = columns
+            .iter()
+            .zip(&observed)
+            .map(|((_, quantity), of)| if is_judged(of) { self.sample(answers, *quantity) } else { Sample::default() })
+            .collect();
+        let intervals = mean_intervals(&samples.iter().collect::<Vec<_>>(), self.bca());
+        let metrics = samples.iter().zip(intervals).zip(&observed).map(|((sample, interval), of)| Metric {
+            estimate: mean(&sample.values),
+            interval,
+            n: sample.values.len(),
+            unscored: of.iter().filter(|one| one.value.is_none()).count(),
+            bounds: if is_judged(of) { bounds(of) } else { None },
+            shared: None,
+        });
+        let names = columns.iter().map(|(column, _)| column.name.clone());
+        SystemSummary {
+            system: system.clone(),
+            rank: None,
+            answers: answers.len(),
+            missing: 0,
+            unscored: answers.iter().filter(|answer| is_unscored(answer)).count(),
+            without_judge: answers.iter().filter(|answer| lacks_only_judges(answer)).count(),
+            unscored_reasons: count_reasons(answers),
+            injections: answers.iter().filter(|answer| !answer.steering.is_empty()).count(),
+            metrics: names.zip(metrics).collect(),
+        }
+    }
+
+    /// Adds the means over the cases that all systems (but those without any) have a value for.
+    fn add_shared_means(&self, summary: &mut ScorerSummary, columns: &[(MetricColumn, Quantity<'_>)]) {
+        for (column, quantity) in columns {
+            let of_system = |(_, answers): &SystemAnswers<'a>| -> BTreeMap<&CaseId, f64> {
+                let value = |answer: &&'a ScoredAnswer| {
+                    let value = quantity.observe(answer)?.counted(self.options.on_unscored)?;
+                    Some((&answer.case.case_id, value))
+                };
+                answers.iter().filter_map(value).collect()
+            };
+            let values: Vec<BTreeMap<&CaseId, f64>> = self.systems.iter().map(of_system).collect();
+            let cases = values.iter().filter(|own| !own.is_empty()).map(|own| own.keys().copied().collect());
+            let shared: BTreeSet<&CaseId> =
+                cases.reduce(|shared: BTreeSet<&CaseId>, own| &shared & &own).unwrap_or_default();
+            for (row, own) in summary.rows.iter_mut().zip(&values) {
+                let own: Vec<f64> = shared.iter().filter_map(|case| own.get(case).copied()).collect();
+                if let (Some(metric), Some(estimate)) = (row.metrics.get_mut(&column.name), mean(&own)) {
+                    metric.shared = Some(SharedMean { estimate, n: own.len() });
+                }
+            }
+        }
+    }
+
+    /// Adds the mean of the aspects' means. It has an interval where every answer has every aspect: then it is that of a
+    /// mean over answers.
+    fn add_aspect_mean(&self, summary: &mut ScorerSummary) {
+        let aspects: Vec<String> = summary
+            .columns
+            .iter()
+            .filter(|column| column.unit == Unit::Grade)
+            .map(|column| column.name.clone())
+            .collect();
+        if aspects.len() < 2 {
+            return;
+        }
+        for (row, (_, answers)) in summary.rows.iter_mut().zip(&self.systems) {
+            let of_aspects: Vec<Metric> = aspects.iter().filter_map(|name| row.metrics.get(name).copied()).collect();
+            let means: Vec<f64> = of_aspects.iter().filter_map(|metric| metric.estimate).collect();
+            // With the policy's values for missing grades, as in the columns.
+            let own = answers.iter().filter_map(|answer| {
+                let grade =
+                    |name: &String| Quantity::Component(name).observe(answer)?.counted(self.options.on_unscored);
+                let own = mean(&aspects.iter().filter_map(grade).collect::<Vec<_>>())?;
+                Some((self.questions.number(&answer.case.case_id), own))
+            });
+            let own: Sample = own.collect();
+            let has_all = |metric: &Metric| metric.n == answers.len();
+            let is_whole = of_aspects.iter().all(has_all) && own.values.len() == answers.len();
+            let n = answers.iter().filter(|answer| answer.score.is_complete()).count();
+            // An aspect without any grade makes the reference's average NaN.
+            let is_undefined = self.options.mode == Mode::Compat && means.len() < aspects.len();
+            let ends = |end: fn(Interval) -> f64| {
+                let own = of_aspects.iter().filter_map(|metric| metric.bounds.map(end).or(metric.estimate));
+                mean(&own.collect::<Vec<_>>())
+            };
+            let bounds = ends(|bounds| bounds.low).zip(ends(|bounds| bounds.high));
+            let metric = Metric {
+                estimate: if is_undefined { None } else { mean(&means) },
+                interval: if is_whole { mean_intervals(&[&own], self.bca())[0] } else { None },
+                n,
+                unscored: answers.len() - n,
+                bounds: bounds.filter(|_| n < answers.len()).map(|(low, high)| Interval { low, high }),
+                shared: None,
+            };
+            row.metrics.insert(ASPECT_MEAN.to_owned(), metric);
+        }
+        summary.columns.push(MetricColumn { name: ASPECT_MEAN.to_owned(), unit: Unit::Grade });
+    }
+
+    /// Adds a system's citation F1, the harmonic mean of its two means; the mean of the answers' own F1 stands behind it.
+    fn add_citation_f1(&self, summary: &mut ScorerSummary) {
+        let place = |name: &str| summary.columns.iter().position(|column| column.name == name);
+        let (Some(_), Some(recall)) = (place(CITATION_PRECISION), place(CITATION_RECALL)) else { return };
+        let own = place(CITATION_F1);
+        if let Some(own) = own {
+            CITATION_F1_MACRO.clone_into(&mut summary.columns[own].name);
+        }
+        let place = own.unwrap_or(recall + 1).min(summary.columns.len());
+        summary.columns.insert(place, MetricColumn { name: CITATION_F1.to_owned(), unit: Unit::Share });
+        for (row, (_, answers)) in summary.rows.iter_mut().zip(&self.systems) {
+            if let Some(own) = row.metrics.remove(CITATION_F1) {
+                row.metrics.insert(CITATION_F1_MACRO.to_owned(), own);
+            }
+            let metric = self.citation_f1(row, answers);
+            row.metrics.insert(CITATION_F1.to_owned(), metric);
+        }
+    }
+
+    fn citation_f1(&self, row: &SystemSummary, answers: &[&ScoredAnswer]) -> Metric {
+        let of = |name| row.metrics.get(name).copied().unwrap_or_default();
+        let (precision, recall) = (of(CITATION_PRECISION), of(CITATION_RECALL));
+        // A question is drawn with all its cases: one row of sums.
+        let mut by_question: BTreeMap<usize, [f64; 4]> = BTreeMap::new();
+        for answer in answers {
+            let value = |name| Quantity::Component(name).observe(answer)?.counted(self.options.on_unscored);
+            let (p, r) = (value(CITATION_PRECISION), value(CITATION_RECALL));
+            let count = |value: Option<f64>| f64::from(u8::from(value.is_some()));
+            let sums = by_question.entry(self.questions.number(&answer.case.case_id)).or_default();
+            let own = [p.unwrap_or(0.0), count(p), r.unwrap_or(0.0), count(r)];
+            sums.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
+        }
+        let sums: Vec<[f64; 4]> = by_question.into_values().collect();
+        let share = |sum: f64, count: f64| if count > 0.0 { sum / count } else { 0.0 };
+        let statistic = |sums: &[f64; 4]| [harmonic(share(sums[0], sums[1]), share(sums[2], sums[3]))];
+        let [interval] = bca_sums_intervals(&sums, statistic, self.bca());
+        let estimate = precision.estimate.zip(recall.estimate).map(|(p, r)| harmonic(p, r));
+        let end = |end: fn(Interval) -> f64| {
+            let own = |metric: Metric| metric.bounds.map(end).or(metric.estimate);
+            own(precision).zip(own(recall)).map(|(p, r)| harmonic(p, r))
+        };
+        let is_bounded = precision.bounds.is_some() || recall.bounds.is_some();
+        let bounds = end(|bounds| bounds.low).zip(end(|bounds| bounds.high)).filter(|_| is_bounded);
+        Metric {
+            estimate,
+            interval: estimate.and(interval),
+            n: precision.n.min(recall.n),
+            unscored: precision.unscored.max(recall.unscored),
+            bounds: bounds.map(|(low, high)| Interval { low, high }),
+            shared: None,
+        }
+    }
+}
+
+fn harmonic(precision: f64, recall: f64) -> f64 {
+    if precision + recall > 0.0 { 2.0 * precision * recall / (precision + recall) } else { 0.0 }
+}
+
+/// The mean with every missing value at its lowest and at its highest.
+fn bounds(observed: &[Observation]) -> Option<Interval> {
+    if observed.iter().all(|one| one.value.is_some()) {
+        return None;
+    }
+    let filled = |end: fn((f64, f64)) -> f64| {
+        let values: Option<Vec<f64>> = observed.iter().map(|one| one.value.or(one.range.map(end))).collect();
+        // Weights sum to 1 within rounding: a bound of all ones is 1.
+        mean(&values?).map(|value| if (value - 1.0).abs() < 1e-12 { 1.0 } else { value })
+    };
+    let (low, high) = filled(|range| range.0).zip(filled(|range| range.1))?;
+    Some(Interval { low, high })
+}
+
+fn is_unscored(answer: &ScoredAnswer) -> bool {
+    let score = &answer.score;
+    !score.is_complete() || (score.is_weighted_sum() && finite(score.value).is_none())
+}
+
+fn lacks_only_judges(answer: &ScoredAnswer) -> bool {
+    let mut missing = answer.score.components.iter().filter(|component| finite(component.value).is_none()).peekable();
+    missing.peek().is_some() && missing.all(lacks_judge)
+}
+
+/// Ranks the rows and orders them: by their means over the shared cases; without such cases by their own means.
+fn rank(rows: &mut [SystemSummary], score: &str) {
+    let shared = |row: &SystemSummary| row.metrics.get(score)?.shared.map(|shared| shared.estimate);
+    let own = |row: &SystemSummary| row.metrics.get(score)?.estimate;
+    let key = |row: &SystemSummary| shared(row).or(own(row)).unwrap_or(f64::NEG_INFINITY);
+    rows.sort_by(|a, b| key(b).total_cmp(&key(a)).then_with(|| a.system.cmp(&b.system)));
+    let means: Vec<Option<f64>> = rows.iter().map(shared).collect();
+    for (row, own) in rows.iter_mut().zip(&means) {
+        row.rank = own.map(|own| 1 + means.iter().flatten().filter(|mean| **mean > own + 1e-12).count());
+    }
 }
 
 /// Why components have no value, by kind, most frequent first.
-pub(super) fn count_reasons(answers: &[&ScoredAnswer]) -> Vec<ReasonCount> {
+fn count_reasons(answers: &[&ScoredAnswer]) -> Vec<ReasonCount> {
     let mut counts: BTreeMap<UnscoredKind, ReasonCount> = BTreeMap::new();
     for answer in answers {
         let mut seen = BTreeSet::new();
@@ -206,76 +459,32 @@ pub(super) fn count_reasons(answers: &[&ScoredAnswer]) -> Vec<ReasonCount> {
     counts
 }
 
-fn bounds(answers: &[&ScoredAnswer]) -> Option<Bounds> {
-    if !answers.iter().any(|answer| is_unscored(answer)) {
-        return None;
-    }
-    let means = |fill: f64| {
-        let filled = answers.iter().map(|answer| (&answer.score, answer.score.filled(fill)));
-        let (scores, ann_scores): (Vec<f64>, Vec<Option<f64>>) =
-            filled.map(|(score, (all, annotated))| (score.value.unwrap_or(all), score.ann_score.or(annotated))).unzip();
-        // Weights sum to 1 within rounding: a bound of all ones is 1.
-        let tidy = |value: f64| if (value - 1.0).abs() < 1e-12 { 1.0 } else { value };
-        let ann_scores: Vec<f64> = ann_scores.into_iter().flatten().collect();
-        Some((tidy(mean(&scores)?), mean(&ann_scores).map(tidy)))
-    };
-    let ((score_low, ann_score_low), (score_high, ann_score_high)) = (means(0.0)?, means(1.0)?);
-    Some(Bounds { score_low, score_high, ann_score_low, ann_score_high })
-}
-
-/// The cases that every system with a score has a score for.
-fn shared_cases<'a>(systems: &BySystem<'a>, options: AggregateOptions) -> BTreeSet<&'a CaseId> {
-    systems
-        .values()
-        .map(|answers| {
-            let scored = answers.iter().filter(|answer| values_of(answer, options).0.is_some());
-            scored.map(|answer| &answer.case.case_id).collect::<BTreeSet<_>>()
-        })
-        .filter(|cases| !cases.is_empty())
-        .reduce(|shared, cases| shared.intersection(&cases).copied().collect())
-        .unwrap_or_default()
-}
-
-/// Orders the rows and numbers them. Without a shared case there is nothing to rank by: the rows are then ordered by
-/// their own means and have no rank.
-fn rank(rows: &mut [SystemRow], systems: &BySystem<'_>, shared: &BTreeSet<&CaseId>, options: AggregateOptions) {
-    for row in rows.iter_mut() {
-        let answers = systems.get(&row.system).map_or(&[][..], Vec::as_slice);
-        let values: Vec<f64> = answers
-            .iter()
-            .filter(|answer| shared.contains(&answer.case.case_id))
-            .filter_map(|answer| values_of(answer, options).0)
-            .collect();
-        row.shared_mean = mean(&values);
-    }
-    let key = |row: &SystemRow| row.shared_mean.or(row.metrics.score.estimate).unwrap_or(f64::NEG_INFINITY);
-    rows.sort_by(|a, b| key(b).total_cmp(&key(a)).then_with(|| a.system.cmp(&b.system)));
-    let means: Vec<Option<f64>> = rows.iter().map(|row| row.shared_mean).collect();
-    for row in rows {
-        row.rank = row.shared_mean.map(|own| 1 + means.iter().flatten().filter(|mean| **mean > own + 1e-12).count());
-    }
-}
-
-fn steering(systems: &BySystem<'_>) -> Vec<SteeringEntry> {
-    let suspects = systems.values().flatten().filter(|answer| !answer.steering.is_empty());
-    let entry = |answer: &&ScoredAnswer| SteeringEntry {
-        system: answer.system.clone(),
-        case_id: answer.case.case_id.clone(),
-        signs: answer.steering.clone(),
-    };
-    suspects.map(entry).collect()
-}
-
-/// What scores say about how they came about, most frequent first.
-pub(super) fn count_notes<'a>(answers: impl Iterator<Item = &'a ScoredAnswer>) -> Vec<NoteCount> {
+/// The notes of scores, most frequent first.
+fn count_notes<'a>(answers: impl Iterator<Item = &'a ScoredAnswer>) -> Vec<NoteCount> {
     let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
     for answer in answers {
         for note in answer.score.notes.iter().collect::<BTreeSet<_>>() {
             *counts.entry(note).or_default() += 1;
         }
     }
-    let mut notes: Vec<NoteCount> =
-        counts.into_iter().map(|(note, answers)| NoteCount { note: note.clone(), answers }).collect();
+    let note = |(note, answers): (&String, usize)| NoteCount { note: note.clone(), answers };
+    let mut notes: Vec<NoteCount> = counts.into_iter().map(note).collect();
     notes.sort_by_key(|count| std::cmp::Reverse(count.answers));
     notes
 }
+
+/// Answers with signs of prompt injection, each once whatever scored it, by system and case.
+fn injections<'a>(answers: impl Iterator<Item = &'a ScoredAnswer>) -> Vec<Injection> {
+    let suspects = answers.filter(|answer| !answer.steering.is_empty());
+    let by_answer: BTreeMap<(&SystemName, &CaseId), &[String]> =
+        suspects.map(|answer| ((&answer.system, &answer.case.case_id), answer.steering.as_slice())).collect();
+    let entry = |((system, case_id), signs): ((&SystemName, &CaseId), &[String])| Injection {
+        system: system.clone(),
+        case_id: case_id.clone(),
+        signs: signs.to_vec(),
+    };
+    by_answer.into_iter().map(entry).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,152 +1,156 @@
-//! What is known of the systems after a run: plain data, written as `summary.json`.
+//! A run summed up: the means of every scorer for every system, as written to `summary.json`.
 
-use serde::{Serialize, Serializer, ser::SerializeMap};
+use std::collections::BTreeMap;
 
-use super::{Metric, OnUnscored};
-use crate::domain::{CaseId, Mode, SystemName, UnscoredKind};
+use serde::Serialize;
 
-/// One run, compared over its systems. Scores are 0..=1.
+use super::options::OnUnscored;
+use super::panel::{DrawNoise, PanelAgreement};
+use crate::domain::{CaseId, Mode, SystemName, Unit, UnscoredKind};
+use crate::stats::Interval;
+
+/// A run summed up over its systems.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
     /// Whose arithmetic.
     pub mode: Mode,
-    /// What was done with components that have no value.
+    /// How components without a value are treated.
     pub on_unscored: OnUnscored,
-    /// True if the lexical baseline judged; the scores are then called `lexical_score` and `lexical_ann_score`.
-    pub lexical: bool,
-    /// The share of intervals that hold the true mean, 0.95.
+    /// The confidence level of the intervals, 0.95.
     pub level: f64,
     /// Resamples of each interval.
     pub resamples: u32,
     /// Seed of the resamples.
     pub seed: u64,
-    /// Cases of the run with an answer, by whichever system.
+    /// Cases of the run that any system answered.
     pub cases: usize,
-    /// The questions they ask: where fewer, cases of one question are drawn together for intervals.
+    /// The questions that these cases ask. Where fewer than the cases, intervals resample whole questions.
     pub questions: usize,
-    /// Answers that have been scored, or could not be.
-    pub answers: usize,
-    /// Those with at least one component without a value.
-    pub unscored: usize,
-    /// How many cases every (not wholly unscored) system has a score for: the ranks are over these.
-    pub shared_cases: usize,
-    /// True if the rows, ordered by rank, are not in the order of their own means.
-    pub rank_differs_from_means: bool,
-    /// One row a system, best first.
-    pub rows: Vec<SystemRow>,
-    /// Test cases that a system has no answer for.
+    /// The highest share, over the scorers, of answers with an unscored component, 0..=1. Components that no judge has
+    /// the role for do not count.
+    pub unscored_share: f64,
+    /// The scorers: the rubric first, the others in the order they were run.
+    pub scorers: Vec<ScorerSummary>,
+    /// Test cases without an answer.
     pub missing: Vec<AnswerId>,
-    /// Answers that look as if they tried to steer the judge.
-    pub steering: Vec<SteeringEntry>,
-    /// What scores say about how they came about (weights scaled, ..), with the number of answers that say so.
-    pub notes: Vec<NoteCount>,
+    /// Answers with signs of prompt injection.
+    pub injections: Vec<Injection>,
+    /// Agreement of the judges of each panel; empty where no role had several judges.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub panels: Vec<PanelAgreement>,
+    /// Noise of each judge that was sampled several times.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub noise: Vec<DrawNoise>,
 }
 
 impl Summary {
-    /// The share of answers with a component that has no value, 0..=1 (0 for no answers).
-    pub fn unscored_share(&self) -> f64 {
-        if self.answers == 0 { 0.0 } else { self.unscored as f64 / self.answers as f64 }
+    /// The summary of that scorer.
+    pub fn scorer(&self, name: &str) -> Option<&ScorerSummary> {
+        self.scorers.iter().find(|scorer| scorer.scorer == name)
     }
 
-    /// True if more than that share (0..=1) of the answers is unscored.
-    pub fn exceeds(&self, max_unscored: f64) -> bool {
-        self.unscored_share() > max_unscored
+    /// The systems in order of rank, each once.
+    pub fn systems(&self) -> Vec<&SystemName> {
+        let mut systems: Vec<&SystemName> = Vec::new();
+        for row in self.scorers.iter().flat_map(|scorer| &scorer.rows) {
+            if !systems.contains(&&row.system) {
+                systems.push(&row.system);
+            }
+        }
+        systems
     }
 
-    /// The name of the main score: `score` or `lexical_score`.
-    pub fn score_name(&self) -> &'static str {
-        score_names(self.lexical).0
-    }
-
-    /// The name of the score over the annotator's criteria: `ann_score` or `lexical_ann_score`.
-    pub fn ann_score_name(&self) -> &'static str {
-        score_names(self.lexical).1
-    }
-}
-
-fn score_names(lexical: bool) -> (&'static str, &'static str) {
-    if lexical { ("lexical_score", "lexical_ann_score") } else { ("score", "ann_score") }
-}
-
-/// The means of one system, each over the answers that have a value.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Metrics {
-    /// The rubric score.
-    pub score: Metric,
-    /// The score over the annotator's criteria and snippets only.
-    pub ann_score: Metric,
-    /// Length within bounds.
-    pub length: Metric,
-    /// Fits the expertise of a typical asker.
-    pub expertise: Metric,
-    /// Share of claims with a citation.
-    pub citations: Metric,
-    /// Share of citations with an excerpt.
-    pub excerpts: Metric,
-}
-
-impl Metrics {
-    /// The metrics with their names in files, in the order of the table.
-    pub fn named(&self, lexical: bool) -> [(&'static str, Metric); 6] {
-        let (score, ann_score) = score_names(lexical);
-        [
-            (score, self.score),
-            (ann_score, self.ann_score),
-            ("length", self.length),
-            ("expertise", self.expertise),
-            ("citations", self.citations),
-            ("excerpts", self.excerpts),
-        ]
+    /// The kinds of reasons why components are unscored.
+    pub fn unscored_kinds(&self) -> impl Iterator<Item = UnscoredKind> {
+        let rows = self.scorers.iter().flat_map(|scorer| &scorer.rows);
+        rows.flat_map(|row| &row.unscored_reasons).map(|reason| reason.kind)
     }
 }
 
-/// One system.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SystemRow {
+/// The means of one scorer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ScorerSummary {
+    /// The scorer's name.
+    pub scorer: &'static str,
+    /// Its metrics, in order.
+    pub columns: Vec<MetricColumn>,
+    /// The systems: of a rubric by rank, of other scorers in the same order.
+    pub rows: Vec<SystemSummary>,
+    /// Notes that scores carry, most frequent first.
+    pub notes: Vec<NoteCount>,
+}
+
+impl ScorerSummary {
+    /// The row of that system.
+    pub fn row(&self, system: &SystemName) -> Option<&SystemSummary> {
+        self.rows.iter().find(|row| row.system == *system)
+    }
+
+    /// The metric of that system.
+    pub fn metric(&self, system: &SystemName, name: &str) -> Option<&Metric> {
+        self.row(system)?.metrics.get(name)
+    }
+}
+
+/// A metric of a scorer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MetricColumn {
+    /// Its name in tables and files.
+    pub name: String,
+    /// What its numbers are.
+    pub unit: Unit,
+}
+
+/// One system by one scorer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SystemSummary {
     /// Its name.
     pub system: SystemName,
-    /// 1 is best; equal means share a rank; `None` where nothing is scored.
+    /// The rank by the rubric score over the cases that all systems have a score for: 1 is best, equal means share a
+    /// rank. `None` without such a case, and by other scorers.
     pub rank: Option<usize>,
-    /// The mean score over the shared cases, which the rank is made from.
-    pub shared_mean: Option<f64>,
-    /// As in [`Summary::lexical`]: decides the names of the scores.
-    pub lexical: bool,
-    /// Its means.
-    pub metrics: Metrics,
-    /// Cases with a score.
-    pub cases_scored: usize,
-    /// Cases it should have answered: scored, unscored and missing.
-    pub cases_kept: usize,
-    /// Cases without an answer.
+    /// Answers that the scorer saw.
+    pub answers: usize,
+    /// Test cases without an answer.
     pub missing: usize,
     /// Answers with at least one component without a value.
     pub unscored: usize,
-    /// Why, by kind, most frequent first.
+    /// Those of them in which all such components lack a judge for their role.
+    pub without_judge: usize,
+    /// Why components are unscored, most frequent kind first.
     pub unscored_reasons: Vec<ReasonCount>,
-    /// Where the means would lie if every missing value were 0 or 1; `None` if none is missing.
-    pub bounds: Option<Bounds>,
-    /// Answers that look as if they tried to steer the judge.
-    pub steering: usize,
+    /// Answers with signs of prompt injection.
+    pub injections: usize,
+    /// The metrics by the name of their column.
+    pub metrics: BTreeMap<String, Metric>,
 }
 
-impl Serialize for SystemRow {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("system", &self.system)?;
-        map.serialize_entry("rank", &self.rank)?;
-        for (name, metric) in self.metrics.named(self.lexical) {
-            map.serialize_entry(name, &metric)?;
-        }
-        map.serialize_entry("shared_mean", &self.shared_mean)?;
-        map.serialize_entry("cases_scored", &self.cases_scored)?;
-        map.serialize_entry("cases_kept", &self.cases_kept)?;
-        map.serialize_entry("missing", &self.missing)?;
-        map.serialize_entry("unscored", &self.unscored)?;
-        map.serialize_entry("unscored_reasons", &self.unscored_reasons)?;
-        map.serialize_entry("bounds", &self.bounds)?;
-        map.serialize_entry("steering", &self.steering)?;
-        map.end()
-    }
+/// The mean of one metric over the answers of one system. Shares are 0..=1, grades 1..=5.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Metric {
+    /// The mean; `None` where nothing was scored.
+    pub estimate: Option<f64>,
+    /// 95% BCa bootstrap interval of the mean over questions; `None` for fewer than two of them.
+    #[serde(flatten)]
+    pub interval: Option<Interval>,
+    /// How many values the mean is over.
+    pub n: usize,
+    /// Values that are missing: left out of the mean, or counted as the lowest value where the policy says so.
+    pub unscored: usize,
+    /// The mean with every missing value at its lowest and at its highest; `None` where none is missing, and for counts,
+    /// which have no highest value.
+    pub bounds: Option<Interval>,
+    /// The mean over the cases that all systems (but those without any value) have a value for.
+    pub shared: Option<SharedMean>,
+}
+
+/// A mean over shared cases.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SharedMean {
+    /// The mean.
+    pub estimate: f64,
+    /// The number of shared cases.
+    pub n: usize,
 }
 
 /// How often one kind of reason left a component without a value.
@@ -162,23 +166,10 @@ pub struct ReasonCount {
     pub example: String,
 }
 
-/// The means if every value that is not there were 0 (low) or 1 (high), over all answers.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Bounds {
-    /// Lowest mean score.
-    pub score_low: f64,
-    /// Highest mean score.
-    pub score_high: f64,
-    /// Lowest mean `ann_score`; `None` if no answer has annotated components.
-    pub ann_score_low: Option<f64>,
-    /// Highest mean `ann_score`; `None` if no answer has annotated components.
-    pub ann_score_high: Option<f64>,
-}
-
-/// One remark and how many answers it is about.
+/// A note of scores and how many answers carry it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NoteCount {
-    /// The remark.
+    /// The note.
     pub note: String,
     /// Answers concerned.
     pub answers: usize,
@@ -193,13 +184,13 @@ pub struct AnswerId {
     pub case_id: CaseId,
 }
 
-/// An answer that looks as if it tried to steer the judge.
+/// An answer with signs of prompt injection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SteeringEntry {
+pub struct Injection {
     /// Whose.
     pub system: SystemName,
     /// To which case.
     pub case_id: CaseId,
-    /// What was seen.
+    /// The signs.
     pub signs: Vec<String>,
 }

@@ -6,7 +6,6 @@
 
 pub mod args;
 pub mod commands;
-mod comparing;
 pub mod config_file;
 pub mod duration;
 pub mod exit_code;

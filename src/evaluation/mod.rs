@@ -18,6 +18,9 @@ mod merge;
 mod panel;
 pub mod record;
 mod run;
+mod run_set;
+mod run_settings;
+mod slice;
 mod stop;
 mod tally;
 mod teller;
@@ -33,6 +36,8 @@ pub use event::{CallRecord, EventSink, Plan, RunEvent};
 pub use merge::Merge;
 pub use panel::{Member, Panel, Panels};
 pub use run::{PlanOutcome, RunOutcome, plan, plan_collecting, plan_sampling, run};
+pub use run_set::RunSet;
+pub use slice::Slice;
 pub use stop::{StopHandle, StopSignal};
 pub use tally::{Collector, DeferredCall, PlanGroup, PlannedCalls, SampledCall};
 

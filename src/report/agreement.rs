@@ -1,6 +1,6 @@
 //! How raters agree, as tables for people, CSV and JSON.
 
-use super::files::terminal_safe_json;
+use super::json::terminal_safe_json;
 use super::table::{Cell, Column, Format, Table, short_names, shown_notes};
 use super::{TableStyle, visible, wrapped};
 use crate::analysis::Estimate;

@@ -1,6 +1,5 @@
 //! `items.csv`: one line per judged item, for data frames.
 
-use super::files::csv_line;
 use crate::domain::{Component, ScoredAnswer};
 
 /// Makes the lines of `items.csv` for one run.
@@ -32,26 +31,27 @@ impl ItemsCsv {
 
     /// The lines of one answer, in the order of its components.
     pub fn rows(&self, answer: &ScoredAnswer) -> Vec<u8> {
-        let mut lines = String::new();
+        let mut writer = csv::Writer::from_writer(Vec::new());
         for component in &answer.score.components {
-            csv_line(
-                &mut lines,
-                &[
-                    self.run.as_str().into(),
-                    answer.system.as_str().into(),
-                    answer.case.case_id.as_str().into(),
-                    answer.score.scorer.into(),
-                    component.name.as_str().into(),
-                    component.kind.as_str().into(),
-                    component.text.as_str().into(),
-                    weight_of(component).into(),
-                    component.value.map(|value| value.to_string()).unwrap_or_default().into(),
-                    component.reason.as_ref().map(|reason| reason.message.as_str()).unwrap_or_default().into(),
-                    component.feedback.as_deref().unwrap_or_default().into(),
-                ],
-            );
+            let (weight, value) = (weight_of(component), component.value.map(|value| value.to_string()));
+            let reason = component.reason.as_ref().map(|reason| reason.message.as_str());
+            let cells = [
+                self.run.as_str(),
+                answer.system.as_str(),
+                answer.case.case_id.as_str(),
+                answer.score.scorer,
+                &component.name,
+                component.kind.as_str(),
+                &component.text,
+                &weight,
+                value.as_deref().unwrap_or_default(),
+                reason.unwrap_or_default(),
+                component.feedback.as_deref().unwrap_or_default(),
+            ];
+            // Writing records of equal length to memory cannot fail.
+            let _ = writer.write_record(cells);
         }
-        lines.into_bytes()
+        writer.into_inner().unwrap_or_default()
     }
 }
 

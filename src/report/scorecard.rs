@@ -1,286 +1,401 @@
-//! The scorecard: every scorer's columns, for people, as JSON and as CSV.
+//! The scorecard of a run: a table a scorer, and where several scored, one with the main means of all of them first.
 
-use std::borrow::Cow;
+use serde::Serialize;
 
-use serde_json::{Value, json};
-
-use super::files::{csv_line, file, internal, render_csv, terminal_safe_json};
-use super::footnotes::{footnotes, intervals_note};
-use super::headline::headline;
-use super::layout::push_item;
+use super::json::render_json;
+use super::layout::{counted, listed};
 use super::panel_notes::panel_notes;
-use super::rubric_table::rubric_table;
-use super::section_table::{section_notes, section_table};
-use super::{ReportContext, TableStyle, visible};
-use crate::analysis::{Scorecard, Section};
-use crate::error::{Error, Result};
+use super::table::{Cell, Column, Format, Table, short_names};
+use super::visible::shortened;
+use super::{ReportContext, visible};
+use crate::analysis::{Agreement, Metric, MetricColumn, OnUnscored, ScorerSummary, Summary, SystemSummary};
+use crate::domain::{Mode, Note, SystemName, Unit, UnscoredKind};
+use crate::error::Result;
+use crate::stats::Interval;
 
-/// The tables, the rubric's first, then what has to be said beside them.
-pub fn render_scorecard_table(card: &Scorecard, context: &ReportContext, style: &TableStyle) -> String {
-    let mut tables: Vec<String> = headline(card, style).into_iter().collect();
-    tables.extend(card.rubric.iter().map(|rubric| rubric_table(rubric, style)));
-    tables.extend(card.sections.iter().map(|section| section_table(section, style)));
-    let mut out = part(context) + &tables.join("\n");
-    out.push('\n');
-    let mut notes = run_notes(card, context);
-    notes.extend(card.sections.iter().flat_map(|section| section_notes(section, card.on_unscored)));
-    notes.extend(panel_notes(&card.panels, &card.noise));
-    for note in notes {
-        push_item(&mut out, &note, usize::from(style.width.max(80)));
+/// Items of a list in a note before the rest is counted.
+const LISTED: usize = 5;
+
+/// Scorers with many columns, and those of them that the table of all scorers shows; of other scorers it shows every
+/// share and grade.
+const MAIN: [(&str, &[&str]); 5] = [
+    ("rubric", &["score"]),
+    ("lexical_rubric", &["lexical_score"]),
+    ("entailment", &["citation_precision", "citation_recall", "citation_f1"]),
+    ("citation_audit", &["valid", "precision", "recall", "f1"]),
+    ("overlap", &["match", "exact_match", "token_f1", "str_em", "rouge_l"]),
+];
+
+/// The tables for people; notes stand below the last one.
+pub fn scorecard(summary: &Summary, context: &ReportContext) -> Vec<Table> {
+    let mut tables = Vec::new();
+    if summary.scorers.len() > 1 {
+        tables.push(overview(summary, false));
     }
-    out
+    let level = 100.0 * summary.level;
+    tables.extend(summary.scorers.iter().map(|scorer| {
+        let is_rubric = scorer.scorer.ends_with("rubric") && !context.judge.is_empty();
+        let judge =
+            if is_rubric { format!(" by {}, prompts {}", context.judge, context.prompts) } else { String::new() };
+        scorer_table(scorer, format!("{}{judge}: means per answer, {level:.0}% intervals", scorer.scorer))
+    }));
+    tables.extend(context.agreement.as_ref().map(agreement_table));
+    if tables.is_empty() {
+        tables.push(Table::new("No answer was scored", vec![Column::new("system", Format::Text)]));
+    }
+    if let Some(last) = tables.last_mut() {
+        last.notes = notes(summary, context);
+    }
+    tables
 }
 
-/// A line above the tables of a part of the answers.
-pub(super) fn part(context: &ReportContext) -> String {
-    let told = |slice: &String| format!("slice {}: a part of the answers, no result\n\n", visible(slice));
-    context.slice.as_ref().map(told).unwrap_or_default()
+/// `summary.csv`: a row a system. Of each metric the mean, its interval, the number of values (`_n`) and of missing values
+/// (`_unscored`); metrics of scorers beside the rubric have the scorer's name before theirs. Then of each scorer the
+/// number of answers, of missing and of unscored ones.
+///
+/// # Errors
+/// [`crate::Error::Internal`] if it cannot be written.
+pub fn scorecard_csv(summary: &Summary) -> Result<String> {
+    let mut table = Table::new("", vec![Column::new("system", Format::Text)]);
+    table.rows = summary.systems().iter().map(|system| vec![Cell::text(system.as_str())]).collect();
+    for scorer in &summary.scorers {
+        let is_rubric = scorer.scorer.ends_with("rubric");
+        if is_rubric {
+            table.columns.push(Column::new("rank", Format::Count));
+            for (cells, system) in table.rows.iter_mut().zip(summary.systems()) {
+                let rank = scorer.row(system).and_then(|row| row.rank);
+                cells.push(rank.map_or(Cell::Missing, Cell::count));
+            }
+        }
+        let prefix = if is_rubric { String::new() } else { format!("{}.", scorer.scorer) };
+        push_metrics(&mut table, scorer, &prefix, &summary.systems());
+        let counts = ["answers", "missing", "unscored"];
+        table.columns.extend(counts.map(|name| Column::new(&format!("{prefix}{name}"), Format::Count)));
+        for (cells, system) in table.rows.iter_mut().zip(summary.systems()) {
+            let row = scorer.row(system);
+            let counts = row.map(|row| [row.answers, row.missing, row.unscored].map(Cell::count));
+            cells.extend(counts.unwrap_or([Cell::Missing, Cell::Missing, Cell::Missing]));
+        }
+    }
+    table.csv()
 }
 
-/// What has to be said of the run and, where it was asked, of the rubric.
-pub(super) fn run_notes(card: &Scorecard, context: &ReportContext) -> Vec<String> {
-    match &card.rubric {
-        Some(rubric) => footnotes(rubric, context),
-        None => {
-            let mut notes = vec![intervals_note(card.level, card.resamples, card.seed, (card.cases, card.questions))];
-            notes.extend(context.remarks.iter().map(|remark| format!("{}.", visible(remark))));
-            notes
+/// Adds the metrics of a scorer to a table with a row for each of these systems.
+pub(super) fn push_metrics(table: &mut Table, scorer: &ScorerSummary, prefix: &str, systems: &[&SystemName]) {
+    for column in &scorer.columns {
+        let key = format!("{prefix}{}", column.name);
+        table.columns.push(Column::new(&key, Format::of_mean(column.unit)).with_interval());
+        table.columns.extend(["n", "unscored"].map(|part| Column::new(&format!("{key}_{part}"), Format::Count)));
+        for (cells, system) in table.rows.iter_mut().zip(systems) {
+            let metric = scorer.metric(system, &column.name).copied().unwrap_or_default();
+            cells.push(Cell::estimate(metric.estimate, metric.interval));
+            cells.extend([metric.n, metric.unscored].map(Cell::count));
         }
     }
 }
 
-/// `summary.json`: that of the rubric where it was asked (see [`super::render_json`]), else its head alone with empty `rows`;
-/// then `scorers`, a list of `{scorer, columns, rows, notes}`, and where there are any `panels` ([`PanelAgreement`]),
-/// `noise` ([`DrawNoise`]), `slice` (`2/5`: a part of the answers) and `endpoints` ([`crate::domain::EndpointUse`]). Shares are 0..=1, grades 1..=5, null where there is none.
-///
-/// [`PanelAgreement`]: crate::analysis::PanelAgreement
-/// [`DrawNoise`]: crate::analysis::DrawNoise
+/// `summary.json`: [`Summary`] and [`ReportContext`] in one object, with `schema_version` and all notes.
 ///
 /// # Errors
-/// [`Error::Internal`] if it cannot be serialised.
-pub fn render_scorecard_json(card: &Scorecard, context: &ReportContext) -> Result<String> {
-    let head = match &card.rubric {
-        Some(rubric) => serde_json::to_value(file(rubric, context)).map_err(internal)?,
-        None => head(card, context),
-    };
-    let Value::Object(mut file) = head else {
-        return Err(Error::Internal("the summary is no JSON object".into()));
-    };
-    file.insert("unscored_share".to_owned(), card.unscored_share().into());
-    file.insert("scorers".to_owned(), serde_json::to_value(&card.sections).map_err(internal)?);
-    if let Some(slice) = &context.slice {
-        file.insert("slice".to_owned(), slice.as_str().into());
+/// [`crate::Error::Internal`] if it cannot be serialized.
+pub fn scorecard_json(summary: &Summary, context: &ReportContext) -> Result<String> {
+    #[derive(Serialize)]
+    struct File<'a> {
+        schema_version: u32,
+        #[serde(flatten)]
+        context: &'a ReportContext,
+        #[serde(flatten)]
+        summary: &'a Summary,
+        notes: Vec<Note>,
     }
-    if !card.panels.is_empty() {
-        file.insert("panels".to_owned(), serde_json::to_value(&card.panels).map_err(internal)?);
-    }
-    if !card.noise.is_empty() {
-        file.insert("noise".to_owned(), serde_json::to_value(&card.noise).map_err(internal)?);
-    }
-    if !context.endpoints.is_empty() {
-        file.insert("endpoints".to_owned(), serde_json::to_value(&context.endpoints).map_err(internal)?);
-    }
-    let json = serde_json::to_string_pretty(&file).map_err(internal)?;
-    Ok(terminal_safe_json(&json) + "\n")
+    render_json(&File { schema_version: 1, context, summary, notes: notes(summary, context) })
 }
 
-fn head(card: &Scorecard, context: &ReportContext) -> Value {
-    json!({
-        "schema_version": 1, "run": context.run, "unscored_share": 0.0, "mode": card.mode,
-        "on_unscored": card.on_unscored, "level": card.level, "resamples": card.resamples, "seed": card.seed,
-        "cases": card.cases, "questions": card.questions, "rows": [], "remarks": context.remarks,
+/// The main means of all scorers.
+pub(super) fn overview(summary: &Summary, with_intervals: bool) -> Table {
+    let title =
+        if with_intervals { "Scorecard: means with intervals" } else { "Scorecard: means; intervals are below" };
+    let mut table = Table::new(title, vec![Column::new("system", Format::Text)]);
+    let columns: Vec<(&ScorerSummary, &MetricColumn)> = main_columns(summary).collect();
+    table.columns.extend(columns.iter().map(|(scorer, column)| {
+        Column::headed(&column.name, &main_heading(scorer, column), Format::of_mean(column.unit))
+    }));
+    for system in summary.systems() {
+        let cell = |(scorer, column): &(&ScorerSummary, &MetricColumn)| {
+            let metric = scorer.metric(system, &column.name).copied().unwrap_or_default();
+            flagged(&metric, scorer, metric.interval.filter(|_| with_intervals))
+        };
+        let cells = std::iter::once(Cell::text(system.as_str())).chain(columns.iter().map(cell));
+        table.rows.push(cells.collect());
+    }
+    table
+}
+
+/// The columns of a run that stand for their scorers.
+fn main_columns(summary: &Summary) -> impl Iterator<Item = (&ScorerSummary, &MetricColumn)> {
+    summary.scorers.iter().flat_map(|scorer| {
+        let main = MAIN.iter().find(|(name, _)| *name == scorer.scorer);
+        let is_main = move |column: &&MetricColumn| match main {
+            Some((_, names)) => names.contains(&column.name.as_str()),
+            None => column.unit != Unit::Count,
+        };
+        scorer.columns.iter().filter(is_main).map(move |column| (scorer, column))
     })
 }
 
-/// `summary.csv`: a row a system; the rubric's columns where it was asked, then for each column of each scorer
-/// `<scorer>.<column>` and the same with `_low`, `_high`, `_n`, `_unscored`.
-pub fn render_scorecard_csv(card: &Scorecard) -> String {
-    let rubric = card.rubric.as_ref().map(render_csv);
-    let mut lines: Vec<String> = match &rubric {
-        Some(csv) => csv.lines().map(str::to_owned).collect(),
-        None => std::iter::once("system".to_owned()).chain(systems(card).map(|system| quoted(&system))).collect(),
+/// The heading of a main column. Precision and recall of the audit need its name: other scorers have them, too.
+fn main_heading(scorer: &ScorerSummary, column: &MetricColumn) -> String {
+    let name = heading(column);
+    match (scorer.scorer, column.name.as_str()) {
+        ("rubric", _) => format!("rubric {name}"),
+        ("citation_audit", "valid") => "valid citations %".to_owned(),
+        ("citation_audit", _) => format!("gold {name}"),
+        _ => name,
+    }
+}
+
+fn heading(column: &MetricColumn) -> String {
+    let name = column.name.replace('_', " ");
+    if column.unit == Unit::Share { format!("{name} %") } else { name }
+}
+
+/// The systems by one scorer.
+pub(super) fn scorer_table(scorer: &ScorerSummary, title: String) -> Table {
+    let mut columns = vec![Column::new("system", Format::Text), Column::new("answers", Format::Count)];
+    let counts: [(&str, fn(&SystemSummary) -> usize); 2] =
+        [("missing", |row| row.missing), ("unscored", |row| row.unscored)];
+    let counts: Vec<_> = counts.into_iter().filter(|(_, count)| scorer.rows.iter().any(|row| count(row) > 0)).collect();
+    columns.extend(counts.iter().map(|(name, _)| Column::new(name, Format::Count)));
+    columns.extend(
+        scorer
+            .columns
+            .iter()
+            .map(|column| Column::headed(&column.name, &heading(column), Format::of_mean(column.unit))),
+    );
+    let mut table = Table::new(title, columns);
+    for row in &scorer.rows {
+        let mut cells = vec![Cell::text(row.system.as_str()), Cell::count(row.answers)];
+        cells.extend(counts.iter().map(|(_, count)| Cell::count(count(row))));
+        cells.extend(scorer.columns.iter().map(|column| {
+            let metric = row.metrics.get(&column.name).copied().unwrap_or_default();
+            flagged(&metric, scorer, metric.interval)
+        }));
+        table.rows.push(cells);
+    }
+    table
+}
+
+/// The mean, with a `*` where it is over fewer answers than a system has.
+fn flagged(metric: &Metric, scorer: &ScorerSummary, interval: Option<Interval>) -> Cell {
+    let cell = Cell::estimate(metric.estimate, interval);
+    if metric.n < most_answers(scorer) { cell.flagged("*") } else { cell }
+}
+
+fn most_answers(scorer: &ScorerSummary) -> usize {
+    scorer.rows.iter().map(|row| row.answers).max().unwrap_or(0)
+}
+
+/// How the rubrics of two annotators agree.
+fn agreement_table(agreement: &Agreement) -> Table {
+    let columns = vec![
+        Column::headed("coefficient", "Agreement of annotators on ann_score", Format::Text),
+        Column::new("mean", Format::Number(3)),
+        Column::new("questions", Format::Count),
+    ];
+    let mut table = Table::new("", columns);
+    let row = |name, mean, questions| vec![Cell::text(name), Cell::maybe(mean), Cell::count(questions)];
+    table.rows.push(row("Kendall's tau-b", agreement.kendall_tau_b, agreement.kendall_questions));
+    table.rows.push(row("Pearson's r", agreement.pearson, agreement.pearson_questions));
+    table
+}
+
+/// All notes, the weightiest first.
+fn notes(summary: &Summary, context: &ReportContext) -> Vec<Note> {
+    let mut notes = run_notes(summary, context);
+    let mut own: Vec<Note> = Vec::new();
+    for scorer in &summary.scorers {
+        own.extend(scorer_notes(scorer, summary.on_unscored));
+    }
+    own.extend(missing(summary).into_iter().chain(injections(summary)).map(Note::warning));
+    own.extend(panel_notes(&summary.panels, &summary.noise).into_iter().map(Note::warning));
+    // After what decides whether the numbers are usable at all, before who judged.
+    let at = notes.iter().position(|note| context.notes.contains(note)).unwrap_or(notes.len());
+    notes.splice(at..at, own);
+    notes
+}
+
+/// Notes about a run, whatever scored it.
+pub(super) fn run_notes(summary: &Summary, context: &ReportContext) -> Vec<Note> {
+    let mut notes = Vec::new();
+    if let Some(slice) = &context.slice {
+        notes.push(Note::warning(format!("Slice {slice}: a part of the answers, not a result.")));
+    }
+    if summary.scorer("lexical_rubric").is_some() {
+        notes.push(Note::warning("Scored by the built-in lexical baseline, not by an LLM."));
+    }
+    if summary.mode == Mode::Compat {
+        notes.push(Note::warning("Compat mode: pairing, parsing and arithmetic are those of the reference script."));
+    }
+    notes.extend(context.notes.iter().cloned());
+    let questions = if summary.questions < summary.cases {
+        format!(
+            " ({} of {}, resampled as a whole)",
+            counted(summary.cases, "case"),
+            counted(summary.questions, "question")
+        )
+    } else {
+        String::new()
     };
-    let width = lines.first().map_or(0, |header| header.matches(',').count());
-    // Systems that the rubric has no row for.
-    let ranked: Vec<&str> = card.rubric.iter().flat_map(|rubric| &rubric.rows).map(|row| row.system.as_str()).collect();
-    if rubric.is_some() {
-        let others = systems(card).filter(|system| !ranked.contains(&system.as_str()));
-        lines.extend(others.map(|system| quoted(&system) + &",".repeat(width)));
+    notes.push(Note::info(format!(
+        "Intervals: {:.0}%, BCa bootstrap of the mean over cases{questions}, {} resamples, seed {}.",
+        100.0 * summary.level,
+        Format::Count.show(f64::from(summary.resamples)),
+        summary.seed
+    )));
+    notes
+}
+
+/// Notes about the numbers of one scorer.
+pub(super) fn scorer_notes(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Vec<Note> {
+    let warnings = [unscored(scorer, on_unscored), without_judge(scorer), fewer_answers(scorer)];
+    let mut notes: Vec<Note> = warnings.into_iter().flatten().map(Note::warning).collect();
+    notes.extend(
+        scorer.notes.iter().map(|note| {
+            Note::warning(format!("{} ({}).", shortened(&note.note, 300), counted(note.answers, "answer")))
+        }),
+    );
+    notes
+}
+
+fn unscored(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Option<String> {
+    let policy = match on_unscored {
+        OnUnscored::Exclude => "left out of the means",
+        OnUnscored::Zero => "counted as the lowest value",
+    };
+    let rows: Vec<&SystemSummary> = scorer.rows.iter().filter(|row| row.unscored > row.without_judge).collect();
+    if rows.is_empty() {
+        return None;
     }
-    for section in &card.sections {
-        append(section, &mut lines, &ranked);
-    }
-    lines.join("\n") + "\n"
-}
-
-fn systems(card: &Scorecard) -> impl Iterator<Item = String> {
-    card.sections.first().into_iter().flat_map(|section| &section.rows).map(|row| row.system.to_string())
-}
-
-pub(super) fn quoted(name: &str) -> String {
-    let mut line = String::new();
-    csv_line(&mut line, &[visible(name)]);
-    line.truncate(line.trim_end_matches('\n').len());
-    line
-}
-
-/// The section's cells at the end of every line. A section has a row for every system, in the order of the scorecard.
-pub(super) fn append(section: &Section, lines: &mut [String], ranked: &[&str]) {
-    let parts = ["", "_low", "_high", "_n", "_unscored"];
-    let header = section
-        .columns
-        .iter()
-        .flat_map(|column| parts.map(|part| Cow::from(format!("{}.{}{part}", section.scorer, column.name))));
-    push_cells(lines.first_mut(), &header.collect::<Vec<_>>());
-    let mut rows: Vec<_> = section.rows.iter().collect();
-    rows.sort_by_key(|row| ranked.iter().position(|system| *system == row.system.as_str()).unwrap_or(usize::MAX));
-    for (line, row) in lines.iter_mut().skip(1).zip(rows) {
-        let number = |value: Option<f64>| Cow::from(value.map(|value| value.to_string()).unwrap_or_default());
-        let cells = row.metrics.iter().flat_map(|metric| {
-            let metric = metric.metric;
-            let (low, high) = metric.interval.unzip();
-            let counts = [metric.n, metric.unscored].map(|count| Cow::from(count.to_string()));
-            [metric.estimate, low, high].map(number).into_iter().chain(counts)
+    let names = short_names(rows.iter().map(|row| row.system.as_str()));
+    let system = |(row, name): (&&SystemSummary, String)| {
+        let bounds = scorer.columns.iter().filter_map(|column| {
+            let bounds = row.metrics.get(&column.name)?.bounds?;
+            let format = Format::of_mean(column.unit);
+            Some(format!("{} {} to {}", visible(&column.name), format.show(bounds.low), format.show(bounds.high)))
         });
-        push_cells(Some(line), &cells.collect::<Vec<_>>());
+        let bounds: Vec<String> = bounds.take(2).collect();
+        let bounds = if bounds.is_empty() { String::new() } else { format!(" (possible: {})", bounds.join(", ")) };
+        format!("{name} {} of {}{bounds}", row.unscored, row.answers)
+    };
+    let systems = listed(rows.iter().zip(names).map(system), LISTED);
+    let mut reasons: Vec<(UnscoredKind, usize, &str)> = Vec::new();
+    for reason in rows.iter().flat_map(|row| &row.unscored_reasons) {
+        match reasons.iter_mut().find(|(kind, ..)| *kind == reason.kind) {
+            Some((_, components, _)) => *components += reason.components,
+            None => reasons.push((reason.kind, reason.components, &reason.example)),
+        }
+    }
+    let reasons = reasons.into_iter().map(|(kind, components, example)| {
+        format!("{} {}, e.g. {}", counted(components, "component"), kind_name(kind), shortened(example, 60))
+    });
+    let reasons = reasons.collect::<Vec<_>>().join("; ");
+    Some(format!("{}: unscored answers are {policy}: {systems}. Reasons: {reasons}.", scorer.scorer))
+}
+
+fn kind_name(kind: UnscoredKind) -> &'static str {
+    match kind {
+        UnscoredKind::Unreadable => "unreadable",
+        UnscoredKind::Cut => "cut off",
+        UnscoredKind::ContextOverflow => "beyond the context",
+        UnscoredKind::Refused => "refused",
+        UnscoredKind::Unreachable => "unreachable",
+        UnscoredKind::DependsOnUnscored => "depending on an unscored one",
+        UnscoredKind::Exception => "exceptions of the reference",
+        UnscoredKind::NeedsOtherCalls => "in need of other calls",
+        UnscoredKind::NotAsked => "not asked",
+        UnscoredKind::NoJudge => "without a judge",
     }
 }
 
-fn push_cells(line: Option<&mut String>, cells: &[Cow<'_, str>]) {
-    let (Some(line), false) = (line, cells.is_empty()) else { return };
-    let mut more = String::new();
-    csv_line(&mut more, cells);
-    line.push(',');
-    line.push_str(more.trim_end_matches('\n'));
+/// Columns that are blank because no judge has the role for them.
+fn without_judge(scorer: &ScorerSummary) -> Option<String> {
+    let reasons = scorer.rows.iter().filter(|row| row.without_judge > 0).flat_map(|row| &row.unscored_reasons);
+    if !reasons.into_iter().any(|reason| reason.kind == UnscoredKind::NoJudge) {
+        return None;
+    }
+    let metrics = |name: &str| scorer.rows.iter().filter_map(|row| row.metrics.get(name)).collect::<Vec<_>>();
+    let is_blank = |column: &&MetricColumn| {
+        let own = metrics(&column.name);
+        own.iter().all(|metric| metric.n == 0) && own.iter().any(|metric| metric.unscored > 0)
+    };
+    let names: Vec<_> = scorer.columns.iter().filter(is_blank).map(|column| visible(&column.name)).collect();
+    Some(format!("{}: {} blank: no judge has the role.", scorer.scorer, names.join(", ")))
+}
+
+/// What `*` means: how many answers the flagged means are over, and what the means over the shared cases are.
+fn fewer_answers(scorer: &ScorerSummary) -> Option<String> {
+    let most = most_answers(scorer);
+    let names = short_names(scorer.rows.iter().map(|row| row.system.as_str()));
+    let mut groups: Vec<(Vec<String>, String)> = Vec::new();
+    for column in &scorer.columns {
+        let flagged = scorer.rows.iter().zip(&names).filter_map(|(row, name)| {
+            let metric = row.metrics.get(&column.name)?;
+            (metric.estimate.is_some() && metric.n < most).then(|| format!("{name} {} of {most}", metric.n))
+        });
+        let flagged: Vec<String> = flagged.collect();
+        if flagged.is_empty() {
+            continue;
+        }
+        let systems = listed(flagged.into_iter(), LISTED);
+        let name = visible(&column.name).into_owned();
+        match groups.iter_mut().find(|(_, same)| *same == systems) {
+            Some((names, _)) => names.push(name),
+            None => groups.push((vec![name], systems)),
+        }
+    }
+    if groups.is_empty() {
+        return None;
+    }
+    let groups: Vec<String> =
+        groups.iter().map(|(names, systems)| format!("{}: {systems}", names.join(", "))).collect();
+    let shared = shared_means(scorer, &names).unwrap_or_default();
+    Some(format!("{} *: a mean over fewer answers: {}.{shared}", scorer.scorer, groups.join("; ")))
+}
+
+/// The means of the first column over the cases that all systems share, where that are not all cases.
+fn shared_means(scorer: &ScorerSummary, names: &[String]) -> Option<String> {
+    let differs = |column: &&MetricColumn| {
+        let mut counts =
+            scorer.rows.iter().filter_map(|row| row.metrics.get(&column.name)).filter(|metric| metric.n > 0);
+        counts.clone().count() > 1 && counts.any(|metric| metric.shared.is_none_or(|shared| shared.n < metric.n))
+    };
+    let column = scorer.columns.iter().find(differs)?;
+    let format = Format::of_mean(column.unit);
+    let of = |row: &SystemSummary| row.metrics.get(&column.name)?.shared;
+    let Some(shared) = scorer.rows.iter().find_map(of) else {
+        return Some(" No case has a value for all systems: the means do not compare.".to_owned());
+    };
+    let means = scorer.rows.iter().zip(names);
+    let means = means.filter_map(|(row, name)| Some(format!("{name} {}", format.show(of(row)?.estimate))));
+    let ranks = if scorer.rows.iter().any(|row| row.rank.is_some()) { " (the ranks)" } else { "" };
+    let cases = counted(shared.n, "shared case");
+    let means = listed(means.collect::<Vec<_>>().into_iter(), LISTED);
+    Some(format!(" {} over the {cases}{ranks}: {means}.", visible(&column.name)))
+}
+
+fn missing(summary: &Summary) -> Option<String> {
+    let names = summary.missing.iter().map(|missing| format!("{}/{}", missing.system, missing.case_id));
+    let count = counted(summary.missing.len(), "answer");
+    (!summary.missing.is_empty()).then(|| format!("{count} missing: {}.", listed(names, LISTED)))
+}
+
+fn injections(summary: &Summary) -> Option<String> {
+    let entries = summary.injections.iter();
+    let entries = entries.map(|entry| format!("{}/{} ({})", entry.system, entry.case_id, entry.signs.join(", ")));
+    let count = counted(summary.injections.len(), "answer");
+    (!summary.injections.is_empty())
+        .then(|| format!("{count} with signs of prompt injection: {}.", listed(entries, LISTED)))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::analysis::made::{answer, component, simple_score};
-    use crate::analysis::{AggregateOptions, scorecard};
-    use crate::domain::{ComponentKind, Score, ScoredAnswer};
-
-    fn plain(system: &str, case: &str, parts: &[(&str, ComponentKind, Option<f64>)]) -> ScoredAnswer {
-        let components = parts.iter().map(|(name, kind, value)| component(name, *kind, 0.0, *value)).collect();
-        answer(system, case, Score { scorer: "prometheus", components, ..Score::default() })
-    }
-
-    fn card(with_rubric: bool) -> Scorecard {
-        let grade = |value| ("coverage", ComponentKind::Aspect, value);
-        let mut scored = vec![
-            plain("a\u{1b}", "1", &[grade(Some(4.0)), ("match", ComponentKind::Share, Some(0.5))]),
-            plain("a\u{1b}", "2", &[grade(Some(2.0))]),
-            plain("b", "1", &[grade(None)]),
-        ];
-        if with_rubric {
-            scored.push(answer("b", "1", simple_score(Some(1.0))));
-        }
-        scorecard(&scored, &[], AggregateOptions::default())
-    }
-
-    #[test]
-    fn grades_have_two_decimals_and_what_is_missing_is_told_and_never_zero() {
-        let table = render_scorecard_table(&card(false), &ReportContext::default(), &TableStyle::default());
-        assert!(table.contains("grades from 1 to 5") && table.contains("3.00 [2.00, 4.00]"), "{table}");
-        assert!(table.contains("a\\u{1b}"), "{table}");
-        let b = table.lines().find(|line| line.starts_with("b ")).unwrap();
-        assert_eq!(b.split_whitespace().collect::<Vec<_>>(), ["b", "1", "-", "-"]);
-        let told = table.replace("\n  ", " ");
-        assert!(told.contains("coverage 1.00 or 5.00"), "{told}");
-        assert!(told.contains("match: a\\u{1b} 1 of 2, b 0 of 1"), "{told}");
-    }
-
-    #[test]
-    fn the_main_numbers_of_all_scorers_stand_in_one_table_first() {
-        let table = render_scorecard_table(&card(true), &ReportContext::default(), &TableStyle::default());
-        let lines: Vec<&str> = table.lines().collect();
-        assert!(lines[0].starts_with("scorecard: means"), "{table}");
-        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        assert_eq!(words(lines[2]), ["system", "n", "rubric", "coverage", "match"], "{table}");
-        // the rubric's answer of b is the only one; what a system lacks is a dash
-        let row = |name: &str| words(lines.iter().find(|line| line.starts_with(name)).unwrap());
-        assert_eq!(row("b "), ["b", "1", "80.0*", "-", "-"]);
-        // a match of one of its two answers
-        assert_eq!(row("a\\u{1b} "), ["a\\u{1b}", "2", "-", "3.00", "50.0*"]);
-        let told = table.replace("\n  ", " ");
-        assert!(told.contains("rubric score: b 1 of 2; match: a\\u{1b} 1 of 2."), "{table}");
-        let alone = render_scorecard_table(&card(false), &ReportContext::default(), &TableStyle::default());
-        assert!(!alone.contains("scorecard:"), "one scorer's table says it all");
-    }
-
-    #[test]
-    fn a_narrow_terminal_gets_every_column_in_blocks() {
-        let names = ["one_quantity", "two_quantity", "three_quantity", "four_quantity", "five_quantity"];
-        let parts = names.map(|name| (name, ComponentKind::Share, Some(0.25)));
-        let scored = [plain("s", "1", &parts), plain("s", "2", &names.map(|n| (n, ComponentKind::Share, Some(0.75))))];
-        let card = scorecard(&scored, &[], AggregateOptions::default());
-        let table = render_scorecard_table(&card, &ReportContext::default(), &TableStyle::default());
-        assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
-        assert!(names.iter().all(|name| table.contains(&name.replace('_', " "))), "{table}");
-    }
-
-    #[test]
-    fn files_have_every_column_beside_the_rubrics() {
-        let json: Value =
-            serde_json::from_str(&render_scorecard_json(&card(true), &ReportContext::default()).unwrap()).unwrap();
-        assert_eq!(json["rows"][0]["system"], "b");
-        let rows = &json["scorers"][0]["rows"];
-        assert_eq!((&rows[0]["system"], &rows[1]["system"]), (&json!("b"), &json!("a\u{1b}")));
-        assert!(rows[0]["metrics"]["coverage"]["estimate"].is_null());
-        assert_eq!(rows[1]["metrics"]["coverage"]["estimate"], 3.0);
-        assert_eq!(json["unscored_share"], 1.0 / 3.0);
-        for with_rubric in [true, false] {
-            let csv = render_scorecard_csv(&card(with_rubric));
-            let lines: Vec<&str> = csv.lines().collect();
-            assert!(lines.iter().all(|line| line.matches(',').count() == lines[0].matches(',').count()), "{csv}");
-            assert!(lines[0].contains("prometheus.coverage,prometheus.coverage_low,"), "{csv}");
-            let a = lines.iter().find(|line| line.starts_with("a\\u{1b}")).unwrap();
-            assert!(a.contains(",3,2,4,2,0,0.5,,,1,0"), "{a}");
-        }
-    }
-
-    #[test]
-    fn panels_and_noise_are_told_where_there_are_any_and_plain_runs_have_neither() {
-        let json = |card: &Scorecard| -> Value {
-            serde_json::from_str(&render_scorecard_json(card, &ReportContext::default()).unwrap()).unwrap()
-        };
-        let plain = json(&card(true));
-        assert!(plain.get("panels").is_none() && plain.get("noise").is_none());
-        let mut scored = plain_panel([[1.0, 2.0], [2.0, 2.0], [4.0, 5.0]]);
-        scored[0].members.values_mut().for_each(|said| said[0].draws.push(Some(3.0)));
-        let card = scorecard(&scored, &[], AggregateOptions::default());
-        let file = json(&card);
-        let panel = &file["panels"][0];
-        assert_eq!((&panel["scorer"], &panel["group"]), (&json!("prometheus"), &json!("coverage")));
-        assert_eq!((&panel["scale"], &panel["judges"][1]["judge"]), (&json!("grade"), &json!("kind")));
-        // (2 + 2 + 5) / 3
-        assert_eq!(panel["judges"][1]["mean"], 3.0);
-        assert!(panel["alpha"]["estimate"].is_f64() && panel["kappa"]["low"].is_f64());
-        // 1 and 3: the square root of 2
-        assert!((file["noise"][0]["mean_sd"].as_f64().unwrap() - 2.0_f64.sqrt()).abs() < 1e-12);
-        let told =
-            render_scorecard_table(&card, &ReportContext::default(), &TableStyle::default()).replace("\n  ", " ");
-        assert!(told.contains("- coverage: judges strict, kind (means 2.33, 3.00): alpha 0."), "{told}");
-        assert!(
-            told.contains("- coverage: 2 samples by judge strict differ by a standard deviation of 1.41"),
-            "{told}"
-        );
-    }
-
-    /// Grades of coverage by two judges, one answer a case.
-    fn plain_panel(grades: [[f64; 2]; 3]) -> Vec<ScoredAnswer> {
-        let one = |(at, grades): (usize, [f64; 2])| {
-            let mut scored = plain("s", &at.to_string(), &[("coverage", ComponentKind::Aspect, Some(3.0))]);
-            let said = ["strict", "kind"].iter().zip(grades).map(|(judge, grade)| crate::domain::MemberValues {
-                judge: (*judge).into(),
-                value: Some(grade),
-                draws: vec![Some(grade)],
-                spread: None,
-            });
-            scored.members.insert("coverage".into(), said.collect());
-            scored
-        };
-        grades.into_iter().enumerate().map(one).collect()
-    }
-}
+mod tests;

@@ -37,6 +37,8 @@ pub struct Column {
     pub heading: String,
     /// How its values are shown.
     pub format: Format,
+    /// Whether CSV has the ends of intervals even where no row has an interval.
+    pub has_interval: bool,
 }
 
 /// How the values of a column are shown to people.
@@ -192,7 +194,13 @@ impl Column {
 
     /// A column.
     pub fn headed(key: &str, heading: &str, format: Format) -> Self {
-        Self { key: key.to_owned(), heading: heading.to_owned(), format }
+        Self { key: key.to_owned(), heading: heading.to_owned(), format, has_interval: false }
+    }
+
+    /// The same with the ends of intervals in CSV, whether or not a row has an interval.
+    #[must_use]
+    pub fn with_interval(self) -> Self {
+        Self { has_interval: true, ..self }
     }
 }
 

@@ -58,6 +58,11 @@ impl Table {
         out + &self.terminal_notes(style)
     }
 
+    /// Tables one below the other.
+    pub fn terminal_all(tables: &[Self], style: &TableStyle) -> String {
+        tables.iter().map(|table| table.terminal(style)).collect::<Vec<_>>().join("\n")
+    }
+
     fn terminal_notes(&self, style: &TableStyle) -> String {
         let notes = self.shown_notes(style.all_notes);
         let lines = notes.iter().map(|note| wrapped(&format!("- {}", visible(&note.text)), style.columns()) + "\n");

@@ -8,6 +8,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 /// One judged value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judged {
@@ -20,7 +22,7 @@ pub struct Judged {
 }
 
 /// The variances that add up to that of a single judged value, in squared units of the values; estimates below 0 are 0.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct VarianceComponents {
     /// Between questions.
     pub question: f64,

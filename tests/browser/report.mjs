@@ -94,6 +94,7 @@ const checks = {
     await heatmap(page);
     const all = await rows(page).count();
     assert.ok(all > 1);
+    assert.equal(await page.locator("#heat thead th").count(), await rows(page).first().locator("th, td").count());
     const id = (await page.evaluate(() => JSON.parse(document.getElementById("core").textContent).cases[1][0]));
     await page.fill("#find", id);
     assert.equal(await rows(page).count(), 1);
@@ -180,15 +181,13 @@ const checks = {
       await page.keyboard.press("Tab");
       if (await page.evaluate(() => document.activeElement.closest("#heat tbody") !== null)) break;
     }
-    const at = () => page.evaluate(() => [document.activeElement.parentElement.rowIndex, document.activeElement.cellIndex]);
-    const [row, column] = await at();
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("ArrowRight");
-    assert.deepEqual(await at(), [row + 1, column + 1]);
+    await page.keyboard.press("Tab");
+    const at = () => page.evaluate(() => document.activeElement.closest("tr").rowIndex);
+    const row = await at();
     await page.keyboard.press("Enter");
     await page.locator("#case .answer").first().waitFor();
     await page.keyboard.press("Escape");
-    assert.deepEqual(await at(), [row + 1, column + 1]);
+    assert.equal(await at(), row);
     await page.keyboard.press("?");
     assert.equal(await page.locator("#help").isVisible(), true);
     await page.keyboard.press("Escape");
@@ -197,13 +196,8 @@ const checks = {
     await page.context().close();
   },
 
-  async "the theme is kept, and a narrow window needs no sideways scrolling"() {
+  async "a narrow window needs no sideways scrolling"() {
     const page = await tab(url, { viewport: { width: 400, height: 800 } });
-    await page.keyboard.press("t");
-    await page.keyboard.press("t");
-    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
-    await page.reload();
-    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
     await heatmap(page);
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 400);
     await rows(page).first().locator("th").click();
@@ -233,7 +227,7 @@ const checks = {
     await heatmap(page);
     await rows(page).first().locator("th").click();
     await page.locator("#case .answer").first().waitFor();
-    assert.match(await page.locator("#case h2").first().innerText(), /per cent/);
+    assert.match(await page.locator("#case h2").first().innerText(), /%/);
     const length = page.locator("#case .parts tr", { hasText: "Length score: full up to" }).first();
     assert.match(await length.locator("td").nth(1).innerText(), /[0-9.]+\s+[0-9]+ words/);
     await page.context().close();

@@ -35,6 +35,11 @@ fn compare(work: &Workspace, more: &[&str]) -> Finished {
     work.run(&[&["compare", "--resamples", "500"], more].concat())
 }
 
+/// The text with line breaks as spaces: notes are wrapped.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[track_caller]
 fn as_json(done: &Finished) -> Value {
     serde_json::from_str(&done.stdout).unwrap_or_else(|error| panic!("{error}: {}", done.all_text()))
@@ -57,7 +62,8 @@ fn a_file_of_a_run_is_answered_with_the_runs_directory() {
 fn two_systems_are_compared_over_their_cases() {
     let (work, _server) = two_systems();
     let told = as_json(&compare(&work, &["out", "--format", "json"]).exits_with(0));
-    assert_eq!((&told["schema_version"], &told["runs"], &told["marks"]), (&1.into(), &json!(["out"]), &json!([])));
+    assert_eq!((&told["schema_version"], &told["runs"][0]["name"]), (&1.into(), &"out".into()));
+    assert_eq!((&told["runs"][0]["unfinished"], &told["differences"]), (&Value::Null, &json!([])));
     let metric = &told["metrics"][0];
     assert_eq!((&metric["metric"]["name"], metric["cases"].as_array().unwrap().len()), (&"score".into(), 10));
     assert_eq!((&metric["systems"][0]["label"], &metric["systems"][1]["label"]), (&"alpha".into(), &"beta".into()));
@@ -71,11 +77,16 @@ fn two_systems_are_compared_over_their_cases() {
     );
     // Of 2^10 sign assignments two are as far from 0: all plus, all minus.
     is_close(&pair["p"], 2.0 / 1024.0);
-    assert!(told["made"][0].as_str().unwrap().starts_with("rubric: judge fake-judge"), "{}", told["made"]);
+    assert!(told["judged_by"][0].as_str().unwrap().starts_with("rubric: judge fake-judge"), "{told}");
     let table = compare(&work, &["out"]).exits_with(0);
     let row = table.stdout.lines().find(|line| line.starts_with("alpha ")).unwrap();
     assert_eq!(row.split_whitespace().take(2).collect::<Vec<_>>(), ["alpha", "82.5"], "{row}");
-    assert!(table.stdout.contains("+7.0") && table.stdout.contains("10/0/0"), "{}", table.stdout);
+    assert!(table.stdout.contains("+7.0*") && table.stdout.contains("10/0/0"), "{}", table.stdout);
+    assert!(
+        table.stdout.ends_with("alpha scores higher than beta (+7.0 [7.0, 7.0], p = 0.002).\n"),
+        "{}",
+        table.stdout
+    );
     assert_eq!(table.stderr, "");
 }
 
@@ -123,7 +134,8 @@ fn a_directory_of_runs_stands_for_its_runs() {
     }
     let told = as_json(&compare(&work, &["runs", "runs/beta", "--format", "json"]).exits_with(0));
     // Answers and systems may differ; a run that is named twice counts once.
-    assert_eq!((&told["runs"], &told["marks"]), (&json!(["alpha", "beta"]), &json!([])));
+    assert_eq!((told["runs"].as_array().unwrap().len(), &told["differences"]), (2, &json!([])));
+    assert_eq!((&told["runs"][0]["name"], &told["runs"][1]["name"]), (&"alpha".into(), &"beta".into()));
     assert_eq!(told["metrics"][0]["pairs"][0]["wins"], 4);
     work.write("runs/note.txt", "no run");
     compare(&work, &["answers"]).exits_with(3).says(&["nor a directory of runs", "name the directory of a run"]);
@@ -134,7 +146,7 @@ fn a_run_without_inputs_is_compared_without_lengths() {
     let work = Workspace::new(&["alpha", "beta"], 4);
     let server = FakeServer::start(partial_judge());
     work.score(&server, &["--no-inputs"]).exits_with(0);
-    let table = compare(&work, &["out"]).exits_with(0).stdout;
+    let table = compare(&work, &["out", "--notes"]).exits_with(0).stdout;
     assert!(table.contains("82.5") && !table.contains("Spearman"), "{table}");
 }
 
@@ -148,10 +160,16 @@ fn several_draws_tell_how_noisy_the_judge_is() {
     });
     let server = FakeServer::start(moody);
     work.score(&server, &["--samples", "2"]).exits_with(0);
-    let done = compare(&work, &["out", "--wanted-difference", "0.02"]).exits_with(0);
-    let told = done.stdout.replace("\n  ", " ");
-    assert!(told.contains("- noise (1 judge, at most 2 draws each): variance of a judged value: questions "), "{told}");
-    assert!(told.contains("to find a difference of 2.0 points: on these questions "), "{told}");
+    let done = compare(&work, &["out", "--wanted-difference", "0.02", "--notes"]).exits_with(0);
+    let told = unwrapped(&done.stdout);
+    assert!(
+        told.contains("- Judge noise (1 judge, at most 2 samples each): variance of a judged value: questions "),
+        "{told}"
+    );
+    assert!(
+        told.contains("To find a difference of 2.0 points takes ") && told.contains(" on these questions (80% power)"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -160,7 +178,7 @@ fn one_system_alone_has_a_mean_and_can_be_gated() {
     let server = FakeServer::start(partial_judge());
     work.score(&server, &[]).exits_with(0);
     let table = compare(&work, &["out", "--fail-under", "score=0.825"]).exits_with(0).stdout;
-    assert!(table.contains("82.5") && !table.contains("pair "), "{table}");
+    assert!(table.contains("82.5") && !table.contains("against"), "{table}");
 }
 
 #[test]
@@ -174,29 +192,30 @@ fn cases_that_a_run_asked_and_nobody_answered_are_absent_of_all() {
     let server = FakeServer::start(partial_judge());
     work.score(&server, &[]).exits_with(0);
     let metric = as_json(&compare(&work, &["out", "--format", "json"]).exits_with(0))["metrics"][0].clone();
-    let absent = |at: usize| (metric["systems"][at]["label"].clone(), metric["systems"][at]["absent"].clone());
+    let absent = |at: usize| (metric["systems"][at]["label"].clone(), metric["systems"][at]["missing"].clone());
     assert_eq!((absent(0), absent(1)), (("alpha".into(), 3.into()), ("beta".into(), 4.into())));
     assert_eq!(metric["cases_in_all"], 5);
     let table = compare(&work, &["out"]).exits_with(0).stdout;
-    assert!(table.contains("1 shared case of 5") && table.contains("no answer"), "{table}");
-    assert!(table.contains("4 of 5 cases without an answer or value"), "{table}");
+    assert!(table.contains("1 shared case of 5") && table.contains("missing"), "{table}");
+    let notes = unwrapped(&compare(&work, &["out", "--notes"]).exits_with(0).stdout);
+    assert!(notes.contains("beta 0 unscored, 4 of 5 cases without an answer or value"), "{notes}");
     let report = work.run(&["report", "out", "--out", "page.html"]).exits_with(0).stdout;
     assert!(report.contains("2 systems, 5 cases"), "{report}");
     assert!(work.read("page.html").contains("1 shared case of 5"));
     // What --limit leaves out was not asked.
     work.score(&server, &["--limit", "3", "--out", "limited"]).exits_with(0);
     let limited = as_json(&compare(&work, &["limited", "--format", "json"]).exits_with(0));
-    assert_eq!(limited["metrics"][0]["systems"][0]["absent"], 1);
+    assert_eq!(limited["metrics"][0]["systems"][0]["missing"], 1);
 }
 
 #[test]
 fn several_metrics_begin_with_an_overview() {
     let (work, _server) = two_systems();
     let all = compare(&work, &["out", "--metric", "all"]).exits_with(0).stdout;
-    assert!(all.starts_with("overview: means over the cases that all systems share"), "{all}");
-    let row = all.lines().find(|line| line.starts_with("score ")).unwrap();
-    assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["score", "%", "10", "82.5", "a", "75.5", "b"], "{row}");
-    let one = compare(&work, &["out"]).exits_with(0).stdout;
-    assert!(!one.contains("overview:") && one.contains("W/T/L: ") && one.contains("% best: "), "{one}");
-    assert!(one.split_whitespace().collect::<Vec<_>>().join(" ").contains("means over 10 of 10 cases"), "{one}");
+    assert!(all.starts_with("Means over the shared cases"), "{all}");
+    let row = all.lines().find(|line| line.starts_with("alpha ")).unwrap();
+    assert_eq!(row.split_whitespace().nth(1), Some("82.5a"), "{row}");
+    let one = compare(&work, &["out", "--notes"]).exits_with(0).stdout;
+    assert!(!one.contains("Means over") && one.contains("W/T/L") && one.contains("best (%)"), "{one}");
+    assert!(unwrapped(&one).contains("means over 10 of 10 cases"), "{one}");
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use scholareval::analysis::{AggregateOptions, Scale, Scorecard, scorecard};
+use scholareval::analysis::{AggregateOptions, Scale, Summary, summarize};
 use scholareval::domain::{
     Answer, Aspect, CallKind, CaseId, Criterion, JudgeReply, Mode, Prediction, Role, Rubric, RubricParts, Source,
     TestCase,
@@ -90,7 +90,7 @@ fn item(number: u32) -> Item {
 }
 
 /// Three answers through rubric, one aspect and entailment, judged by these.
-async fn judged(members: Vec<Member>) -> Scorecard {
+async fn judged(members: Vec<Member>) -> Summary {
     let aspect = Arc::new(Aspect { name: "coverage".into(), ..Aspect::default() });
     let prometheus = PrometheusScorer {
         aspects: vec![aspect],
@@ -123,7 +123,7 @@ async fn judged(members: Vec<Member>) -> Scorecard {
     assert_eq!(scored.len(), 9);
     // Answers come as they are finished; scorers stand in the order of their first answer.
     scored.sort_by_key(|answer| (answer.score.scorer != "rubric", answer.score.scorer == "entailment"));
-    scorecard(&scored, &[], AggregateOptions::default())
+    summarize(&scored, &[], AggregateOptions::default())
 }
 
 #[tokio::test]

@@ -113,7 +113,7 @@ fn the_gullible_judge_obeys_where_there_is_no_fence() {
     assert_eq!((&scores[0]["system"], &scores[0]["components"]["expertise"]), (&json!("forged"), &json!(1.0)));
     assert_eq!(scores[1]["components"]["expertise"], 0.2, "{}", scores[1]);
     // such a set goes byte for byte, and the answer is listed all the same
-    assert!(done.stdout.contains("may try to steer the judge"), "{}", done.stdout);
+    assert!(done.stdout.contains("signs of prompt injection"), "{}", done.stdout);
 }
 
 #[test]
@@ -127,15 +127,15 @@ fn answers_that_try_to_steer_are_counted_and_listed_everywhere() {
         assert_eq!(signs.is_empty(), score["system"] == "honest", "{score}");
     }
     let summary = work.json("out/summary.json");
-    let listed = summary["steering"].as_array().unwrap();
+    let listed = summary["injections"].as_array().unwrap();
     assert_eq!(listed.len(), count);
     assert!(listed.iter().all(|entry| entry["system"] == "forged" && !entry["signs"].as_array().unwrap().is_empty()));
-    for row in summary["rows"].as_array().unwrap() {
+    for row in summary["scorers"][0]["rows"].as_array().unwrap() {
         let expected = if row["system"] == "forged" { count } else { 0 };
-        assert_eq!(row["steering"], expected, "{row}");
+        assert_eq!(row["injections"], expected, "{row}");
     }
     let told = done.stdout.replace("\n  ", " ");
-    assert!(told.contains(&format!("{count} answers may try to steer the judge: forged/c0 (")), "{told}");
+    assert!(told.contains(&format!("{count} answers with signs of prompt injection: forged/c0 (")), "{told}");
     let again = work.run(&["rescore", "out"]).exits_with(0);
     assert_eq!(again.stdout, done.stdout);
 }

@@ -1,4 +1,4 @@
-//! What a comparison says of made tables.
+//! Comparisons of tables made by hand.
 
 use std::sync::Arc;
 
@@ -6,13 +6,14 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::{
-    ComparedCase, Comparison, ComparisonOptions, LengthChange, LengthLeftOut, MetricComparison, MetricId, Observation,
-    Observed, ObservedSystem, compare,
+    ComparedCase, Comparison, ComparisonOptions, LengthOmitted, MetricComparison, MetricId, MetricTable, Observation,
+    Observations, ObservedSystem, compare,
 };
 use crate::domain::Unit;
+use crate::stats::Interval;
 
 /// A table of shares, a row a system; cases `c0`, `c1`, .. with a question each.
-pub(super) fn table(systems: &[(&str, &[f64])]) -> Observed {
+pub(super) fn table(systems: &[(&str, &[f64])]) -> Observations {
     let observations = |values: &[f64]| values.iter().map(|value| Observation::Value(*value)).collect();
     let observed =
         |(label, _): &(&str, &[f64])| ObservedSystem { label: (*label).into(), system: (*label).into(), run: 0 };
@@ -20,15 +21,17 @@ pub(super) fn table(systems: &[(&str, &[f64])]) -> Observed {
         case_id: format!("c{place:04}").into(),
         question: Arc::from(format!("question {place}")),
     };
-    Observed {
+    let table = MetricTable {
         metric: MetricId { scorer: "rubric".into(), name: "score".into(), unit: Unit::Share, higher_is_better: true },
+        values: systems.iter().map(|(_, values)| observations(values)).collect(),
+        samples: None,
+        notes: Vec::new(),
+    };
+    Observations {
         systems: systems.iter().map(observed).collect(),
         cases: (0..systems[0].1.len()).map(case).collect(),
-        values: systems.iter().map(|(_, values)| observations(values)).collect(),
-        asked: None,
         words: None,
-        draws: None,
-        notes: Vec::new(),
+        metrics: vec![table],
     }
 }
 
@@ -36,8 +39,8 @@ pub(super) fn quick() -> ComparisonOptions {
     ComparisonOptions { resamples: 200, flips: 500, ..ComparisonOptions::seeded(7) }
 }
 
-pub(super) fn compared(observed: &Observed, options: &ComparisonOptions) -> MetricComparison {
-    compare(std::slice::from_ref(observed), options).metrics.remove(0)
+pub(super) fn compared(observed: &Observations, options: &ComparisonOptions) -> MetricComparison {
+    compare(observed, options).metrics.remove(0)
 }
 
 pub(super) fn labels(metric: &MetricComparison) -> Vec<&str> {
@@ -62,8 +65,8 @@ fn two_systems_by_hand() {
     assert_eq!((metric.groups.clone(), metric.questions), (vec![vec![0, 1]], 4));
     assert_eq!((metric.systems[0].rank, metric.systems[1].rank), (Some(1), Some(2)));
     assert_eq!(metric.systems[0].letters, "a");
-    assert_eq!((metric.systems[0].unscored, metric.systems[0].absent, metric.systems[0].bounds), (0, 0, None));
-    assert_eq!((pair.missing_bounds, pair.depends_on_missing), (None, false));
+    assert_eq!((metric.systems[0].unscored, metric.systems[0].missing, metric.systems[0].bounds), (0, 0, None));
+    assert_eq!((pair.bounds, pair.sensitive_to_unscored), (None, false));
     assert!(metric.noise.is_none() && pair.length.is_none());
 }
 
@@ -78,70 +81,64 @@ fn one_system_has_a_mean_and_no_pairs() {
 #[test]
 fn only_cases_that_all_share_count_and_a_system_without_values_takes_none_away() {
     let mut observed = table(&[("a", &[0.2, 0.4, 0.9]), ("none", &[0.0, 0.0, 0.0]), ("b", &[0.1, 0.3, 0.0])]);
-    observed.values[1] = vec![Observation::Absent; 3];
-    observed.values[2][2] = Observation::Absent;
+    observed.metrics[0].values[1] = vec![Observation::Missing; 3];
+    observed.metrics[0].values[2][2] = Observation::Missing;
     let metric = compared(&observed, &quick());
     assert_eq!(labels(&metric), ["a", "b", "none"]);
     let [a, b, none] = [0, 1, 2].map(|place| metric.systems[place].clone());
     assert_close(a.mean.unwrap(), 0.3, 1e-12, "over two cases");
     assert_close(a.own_mean.unwrap(), 0.5, 1e-12, "over three cases");
-    assert_eq!((b.absent, none.absent, none.rank, none.mean, none.own_mean), (1, 3, None, None, None));
+    assert_eq!((b.missing, none.missing, none.rank, none.mean, none.own_mean), (1, 3, None, None, None));
     assert_eq!((metric.pairs.len(), metric.ranks.as_ref().map(Vec::len)), (1, Some(2)));
-    assert!(metric.notes.iter().any(|note| note.contains("none")), "{:?}", metric.notes);
+    assert!(metric.notes.iter().any(|note| note.text.contains("none")), "{:?}", metric.notes);
 }
 
 #[test]
 fn without_a_shared_case_only_own_means_are_known() {
     let mut observed = table(&[("a", &[0.2, 0.0]), ("b", &[0.0, 0.4])]);
-    (observed.values[0][1], observed.values[1][0]) = (Observation::Absent, Observation::Absent);
+    (observed.metrics[0].values[0][1], observed.metrics[0].values[1][0]) = (Observation::Missing, Observation::Missing);
     let metric = compared(&observed, &quick());
     assert_eq!(labels(&metric), ["b", "a"]);
     assert_eq!((metric.systems[0].mean, metric.systems[0].rank, metric.systems[0].own_mean), (None, None, Some(0.4)));
     assert!(metric.pairs.is_empty() && metric.groups.is_empty() && metric.ranks.is_none());
-    assert!(metric.notes.iter().any(|note| note.contains("no case")));
+    assert!(metric.notes.iter().any(|note| note.text.contains("no case")));
 }
 
 #[test]
-fn what_nobody_has_is_left_out_and_what_nobody_could_judge_is_told() {
+fn a_metric_that_could_not_be_judged_has_bounds_and_no_means() {
     let mut observed = table(&[("a", &[0.2]), ("b", &[0.1])]);
-    observed.values = vec![vec![Observation::Absent]; 2];
-    assert!(compare(&[observed.clone()], &quick()).metrics.is_empty());
-    observed.values = vec![vec![Observation::Unscored { low: 0.25, high: 0.5 }]; 2];
+    observed.metrics[0].values = vec![vec![Observation::Unscored(Interval { low: 0.25, high: 0.5 })]; 2];
     let metric = compared(&observed, &quick());
-    assert_eq!((metric.systems[0].mean, metric.systems[0].bounds), (None, Some((0.25, 0.5))));
-    // NaN, which compat mode lets pass, is no value and has no bounds.
-    observed.values = vec![vec![Observation::Value(f64::NAN)]; 2];
-    let metric = compared(&observed, &quick());
-    assert_eq!((metric.systems[0].unscored, metric.systems[0].bounds), (1, None));
+    assert_eq!((metric.systems[0].mean, metric.systems[0].bounds), (None, Some(Interval { low: 0.25, high: 0.5 })));
 }
 
 #[test]
-fn a_verdict_that_hangs_on_what_is_missing_is_marked() {
+fn a_verdict_that_is_sensitive_to_unscored_answers_is_flagged() {
     let high = [0.9, 0.8, 0.9, 0.7, 0.8, 0.9, 0.8, 0.9];
     let low = [0.2, 0.3, 0.1, 0.2, 0.4, 0.3, 0.2, 0.1];
     let mut observed = table(&[("high", &high), ("low", &low)]);
-    observed.values[0][7] = Observation::Unscored { low: 0.6, high: 1.0 };
+    observed.metrics[0].values[0][7] = Observation::Unscored(Interval { low: 0.6, high: 1.0 });
     let metric = compared(&observed, &quick());
     // Over seven: 2 / 128 and told apart. With the eighth between 0.5 and 0.9 all eight are wins still: 2 / 256.
     let pair = &metric.pairs[0];
-    assert_eq!((pair.p, pair.differs, pair.depends_on_missing), (Some(2.0 / 128.0), true, false));
+    assert_eq!((pair.p, pair.differs, pair.sensitive_to_unscored), (Some(2.0 / 128.0), true, false));
     // The seven differences sum to 5.8 - 1.7 = 4.1: (4.1 + 0.5) / 8 and (4.1 + 0.9) / 8.
-    let (worst, best) = pair.missing_bounds.unwrap();
+    let Interval { low: worst, high: best } = pair.bounds.unwrap();
     assert_close(worst, 0.575, 1e-12, "worst");
     assert_close(best, 0.625, 1e-12, "best");
     let bounds = metric.systems[0].bounds.unwrap();
-    assert_close(bounds.0, (5.8 + 0.6) / 8.0, 1e-12, "low");
+    assert_close(bounds.low, (5.8 + 0.6) / 8.0, 1e-12, "low");
     // Of three more nothing is known: with all of them against it the first has four wins and four losses.
     for case in 4..8 {
-        observed.values[0][case] = Observation::Unscored { low: 0.0, high: 1.0 };
-        observed.values[1][case] = Observation::Unscored { low: 0.0, high: 1.0 };
+        observed.metrics[0].values[0][case] = Observation::Unscored(Interval { low: 0.0, high: 1.0 });
+        observed.metrics[0].values[1][case] = Observation::Unscored(Interval { low: 0.0, high: 1.0 });
     }
     let pair = &compared(&observed, &quick()).pairs[0];
-    assert!(pair.depends_on_missing && pair.missing_bounds.is_some_and(|(worst, _)| worst < 0.0), "{pair:?}");
+    assert!(pair.sensitive_to_unscored && pair.bounds.is_some_and(|bounds| bounds.low < 0.0), "{pair:?}");
     // What has no bounds can be anything.
-    observed.values[0][7] = Observation::Unscored { low: f64::NEG_INFINITY, high: f64::INFINITY };
+    observed.metrics[0].values[0][7] = Observation::Unscored(Interval { low: f64::NEG_INFINITY, high: f64::INFINITY });
     let metric = compared(&observed, &quick());
-    assert_eq!((metric.pairs[0].missing_bounds, metric.pairs[0].depends_on_missing), (None, true));
+    assert_eq!((metric.pairs[0].bounds, metric.pairs[0].sensitive_to_unscored), (None, true));
     assert_eq!(metric.systems.iter().find(|system| system.label == "high").and_then(|system| system.bounds), None);
 }
 
@@ -158,12 +155,12 @@ fn with_a_baseline_only_its_pairs_are_tested_and_corrected() {
     assert!(metric.groups.is_empty() && metric.systems[0].letters.is_empty());
     // Equal differences have no spread: nothing to resolve.
     assert_eq!(
-        (metric.pairs[0].detectable, metric.pairs[0].interval.map(|(low, high)| low == high)),
+        (metric.pairs[0].detectable, metric.pairs[0].interval.map(|interval| interval.low == interval.high)),
         (None, Some(true))
     );
     let absent = ComparisonOptions { baseline: Some("z".into()), ..quick() };
     let metric = compared(&table(&rows), &absent);
-    assert!(metric.pairs.is_empty() && metric.notes.iter().any(|note| note.contains('z')));
+    assert!(metric.pairs.is_empty() && metric.notes.iter().any(|note| note.text.contains('z')));
 }
 
 #[test]
@@ -180,14 +177,14 @@ fn cases_of_one_question_are_drawn_and_flipped_together() {
     let (pair, single) = (&metric.pairs[0], &once.pairs[0]);
     assert_eq!(pair.p, single.p);
     let ends = |pair: &super::PairComparison| pair.interval.unwrap();
-    assert_close(ends(pair).0, ends(single).0, 1e-9, "low");
-    assert_close(ends(pair).1, ends(single).1, 1e-9, "high");
+    assert_close(ends(pair).low, ends(single).low, 1e-9, "low");
+    assert_close(ends(pair).high, ends(single).high, 1e-9, "high");
     assert_close(pair.detectable.unwrap(), single.detectable.unwrap(), 1e-9, "detectable");
-    assert!(metric.notes.iter().any(|note| note.contains("5 questions")));
+    assert!(metric.notes.iter().any(|note| note.text.contains("5 questions")));
 }
 
 /// The first is better by 0.1 per 100 words more, within 0.01; words differ by `from`, `from + 25`, ..
-fn longer_and_better(cases: u32, from: f64) -> Observed {
+fn longer_and_better(cases: u32, from: f64) -> Observations {
     let words: Vec<f64> = (0..cases).map(|case| 300.0 + from + 25.0 * f64::from(case)).collect();
     let noise = [0.01, -0.01, 0.01, -0.01, -0.01, 0.01, -0.01, 0.01].into_iter().cycle();
     let long: Vec<f64> = words.iter().zip(noise).map(|(words, noise)| words / 1000.0 + noise).collect();
@@ -198,36 +195,39 @@ fn longer_and_better(cases: u32, from: f64) -> Observed {
 }
 
 #[test]
-fn a_difference_at_equal_length_is_left_out_where_it_would_be_a_guess() {
+fn a_difference_adjusted_is_left_out_where_it_would_be_a_guess() {
     let told = |cases, from| {
         let pair = compared(&longer_and_better(cases, from), &quick()).pairs.remove(0);
-        (pair.length.is_some(), pair.length_left_out)
+        (pair.length.is_some(), pair.length_omitted)
     };
-    assert_eq!(told(19, 0.0), (false, Some(LengthLeftOut::FewQuestions)));
+    assert_eq!(told(19, 0.0), (false, Some(LengthOmitted::FewQuestions)));
     // From 0 words more: equal length was seen. From 1 word more it was not.
     assert_eq!(told(20, 0.0), (true, None));
-    assert_eq!(told(20, 1.0), (false, Some(LengthLeftOut::Extrapolated)));
+    assert_eq!(told(20, 1.0), (false, Some(LengthOmitted::Extrapolated)));
     let mut unknown = longer_and_better(20, 1.0);
     unknown.words = None;
-    assert_eq!(compared(&unknown, &quick()).pairs[0].length_left_out, None);
+    assert_eq!(compared(&unknown, &quick()).pairs[0].length_omitted, None);
 }
 
 #[test]
-fn a_lead_that_length_explains_is_gone_at_equal_length() {
+fn a_lead_that_length_explains_is_gone_adjusted() {
     let observed = longer_and_better(24, 0.0);
     let metric = compared(&observed, &quick());
     let effect = metric.pairs[0].length.clone().unwrap();
-    assert!(metric.pairs[0].interval.unwrap().0 > 0.0 && effect.change == Some(LengthChange::HoldsZero), "{effect:?}");
+    assert!(
+        metric.pairs[0].interval.unwrap().low > 0.0 && effect.interval.low < 0.0 && effect.changes_conclusion,
+        "{effect:?}"
+    );
     assert_close(effect.per_100_words, 0.1, 0.01, "slope");
     // 25 * 23 / 2
     assert_close(effect.words, 287.5, 1e-9, "words");
-    let (rho, interval) = metric.systems[0].length_correlation.unwrap();
-    assert!(rho > 0.9 && interval.is_some());
+    let length = metric.systems[0].length_correlation.unwrap();
+    assert!(length.rho > 0.9 && length.interval.is_some());
     let mut observed = observed;
     // One value only: no correlation.
     assert_eq!(metric.systems[1].length_correlation, None);
     // Length itself, and counts, are not judged by length.
-    observed.metric.name = "length".into();
+    observed.metrics[0].metric.name = "length".into();
     assert_eq!(compared(&observed, &quick()).pairs[0].length, None);
 }
 
@@ -237,14 +237,14 @@ fn noise_is_split_and_what_a_difference_needs_is_told_by_hand() {
     let centres = [[0.3, 0.9, 0.5, 0.7, 0.4, 0.8], [0.2, 0.6, 0.5, 0.4, 0.2, 0.7]];
     let mut observed = table(&[("a", &centres[0]), ("b", &centres[1])]);
     let draws = |values: &[f64; 6]| values.iter().map(|value| vec![vec![value - 0.1, value + 0.1]]).collect();
-    observed.draws = Some(centres.iter().map(draws).collect());
+    observed.metrics[0].samples = Some(centres.iter().map(draws).collect());
     let noise = compared(&observed, &quick()).noise.unwrap();
     assert_close(noise.components.draw, 0.02, 1e-12, "draw");
     // Between: var(0.3 0.9 0.5 0.7 0.4 0.8) = 0.056 and var(0.2 0.6 0.5 0.4 0.2 0.7) = 0.042667, each less 0.02 / 2.
     assert_close(noise.components.question, (0.056 + 0.128 / 3.0) / 2.0 - 0.01, 1e-12, "question");
-    assert_eq!((noise.judges, noise.draws, noise.components.judge), (1, 2, None));
+    assert_eq!((noise.judges, noise.samples, noise.components.judge), (1, 2, None));
     // sqrt(0.02 / (6 * 2))
-    assert_close(noise.draw_standard_error.unwrap(), (0.02_f64 / 12.0).sqrt(), 1e-12, "standard error");
+    assert_close(noise.standard_error.unwrap(), (0.02_f64 / 12.0).sqrt(), 1e-12, "standard error");
     // Both systems are drawn in step here, so their differences have no draw noise: as the pair's own.
     let metric = compared(&observed, &quick());
     assert_close(noise.detectable.unwrap(), metric.pairs[0].detectable.unwrap(), 1e-9, "detectable");
@@ -254,7 +254,7 @@ fn noise_is_split_and_what_a_difference_needs_is_told_by_hand() {
     // 0.001 is beyond these six questions, whatever is drawn; with enough questions it is found.
     let options = ComparisonOptions { wanted_difference: Some(-0.001), ..quick() };
     let needed = compared(&observed, &options).noise.unwrap().needed.unwrap();
-    assert_eq!((needed.difference, needed.draws), (0.001, None));
+    assert_eq!((needed.difference, needed.samples), (0.001, None));
     assert!(needed.questions.is_some_and(|questions| questions > 10_000), "{needed:?}");
 }
 
@@ -262,12 +262,12 @@ fn noise_is_split_and_what_a_difference_needs_is_told_by_hand() {
 fn a_panel_whose_judges_differ_has_a_judge_component() {
     let mut observed = table(&[("a", &[0.3, 0.9, 0.5]), ("b", &[0.2, 0.6, 0.5])]);
     let by_two = |values: [f64; 3]| values.iter().map(|value| vec![vec![*value], vec![value + 0.2]]).collect();
-    observed.draws = Some(vec![by_two([0.3, 0.9, 0.5]), by_two([0.2, 0.6, 0.5])]);
+    observed.metrics[0].samples = Some(vec![by_two([0.3, 0.9, 0.5]), by_two([0.2, 0.6, 0.5])]);
     let noise = compared(&observed, &quick()).noise.unwrap();
     // Judges 0.2 apart everywhere: variance 0.02, nothing left over.
     assert_close(noise.components.judge.unwrap(), 0.02, 1e-12, "judge");
     assert_close(noise.components.draw, 0.0, 1e-12, "draw");
-    assert_eq!((noise.judges, noise.draws), (2, 1));
+    assert_eq!((noise.judges, noise.samples), (2, 1));
 }
 
 #[test]
@@ -277,10 +277,10 @@ fn the_number_of_threads_changes_nothing() {
     let mut observed = table(&[("a", &rows[0]), ("b", &rows[1]), ("c", &rows[2])]);
     observed.words =
         Some(rows.iter().map(|row| row.iter().map(|v| Some((v * 50.0).round() + 9.0)).collect()).collect());
-    observed.values[1][7] = Observation::Unscored { low: 0.1, high: 0.4 };
+    observed.metrics[0].values[1][7] = Observation::Unscored(Interval { low: 0.1, high: 0.4 });
     let on = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| compare(std::slice::from_ref(&observed), &quick()))
+        pool.install(|| compare(&observed, &quick()))
     };
     assert_eq!(on(1), on(4));
 }
@@ -301,7 +301,7 @@ fn numbers_are_those_of_scipy_and_statsmodels() {
         for system in &metric.systems {
             let theirs = &set["systems"][system.system];
             assert_close(system.mean.unwrap(), theirs["mean"].as_f64().unwrap(), 1e-10, "mean");
-            let rho = system.length_correlation.unwrap().0;
+            let rho = system.length_correlation.unwrap().rho;
             assert_close(rho, theirs["spearman"].as_f64().unwrap(), 1e-10, "spearman");
         }
         for theirs in set["pairs"].as_array().unwrap() {
@@ -322,7 +322,7 @@ fn numbers_are_those_of_scipy_and_statsmodels() {
                 (pair.cohens_dz.unwrap(), "cohens_dz"),
                 (pair.cliffs_delta.unwrap(), "cliffs_delta"),
                 (pair.detectable.unwrap(), "detectable"),
-                (pair.length.clone().map_or(length.intercept, |own| own.at_equal_length), "at_equal_length"),
+                (pair.length.clone().map_or(length.intercept, |own| own.adjusted), "adjusted"),
                 (length.intercept_interval.low, "length_low"),
                 (length.intercept_interval.high, "length_high"),
                 (100.0 * length.slope, "per_100_words"),
@@ -338,7 +338,7 @@ fn numbers_are_those_of_scipy_and_statsmodels() {
                 let drawn = 3.0 * 4.0 * (2.0 * (p * (1.0 - p)).max(1e-5) / 100_000.0).sqrt();
                 assert_close(ours.unwrap(), p, if pair.exact { 1e-10 } else { drawn }, key);
             }
-            let (low, high) = pair.interval.unwrap();
+            let Interval { low, high } = pair.interval.unwrap();
             let tolerance = 0.03 * (number("high") - number("low"));
             assert_close(low, number("low"), tolerance, "low");
             assert_close(high, number("high"), tolerance, "high");
@@ -346,12 +346,14 @@ fn numbers_are_those_of_scipy_and_statsmodels() {
     }
 }
 
-fn rearranged(observed: &Observed, systems: &[usize], cases: &[usize]) -> Observed {
-    Observed {
+fn rearranged(observed: &Observations, systems: &[usize], cases: &[usize]) -> Observations {
+    let table = &observed.metrics[0];
+    let values = systems.iter().map(|s| cases.iter().map(|c| table.values[*s][*c]).collect()).collect();
+    Observations {
         systems: systems.iter().map(|place| observed.systems[*place].clone()).collect(),
         cases: cases.iter().map(|place| observed.cases[*place].clone()).collect(),
-        values: systems.iter().map(|s| cases.iter().map(|c| observed.values[*s][*c]).collect()).collect(),
-        ..observed.clone()
+        words: None,
+        metrics: vec![MetricTable { values, ..table.clone() }],
     }
 }
 
@@ -375,8 +377,8 @@ fn a_sign_that_flips_within_the_noise_is_no_other_verdict() {
     let pair = compared(&observed, &quick()).pairs.remove(0);
     let effect = pair.length.unwrap();
     assert_close(pair.difference, 0.00625, 1e-12, "difference");
-    assert_close(effect.at_equal_length, -0.005, 1e-12, "at equal length");
-    assert!(pair.interval.unwrap().0 < 0.0 && effect.interval.1 > 0.0 && effect.change.is_none(), "{effect:?}");
+    assert_close(effect.adjusted, -0.005, 1e-12, "at equal length");
+    assert!(pair.interval.unwrap().low < 0.0 && effect.interval.high > 0.0 && !effect.changes_conclusion, "{effect:?}");
 }
 
 #[test]
@@ -393,7 +395,9 @@ fn one_case_ranks_nobody_and_two_answers_do_not_correlate() {
     observed.words = Some(vec![vec![Some(100.0), Some(200.0), Some(400.0)]; 2]);
     let metric = compared(&observed, &quick());
     assert!(metric.ranks.is_none());
-    assert!(metric.systems.iter().all(|system| matches!(system.length_correlation, Some((_, None)))));
+    assert!(
+        metric.systems.iter().all(|system| system.length_correlation.is_some_and(|length| length.interval.is_none()))
+    );
 }
 
 #[test]
@@ -409,15 +413,15 @@ fn a_wanted_difference_needs_so_many_questions_without_any_repeated_draw() {
     }
 }
 
-fn tables() -> impl Strategy<Value = Observed> {
+fn tables() -> impl Strategy<Value = Observations> {
     prop::collection::vec(prop::collection::vec(0..14_u8, 3), 1..9).prop_map(|cases| {
         let row = |system: usize| cases.iter().map(|case| f64::from(case[system]) / 10.0).collect::<Vec<f64>>();
         let rows = [row(0), row(1), row(2)];
         let mut observed = table(&[("a", &rows[0]), ("b", &rows[1]), ("c", &rows[2])]);
-        for value in observed.values.iter_mut().flatten() {
+        for value in observed.metrics[0].values.iter_mut().flatten() {
             *value = match *value {
-                Observation::Value(value) if value > 1.25 => Observation::Absent,
-                Observation::Value(value) if value > 1.05 => Observation::Unscored { low: 0.1, high: 0.9 },
+                Observation::Value(value) if value > 1.25 => Observation::Missing,
+                Observation::Value(value) if value > 1.05 => Observation::Unscored(Interval { low: 0.1, high: 0.9 }),
                 other => other,
             };
         }
@@ -436,29 +440,27 @@ proptest! {
         systems in Just(vec![0, 1, 2]).prop_shuffle(),
     ) {
         let options = ComparisonOptions { resamples: 50, flips: 50, ..quick() };
-        let there = compare(std::slice::from_ref(&observed), &options);
-        let back = compare(&[rearranged(&observed, &systems, &cases)], &options);
+        let there = compare(&observed, &options);
+        let back = compare(&rearranged(&observed, &systems, &cases), &options);
         prop_assert_eq!(without_places(there), without_places(back));
     }
 
     #[test]
     fn numbers_are_finite_and_verdicts_consistent(observed in tables()) {
         let options = ComparisonOptions { resamples: 50, flips: 50, ..quick() };
-        let comparison = compare(std::slice::from_ref(&observed), &options);
+        let comparison = compare(&observed, &options);
         for metric in &comparison.metrics {
             for pair in &metric.pairs {
                 prop_assert!(pair.first < pair.second && pair.difference >= -1e-12);
                 prop_assert_eq!(pair.wins + pair.ties + pair.losses, metric.cases.len());
                 prop_assert!(pair.p.is_some_and(|p| p > 0.0 && p <= pair.p_holm.unwrap_or(0.0)));
-                if let Some((worst, best)) = pair.missing_bounds {
-                    prop_assert!(worst <= best + 1e-12);
-                }
+                prop_assert!(pair.bounds.is_none_or(|bounds| bounds.low <= bounds.high + 1e-12));
                 let together = metric.groups.iter().any(|group| group.contains(&pair.first) && group.contains(&pair.second));
                 prop_assert_eq!(together, !pair.differs);
             }
             for system in &metric.systems {
                 let mean_within = system.mean.is_none_or(|mean| (0.0..=1.0 + 1e-12).contains(&mean));
-                prop_assert!(mean_within && system.bounds.is_none_or(|(low, high)| low <= high + 1e-12));
+                prop_assert!(mean_within && system.bounds.is_none_or(|bounds| bounds.low <= bounds.high + 1e-12));
             }
         }
         let text = serde_json::to_string(&comparison).map_err(|error| TestCaseError::fail(error.to_string()))?;

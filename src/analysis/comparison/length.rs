@@ -1,57 +1,52 @@
-//! Scores and words: judges like long answers, so what is left at equal length is told.
+//! Scores and length: judges tend to prefer long answers, so differences are also adjusted for length.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::compare::{Shared, value_of};
-use super::{LengthChange, LengthEffect, LengthLeftOut};
-use crate::stats::{Correlation, least_squares, mean};
+use super::shared::Shared;
+use super::{LengthCorrelation, LengthEffect, LengthOmitted};
+use crate::stats::{Correlation, Interval, least_squares, mean};
 
 /// Two answers always correlate perfectly.
-const FEWEST: usize = 3;
-/// Fewer differences make no line that says anything of equal length.
-const FEWEST_OF_A_LINE: usize = 20;
+const MIN_ANSWERS: usize = 3;
+/// A line through fewer differences is no estimate at equal length.
+const MIN_QUESTIONS: usize = 20;
 /// Words in the unit of the slope.
 const WORDS: f64 = 100.0;
 
-/// Whether length can say anything about the metric: of a count, and of the component that length itself is, it cannot.
-fn is_judged_by_length(shared: &Shared<'_>) -> bool {
-    shared.observed.words.is_some()
-        && shared.observed.metric.higher_is_better
-        && shared.observed.metric.name != "length"
+/// Length says nothing about counts, nor about the component that length itself is.
+fn applies(shared: &Shared<'_>) -> bool {
+    let metric = &shared.table.metric;
+    shared.all.words.is_some() && metric.higher_is_better && metric.name != "length"
 }
 
-/// Spearman's correlation of value and words over a system's own answers, with its interval (questions drawn).
-pub(super) fn length_correlation(shared: &Shared<'_>, place: usize) -> Option<(f64, Option<(f64, f64)>)> {
-    if !is_judged_by_length(shared) {
+/// Spearman's correlation of value and words over a system's own answers, with its interval (questions resampled).
+pub(super) fn length_correlation(shared: &Shared<'_>, rank: usize) -> Option<LengthCorrelation> {
+    if !applies(shared) {
         return None;
     }
     let own = shared.by_id.iter().filter_map(|case| {
-        let value = value_of(shared.observation(place, *case))?;
-        Some((value, (shared.words(place, *case)?, shared.question_of[*case])))
+        let value = shared.observation(rank, *case).value()?;
+        Some((value, (shared.words(rank, *case)?, shared.question_of[*case])))
     });
     let (values, (words, questions)): (Vec<f64>, (Vec<f64>, Vec<usize>)) = own.unzip();
-    if values.len() < FEWEST {
+    if values.len() < MIN_ANSWERS {
         return None;
     }
     let rho = Correlation::Spearman.of(&values, &words)?;
+    let is_known = questions.iter().collect::<BTreeSet<_>>().len() >= MIN_ANSWERS;
     let interval = Correlation::Spearman.clustered_interval(&values, &words, &questions, shared.bca());
-    let is_one = interval.is_some_and(|interval| interval.low >= interval.high) || distinct(&questions) < FEWEST;
-    Some((rho, interval.filter(|_| !is_one).map(|interval| (interval.low, interval.high))))
-}
-
-fn distinct(questions: &[usize]) -> usize {
-    questions.iter().collect::<std::collections::BTreeSet<_>>().len()
+    Some(LengthCorrelation { rho, interval: interval.filter(|interval| is_known && interval.low < interval.high) })
 }
 
 /// The pair's differences regressed on the differences in words, over the shared cases whose words are known; of a
-/// question with several cases their means. `interval` is that of the difference as it stands. `None` where length or words
-/// are out of the question; the reason where the line would say nothing of equal length.
+/// question with several cases their means. `interval` is that of the unadjusted difference. `None` where length does not
+/// apply or no words are known; the reason where a line would be no estimate at equal length.
 pub(super) fn length_effect(
     shared: &Shared<'_>,
     (first, second): (usize, usize),
-    interval: Option<(f64, f64)>,
-) -> Option<Result<LengthEffect, LengthLeftOut>> {
-    if !is_judged_by_length(shared) {
+    interval: Option<Interval>,
+) -> Option<Result<LengthEffect, LengthOmitted>> {
+    if !applies(shared) {
         return None;
     }
     let mut by_question: BTreeMap<usize, [Vec<f64>; 2]> = BTreeMap::new();
@@ -65,34 +60,25 @@ pub(super) fn length_effect(
     let means = by_question.values().filter_map(|[words, values]| mean(words).zip(mean(values)));
     let (words, values): (Vec<f64>, Vec<f64>) = means.unzip();
     let range = words.iter().copied().reduce(f64::min)?..=words.iter().copied().reduce(f64::max)?;
-    if words.len() < FEWEST_OF_A_LINE {
-        return Some(Err(LengthLeftOut::FewQuestions));
+    if words.len() < MIN_QUESTIONS {
+        return Some(Err(LengthOmitted::FewQuestions));
     }
     if !range.contains(&0.0) {
-        return Some(Err(LengthLeftOut::Extrapolated));
+        return Some(Err(LengthOmitted::Extrapolated));
     }
     let line = least_squares(&words, &values, shared.options.level)?;
-    let left = (line.intercept_interval.low, line.intercept_interval.high);
+    let slope = line.slope_interval;
     Some(Ok(LengthEffect {
-        at_equal_length: line.intercept,
-        interval: left,
+        adjusted: line.intercept,
+        interval: line.intercept_interval,
         per_100_words: WORDS * line.slope,
-        per_100_words_interval: (WORDS * line.slope_interval.low, WORDS * line.slope_interval.high),
+        per_100_words_interval: Interval { low: WORDS * slope.low, high: WORDS * slope.high },
         words: mean(&words)?,
-        change: interval.and_then(|interval| change(interval, left)),
+        changes_conclusion: interval.is_some_and(|interval| side(interval) != side(line.intercept_interval)),
     }))
 }
 
-fn change(plain: (f64, f64), left: (f64, f64)) -> Option<LengthChange> {
-    match (side(plain), side(left)) {
-        (before, after) if before == after => None,
-        (_, 0) => Some(LengthChange::HoldsZero),
-        (0, _) => Some(LengthChange::NoLongerHoldsZero),
-        _ => Some(LengthChange::OtherSide),
-    }
-}
-
-/// On which side of 0 an interval lies: -1 or 1, and 0 where it holds 0 and so tells nothing apart.
-fn side((low, high): (f64, f64)) -> i8 {
-    i8::from(low > 0.0) - i8::from(high < 0.0)
+/// On which side of 0 an interval lies: -1 or 1, and 0 where it includes 0.
+fn side(interval: Interval) -> i8 {
+    i8::from(interval.low > 0.0) - i8::from(interval.high < 0.0)
 }

@@ -1,28 +1,30 @@
-//! Systems compared over the cases they share: which one is better, how sure that is, and what it hangs on.
+//! Systems compared over the cases they share: which one scores higher, how certain that is, and what could change it.
 //!
-//! Scored answers become [`Observed`] values, a table of systems and cases for each metric; [`compare`] makes a
-//! [`MetricComparison`] of each: means with intervals, every pair tested, groups that cannot be told apart, ranks over
-//! resamples, what missing values and length could change, how noisy the judge is. Formulas: `docs/metrics.md`,
-//! "Comparing systems".
+//! [`observe`] turns the answers of any runs into [`Observations`], a table of systems and cases for each metric;
+//! [`compare`] makes a [`MetricComparison`] of each: means with intervals, every pair tested, groups without a significant
+//! difference, ranks over resamples, sensitivity to missing data and to length, noise of the judge. [`Gate`]s demand
+//! means and orders of a comparison. Formulas: `docs/metrics.md`, "Comparing systems".
 
-mod asked;
 mod compare;
-mod in_common;
+mod gates;
 mod length;
 mod measure;
 mod noise;
+mod observations;
 mod observe;
-mod observed;
+mod options;
 mod pairs;
 mod result;
+mod shared;
 
-pub use asked::Asked;
 pub use compare::compare;
-pub use observe::{RunAnswers, distinct_names, observe};
-pub use observed::{ComparedCase, MetricId, Observation, Observed, ObservedSystem};
+pub use gates::{Gate, unmet_gates};
+pub use observations::{ComparedCase, MetricId, MetricTable, Observation, Observations, ObservedSystem, unknown_name};
+pub use observe::{Asked, RunAnswers, distinct_names, observe};
+pub use options::{ComparisonOptions, Floor, GateOptions};
 pub use result::{
-    Comparison, ComparisonOptions, DrawsNeeded, InCommon, JudgeNoise, LengthChange, LengthEffect, LengthLeftOut,
-    MetricComparison, PairComparison, SystemMean,
+    ComparedRun, Comparison, JudgeNoise, LengthCorrelation, LengthEffect, LengthOmitted, MetricComparison,
+    PairComparison, PairwiseDifference, SamplesNeeded, SystemMean,
 };
 
 #[cfg(test)]

@@ -1,124 +1,83 @@
-//! How noisy the judge is, and what it takes to find a difference all the same.
+//! How noisy the judge is, and what it takes to find a difference nevertheless.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::compare::Shared;
-use super::{DrawsNeeded, JudgeNoise};
+use super::shared::{SAME, Shared};
+use super::{JudgeNoise, SamplesNeeded};
 use crate::stats::{
-    Judged, JudgingPlan, PowerTarget, VarianceComponents, WantedDifference, cases_needed, detectable_difference, mean,
+    Judged, JudgingPlan, VarianceComponents, WantedDifference, cases_needed, detectable_difference, mean,
     variance_components,
 };
 
-/// `None` without repeated draws or a second judge, and where they leave the components undetermined.
+/// `None` without repeated samples or a second judge, and where they leave the components undetermined.
 pub(super) fn judge_noise(shared: &Shared<'_>) -> Option<JudgeNoise> {
-    let draws = Draws::of(shared)?;
-    let of_systems: Vec<VarianceComponents> =
-        (0..shared.taking_part).filter_map(|place| variance_components(&draws.values(place))).collect();
-    let components = pooled(&of_systems)?;
-    let plan = JudgingPlan { questions: draws.questions_seen(), judges: draws.judges(), draws: draws.most() };
-    let differences = draws.differences();
-    let target = PowerTarget { alpha: shared.options.alpha, ..PowerTarget::default() };
-    // The judges there are judge both systems and stay: how they differ on the whole is no noise of the comparison.
-    let between = differences.as_ref().map(|parts| VarianceComponents { judge: None, ..*parts });
+    let samples = Samples { shared, by_system: shared.table.samples.as_ref()? };
+    let of_systems = (0..shared.participants).filter_map(|rank| variance_components(&samples.of_system(rank)));
+    let components = pooled(&of_systems.collect::<Vec<_>>())?;
+    let plan = samples.plan();
+    let of_pairs = shared.pairs().into_iter().filter_map(|pair| variance_components(&samples.of_pair(pair)));
+    // The same judges judge both systems: how much they differ overall is no noise of the comparison.
+    let between =
+        pooled(&of_pairs.collect::<Vec<_>>()).map(|components| VarianceComponents { judge: None, ..components });
     let spread = between.and_then(|parts| parts.of_a_question(plan)).map(f64::sqrt).filter(|spread| *spread > 0.0);
-    let detectable = spread.and_then(|spread| detectable_difference(spread, plan.questions, target));
     Some(JudgeNoise {
         judges: plan.judges,
-        draws: plan.draws,
-        draw_standard_error: draws.standard_error(components.draw),
-        detectable,
-        needed: between.and_then(|parts| needed(shared, &parts, plan, target)),
+        samples: plan.draws,
+        standard_error: samples.standard_error(components.draw),
+        detectable: spread.and_then(|spread| detectable_difference(spread, plan.questions, shared.power())),
+        needed: between.and_then(|parts| needed(shared, &parts, plan)),
         components,
     })
 }
 
-/// The draws of the systems that take part.
-struct Draws<'a> {
+/// The samples of the participants.
+struct Samples<'a> {
     shared: &'a Shared<'a>,
     by_system: &'a [Vec<Vec<Vec<f64>>>],
 }
 
-impl<'a> Draws<'a> {
-    fn of(shared: &'a Shared<'a>) -> Option<Self> {
-        Some(Self { shared, by_system: shared.observed.draws.as_ref()? })
+impl Samples<'_> {
+    /// The samples of an answer by judge.
+    fn of_answer(&self, rank: usize, case: usize) -> &[Vec<f64>] {
+        &self.by_system[self.shared.order[rank]][case]
     }
 
-    /// Of a system by its place, of a case by its place in the table: draws by judge.
-    fn answer(&self, place: usize, case: usize) -> &[Vec<f64>] {
-        &self.by_system[self.shared.order[place]][case]
+    /// How much was asked: questions of the shared cases, judges with a sample, the most samples by one judge of an answer.
+    fn plan(&self) -> JudgingPlan {
+        let has_any = |case: usize| {
+            (0..self.shared.participants).any(|rank| self.of_answer(rank, case).iter().any(|own| !own.is_empty()))
+        };
+        let seen = self.shared.cases.iter().zip(&self.shared.questions).filter(|(case, _)| has_any(**case));
+        let questions: BTreeSet<&usize> = seen.map(|(_, question)| question).collect();
+        let (mut judges, mut draws) = (BTreeSet::new(), 0);
+        for rank in 0..self.shared.participants {
+            for case in &self.shared.by_id {
+                let sampled = self.of_answer(rank, *case).iter().enumerate().filter(|(_, own)| !own.is_empty());
+                for (judge, own) in sampled {
+                    judges.insert(judge);
+                    draws = draws.max(own.len());
+                }
+            }
+        }
+        JudgingPlan { questions: questions.len(), judges: judges.len(), draws }
     }
 
-    fn answers(&self) -> impl Iterator<Item = &[Vec<f64>]> {
-        let cases = &self.shared.by_id;
-        (0..self.shared.taking_part).flat_map(move |place| cases.iter().map(move |case| self.answer(place, *case)))
-    }
-
-    /// Judges with a draw.
-    fn judges(&self) -> usize {
-        let most = self.answers().map(<[Vec<f64>]>::len).max().unwrap_or(0);
-        (0..most).filter(|judge| self.answers().any(|own| own.get(*judge).is_some_and(|d| !d.is_empty()))).count()
-    }
-
-    /// The most draws that a judge made of an answer.
-    fn most(&self) -> usize {
-        self.answers().flatten().map(Vec::len).max().unwrap_or(0)
-    }
-
-    /// Every draw of a system, cases as questions.
-    fn values(&self, place: usize) -> Vec<Judged> {
+    /// Every sample of a system, cases as questions.
+    fn of_system(&self, rank: usize) -> Vec<Judged> {
         let mut values = Vec::new();
         for case in &self.shared.by_id {
-            for (judge, draws) in self.answer(place, *case).iter().enumerate() {
-                values.extend(draws.iter().map(|value| Judged { question: *case, judge, value: *value }));
+            for (judge, samples) in self.of_answer(rank, *case).iter().enumerate() {
+                values.extend(samples.iter().map(|value| Judged { question: *case, judge, value: *value }));
             }
         }
         values
     }
 
-    /// The standard error of a system's mean that drawing anew brings, averaged over systems (as a variance): draw / n
-    /// times the mean over its n answers of 1 / draws.
-    fn standard_error(&self, variance: f64) -> Option<f64> {
-        let of_system = |place: usize| {
-            let counts = self.shared.by_id.iter().map(|case| self.answer(place, *case).iter().map(Vec::len).sum());
-            let shares: Vec<f64> = counts.filter(|count: &usize| *count > 0).map(|count| 1.0 / count as f64).collect();
-            Some(variance * mean(&shares)? / shares.len() as f64)
-        };
-        let all: Vec<f64> = (0..self.shared.taking_part).filter_map(of_system).collect();
-        mean(&all).map(f64::sqrt)
-    }
-
-    /// Questions of the shared cases with draws of any system.
-    fn questions_seen(&self) -> usize {
-        let has_draws = |case: &usize| {
-            (0..self.shared.taking_part).any(|place| self.answer(place, *case).iter().any(|draws| !draws.is_empty()))
-        };
-        let cases = self.shared.cases.iter().zip(&self.shared.questions).filter(|(case, _)| has_draws(case));
-        let mut questions: Vec<usize> = cases.map(|(_, question)| *question).collect();
-        questions.sort_unstable();
-        questions.dedup();
-        questions.len()
-    }
-
-    /// The components of the differences of two systems, averaged over the pairs: draw k of one minus draw k of the other,
-    /// by judge and question (the mean over its cases).
-    fn differences(&self) -> Option<VarianceComponents> {
-        let compared =
-            |place: usize| self.shared.options.baseline.as_ref().is_none_or(|l| self.shared.label(place) == l);
-        let mut of_pairs = Vec::new();
-        for first in 0..self.shared.taking_part {
-            for second in first + 1..self.shared.taking_part {
-                if compared(first) || compared(second) {
-                    of_pairs.extend(variance_components(&self.of_pair(first, second)));
-                }
-            }
-        }
-        pooled(&of_pairs)
-    }
-
-    fn of_pair(&self, first: usize, second: usize) -> Vec<Judged> {
+    /// Sample k of one system minus sample k of the other, by judge and question (the mean over its cases).
+    fn of_pair(&self, (first, second): (usize, usize)) -> Vec<Judged> {
         let mut cells: BTreeMap<(usize, usize), Vec<Vec<f64>>> = BTreeMap::new();
         for (case, question) in self.shared.cases.iter().zip(&self.shared.questions) {
-            let judges = self.answer(first, *case).iter().zip(self.answer(second, *case)).enumerate();
+            let judges = self.of_answer(first, *case).iter().zip(self.of_answer(second, *case)).enumerate();
             for (judge, (own, other)) in judges {
                 let differences: Vec<f64> = own.iter().zip(other).map(|(a, b)| a - b).collect();
                 if !differences.is_empty() {
@@ -128,15 +87,27 @@ impl<'a> Draws<'a> {
         }
         let mut values = Vec::new();
         for ((question, judge), cases) in cells {
-            let draws = cases.iter().map(Vec::len).min().unwrap_or(0);
-            let over_cases = |draw: usize| mean(&cases.iter().map(|own| own[draw]).collect::<Vec<_>>());
-            values.extend((0..draws).filter_map(over_cases).map(|value| Judged { question, judge, value }));
+            let samples = cases.iter().map(Vec::len).min().unwrap_or(0);
+            let over_cases = |sample: usize| mean(&cases.iter().map(|own| own[sample]).collect::<Vec<_>>());
+            values.extend((0..samples).filter_map(over_cases).map(|value| Judged { question, judge, value }));
         }
         values
     }
+
+    /// The standard error of a system's mean from resampling the judge, averaged over systems (as a variance): variance / n
+    /// times the mean over its n answers of 1 / samples.
+    fn standard_error(&self, variance: f64) -> Option<f64> {
+        let of_system = |rank: usize| {
+            let counts = self.shared.by_id.iter().map(|case| self.of_answer(rank, *case).iter().map(Vec::len).sum());
+            let shares: Vec<f64> = counts.filter(|count: &usize| *count > 0).map(|count| 1.0 / count as f64).collect();
+            Some(variance * mean(&shares)? / shares.len() as f64)
+        };
+        let all: Vec<f64> = (0..self.shared.participants).filter_map(of_system).collect();
+        mean(&all).map(f64::sqrt)
+    }
 }
 
-/// The mean of each component; of those that not all know, over those that do.
+/// The mean of each component over those that have it.
 fn pooled(all: &[VarianceComponents]) -> Option<VarianceComponents> {
     let over = |of: fn(&VarianceComponents) -> Option<f64>| mean(&all.iter().filter_map(of).collect::<Vec<_>>());
     Some(VarianceComponents {
@@ -150,38 +121,24 @@ fn pooled(all: &[VarianceComponents]) -> Option<VarianceComponents> {
     })
 }
 
-/// The two best or, with a baseline, it and the best other one; the better one first.
-fn best_pair(shared: &Shared<'_>) -> Option<(usize, usize)> {
-    if shared.taking_part < 2 {
-        return None;
-    }
-    let Some(baseline) = &shared.options.baseline else { return Some((0, 1)) };
-    let place = (0..shared.taking_part).find(|place| shared.label(*place) == baseline)?;
-    Some(if place == 0 { (0, 1) } else { (0, place) })
-}
-
-/// For the wanted difference, else for that of the best pair: draws on these questions, questions with these draws. Both by
-/// the t test, so that they agree with the smallest difference that is found.
-fn needed(
-    shared: &Shared<'_>,
-    parts: &VarianceComponents,
-    plan: JudgingPlan,
-    target: PowerTarget,
-) -> Option<DrawsNeeded> {
-    let (first, second) = best_pair(shared)?;
-    let of_best = || Some(mean(shared.values.get(first)?)? - mean(shared.values.get(second)?)?);
+/// What the wanted difference needs, else that of the best pair: samples on these questions, questions with these samples.
+/// Both by the t test, so that they agree with the smallest detectable difference.
+fn needed(shared: &Shared<'_>, parts: &VarianceComponents, plan: JudgingPlan) -> Option<SamplesNeeded> {
+    // The two best or, with a baseline, it and the best other one.
+    let best = shared.pairs().first().copied()?;
+    let of_best = || Some(mean(&shared.values[best.0])? - mean(&shared.values[best.1])?);
     let difference = shared.options.wanted_difference.or_else(of_best)?.abs();
-    if difference <= super::compare::SAME || !difference.is_finite() {
+    if difference <= SAME || !difference.is_finite() {
         return None;
     }
-    // The spread over questions with which n of them find it; as the standard error of a mean.
-    let in_units = detectable_difference(1.0, plan.questions, target);
+    // As the standard error of a mean with which these questions find the difference.
+    let in_units = detectable_difference(1.0, plan.questions, shared.power());
     let wanted = in_units.map(|unit| difference / unit / (plan.questions as f64).sqrt());
     let spread = parts.of_a_question(plan).map(f64::sqrt);
-    Some(DrawsNeeded {
+    Some(SamplesNeeded {
         difference,
-        pair: shared.options.wanted_difference.is_none().then_some((first, second)),
-        draws: wanted.and_then(|wanted| parts.draws_needed(plan, wanted)),
-        questions: spread.and_then(|sd| cases_needed(WantedDifference { difference, sd }, target)),
+        pair: shared.options.wanted_difference.is_none().then_some(best),
+        samples: wanted.and_then(|wanted| parts.draws_needed(plan, wanted)),
+        questions: spread.and_then(|sd| cases_needed(WantedDifference { difference, sd }, shared.power())),
     })
 }

@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::{Asked, ComparisonOptions, Observation, Observed, RunAnswers, compare, distinct_names, observe};
+use super::{
+    Asked, ComparisonOptions, MetricTable, Observation, Observations, RunAnswers, compare, distinct_names, observe,
+};
 use crate::analysis::made::{answer, component, score, simple_score};
 use crate::domain::{ComponentKind, MemberValues, Score, ScoredAnswer, Unit, UnscoredKind, UnscoredReason};
+use crate::stats::Interval;
 
 fn run<'a>(name: &'a str, scored: &'a [Arc<ScoredAnswer>]) -> RunAnswers<'a> {
     RunAnswers { name, scored, words: HashMap::new(), asked: None }
@@ -15,16 +18,16 @@ fn arcs(answers: Vec<ScoredAnswer>) -> Vec<Arc<ScoredAnswer>> {
     answers.into_iter().map(Arc::new).collect()
 }
 
-fn table<'a>(tables: &'a [Observed], name: &str) -> &'a Observed {
-    tables.iter().find(|table| table.metric.name == name).unwrap_or_else(|| panic!("no {name}"))
+fn table<'a>(observed: &'a Observations, name: &str) -> &'a MetricTable {
+    observed.metrics.iter().find(|table| table.metric.name == name).unwrap_or_else(|| panic!("no {name}"))
 }
 
-fn names(tables: &[Observed]) -> Vec<&str> {
-    tables.iter().map(|table| table.metric.name.as_str()).collect()
+fn names(observed: &Observations) -> Vec<&str> {
+    observed.metrics.iter().map(|table| table.metric.name.as_str()).collect()
 }
 
-fn labels(table: &Observed) -> Vec<&str> {
-    table.systems.iter().map(|system| system.label.as_str()).collect()
+fn labels(observed: &Observations) -> Vec<&str> {
+    observed.systems.iter().map(|system| system.label.as_str()).collect()
 }
 
 fn of_scorer(scorer: &'static str, parts: Vec<(&str, ComponentKind, Option<f64>)>) -> Score {
@@ -45,13 +48,20 @@ fn a_rubric_gives_six_metrics_and_what_is_unscored_has_the_bounds_of_its_known_p
     // 0.4 * 0.5 + 0.6 * 1 = 0.8; without the property 0.2 to 0.8.
     let Observation::Value(value) = scores.values[0][0] else { panic!("{:?}", scores.values) };
     assert!((value - 0.8).abs() < 1e-12);
-    let Observation::Unscored { low, high } = scores.values[1][1] else { panic!("{:?}", scores.values) };
+    let Observation::Unscored(Interval { low, high }) = scores.values[1][1] else { panic!("{:?}", scores.values) };
     assert!((low - 0.2).abs() < 1e-12 && (high - 0.8).abs() < 1e-12);
-    assert_eq!((scores.values[0][1], scores.values[1][0]), (Observation::Absent, Observation::Absent));
-    assert_eq!(table(&tables, "ann_score").values[1][1], Observation::Unscored { low: 0.0, high: 1.0 });
+    assert_eq!((scores.values[0][1], scores.values[1][0]), (Observation::Missing, Observation::Missing));
+    assert_eq!(table(&tables, "ann_score").values[1][1], Observation::Unscored(Interval { low: 0.0, high: 1.0 }));
     assert_eq!(table(&tables, "length").values[1][1], Observation::Value(0.5));
-    assert_eq!(&*scores.cases[1].question, "question of 2");
-    assert!(scores.words.is_none() && scores.draws.is_none());
+    assert_eq!(&*tables.cases[1].question, "question of 2");
+    assert!(tables.words.is_none() && scores.samples.is_none());
+}
+
+#[test]
+fn nan_of_compat_mode_is_unscored() {
+    let score = of_scorer("match", vec![("f1", ComponentKind::Share, Some(f64::NAN))]);
+    let observed = observe(&[run("r", &arcs(vec![answer("a", "1", score)]))]);
+    assert_eq!(table(&observed, "f1").values[0], [Observation::Unscored(Interval { low: 0.0, high: 1.0 })]);
 }
 
 #[test]
@@ -60,10 +70,10 @@ fn a_lexical_run_and_a_judged_one_share_the_length_and_nothing_else() {
     let judged = arcs(vec![answer("a", "1", simple_score(Some(1.0)))]);
     let lexical = arcs(vec![answer("b", "1", lexical)]);
     let tables = observe(&[run("judged", &judged), run("lexical", &lexical)]);
-    assert_eq!(table(&tables, "score").values[1], [Observation::Absent]);
-    assert_eq!(table(&tables, "lexical_score").values[0], [Observation::Absent]);
+    assert_eq!(table(&tables, "score").values[1], [Observation::Missing]);
+    assert_eq!(table(&tables, "lexical_score").values[0], [Observation::Missing]);
     assert_eq!(table(&tables, "lexical_citations").metric.scorer, "lexical_rubric");
-    let lengths: Vec<&Observed> = tables.iter().filter(|table| table.metric.name == "length").collect();
+    let lengths: Vec<&MetricTable> = tables.metrics.iter().filter(|table| table.metric.name == "length").collect();
     assert_eq!(lengths.len(), 1);
     assert_eq!(lengths[0].values, [[Observation::Value(0.5)], [Observation::Value(0.5)]]);
 }
@@ -72,8 +82,8 @@ fn a_lexical_run_and_a_judged_one_share_the_length_and_nothing_else() {
 fn systems_of_one_name_are_told_apart_by_their_runs() {
     let scored = arcs(vec![answer("same", "1", simple_score(Some(1.0))), answer("own", "1", simple_score(Some(1.0)))]);
     let tables = observe(&[run("r", &scored), run("r", &scored[..1])]);
-    assert_eq!(labels(&tables[0]), ["r/same", "own", "r (2)/same"]);
-    assert_eq!(tables[0].systems[2].run, 1);
+    assert_eq!(labels(&tables), ["r/same", "own", "r (2)/same"]);
+    assert_eq!(tables.systems[2].run, 1);
     assert_eq!(distinct_names(&["a", "a", "a (2)", "a"]), ["a", "a (3)", "a (2)", "a (4)"]);
 }
 
@@ -84,8 +94,7 @@ fn cases_of_two_runs_are_joined_by_id_and_a_question_that_one_run_hides_comes_fr
     let (first, second) =
         (arcs(vec![hidden]), arcs(vec![answer("b", "2", simple_score(None)), answer("b", "1", simple_score(None))]));
     let tables = observe(&[run("x", &first), run("y", &second)]);
-    let cases: Vec<(&str, &str)> =
-        tables[0].cases.iter().map(|case| (case.case_id.as_str(), &*case.question)).collect();
+    let cases: Vec<(&str, &str)> = tables.cases.iter().map(|case| (case.case_id.as_str(), &*case.question)).collect();
     assert_eq!(cases, [("1", "question of 1"), ("2", "question of 2")]);
 }
 
@@ -94,7 +103,7 @@ fn words_stand_where_the_answers_do() {
     let scored = arcs(vec![answer("a", "1", simple_score(Some(1.0))), answer("b", "1", simple_score(Some(1.0)))]);
     let words = HashMap::from([(("b".into(), "1".into()), 120), (("b".into(), "unknown".into()), 3)]);
     let tables = observe(&[RunAnswers { words, ..run("r", &scored) }]);
-    assert_eq!(tables[0].words, Some(vec![vec![None], vec![Some(120.0)]]));
+    assert_eq!(tables.words, Some(vec![vec![None], vec![Some(120.0)]]));
 }
 
 #[test]
@@ -111,9 +120,10 @@ fn aspects_have_a_mean_where_all_are_there_and_the_bounds_of_their_scale() {
     let tables = observe(&[run("r", &scored)]);
     assert_eq!(names(&tables), ["x", "y", "aspect_mean"]);
     // (4 + 2) / 2; (4 + 1) / 2 and (4 + 5) / 2; the mean of one aspect of two is another quantity.
-    let expected = [Observation::Value(3.0), Observation::Unscored { low: 2.5, high: 4.5 }, Observation::Absent];
+    let expected =
+        [Observation::Value(3.0), Observation::Unscored(Interval { low: 2.5, high: 4.5 }), Observation::NotApplicable];
     assert_eq!(table(&tables, "aspect_mean").values[0], expected);
-    assert_eq!(table(&tables, "y").values[0][1], Observation::Unscored { low: 1.0, high: 5.0 });
+    assert_eq!(table(&tables, "y").values[0][1], Observation::Unscored(Interval { low: 1.0, high: 5.0 }));
     assert_eq!(table(&tables, "x").metric.unit, Unit::Grade);
 }
 
@@ -131,7 +141,7 @@ fn citation_f1_is_the_answers_own_and_counts_are_not_better_when_higher() {
     let tables = observe(&[run("r", &arcs(vec![answer("a", "1", entailment)]))]);
     assert_eq!(names(&tables), ["citation_recall", "citation_precision", "citation_f1_macro", "sentences"]);
     let f1 = table(&tables, "citation_f1_macro");
-    assert!(f1.metric.higher_is_better && f1.notes[0].contains("citation_f1"), "{:?}", f1.notes);
+    assert!(f1.metric.higher_is_better && f1.notes[0].text.contains("citation_f1"), "{:?}", f1.notes);
     assert!(!table(&tables, "sentences").metric.higher_is_better);
 }
 
@@ -143,9 +153,13 @@ fn a_column_that_nobody_judged_is_absent_for_the_whole_system() {
     // System a has an answer without claims, which needs no judge.
     let scored = arcs(vec![answer("a", "1", unjudged.clone()), answer("a", "2", known()), answer("b", "1", known())]);
     let tables = observe(&[run("r", &scored)]);
-    assert_eq!(tables[0].values[0], [Observation::Absent, Observation::Absent]);
-    assert!(tables[0].notes.iter().any(|note| note == "nobody judged this of a"), "{:?}", tables[0].notes);
-    assert!(observe(&[run("r", &arcs(vec![answer("a", "1", unjudged)]))]).is_empty());
+    assert_eq!(tables.metrics[0].values[0], [Observation::Missing, Observation::NotApplicable]);
+    assert!(
+        tables.metrics[0].notes.iter().any(|note| note.text == "nobody judged this of a."),
+        "{:?}",
+        tables.metrics[0].notes
+    );
+    assert!(observe(&[run("r", &arcs(vec![answer("a", "1", unjudged)]))]).metrics.is_empty());
 }
 
 #[test]
@@ -164,7 +178,7 @@ fn each_draw_gives_the_score_it_would_have_made() {
     let values = [("p", [4.0, 8.0]), ("p_evidence", [2.0, 6.0]), ("citations", [0.4, 0.8])];
     judged.members = values.map(|(item, draws)| (item.into(), vec![said("j", &draws.map(Some))])).into();
     let tables = observe(&[run("r", &arcs(vec![judged]))]);
-    let drawn = |name: &str| table(&tables, name).draws.clone().map(|draws| draws[0][0][0].clone());
+    let drawn = |name: &str| table(&tables, name).samples.clone().map(|draws| draws[0][0][0].clone());
     let close = |name: &str, expected: [f64; 2]| {
         let found = drawn(name).unwrap_or_default();
         assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12) && found.len() == 2, "{name} {found:?}");
@@ -175,7 +189,7 @@ fn each_draw_gives_the_score_it_would_have_made() {
     close("ann_score", [3.0 / 7.0, 6.0 / 7.0]);
     close("citations", [0.4, 0.8]);
     assert_eq!((drawn("length"), drawn("excerpts")), (None, None));
-    assert!(table(&tables, "score").notes.iter().any(|note| note.contains("excerpts")));
+    assert!(table(&tables, "score").notes.iter().any(|note| note.text.contains("excerpts")));
 }
 
 #[test]
@@ -194,7 +208,7 @@ fn only_draws_that_give_the_whole_metric_count_and_a_closed_gate_stays_closed() 
     ]);
     let once = answer("a", "2", score(parts()));
     let tables = observe(&[run("r", &arcs(vec![judged, once]))]);
-    let draws = table(&tables, "score").draws.clone().expect("draws");
+    let draws = table(&tables, "score").samples.clone().expect("draws");
     // Judge j: 0.5 * 0.2, nothing, 0.5 * 0.4; judge k: 0.5 * 0.4. The other answer was not drawn.
     assert_eq!(draws, [[vec![vec![0.1, 0.2], vec![0.2]], vec![vec![], vec![]]]]);
 }
@@ -204,7 +218,7 @@ fn absent(runs: &[RunAnswers<'_>], name: &str) -> (Vec<usize>, usize) {
     let options = ComparisonOptions { resamples: 100, ..ComparisonOptions::seeded(1) };
     let comparison = compare(&observe(runs), &options);
     let metric = comparison.metrics.iter().find(|metric| metric.metric.name == name).expect("compared");
-    let mut by_system: Vec<(usize, usize)> = metric.systems.iter().map(|own| (own.system, own.absent)).collect();
+    let mut by_system: Vec<(usize, usize)> = metric.systems.iter().map(|own| (own.system, own.missing)).collect();
     by_system.sort_unstable();
     (by_system.into_iter().map(|(_, absent)| absent).collect(), metric.cases_in_all)
 }
@@ -226,7 +240,7 @@ fn a_case_that_a_run_asked_and_nobody_answered_is_everybodys_lack() {
     let listed = RunAnswers { asked: asked(&["1", "2", "3", "4"], &lacks), ..run("r", &scored) };
     assert_eq!(absent(std::slice::from_ref(&listed), "score"), (vec![2, 3], 4));
     let tables = observe(std::slice::from_ref(&listed));
-    let cases: Vec<&str> = tables[0].cases.iter().map(|case| case.case_id.as_str()).collect();
+    let cases: Vec<&str> = tables.cases.iter().map(|case| case.case_id.as_str()).collect();
     assert_eq!(cases, ["1", "2", "3", "4"]);
     // A slice holds some of the pairs only.
     let slice = RunAnswers { asked: asked(&["1", "2", "3", "4"], &[("b", "1"), ("a", "3")]), ..run("r", &scored) };

@@ -6,7 +6,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::compare_tests::table;
-use super::{ComparisonOptions, Observed, compare};
+use super::{ComparisonOptions, Observations, compare};
 
 /// A skewed draw with mean 1/4.
 fn skewed(rng: &mut ChaCha8Rng) -> f64 {
@@ -25,7 +25,7 @@ fn equal_systems_are_told_apart_as_often_as_alpha_says_and_families_of_pairs_no_
         let mut system = || -> Vec<f64> { questions.iter().map(|question| question + skewed(&mut rng)).collect() };
         let rows = [system(), system(), system(), system()];
         let observed = table(&[("a", &rows[0]), ("b", &rows[1]), ("c", &rows[2]), ("d", &rows[3])]);
-        let found = compare(&[observed], &options).metrics.remove(0).pairs;
+        let found = compare(&observed, &options).metrics.remove(0).pairs;
         pairs += found.len();
         wrong_pairs += found.iter().filter(|pair| pair.p.is_some_and(|p| p <= 0.05)).count();
         wrong_sets += usize::from(found.iter().any(|pair| pair.differs));
@@ -37,13 +37,13 @@ fn equal_systems_are_told_apart_as_often_as_alpha_says_and_families_of_pairs_no_
 }
 
 /// How often the interval of the pair holds the true difference (a is 0.05 better than b).
-fn coverage(sets: usize, mut made: impl FnMut() -> Observed) -> f64 {
+fn coverage(sets: usize, mut made: impl FnMut() -> Observations) -> f64 {
     let options = ComparisonOptions { resamples: 400, flips: 1, ..ComparisonOptions::seeded(1) };
     let held = (0..sets).filter(|_| {
-        let metric = compare(&[made()], &options).metrics.remove(0);
+        let metric = compare(&made(), &options).metrics.remove(0);
         let pair = &metric.pairs[0];
         let truth = if metric.systems[pair.first].label == "a" { 0.05 } else { -0.05 };
-        pair.interval.is_some_and(|(low, high)| low <= truth && truth <= high)
+        pair.interval.is_some_and(|interval| interval.low <= truth && truth <= interval.high)
     });
     held.count() as f64 / sets as f64
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::{CacheArgs, JudgeArgs, LimitArgs, OutputArgs, ScoringArgs};
 use crate::cli::settings::value::{FirstIndex, Names, SettingValue};
@@ -17,31 +17,15 @@ Examples:
   Aspects and citations of ScholarQA-Multi, each by the judge that eval.toml gives the role:
     scholareval bench multi predictions/ --data ScholarQABench/data --config eval.toml";
 
-/// A row of the benchmark's own table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum BenchName {
-    /// Claims, true or false.
-    Scifact,
-    /// Questions, yes or no.
-    Pubmedqa,
-    /// Questions about one paper.
-    Qasa,
-    /// Computer science, with rubrics.
-    Cs,
-    /// Computer science, biomedicine and physics, with expert answers.
-    Multi,
-    /// Biomedicine.
-    Bio,
-    /// Neuroscience.
-    Neuro,
-}
+/// The rows of the benchmark's own table.
+const ROWS: [&str; 7] = ["scifact", "pubmedqa", "qasa", "cs", "multi", "bio", "neuro"];
 
 /// A row, what was predicted, and where the benchmark's data are. It may hold secrets: it has no `Debug` on purpose.
 #[derive(Clone, Default, Args)]
 pub struct BenchArgs {
     /// The row: scifact, pubmedqa, qasa, cs, multi, bio or neuro
-    #[arg(value_enum, value_name = "NAME", hide_possible_values = true, required_unless_present = "list")]
-    pub name: Option<BenchName>,
+    #[arg(value_parser = ROWS, value_name = "NAME", hide_possible_values = true, required_unless_present = "list")]
+    pub name: Option<String>,
     /// Predictions {input, output, ctxs}, JSON or JSONL, or directories of them; a system's name is the file's stem
     #[arg(value_name = "PREDICTIONS", required_unless_present_any = ["list", "config"])]
     pub predictions: Vec<PathBuf>,

@@ -19,8 +19,8 @@ use clap_complete::Shell;
 
 pub use agree::AgreeArgs;
 pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
-pub use bench::{BenchArgs, BenchName};
-pub use compare::{CompareArgs, CompareFormat, Floor};
+pub use bench::BenchArgs;
+pub use compare::{CompareArgs, CompareFormat};
 pub use exports::{ExportArgs, ExportCommand, ImportArgs, ModeChoice, ParquetArgs};
 pub use facts::{FeverCommand, FormatArgs, ScifactCommand};
 pub use plan::{BudgetArgs, PlanArgs};

@@ -6,15 +6,16 @@ use std::time::Duration;
 use clap::Args;
 
 use super::ScoreArgs;
+use crate::cli::settings::Dollars;
 use crate::cli::settings::value::{SettingValue, Share};
-use crate::cli::settings::{Dollars, Slice};
+use crate::evaluation::Slice;
 
 /// How much of the work, for how much.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Bounds")]
 pub struct BudgetArgs {
     /// Only the I-th of N fixed parts of the answers, such as 2/5; the caches of all parts can be merged
-    #[arg(long, value_name = "I/N", value_parser = Slice::parse)]
+    #[arg(long, value_name = "I/N", value_parser = Slice::from_text)]
     pub slice: Option<Slice>,
     /// Stop before more than this is spent by this command (needs a price for every model) [default: no limit]
     #[arg(long, value_name = "USD", value_parser = Dollars::parse, allow_negative_numbers = true)]

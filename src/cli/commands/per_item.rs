@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::Context;
 use super::score::REFERENCE;
-use crate::analysis::{AggregateOptions, scorecard};
+use crate::analysis::{AggregateOptions, summarize};
 use crate::cli::ExitCode;
 use crate::cli::args::PerItemArgs;
 use crate::cli::origin::escape_controls;
@@ -18,13 +18,11 @@ use crate::cli::scoring::sinks::write_items;
 use crate::cli::settings::OutputFormat;
 use crate::cli::terminal::{note, stdout_width, write_form};
 use crate::dataset::{Predictions, References, load_predictions, load_references};
-use crate::domain::{Answer, CaseId, Mode, Prediction, ScoredAnswer, SystemName, TestCase};
+use crate::domain::{Answer, CaseId, Mode, Note, Prediction, ScoredAnswer, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result, first_of_each_kind};
 use crate::evaluation::Item;
 use crate::evaluation::record::{InputFile, Manifest, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, write_inputs};
-use crate::report::{
-    ReportContext, TableStyle, render_scorecard_csv, render_scorecard_json, render_scorecard_table, visible,
-};
+use crate::report::{ReportContext, Table, TableStyle, scorecard, scorecard_csv, scorecard_json, visible};
 use crate::scorer::{Scorer, Step, Verdicts};
 
 /// The predictions with their golds; an item without an output is a fault.
@@ -148,10 +146,14 @@ impl Conclusion<'_> {
         context: &Context<'_>,
     ) -> Result<ExitCode> {
         let options = AggregateOptions { mode: self.mode, seed: self.args.seed, ..AggregateOptions::default() };
-        let card = scorecard(scored, &[], options);
+        let summary = summarize(scored, &[], options);
         let run = self.args.out.as_deref().map_or_else(|| self.scorer.to_owned(), run_name);
-        let report = ReportContext { run, remarks: self.notes.clone(), ..ReportContext::default() };
-        let (json, csv) = (render_scorecard_json(&card, &report)?, render_scorecard_csv(&card));
+        let report = ReportContext {
+            run,
+            notes: self.notes.iter().map(|line| Note::warning(format!("{line}."))).collect(),
+            ..ReportContext::default()
+        };
+        let (json, csv) = (scorecard_json(&summary, &report)?, scorecard_csv(&summary)?);
         if let Some(out) = &self.args.out {
             let dir = RunDir::open(out)?;
             let manifest = self.manifest(items.len());
@@ -165,7 +167,7 @@ impl Conclusion<'_> {
         let text = match self.args.format.unwrap_or(OutputFormat::Table) {
             OutputFormat::Table => {
                 let style = TableStyle { width: stdout_width().unwrap_or(80), color: context.color, all_notes: false };
-                render_scorecard_table(&card, &report, &style)
+                Table::terminal_all(&scorecard(&summary, &report), &style)
             }
             OutputFormat::Json => json,
             OutputFormat::Csv => csv,

@@ -32,7 +32,7 @@ use crate::evaluation::record::{
 use crate::evaluation::{self, EventSink, Job, Options, Plan, PlanOutcome, RunEvent, StopHandle};
 use crate::judge::meters::Meters;
 use crate::prompt::{PromptFamily, PromptSet};
-use crate::report::BenchTable;
+use crate::report::Bench;
 use crate::scorer::citation_scorer::names_gold_sources;
 
 /// What compat mode reproduces.
@@ -60,7 +60,7 @@ pub(super) struct Prepared {
     pub(super) plan: ScorerPlan,
     pub(super) judges: Judges,
     manifest: Manifest,
-    bench: Option<BenchTable>,
+    bench: Option<Bench>,
 }
 
 impl Prepared {

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::cli::settings::{ReferencesBlock, Settings, Slice};
+use crate::cli::settings::{ReferencesBlock, Settings};
 use crate::dataset::{self, PairOptions, PairedAnswer, ScorableOptions, Support};
 use crate::domain::{CaseId, Fingerprint, Mode, Prediction, SystemName, TestCase};
 use crate::error::Result;
-use crate::evaluation::Item;
 use crate::evaluation::record::InputFile;
+use crate::evaluation::{Item, Slice};
 use crate::prompt::steering;
 use crate::report::BenchCoverage;
 use crate::scorer::citation::IndexBase;

@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::analysis::{self, AggregateOptions, Scorecard};
+use crate::analysis::{self, AggregateOptions, Summary};
 use crate::cli::ExitCode;
 use crate::cli::commands::IMPORTED;
 use crate::cli::settings::{OnUnscored, OutputFormat, keys};
 use crate::cli::terminal;
-use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName, UnscoredKind};
+use crate::domain::{CaseId, Mode, Note, ScoredAnswer, SystemName, UnscoredKind};
 use crate::error::{Error, Result};
 use crate::evaluation::Job;
-use crate::evaluation::record::{JudgeEntry, Manifest, RoleEntry, RunDir};
-use crate::report::{self, BenchTable, ReportContext, TableStyle};
+use crate::evaluation::record::{Manifest, RoleEntry, RunDir};
+use crate::report::{self, Bench, ReportContext, Table, TableStyle};
 
 /// Width of the table where standard output is no terminal.
 const PLAIN_WIDTH: u16 = 100;
@@ -39,7 +39,7 @@ pub(in crate::cli) struct Presentation<'a> {
     /// Whether it may be coloured.
     pub(in crate::cli) color: bool,
     /// The table of a benchmark, which is shown in place of the scorecard.
-    pub(in crate::cli) bench: Option<BenchTable>,
+    pub(in crate::cli) bench: Option<Bench>,
     /// What else a reader must know.
     pub(in crate::cli) remarks: Vec<String>,
 }
@@ -80,63 +80,59 @@ impl Presentation<'_> {
             lexical: self.manifest.is_lexical(),
         };
         let missing = if self.manifest.judge.is_some() { missing } else { Vec::new() };
-        let card = analysis::scorecard(scored, &missing, options);
+        let summary = analysis::summarize(scored, &missing, options);
         let context = self.context(scored);
-        let json = report::render_scorecard_json(&card, &context)?;
-        let csv = report::render_scorecard_csv(&card);
+        let json = report::scorecard_json(&summary, &context)?;
+        let csv = report::scorecard_csv(&summary)?;
         if let Some(dir) = dir {
             dir.write_file("summary.json", json.as_bytes())?;
             dir.write_file("summary.csv", csv.as_bytes())?;
         }
-        let style =
-            TableStyle { width: terminal::stdout_width().unwrap_or(PLAIN_WIDTH), color: self.color, all_notes: false };
-        let shown = match (&self.bench, self.format) {
-            (Some(bench), format) => Self::conclude_bench(bench, (&card, &context, &style), dir, format)?,
-            (None, OutputFormat::Json) => json,
-            (None, OutputFormat::Csv) => csv,
-            (None, OutputFormat::Table) => report::render_scorecard_table(&card, &context, &style),
+        let (json, csv, tables) = match &self.bench {
+            None => (json, csv, report::scorecard(&summary, &context)),
+            Some(bench) => {
+                let json = report::bench_json(&summary, bench, &context)?;
+                let csv = report::bench_csv(&summary, bench)?;
+                if let Some(dir) = dir {
+                    dir.write_file("bench.json", json.as_bytes())?;
+                    dir.write_file("bench.csv", csv.as_bytes())?;
+                }
+                (json, csv, vec![report::bench_table(&summary, bench, &context)])
+            }
         };
-        terminal::write_form(&shown, self.format)?;
-        Ok(self.exit_code(&card))
-    }
-
-    /// Writes `bench.json` and `bench.csv` and gives what is shown.
-    fn conclude_bench(
-        bench: &BenchTable,
-        (card, context, style): (&Scorecard, &ReportContext, &TableStyle),
-        dir: Option<&RunDir>,
-        format: OutputFormat,
-    ) -> Result<String> {
-        let json = report::render_bench_json(card, bench, context)?;
-        let csv = report::render_bench_csv(card, bench);
-        if let Some(dir) = dir {
-            dir.write_file("bench.json", json.as_bytes())?;
-            dir.write_file("bench.csv", csv.as_bytes())?;
-        }
-        Ok(match format {
+        let width = terminal::stdout_width().unwrap_or(PLAIN_WIDTH);
+        let style = TableStyle { width, color: self.color, ..TableStyle::default() };
+        let shown = match self.format {
             OutputFormat::Json => json,
             OutputFormat::Csv => csv,
-            OutputFormat::Table => report::render_bench_table(card, bench, context, style),
-        })
+            OutputFormat::Table => Table::terminal_all(&tables, &style),
+        };
+        terminal::write_form(&shown, self.format)?;
+        Ok(self.exit_code(&summary))
     }
 
     fn context(&self, scored: &[Arc<ScoredAnswer>]) -> ReportContext {
         let prompts = self.manifest.prompts.as_ref();
-        let comparable = prompts.is_some_and(|prompts| prompts.comparable_with_published);
-        let mut remarks = self.remarks.clone();
-        remarks.extend(role_lines(&self.manifest.roles));
-        // An imported results file does not tell who worded its prompts.
+        let comparable = prompts.is_none_or(|prompts| prompts.comparable_with_published);
+        // An imported results file does not name its prompts.
         let imported = self.manifest.settings.get(IMPORTED).is_some_and(|imported| *imported == true);
-        let unworded = if imported { "unknown (imported)" } else { "none" };
+        let unnamed = if imported { "unknown (imported)" } else { "none" };
+        let prompts = prompts.map_or_else(|| unnamed.to_owned(), |prompts| prompts.label.clone());
+        let mut notes: Vec<Note> = role_lines(&self.manifest.roles)
+            .into_iter()
+            .map(|(line, comparable)| if comparable { Note::info(line) } else { Note::warning(line) })
+            .collect();
+        notes.extend(self.remarks.iter().map(|line| Note::warning(format!("{line}."))));
+        if !comparable && !self.manifest.roles.contains_key("rubric") {
+            notes.push(Note::warning(format!("Prompts {prompts}: not comparable with published numbers.")));
+        }
         let slice = self.manifest.settings.get(keys::SLICE.name).and_then(|slice| slice.as_str());
         ReportContext {
             run: self.run.clone(),
-            judge_label: self.rubric_judges(),
-            prompts_label: prompts.map_or_else(|| unworded.to_owned(), |prompts| prompts.label.clone()),
-            comparability_note: (!comparable && !imported).then(|| "not comparable with published numbers".to_owned()),
+            judge: self.rubric_judges(),
+            prompts,
             slice: slice.map(str::to_owned),
-            names_roles: self.manifest.roles.contains_key("rubric"),
-            remarks,
+            notes,
             agreement: self.agreement.then(|| analysis::agreement(scored, self.mode)),
             endpoints: self.manifest.endpoints.clone(),
         }
@@ -150,15 +146,15 @@ impl Presentation<'_> {
         }
     }
 
-    fn exit_code(&self, card: &Scorecard) -> ExitCode {
-        if card.unscored_share() <= self.max_unscored {
+    fn exit_code(&self, summary: &Summary) -> ExitCode {
+        if summary.unscored_share <= self.max_unscored {
             return ExitCode::Ok;
         }
-        let kinds: BTreeSet<UnscoredKind> = card.unscored_kinds().collect();
+        let kinds: BTreeSet<UnscoredKind> = summary.unscored_kinds().collect();
         let remedies: Vec<&str> = kinds.into_iter().filter_map(remedy).collect();
         terminal::note(&format!(
             "error: {} of the answers are unscored, more than the {} that --max-unscored tolerates{}",
-            percent(card.unscored_share()),
+            percent(summary.unscored_share),
             percent(self.max_unscored),
             remedies.iter().map(|remedy| format!("; {remedy}")).collect::<String>()
         ));
@@ -166,49 +162,28 @@ impl Presentation<'_> {
     }
 }
 
-/// Who had which roles, with which prompts; roles of which the same is to be said on one line.
-fn role_lines(roles: &BTreeMap<String, RoleEntry>) -> Vec<String> {
-    let mut lines: Vec<(Vec<&str>, String)> = Vec::new();
+/// Who had which roles, with which prompts, and whether the numbers compare with published ones; equal roles share a line.
+fn role_lines(roles: &BTreeMap<String, RoleEntry>) -> Vec<(String, bool)> {
+    let mut lines: Vec<(Vec<&str>, String, bool)> = Vec::new();
     for (role, entry) in roles {
-        let line = made_by(entry);
-        match lines.iter_mut().find(|(_, same)| *same == line) {
-            Some((names, _)) => names.push(role),
-            None => lines.push((vec![role], line)),
+        let line = entry.summary();
+        match lines.iter_mut().find(|(_, same, _)| *same == line) {
+            Some((names, ..)) => names.push(role),
+            None => {
+                let comparable = entry.prompts.as_ref().is_none_or(|prompts| prompts.comparable_with_published);
+                lines.push((vec![role], line, comparable));
+            }
         }
     }
-    lines.into_iter().map(|(names, line)| format!("{}: {line}", names.join(", "))).collect()
+    let line =
+        |(names, line, comparable): (Vec<&str>, String, bool)| (format!("{}: {line}.", names.join(", ")), comparable);
+    lines.into_iter().map(line).collect()
 }
 
 /// `25.0%`, `1.04%`: a second decimal only where it says something.
 fn percent(share: f64) -> String {
     let text = format!("{:.2}", 100.0 * share);
     format!("{}%", text.strip_suffix('0').unwrap_or(&text))
-}
-
-/// Who had a role, with which prompts.
-pub(in crate::cli) fn role_line(role: &str, entry: &RoleEntry) -> String {
-    format!("{role}: {}", made_by(entry))
-}
-
-fn made_by(entry: &RoleEntry) -> String {
-    let judge = |(at, judge): (usize, &JudgeEntry)| {
-        let samples = entry.samples.get(at).copied().unwrap_or(1);
-        let draws = match entry.merges.get(at) {
-            Some(merge) if samples > 1 => format!(", {} of {samples} draws", merge.as_str().replace('_', " ")),
-            _ => String::new(),
-        };
-        let expected = if entry.expected.get(at) == Some(&true) { ", expected scores" } else { "" };
-        format!("{}{draws}{expected}", judge.id)
-    };
-    let judges: Vec<String> = entry.judges.iter().enumerate().map(judge).collect();
-    let panel =
-        if judges.len() > 1 { format!(" ({} of the panel)", entry.panel_merge.as_str()) } else { String::new() };
-    let prompts = match &entry.prompts {
-        Some(prompts) if prompts.comparable_with_published => format!("; prompts {}", prompts.label),
-        Some(prompts) => format!("; prompts {}, not comparable with published numbers", prompts.label),
-        None => String::new(),
-    };
-    format!("judge {}{panel}{prompts}", judges.join(" and "))
 }
 
 /// What may bring a verdict where there is none.

@@ -3,7 +3,7 @@
 use crate::dataset::{AskedQuestions, SystemFile};
 use crate::domain::SystemName;
 use crate::error::{Error, InputFault, Result};
-use crate::report::{BenchCoverage, BenchTable};
+use crate::report::{Bench, BenchCoverage};
 
 use super::choice::Choice;
 
@@ -14,7 +14,7 @@ pub(in crate::cli) struct Preset {
     /// True if a system that did not answer all of them is scored all the same, and marked.
     pub(in crate::cli) allow_missing: bool,
     /// Its table, before there are numbers.
-    pub(in crate::cli) table: BenchTable,
+    pub(in crate::cli) table: Bench,
 }
 
 /// Systems held against the questions.
@@ -82,7 +82,7 @@ impl Preset {
     }
 
     /// The table of this run.
-    pub(in crate::cli) fn table_of(&self, coverage: &[BenchCoverage], choice: &Choice) -> BenchTable {
+    pub(in crate::cli) fn table_of(&self, coverage: &[BenchCoverage], choice: &Choice) -> Bench {
         let mut table = self.table.clone();
         table.coverage = coverage.to_vec();
         for (scorer, why) in &choice.left_out {

@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-pub use budget::{BudgetSettings, Dollars, Slice};
+pub use budget::{BudgetSettings, Dollars};
 pub use groups::{
     CacheSettings, EntailForm, JudgeRef, JudgeSettings, LimitSettings, MergeRule, NamedJudge, OnUnscored, OutputFormat,
     OutputSettings, ReferencesBlock, RoleSettings, ScoreSettings, ScorerName, ScorerSettings, Streaming,

@@ -141,6 +141,28 @@ pub struct Manifest {
 }
 
 impl RoleEntry {
+    /// Who judged, with which prompts: `judge gpt-4o; prompts scholareval@1a2b3c4d`.
+    pub fn summary(&self) -> String {
+        let judge = |(at, judge): (usize, &JudgeEntry)| {
+            let samples = self.samples.get(at).copied().unwrap_or(1);
+            let merged = match self.merges.get(at) {
+                Some(merge) if samples > 1 => format!(", {} of {samples} samples", merge.as_str().replace('_', " ")),
+                _ => String::new(),
+            };
+            let expected = if self.expected.get(at) == Some(&true) { ", expected scores" } else { "" };
+            format!("{}{merged}{expected}", judge.id)
+        };
+        let judges: Vec<String> = self.judges.iter().enumerate().map(judge).collect();
+        let panel =
+            if judges.len() > 1 { format!(" ({} of the panel)", self.panel_merge.as_str()) } else { String::new() };
+        let prompts = match &self.prompts {
+            Some(prompts) if prompts.comparable_with_published => format!("; prompts {}", prompts.label),
+            Some(prompts) => format!("; prompts {}, not comparable with published numbers", prompts.label),
+            None => String::new(),
+        };
+        format!("judge {}{panel}{prompts}", judges.join(" and "))
+    }
+
     /// Everything that makes its verdicts others than another entry's.
     fn identity(&self) -> String {
         let judges: Vec<&str> = self.judges.iter().map(|judge| judge.id.as_str()).collect();

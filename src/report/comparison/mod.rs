@@ -1,30 +1,13 @@
-//! Renderers of a comparison: a table for a terminal, CSV and JSON for programs, Markdown and LaTeX for papers.
-//!
-//! All of them show the same numbers: means over the shared cases with intervals and groups, every pair with its test, then
-//! what a reader must know. Names come from files: each form escapes what would be more than text in it.
+//! A comparison as a table for a terminal, CSV, JSON, Markdown and LaTeX: the result, the verdict, and what a reader must
+//! know to use it.
 
-mod csv;
-mod latex;
-mod length;
-mod markdown;
-mod names;
-mod numbers;
-mod overview;
-mod paper;
-mod table;
+mod notes;
+mod render;
+mod tables;
 #[cfg(test)]
 mod tests;
-mod told;
+mod verdict;
 
-pub use csv::{render_comparison_csv, render_comparison_json};
-pub use latex::render_comparison_latex;
-pub use markdown::render_comparison_markdown;
-pub(super) use numbers::{marks, unit_name};
-pub use table::render_comparison_table;
-
-/// What a comparison says about its runs besides numbers.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ComparisonContext {
-    /// Who judged what, with which prompts: sentences without the full stop.
-    pub made: Vec<String>,
-}
+pub(super) use notes::{metric_notes, run_warnings};
+pub use render::ComparisonReport;
+pub(super) use tables::pairs_table;

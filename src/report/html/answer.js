@@ -1,4 +1,4 @@
-// One answer: its text with the citations marked, its sources, and what the judge said of its claims.
+// One answer: its text with the citations marked, its sources, and the verdicts on its claims.
 
 /** The text in pieces: plain, cited, and what was appended to it. */
 function answerText(entry, texts) {
@@ -67,7 +67,7 @@ function sourceList(entry, texts) {
   return make("details", { class: "sources" }, make("summary", {}, `${items.length} sources`), make("ol", { start: "0" }, items));
 }
 
-// --- what stands around the text ---
+// --- around the text ---
 
 function callOut(name, lines, kind) {
   return make("div", { class: `call-out ${kind}` }, make("b", {}, name), make("ul", {}, lines.map((line) => make("li", {}, line))));
@@ -89,7 +89,7 @@ function claimTable(claims, texts) {
     make("table", { class: "claims" }, make("thead", {}, make("tr", {}, head)), make("tbody", {}, claims.map(row))));
 }
 
-/** A column of the page: who answered, what is odd about it, the text. */
+/** A column of the page: the system, notes, the text. */
 function answerColumn(system, entry, block) {
   const { texts } = block;
   const answer = entry?.answer;
@@ -106,7 +106,7 @@ function answerColumn(system, entry, block) {
     return column;
   }
   const all = (name) => [...new Set(entry.scores.flatMap((score) => score[name]))].map((place) => texts[place]);
-  if (all("steering").length) column.append(callOut("May try to steer the judge", all("steering"), "steering"));
+  if (all("injection").length) column.append(callOut("Signs of prompt injection", all("injection"), "injection"));
   if (all("notes").length) column.append(callOut("Notes", all("notes"), "note"));
   column.append(answer ? answerText(answer, texts) : make("p", { class: "quiet" }, "The page holds no answers."));
   if (answer?.sources.length) column.append(sourceList(answer, texts));

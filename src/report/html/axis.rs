@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::figures::number;
 use crate::domain::Unit;
+use crate::report::table::Format;
 
 /// A range of numbers that is drawn from left (0) to right (100).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,9 +16,8 @@ pub(super) struct Axis {
 /// A line of the grid.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Tick {
-    /// Where, in per cent of the width.
+    /// Where, in percent of the width.
     pub(super) at: f64,
-    /// What it says.
     pub(super) text: String,
 }
 
@@ -39,7 +38,7 @@ impl Axis {
         Some(Self { low: ends.0, high: ends.1, step })
     }
 
-    /// Where a number stands, in per cent of the width, cut at the ends.
+    /// Where a number stands, in percent of the width, cut at the ends.
     pub(super) fn at(&self, value: f64) -> f64 {
         rounded((100.0 * (value - self.low) / (self.high - self.low)).clamp(0.0, 100.0))
     }
@@ -47,12 +46,11 @@ impl Axis {
     /// The lines of the grid, ends included.
     pub(super) fn ticks(&self, unit: Unit) -> Vec<Tick> {
         let count = ((self.high - self.low) / self.step).round() as usize;
-        let value = |line: usize| self.low + line as f64 * self.step;
-        let text = |value: f64| {
-            let text = number(value, unit);
-            text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
+        let tick = |line: usize| {
+            let value = self.low + line as f64 * self.step;
+            Tick { at: self.at(value), text: Format::of_mean(unit).show(value).trim_end_matches(".0").to_owned() }
         };
-        (0..=count.min(12)).map(|line| Tick { at: self.at(value(line)), text: text(value(line)) }).collect()
+        (0..=count.min(12)).map(tick).collect()
     }
 }
 

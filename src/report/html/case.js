@@ -1,11 +1,10 @@
 // The page of a case: the question, each part with its score per system, the answers side by side.
 
-// `before`: the systems that the overview was narrowed to.
-const casePage = { open: new Set(), full: false, shown: null, scroll: 0, before: null };
+const casePage = { open: new Set(), full: false, shown: null, scroll: 0 };
 
 function showCase() {
   const block = caseBlock(state.case);
-  const columns = (state.systems ?? firstSystems(null)).filter((place) => place < systems.length);
+  const columns = state.systems ?? firstSystems(null);
   const entry = cases[state.case];
   const isNew = casePage.shown !== state.case;
   if (isNew) casePage.open.clear();
@@ -40,13 +39,12 @@ function stepCase(step) {
 }
 
 function closeCase() {
-  go({ case: null, systems: casePage.before }, false);
+  go({ case: null, systems: null }, false);
 }
 
 function systemChoice(block, columns) {
   const box = make("fieldset", { class: "choice" }, make("legend", {}, "Systems"));
-  const all = metrics[state.metric]?.order ?? [];
-  for (const place of [...all, ...systems.keys()].filter((other, at, list) => list.indexOf(other) === at)) {
+  for (const place of rankedSystems()) {
     const change = (event) => {
       const chosen = event.target.checked ? [...columns, place] : columns.filter((other) => other !== place);
       if (chosen.length) go({ systems: chosen }, true);
@@ -77,11 +75,11 @@ function partTable(scorer, block, columns) {
     for (const part of score?.parts ?? []) if (!parts.some((other) => other[0] === part[0])) parts.push(part);
   }
   const weighted = parts.some((part) => part[3] !== null);
-  const head = make("tr", {}, make("th", { scope: "col", class: "name" }, "Part"), weighted && make("th", { scope: "col", class: "weight n" }, "Weight"),
+  const head = make("tr", {}, make("th", { scope: "col", class: "name" }, "Component"), weighted && make("th", { scope: "col", class: "weight n" }, "Weight"),
     columns.map((place) => make("th", { scope: "col", class: "value" }, named(place))));
   const body = make("tbody");
   for (const name of ["value", "ann"]) {
-    const label = name === "ann" ? "Annotated parts only" : "Score";
+    const label = name === "ann" ? "Annotated components only" : "Score";
     if (!scores.some((score) => score && score[name] !== null)) continue;
     body.append(make("tr", { class: "total" }, make("th", { scope: "row" }, label), weighted && make("td", { class: "weight" }),
       scores.map((score, at) => make("td", {}, scoreBar(score?.[name] ?? null, score?.unit ?? "share", columns[at])))));
@@ -90,7 +88,7 @@ function partTable(scorer, block, columns) {
   const unit = ["share", "grade", "count"].find((name) => units.has(name)) ?? "share";
   for (const part of parts) body.append(...partRows(part, { scorer, scores, block, columns, weighted, unit }));
   const otherwise = units.size > 1 ? " where no row says otherwise" : "";
-  const title = make("h2", {}, "Parts ", make("small", {}, `${scorer}, ${unitNames[unit]}${otherwise}${weighted ? ", weights too" : ""}; choose a part for the judge's words and raw replies`));
+  const title = make("h2", {}, "Components ", make("small", {}, `${scorer}, ${unitNames[unit]}${otherwise}${weighted ? ", weights too" : ""}; choose a component for feedback and raw replies`));
   const table = make("table", { class: "parts" }, make("thead", {}, head), body);
   table.style.setProperty("--n", columns.length);
   return [title, make("div", { class: "wide" }, table)];
@@ -178,14 +176,14 @@ function partDetail(part, scores, block, columns) {
   return box;
 }
 
-// What each judge gave: shares in per cent, points and grades as they are.
+// The value of each judge: shares in percent, points and grades as they are.
 function memberLines(score, name, kind, texts) {
   const isShare = ["citations", "excerpts", "share"].includes(kind);
   const members = Object.entries(score?.members ?? {}).filter(([item]) => sameItem(item, name));
   return members.flatMap(([, judges]) => judges.map(([judge, value, draws]) => {
     const short = (number) => (isShare ? `${figure(number, "share")}%` : String(Math.round(100 * number) / 100).replace("-", "−"));
     const list = draws.map((draw) => (draw === null ? "unreadable" : short(draw))).join(", ");
-    return make("p", { class: "says" }, make("span", { class: "who" }, `${texts[judge]} `), make("b", {}, value === null ? "none" : short(value)), draws.length > 1 ? ` (draws ${list})` : "");
+    return make("p", { class: "says" }, make("span", { class: "who" }, `${texts[judge]} `), make("b", {}, value === null ? "none" : short(value)), draws.length > 1 ? ` (samples ${list})` : "");
   }));
 }
 
@@ -196,7 +194,7 @@ function replies(entry, name, texts) {
   const calls = (entry?.calls ?? []).filter(([item]) => sameItem(texts[item], name));
   calls.sort((one, other) => texts[one[2]].localeCompare(texts[other[2]]) || one[3] - other[3] || one[4] - other[4]);
   return calls.map(([, role, judge, draw, attempt, raw, reason, note]) => {
-    const which = [`${texts[judge]}, ${texts[role]}`, draw || calls.length > 1 ? `draw ${draw + 1}` : "", attempt ? `asked again (${attempt})` : ""].filter(Boolean).join(", ");
+    const which = [`${texts[judge]}, ${texts[role]}`, draw || calls.length > 1 ? `sample ${draw + 1}` : "", attempt ? `asked again (${attempt})` : ""].filter(Boolean).join(", ");
     return make("details", { open: calls.length < 3 }, make("summary", {}, `Raw reply: ${which}`),
       reason !== null && make("p", { class: "says warn" }, texts[reason]), note !== null && make("p", { class: "says quiet" }, texts[note]),
       raw === null ? make("p", { class: "quiet" }, "No reply came.") : make("pre", { class: "raw", tabindex: "0", dir: "auto" }, texts[raw]));

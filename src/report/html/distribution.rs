@@ -1,20 +1,16 @@
-//! How the values of each component are spread, per system.
+//! Histograms of the values of each component, by system.
 
 use serde::Serialize;
 
+use super::HtmlReport;
 use super::axis::rounded;
-use super::figures::number;
-use crate::analysis::comparison::{Comparison, ObservedSystem};
 use crate::domain::{Component, ComponentKind, Unit};
-use crate::report::comparison::unit_name;
-use crate::report::visible;
-
-use super::HtmlRun;
+use crate::report::table::Format;
 
 /// The components of one scorer.
 #[derive(Debug, Serialize)]
 pub(super) struct ScorerView {
-    scorer: String,
+    scorer: &'static str,
     systems: Vec<SystemHead>,
     rows: Vec<ComponentRow>,
 }
@@ -22,7 +18,7 @@ pub(super) struct ScorerView {
 #[derive(Debug, Serialize)]
 struct SystemHead {
     label: String,
-    colour: usize,
+    color: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -31,7 +27,7 @@ struct ComponentRow {
     /// Ends of the axis.
     low: String,
     high: String,
-    unit: &'static str,
+    unit: Unit,
     cells: Vec<Spread>,
 }
 
@@ -43,47 +39,49 @@ struct Spread {
     mean_at: f64,
     count: usize,
     unscored: usize,
-    colour: usize,
+    color: usize,
 }
 
-/// Components that mean the same over all cases. The criteria of a rubric have names of their own in every case, so
-/// they are told by kind; everything else by name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Group {
-    name: String,
-    unit: Unit,
-}
-
-fn group_of(component: &Component) -> Group {
+/// The group of a component. The criteria of a rubric have other names in every case, so their group is their kind; that
+/// of everything else is its name.
+fn group_of(component: &Component) -> (&str, Unit) {
     let name = match component.kind {
         ComponentKind::Property => "criteria",
         ComponentKind::Evidence => "snippets",
         kind if kind.is_weighted() => kind.as_str(),
         _ => &component.name,
     };
-    Group { name: visible(name).into_owned(), unit: component.kind.unit() }
+    (name, component.kind.unit())
 }
 
 /// The scorers in order of their first answer, each with its components.
-pub(super) fn scorer_views(comparison: &Comparison, runs: &[HtmlRun<'_>]) -> Vec<ScorerView> {
+pub(super) fn scorer_views(report: &HtmlReport<'_>) -> Vec<ScorerView> {
     let mut scorers: Vec<&'static str> = Vec::new();
-    for answer in runs.iter().flat_map(|run| run.scored) {
+    for answer in report.runs.iter().flat_map(|run| run.scored) {
         if !scorers.contains(&answer.score.scorer) {
             scorers.push(answer.score.scorer);
         }
     }
-    scorers.into_iter().map(|scorer| scorer_view(scorer, &comparison.systems, runs)).collect()
+    let systems = &report.comparison.systems;
+    let head = |at: usize| SystemHead { label: systems[at].label.clone(), color: at % 10 };
+    let view = |scorer| ScorerView {
+        scorer,
+        systems: (0..systems.len()).map(head).collect(),
+        rows: gather(scorer, report).into_iter().map(|(group, own)| component_row(group, &own)).collect(),
+    };
+    scorers.into_iter().map(view).collect()
 }
 
-/// Values and how many have none, by group, then by system.
-type Gathered = Vec<(Group, Vec<(Vec<f64>, usize)>)>;
+/// Values by system, and how many are missing.
+type Values = Vec<(Vec<f64>, usize)>;
 
-fn gather(scorer: &str, systems: &[ObservedSystem], runs: &[HtmlRun<'_>]) -> Gathered {
-    let mut groups: Gathered = Vec::new();
-    for (run_at, run) in runs.iter().enumerate() {
+fn gather<'a>(scorer: &str, report: &'a HtmlReport<'_>) -> Vec<((&'a str, Unit), Values)> {
+    let systems = &report.comparison.systems;
+    let mut groups: Vec<((&str, Unit), Values)> = Vec::new();
+    for (run_at, run) in report.runs.iter().enumerate() {
         for answer in run.scored.iter().filter(|answer| answer.score.scorer == scorer) {
-            let is_own = |system: &ObservedSystem| system.run == run_at && system.system == answer.system;
-            let Some(system) = systems.iter().position(is_own) else { continue };
+            let system = systems.iter().position(|system| system.run == run_at && system.system == answer.system);
+            let Some(system) = system else { continue };
             for component in &answer.score.components {
                 let group = group_of(component);
                 let at = groups.iter().position(|(known, _)| *known == group).unwrap_or_else(|| {
@@ -101,24 +99,17 @@ fn gather(scorer: &str, systems: &[ObservedSystem], runs: &[HtmlRun<'_>]) -> Gat
     groups
 }
 
-fn scorer_view(scorer: &str, systems: &[ObservedSystem], runs: &[HtmlRun<'_>]) -> ScorerView {
-    let row = |(group, spreads): (Group, Vec<(Vec<f64>, usize)>)| {
-        let bins = Bins::of(group.unit, spreads.iter().flat_map(|(values, _)| values).copied());
-        let cells = spreads.iter().enumerate();
-        ComponentRow {
-            low: number(bins.first, group.unit).trim_end_matches(".0").to_owned(),
-            high: number(bins.last, group.unit).trim_end_matches(".0").to_owned(),
-            cells: cells.map(|(at, (values, unscored))| bins.spread(values, *unscored, at % 10, group.unit)).collect(),
-            unit: unit_name(group.unit),
-            name: group.name,
-        }
-    };
-    let rows = gather(scorer, systems, runs).into_iter().map(row).collect();
-    let head = |(at, system): (usize, &ObservedSystem)| SystemHead {
-        label: visible(&system.label).into_owned(),
-        colour: at % 10,
-    };
-    ScorerView { scorer: visible(scorer).into_owned(), systems: systems.iter().enumerate().map(head).collect(), rows }
+fn component_row((name, unit): (&str, Unit), by_system: &Values) -> ComponentRow {
+    let bins = Bins::of(unit, by_system.iter().flat_map(|(values, _)| values).copied());
+    let end = |value: f64| Format::of_mean(unit).show(value).trim_end_matches(".0").to_owned();
+    let cells = by_system.iter().enumerate();
+    ComponentRow {
+        name: name.to_owned(),
+        low: end(bins.first),
+        high: end(bins.last),
+        unit,
+        cells: cells.map(|(at, (values, unscored))| bins.spread(values, *unscored, at % 10, unit)).collect(),
+    }
 }
 
 /// Bins of one width; what is outside (compat mode lets values leave 0..=1) counts in the bin at the end.
@@ -126,7 +117,7 @@ struct Bins {
     low: f64,
     width: f64,
     count: usize,
-    /// The ends that are told.
+    /// The ends that the page names.
     first: f64,
     last: f64,
 }
@@ -152,7 +143,7 @@ impl Bins {
         (place.max(0.0) as usize).min(self.count - 1)
     }
 
-    fn spread(&self, values: &[f64], unscored: usize, colour: usize, unit: Unit) -> Spread {
+    fn spread(&self, values: &[f64], unscored: usize, color: usize, unit: Unit) -> Spread {
         let mut counts = vec![0_usize; self.count];
         for value in values {
             counts[self.place(*value)] += 1;
@@ -161,14 +152,18 @@ impl Bins {
         let end = self.low + self.width * self.count as f64;
         Spread {
             path: outline(&counts),
-            // The count of one answer is no mean: it is whole.
+            // The count of a single answer is whole.
             mean: mean.map(|mean| {
-                if unit == Unit::Count && values.len() == 1 { mean.to_string() } else { number(mean, unit) }
+                if unit == Unit::Count && values.len() == 1 {
+                    mean.to_string()
+                } else {
+                    Format::of_mean(unit).show(mean)
+                }
             }),
             mean_at: rounded(mean.map_or(0.0, |mean| 100.0 * (mean - self.low) / (end - self.low)).clamp(0.0, 100.0)),
             count: values.len(),
             unscored,
-            colour,
+            color,
         }
     }
 }
@@ -204,7 +199,7 @@ mod tests {
         assert_eq!([0.0, 0.15, 1.0, 1.3, -0.2].map(|value| bins.place(value)), [0, 3, 19, 19, 0]);
         let spread = bins.spread(&[0.0, 0.0, 1.0], 1, 0, Unit::Share);
         assert_eq!(spread.path, "M0 24v-24h4.5v24zM95 24v-12h4.5v12z");
-        // (0 + 0 + 1) / 3 = 33.3 per cent.
+        // (0 + 0 + 1) / 3 = 33.3%.
         assert_eq!(
             (spread.mean.as_deref(), spread.mean_at, spread.count, spread.unscored),
             (Some("33.3"), 33.33, 3, 1)

@@ -1,222 +1,223 @@
-//! A metric's table of systems: means with intervals drawn, ranks, what is missing, what length does.
+//! A metric as the template shows it: its systems with intervals drawn, the matrix of pairs, and tables.
 
 use serde::Serialize;
 
 use super::axis::{Axis, Tick};
-use super::figures::{coefficient_range, difference_unit, number, range};
-use super::pairs::{Pairs, pairs};
-use crate::analysis::comparison::{Comparison, JudgeNoise, MetricComparison, MetricId, SystemMean};
-use crate::domain::Unit;
-use crate::report::comparison::unit_name;
-use crate::report::visible;
+use crate::analysis::comparison::{Comparison, MetricComparison, MetricId, SystemMean};
+use crate::report::comparison::{metric_notes, pairs_table};
+use crate::report::table::{Cell, Format, Table};
+use crate::stats::Interval;
 
-/// One metric as the template shows it.
+/// One metric.
 #[derive(Debug, Serialize)]
 pub(super) struct MetricView {
-    /// What it is called in the page's address.
+    /// Its name in the page's address.
     key: String,
-    /// What it is called for readers.
-    name: String,
     scorer: String,
-    unit: &'static str,
     /// Whether it is the one shown first.
     first: bool,
     cases: usize,
-    /// Of how many, where those are not all.
-    cases_in_all: Option<usize>,
+    cases_in_all: usize,
     questions: usize,
-    level: String,
     ticks: Vec<Tick>,
     rows: Vec<Row>,
     has_letters: bool,
-    has_bounds: bool,
-    has_length: bool,
-    pairs: Pairs,
-    ranks: Vec<RankRow>,
-    noise: Vec<Fact>,
+    has_ranks: bool,
+    matrix: Vec<MatrixRow>,
+    /// Whether higher is better; if not, no system is called better.
+    directed: bool,
+    tables: Vec<TableView>,
     notes: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
 struct Row {
     label: String,
-    /// Which colour the system has.
-    colour: usize,
+    color: usize,
     rank: String,
     letters: String,
-    mean: Option<Mean>,
+    best: String,
+    mean: String,
+    interval: String,
+    /// Mean and ends of the interval on the axis.
+    at: Option<[f64; 3]>,
     own: String,
     own_cases: usize,
-    /// Whether the own mean is over other cases than the shared ones.
-    own_differs: bool,
     unscored: usize,
-    absent: usize,
-    bounds: Option<String>,
-    bounds_at: Option<(f64, f64)>,
-    length: Option<String>,
+    missing: usize,
 }
 
 #[derive(Debug, Serialize)]
-struct Mean {
-    text: String,
-    at: f64,
-    interval: Option<String>,
-    low: f64,
-    high: f64,
-}
-
-#[derive(Debug, Serialize)]
-struct RankRow {
+struct MatrixRow {
     label: String,
-    colour: usize,
-    cells: Vec<RankCell>,
+    color: usize,
+    cells: Vec<Option<MatrixCell>>,
 }
 
+/// Row minus column.
 #[derive(Debug, Serialize)]
-struct RankCell {
-    text: String,
-    /// 0 to 10.
-    shade: u8,
+struct MatrixCell {
+    /// Places among all systems, as the table of cases has them.
+    first: usize,
+    second: usize,
+    difference: String,
+    p: String,
+    /// `better`, `worse`, `higher`, `lower` or `open`.
+    verdict: &'static str,
+    /// The cell in words.
+    words: String,
+    flags: &'static str,
 }
 
-/// A name with what it is.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Fact {
-    pub(super) name: String,
-    pub(super) value: String,
-}
-
-impl Fact {
-    pub(super) fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
-        Self { name: name.into(), value: value.into() }
-    }
-}
-
-/// How a metric is called in the page: its name, with the scorer's where two scorers have one of that name.
+/// The name of a metric in the page, with the scorer's where two scorers have one of that name.
 pub(super) fn metric_key(metric: &MetricId, comparison: &Comparison) -> String {
     let named = comparison.metrics.iter().filter(|other| other.metric.name == metric.name).count();
     if named > 1 { format!("{}.{}", metric.scorer, metric.name) } else { metric.name.clone() }
 }
 
-/// The metrics, and which of them is first.
+/// The metrics; `first` is shown first.
 pub(super) fn metric_views(comparison: &Comparison, first: usize) -> Vec<MetricView> {
-    let view = |(at, metric)| metric_view(comparison, metric, at == first);
+    let view = |(at, metric): (usize, &MetricComparison)| {
+        let drawn = metric.systems.iter().flat_map(|row| {
+            let ends = row.interval.into_iter().flat_map(|ends| [ends.low, ends.high]);
+            row.mean.into_iter().chain(ends)
+        });
+        let axis = Axis::around(drawn);
+        MetricView {
+            key: metric_key(&metric.metric, comparison),
+            scorer: metric.metric.scorer.clone(),
+            first: at == first,
+            cases: metric.cases.len(),
+            cases_in_all: metric.cases_in_all,
+            questions: metric.questions,
+            ticks: axis.map(|axis| axis.ticks(metric.metric.unit)).unwrap_or_default(),
+            rows: metric.systems.iter().enumerate().map(|(at, row)| row_of(metric, at, row, axis)).collect(),
+            has_letters: metric.systems.iter().any(|row| !row.letters.is_empty()),
+            has_ranks: metric.ranks.is_some(),
+            matrix: matrix(metric),
+            directed: metric.metric.higher_is_better,
+            tables: pairs_table(comparison, metric).iter().map(TableView::of).collect(),
+            notes: metric_notes(metric).into_iter().map(|note| note.text).collect(),
+        }
+    };
     comparison.metrics.iter().enumerate().map(view).collect()
 }
 
-fn metric_view(comparison: &Comparison, metric: &MetricComparison, first: bool) -> MetricView {
-    let unit = metric.metric.unit;
-    let drawn = metric.systems.iter().flat_map(|row| {
-        let ends = [row.interval, row.bounds].into_iter().flatten().flat_map(|(low, high)| [low, high]);
-        row.mean.into_iter().chain(ends)
+fn row_of(metric: &MetricComparison, place: usize, row: &SystemMean, axis: Option<Axis>) -> Row {
+    let format = Format::of_mean(metric.metric.unit);
+    let dash = |text: Option<String>| text.unwrap_or_else(|| "\u{2013}".to_owned());
+    let at = row.mean.zip(axis).map(|(mean, axis)| {
+        let Interval { low, high } = row.interval.unwrap_or(Interval { low: mean, high: mean });
+        [mean, low, high].map(|value| axis.at(value))
     });
-    let axis = Axis::around(drawn);
-    let wanted = comparison.options.wanted_difference.is_some();
-    let key = metric_key(&metric.metric, comparison);
-    MetricView {
-        name: visible(&key).into_owned(),
-        key,
-        scorer: visible(&metric.metric.scorer).into_owned(),
-        unit: unit_name(unit),
-        first,
-        cases: metric.cases.len(),
-        cases_in_all: Some(metric.cases_in_all).filter(|all| *all != metric.cases.len()),
-        questions: metric.questions,
-        level: format!("{:.0}%", 100.0 * comparison.options.level),
-        ticks: axis.map(|axis| axis.ticks(unit)).unwrap_or_default(),
-        rows: metric.systems.iter().map(|row| row_of(row, unit, axis, metric.cases.len())).collect(),
-        has_letters: metric.systems.iter().any(|row| !row.letters.is_empty()),
-        has_bounds: metric.systems.iter().any(|row| row.bounds.is_some()),
-        has_length: metric.systems.iter().any(|row| row.length_correlation.is_some()),
-        pairs: pairs(metric),
-        ranks: ranks(metric),
-        noise: metric.noise.as_ref().map(|noise| noise_facts(noise, unit, wanted)).unwrap_or_default(),
-        notes: metric.notes.iter().map(|note| visible(note).into_owned()).collect(),
-    }
-}
-
-fn row_of(row: &SystemMean, unit: Unit, axis: Option<Axis>, shared: usize) -> Row {
-    let at = |value: f64| axis.map_or(0.0, |axis| axis.at(value));
-    let mean = row.mean.map(|mean| {
-        let (low, high) = row.interval.unwrap_or((mean, mean));
-        let interval = row.interval.map(|ends| range(ends, unit));
-        Mean { text: number(mean, unit), at: at(mean), interval, low: at(low), high: at(high) }
-    });
-    let length = row.length_correlation.map(|(rho, interval)| coefficient_range(rho, interval));
+    let best = metric.ranks.as_ref().and_then(|ranks| ranks.get(place)?.first().copied());
     Row {
-        label: visible(&row.label).into_owned(),
-        colour: row.system % 10,
-        rank: row.rank.map_or_else(|| "\u{2013}".to_owned(), |rank| rank.to_string()),
+        label: row.label.clone(),
+        color: row.system % 10,
+        rank: dash(row.rank.map(|rank| rank.to_string())),
         letters: row.letters.clone(),
-        mean,
-        own: row.own_mean.map_or_else(|| "\u{2013}".to_owned(), |mean| number(mean, unit)),
+        best: dash(best.map(|share| Format::Percent.show(share))),
+        mean: dash(row.mean.map(|mean| format.show(mean))),
+        interval: dash(row.interval.map(|interval| format.show_interval(interval))),
+        at,
+        own: dash(row.own_mean.map(|mean| format.show(mean))),
         own_cases: row.own_cases,
-        own_differs: row.own_cases != shared,
         unscored: row.unscored,
-        absent: row.absent,
-        bounds: row.bounds.map(|bounds| range(bounds, unit)),
-        bounds_at: row.bounds.map(|(low, high)| (at(low), at(high))),
-        length,
+        missing: row.missing,
     }
 }
 
-fn ranks(metric: &MetricComparison) -> Vec<RankRow> {
-    let cell = |share: &f64| RankCell {
-        text: if *share == 0.0 { "\u{b7}".to_owned() } else { per_cent(*share) },
-        shade: (10.0 * share).round().clamp(0.0, 10.0) as u8,
+fn matrix(metric: &MetricComparison) -> Vec<MatrixRow> {
+    if metric.pairs.is_empty() {
+        return Vec::new();
+    }
+    let places = 0..metric.systems.len();
+    let row = |(at, system): (usize, &SystemMean)| MatrixRow {
+        label: system.label.clone(),
+        color: system.system % 10,
+        cells: places.clone().map(|other| matrix_cell(metric, at, other)).collect(),
     };
-    let rows = metric.ranks.iter().flatten().zip(&metric.systems);
-    rows.map(|(shares, row)| RankRow {
-        label: visible(&row.label).into_owned(),
-        colour: row.system % 10,
-        cells: shares.iter().map(cell).collect(),
+    metric.systems.iter().enumerate().map(row).collect()
+}
+
+fn matrix_cell(metric: &MetricComparison, row: usize, column: usize) -> Option<MatrixCell> {
+    let pair = metric.pairs.iter().find(|pair| [(row, column), (column, row)].contains(&(pair.first, pair.second)))?;
+    let sign = if pair.first == row { 1.0 } else { -1.0 };
+    let verdict = match (pair.differs, metric.metric.higher_is_better, sign * pair.difference > 0.0) {
+        (false, ..) => "open",
+        (true, true, true) => "better",
+        (true, true, false) => "worse",
+        (true, false, true) => "higher",
+        (true, false, false) => "lower",
+    };
+    let format = Format::of_difference(metric.metric.unit);
+    let p = pair.p_holm.or(pair.p).map(|p| Format::PValue.show(p)).unwrap_or_default();
+    let [first, second] = [pair.first, pair.second].map(|place| metric.systems[place].label.as_str());
+    let significant = if pair.differs { "significant" } else { "not significant" };
+    Some(MatrixCell {
+        first: metric.systems[row].system,
+        second: metric.systems[column].system,
+        difference: with_minus(&format.show(sign * pair.difference)),
+        words: with_minus(&format!(
+            "{first} minus {second}: {}, p {p} (Holm): {significant}; {} wins, {} ties, {} losses",
+            format.show_estimate(pair.difference, pair.interval),
+            pair.wins,
+            pair.ties,
+            pair.losses
+        )),
+        p,
+        verdict,
+        flags: pair.flags(),
     })
-    .collect()
 }
 
-/// Whole per cent, but nothing that happened is 0 and nothing that may not happen is 100.
-fn per_cent(share: f64) -> String {
-    match 100.0 * share {
-        part if part < 0.5 => "<1%".to_owned(),
-        part if part > 99.5 && share < 1.0 => ">99%".to_owned(),
-        part => format!("{part:.0}%"),
+/// The text of a number with a true minus.
+fn with_minus(text: &str) -> String {
+    text.replace(" -", " \u{2212}").replace("[-", "[\u{2212}").replacen(
+        '-',
+        "\u{2212}",
+        usize::from(text.starts_with('-')),
+    )
+}
+
+/// A [`Table`] for the template.
+#[derive(Debug, Serialize)]
+pub(super) struct TableView {
+    title: String,
+    columns: Vec<ColumnView>,
+    rows: Vec<Vec<CellView>>,
+}
+
+#[derive(Debug, Serialize)]
+struct ColumnView {
+    heading: String,
+    is_number: bool,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct CellView {
+    text: String,
+    interval: Option<String>,
+}
+
+impl TableView {
+    pub(super) fn of(table: &Table) -> Self {
+        let cell = |(cell, column): (&Cell, &crate::report::table::Column)| match cell {
+            Cell::Text(text) => CellView { text: text.clone(), interval: None },
+            Cell::Missing => CellView { text: "\u{2013}".to_owned(), interval: None },
+            Cell::Value { value, interval, flag } => CellView {
+                text: with_minus(&(column.format.show(*value) + flag)),
+                interval: interval.map(|interval| with_minus(&column.format.show_interval(interval))),
+            },
+        };
+        Self {
+            title: table.title.clone(),
+            columns: table
+                .columns
+                .iter()
+                .map(|column| ColumnView { heading: column.heading.clone(), is_number: column.format != Format::Text })
+                .collect(),
+            rows: table.rows.iter().map(|row| row.iter().zip(&table.columns).map(cell).collect()).collect(),
+        }
     }
-}
-
-/// A distance between means, with what it is in.
-fn in_points(value: f64, unit: Unit) -> String {
-    format!("{} {}", number(value, unit), difference_unit(unit))
-}
-
-fn noise_facts(noise: &JudgeNoise, unit: Unit, wanted: bool) -> Vec<Fact> {
-    let parts = &noise.components;
-    let known = [
-        ("between questions", Some(parts.question)),
-        ("between judges", parts.judge),
-        ("judges that differ by question", parts.question_judge),
-        ("draws of one judge on one question", Some(parts.draw)),
-    ];
-    let total: f64 = known.iter().filter_map(|(_, variance)| *variance).map(|variance| variance.max(0.0)).sum();
-    let many = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-    let asked = format!("{}, at most {} each", many(noise.judges, "judge"), many(noise.draws, "draw"));
-    let mut facts = vec![Fact::new("asked", asked)];
-    facts.extend(known.into_iter().filter_map(|(name, variance)| {
-        let variance = variance?.max(0.0);
-        let share =
-            if total > 0.0 { format!(" ({:.0}% of the variance)", 100.0 * variance / total) } else { String::new() };
-        Some(Fact::new(name, format!("SD {}{share}", in_points(variance.sqrt(), unit))))
-    }));
-    let difference = |name: &str, value: Option<f64>| Some(Fact::new(name, in_points(value?, unit)));
-    facts.extend(difference("standard error of a mean by drawing anew", noise.draw_standard_error));
-    facts.extend(difference("smallest difference resolved (80% power)", noise.detectable));
-    if let Some(needed) = &noise.needed {
-        let why = if wanted { "" } else { ", that of the first two systems" };
-        let count =
-            |count: Option<usize>| count.map_or_else(|| "no number is enough".to_owned(), |count| count.to_string());
-        facts.push(Fact::new(
-            format!("to find a difference of {}{why}", in_points(needed.difference, unit)),
-            format!("draws: {}; or questions: {}", count(needed.draws), count(needed.questions)),
-        ));
-    }
-    facts
 }

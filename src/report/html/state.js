@@ -1,11 +1,10 @@
-// Data of the page, the state that its address holds, and how elements are made.
+// Data of the page, the state in its address, and how elements are made.
 // Texts of others reach the page through text nodes and attributes that run nothing (aria-label, title, value) only.
 
 const byId = (id) => document.getElementById(id);
 const core = JSON.parse(byId("core").textContent);
 const systems = core.systems.map((system) => system.label);
-// What is shown of a name that is too long; the whole of it stands in the title.
-const shortNames = core.systems.map((system) => system.short ?? system.label);
+const shortNames = core.systems.map((system) => system.short);
 const cases = core.cases.map(([id, question]) => ({ id, question, find: `${question}\n${id}`.toLowerCase() }));
 const metrics = core.metrics;
 
@@ -21,10 +20,10 @@ function make(tag, attributes, ...children) {
   return element;
 }
 
-/** The name of a system with its colour. */
+/** The name of a system with its color; the whole of it is in the title. */
 const named = (system) => make("span", { class: "sys", title: systems[system] }, make("span", { class: `dot c${system % 10}`, "aria-hidden": "true" }), make("bdi", {}, shortNames[system].split(/(?<=[_/])/).flatMap((piece, at) => (at ? [make("wbr"), piece] : [piece]))));
 
-/** A number in the unit of a metric or component: shares in per cent. */
+/** A number in the unit of a metric or component: shares in percent. */
 function figure(value, unit) {
   if (value === null || value === undefined) return "–";
   const text = unit === "grade" ? value.toFixed(2) : unit === "count" ? (Number.isInteger(value) ? String(value) : value.toFixed(1)) : (100 * value).toFixed(1);
@@ -33,13 +32,13 @@ function figure(value, unit) {
 
 const signed = (value, unit) => (value === null ? "–" : (value > 0 && /[1-9]/.test(figure(value, unit)) ? "+" : "") + figure(value, unit));
 
-/** What numbers of a unit are in. */
-const unitNames = { share: "per cent", grade: "grades from 1 to 5", count: "counts" };
+/** Names of units. */
+const unitNames = { share: "%", grade: "grades from 1 to 5", count: "counts" };
 
 /** The unit of a component by its kind. */
 const unitOf = (kind) => (kind === "aspect" ? "grade" : kind === "count" ? "count" : "share");
 
-// --- what the address holds ---
+// --- the address ---
 
 // `lost`: a case that the address names and the page does not have.
 const state = { metric: core.first, case: null, lost: null, systems: null, find: "", sort: "order", only: "", first: 0, second: 0 };
@@ -50,29 +49,18 @@ function placeOf(list, wanted) {
   return place < 0 ? null : place;
 }
 
-/** Reads the part behind `#`; what it does not name is as it is at first. What cannot be understood is left out. */
+/** Reads the part behind `#`; what it does not name has its default, and what is invalid is ignored. */
 function readAddress() {
-  const given = new Map();
-  for (const part of location.hash.slice(1).split("&")) {
-    const at = part.indexOf("=");
-    if (at > 0) {
-      given.set(part.slice(0, at), part.slice(at + 1));
-    }
-  }
-  const text = (name) => {
+  const given = new Map(location.hash.slice(1).split("&").map((part) => [part.split("=", 1)[0], part.slice(part.indexOf("=") + 1)]));
+  const decoded = (part) => {
     try {
-      return decodeURIComponent(given.get(name) ?? "");
+      return decodeURIComponent(part);
     } catch {
       return "";
     }
   };
-  const list = (name) => (given.has(name) ? given.get(name).split(",") : []).map((part) => {
-    try {
-      return placeOf(systems, decodeURIComponent(part));
-    } catch {
-      return null;
-    }
-  }).filter((place) => place !== null);
+  const text = (name) => decoded(given.get(name) ?? "");
+  const list = (name) => (given.get(name) ?? "").split(",").map((part) => placeOf(systems, decoded(part))).filter((place) => place !== null);
   state.metric = placeOf(metrics.map((metric) => metric.key), text("metric")) ?? core.first;
   state.case = given.has("case") ? placeOf(cases.map((entry) => entry.id), text("case")) : null;
   state.lost = given.has("case") && state.case === null ? text("case") : null;
@@ -85,8 +73,7 @@ function readAddress() {
   state.first = first ?? order[0] ?? 0;
   state.second = second ?? order[1] ?? order[0] ?? 0;
   const sort = text("sort");
-  const bySystem = sort.startsWith("system:") ? placeOf(systems, sort.slice(7)) : null;
-  state.sort = ["order", "mean", "-mean", "-spread", "delta", "-delta"].includes(sort) || bySystem !== null ? sort : "order";
+  state.sort = ["order", "mean", "-mean", "-spread", "delta", "-delta"].includes(sort) ? sort : "order";
 }
 
 /** The address of a state: this one with changes. */

@@ -3,8 +3,14 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::analysis::comparison::{ComparedCase, ComparisonOptions, MetricId, Observation, ObservedSystem, compare};
-use crate::domain::{Component, ComponentKind, Score, TestCase, Unit, UnscoredKind, UnscoredReason};
+use crate::analysis::comparison::{
+    ComparedCase, ComparedRun, ComparisonOptions, MetricId, MetricTable, Observation, ObservedSystem, compare,
+};
+use crate::domain::{
+    Answer, CaseId, Component, ComponentKind, Score, SystemName, TestCase, Unit, UnscoredKind, UnscoredReason,
+};
+use crate::report::html;
+use crate::stats::Interval;
 
 const HOSTILE: &str = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)> \" ' & \u{2028}\u{202e}x";
 
@@ -14,22 +20,20 @@ fn systems(names: &[&str]) -> Vec<ObservedSystem> {
 }
 
 /// Two systems, `cases` cases, `a` better by 0.1 in each; the last answer of `b` is unscored.
-fn observed(names: [&str; 2], cases: usize) -> Observed {
+fn observed(names: [&str; 2], cases: usize) -> Observations {
     let case =
         |at: usize| ComparedCase { case_id: CaseId::from(format!("c{at}")), question: Arc::from(format!("q{at}?")) };
     let value = |at: usize| 0.3 + 0.5 * (at as f64 / cases as f64);
     let mut second: Vec<Observation> = (0..cases).map(|at| Observation::Value(value(at))).collect();
-    second[cases - 1] = Observation::Unscored { low: 0.1, high: 0.9 };
-    Observed {
+    second[cases - 1] = Observation::Unscored(Interval { low: 0.1, high: 0.9 });
+    let table = MetricTable {
         metric: MetricId { scorer: "rubric".into(), name: "score".into(), unit: Unit::Share, higher_is_better: true },
-        systems: systems(&names),
-        cases: (0..cases).map(case).collect(),
         values: vec![(0..cases).map(|at| Observation::Value(value(at) + 0.1)).collect(), second],
-        asked: None,
-        words: None,
-        draws: None,
+        samples: None,
         notes: Vec::new(),
-    }
+    };
+    let cases = (0..cases).map(case).collect();
+    Observations { systems: systems(&names), cases, words: None, metrics: vec![table] }
 }
 
 fn scored(system: &str, case: &str, value: Option<f64>, text: &str) -> Arc<ScoredAnswer> {
@@ -52,38 +56,26 @@ fn scored(system: &str, case: &str, value: Option<f64>, text: &str) -> Arc<Score
 }
 
 fn page(names: [&str; 2], cases: usize, scored: &[Arc<ScoredAnswer>], text: &str) -> String {
-    let observed = [observed(names, cases)];
+    let observations = observed(names, cases);
     let mut comparison =
-        compare(&observed, &ComparisonOptions { resamples: 200, flips: 500, ..ComparisonOptions::seeded(1) });
-    comparison.runs = vec![text.to_owned()];
-    comparison.marks = vec![text.to_owned()];
-    let ids: Vec<(SystemName, CaseId)> =
-        scored.iter().map(|own| (own.system.clone(), own.case.case_id.clone())).collect();
-    let answers = ids.iter().map(|(system, case_id)| HtmlAnswer {
-        system,
-        case_id,
-        text,
-        own_bytes: None,
-        words: 3,
-        sources: &[],
-        citations: Vec::new(),
-    });
+        compare(&observations, &ComparisonOptions { resamples: 200, flips: 500, ..ComparisonOptions::seeded(1) });
+    comparison.runs = vec![ComparedRun { name: text.to_owned(), ..ComparedRun::default() }];
+    comparison.differences = vec![text.to_owned()];
+    let item = |own: &Arc<ScoredAnswer>| Item {
+        case: Arc::clone(&own.case),
+        answer: Answer::new(own.system.clone(), own.case.case_id.clone(), text),
+        steering: Vec::new(),
+    };
+    let items: Vec<Item> = scored.iter().map(item).collect();
     let run = HtmlRun {
         name: text.to_owned(),
         facts: vec![(text.to_owned(), text.to_owned())],
         scored,
-        answers: answers.collect(),
+        items: &items,
         ..HtmlRun::default()
     };
-    let report = HtmlReport {
-        title: text.to_owned(),
-        comparison: &comparison,
-        unfinished: &[],
-        observed: &observed,
-        runs: vec![run],
-        metric: None,
-    };
-    String::from_utf8(render_html(&report).unwrap()).unwrap()
+    let report = HtmlReport { comparison: &comparison, observations: &observations, runs: vec![run], metric: None };
+    String::from_utf8(html::page(&report).unwrap()).unwrap()
 }
 
 /// The JSON of the block of that id.
@@ -116,7 +108,7 @@ fn the_policy_names_the_hash_of_the_script_and_allows_nothing_else() {
         let from = page.rfind(open).unwrap() + open.len();
         &page[from..from + page[from..].find(close).unwrap()]
     };
-    let policy = policy::content_security_policy(between("<script>", "</script>"), between("<style>", "</style>"));
+    let policy = content_security_policy(between("<script>", "</script>"), between("<style>", "</style>"));
     assert!(page.contains(&format!("content=\"{policy}\"")), "{policy}");
     assert!(!page.contains(" style=") && !page.contains("innerHTML"));
     // Nothing is loaded from anywhere.
@@ -140,31 +132,23 @@ fn a_table_stands_in_the_markup_and_data_in_blocks() {
 }
 
 #[test]
-fn a_pair_is_marked_as_compare_marks_it_and_the_legend_says_how() {
-    // Eight differences of 10 points: told apart, with p 2 / 2^8; the ninth is open, between +74 and -6 points.
+fn a_pair_has_the_flags_of_compare_and_the_legend_explains_them() {
+    // Eight differences of 10 points: significant, with p 2 / 2^8; the ninth is open, between +74 and -6 points.
     let page = page(["a", "b"], 9, &[], "t");
     let markup = page.split_once("<script type=\"application/json\"").unwrap().0;
     assert!(markup.contains("<b>+10.0</b><small>p 0.008*</small>"), "{markup}");
-    assert!(markup.contains("<td class=\"n\">0.008*</td>"));
-    assert!(markup.contains("* told apart (p Holm below 0.05)"));
-    assert!(markup.contains("! with what is missing the verdict could be another"));
-    assert!(!markup.contains("hangs on"));
+    assert!(markup.contains("* significant (p Holm below 0.05)"));
+    assert!(markup.contains("! sensitive to missing data"));
 }
 
 #[test]
 fn an_unknown_metric_is_refused_with_those_there_are() {
-    let observed = [observed(["a", "b"], 3)];
+    let observed = observed(["a", "b"], 3);
     let comparison =
         compare(&observed, &ComparisonOptions { resamples: 50, flips: 50, ..ComparisonOptions::seeded(1) });
-    let report = HtmlReport {
-        title: String::new(),
-        comparison: &comparison,
-        unfinished: &[],
-        observed: &observed,
-        runs: Vec::new(),
-        metric: Some("coverage"),
-    };
-    let error = render_html(&report).unwrap_err().to_string();
+    let report =
+        HtmlReport { comparison: &comparison, observations: &observed, runs: Vec::new(), metric: Some("coverage") };
+    let error = html::page(&report).unwrap_err().to_string();
     assert!(error.contains("--metric coverage") && error.contains("score"), "{error}");
 }
 
@@ -197,7 +181,7 @@ fn a_score_of_aspects_is_a_grade_and_every_other_one_a_share() {
 }
 
 #[test]
-fn a_case_that_is_not_there_has_a_place_to_be_told() {
+fn a_missing_case_has_a_place_for_its_message() {
     let page = page(["a", "b"], 3, &[], "t");
     assert!(
         page.contains("id=\"no-case\" role=\"status\" hidden") && page.contains("There is no such case in this page")

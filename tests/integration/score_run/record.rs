@@ -34,16 +34,16 @@ fn a_run_prints_the_table_and_says_where_its_record_is() {
     let server = FakeServer::start(constant_judge());
     let done = work.score(&server, &[]).exits_with(0).says(&["record of the run: out"]);
     let header = done.stdout.lines().find(|line| line.starts_with("system")).unwrap();
-    for column in ["rubric score", "ann_score", "length", "expertise", "citations", "excerpts", "cases", "unscored"] {
+    for column in ["answers", "score %", "ann score %"] {
         assert!(header.contains(column), "{column} is not in {header}");
     }
     for system in ["alpha", "beta"] {
         let row = done.stdout.lines().find(|line| line.starts_with(system)).unwrap();
         let cells: Vec<&str> = row.split_whitespace().collect();
-        // the numbers of `constant_judge`, in per cent
-        assert_eq!(cells, [system, "75.5", "77.5", "100.0", "80.0", "50.0", "100.0", "3/3", "0"]);
+        // the numbers of `constant_judge`, in percent
+        assert_eq!(cells[..7], [system, "3", "75.5", "[75.5,", "75.5]", "77.5", "[77.5,"]);
     }
-    for note in ["judge: fake-judge", "prompts: scholareval@", "not comparable with published", "95%", "seed 42"] {
+    for note in ["judge fake-judge", "prompts scholareval@", "not comparable with published", "95% intervals"] {
         assert!(done.stdout.contains(note), "{note} is not in\n{}", done.stdout);
     }
     assert_eq!(server.chat_count(), 2 * 3 * AT_MOST, "every gate is open, every call is asked once");
@@ -141,16 +141,21 @@ fn the_tidy_and_the_summary_files_hold_the_same_numbers() {
     assert!(rows.contains(&criterion), "{items}");
     let summary = work.json("out/summary.json");
     assert_eq!((&summary["schema_version"], &summary["run"]), (&json!(1), &json!("first")));
-    for row in summary["rows"].as_array().unwrap() {
-        is_close(&row["score"]["estimate"], CONSTANT_SCORE);
-        is_close(&row["ann_score"]["estimate"], CONSTANT_ANN_SCORE);
-        assert_eq!((&row["cases_scored"], &row["unscored"]), (&json!(2), &json!(0)));
+    for row in summary["scorers"][0]["rows"].as_array().unwrap() {
+        let metrics = &row["metrics"];
+        is_close(&metrics["score"]["estimate"], CONSTANT_SCORE);
+        is_close(&metrics["ann_score"]["estimate"], CONSTANT_ANN_SCORE);
+        is_close(&metrics["length"]["estimate"], 1.0);
+        is_close(&metrics["expertise"]["estimate"], 0.8);
+        is_close(&metrics["citations"]["estimate"], 0.5);
+        is_close(&metrics["excerpts"]["estimate"], 1.0);
+        assert_eq!((&metrics["score"]["n"], &row["unscored"]), (&json!(2), &json!(0)));
     }
     let csv = work.read("out/summary.csv");
     let (header, first) = (csv.lines().next().unwrap(), csv.lines().nth(1).unwrap());
     let cell = |name: &str| first.split(',').nth(header.split(',').position(|own| own == name).unwrap()).unwrap();
     is_close(&json!(cell("score").parse::<f64>().unwrap()), CONSTANT_SCORE);
-    assert_eq!((cell("system"), cell("cases_scored"), cell("missing"), cell("rank")), ("alpha", "2", "0", "1"));
+    assert_eq!((cell("system"), cell("score_n"), cell("missing"), cell("rank")), ("alpha", "2", "0", "1"));
 }
 
 #[test]
@@ -230,7 +235,7 @@ fn compat_scores_come_from_the_same_replies_by_cache_and_by_record() {
     // 11 / 10 = 1.1, a fault of the reference; c2 has no difference
     is_close(&theirs[0]["components"]["p0"], 1.1);
     is_close(&theirs[1]["score"], CONSTANT_SCORE);
-    assert!(compat.stdout.contains("compat mode"), "{}", compat.stdout);
+    assert!(compat.stdout.contains("Compat mode"), "{}", compat.stdout);
     let manifest = work.json("compat/manifest.json");
     assert_eq!(manifest["mode"], "compat");
     assert!(manifest["reference"].as_str().unwrap().contains("95e6fc5"));

@@ -47,7 +47,13 @@ fn a_prompt_that_cannot_fit_is_not_sent_and_unscored_with_the_numbers() {
     assert_eq!(reason["kind"], "context_overflow");
     let message = reason["message"].as_str().unwrap();
     assert!(message.contains("context holds 4000") && message.contains("it was not sent"), "{message}");
-    assert!(done.stdout.replace("\n  ", " ").contains("1 answer unscored by prometheus"), "{}", done.stdout);
+    assert!(
+        done.stdout
+            .replace("\n  ", " ")
+            .contains("prometheus: unscored answers are left out of the means: alpha 1 of 2"),
+        "{}",
+        done.stdout
+    );
     let csv = super::csv_cell(&work, "alpha", "prometheus.relevance_unscored");
     assert_eq!(csv, "1");
 }

@@ -22,20 +22,17 @@ pub(super) fn find(row: &Row, data: &Path) -> Result<PathBuf> {
         let fault = InputFault::new(data, "no such directory or file");
         return Err(fault.hint("name ScholarQABench's data directory with --data DIR").into());
     }
-    let places = STARTS.iter().flat_map(|start| row.files.iter().map(move |file| data.join(start).join(file)));
-    if let Some(found) = places.into_iter().find(|path| path.is_file()) {
-        return Ok(found);
-    }
     for folder in STARTS.iter().flat_map(|start| row.folders.iter().map(move |folder| data.join(start).join(folder))) {
-        if folder.is_dir()
-            && let Some(found) = only_file(row, &folder)?
-        {
+        let found = match row.file {
+            Some(file) => Some(folder.join(file)).filter(|path| path.is_file()),
+            None if folder.is_dir() => only_file(row, &folder)?,
+            None => None,
+        };
+        if let Some(found) = found {
             return Ok(found);
         }
     }
-    let folders = row.folders.iter().map(|folder| format!("{folder}/*.jsonl"));
-    let places: Vec<String> = row.files.iter().map(|file| (*file).to_owned()).chain(folders).collect();
-    let what = format!("no data of {}: none of {} is there, nor below data/", row.id, places.join(", "));
+    let what = format!("no data of {}: none of {} is there, nor below data/", row.id, row.places().join(", "));
     Err(InputFault::new(data, what).hint("or name the file itself: --data FILE").into())
 }
 
@@ -75,7 +72,6 @@ pub(super) fn load(row: &Row, path: &Path, mode: Mode) -> Result<AskedQuestions>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::args::BenchName;
 
     fn there(files: &[&str]) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
@@ -87,9 +83,9 @@ mod tests {
         dir
     }
 
-    fn found(name: BenchName, files: &[&str]) -> std::result::Result<String, String> {
+    fn found(name: &str, files: &[&str]) -> std::result::Result<String, String> {
         let dir = there(files);
-        let found = find(Row::of(name), dir.path()).map_err(|error| error.to_string())?;
+        let found = find(Row::of(name).unwrap(), dir.path()).map_err(|error| error.to_string())?;
         Ok(found.strip_prefix(dir.path()).unwrap().display().to_string())
     }
 
@@ -101,22 +97,22 @@ mod tests {
             "single_paper/scifact_test.jsonl",
             "scifact_test.jsonl",
         ] {
-            assert_eq!(found(BenchName::Scifact, &[place, "pubmed_test.jsonl"]).unwrap(), place);
+            assert_eq!(found("scifact", &[place, "pubmed_test.jsonl"]).unwrap(), place);
         }
-        assert_eq!(found(BenchName::Bio, &["scholar_bio/any.jsonl"]).unwrap(), "scholar_bio/any.jsonl");
-        assert_eq!(found(BenchName::Neuro, &["data/scholarqa_neuro/x.json"]).unwrap(), "data/scholarqa_neuro/x.json");
+        assert_eq!(found("bio", &["scholar_bio/any.jsonl"]).unwrap(), "scholar_bio/any.jsonl");
+        assert_eq!(found("neuro", &["data/scholarqa_neuro/x.json"]).unwrap(), "data/scholarqa_neuro/x.json");
     }
 
     #[test]
-    fn what_is_not_there_is_told_with_the_places_and_several_files_are_not_guessed_at() {
-        let error = found(BenchName::Qasa, &["scifact_test.jsonl"]).unwrap_err();
+    fn missing_data_are_named_with_their_places_and_several_files_are_not_guessed_at() {
+        let error = found("qasa", &["scifact_test.jsonl"]).unwrap_err();
         assert!(
             error.contains("no data of qasa: none of single_paper_tasks/qasa_test.jsonl, single_paper/"),
             "{error}"
         );
-        let error = found(BenchName::Bio, &["scholar_bio/a.jsonl", "scholar_bio/b.jsonl"]).unwrap_err();
+        let error = found("bio", &["scholar_bio/a.jsonl", "scholar_bio/b.jsonl"]).unwrap_err();
         assert!(error.contains("2 .jsonl files; which holds the questions of bio?; name it: --data "), "{error}");
-        let error = find(Row::of(BenchName::Bio), Path::new("/nowhere")).unwrap_err().to_string();
+        let error = find(Row::of("bio").unwrap(), Path::new("/nowhere")).unwrap_err().to_string();
         assert!(error.starts_with("/nowhere: no such directory or file"), "{error}");
     }
 
@@ -124,6 +120,6 @@ mod tests {
     fn a_file_is_taken_as_it_is() {
         let dir = there(&["mine.jsonl"]);
         let path = dir.path().join("mine.jsonl");
-        assert_eq!(find(Row::of(BenchName::Bio), &path).unwrap(), path);
+        assert_eq!(find(Row::of("bio").unwrap(), &path).unwrap(), path);
     }
 }

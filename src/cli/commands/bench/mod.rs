@@ -22,8 +22,8 @@ use crate::cli::settings::{JudgeKind, ScorerName, Settings, keys};
 use crate::cli::terminal;
 use crate::domain::Role;
 use crate::error::{Error, Result};
-use crate::report::{BenchBlank, BenchTable};
-use rows::{ASPECTS, AT_MOST, Correctness, Data, INSTRUCTION, ROWS, Row, TOP_N};
+use crate::report::{Bench, BenchBlank};
+use rows::{ASPECTS, AT_MOST, Data, INSTRUCTION, ROWS, Row, TOP_N};
 
 /// Runs the command.
 ///
@@ -34,25 +34,24 @@ pub(super) fn run(args: &BenchArgs, context: &Context<'_>) -> Result<ExitCode> {
         terminal::write_text(&list(args.data.as_deref()))?;
         return Ok(ExitCode::Ok);
     }
-    let (Some(name), Some(data)) = (args.name, &args.data) else {
+    let (Some(row), Some(data)) = (args.name.as_deref().and_then(Row::of), &args.data) else {
         return Err(Error::Usage(
             "name a row and its data: scholareval bench NAME PREDICTIONS.. --data DIR".to_owned(),
         ));
     };
-    let row = Row::of(name);
     let path = data::find(row, data)?;
     let mut settings = Settings::load(&score_args(row, args, &path), context.environment)?;
     let blank = settle(row, &mut settings, &path)?;
     let settings = told(settings);
     let asked = data::load(row, &path, settings.score.mode)?;
-    let table = BenchTable {
+    let table = Bench {
         name: row.id,
         data: path.display().to_string(),
         asked: asked.len(),
-        columns: row.columns(),
+        columns: row.all_columns(),
         coverage: Vec::new(),
         blank,
-        legend: row.legend(),
+        legend: row.legends(),
     };
     let preset = Preset { asked, allow_missing: args.allow_missing, table };
     score_with(&settings, context, Some(&preset))
@@ -106,19 +105,19 @@ fn settle(row: &Row, settings: &mut Settings, data: &Path) -> Result<Vec<BenchBl
     let given = |wanted: bool| -> Option<PathBuf> { wanted.then(|| data.to_path_buf()) };
     settings.score.tests = given(row.data == Data::TestCases);
     settings.scorers.references = given(row.data == Data::ReferenceAnswers);
-    settings.scorers.no_reference = row.correctness == Correctness::Aspects && row.data != Data::ReferenceAnswers;
+    settings.scorers.no_reference = row.scorer == ScorerName::Prometheus && row.data != Data::ReferenceAnswers;
     settings.scorers.max_words = None;
     let has_judge = |aspect: &str| settings.has_role(&Role::Aspect(aspect.into()));
     let (judged, without): (Vec<&'static str>, Vec<&'static str>) = ASPECTS.iter().partition(|a| has_judge(a));
     let mut blank = Vec::new();
-    if row.correctness == Correctness::Aspects && !judged.is_empty() && !without.is_empty() {
+    if row.scorer == ScorerName::Prometheus && !judged.is_empty() && !without.is_empty() {
         let reason = format!("no judge has the roles aspect.{}", without.join(", aspect."));
         blank.push(BenchBlank { columns: without.into_iter().chain(["llm"]).collect(), reason });
     }
     if !judged.is_empty() {
         settings.scorers.aspects = Some(judged.into_iter().map(str::to_owned).collect());
     }
-    if row.correctness == Correctness::Rubric && baseline_by_default(settings) {
+    if row.scorer == ScorerName::Rubric && baseline_by_default(settings) {
         let names = settings.scorers.names.get_or_insert_default();
         names.retain(|scorer| *scorer != ScorerName::Rubric);
         let why =
@@ -143,14 +142,9 @@ fn baseline_by_default(settings: &Settings) -> bool {
 fn list(data: Option<&Path>) -> String {
     let mut out = String::from("Rows of ScholarQABench, scored by: scholareval bench NAME PREDICTIONS.. --data DIR\n");
     for row in &ROWS {
-        let columns: Vec<&str> = row.columns().iter().map(|column| column.name).collect();
+        let columns: Vec<&str> = row.all_columns().iter().map(|column| column.name).collect();
         let roles: Vec<String> = row.roles().iter().map(|role| role.name().into_owned()).collect();
-        let folders = row.folders.iter().map(|folder| format!("{folder}/*.jsonl"));
-        let files: Vec<String> = row.files.iter().map(|file| (*file).to_owned()).chain(folders).collect();
-        let corr = match row.correctness {
-            Correctness::Accuracy | Correctness::RougeL => "; corr needs none",
-            Correctness::Rubric | Correctness::Aspects => "",
-        };
+        let corr = if row.scorer == ScorerName::Overlap { "; corr needs none" } else { "" };
         // Writing to a string cannot fail.
         let _ = write!(
             out,
@@ -159,7 +153,7 @@ fn list(data: Option<&Path>) -> String {
             row.task,
             columns.join(", "),
             roles.join(", "),
-            files.join(" or "),
+            row.places().join(" or "),
         );
         if let Some(data) = data {
             let found = match data::find(row, data) {

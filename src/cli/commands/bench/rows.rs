@@ -1,9 +1,8 @@
 //! The seven rows, as ScholarQABench's README and commands have them.
 
-use crate::cli::args::BenchName;
 use crate::cli::settings::{EntailForm, ScorerName};
 use crate::domain::{Role, Unit};
-use crate::report::{BenchColumn, BenchSource};
+use crate::report::BenchColumn;
 
 /// The aspects of a grade, in the order of the columns.
 pub(super) const ASPECTS: &[&str] = &["organization", "coverage", "relevance"];
@@ -28,192 +27,158 @@ pub(super) enum Data {
     TestCases,
 }
 
-/// What stands in the first columns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Correctness {
-    /// Share of outputs that hold the gold answer.
-    Accuracy,
-    /// ROUGE-L against the gold answer.
-    RougeL,
-    /// The rubric score.
-    Rubric,
-    /// Grades in three aspects.
-    Aspects,
-}
-
 /// A row of the benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Row {
-    pub(super) name: BenchName,
     pub(super) id: &'static str,
     /// What it asks for.
     pub(super) task: &'static str,
-    /// Where its data file may lie below the data directory, the first found counts.
-    pub(super) files: &'static [&'static str],
-    /// Directories whose only JSON or JSONL file is its data, where none of `files` is there.
+    /// Folders below the data directory that may hold its data; the first found counts.
     pub(super) folders: &'static [&'static str],
+    /// Its data file there; `None`: the only JSONL or JSON file.
+    pub(super) file: Option<&'static str>,
     pub(super) data: Data,
-    pub(super) correctness: Correctness,
+    /// The scorer of the columns before the citations.
+    pub(super) scorer: ScorerName,
     pub(super) form: EntailForm,
+    pub(super) columns: &'static [BenchColumn],
+    /// What these columns mean.
+    pub(super) legend: &'static str,
 }
+
+const fn column(name: &'static str, unit: Unit, scorer: &'static str, metric: &'static str) -> BenchColumn {
+    BenchColumn { name, unit, scorer, metric, needs: &[] }
+}
+
+const ACCURACY: &[BenchColumn] = &[column("corr", Unit::Share, "overlap", "match")];
+const ROUGE_L: &[BenchColumn] = &[column("corr", Unit::Share, "overlap", "rouge_l")];
+const RUBRIC: &[BenchColumn] = &[column("rub", Unit::Share, "rubric", "score")];
+const GRADES: &[BenchColumn] = &[
+    column("organization", Unit::Grade, "prometheus", "organization"),
+    column("coverage", Unit::Grade, "prometheus", "coverage"),
+    column("relevance", Unit::Grade, "prometheus", "relevance"),
+    BenchColumn { needs: ASPECTS, ..column("llm", Unit::Grade, "prometheus", "aspect_mean") },
+];
+const CITATIONS: &[BenchColumn] = &[
+    column("cite_p", Unit::Share, "entailment", "citation_precision"),
+    column("cite_r", Unit::Share, "entailment", "citation_recall"),
+    column("cite_f1", Unit::Share, "entailment", "citation_f1"),
+];
+
+const ACCURACY_LEGEND: &str = "corr: accuracy, the share of outputs that contain the gold answer";
+const GRADES_LEGEND: &str = "aspects: graded from 1 to 5 without a reference answer, which this row does not have (the published \
+                             table has its citations only); llm: their mean";
 
 /// All rows, in the order of the benchmark's table.
 pub(super) const ROWS: [Row; 7] = [
     Row {
-        name: BenchName::Scifact,
         id: "scifact",
         task: "claims, true or false",
-        files: &[
-            "single_paper_tasks/scifact_test.jsonl",
-            "single_paper/scifact_test.jsonl",
-            "scifact/scifact_test.jsonl",
-            "scifact_test.jsonl",
-        ],
-        folders: &[],
+        folders: &["single_paper_tasks", "single_paper", "scifact", ""],
+        file: Some("scifact_test.jsonl"),
         data: Data::Questions,
-        correctness: Correctness::Accuracy,
+        scorer: ScorerName::Overlap,
         form: EntailForm::Short,
+        columns: ACCURACY,
+        legend: ACCURACY_LEGEND,
     },
     Row {
-        name: BenchName::Pubmedqa,
         id: "pubmedqa",
         task: "questions, yes or no",
-        files: &[
-            "single_paper_tasks/pubmed_test.jsonl",
-            "single_paper/pubmed_test.jsonl",
-            "pubmedqa/pubmed_test.jsonl",
-            "pubmed_test.jsonl",
-        ],
-        folders: &[],
+        folders: &["single_paper_tasks", "single_paper", "pubmedqa", ""],
+        file: Some("pubmed_test.jsonl"),
         data: Data::Questions,
-        correctness: Correctness::Accuracy,
+        scorer: ScorerName::Overlap,
         form: EntailForm::Short,
+        columns: ACCURACY,
+        legend: ACCURACY_LEGEND,
     },
     Row {
-        name: BenchName::Qasa,
         id: "qasa",
         task: "questions about one paper, long answers",
-        files: &[
-            "single_paper_tasks/qasa_test.jsonl",
-            "single_paper/qasa_test.jsonl",
-            "qasa/qasa_test.jsonl",
-            "qasa_test.jsonl",
-        ],
-        folders: &[],
+        folders: &["single_paper_tasks", "single_paper", "qasa", ""],
+        file: Some("qasa_test.jsonl"),
         data: Data::Questions,
-        correctness: Correctness::RougeL,
+        scorer: ScorerName::Overlap,
         form: EntailForm::Long,
+        columns: ROUGE_L,
+        legend: "corr: ROUGE-L against the gold answer, with stemming",
     },
     Row {
-        name: BenchName::Cs,
         id: "cs",
         task: "computer science, long answers, rubrics",
-        files: &[
-            "scholar_cs/test_configs_snippets.json",
-            "scholarqa_cs/test_configs_snippets.json",
-            "test_configs_snippets.json",
-        ],
-        folders: &[],
+        folders: &["scholar_cs", "scholarqa_cs", ""],
+        file: Some("test_configs_snippets.json"),
         data: Data::TestCases,
-        correctness: Correctness::Rubric,
+        scorer: ScorerName::Rubric,
         form: EntailForm::Long,
+        columns: RUBRIC,
+        legend: "rub: the rubric score, criteria and snippets",
     },
     Row {
-        name: BenchName::Multi,
         id: "multi",
         task: "several domains, long answers, expert answers",
-        files: &["scholar_multi/human_answers.json", "scholarqa_multi/human_answers.json", "human_answers.json"],
-        folders: &[],
+        folders: &["scholar_multi", "scholarqa_multi", ""],
+        file: Some("human_answers.json"),
         data: Data::ReferenceAnswers,
-        correctness: Correctness::Aspects,
+        scorer: ScorerName::Prometheus,
         form: EntailForm::Long,
+        columns: GRADES,
+        legend: "aspects: graded from 1 to 5 beside the expert's answer; llm: their mean",
     },
     Row {
-        name: BenchName::Bio,
         id: "bio",
         task: "biomedicine, long answers, no label",
-        files: &["scholar_bio.jsonl", "scholar_bio.json"],
         folders: &["scholar_bio", "scholarqa_bio"],
+        file: None,
         data: Data::Questions,
-        correctness: Correctness::Aspects,
+        scorer: ScorerName::Prometheus,
         form: EntailForm::Long,
+        columns: GRADES,
+        legend: GRADES_LEGEND,
     },
     Row {
-        name: BenchName::Neuro,
         id: "neuro",
         task: "neuroscience, long answers, no label",
-        files: &["scholar_neuro.jsonl", "scholar_neuro.json"],
         folders: &["scholar_neuro", "scholarqa_neuro"],
+        file: None,
         data: Data::Questions,
-        correctness: Correctness::Aspects,
+        scorer: ScorerName::Prometheus,
         form: EntailForm::Long,
+        columns: GRADES,
+        legend: GRADES_LEGEND,
     },
 ];
 
 impl Row {
     /// The row of that name.
-    pub(super) fn of(name: BenchName) -> &'static Self {
-        // Every name has its row; the first would be a wrong one, and a test looks.
-        ROWS.iter().find(|row| row.name == name).unwrap_or(&ROWS[0])
+    pub(super) fn of(id: &str) -> Option<&'static Self> {
+        ROWS.iter().find(|row| row.id == id)
     }
 
     /// The scorers that its columns are made from, and the audit, which costs nothing.
     pub(super) fn scorers(&self) -> Vec<ScorerName> {
-        let correctness = match self.correctness {
-            Correctness::Accuracy | Correctness::RougeL => ScorerName::Overlap,
-            Correctness::Rubric => ScorerName::Rubric,
-            Correctness::Aspects => ScorerName::Prometheus,
-        };
-        vec![correctness, ScorerName::Entailment, ScorerName::CitationAudit]
+        vec![self.scorer, ScorerName::Entailment, ScorerName::CitationAudit]
     }
 
-    /// The roles that have to have a judge for every column to be filled.
+    /// The roles that need a judge for every column to be filled.
     pub(super) fn roles(&self) -> Vec<Role> {
-        let mut roles = match self.correctness {
-            Correctness::Accuracy | Correctness::RougeL => Vec::new(),
-            Correctness::Rubric => vec![Role::Rubric],
-            Correctness::Aspects => ASPECTS.iter().map(|aspect| Role::Aspect((*aspect).into())).collect(),
+        let mut roles = match self.scorer {
+            ScorerName::Rubric => vec![Role::Rubric],
+            ScorerName::Prometheus => ASPECTS.iter().map(|aspect| Role::Aspect((*aspect).into())).collect(),
+            _ => Vec::new(),
         };
         roles.push(Role::Citation);
         roles
     }
 
-    /// The columns.
-    pub(super) fn columns(&self) -> Vec<BenchColumn> {
-        let column = |name, unit, source| BenchColumn { name, unit, source };
-        let of = |scorer, column| BenchSource::Scorer { scorer, column };
-        let mut columns = match self.correctness {
-            Correctness::Accuracy => vec![column("corr", Unit::Share, of("overlap", "match"))],
-            Correctness::RougeL => vec![column("corr", Unit::Share, of("overlap", "rouge_l"))],
-            Correctness::Rubric => vec![column("rub", Unit::Share, BenchSource::Rubric)],
-            Correctness::Aspects => {
-                let graded = ASPECTS.iter().map(|aspect| column(aspect, Unit::Grade, of("prometheus", aspect)));
-                let all = BenchSource::AspectMean { scorer: "prometheus", of: ASPECTS };
-                graded.chain([column("llm", Unit::Grade, all)]).collect()
-            }
-        };
-        columns.extend([
-            column("cite_p", Unit::Share, of("entailment", "citation_precision")),
-            column("cite_r", Unit::Share, of("entailment", "citation_recall")),
-            column("cite_f1", Unit::Share, of("entailment", "citation_f1")),
-        ]);
-        columns
+    /// All columns.
+    pub(super) fn all_columns(&self) -> Vec<BenchColumn> {
+        [self.columns, CITATIONS].concat()
     }
 
     /// What the columns mean.
-    pub(super) fn legend(&self) -> Vec<String> {
-        let correctness = match self.correctness {
-            Correctness::Accuracy => "corr: accuracy, the share of outputs in which the gold answer stands",
-            Correctness::RougeL => "corr: ROUGE-L against the gold answer, with stemming",
-            Correctness::Rubric => "rub: the rubric score, criteria and snippets",
-            Correctness::Aspects if self.data == Data::ReferenceAnswers => {
-                "aspects: graded from 1 to 5 beside the expert's answer; llm: their mean"
-            }
-            Correctness::Aspects => {
-                "aspects: graded from 1 to 5 without a reference answer, which this row does not have (the published \
-                 table gives its citations only); llm: their mean"
-            }
-        };
+    pub(super) fn legends(&self) -> Vec<String> {
         let form = match self.form {
             EntailForm::Short => "cite: whether the cited passages support question and answer as one claim",
             EntailForm::Long => "cite: whether the cited passages support each sentence",
@@ -221,28 +186,15 @@ impl Row {
         let cited = format!(
             "{form}; cite_p, cite_r: precision and recall over the first {AT_MOST} citations, cite_f1: their harmonic mean"
         );
-        vec![correctness.to_owned(), cited]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::ValueEnum;
-
-    use super::*;
-
-    #[test]
-    fn every_name_has_its_row_once_and_is_called_so() {
-        for name in BenchName::value_variants() {
-            let row = Row::of(*name);
-            assert_eq!((row.name, ROWS.iter().filter(|row| row.name == *name).count()), (*name, 1));
-            assert_eq!(name.to_possible_value().unwrap().get_name(), row.id);
-        }
+        vec![self.legend.to_owned(), cited]
     }
 
-    #[test]
-    fn single_paper_answers_are_short_claims_but_qasas_and_all_others_are_long() {
-        let short: Vec<&str> = ROWS.iter().filter(|row| row.form == EntailForm::Short).map(|row| row.id).collect();
-        assert_eq!(short, ["scifact", "pubmedqa"]);
+    /// The places where its data file may lie below the data directory.
+    pub(super) fn places(&self) -> Vec<String> {
+        let place = |folder: &&str| match (*folder, self.file.unwrap_or("*.jsonl")) {
+            ("", file) => file.to_owned(),
+            (folder, file) => format!("{folder}/{file}"),
+        };
+        self.folders.iter().map(place).collect()
     }
 }

@@ -1,0 +1,251 @@
+//! Demands on a comparison: what must hold for `compare` to end with exit code 0.
+//!
+//! Missing data count against a gate: a mean must be high enough with every unscored component, and every missing answer,
+//! at its lowest; a verdict must hold whatever they are; a run with a part of its answers only meets no demand.
+
+use super::{Comparison, Floor, GateOptions, MetricComparison, MetricId, Observations, PairComparison, SystemMean};
+use crate::domain::Unit;
+use crate::error::{Error, Result};
+
+/// Sums in another order differ by less.
+const TOLERANCE: f64 = 1e-12;
+
+/// The hint where a demand is met but for missing data.
+const REMEDY: &str = "--tolerate-missing ignores missing data";
+
+/// A demand on a comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gate {
+    /// As on the command line.
+    text: String,
+    metric: MetricId,
+    demand: Demand,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Demand {
+    /// The mean of this system, or of all, is at least this.
+    AtLeast(Option<String>, f64),
+    /// The first is better than the second, or (`or_equal`) not worse.
+    Order { first: String, second: String, or_equal: bool },
+}
+
+impl Gate {
+    /// All demands of the options, their names resolved. `baseline` is the label of the only system whose pairs are tested.
+    ///
+    /// # Errors
+    /// For names that are not observed, counts, values outside of the metric's range, and pairs that are not tested.
+    pub fn all(options: &GateOptions, observations: &Observations, baseline: Option<&str>) -> Result<Vec<Self>> {
+        let floors = options.fail_under.iter().map(|floor| Self::at_least(floor, observations));
+        let orders = options.require.iter().map(|order| Self::order(order, observations, baseline));
+        floors.chain(orders).collect()
+    }
+
+    fn at_least(floor: &Floor, observations: &Observations) -> Result<Self> {
+        let text = format!("--fail-under {}={}", floor.what, floor.value);
+        let is_metric = !observations.find_metrics(&floor.what).is_empty();
+        let (system, name) = match floor.what.rsplit_once(':').filter(|_| !is_metric) {
+            Some((system, name)) => (Some(observations.system_named(system)), name.trim()),
+            None => (None, floor.what.as_str()),
+        };
+        let metric = one_metric(name, observations)?;
+        let Some(range) = metric.range() else {
+            return Err(Error::Usage(format!("{text}: {name} is a count, for which higher is not better")));
+        };
+        if floor.value < range.low || floor.value > range.high {
+            let hint = if metric.unit == Unit::Share { "0.5 is 50%" } else { "grades are from 1 to 5" };
+            let what = format!("{text}: {name} lies between {} and {}; {hint}", range.low, range.high);
+            return Err(Error::Usage(what));
+        }
+        let system = system.transpose()?.map(str::to_owned);
+        Ok(Self { text, metric, demand: Demand::AtLeast(system, floor.value) })
+    }
+
+    /// `A>B`, `A>=B` or `METRIC:A>B`. Names may contain these signs, so every reading is tried.
+    fn order(text: &str, observations: &Observations, baseline: Option<&str>) -> Result<Self> {
+        let mut first_error = None;
+        for (at, _) in text.match_indices('>') {
+            match Self::order_split_at(text, at, observations, baseline) {
+                Ok(gate) => return Ok(gate),
+                Err(error) => first_error = first_error.or(Some(error)),
+            }
+        }
+        Err(first_error.unwrap_or_else(|| Error::Usage(format!("--require {text}: write \"A>B\" or \"A>=B\""))))
+    }
+
+    fn order_split_at(text: &str, at: usize, observations: &Observations, baseline: Option<&str>) -> Result<Self> {
+        let usage = |what: String| Err(Error::Usage(format!("--require {text}: {what}")));
+        let is_system = |name: &str| observations.system_named(name).is_ok();
+        let (left, right) = (&text[..at], &text[at + 1..]);
+        let (or_equal, right) = match right.strip_prefix('=') {
+            Some(rest) if !is_system(right) => (true, rest),
+            _ => (false, right),
+        };
+        let (metric, left) = match left.split_once(':').filter(|_| !is_system(left)) {
+            Some((name, system)) => (one_metric(name.trim(), observations)?, system),
+            None => (observations.metrics[observations.main_metric()].metric.clone(), left),
+        };
+        let (first, second) =
+            (observations.system_named(left)?.to_owned(), observations.system_named(right)?.to_owned());
+        if first == second {
+            return usage(format!("both sides are {first}"));
+        }
+        if !metric.higher_is_better {
+            return usage(format!("{} is a count, for which higher is not better", metric.name));
+        }
+        if let Some(baseline) = baseline.filter(|baseline| first != *baseline && second != *baseline) {
+            return usage(format!("only pairs with --baseline {baseline} are tested"));
+        }
+        Ok(Self { text: format!("--require {text}"), metric, demand: Demand::Order { first, second, or_equal } })
+    }
+
+    /// The metric that it is about.
+    pub fn metric(&self) -> &MetricId {
+        &self.metric
+    }
+
+    /// Why the demand is not met; empty if it is.
+    fn faults(&self, comparison: &Comparison, tolerate_missing: bool) -> Vec<String> {
+        let Some(metric) = comparison.metrics.iter().find(|metric| metric.metric == self.metric) else {
+            return vec![format!("{} was not compared", self.metric.name)];
+        };
+        let mut faults: Vec<String> = Vec::new();
+        for (at, run) in comparison.runs.iter().enumerate().filter(|_| !tolerate_missing) {
+            let is_concerned = comparison.systems.iter().any(|system| system.run == at && self.concerns(&system.label));
+            let unfinished = run.unfinished.iter().filter(|_| is_concerned || self.concerns_all());
+            faults.extend(unfinished.map(|unfinished| format!("{unfinished}; {REMEDY}")));
+        }
+        match &self.demand {
+            Demand::AtLeast(_, least) => {
+                let systems = metric.systems.iter().filter(|system| self.concerns(&system.label));
+                faults.extend(systems.filter_map(|system| too_low(system, &self.metric, *least, tolerate_missing)));
+            }
+            Demand::Order { first, second, or_equal } => {
+                faults.extend(wrong_order(metric, [first, second], *or_equal, tolerate_missing));
+            }
+        }
+        faults
+    }
+
+    fn concerns_all(&self) -> bool {
+        matches!(self.demand, Demand::AtLeast(None, _))
+    }
+
+    fn concerns(&self, label: &str) -> bool {
+        match &self.demand {
+            Demand::AtLeast(system, _) => system.as_ref().is_none_or(|system| system == label),
+            Demand::Order { first, second, .. } => label == first || label == second,
+        }
+    }
+}
+
+/// A line for every reason why one of these demands is not met. `tolerate_missing`: by the reported numbers, whatever is
+/// missing.
+pub fn unmet_gates(gates: &[Gate], comparison: &Comparison, tolerate_missing: bool) -> Vec<String> {
+    let lines = |gate: &Gate| {
+        let faults = gate.faults(comparison, tolerate_missing).into_iter();
+        faults.map(|fault| format!("{}: {fault}", gate.text)).collect::<Vec<_>>()
+    };
+    gates.iter().flat_map(lines).collect()
+}
+
+fn one_metric(name: &str, observations: &Observations) -> Result<MetricId> {
+    match observations.metrics_named(name)?[..] {
+        [one] => Ok(observations.metrics[one].metric.clone()),
+        _ => Err(Error::Settings(format!("several scorers have a metric {name}; write SCORER.{name}"))),
+    }
+}
+
+/// Why the mean is not high enough.
+fn too_low(system: &SystemMean, metric: &MetricId, least: f64, tolerate_missing: bool) -> Option<String> {
+    let label = &system.label;
+    let Some(mean) = system.own_mean else { return Some(format!("{label} has no mean")) };
+    if mean + TOLERANCE < least {
+        return Some(format!("{label} has {mean:.4}, below {least}"));
+    }
+    if tolerate_missing || (system.unscored == 0 && system.missing == 0) {
+        return None;
+    }
+    let has = format!("{label} has {mean:.4} with {} unscored, {} without an answer", system.unscored, system.missing);
+    match worst_mean(system, metric, mean) {
+        None => Some(format!("{has}; {REMEDY}")),
+        Some(worst) if worst + TOLERANCE < least => Some(format!("{has}: it could be {worst:.4}; {REMEDY}")),
+        Some(_) => None,
+    }
+}
+
+/// The mean with everything that is missing at its lowest; `None` if there is no lowest.
+fn worst_mean(system: &SystemMean, metric: &MetricId, mean: f64) -> Option<f64> {
+    let of_answered = if system.unscored == 0 { mean } else { system.bounds?.low };
+    let (answered, missing) = ((system.own_cases + system.unscored) as f64, system.missing as f64);
+    Some((of_answered * answered + metric.range()?.low * missing) / (answered + missing))
+}
+
+/// Why the order does not hold.
+fn wrong_order(
+    metric: &MetricComparison,
+    [first, second]: [&String; 2],
+    or_equal: bool,
+    tolerate_missing: bool,
+) -> Option<String> {
+    let name = &metric.metric.name;
+    let is_of = |pair: &&PairComparison, labels: [&String; 2]| {
+        [pair.first, pair.second].map(|rank| &metric.systems[rank].label) == labels
+    };
+    let find = |labels: [&String; 2]| metric.pairs.iter().find(|pair| is_of(pair, labels));
+    let ordered = find([first, second]);
+    let Some((pair, p)) = ordered.or_else(|| find([second, first])).and_then(|pair| Some((pair, pair.p_holm?))) else {
+        return Some(format!("no case has {name} of both"));
+    };
+    let difference = if ordered.is_some() { pair.difference } else { -pair.difference };
+    let numbers = format!("{name} differs by {difference:+.4}, {} (Holm)", shown_p(p));
+    match (pair.differs, ordered.is_some()) {
+        (true, false) => Some(format!("{second} is better: {numbers}")),
+        (false, _) if !or_equal => Some(format!("not significantly different: {numbers}")),
+        _ if !tolerate_missing && (pair.is_sensitive() || pair.sensitive_to_missing) => {
+            Some(format!("the verdict depends on missing data: {numbers}; {REMEDY}"))
+        }
+        _ => None,
+    }
+}
+
+fn shown_p(p: f64) -> String {
+    match p {
+        p if p < 0.0005 => "p < 0.001".to_owned(),
+        p if p > 0.9995 => "p > 0.999".to_owned(),
+        p => format!("p = {p:.3}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::compare_tests::table;
+    use super::*;
+
+    #[test]
+    fn a_count_is_refused_as_a_floor() {
+        let mut observed = table(&[("a", &[0.5])]);
+        let floor = |what: &str| Floor { what: what.into(), value: 0.5 };
+        assert!(Gate::at_least(&floor("score"), &observed).is_ok());
+        observed.metrics[0].metric = MetricId {
+            scorer: "citation_audit".into(),
+            name: "dangling".into(),
+            unit: Unit::Count,
+            higher_is_better: false,
+        };
+        let Err(Error::Usage(message)) = Gate::at_least(&floor("dangling"), &observed) else { panic!("accepted") };
+        assert!(message.contains("dangling is a count"), "{message}");
+    }
+
+    #[test]
+    fn the_f1_of_means_leads_to_the_mean_f1_and_why() {
+        let mut observed = table(&[("a", &[0.5])]);
+        (observed.metrics[0].metric.scorer, observed.metrics[0].metric.name) =
+            ("entailment".into(), "citation_f1_macro".into());
+        for name in ["citation_f1", "entailment.citation_f1"] {
+            let message = observed.metrics_named(name).expect_err("no metric of an answer").to_string();
+            assert!(message.contains("citation_f1_macro") && message.contains("not a mean over answers"), "{message}");
+        }
+        assert_eq!(observed.metrics_named("citation_f1_macro").unwrap(), [0]);
+    }
+}

@@ -1,0 +1,192 @@
+//! What was measured: a table of systems and cases for each metric.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::super::options::{CITATION_F1_MACRO, range};
+use crate::domain::{CaseId, Note, SystemName, Unit};
+use crate::error::{Error, Result};
+use crate::stats::Interval;
+
+/// The metric that is compared if none is named: the first of these that there is.
+const MAIN: [&str; 7] = ["score", "lexical_score", "aspect_mean", "citation_f1_macro", "f1", "rouge_l", "match"];
+
+/// Names listed in a message.
+const LISTED: usize = 40;
+
+/// One quantity that every answer may have.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct MetricId {
+    /// The scorer it comes from (`rubric`, `prometheus`, ..).
+    pub scorer: String,
+    /// Its name in tables and on the command line: `score`, `ann_score`, `length`, `coverage`, ..; scores of the lexical
+    /// baseline are called `lexical_..`, so that they are never mixed with scores of an LLM.
+    pub name: String,
+    /// What its numbers are.
+    pub unit: Unit,
+    /// Whether a higher value is better. Counts (dangling citations, verdicts) are neither good nor bad by themselves.
+    pub higher_is_better: bool,
+}
+
+impl MetricId {
+    /// The lowest and the highest value; `None` for counts.
+    pub(super) fn range(&self) -> Option<Interval> {
+        range(self.unit).map(|(low, high)| Interval { low, high })
+    }
+
+    fn is_called(&self, name: &str) -> bool {
+        let own = name.strip_prefix(self.scorer.as_str()).and_then(|rest| rest.strip_prefix('.'));
+        self.name == name || own == Some(&self.name)
+    }
+}
+
+/// A case that is compared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ComparedCase {
+    /// Its id.
+    pub case_id: CaseId,
+    /// Its question; empty where the record has none (`--no-inputs`). Cases of one question are resampled together.
+    pub question: Arc<str>,
+}
+
+/// A system under comparison.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ObservedSystem {
+    /// Its name here: its own, with the run's name before it where two runs have a system of that name.
+    pub label: String,
+    /// Its own name.
+    pub system: SystemName,
+    /// The place of its run among those compared.
+    pub run: usize,
+}
+
+/// One answer by one metric.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Observation {
+    /// Its value, finite.
+    Value(f64),
+    /// An answer that could not be scored: the values it would have with every unscored component at its lowest and at
+    /// its highest; infinite where there is no lowest or highest, as for counts.
+    Unscored(Interval),
+    /// The system was asked and has no answer, or its answer has no value where the metric applies.
+    Missing,
+    /// The metric does not apply to the case, or the system was not asked.
+    NotApplicable,
+}
+
+impl Observation {
+    /// The value, if there is one.
+    pub fn value(self) -> Option<f64> {
+        if let Self::Value(value) = self { Some(value) } else { None }
+    }
+
+    /// The lowest and the highest that the value can be; `None` without an answer.
+    pub fn range(self) -> Option<Interval> {
+        match self {
+            Self::Value(value) => Some(Interval { low: value, high: value }),
+            Self::Unscored(range) => Some(range),
+            Self::Missing | Self::NotApplicable => None,
+        }
+    }
+}
+
+/// One metric over all systems and cases.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MetricTable {
+    /// What was measured.
+    pub metric: MetricId,
+    /// By system, then by case.
+    pub values: Vec<Vec<Observation>>,
+    /// The value of each sample of each judge, where a judge was asked more than once: by system, case, judge, sample. Only
+    /// samples that give the whole metric count.
+    pub samples: Option<Vec<Vec<Vec<Vec<f64>>>>>,
+    /// How it was measured, where that is not evident.
+    pub notes: Vec<Note>,
+}
+
+/// The answers of some runs by every metric.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Observations {
+    /// The systems, in the order they were given.
+    pub systems: Vec<ObservedSystem>,
+    /// Every case that any of them answered, in order of first appearance, then those that runs asked and nobody answered.
+    pub cases: Vec<ComparedCase>,
+    /// Words of each answer, by system, then by case, where the answers are recorded.
+    pub words: Option<Vec<Vec<Option<f64>>>>,
+    /// The metrics, scorer by scorer.
+    pub metrics: Vec<MetricTable>,
+}
+
+impl Observations {
+    /// The metrics called `name` or `scorer.name`, as places in `metrics`; of `all` every one.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] if there is none, with the names that there are.
+    pub fn metrics_named(&self, name: &str) -> Result<Vec<usize>> {
+        if name == "all" {
+            return Ok((0..self.metrics.len()).collect());
+        }
+        let found = self.find_metrics(name);
+        if found.is_empty() { Err(self.no_metric(name)) } else { Ok(found) }
+    }
+
+    /// The metric that is compared unless another one is named.
+    pub fn main_metric(&self) -> usize {
+        MAIN.iter().find_map(|main| self.find_metrics(main).first().copied()).unwrap_or_default()
+    }
+
+    pub(super) fn find_metrics(&self, name: &str) -> Vec<usize> {
+        (0..self.metrics.len()).filter(|at| self.metrics[*at].metric.is_called(name)).collect()
+    }
+
+    /// The label of the system with that label, or with that name in one run only.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] for a name that no system has, or several.
+    pub fn system_named(&self, name: &str) -> Result<&str> {
+        let name = name.trim();
+        let labels = || self.systems.iter().map(|system| system.label.as_str());
+        if let Some(label) = labels().find(|label| *label == name) {
+            return Ok(label);
+        }
+        let same_name = self.systems.iter().filter(|system| system.system.as_str() == name);
+        match same_name.map(|system| system.label.as_str()).collect::<Vec<_>>()[..] {
+            [label] => Ok(label),
+            [] => Err(unknown_name("system", name, &labels().collect::<Vec<_>>(), None)),
+            ref several => {
+                Err(Error::Settings(format!("{name} is in several runs; write one of {}", several.join(", "))))
+            }
+        }
+    }
+
+    fn no_metric(&self, name: &str) -> Error {
+        let plain = name.rsplit_once('.').map_or(name, |(_, metric)| metric);
+        if plain == "citation_f1" && !self.find_metrics(CITATION_F1_MACRO).is_empty() {
+            return Error::Settings(format!(
+                "{name} cannot be compared: it is the F1 of a system's mean precision and mean recall, not a mean over \
+                 answers; compare {CITATION_F1_MACRO}, the mean of the answers' own F1"
+            ));
+        }
+        let known: Vec<&str> = self.metrics.iter().map(|table| table.metric.name.as_str()).collect();
+        // The score of the lexical baseline is not `score`: the user decides whether it was meant.
+        let lexical = format!("lexical_{name}");
+        let lexical = known.contains(&lexical.as_str()).then_some(lexical.as_str());
+        unknown_name("metric", name, &known, lexical)
+    }
+}
+
+/// The error for a name that nothing has: the nearest name that there is (or `meant`), and a list of all.
+pub fn unknown_name(what: &str, name: &str, known: &[&str], meant: Option<&str>) -> Error {
+    let similarity =
+        |known: &&&str| strsim::normalized_damerau_levenshtein(&name.to_lowercase(), &known.to_lowercase());
+    let nearest = || {
+        let near = known.iter().filter(|known| similarity(known) >= 0.6);
+        near.max_by(|a, b| similarity(a).total_cmp(&similarity(b))).copied()
+    };
+    let meant = meant.or_else(nearest).map_or(String::new(), |meant| format!(" (did you mean {meant}?)"));
+    let more = known.len().saturating_sub(LISTED);
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    let listed = known.iter().take(LISTED).copied().collect::<Vec<_>>().join(", ");
+    Error::Settings(format!("no {what} is called {name}{meant}; the runs have {listed}{more}"))
+}

@@ -1,0 +1,105 @@
+//! One metric prepared for comparison: the systems best first, and the cases that all of them have a value for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{ComparisonOptions, MetricTable, Observation, Observations};
+use crate::stats::{BcaOptions, PowerTarget, mean};
+
+/// Numbers closer than this are the same number summed in another order.
+pub(super) const SAME: f64 = 1e-12;
+
+/// Systems are given by their rank here (0 is the best), cases by their place in the observations.
+pub(super) struct Shared<'a> {
+    pub(super) all: &'a Observations,
+    pub(super) table: &'a MetricTable,
+    pub(super) options: &'a ComparisonOptions,
+    /// Places of the systems in the observations, best first; those without a value last.
+    pub(super) order: Vec<usize>,
+    /// How many of them have a value.
+    pub(super) participants: usize,
+    /// All cases, by id: so their order in files changes no number.
+    pub(super) by_id: Vec<usize>,
+    /// The question of every case, as a number: ascending in the order of ids.
+    pub(super) question_of: Vec<usize>,
+    /// The shared cases, by id.
+    pub(super) cases: Vec<usize>,
+    /// Their questions.
+    pub(super) questions: Vec<usize>,
+    /// Values of the participants over the shared cases.
+    pub(super) values: Vec<Vec<f64>>,
+}
+
+impl<'a> Shared<'a> {
+    pub(super) fn of(all: &'a Observations, table: &'a MetricTable, options: &'a ComparisonOptions) -> Self {
+        let mut by_id: Vec<usize> = (0..all.cases.len()).collect();
+        by_id.sort_by(|a, b| all.cases[*a].case_id.cmp(&all.cases[*b].case_id));
+        let question_of = number_questions(all, &by_id);
+        let value = |system: usize, case: usize| table.values[system][case].value();
+        let (mut order, mut without): (Vec<usize>, Vec<usize>) =
+            (0..all.systems.len()).partition(|system| by_id.iter().any(|case| value(*system, *case).is_some()));
+        let is_shared = |case: &usize| order.iter().all(|system| value(*system, *case).is_some());
+        let cases: Vec<usize> = by_id.iter().copied().filter(is_shared).collect();
+        // Without a shared case the order is that of the means over all cases of each system.
+        let counted = if cases.is_empty() { &by_id } else { &cases };
+        let mean_of = |system: usize| {
+            let values: Vec<f64> = counted.iter().filter_map(|case| value(system, *case)).collect();
+            mean(&values).unwrap_or(f64::NEG_INFINITY)
+        };
+        let means: Vec<f64> = (0..all.systems.len()).map(mean_of).collect();
+        let label = |system: usize| &all.systems[system].label;
+        order.sort_by(|a, b| means[*b].total_cmp(&means[*a]).then_with(|| label(*a).cmp(label(*b))));
+        without.sort_by(|a, b| label(*a).cmp(label(*b)));
+        let values_of = |system: &usize| cases.iter().filter_map(|case| value(*system, *case)).collect();
+        let values = order.iter().map(values_of).collect();
+        let questions = cases.iter().map(|case| question_of[*case]).collect();
+        let participants = order.len();
+        order.extend(without);
+        Self { all, table, options, order, participants, by_id, question_of, cases, questions, values }
+    }
+
+    pub(super) fn bca(&self) -> BcaOptions {
+        BcaOptions { level: self.options.level, resamples: self.options.resamples, seed: self.options.seed }
+    }
+
+    /// 80% power at alpha.
+    pub(super) fn power(&self) -> PowerTarget {
+        PowerTarget { alpha: self.options.alpha, ..PowerTarget::default() }
+    }
+
+    pub(super) fn label(&self, rank: usize) -> &str {
+        self.all.systems[self.order[rank]].label.as_str()
+    }
+
+    /// The pairs that are tested, the better system first: all, or those with the baseline.
+    pub(super) fn pairs(&self) -> Vec<(usize, usize)> {
+        let is_baseline = |rank: usize| self.options.baseline.as_deref() == Some(self.label(rank));
+        let all =
+            (0..self.participants).flat_map(|first| (first + 1..self.participants).map(move |second| (first, second)));
+        all.filter(|(first, second)| self.options.baseline.is_none() || is_baseline(*first) || is_baseline(*second))
+            .collect()
+    }
+
+    pub(super) fn observation(&self, rank: usize, case: usize) -> Observation {
+        self.table.values[self.order[rank]][case]
+    }
+
+    /// Words of an answer.
+    pub(super) fn words(&self, rank: usize, case: usize) -> Option<f64> {
+        self.all.words.as_ref()?[self.order[rank]][case]
+    }
+
+    pub(super) fn distinct_questions(&self) -> usize {
+        self.questions.iter().collect::<BTreeSet<_>>().len()
+    }
+}
+
+/// The question of each case as a number; a case without a question is one of its own.
+fn number_questions(all: &Observations, by_id: &[usize]) -> Vec<usize> {
+    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut question_of = vec![0; all.cases.len()];
+    for (fresh, case) in by_id.iter().enumerate() {
+        let question = all.cases[*case].question.trim();
+        question_of[*case] = if question.is_empty() { fresh } else { *numbers.entry(question).or_insert(fresh) };
+    }
+    question_of
+}

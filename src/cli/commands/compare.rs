@@ -1,0 +1,80 @@
+//! `scholareval compare`: systems over the cases they share, and whether demands on them are met.
+
+use std::collections::BTreeSet;
+
+use super::Context;
+use crate::analysis::comparison::{ComparisonOptions, Gate, MetricId, Observations, unmet_gates};
+use crate::cli::ExitCode;
+use crate::cli::args::{CompareArgs, CompareFormat};
+use crate::cli::terminal::{self, stdout_width, write_stdout};
+use crate::domain::{MAX_GRADE, MIN_GRADE, Unit};
+use crate::error::{Error, InputFault, Result};
+use crate::evaluation::RunSet;
+use crate::report::{ComparisonReport, TableStyle};
+
+/// Runs the command.
+///
+/// # Errors
+/// When a run cannot be read, runs are not comparable, or a name is not among their metrics and systems.
+pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode> {
+    let runs = RunSet::open(&args.runs, args.anyway)?;
+    let mut observations = runs.observe();
+    if observations.metrics.is_empty() {
+        let fault = InputFault::new(&args.runs[0], "no scores that can be compared").hint("score some answers first");
+        return Err(fault.into());
+    }
+    let baseline = args.options.baseline.as_deref().map(|name| observations.system_named(name)).transpose()?;
+    let options = ComparisonOptions { baseline: baseline.map(str::to_owned), ..args.options.clone() };
+    let gates = Gate::all(&args.gates, &observations, baseline)?;
+    select(&mut observations, &args.metric, &gates)?;
+    if let Some(wanted) = options.wanted_difference {
+        observations.metrics.iter().try_for_each(|table| check_wanted_difference(wanted, &table.metric))?;
+    }
+    let comparison = runs.compare(&observations, &options);
+    let report = ComparisonReport { comparison: &comparison, all_notes: args.notes };
+    let text = match args.format {
+        CompareFormat::Table => {
+            let style =
+                TableStyle { width: stdout_width().unwrap_or(80), color: context.color, ..TableStyle::default() };
+            report.terminal(&style)
+        }
+        CompareFormat::Csv => report.csv()?,
+        CompareFormat::Json => report.json()?,
+        CompareFormat::Markdown => report.markdown(),
+        CompareFormat::Latex => report.latex(),
+    };
+    // The table has its warnings below.
+    if !args.quiet && args.format != CompareFormat::Table {
+        report.run_warnings().iter().for_each(|warning| terminal::note(&format!("warning: {}", warning.text)));
+    }
+    write_stdout(text.as_bytes())?;
+    let unmet = unmet_gates(&gates, &comparison, args.gates.tolerate_missing);
+    unmet.iter().for_each(|line| terminal::note(&format!("error: not met: {line}")));
+    Ok(if unmet.is_empty() { ExitCode::Ok } else { ExitCode::BelowThreshold })
+}
+
+/// Keeps the metrics of these names (the main one if none is named) and of the gates.
+fn select(observations: &mut Observations, names: &[String], gates: &[Gate]) -> Result<()> {
+    let names = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty());
+    let named = names.map(|name| observations.metrics_named(name)).collect::<Result<Vec<_>>>()?.concat();
+    let named = if named.is_empty() { vec![observations.main_metric()] } else { named };
+    let of_gates = gates.iter().map(|gate| observations.metrics.iter().position(|own| own.metric == *gate.metric()));
+    let chosen: BTreeSet<usize> = named.into_iter().chain(of_gates.flatten()).collect();
+    let metrics = std::mem::take(&mut observations.metrics).into_iter().enumerate();
+    observations.metrics = metrics.filter(|(at, _)| chosen.contains(at)).map(|(_, table)| table).collect();
+    Ok(())
+}
+
+/// No two systems can differ by the whole range of a metric.
+fn check_wanted_difference(wanted: f64, metric: &MetricId) -> Result<()> {
+    let (most, hint) = match metric.unit {
+        Unit::Share => (1.0, "0.02 is two points"),
+        Unit::Grade => (MAX_GRADE - MIN_GRADE, "grades are from 1 to 5"),
+        Unit::Count => return Ok(()),
+    };
+    if wanted < most {
+        return Ok(());
+    }
+    let name = &metric.name;
+    Err(Error::Usage(format!("--wanted-difference {wanted}: systems differ by less than {most} in {name}; {hint}")))
+}

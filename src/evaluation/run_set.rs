@@ -1,0 +1,383 @@
+//! Recorded runs side by side, for `compare` and `report`.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Slice;
+use super::record::{RecordedRun, RunStatus, load_run};
+use super::run_settings::{SettingDifference, judged_roles, setting_differences};
+use crate::analysis::comparison::{
+    Asked, ComparedRun, Comparison, ComparisonOptions, Observations, RunAnswers, compare, observe,
+};
+use crate::domain::{CaseId, Component, ScoredAnswer, SystemName, UnscoredKind};
+use crate::error::{Error, InputFault, Result};
+use crate::text::words::word_count;
+
+/// Recorded runs that are comparable, or compared anyway.
+#[derive(Debug, Clone)]
+pub struct RunSet {
+    /// The runs, each with a name of its own.
+    pub runs: Vec<RecordedRun>,
+    /// Run settings that affect scores and differ.
+    differences: Vec<String>,
+}
+
+impl RunSet {
+    /// Reads these runs, in this order, each once; a directory that is no run but contains some stands for those, sorted by
+    /// name. Runs with equal names are called by their paths. `anyway` allows differences of run settings.
+    ///
+    /// # Errors
+    /// When a directory is no run and contains none, or a file of a run cannot be read. When the built-in lexical judge has
+    /// a role in one run that an LLM has in another; without `anyway` when any run setting that affects scores differs:
+    /// every difference by name, with its values and runs.
+    pub fn open(paths: &[PathBuf], anyway: bool) -> Result<Self> {
+        let mut directories: Vec<PathBuf> = Vec::new();
+        for path in paths {
+            for directory in run_directories(path)? {
+                let is_known = |known: &PathBuf| match (known.canonicalize(), directory.canonicalize()) {
+                    (Ok(known), Ok(new)) => known == new,
+                    _ => *known == directory,
+                };
+                if !directories.iter().any(is_known) {
+                    directories.push(directory);
+                }
+            }
+        }
+        let mut runs = directories.iter().map(|directory| load_run(directory)).collect::<Result<Vec<_>>>()?;
+        let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
+        for run in &mut runs {
+            if names.iter().filter(|name| **name == run.name).count() > 1 {
+                run.name = run.path.display().to_string();
+            }
+        }
+        Self::of(runs, anyway)
+    }
+
+    fn of(runs: Vec<RecordedRun>, anyway: bool) -> Result<Self> {
+        let mixed = mixed_roles(&runs);
+        if !mixed.is_empty() {
+            return Err(Error::Input(mixed));
+        }
+        let manifests: Vec<_> = runs.iter().map(|run| (run.name.as_str(), &run.manifest)).collect();
+        let differences = setting_differences(&manifests);
+        if !differences.is_empty() && !anyway {
+            return Err(Error::Input(refusal(&runs, &differences)));
+        }
+        Ok(Self { differences: differences.into_iter().map(|difference| difference.text).collect(), runs })
+    }
+
+    /// What was measured in these runs.
+    pub fn observe(&self) -> Observations {
+        let answers = |run: &RecordedRun| -> HashMap<_, _> {
+            let words = |item: &super::Item| {
+                let key = (item.answer.system.clone(), item.answer.case_id.clone());
+                (key, word_count(item.answer.own_text()))
+            };
+            run.items.iter().map(words).collect()
+        };
+        let runs = self.runs.iter();
+        let answers =
+            runs.map(|run| RunAnswers { name: &run.name, scored: &run.scored, words: answers(run), asked: asked(run) });
+        observe(&answers.collect::<Vec<_>>())
+    }
+
+    /// The systems of these runs compared by these observations.
+    pub fn compare(&self, observations: &Observations, options: &ComparisonOptions) -> Comparison {
+        let compared = |run: &RecordedRun| ComparedRun {
+            name: run.name.clone(),
+            unfinished: unfinished(run),
+            unscored_as_zero: run.manifest.policy.is_some_and(|policy| policy.unscored_as_zero)
+                && run.scored.iter().any(|answer| !answer.score.is_complete()),
+        };
+        Comparison {
+            runs: self.runs.iter().map(compared).collect(),
+            differences: self.differences.clone(),
+            judged_by: judged_by(&self.runs),
+            ..compare(observations, options)
+        }
+    }
+}
+
+/// The path if it is a run, else the runs in it.
+fn run_directories(path: &Path) -> Result<Vec<PathBuf>> {
+    let is_run = |path: &Path| path.join("manifest.json").is_file();
+    if is_run(path) || !path.is_dir() {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(Error::io(path, "read"))? {
+        found.push(entry.map_err(Error::io(path, "read"))?.path());
+    }
+    found.retain(|path| is_run(path));
+    found.sort();
+    if found.is_empty() {
+        return Err(InputFault::new(path, "neither a run (no manifest.json) nor a directory of runs")
+            .hint("name the directory of a run (score prints it at the end)")
+            .into());
+    }
+    Ok(found)
+}
+
+/// One fault for each difference, at the first run that is not as those before it; the first says what to do.
+fn refusal(runs: &[RecordedRun], differences: &[SettingDifference]) -> Vec<InputFault> {
+    let fault = |difference: &SettingDifference| InputFault::new(&runs[difference.run].path, difference.text.as_str());
+    let mut faults: Vec<InputFault> = differences.iter().map(fault).collect();
+    let mut hint = "these runs are not comparable; --anyway compares them and flags the difference".to_owned();
+    if differences.iter().any(|difference| difference.is_judge) && have_equal_answers(runs) {
+        hint += "; two judges of the same answers are compared by scholareval agree";
+    }
+    if let Some(first) = faults.first_mut() {
+        first.hint = hint;
+    }
+    faults
+}
+
+/// Whether a system has the same file of answers in two runs.
+fn have_equal_answers(runs: &[RecordedRun]) -> bool {
+    let mut seen: HashSet<(String, String)> = HashSet::new();
+    runs.iter().any(|run| {
+        let systems: HashSet<String> = run.systems().iter().map(ToString::to_string).collect();
+        let files = run.manifest.inputs.iter().filter(|input| systems.contains(&input.name));
+        let own: Vec<_> = files.map(|file| (file.name.clone(), file.blake3.to_string())).collect();
+        let is_known = own.iter().any(|file| seen.contains(file));
+        seen.extend(own);
+        is_known
+    })
+}
+
+/// Roles that the lexical judge has in one run and an LLM in another.
+fn mixed_roles(runs: &[RecordedRun]) -> Vec<InputFault> {
+    let mut by_role: BTreeMap<String, [Option<&RecordedRun>; 2]> = BTreeMap::new();
+    for run in runs {
+        for (role, entry) in judged_roles(&run.manifest) {
+            let is_lexical = entry.judges.iter().any(|judge| judge.lexical);
+            by_role.entry(role).or_default()[usize::from(is_lexical)].get_or_insert(run);
+        }
+    }
+    let fault = |(role, [judged, lexical]): (&String, &[Option<&RecordedRun>; 2])| {
+        let what = format!(
+            "{role} was scored by the built-in lexical judge, in {} by an LLM: such scores are never comparable",
+            (*judged)?.name
+        );
+        Some(InputFault::new(&(*lexical)?.path, what).hint("score both by the same judge"))
+    };
+    by_role.iter().filter_map(fault).collect()
+}
+
+/// Who judged what in these runs, with which prompts; what does not hold for all of them names its runs.
+fn judged_by(runs: &[RecordedRun]) -> Vec<String> {
+    let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
+    for run in runs {
+        for (role, entry) in judged_roles(&run.manifest) {
+            let line = match entry.judges.iter().all(|judge| judge.lexical) {
+                true => format!("{role}: the built-in lexical baseline, not an LLM"),
+                false => format!("{role}: {}", entry.summary()),
+            };
+            match lines.iter_mut().find(|(known, _)| *known == line) {
+                Some((_, of)) => of.push(&run.name),
+                None => lines.push((line, vec![&run.name])),
+            }
+        }
+    }
+    let line = |(line, of): (String, Vec<&str>)| {
+        if of.len() == runs.len() { line } else { format!("{line} ({})", of.join(", ")) }
+    };
+    lines.into_iter().map(line).collect()
+}
+
+/// Why a run has scores for a part of its answers only; `None` for a complete one.
+fn unfinished(run: &RecordedRun) -> Option<String> {
+    let (name, of) = (&run.name, run.manifest.answers);
+    let status = match run.manifest.status {
+        RunStatus::Complete => {
+            let slice = run.manifest.settings.get("score.slice")?;
+            return Some(format!("{name} has slice {slice} of the answers only"));
+        }
+        RunStatus::Stopped => "was stopped early",
+        RunStatus::Running => "did not finish (or is still running)",
+    };
+    // Rescoring gives everything a score, by however few replies.
+    let count = without_score(run);
+    if count == 0 {
+        return Some(format!("{name} {status}; run score once more to finish it"));
+    }
+    let what = if run.items.is_empty() { "which ones is not recorded" } else { "they count as unscored" };
+    Some(format!("{name} {status}: {count} of {of} answers have no score; {what}"))
+}
+
+/// How many answers of an unfinished run have no score by the scorer with the fewest.
+fn without_score(run: &RecordedRun) -> usize {
+    let was_asked = |part: &Component| part.reason.as_ref().is_none_or(|why| why.kind != UnscoredKind::NotAsked);
+    let is_untouched = |answer: &&Arc<ScoredAnswer>| !answer.score.components.iter().any(was_asked);
+    let answers = |scorer: &'static str| run.scored.iter().filter(move |answer| answer.score.scorer == scorer);
+    let untouched = run.scorers().into_iter().map(|scorer| answers(scorer).filter(is_untouched).count());
+    let most = run.scorers().into_iter().map(|scorer| answers(scorer).count()).max().unwrap_or(0);
+    let missing = usize::try_from(run.manifest.answers).unwrap_or(usize::MAX).saturating_sub(most);
+    untouched.max().unwrap_or(0).max(missing)
+}
+
+/// What the run asked: the test cases it kept, and the systems without an answer to them. `None` where no test cases are
+/// recorded (it had none, or is imported from results that do not name them).
+fn asked(run: &RecordedRun) -> Option<Asked> {
+    let manifest = &run.manifest;
+    let kept: HashSet<CaseId> = manifest.kept_cases.iter().map(|case| case.as_str().into()).collect();
+    if kept.is_empty() {
+        return None;
+    }
+    // The rubric's answers are paired with the test cases, so the record lists the missing ones; but a run that stopped
+    // and has no inputs does not list the other answers without a score.
+    let is_known = manifest.status == RunStatus::Complete || !run.items.is_empty();
+    let unanswered = if manifest.scorers.iter().any(|scorer| scorer == "rubric") && is_known {
+        manifest.missing.iter().map(|(system, case)| (system.as_str().into(), case.as_str().into())).collect()
+    } else {
+        unscored_cases(run, &kept)
+    };
+    Some(Asked { kept, unanswered })
+}
+
+/// The kept cases, or those of its slice, that each system has no score for.
+fn unscored_cases(run: &RecordedRun, kept: &HashSet<CaseId>) -> HashSet<(SystemName, CaseId)> {
+    let slice = run.manifest.settings.get("score.slice").and_then(|slice| Slice::from_text(slice.as_str()?).ok());
+    let scored: HashSet<(&SystemName, &CaseId)> =
+        run.scored.iter().map(|answer| (&answer.system, &answer.case.case_id)).collect();
+    let systems: HashSet<&SystemName> = scored.iter().map(|(system, _)| *system).collect();
+    let all = systems.into_iter().flat_map(|system| kept.iter().map(move |case| (system, case)));
+    let without = all.filter(|pair| !scored.contains(pair) && slice.is_none_or(|slice| slice.holds(pair.0, pair.1)));
+    without.map(|(system, case)| (system.clone(), case.clone())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// A run with the usual manifest, changed.
+    fn run(name: &str, change: impl Fn(&mut Value)) -> RecordedRun {
+        let hash = "ab".repeat(32);
+        let judge = json!({"id": "m", "model": "m", "base_url": null, "served": null, "lexical": false});
+        let mut manifest = json!({
+            "schema_version": 1, "scholareval_version": "0.1.0", "status": "complete", "started_at": "", "finished_at": null,
+            "mode": "default", "reference": null, "settings": {"judge.temperature": 0.0, "score.samples": 1},
+            "inputs": [{"name": "tests", "path": "t.json", "blake3": hash}, {"name": "a", "path": "a", "blake3": hash}],
+            "prompts": {"label": "p", "fingerprint": hash, "comparable_with_published": false}, "judge": judge,
+            "seed": 1, "answers": 0, "missing": [], "kept_cases": ["c1", "c2"], "warnings": [],
+        });
+        change(&mut manifest);
+        let manifest = serde_json::from_value(manifest).expect("a manifest");
+        RecordedRun { path: name.into(), name: name.to_owned(), manifest, items: Vec::new(), scored: Vec::new() }
+    }
+
+    fn differences(change: impl Fn(&mut Value)) -> Vec<String> {
+        RunSet::of(vec![run("one", |_| ()), run("two", change)], true).expect("compared anyway").differences
+    }
+
+    #[test]
+    fn paths_systems_seeds_limits_and_labels_may_differ() {
+        let other = differences(|manifest| {
+            manifest["inputs"][0]["path"] = "elsewhere/t.json".into();
+            manifest["inputs"][1] = json!({"name": "b", "path": "b", "blake3": "cd".repeat(32)});
+            manifest["settings"]["score.systems"] = json!(["b"]);
+            manifest["settings"]["score.cases"] = json!(["c1", "c2"]);
+            manifest["kept_cases"] = json!(["c2", "c1"]);
+            (manifest["seed"], manifest["label"]) = (7.into(), "mine".into());
+            manifest["judge"]["base_url"] = "http://elsewhere".into();
+            manifest["scholareval_version"] = "0.2.0".into();
+        });
+        assert_eq!(other, Vec::<String>::new());
+    }
+
+    #[test]
+    fn settings_that_affect_scores_are_named_with_both_values() {
+        assert_eq!(differences(|m| m["judge"]["id"] = "n".into()), ["judge of rubric differs: m (one), n (two)"]);
+        let prompts = differences(|m| m["prompts"]["fingerprint"] = "cd".repeat(32).into());
+        assert_eq!(prompts, ["prompts of rubric differs: p [abababab..] (one), p [cdcdcdcd..] (two)"]);
+        let tests = differences(|m| m["inputs"][0]["blake3"] = "cd".repeat(32).into());
+        assert_eq!(tests, ["input tests differs: abababababab.. (one), cdcdcdcdcdcd.. (two)"]);
+        assert_eq!(
+            differences(|m| m["mode"] = "compat".into()),
+            ["mode (parser and arithmetic) differs: default (one), compat (two)"]
+        );
+        assert_eq!(
+            differences(|m| m["settings"]["score.samples"] = 3.into())[0],
+            "samples of rubric differs: [1] (one), [3] (two)"
+        );
+        assert_eq!(
+            differences(|m| m["settings"]["score.snippets"] = false.into())[0],
+            "score.snippets differs: true (one), false (two)"
+        );
+        assert!(differences(|m| m["kept_cases"] = json!(["c1"]))[0].starts_with("cases differs: 2 ["));
+    }
+
+    #[test]
+    fn a_judge_by_another_name_in_the_config_is_the_same_judge() {
+        let role = json!({
+            "judges": [{"id": "m", "model": "m", "base_url": null, "served": null, "lexical": false}],
+            "samples": [1], "merges": ["mean"], "expected": [false], "panel_merge": "mean",
+            "prompts": {"label": "p", "fingerprint": "ab".repeat(32), "comparable_with_published": false},
+        });
+        let named = |temperature: f64| {
+            let role = role.clone();
+            move |manifest: &mut Value| {
+                manifest["roles"] = json!({"rubric": role});
+                manifest["settings"] = json!({
+                    "roles.rubric": ["mine"], "judges.mine": {"temperature": temperature, "samples": 1},
+                });
+            }
+        };
+        assert_eq!(differences(named(0.0)), Vec::<String>::new());
+        assert_eq!(differences(named(0.5)), ["temperature of the judge of rubric differs: 0.0 (one), 0.5 (two)"]);
+    }
+
+    #[test]
+    fn a_role_that_one_run_does_not_have_is_no_difference() {
+        let role = json!({
+            "judges": [{"id": "g", "model": "g", "base_url": null, "served": null, "lexical": false}],
+            "samples": [1], "merges": ["mean"], "expected": [false], "panel_merge": "mean", "prompts": null,
+        });
+        assert_eq!(differences(|m| m["roles"] = json!({"aspect.coverage": role})), Vec::<String>::new());
+    }
+
+    #[test]
+    fn without_anyway_every_difference_is_a_fault_and_the_first_says_what_to_do() {
+        let runs =
+            vec![run("one", |_| ()), run("two", |m| (m["judge"]["id"], m["mode"]) = ("n".into(), "compat".into()))];
+        let error = RunSet::of(runs, false).expect_err("not comparable").to_string();
+        let lines: Vec<&str> = error.lines().collect();
+        assert_eq!(lines.len(), 2, "{error}");
+        assert!(lines.iter().all(|line| line.starts_with("two: ")) && lines[0].contains("--anyway"), "{error}");
+    }
+
+    #[test]
+    fn who_judged_is_named_once_or_with_its_runs() {
+        let same = judged_by(&[run("one", |_| ()), run("two", |_| ())]);
+        assert_eq!(same, ["rubric: judge m; prompts p, not comparable with published numbers"]);
+        let two = judged_by(&[run("one", |_| ()), run("two", |m| m["judge"]["lexical"] = true.into())]);
+        assert_eq!(two[1], "rubric: the built-in lexical baseline, not an LLM (two)");
+    }
+
+    #[test]
+    fn a_directory_without_runs_is_refused() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let open = |path: PathBuf| RunSet::open(&[path], false).expect_err("no run").to_string();
+        let error = open(dir.path().to_path_buf());
+        assert!(error.contains("nor a directory of runs") && error.contains("name the directory of a run"), "{error}");
+        let missing = open(dir.path().join("missing"));
+        assert!(missing.contains("no manifest.json"), "{missing}");
+    }
+
+    #[test]
+    fn a_directory_of_runs_stands_for_its_runs_by_name() {
+        let dir = tempfile::tempdir().expect("a directory");
+        for name in ["b", "a", "no_run"] {
+            std::fs::create_dir(dir.path().join(name)).expect("made");
+        }
+        for name in ["b", "a"] {
+            std::fs::write(dir.path().join(name).join("manifest.json"), "{}").expect("written");
+        }
+        let found = run_directories(dir.path()).expect("runs");
+        assert_eq!(found, ["a", "b"].map(|name| dir.path().join(name)));
+        assert_eq!(run_directories(&found[0]).expect("a run"), found[..1]);
+    }
+}

@@ -1,0 +1,101 @@
+//! The comparison in each format: tables, verdicts, notes.
+
+use super::notes::{notes, run_warnings};
+use super::tables::{metric_name, overview, pairs_table, systems, tidy};
+use super::verdict::verdict;
+use crate::analysis::comparison::Comparison;
+use crate::domain::{Note, Severity};
+use crate::error::{Error, Result};
+use crate::report::terminal_safe_json;
+use crate::report::markup::markdown_text;
+use crate::report::table::{Table, shown_notes};
+use crate::report::{TableStyle, visible, wrapped};
+
+/// A comparison to be shown.
+#[derive(Debug, Clone, Copy)]
+pub struct ComparisonReport<'a> {
+    /// What was compared.
+    pub comparison: &'a Comparison,
+    /// Whether all notes are shown, and not at most five warnings.
+    pub all_notes: bool,
+}
+
+impl ComparisonReport<'_> {
+    /// For a terminal.
+    pub fn terminal(&self, style: &TableStyle) -> String {
+        let width = usize::from(style.width.max(80));
+        let line = |text: &str| wrapped(&visible(text), width) + "\n";
+        self.laid_out(|table| table.terminal(style), |verdict| line(verdict), |note| line(&format!("- {note}")))
+    }
+
+    /// GitHub's Markdown.
+    pub fn markdown(&self) -> String {
+        let line = |text: &str| format!("{}\n", markdown_text(text));
+        self.laid_out(Table::markdown, |verdict| line(verdict), |note| format!("- {}", line(note)))
+    }
+
+    /// Floats with `booktabs` rules; verdicts and notes are comments, warnings about the runs stand in the captions.
+    pub fn latex(&self) -> String {
+        let mut number = 0;
+        let float = |table: &Table| {
+            number += 1;
+            let label = if number == 1 { "tab:comparison".to_owned() } else { format!("tab:comparison-{number}") };
+            Table { notes: run_warnings(self.comparison), ..table.clone() }.latex(&label)
+        };
+        let comment = |text: &str| format!("% {}\n", visible(text));
+        self.laid_out(float, comment, comment)
+    }
+
+    /// One tidy CSV with a row for each system and each pair, in full precision.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if it cannot be written.
+    pub fn csv(&self) -> Result<String> {
+        let warnings: Vec<String> = self.run_warnings().into_iter().map(|note| note.text).collect();
+        tidy(self.comparison, &warnings.join(" ")).csv()
+    }
+
+    /// The comparison as JSON, indented, with a line feed at the end; shares are 0..=1, what is not there is null.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if it cannot be serialized.
+    pub fn json(&self) -> Result<String> {
+        let json = serde_json::to_string_pretty(self.comparison);
+        let json = json.map_err(|error| Error::Internal(format!("comparison as JSON: {error}")))?;
+        Ok(terminal_safe_json(&json) + "\n")
+    }
+
+    /// Warnings about the runs: settings that differ, runs that are unfinished.
+    pub fn run_warnings(&self) -> Vec<Note> {
+        run_warnings(self.comparison)
+    }
+
+    /// Tables and verdict of each metric, then the notes.
+    fn laid_out(
+        &self,
+        mut table: impl FnMut(&Table) -> String,
+        line: impl Fn(&str) -> String,
+        item: impl Fn(&str) -> String,
+    ) -> String {
+        let comparison = self.comparison;
+        let mut blocks: Vec<String> = overview(comparison).iter().map(&mut table).collect();
+        for metric in &comparison.metrics {
+            blocks.push(table(&systems(comparison, metric)));
+            blocks.extend(pairs_table(comparison, metric).iter().map(&mut table));
+            let verdict = verdict(comparison, metric);
+            let several = comparison.metrics.len() > 1;
+            let verdict = if several { format!("{}: {verdict}", metric_name(comparison, metric)) } else { verdict };
+            blocks.extend((!metric.pairs.is_empty()).then(|| line(&verdict)));
+        }
+        let notes = notes(comparison);
+        let shown = shown_notes(&notes, self.all_notes);
+        let warnings = notes.iter().filter(|note| note.severity == Severity::Warning).count();
+        let more = warnings.saturating_sub(shown.len());
+        let mut list: String = shown.iter().map(|note| item(&note.text)).collect();
+        if more > 0 {
+            list += &item(&format!("{more} more warnings: --notes"));
+        }
+        blocks.extend((!list.is_empty()).then_some(list));
+        blocks.join("\n")
+    }
+}

@@ -1,0 +1,255 @@
+//! The tables of a comparison.
+
+use crate::analysis::comparison::{Comparison, MetricComparison, PairComparison, SystemMean};
+use crate::domain::Unit;
+use crate::report::layout::counted;
+use crate::report::table::{Cell, Column, Format, Table};
+use crate::stats::Interval;
+
+/// The means of several metrics: a row for each system in the order of the first metric, a column for each metric.
+pub(super) fn overview(comparison: &Comparison) -> Option<Table> {
+    let [first, _, ..] = comparison.metrics.as_slice() else { return None };
+    let mut title = "Means over the shared cases, shares in %".to_owned();
+    if comparison.metrics.iter().any(|metric| !metric.groups.is_empty()) {
+        title += "; in a metric, systems that share a letter do not differ significantly";
+    }
+    let column =
+        |metric: &MetricComparison| Column::new(&metric_name(comparison, metric), Format::of_mean(metric.metric.unit));
+    let columns = std::iter::once(Column::new("system", Format::Text)).chain(comparison.metrics.iter().map(column));
+    let mut table = Table::new(title, columns.collect());
+    for system in &first.systems {
+        let cell = |metric: &MetricComparison| {
+            let own = metric.systems.iter().find(|own| own.system == system.system);
+            own.map_or(Cell::Missing, |own| Cell::maybe(own.mean).flagged(&own.letters))
+        };
+        let cells = comparison.metrics.iter().map(cell);
+        table.rows.push(std::iter::once(Cell::text(&system.label)).chain(cells).collect());
+    }
+    Some(table)
+}
+
+/// The metric's name, with its scorer's if two scorers have a metric of that name.
+pub(super) fn metric_name(comparison: &Comparison, metric: &MetricComparison) -> String {
+    let id = &metric.metric;
+    let same = comparison.metrics.iter().filter(|other| other.metric.name == id.name).count();
+    if same > 1 { format!("{}.{}", id.scorer, id.name) } else { id.name.clone() }
+}
+
+/// The systems of a metric, best first.
+pub(super) fn systems(comparison: &Comparison, metric: &MetricComparison) -> Table {
+    let several = metric.systems.len() > 1;
+    let has_ranks = metric.ranks.is_some() && metric.metric.higher_is_better && several;
+    let has_missing = metric.systems.iter().any(|system| system.missing > 0);
+    let order = if metric.metric.higher_is_better { "best first" } else { "highest first" };
+    let cases = counted(metric.cases.len(), if several { "shared case" } else { "case" });
+    let of_all =
+        if metric.cases_in_all == metric.cases.len() { String::new() } else { format!(" of {}", metric.cases_in_all) };
+    let mut title = format!(
+        "{} ({}), {} intervals, {order}: {cases}{of_all}",
+        metric_name(comparison, metric),
+        unit_name(metric.metric.unit),
+        percent(comparison.options.level)
+    );
+    let mut columns =
+        vec![Column::new("system", Format::Text), Column::new("mean", Format::of_mean(metric.metric.unit))];
+    if !metric.groups.is_empty() {
+        title += "; systems that share a letter do not differ significantly";
+        columns.push(Column::new("group", Format::Text));
+    }
+    columns.extend(has_ranks.then(|| Column::headed("best", "best (%)", Format::Percent)));
+    columns.extend(["cases", "unscored"].map(|key| Column::new(key, Format::Count)));
+    columns.extend(has_missing.then(|| Column::new("missing", Format::Count)));
+    let mut table = Table::new(title, columns);
+    for (rank, system) in metric.systems.iter().enumerate() {
+        let mut row = vec![Cell::text(&system.label), Cell::estimate(system.mean, system.interval)];
+        row.extend((!metric.groups.is_empty()).then(|| Cell::text(&system.letters)));
+        row.extend(has_ranks.then(|| Cell::maybe(best(metric, rank))));
+        row.extend([metric.cases.len(), system.unscored].map(Cell::count));
+        row.extend(has_missing.then(|| Cell::count(system.missing)));
+        table.rows.push(row);
+    }
+    table
+}
+
+/// The pairs of a metric, in the order of its systems; `None` if there are none.
+pub(in crate::report) fn pairs_table(comparison: &Comparison, metric: &MetricComparison) -> Option<Table> {
+    if metric.pairs.is_empty() {
+        return None;
+    }
+    let options = &comparison.options;
+    let mut title = format!(
+        "Differences in {} with {} intervals; * significant (p Holm below {})",
+        metric_name(comparison, metric),
+        percent(options.level),
+        options.alpha
+    );
+    if metric.pairs.iter().any(PairComparison::is_sensitive) {
+        title += ", ! sensitive to missing data";
+    }
+    let columns = vec![
+        Column::new("system", Format::Text),
+        Column::new("against", Format::Text),
+        Column::new("difference", Format::of_difference(metric.metric.unit)),
+        Column::headed("p_holm", "p Holm", Format::PValue),
+        Column::new("p", Format::PValue),
+        Column::headed("wins_ties_losses", "W/T/L", Format::Text),
+        Column::headed("cohens_dz", "d_z", Format::Number(2)),
+    ];
+    let mut table = Table::new(title, columns);
+    let label = |rank: usize| {
+        let label = &metric.systems[rank].label;
+        let is_baseline = options.baseline.as_ref() == Some(label);
+        Cell::text(if is_baseline { format!("{label} (baseline)") } else { label.clone() })
+    };
+    for pair in &metric.pairs {
+        table.rows.push(vec![
+            label(pair.first),
+            label(pair.second),
+            Cell::estimate(Some(pair.difference), pair.interval).flagged(pair.flags()),
+            Cell::maybe(pair.p_holm),
+            Cell::maybe(pair.p),
+            Cell::text(format!("{}/{}/{}", pair.wins, pair.ties, pair.losses)),
+            Cell::maybe(pair.cohens_dz),
+        ]);
+    }
+    Some(table)
+}
+
+/// One table for programs: of each metric a row for each system (`kind` is `system`), best first, then a row for each pair
+/// (`pair`), the better system in `system`. A row leaves empty what its kind does not have; `warnings` is the same in every
+/// row.
+pub(super) fn tidy(comparison: &Comparison, warnings: &str) -> Table {
+    let text =
+        ["kind", "scorer", "metric", "unit", "system", "against", "group", "exact", "differs", "sensitive", "warnings"];
+    let keys = [
+        "kind",
+        "scorer",
+        "metric",
+        "unit",
+        "system",
+        "against",
+        "rank",
+        "group",
+        "cases",
+        "questions",
+        "estimate",
+        "own_mean",
+        "own_cases",
+        "unscored",
+        "missing",
+        "lower_bound",
+        "upper_bound",
+        "p_best",
+        "length_spearman",
+        "p",
+        "p_holm",
+        "exact",
+        "differs",
+        "sensitive",
+        "pairwise_cases",
+        "pairwise_difference",
+        "pairwise_p_holm",
+        "wins",
+        "ties",
+        "losses",
+        "cohens_dz",
+        "cliffs_delta",
+        "length_adjusted",
+        "detectable_difference",
+        "warnings",
+    ];
+    let format = |key: &str| if text.contains(&key) { Format::Text } else { Format::Number(6) };
+    let mut table = Table::new("", keys.iter().map(|key| Column::new(key, format(key))).collect());
+    for metric in &comparison.metrics {
+        let mut push = |kind: &str, mut own: Vec<(&str, Cell)>| {
+            own.extend([
+                ("kind", Cell::text(kind)),
+                ("scorer", Cell::text(&metric.metric.scorer)),
+                ("metric", Cell::text(&metric.metric.name)),
+                ("unit", Cell::text(format!("{:?}", metric.metric.unit).to_lowercase())),
+                ("cases", Cell::count(metric.cases.len())),
+                ("questions", Cell::count(metric.questions)),
+                ("warnings", Cell::text(warnings)),
+            ]);
+            let cell = |key: &&str| own.iter().find(|(name, _)| name == key).map_or(Cell::Missing, |own| own.1.clone());
+            table.rows.push(keys.iter().map(cell).collect());
+        };
+        for (rank, system) in metric.systems.iter().enumerate() {
+            push("system", system_cells(metric, rank, system));
+        }
+        for pair in &metric.pairs {
+            push("pair", pair_cells(metric, pair));
+        }
+    }
+    table
+}
+
+fn system_cells(metric: &MetricComparison, rank: usize, system: &SystemMean) -> Vec<(&'static str, Cell)> {
+    vec![
+        ("system", Cell::text(&system.label)),
+        ("rank", Cell::maybe(system.rank.map(|rank| rank as f64))),
+        ("group", Cell::text(&system.letters)),
+        ("estimate", Cell::estimate(system.mean, system.interval)),
+        ("own_mean", Cell::maybe(system.own_mean)),
+        ("own_cases", Cell::count(system.own_cases)),
+        ("unscored", Cell::count(system.unscored)),
+        ("missing", Cell::count(system.missing)),
+        ("lower_bound", Cell::maybe(system.bounds.map(|bounds| bounds.low))),
+        ("upper_bound", Cell::maybe(system.bounds.map(|bounds| bounds.high))),
+        ("p_best", Cell::maybe(best(metric, rank))),
+        ("length_spearman", Cell::maybe(system.length_correlation.map(|length| length.rho))),
+    ]
+}
+
+fn pair_cells(metric: &MetricComparison, pair: &PairComparison) -> Vec<(&'static str, Cell)> {
+    let label = |rank: usize| Cell::text(&metric.systems[rank].label);
+    let length = pair.length.as_ref();
+    vec![
+        ("system", label(pair.first)),
+        ("against", label(pair.second)),
+        ("estimate", Cell::estimate(Some(pair.difference), pair.interval)),
+        ("lower_bound", Cell::maybe(pair.bounds.map(|bounds| bounds.low))),
+        ("upper_bound", Cell::maybe(pair.bounds.map(|bounds| bounds.high))),
+        ("p", Cell::maybe(pair.p)),
+        ("p_holm", Cell::maybe(pair.p_holm)),
+        ("exact", Cell::text(pair.exact.to_string())),
+        ("differs", Cell::text(pair.differs.to_string())),
+        ("sensitive", Cell::text(pair.is_sensitive().to_string())),
+        ("pairwise_cases", Cell::maybe(pair.pairwise.map(|own| own.cases as f64))),
+        ("pairwise_difference", Cell::maybe(pair.pairwise.map(|own| own.difference))),
+        ("pairwise_p_holm", Cell::maybe(pair.pairwise.and_then(|own| own.p_holm))),
+        ("wins", Cell::count(pair.wins)),
+        ("ties", Cell::count(pair.ties)),
+        ("losses", Cell::count(pair.losses)),
+        ("cohens_dz", Cell::maybe(pair.cohens_dz)),
+        ("cliffs_delta", Cell::maybe(pair.cliffs_delta)),
+        ("length_adjusted", Cell::estimate(length.map(|own| own.adjusted), length.map(|own| own.interval))),
+        ("detectable_difference", Cell::maybe(pair.detectable)),
+    ]
+}
+
+/// How often the system of that rank is the first over resamples.
+fn best(metric: &MetricComparison, rank: usize) -> Option<f64> {
+    metric.ranks.as_ref()?.get(rank)?.first().copied()
+}
+
+/// What the numbers of a metric are.
+fn unit_name(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Share => "%",
+        Unit::Grade => "grades from 1 to 5",
+        Unit::Count => "mean per answer",
+    }
+}
+
+/// `95%`, `97.5%`.
+pub(super) fn percent(level: f64) -> String {
+    format!("{}%", (1000.0 * level).round() / 10.0)
+}
+
+/// `+3.4 [0.2, 6.6]`.
+pub(super) fn shown_difference(difference: f64, interval: Option<Interval>, unit: Unit) -> String {
+    let shown = Format::of_difference(unit).show(difference);
+    let interval = interval.map(|interval| format!(" {}", Format::of_mean(unit).show_interval(interval)));
+    shown + &interval.unwrap_or_default()
+}

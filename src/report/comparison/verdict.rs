@@ -1,0 +1,94 @@
+//! The verdict of a comparison in a sentence or two.
+
+use super::tables::shown_difference;
+use crate::analysis::comparison::{Comparison, MetricComparison, PairComparison};
+use crate::domain::Unit;
+use crate::report::layout::counted;
+use crate::report::table::Format;
+
+/// Significant pairs that are named; of more the first ones.
+const NAMED: usize = 3;
+
+/// Which systems differ significantly and, if a difference is wanted, how many questions it takes. Empty for one system.
+pub(super) fn verdict(comparison: &Comparison, metric: &MetricComparison) -> String {
+    let significant: Vec<&PairComparison> = metric.pairs.iter().filter(|pair| pair.differs).collect();
+    let others = metric.pairs.len() - significant.len();
+    let scores = if metric.metric.higher_is_better { "scores higher than" } else { "has more than" };
+    let named = significant.iter().take(NAMED).map(|pair| {
+        let [first, second] = labels(metric, pair);
+        format!("{first} {scores} {second} ({})", evidence(metric, pair))
+    });
+    let named = named.collect::<Vec<_>>().join("; ");
+    let sentence = match (significant.len(), others) {
+        (0, 0) => return String::new(),
+        (0, 1) => {
+            let [first, second] = labels(metric, &metric.pairs[0]);
+            format!("{first} and {second} do not differ significantly ({}).", evidence(metric, &metric.pairs[0]))
+        }
+        (0, _) => "No pair differs significantly.".to_owned(),
+        (_, 0) if significant.len() <= NAMED => format!("{named}."),
+        (count, others) if count <= NAMED => {
+            let other = if others == 1 { "the other pair does not differ" } else { "no other pair differs" };
+            format!("{named}; {other} significantly.")
+        }
+        (count, 0) => format!("{named}; the other {} differ significantly, too.", counted(count - NAMED, "pair")),
+        (count, others) => format!(
+            "{named}; {} more {} significantly, {others} {} not.",
+            count - NAMED,
+            if count - NAMED == 1 { "pair differs" } else { "pairs differ" },
+            if others == 1 { "does" } else { "do" }
+        ),
+    };
+    match needed(comparison, metric) {
+        Some(needed) => format!("{sentence} {needed}"),
+        None => sentence,
+    }
+}
+
+/// The labels of a pair.
+pub(super) fn labels<'a>(metric: &'a MetricComparison, pair: &PairComparison) -> [&'a str; 2] {
+    [pair.first, pair.second].map(|rank| metric.systems[rank].label.as_str())
+}
+
+/// `+3.4 [0.2, 6.6], p = 0.011`.
+fn evidence(metric: &MetricComparison, pair: &PairComparison) -> String {
+    let difference = shown_difference(pair.difference, pair.interval, metric.metric.unit);
+    format!("{difference}, {}", shown_p(pair.p_holm))
+}
+
+/// `p = 0.011`, `p < 0.001`.
+pub(super) fn shown_p(p: Option<f64>) -> String {
+    let shown = p.map_or("unknown".to_owned(), |p| Format::PValue.show(p));
+    match shown.split_at_checked(1) {
+        Some((sign @ ("<" | ">"), rest)) => format!("p {sign} {rest}"),
+        _ => format!("p = {shown}"),
+    }
+}
+
+/// A distance between means with its unit.
+pub(super) fn points(value: f64, unit: Unit) -> String {
+    let name = match unit {
+        Unit::Share => " points",
+        Unit::Grade => " grades",
+        Unit::Count => "",
+    };
+    Format::of_mean(unit).show(value) + name
+}
+
+/// `40 questions`, `40 to 60 questions`.
+pub(super) fn range(counts: impl Iterator<Item = usize> + Clone, noun: &str) -> Option<String> {
+    let (least, most) = (counts.clone().min()?, counts.max()?);
+    Some(if least == most { counted(most, noun) } else { format!("{least} to {most} {noun}s") })
+}
+
+/// What it takes to find the wanted difference, as answers were judged.
+fn needed(comparison: &Comparison, metric: &MetricComparison) -> Option<String> {
+    let wanted = comparison.options.wanted_difference?;
+    let questions = range(metric.pairs.iter().filter_map(|pair| pair.questions_needed), "question")?;
+    let samples = metric.noise.as_ref().and_then(|noise| noise.needed.as_ref()).map(|needed| {
+        let samples = needed.samples.map_or("no number of samples".to_owned(), |count| counted(count, "sample"));
+        format!(", or {samples} on these questions")
+    });
+    let difference = points(wanted, metric.metric.unit);
+    Some(format!("To find a difference of {difference} takes {questions}{} (80% power).", samples.unwrap_or_default()))
+}

@@ -1,0 +1,129 @@
+// The overview: one metric at a time, and the table of cases by systems, in an order and by a filter of the reader's choice.
+
+const known = (value) => typeof value === "number";
+
+/** The systems in the order of the leaderboard. */
+function rankedSystems() {
+  const order = metrics[state.metric]?.order ?? [];
+  return [...new Set([...order, ...systems.keys()])];
+}
+
+/** Of each case the values by system, their mean, spread and the difference of the pair. */
+function caseRow(place) {
+  const all = metrics[state.metric]?.values;
+  const values = rankedSystems().map((system) => all?.[system]?.[place] ?? null);
+  const numbers = values.filter(known);
+  const [first, second] = [state.first, state.second].map((system) => all?.[system]?.[place] ?? null);
+  return {
+    place,
+    values,
+    mean: numbers.length ? numbers.reduce((total, value) => total + value, 0) / numbers.length : null,
+    spread: numbers.length > 1 ? Math.max(...numbers) - Math.min(...numbers) : null,
+    delta: known(first) && known(second) ? first - second : null,
+  };
+}
+
+const filters = {
+  "": () => true,
+  unscored: (row) => row.values.some((value) => Array.isArray(value)),
+  absent: (row) => row.values.some((value) => value === null),
+};
+
+/** The rows of the table, in order. */
+function orderedRows() {
+  const words = state.find.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = (row) => filters[state.only](row) && words.every((word) => cases[row.place].find.includes(word));
+  const rows = cases.map((_, place) => caseRow(place)).filter(found);
+  if (state.sort === "order") return rows;
+  const down = state.sort.startsWith("-");
+  const name = state.sort.replace(/^-/, "");
+  // A row without a value is last, in either direction.
+  return rows.sort((one, other) => {
+    const [a, b] = [one[name], other[name]];
+    if (!known(a) || !known(b)) return Number(known(b)) - Number(known(a)) || one.place - other.place;
+    return (down ? b - a : a - b) || one.place - other.place;
+  });
+}
+
+/** The cases in the order shown; the pages of the cases go through them. */
+const listedCases = () => orderedRows().map((row) => row.place);
+
+function showCases() {
+  const metric = metrics[state.metric];
+  for (const name of ["find", "sort", "only"]) if (byId(name).value !== state[name]) byId(name).value = state[name];
+  const rows = orderedRows();
+  const paired = systems.length > 1;
+  byId("cases-count").textContent = rows.length === cases.length ? `${cases.length}` : `${rows.length} of ${cases.length}`;
+  const numbers = (metric?.values ?? []).flat().filter(known);
+  const low = numbers.reduce((a, b) => Math.min(a, b), numbers[0] ?? 0);
+  const high = numbers.reduce((a, b) => Math.max(a, b), numbers[0] ?? 1);
+  const most = rows.reduce((widest, row) => Math.max(widest, Math.abs(row.delta ?? 0)), 0);
+  const legend = [figure(low, metric?.unit), make("span", { class: "ramp" }), `${figure(high, metric?.unit)} ${unitNames[metric?.unit] ?? ""}`];
+  if (paired) legend.push(`· Δ is ${shortNames[state.first]} minus ${shortNames[state.second]}`);
+  byId("heat-legend").replaceChildren(...legend.map((part) => make("span", {}, part)));
+  const scale = { low, width: high - low || 1, most: most || 1, unit: metric?.unit };
+  const columns = rankedSystems();
+  const head = [make("th", { scope: "col", class: "question" }, "Case"), ...columns.map((system) => make("th", { scope: "col", class: "value" }, named(system))), paired && make("th", { scope: "col", class: "delta" }, "Δ")];
+  const table = make("table", { class: columns.length > 6 ? "heat many" : "heat", "aria-label": "Values by case and system" },
+    make("thead", {}, make("tr", {}, head)), make("tbody", {}, rows.map((row) => heatRow(row, columns, paired, scale))));
+  byId("heat").replaceChildren(rows.length ? table : make("p", { class: "empty" }, "No case matches this filter."));
+}
+
+function heatRow(row, columns, paired, scale) {
+  const entry = cases[row.place];
+  const cell = (value, column) => {
+    const open = () => go({ case: row.place, systems: firstSystems(columns[column]) }, false);
+    if (known(value)) {
+      const share = (value - scale.low) / scale.width;
+      const td = make("td", { class: share > 0.55 ? "known high" : "known", on: { click: open } }, figure(value, scale.unit));
+      td.style.setProperty("--v", share.toFixed(3));
+      return td;
+    }
+    if (!Array.isArray(value)) return make("td", { class: "absent", title: "no answer", on: { click: open } }, "–");
+    const title = `unscored: between ${figure(value[0], scale.unit)} and ${figure(value[1], scale.unit)}`;
+    return make("td", { class: "lacks", title, on: { click: open } }, "?");
+  };
+  const link = make("a", { href: address({ case: row.place, systems: firstSystems(null) }), title: `${entry.question}\n${entry.id}` }, entry.question || entry.id);
+  const tr = make("tr", {}, make("th", { scope: "row", class: "question" }, link), row.values.map(cell));
+  if (paired) {
+    const td = make("td", { class: `change ${row.delta > 0 ? "plus" : row.delta < 0 ? "minus" : ""}` }, signed(row.delta, scale.unit));
+    td.style.setProperty("--v", (Math.abs(row.delta ?? 0) / scale.most).toFixed(3));
+    tr.append(td);
+  }
+  return tr;
+}
+
+/** The systems whose answers are shown first: the best ones, with the one that was chosen. */
+function firstSystems(chosen) {
+  const best = rankedSystems().slice(0, 4);
+  if (chosen !== null && !best.includes(chosen)) best[best.length - 1] = chosen;
+  return best;
+}
+
+function showMetric() {
+  const metric = metrics[state.metric];
+  for (const section of document.querySelectorAll("section.metric")) section.hidden = section.dataset.metric !== metric?.key;
+  for (const section of document.querySelectorAll("section.distribution")) section.hidden = metric !== undefined && section.dataset.scorer !== metric.scorer;
+  if (metric) byId("metric").value = metric.key;
+  for (const button of document.querySelectorAll(".matrix button")) {
+    const chosen = Number(button.dataset.first) === state.first && Number(button.dataset.second) === state.second;
+    button.setAttribute("aria-pressed", String(chosen && state.sort.endsWith("delta")));
+  }
+}
+
+function startOverview() {
+  for (const button of document.querySelectorAll(".matrix button")) {
+    button.addEventListener("click", () => {
+      go({ first: Number(button.dataset.first), second: Number(button.dataset.second), sort: "-delta" }, true);
+      byId("cases-title").scrollIntoView({ block: "start" });
+    });
+  }
+  byId("metric").addEventListener("change", (event) => {
+    const metric = placeOf(metrics.map((other) => other.key), event.target.value) ?? core.first;
+    const [first, second] = metrics[metric]?.order ?? [];
+    go({ metric, first: first ?? 0, second: second ?? first ?? 0 }, false);
+  });
+  byId("find").addEventListener("input", (event) => go({ find: event.target.value }, true));
+  for (const id of ["sort", "only"]) byId(id).addEventListener("change", (event) => go({ [id]: event.target.value }, true));
+  byId("controls").addEventListener("submit", (event) => event.preventDefault());
+}

@@ -1,0 +1,94 @@
+//! What keeps text of others from becoming markup or running: the page's Content-Security-Policy, and JSON inside HTML.
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, Result};
+
+/// The policy for a page with this script and this style sheet, exactly as they stand between their tags.
+///
+/// The page may run the script and use the style sheet whose hashes are in the policy, and nothing else: no script or
+/// style attribute, no image, font, frame, form or connection. If an answer ever became markup it could neither run nor
+/// send anything. A policy in the file stays with it wherever it is opened.
+///
+/// ```
+/// let policy = scholareval::report::html::content_security_policy("", "");
+/// // SHA-256 of nothing, in base64.
+/// assert!(policy.contains("script-src 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"));
+/// assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"));
+/// ```
+pub fn content_security_policy(script: &str, style: &str) -> String {
+    let hash = |text: &str| format!("'sha256-{}'", base64(&Sha256::digest(text.as_bytes())));
+    format!(
+        "default-src 'none'; script-src {}; style-src {}; img-src 'none'; font-src 'none'; connect-src 'none'; \
+         frame-src 'none'; object-src 'none'; base-uri 'none'; form-action 'none'",
+        hash(script),
+        hash(style)
+    )
+}
+
+/// RFC 4648 with padding.
+fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
+        let group = (byte(0) << 16) | (byte(1) << 8) | byte(2);
+        for place in 0..4 {
+            let digit = (group >> (18 - 6 * place)) & 63;
+            // n bytes fill n + 1 digits.
+            text.push(if place <= chunk.len() { char::from(ALPHABET[digit as usize]) } else { '=' });
+        }
+    }
+    text
+}
+
+/// The value as JSON for a `<script type="application/json">`: `<`, `>`, `&`, U+2028 and U+2029, which stand only within
+/// strings, become `\u` escapes, so that nothing can end the element, open a comment or end a line.
+///
+/// # Errors
+/// [`Error::Internal`] where the value cannot be serialized.
+pub(super) fn embedded<T: Serialize>(value: &T) -> Result<String> {
+    let json = serde_json::to_string(value).map_err(|error| Error::Internal(format!("data of the report: {error}")))?;
+    Ok(json.chars().fold(String::with_capacity(json.len() + json.len() / 64), |mut safe, character| {
+        match character {
+            '<' => safe.push_str("\\u003c"),
+            '>' => safe.push_str("\\u003e"),
+            '&' => safe.push_str("\\u0026"),
+            '\u{2028}' => safe.push_str("\\u2028"),
+            '\u{2029}' => safe.push_str("\\u2029"),
+            other => safe.push(other),
+        }
+        safe
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn base64_is_that_of_the_rfc() {
+        // The examples of RFC 4648, section 10.
+        let encoded = ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|text| base64(text.as_bytes()));
+        assert_eq!(encoded, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]);
+    }
+
+    #[test]
+    fn nothing_in_a_text_can_end_the_element_or_open_a_comment() {
+        let json = embedded(&"</script><!-- & \u{2028}\u{2029} ü").unwrap();
+        assert_eq!(json, "\"\\u003c/script\\u003e\\u003c!-- \\u0026 \\u2028\\u2029 ü\"");
+    }
+
+    proptest! {
+        #[test]
+        fn every_text_comes_back_as_it_was(text in any::<String>()) {
+            let json = embedded(&text).unwrap();
+            let is_safe = !json.contains(['<', '>', '&', '\u{2028}', '\u{2029}', '\0']);
+            prop_assert!(is_safe);
+            prop_assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Results as JSON.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::visible::is_unseen;
+use crate::error::{Error, Result};
+
+/// The value as indented JSON with a line feed at the end. Control characters are escaped beyond what JSON asks for, so
+/// that the text can be shown in a terminal.
+///
+/// # Errors
+/// [`Error::Internal`] if it cannot be serialized.
+pub fn render_json<T: Serialize>(value: &T) -> Result<String> {
+    let json =
+        serde_json::to_string_pretty(value).map_err(|error| Error::Internal(format!("result as JSON: {error}")))?;
+    Ok(terminal_safe_json(&json) + "\n")
+}
+
+/// Unseen characters other than the line feeds of the layout stand only within strings, where `\uXXXX` means the same.
+pub fn terminal_safe_json(json: &str) -> String {
+    let mut safe = String::with_capacity(json.len());
+    for character in json.chars() {
+        if character != '\n' && is_unseen(character) {
+            // All of them lie in the basic plane: four digits are enough. Writing to a string cannot fail.
+            let _ = write!(safe, "\\u{:04x}", u32::from(character));
+        } else {
+            safe.push(character);
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_escaped_and_mean_the_same() {
+        let json = render_json(&"gpt-4o\u{9b}\u{202e}").unwrap();
+        assert!(!json.chars().any(|c| c != '\n' && is_unseen(c)), "{json}");
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), "gpt-4o\u{9b}\u{202e}");
+    }
+}
