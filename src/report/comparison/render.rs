@@ -6,9 +6,9 @@ use super::verdict::verdict;
 use crate::analysis::comparison::Comparison;
 use crate::domain::{Note, Severity};
 use crate::error::{Error, Result};
-use crate::report::terminal_safe_json;
 use crate::report::markup::markdown_text;
 use crate::report::table::{Table, shown_notes};
+use crate::report::terminal_safe_json;
 use crate::report::{TableStyle, visible, wrapped};
 
 /// A comparison to be shown.
