@@ -9,7 +9,12 @@ use crate::domain::{CaseId, ComponentKind, MemberValues, Score, ScoredAnswer};
 use crate::report::TableStyle;
 
 fn context() -> ReportContext {
-    ReportContext { run: "runs/1".to_owned(), judge: "gpt-4o-2024-08-06".to_owned(), ..ReportContext::default() }
+    ReportContext {
+        run: "runs/1".to_owned(),
+        judge: "gpt-4o-2024-08-06".to_owned(),
+        prompts: "set 1".to_owned(),
+        ..ReportContext::default()
+    }
 }
 
 fn options() -> AggregateOptions {
@@ -64,13 +69,27 @@ fn words(text: &str, start: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_rubric_at_80_columns() {
-    insta::assert_snapshot!(shown_at(&eventful(options()), &context(), 80));
+fn the_rubric_fits_80_columns_and_names_the_columns_that_do_not() {
+    let table = shown_at(&eventful(options()), &context(), 80);
+    assert!(
+        table.starts_with("rubric by gpt-4o-2024-08-06, prompts set 1: means per answer, 95% intervals\n"),
+        "{table}"
+    );
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    assert!(table.contains("Not shown at this width (see --format csv): "), "{table}");
 }
 
 #[test]
-fn the_rubric_at_180_columns() {
-    insta::assert_snapshot!(shown_at(&eventful(options()), &context(), 180));
+fn a_wide_terminal_shows_every_column_with_its_interval() {
+    let table = shown_at(&eventful(options()), &context(), 180);
+    // 0.2 + 0.6 * (0.2 | 0.5): two of the four cases have a score
+    assert_eq!(words(&table, "brief")[..7], ["brief", "3", "1", "1", "41.0*", "[32.0,", "50.0]"], "{table}");
+    assert_eq!(words(&table, "careful")[..4], ["careful", "4", "0", "0"], "{table}");
+    assert!(!table.contains("Not shown"), "{table}");
+    for note in ["1 answer missing: brief/c3.", "1 answer with signs of prompt injection: brief/c2 (a ready verdict)."]
+    {
+        assert!(table.contains(note), "{table}");
+    }
 }
 
 #[test]
