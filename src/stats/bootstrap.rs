@@ -77,11 +77,11 @@ pub fn bca_interval(
     }
     let finite = |weights: &[u32]| statistic(weights).filter(|value| value.is_finite());
     let observed = finite(&vec![1; units])?;
-    let resampled: Vec<f64> = resample(units, &finite, options).into_iter().flatten().collect();
+    let resampled: Vec<f64> = resample(units, finite, options).into_iter().flatten().collect();
     if 2 * resampled.len() < options.resamples as usize {
         return None;
     }
-    let left_out = || leave_one_out(units, &finite).into_iter().flatten().collect();
+    let left_out = || leave_one_out(units, finite).into_iter().flatten().collect();
     bca(observed, left_out, resampled, options.level)
 }
 
@@ -129,8 +129,8 @@ pub fn bca_sums_intervals<const C: usize, const K: usize>(
         statistic(&sums)
     };
     let observed = of_weights(&vec![1; rows.len()]);
-    let resampled = resample(rows.len(), &of_weights, options);
-    let left_out = leave_one_out(rows.len(), &of_weights);
+    let resampled = resample(rows.len(), of_weights, options);
+    let left_out = leave_one_out(rows.len(), of_weights);
     std::array::from_fn(|k| {
         let own: Vec<f64> = resampled.iter().map(|statistics| statistics[k]).collect();
         if own.iter().chain([&observed[k]]).any(|value| !value.is_finite()) {
