@@ -91,13 +91,7 @@ async fn main() -> Result<()> {
         items,
         scorer: Arc::new(Caution),
         panels: Arc::new(Panels::none().with(Role::Rubric, Panel::of_one(Member::new(judge, "lexical")))),
-        options: Arc::new(Options {
-            concurrency: 4,
-            parse_retries: 2,
-            retry_unscored: false,
-            acknowledge: false,
-            mode: Mode::Default,
-        }),
+        options: Arc::new(Options { concurrency: 4, parse_retries: 2, retry_unscored: false, mode: Mode::Default }),
     }];
     let mut sums = Sums::default();
     // Planning scores what is already paid (here nothing) and counts the rest.

@@ -39,13 +39,7 @@ async fn score(item: &Item, judge: Arc<dyn Judge>) -> Result<Option<Arc<ScoredAn
         items: Arc::from([item.clone()]),
         scorer: Arc::new(RubricScorer::new(RubricParts::BOTH, Mode::Default)),
         panels: Arc::new(Panels::none().with(Role::Rubric, Panel::of_one(Member::new(judge, "example")))),
-        options: Arc::new(Options {
-            concurrency: 1,
-            parse_retries: 2,
-            retry_unscored: false,
-            acknowledge: false,
-            mode: Mode::Default,
-        }),
+        options: Arc::new(Options { concurrency: 1, parse_retries: 2, retry_unscored: false, mode: Mode::Default }),
     };
     let outcome = evaluation::run(&[job], &[vec![0]], &mut Nobody, &StopHandle::new()).await?;
     Ok(outcome.scored.into_iter().next())

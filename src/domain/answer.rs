@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::{CaseId, Prediction, SystemName};
 
 /// One answer of one system to one test case.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// Who answered.
     pub system: SystemName,
@@ -15,11 +17,14 @@ pub struct Answer {
     pub answer_text: Arc<str>,
     /// How many bytes of `answer_text` the system wrote itself; what follows is a block of references that was appended
     /// to it and that no length counts. `None`: all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_bytes: Option<usize>,
     /// The prediction that the answer comes from, with its sources and golds: what scorers of citations and overlap look
     /// at. `None` for answers of `{case_id, answer_text}` that nothing was joined to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prediction: Option<Arc<Prediction>>,
     /// A reference answer that an aspect's grade 5 is shown by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference_answer: Option<Arc<str>>,
     /// 1-based line of the answer file; 0 where there is none.
     pub line: usize,

@@ -54,29 +54,35 @@ name_type!(
     SystemName
 );
 
-/// A blake3 hash of 32 bytes; shown and stored as 64 lower-case hexadecimal digits.
+/// The first `N` bytes of a blake3 hash; shown and stored as lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Fingerprint([u8; 32]);
+pub struct Digest<const N: usize>([u8; N]);
 
-impl Fingerprint {
+/// A whole blake3 hash, 64 hexadecimal digits.
+pub type Fingerprint = Digest<32>;
+
+/// Identifies a call within a run: 32 hexadecimal digits.
+pub type CallId = Digest<16>;
+
+impl<const N: usize> Digest<N> {
     /// The hash as bytes.
-    pub fn as_bytes(&self) -> &[u8; 32] {
+    pub fn as_bytes(&self) -> &[u8; N] {
         &self.0
     }
 
-    /// The first `digits` hexadecimal digits (at most 64).
+    /// The first `digits` hexadecimal digits.
     pub fn short(&self, digits: usize) -> String {
         let mut hex = self.to_string();
         hex.truncate(digits);
         hex
     }
 
-    /// Reads 64 hexadecimal digits; `None` for anything else.
+    /// Reads two hexadecimal digits a byte; `None` for anything else.
     pub fn from_hex(hex: &str) -> Option<Self> {
-        if hex.len() != 64 || !hex.is_ascii() {
+        if hex.len() != 2 * N || !hex.is_ascii() {
             return None;
         }
-        let mut bytes = [0_u8; 32];
+        let mut bytes = [0_u8; N];
         for (i, byte) in bytes.iter_mut().enumerate() {
             *byte = u8::from_str_radix(hex.get(2 * i..2 * i + 2)?, 16).ok()?;
         }
@@ -84,19 +90,21 @@ impl Fingerprint {
     }
 }
 
-impl From<[u8; 32]> for Fingerprint {
-    fn from(bytes: [u8; 32]) -> Self {
+impl<const N: usize> From<[u8; N]> for Digest<N> {
+    fn from(bytes: [u8; N]) -> Self {
         Self(bytes)
     }
 }
 
-impl From<blake3::Hash> for Fingerprint {
+impl<const N: usize> From<blake3::Hash> for Digest<N> {
     fn from(hash: blake3::Hash) -> Self {
-        Self(*hash.as_bytes())
+        let mut bytes = [0; N];
+        bytes.iter_mut().zip(hash.as_bytes()).for_each(|(byte, of_hash)| *byte = *of_hash);
+        Self(bytes)
     }
 }
 
-impl fmt::Display for Fingerprint {
+impl<const N: usize> fmt::Display for Digest<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for byte in self.0 {
             write!(f, "{byte:02x}")?;
@@ -105,22 +113,22 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-impl fmt::Debug for Fingerprint {
+impl<const N: usize> fmt::Debug for Digest<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Fingerprint({})", self.short(12))
+        write!(f, "Digest({})", self.short(12))
     }
 }
 
-impl Serialize for Fingerprint {
+impl<const N: usize> Serialize for Digest<N> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Fingerprint {
+impl<'de, const N: usize> Deserialize<'de> for Digest<N> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let hex = String::deserialize(deserializer)?;
-        Self::from_hex(&hex).ok_or_else(|| serde::de::Error::custom("expected 64 hexadecimal digits"))
+        Self::from_hex(&hex).ok_or_else(|| serde::de::Error::custom(format!("expected {} hexadecimal digits", 2 * N)))
     }
 }
 

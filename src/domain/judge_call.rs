@@ -58,8 +58,9 @@ impl fmt::Display for CallKind {
     }
 }
 
-/// Which judge a call is for.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Which judge a call is for; in files its name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub enum Role {
     /// The judge of ScholarQA-CS rubrics.
     Rubric,
@@ -86,6 +87,20 @@ impl Role {
             "citation" => Some(Self::Citation),
             _ => name.strip_prefix("aspect.").filter(|aspect| !aspect.is_empty()).map(|a| Self::Aspect(a.into())),
         }
+    }
+}
+
+impl From<Role> for String {
+    fn from(role: Role) -> Self {
+        role.name().into_owned()
+    }
+}
+
+impl TryFrom<String> for Role {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        Self::from_name(&name).ok_or_else(|| format!("{name:?} is no role"))
     }
 }
 

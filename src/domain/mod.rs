@@ -32,7 +32,7 @@ pub use aspect::{Aspect, AspectMeans, GradeMerge, MAX_GRADE, MIN_GRADE, aspect_m
 pub use claim::{Attribution, ClaimSupport};
 pub use endpoint_stats::{EndpointStats, EndpointUse};
 pub use expected::{Expected, LEAST_MASS, ScoreLocation, WhyNot, expected_value};
-pub use ids::{CaseId, Fingerprint, SystemName};
+pub use ids::{CallId, CaseId, Digest, Fingerprint, SystemName};
 pub use judge_call::{CallKind, JudgeCall, JudgeTask, Role};
 pub use judge_reply::{JudgeReply, Usage};
 pub use note::{Note, Severity};
@@ -42,7 +42,7 @@ pub use reading::Reading;
 pub use reading_graded::{ReferenceScore, merge_as_reference, reference_mean_of_draws, reference_score};
 pub use rubric::{Criterion, Rubric, RubricParts};
 pub(crate) use score::WeightedSums;
-pub use score::{Component, ComponentKind, Score};
+pub use score::{Component, ComponentKind, LEXICAL, Score, ScorerId};
 pub use scored_answer::{MemberValues, ScoredAnswer};
 pub use test_case::TestCase;
 pub use token_logprob::TokenLogprob;

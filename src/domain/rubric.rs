@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 /// Which halves of a rubric are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RubricParts {
@@ -17,7 +19,7 @@ impl RubricParts {
 }
 
 /// The rubric of one test case (`metric_config.config` on the wire).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rubric {
     /// The question put to the judge.
     pub question: Arc<str>,
@@ -60,7 +62,7 @@ impl Rubric {
 }
 
 /// One property that a good answer has.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Criterion {
     /// Name of its component; its snippets' component is `<name>_evidence`.
     pub name: String,

@@ -1,8 +1,16 @@
 //! The score of one answer.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
-use super::{ClaimSupport, Unit, UnscoredReason};
+use serde::de::{MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{ClaimSupport, Unit, UnscoredKind, UnscoredReason};
+
+/// The name of the rubric's scores where the built-in baseline judged: they are not to be taken for an LLM's.
+pub const LEXICAL: &str = "lexical_rubric";
 
 /// What a component measures; the tidy `items.csv` carries it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -68,45 +76,152 @@ impl ComponentKind {
 }
 
 /// One weighted part of a score.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Component {
-    /// Its name, unique within a score.
+    /// Its name, unique within a score; in files the key of the component.
+    #[serde(skip)]
     pub name: String,
     /// What it measures.
     pub kind: ComponentKind,
     /// What was judged: the criterion's text, or how many snippets.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// Its weight in the score.
+    /// Its weight in the score; 0 where the score is no weighted sum.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub weight: f64,
     /// 0..=1; `None` if it could not be judged. (In compat mode it may leave 0..=1.)
     pub value: Option<f64>,
     /// Why there is no value.
+    #[serde(default, rename = "unscored", skip_serializing_if = "Option::is_none")]
     pub reason: Option<UnscoredReason>,
     /// What the judge said besides the number, where it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
 }
 
+fn is_zero(weight: &f64) -> bool {
+    *weight == 0.0
+}
+
+/// The name of a scorer.
+pub type ScorerId = &'static str;
+
 /// The score of one answer by one scorer.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 pub struct Score {
     /// The scorer's name.
-    pub scorer: &'static str,
+    #[serde(deserialize_with = "interned")]
+    pub scorer: ScorerId,
     /// Sum of weight x value; `None` if a component has no value.
+    #[serde(rename = "score", alias = "lexical_score")]
     pub value: Option<f64>,
     /// The same over annotated components, divided by their total weight; `None` if one of them has no value.
+    #[serde(default, alias = "lexical_ann_score")]
     pub ann_score: Option<f64>,
     /// What `ann_score` is divided by: the annotated components' total weight (the constant 0.6 in compat mode);
     /// 0 where no component is annotated, which leaves `ann_score` undefined.
+    #[serde(default)]
     pub ann_divisor: f64,
     /// Every component, in the order of the rubric.
+    #[serde(rename = "details", deserialize_with = "by_name")]
     pub components: Vec<Component>,
     /// What a reader must know of how it came about (weights scaled, ..).
     pub notes: Vec<String>,
     /// The claims with their support, where citations were judged.
+    #[serde(default)]
     pub claims: Vec<ClaimSupport>,
 }
 
+/// The sums are called `lexical_score` and `lexical_ann_score` where the baseline judged. `components` has the values by
+/// name, `details` the components whole. `ann_score` and its divisor are left out of scores that are no weighted sum.
+impl Serialize for Score {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (score, ann_score) = self.sum_names();
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("scorer", self.scorer)?;
+        map.serialize_entry(score, &self.value)?;
+        if self.is_weighted_sum() {
+            map.serialize_entry(ann_score, &self.ann_score)?;
+            map.serialize_entry("ann_divisor", &self.ann_divisor)?;
+        }
+        map.serialize_entry("components", &ByName(&self.components, |component| component.value))?;
+        map.serialize_entry("details", &ByName(&self.components, |component| component))?;
+        map.serialize_entry("notes", &self.notes)?;
+        if !self.claims.is_empty() {
+            map.serialize_entry("claims", &self.claims)?;
+        }
+        map.end()
+    }
+}
+
+/// Components by name, in the order of the rubric: what the function takes of each.
+struct ByName<'a, T>(&'a [Component], fn(&'a Component) -> T);
+
+impl<T: Serialize> Serialize for ByName<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|component| (&component.name, (self.1)(component))))
+    }
+}
+
+/// Reads components by name, in the order of the file.
+fn by_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Component>, D::Error> {
+    struct Components;
+
+    impl<'de> Visitor<'de> for Components {
+        type Value = Vec<Component>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("components by name")
+        }
+
+        fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+            let mut components = Vec::new();
+            while let Some((name, component)) = map.next_entry::<String, Component>()? {
+                components.push(Component { name, ..component });
+            }
+            Ok(components)
+        }
+    }
+
+    deserializer.deserialize_map(Components)
+}
+
+/// The name of a scorer as one that lives on: there are as few as scorers, and users may have their own.
+fn interned<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ScorerId, D::Error> {
+    static NAMES: Mutex<Vec<ScorerId>> = Mutex::new(Vec::new());
+    let name = String::deserialize(deserializer)?;
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.iter().find(|known| **known == name) {
+        return Ok(known);
+    }
+    let new: ScorerId = Box::leak(name.into());
+    names.push(new);
+    Ok(new)
+}
+
 impl Score {
+    /// The names of `value` and `ann_score` in files and tables.
+    pub fn sum_names(&self) -> (&'static str, &'static str) {
+        if self.scorer == LEXICAL { ("lexical_score", "lexical_ann_score") } else { ("score", "ann_score") }
+    }
+
+    /// The same with a reason for every component without a finite value. A NaN, which compat mode lets pass, is no value.
+    #[must_use]
+    pub fn with_reasons(mut self) -> Self {
+        for component in self.components.iter_mut() {
+            if component.value.is_some_and(|value| !value.is_finite()) {
+                let what = "the value is not a finite number";
+                component.reason = Some(UnscoredReason::new(UnscoredKind::Exception, what));
+                component.value = None;
+            } else if component.value.is_none() && component.reason.is_none() {
+                component.reason = Some(UnscoredReason::new(UnscoredKind::NotAsked, "not asked"));
+            }
+        }
+        let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
+        (self.value, self.ann_score) = (finite(self.value), finite(self.ann_score));
+        self
+    }
+
     /// The component of that name.
     pub fn component(&self, name: &str) -> Option<&Component> {
         self.components.iter().find(|component| component.name == name)

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::{CaseId, Rubric};
 
 /// One test case of ScholarQA-CS (`test_configs_snippets.json`).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TestCase {
     /// Joins answers to this case.
     pub case_id: CaseId,

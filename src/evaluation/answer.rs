@@ -12,14 +12,14 @@ use super::lane::{Lanes, Place};
 use super::legibility::Legibility;
 use super::merge::{Draw, Merge, member_values, merge_draws, merge_members, merge_texts};
 use super::panel::Member;
-use super::stop::StopSignal;
+use super::sender::Records;
+use super::stop::StopHandle;
 use super::tally::AnswerTally;
-use super::teller::Records;
 use super::{Item, Job};
 use crate::domain::{CallKind, JudgeCall, MemberValues, Mode, ScoredAnswer, UnscoredKind, UnscoredReason};
 use crate::error::Error;
 use crate::judge::planner::Planner;
-use crate::judge::{AskError, Judge, JudgeRequest, Outcome, Rendered};
+use crate::judge::{AskError, Judge, JudgeRequest, Outcome};
 use crate::scorer::{Judged, Possible, Step, Verdicts};
 
 /// Why an answer was given up.
@@ -56,7 +56,7 @@ pub(super) struct AnswerRun<'a> {
     pub(super) item: &'a Item,
     /// `None` plans: it asks nobody, one call after the other.
     pub(super) lanes: Option<&'a Lanes>,
-    pub(super) stop: StopSignal,
+    pub(super) stop: &'a StopHandle,
     pub(super) records: &'a Records,
     pub(super) legibility: &'a Legibility,
     /// Where deferred calls are counted (planning).
@@ -111,12 +111,11 @@ impl AnswerRun<'_> {
                 Step::Ask(calls) => self.ask_all(calls, &mut state, 0).await?,
                 Step::Done(mut score) if state.deferred.is_empty() => {
                     score.notes.extend(std::mem::take(&mut state.marks));
+                    let item = self.item;
                     let scored = ScoredAnswer {
-                        system: self.item.answer.system.clone(),
-                        case: Arc::clone(&self.item.case),
-                        score,
                         members: std::mem::take(&mut state.members),
-                        steering: self.item.steering.clone(),
+                        steering: item.steering.clone(),
+                        ..ScoredAnswer::new(item.answer.system.clone(), Arc::clone(&item.case), score)
                     };
                     return Ok(AnswerEnd::Scored(Arc::new(scored), state.answered));
                 }
@@ -259,7 +258,6 @@ impl AnswerRun<'_> {
                 Ok(Outcome::Reply(reply)) => reply,
                 Ok(Outcome::Deferred) => {
                     if let Some(tally) = self.tally {
-                        self.job.panels.known().note(&request);
                         tally.count(&request, member, gates);
                     }
                     return Ok(UnitEnd::Deferred);
@@ -289,7 +287,7 @@ impl AnswerRun<'_> {
             let draw = if member.expected { expected::weigh(call, &reply, draw, &mut marks) } else { draw };
             let verdict = draw.as_ref().map(|(verdict, _)| *verdict).map_err(Clone::clone);
             let is_fresh = !reply.cached;
-            self.records.tell(CallRecord::of(&request, member, Some(reply), verdict)).await;
+            self.records.push(CallRecord::of(&request, member, Some(reply), verdict)).await;
             // Replies that are asked for again were chosen for being bad: they say nothing about the judge.
             if is_fresh && !self.job.options.retry_unscored {
                 self.legibility.note(call.task.kind(), draw.as_ref().err()).map_err(Abort::Fatal)?;
@@ -322,28 +320,18 @@ impl AnswerRun<'_> {
     }
 
     async fn unscored(&self, request: &JudgeRequest, member: &Member, reason: UnscoredReason) -> UnitEnd {
-        self.records.tell(CallRecord::of(request, member, None, Err(reason.clone()))).await;
+        self.records.push(CallRecord::of(request, member, None, Err(reason.clone()))).await;
         UnitEnd::Answered { draw: Err(reason), raw: None, marks: Vec::new() }
     }
 
     fn request(&self, call: &JudgeCall, member: &Member, attempt: u32) -> JudgeRequest {
-        let mut request = JudgeRequest {
+        JudgeRequest {
             call: call.clone(),
             system: self.item.answer.system.clone(),
             case_id: self.item.case.case_id.clone(),
             attempt,
-            rendered: None,
-        };
-        // A plan meets each call once; the run behind it knows most of their keys.
-        let key = self.lanes.and_then(|_| self.job.panels.known().find(&request));
-        request.rendered = match key {
-            Some(key) => member
-                .renderer
-                .render_again(call, attempt, key)
-                .map(|rendered| Rendered { is_unpaid: rendered.fingerprint == key.fingerprint, ..rendered }),
-            None => member.renderer.render(call, attempt),
-        };
-        request
+            rendered: member.renderer.render(call, attempt),
+        }
     }
 }
 

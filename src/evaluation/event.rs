@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::{
-    CallKind, CaseId, Fingerprint, JudgeReply, Role, ScoredAnswer, SystemName, UnscoredReason, Verdict,
+    CallId, CallKind, CaseId, Fingerprint, JudgeReply, Role, ScoredAnswer, SystemName, UnscoredReason, Verdict,
 };
 use crate::error;
 use crate::judge::JudgeRequest;
@@ -30,11 +32,11 @@ pub struct Plan {
     pub prompt_tokens_at_most: u64,
 }
 
-/// One call and what became of it.
-#[derive(Debug, Clone, PartialEq)]
+/// One call and its outcome: a line of `calls.jsonl`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallRecord {
-    /// Identifies system, case, item, draw and attempt within a run.
-    pub call_id: String,
+    /// Identifies system, case, item, draw and attempt within a run; see [`call_id`].
+    pub call_id: CallId,
     /// Whose answer it was about.
     pub system: SystemName,
     /// Which case.
@@ -55,8 +57,18 @@ pub struct CallRecord {
     pub fingerprint: Option<Fingerprint>,
     /// The raw reply, where one came.
     pub reply: Option<JudgeReply>,
-    /// What was read, or why nothing was.
+    /// What was read, or why nothing was; in files under `verdict` or `unscored`.
+    #[serde(flatten, with = "VerdictOrReason")]
     pub verdict: Result<Verdict, UnscoredReason>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Result<Verdict, UnscoredReason>")]
+enum VerdictOrReason {
+    #[serde(rename = "verdict")]
+    Ok(Verdict),
+    #[serde(rename = "unscored")]
+    Err(UnscoredReason),
 }
 
 impl CallRecord {

@@ -98,13 +98,8 @@ mod tests {
         };
         let answer = Answer { prediction: Some(Arc::new(prediction)), ..Answer::new("s".into(), "c".into(), text) };
         let case = Arc::new(TestCase::without_rubric("c".into(), "Why?"));
-        let options = Options {
-            concurrency: 1,
-            parse_retries: 0,
-            retry_unscored: false,
-            acknowledge: false,
-            mode: crate::domain::Mode::Default,
-        };
+        let options =
+            Options { concurrency: 1, parse_retries: 0, retry_unscored: false, mode: crate::domain::Mode::Default };
         Job {
             items: Arc::from([Item { case, answer, steering: Vec::new() }]),
             scorer: Arc::new(EntailmentScorer::default()),

@@ -1,8 +1,8 @@
-//! The step loop: asks what scorers need, merges draws, asks again, and tells what happened as events.
+//! The evaluation loop: asks what scorers need, merges samples, asks again, and reports events.
 //!
-//! A run has two passes over the same code. [`plan`] drives every answer with a judge that only knows replies
-//! already paid: answers it can finish are finished, the rest are counted. [`run`] drives the rest with the real
-//! judge. Nothing here prints, and nothing but [`record`] writes.
+//! A run has two passes over the same code. [`plan`] drives every answer with a judge that has cached replies only: answers
+//! it can finish are finished, the calls of the others are counted. [`run`] drives the others with the real judge. Nothing
+//! here prints, and nothing but [`record`] writes.
 
 mod agree;
 mod answer;
@@ -11,7 +11,6 @@ mod cost;
 mod event;
 mod expected;
 mod gates;
-mod known;
 mod lane;
 mod legibility;
 mod merge;
@@ -20,14 +19,16 @@ pub mod record;
 mod run;
 mod run_set;
 mod run_settings;
+mod sender;
 mod slice;
 mod stop;
 mod tally;
-mod teller;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 pub use agree::agree;
 pub use batch::BatchExport;
@@ -38,35 +39,36 @@ pub use panel::{Member, Panel, Panels};
 pub use run::{PlanOutcome, RunOutcome, plan, plan_collecting, plan_sampling, run};
 pub use run_set::RunSet;
 pub use slice::Slice;
-pub use stop::{StopHandle, StopSignal};
+pub use stop::StopHandle;
 pub use tally::{Collector, DeferredCall, PlanGroup, PlannedCalls, SampledCall};
 
-use crate::domain::{Answer, CaseId, JudgeCall, Role, SystemName, TestCase};
+use crate::domain::{Answer, CallId, CaseId, JudgeCall, Role, SystemName, TestCase};
+use crate::judge::Rendered;
 use crate::judge::kind::JudgeKind;
-use crate::judge::{Rendered, RenderedKey};
 use crate::scorer::Scorer;
 
 /// One answer with the case it answers.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Item {
-    /// The question and its rubric.
+    /// The question and its rubric; in files the answer has its id.
+    #[serde(skip, default = "no_case")]
     pub case: Arc<TestCase>,
     /// What the system wrote.
+    #[serde(flatten)]
     pub answer: Answer,
     /// Signs that the answer tries to steer the judge; carried into its score.
     pub steering: Vec<String>,
+}
+
+/// Stands for the case of an answer that has been read alone.
+fn no_case() -> Arc<TestCase> {
+    Arc::new(TestCase::without_rubric("".into(), ""))
 }
 
 /// Turns a call into what goes over the wire.
 pub trait Renderer: Send + Sync {
     /// The rendered call; `None` for judges that answer the task itself.
     fn render(&self, call: &JudgeCall, attempt: u32) -> Option<Rendered>;
-
-    /// The same of a call that was rendered before and had this key then: the same bytes, for less.
-    fn render_again(&self, call: &JudgeCall, attempt: u32, key: RenderedKey) -> Option<Rendered> {
-        let _ = key;
-        self.render(call, attempt)
-    }
 
     /// The route that rendered calls are made for; `None` where nothing is rendered or nobody knows.
     fn route(&self) -> Option<JudgeKind> {
@@ -93,9 +95,6 @@ pub struct Options {
     pub parse_retries: u32,
     /// Ask again where the cache holds only replies that could not be read.
     pub retry_unscored: bool,
-    /// Wait until the sink has taken a reply before the next call: for runs whose record is the only place where paid
-    /// replies are kept.
-    pub acknowledge: bool,
     /// How replies are read.
     pub mode: crate::domain::Mode,
 }
@@ -114,9 +113,9 @@ pub struct Job {
     pub options: Arc<Options>,
 }
 
-/// The identifier of a call within a run: 32 hexadecimal digits of a blake3 over system, case, item, draw and attempt,
-/// and, but for the first judge of the rubric, over role and place in the panel.
-pub fn call_id(system: &SystemName, case_id: &CaseId, call: &JudgeCall, attempt: u32) -> String {
+/// The identifier of a call within a run: a hash of system, case, item, draw and attempt, and, but for the first judge of
+/// the rubric, of role and place in the panel.
+pub fn call_id(system: &SystemName, case_id: &CaseId, call: &JudgeCall, attempt: u32) -> CallId {
     let mut hasher = blake3::Hasher::new();
     let mut part = |text: &str| {
         hasher.update(&(text.len() as u64).to_le_bytes());
@@ -131,7 +130,5 @@ pub fn call_id(system: &SystemName, case_id: &CaseId, call: &JudgeCall, attempt:
     }
     hasher.update(&call.draw.to_le_bytes());
     hasher.update(&attempt.to_le_bytes());
-    let mut hex = hasher.finalize().to_hex().to_string();
-    hex.truncate(32);
-    hex
+    hasher.finalize().into()
 }

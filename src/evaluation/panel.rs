@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::known::KnownKeys;
 use super::merge::Merge;
 use super::{NoRendering, Renderer};
 use crate::domain::Role;
@@ -64,8 +63,6 @@ impl Panel {
 #[derive(Clone, Default)]
 pub struct Panels {
     by_role: BTreeMap<Role, Panel>,
-    /// Keys of calls to these judges that a plan has found.
-    known: Arc<KnownKeys>,
 }
 
 impl Panels {
@@ -78,8 +75,6 @@ impl Panels {
     #[must_use]
     pub fn with(mut self, role: Role, panel: Panel) -> Self {
         self.by_role.insert(role, panel);
-        // Other judges, other keys.
-        self.known = Arc::default();
         self
     }
 
@@ -91,10 +86,6 @@ impl Panels {
     /// Every judge of every role.
     pub fn members(&self) -> impl Iterator<Item = &Member> {
         self.by_role.values().flat_map(|panel| &panel.members)
-    }
-
-    pub(super) fn known(&self) -> &KnownKeys {
-        &self.known
     }
 }
 

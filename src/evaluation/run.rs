@@ -12,9 +12,9 @@ use super::answer::{Abort, AnswerEnd, AnswerRun};
 use super::event::{EventSink, Plan, RunEvent};
 use super::lane::Lanes;
 use super::legibility::Legibility;
+use super::sender::{Envelope, EventSender, Records};
 use super::stop::StopHandle;
 use super::tally::{AnswerTally, Collector, InOrder, PlanGroup, Tally};
-use super::teller::{Intake, Records, Teller, Told};
 use super::{Item, Job};
 use crate::domain::ScoredAnswer;
 use crate::error::{Error, Result};
@@ -29,9 +29,6 @@ const QUIET_CHECK: Duration = Duration::from_millis(100);
 
 /// Events that may wait for the sink before calls wait for it.
 const EVENTS_QUEUED: usize = 1024;
-
-/// So many of them are taken before anything else is looked at: waiting for one at a time costs more than taking it.
-const EVENTS_AT_ONCE: usize = 64;
 
 /// What planning found.
 #[derive(Debug, Default)]
@@ -66,7 +63,7 @@ pub struct RunOutcome {
     pub stopped: Option<String>,
 }
 
-/// Scores what paid replies can score, and counts what the rest would ask. Complete answers are told to `sink`
+/// Scores what paid replies can score, and counts what the rest would ask. Complete answers go to `sink`
 /// (their calls, then their score); nothing is asked. Scorers that ask nobody are done by it.
 ///
 /// # Errors
@@ -159,11 +156,12 @@ struct Planned {
 async fn plan_one(job: &Job, index: usize, tally: &Tally, keeps: bool) -> Result<Planned> {
     let tally = AnswerTally::new(tally, keeps);
     let records = Records::Kept(std::sync::Mutex::default());
+    let stop = StopHandle::new();
     let run = AnswerRun {
         job,
         item: &job.items[index],
         lanes: None,
-        stop: StopHandle::new().signal(),
+        stop: &stop,
         records: &records,
         legibility: &Legibility::default(),
         tally: Some(&tally),
@@ -173,7 +171,7 @@ async fn plan_one(job: &Job, index: usize, tally: &Tally, keeps: bool) -> Result
         Err(Abort::Fatal(error)) => return Err(error),
         Err(Abort::Stopped) => return Err(Error::Internal("planning was stopped".into())),
     };
-    let Records::Kept(records) = records else { return Err(Error::Internal("planning told events".into())) };
+    let Records::Kept(records) = records else { return Err(Error::Internal("planning sent events".into())) };
     let records = records.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     Ok(Planned { end, records, asked: tally.into_collected() })
 }
@@ -189,22 +187,22 @@ pub async fn run(
     sink: &mut dyn EventSink,
     stop: &StopHandle,
 ) -> Result<RunOutcome> {
-    let (events, mut told) = Intake::open(EVENTS_QUEUED, jobs.iter().any(|job| job.options.acknowledge));
+    let (sender, mut events) = mpsc::channel(EVENTS_QUEUED);
+    let sender = EventSender(sender);
     let mut passes: Vec<Pass<'_>> =
-        jobs.iter().zip(pending).map(|(job, pending)| Pass::new(job, pending, events.clone(), stop)).collect();
-    drop(events);
+        jobs.iter().zip(pending).map(|(job, pending)| Pass::new(job, pending, sender.clone(), stop)).collect();
+    drop(sender);
     let mut tasks: Tasks = JoinSet::new();
     let mut outcome = RunOutcome::default();
     let mut failure: Option<Error> = None;
     let mut deadline: Option<Instant> = None;
-    let mut signal = stop.signal();
     let mut quiet = 0;
     passes.iter_mut().enumerate().for_each(|(at, pass)| pass.fill(at, &mut tasks));
     while !tasks.is_empty() {
         tokio::select! {
             biased;
-            Some(first) = told.next() => {
-                if let Err(error) = take_what_waits(first, &mut told, sink) {
+            Some(envelope) = events.recv() => {
+                if let Err(error) = deliver(envelope, sink) {
                     failure.get_or_insert(error);
                     stop.stop("the record of the run cannot be written");
                 }
@@ -220,7 +218,7 @@ pub async fn run(
                     pass.fill(at, &mut tasks);
                 }
             }
-            reason = signal.wait(), if deadline.is_none() => {
+            reason = stop.stopped(), if deadline.is_none() => {
                 deadline = Some(Instant::now() + STOP_GRACE);
                 sink.on_event(&RunEvent::Stopping(reason)).or_else(|error| keep_first(&mut failure, error))?;
             }
@@ -235,10 +233,10 @@ pub async fn run(
     }
     outcome.unfinished += passes.iter().map(|pass| pass.order.len()).sum::<usize>();
     drop(passes);
-    while let Some(told) = told.next_at_once().await {
-        take(told, sink).or_else(|error| keep_first(&mut failure, error))?;
+    while let Some(envelope) = events.recv().await {
+        deliver(envelope, sink).or_else(|error| keep_first(&mut failure, error))?;
     }
-    outcome.stopped = stop.signal().reason();
+    outcome.stopped = stop.reason();
     match failure {
         Some(error) => Err(error),
         None => Ok(outcome),
@@ -266,24 +264,11 @@ impl RunOutcome {
 }
 
 /// Hands an event to the sink, and says so to who waits for it.
-fn take(told: Told, sink: &mut dyn EventSink) -> Result<()> {
-    sink.on_event(&told.event)?;
-    if let Some(taken) = told.taken {
-        // Who waited may have been dropped at the end of the grace.
-        let _ = taken.send(());
-    }
+fn deliver(envelope: Envelope, sink: &mut dyn EventSink) -> Result<()> {
+    sink.on_event(&envelope.event)?;
+    // Who waited may have been dropped at the end of the grace.
+    let _ = envelope.taken.send(());
     Ok(())
-}
-
-/// Hands on this event and those that wait behind it, up to [`EVENTS_AT_ONCE`]; gives the first error.
-fn take_what_waits(first: Told, told: &mut Intake, sink: &mut dyn EventSink) -> Result<()> {
-    let more = std::iter::from_fn(|| told.waiting()).take(EVENTS_AT_ONCE);
-    let mut result = Ok(());
-    for told in std::iter::once(first).chain(more) {
-        let taken = take(told, sink);
-        result = result.and(taken);
-    }
-    result
 }
 
 fn keep_first(failure: &mut Option<Error>, error: Error) -> Result<()> {
@@ -316,14 +301,14 @@ struct Pass<'a> {
     order: std::vec::IntoIter<usize>,
     in_flight: usize,
     job: &'a Job,
-    teller: Teller,
+    sender: EventSender,
     stop: StopHandle,
     legibility: Arc<Legibility>,
 }
 
 impl<'a> Pass<'a> {
-    /// The pass, which tells its events there; long answers come first.
-    fn new(job: &'a Job, pending: &[usize], events: mpsc::Sender<Told>, stop: &StopHandle) -> Self {
+    /// The pass, which sends its events there; long answers come first.
+    fn new(job: &'a Job, pending: &[usize], sender: EventSender, stop: &StopHandle) -> Self {
         let mut order = pending.to_vec();
         order.sort_by_key(|&index| std::cmp::Reverse(job.items[index].answer.answer_text.len()));
         Self {
@@ -331,21 +316,21 @@ impl<'a> Pass<'a> {
             order: order.into_iter(),
             in_flight: 0,
             job,
-            teller: Teller { events, acknowledged: job.options.acknowledge },
+            sender,
             stop: stop.clone(),
             legibility: Arc::default(),
         }
     }
 
     fn fill(&mut self, at: usize, tasks: &mut Tasks) {
-        while self.in_flight < self.job.options.concurrency.max(1) && !self.stop.signal().is_set() {
+        while self.in_flight < self.job.options.concurrency.max(1) && !self.stop.is_set() {
             let Some(index) = self.order.next() else { return };
-            let (job, teller, lanes) = (self.job.clone(), self.teller.clone(), Arc::clone(&self.lanes));
+            let (job, sender, lanes) = (self.job.clone(), self.sender.clone(), Arc::clone(&self.lanes));
             let (stop, legibility) = (self.stop.clone(), Arc::clone(&self.legibility));
             self.in_flight += 1;
             tasks.spawn(async move {
                 let item = &job.items[index];
-                (Some(at), score_one(&job, item, &lanes, (&stop, &legibility), teller).await)
+                (Some(at), score_one(&job, item, &lanes, (&stop, &legibility), sender).await)
             });
         }
     }
@@ -356,15 +341,14 @@ async fn score_one(
     item: &Item,
     lanes: &Lanes,
     (stop, legibility): (&StopHandle, &Legibility),
-    teller: Teller,
+    sender: EventSender,
 ) -> std::result::Result<AnswerEnd, Abort> {
     let _place = lanes.begin().await;
-    let records = Records::Told(teller.clone());
-    let run =
-        AnswerRun { job, item, lanes: Some(lanes), stop: stop.signal(), records: &records, legibility, tally: None };
+    let records = Records::Sent(sender.clone());
+    let run = AnswerRun { job, item, lanes: Some(lanes), stop, records: &records, legibility, tally: None };
     let end = run.score().await?;
     if let AnswerEnd::Scored(scored, _) = &end {
-        teller.tell(RunEvent::Scored(Arc::clone(scored))).await;
+        sender.send(RunEvent::Scored(Arc::clone(scored))).await;
     }
     Ok(end)
 }

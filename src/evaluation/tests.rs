@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use super::*;
 use crate::domain::{
-    Component, ComponentKind, JudgeReply, JudgeTask, Mode, Role, Rubric, Score, UnscoredKind, UnscoredReason, Verdict,
+    CallId, Component, ComponentKind, JudgeReply, JudgeTask, Mode, Role, Rubric, Score, UnscoredKind, UnscoredReason,
+    Verdict,
 };
 use crate::error::{Error, Result};
 use crate::judge::planner::ReplySource;
@@ -186,8 +187,7 @@ fn sampled_job(
         let answer = Answer::new("s".into(), case_id, "text".repeat(answers - i));
         Item { case: Arc::new(case), answer, steering: vec![] }
     };
-    let mut options =
-        Options { concurrency: 1, parse_retries: 2, retry_unscored: false, acknowledge: false, mode: Mode::Default };
+    let mut options = Options { concurrency: 1, parse_retries: 2, retry_unscored: false, mode: Mode::Default };
     change(&mut options);
     let paid = Arc::new(Paid(paid.iter().map(|(name, text)| ((*name).to_owned(), *text)).collect()));
     let source = Arc::clone(&paid) as Arc<dyn ReplySource>;
@@ -466,9 +466,9 @@ async fn a_panel_asks_every_judge_and_keeps_what_each_said() {
     assert_eq!(ids.len(), 9, "every call of every judge has an id of its own");
 }
 
-fn call_id_of(event: &RunEvent) -> Option<String> {
+fn call_id_of(event: &RunEvent) -> Option<CallId> {
     match event {
-        RunEvent::Call(call) => Some(call.call_id.clone()),
+        RunEvent::Call(call) => Some(call.call_id),
         _ => None,
     }
 }

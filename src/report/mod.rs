@@ -1,6 +1,6 @@
 //! Results as tables for people, JSON and CSV for programs, and one HTML page.
 //!
-//! Nothing here opens a file or prints: every function returns text or a [`Table`]. People see percent with one decimal,
+//! Nothing here prints; but for exports (`write_..`), every function returns text or a [`Table`]. People see percent with one decimal,
 //! programs natural units (0..=1). Names and messages come from files and servers, so whatever could move a cursor or
 //! reverse the reading direction is shown escaped (see [`visible`]); `items.csv` alone keeps texts as they are.
 
@@ -10,27 +10,27 @@ mod comparison;
 pub mod facts;
 pub mod html;
 mod inspect;
-mod items;
 mod json;
 mod layout;
 mod markup;
 mod panel_notes;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod rows;
 mod scorecard;
 pub mod table;
 mod terminal;
 mod visible;
 
 #[cfg(feature = "parquet")]
-pub use self::parquet::{Cell, ColumnType, ParquetTable, parquet_metadata};
+pub use self::parquet::write_parquet_tables;
 pub use agreement::{render_agreement_csv, render_agreement_json, render_agreement_table};
 pub use bench::{Bench, BenchBlank, BenchColumn, BenchCoverage, bench_csv, bench_json, bench_table};
 pub use comparison::ComparisonReport;
-pub use inspect::{InspectJudge, InspectRun, InspectSample, render_inspect_log};
-pub use items::ItemsCsv;
+pub use inspect::write_inspect_logs;
 pub use json::{render_json, terminal_safe_json};
 pub use layout::wrapped;
+pub use rows::{ComponentRow, component_rows, render_items_csv};
 pub use scorecard::{scorecard, scorecard_csv, scorecard_json};
 pub use table::Table;
 pub use terminal::TableStyle;

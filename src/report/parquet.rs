@@ -1,8 +1,10 @@
-//! A flat table as a Parquet file, written row group by row group.
+//! Scores and calls of a run as Parquet tables, written row group by row group.
 //!
-//! Only built with the cargo feature `parquet`. What is held in memory is one row group, however long the table is.
+//! Only built with the cargo feature `parquet`. What is held in memory is one row group, however long a table is.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical};
@@ -13,12 +15,128 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{Type, TypePtr};
+use serde::Serialize;
+use serde_json::Value;
 
-/// What a Parquet file (open, or its bytes) tells of itself, by key; keys without a value are left out.
+use super::rows::component_rows;
+use crate::error::{Error, InputFault, Result};
+use crate::evaluation::record::{RecordedRun, SCHEMA_VERSION, for_each_call, write_whole};
+
+use ColumnType::{Flag, Number, Text, Whole};
+
+const SCORES: [ColumnSpec; 14] = [
+    ("run", Text, "/run"),
+    ("system", Text, "/system"),
+    ("case_id", Text, "/case_id"),
+    ("scorer", Text, "/scorer"),
+    ("component", Text, "/component"),
+    ("kind", Text, "/kind"),
+    ("unit", Text, "/unit"),
+    ("question", Text, "/question"),
+    ("text", Text, "/text"),
+    ("weight", Number, "/weight"),
+    ("value", Number, "/value"),
+    ("reason_kind", Text, "/reason_kind"),
+    ("reason", Text, "/reason"),
+    ("feedback", Text, "/feedback"),
+];
+
+const CALLS: [ColumnSpec; 23] = [
+    ("call_id", Text, "/call_id"),
+    ("system", Text, "/system"),
+    ("case_id", Text, "/case_id"),
+    ("item", Text, "/item"),
+    ("kind", Text, "/kind"),
+    ("role", Text, "/role"),
+    ("judge", Text, "/judge"),
+    ("draw", Whole, "/draw"),
+    ("attempt", Whole, "/attempt"),
+    ("fingerprint", Text, "/fingerprint"),
+    ("raw", Text, "/reply/content"),
+    ("finish_reason", Text, "/reply/finish_reason"),
+    ("model", Text, "/reply/model"),
+    ("verdict", Text, "/verdict"),
+    ("reason", Text, "/unscored/message"),
+    ("reason_kind", Text, "/unscored/kind"),
+    ("cached", Flag, "/reply/cached"),
+    ("prompt_tokens", Whole, "/reply/usage/prompt_tokens"),
+    ("cached_prompt_tokens", Whole, "/reply/usage/cached_prompt_tokens"),
+    ("completion_tokens", Whole, "/reply/usage/completion_tokens"),
+    ("latency_ms", Whole, "/reply/latency_ms"),
+    ("logprobs", Text, "/reply/logprobs"),
+    ("note", Text, "/reply/note"),
+];
+
+/// Writes `scores.parquet` and `calls.parquet` into a directory; gives the numbers of their rows. Tables of another run are
+/// replaced only with `overwrite`.
 ///
 /// # Errors
-/// When it cannot be read or is no Parquet file.
-pub fn parquet_metadata<R: ChunkReader + 'static>(file: R) -> io::Result<Vec<(String, String)>> {
+/// When a file cannot be read or written, or is there and is no table of this run.
+pub fn write_parquet_tables(run: &RecordedRun, out: &Path, overwrite: bool) -> Result<[u64; 2]> {
+    let [scores, calls] = ["scores.parquet", "calls.parquet"].map(|name| out.join(name));
+    if !overwrite {
+        refuse_tables_of_others(&[&scores, &calls], run)?;
+    }
+    let score_count = write_table(&scores, &SCORES, run, |table| {
+        let mut rows = run.scored.iter().flat_map(|scored| component_rows(&run.name, scored));
+        rows.try_for_each(|row| table.push(&row).map_err(Error::io(&scores, "write")))
+    })?;
+    let call_count = write_table(&calls, &CALLS, run, |table| {
+        for_each_call(&run.path.join("calls.jsonl"), |call| table.push(&call).map_err(Error::io(&calls, "write")))
+    })?;
+    Ok([score_count, call_count])
+}
+
+type FileTable<'a> = ParquetTable<&'a mut BufWriter<File>>;
+
+/// Writes the table at `path`; gives the number of its rows.
+fn write_table(
+    path: &Path,
+    columns: &[ColumnSpec],
+    run: &RecordedRun,
+    fill: impl FnOnce(&mut FileTable<'_>) -> Result<()>,
+) -> Result<u64> {
+    let about = about(run);
+    let about: Vec<(&str, &str)> = about.iter().map(|(key, value)| (*key, value.as_str())).collect();
+    write_whole(path, |out| {
+        let mut table = ParquetTable::new(out, columns, &about).map_err(Error::io(path, "write"))?;
+        fill(&mut table)?;
+        table.finish().map_err(Error::io(path, "write"))
+    })
+}
+
+/// The metadata of a table.
+fn about(run: &RecordedRun) -> [(&'static str, String); 4] {
+    [
+        ("scholareval.schema_version", SCHEMA_VERSION.to_string()),
+        ("scholareval.run", run.name.clone()),
+        ("scholareval.judge", run.manifest.judge_id().to_owned()),
+        ("scholareval.started_at", run.manifest.started_at.clone()),
+    ]
+}
+
+/// # Errors
+/// Where one of these files is there and is no table of this run.
+fn refuse_tables_of_others(paths: &[&Path], run: &RecordedRun) -> Result<()> {
+    let own = about(run);
+    for path in paths.iter().filter(|path| path.exists()) {
+        // What cannot be read is no table of this run either.
+        let there = File::open(path).and_then(metadata).unwrap_or_default();
+        let value = |key: &str| there.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str());
+        if own.iter().skip(1).any(|(key, own)| value(key) != Some(own)) {
+            let what = match value("scholareval.run") {
+                Some(other) => format!("holds a table of another run ({})", other.escape_debug()),
+                None => "is there and is no table of this run".to_owned(),
+            };
+            let hint = "name another place with --out, or add --overwrite";
+            return Err(InputFault::new(path, what).hint(hint).into());
+        }
+    }
+    Ok(())
+}
+
+/// The metadata of a Parquet file, by key; keys without a value are left out.
+fn metadata<R: ChunkReader + 'static>(file: R) -> io::Result<Vec<(String, String)>> {
     let reader = SerializedFileReader::new(file).map_err(error)?;
     let pairs = reader.metadata().file_metadata().key_value_metadata().into_iter().flatten();
     Ok(pairs.filter_map(|pair| Some((pair.key.clone(), pair.value.clone()?))).collect())
@@ -32,7 +150,7 @@ const BYTES_OF_A_GROUP: usize = 32 << 20;
 
 /// What a column holds; every column may have nulls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ColumnType {
+enum ColumnType {
     /// UTF-8 text.
     Text,
     /// A double.
@@ -43,37 +161,8 @@ pub enum ColumnType {
     Flag,
 }
 
-/// A value, or null.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Cell<'a> {
-    /// Nothing.
-    Null,
-    /// Of a text column.
-    Text(&'a str),
-    /// Of a number column.
-    Number(f64),
-    /// Of a column of whole numbers.
-    Whole(i64),
-    /// Of a flag column.
-    Flag(bool),
-}
-
-impl<'a> Cell<'a> {
-    /// A text, or null.
-    pub fn text(text: Option<&'a str>) -> Self {
-        text.map_or(Self::Null, Self::Text)
-    }
-
-    /// A number, or null.
-    pub fn number(number: Option<f64>) -> Self {
-        number.map_or(Self::Null, Self::Number)
-    }
-
-    /// A count; one beyond 64 bits with sign (there is none) would be the greatest.
-    pub fn count(count: u64) -> Self {
-        Self::Whole(i64::try_from(count).unwrap_or(i64::MAX))
-    }
-}
+/// A column: its name, what it holds, and where its value stands in a row (a JSON pointer).
+type ColumnSpec = (&'static str, ColumnType, &'static str);
 
 /// The values of one column that are not written yet, without the nulls.
 enum Values {
@@ -85,13 +174,14 @@ enum Values {
 
 struct Column {
     name: &'static str,
+    pointer: &'static str,
     values: Values,
     /// 1 for a value, 0 for a null.
     levels: Vec<i16>,
 }
 
 /// A table on its way into a file.
-pub struct ParquetTable<W: Write + Send> {
+struct ParquetTable<W: Write + Send> {
     writer: SerializedFileWriter<W>,
     columns: Vec<Column>,
     rows: usize,
@@ -104,8 +194,9 @@ impl<W: Write + Send> ParquetTable<W> {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn new(out: W, columns: &[(&'static str, ColumnType)], about: &[(&str, &str)]) -> io::Result<Self> {
-        let fields = columns.iter().map(|(name, kind)| field(name, *kind)).collect::<Result<Vec<_>, _>>();
+    fn new(out: W, columns: &[ColumnSpec], about: &[(&str, &str)]) -> io::Result<Self> {
+        let fields =
+            columns.iter().map(|(name, kind, _)| field(name, *kind)).collect::<std::result::Result<Vec<_>, _>>();
         let schema = Type::group_type_builder("schema").with_fields(fields.map_err(error)?).build().map_err(error)?;
         let about = about.iter().map(|(key, value)| KeyValue::new((*key).to_owned(), (*value).to_owned())).collect();
         let properties = WriterProperties::builder()
@@ -114,8 +205,9 @@ impl<W: Write + Send> ParquetTable<W> {
             .set_key_value_metadata(Some(about))
             .build();
         let writer = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties)).map_err(error)?;
-        let column = |(name, kind): &(&'static str, ColumnType)| Column {
+        let column = |(name, kind, pointer): &ColumnSpec| Column {
             name,
+            pointer,
             values: match kind {
                 ColumnType::Text => Values::Text(Vec::new()),
                 ColumnType::Number => Values::Number(Vec::new()),
@@ -127,20 +219,14 @@ impl<W: Write + Send> ParquetTable<W> {
         Ok(Self { writer, columns: columns.iter().map(column).collect(), rows: 0, bytes: 0, written: 0 })
     }
 
-    /// Adds a row: a cell a column, in their order.
+    /// Adds a row. A text column holds other values as their JSON; what is missing in the row is null.
     ///
     /// # Errors
-    /// When the file cannot be written, or a cell is not of its column's type.
-    pub fn push(&mut self, row: &[Cell<'_>]) -> io::Result<()> {
-        if row.len() != self.columns.len() {
-            let what = format!("a row of {} cells for {} columns", row.len(), self.columns.len());
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-        }
-        for (column, cell) in self.columns.iter_mut().zip(row) {
-            column.push(cell)?;
-            if let Cell::Text(text) = cell {
-                self.bytes += text.len();
-            }
+    /// When the file cannot be written, or a value is not of its column's type.
+    fn push(&mut self, row: &impl Serialize) -> io::Result<()> {
+        let row = serde_json::to_value(row)?;
+        for column in &mut self.columns {
+            self.bytes += column.push(row.pointer(column.pointer).unwrap_or(&Value::Null))?;
         }
         self.rows += 1;
         if self.rows >= ROWS_OF_A_GROUP || self.bytes >= BYTES_OF_A_GROUP { self.flush() } else { Ok(()) }
@@ -167,7 +253,7 @@ impl<W: Write + Send> ParquetTable<W> {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn finish(mut self) -> io::Result<u64> {
+    fn finish(mut self) -> io::Result<u64> {
         self.flush()?;
         self.writer.close().map_err(error)?;
         Ok(self.written)
@@ -175,23 +261,30 @@ impl<W: Write + Send> ParquetTable<W> {
 }
 
 impl Column {
-    fn push(&mut self, cell: &Cell<'_>) -> io::Result<()> {
-        match (&mut self.values, cell) {
-            (_, Cell::Null) => {}
-            (Values::Text(values), Cell::Text(text)) => values.push(ByteArray::from(*text)),
-            (Values::Number(values), Cell::Number(number)) => values.push(*number),
-            (Values::Whole(values), Cell::Whole(number)) => values.push(*number),
-            (Values::Flag(values), Cell::Flag(flag)) => values.push(*flag),
-            _ => {
-                let what = format!("{cell:?} is not of the type of column {}", self.name);
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-            }
+    /// Adds a value; gives its bytes of text.
+    fn push(&mut self, value: &Value) -> io::Result<usize> {
+        self.levels.push(i16::from(!value.is_null()));
+        if value.is_null() {
+            return Ok(0);
         }
-        self.levels.push(i16::from(*cell != Cell::Null));
-        Ok(())
+        let other_type = || {
+            let what = format!("{value} is not of the type of column {}", self.name);
+            io::Error::new(io::ErrorKind::InvalidInput, what)
+        };
+        match &mut self.values {
+            Values::Text(values) => {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                values.push(ByteArray::from(text.as_str()));
+                return Ok(text.len());
+            }
+            Values::Number(values) => values.push(value.as_f64().ok_or_else(other_type)?),
+            Values::Whole(values) => values.push(value.as_i64().ok_or_else(other_type)?),
+            Values::Flag(values) => values.push(value.as_bool().ok_or_else(other_type)?),
+        }
+        Ok(0)
     }
 
-    fn write(&mut self, writer: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
+    fn write(&mut self, writer: &mut SerializedColumnWriter<'_>) -> std::result::Result<(), ParquetError> {
         let levels = Some(self.levels.as_slice());
         match &mut self.values {
             Values::Text(values) => {
@@ -216,7 +309,7 @@ impl Column {
     }
 }
 
-fn field(name: &str, kind: ColumnType) -> Result<TypePtr, ParquetError> {
+fn field(name: &str, kind: ColumnType) -> std::result::Result<TypePtr, ParquetError> {
     let physical = match kind {
         ColumnType::Text => Physical::BYTE_ARRAY,
         ColumnType::Number => Physical::DOUBLE,
@@ -243,14 +336,16 @@ fn error(error: ParquetError) -> io::Error {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use parquet::record::RowAccessor;
 
-    const COLUMNS: [(&str, ColumnType); 4] = [
-        ("name", ColumnType::Text),
-        ("value", ColumnType::Number),
-        ("count", ColumnType::Whole),
-        ("flag", ColumnType::Flag),
+    const COLUMNS: [ColumnSpec; 4] = [
+        ("name", ColumnType::Text, "/name"),
+        ("value", ColumnType::Number, "/value"),
+        ("count", ColumnType::Whole, "/count"),
+        ("flag", ColumnType::Flag, "/flag"),
     ];
 
     fn written(rows: usize) -> (bytes::Bytes, u64) {
@@ -258,8 +353,8 @@ mod tests {
         let mut table = ParquetTable::new(&mut out, &COLUMNS, &[("run", "r")]).expect("a table");
         for row in 0..rows {
             let name = format!("row {row}");
-            let value = if row % 3 == 0 { Cell::Null } else { Cell::Number(row as f64 / 4.0) };
-            table.push(&[Cell::Text(&name), value, Cell::count(row as u64), Cell::Flag(row % 2 == 0)]).expect("a row");
+            let value = (row % 3 != 0).then_some(row as f64 / 4.0);
+            table.push(&json!({"name": name, "value": value, "count": row, "flag": row % 2 == 0})).expect("a row");
         }
         let count = table.finish().expect("an end");
         (bytes::Bytes::from(out), count)
@@ -287,7 +382,7 @@ mod tests {
         let mut out = Vec::new();
         let mut table = ParquetTable::new(&mut out, &COLUMNS[..1], &[]).expect("a table");
         for _ in 0..3 {
-            table.push(&[Cell::Text(&text)]).expect("a row");
+            table.push(&json!({"name": text})).expect("a row");
         }
         assert_eq!(table.finish().expect("an end"), 3);
         let reader = SerializedFileReader::new(bytes::Bytes::from(out)).expect("a file");
@@ -302,11 +397,10 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_of_another_type_and_a_short_row_are_refused() {
+    fn a_value_of_another_type_is_refused() {
         let mut table = ParquetTable::new(Vec::new(), &COLUMNS, &[]).expect("a table");
-        let wrong = table.push(&[Cell::Flag(true), Cell::Null, Cell::Null, Cell::Null]).expect_err("a type");
-        assert!(wrong.to_string().contains("column name"), "{wrong}");
-        assert!(table.push(&[Cell::Null]).is_err());
+        let wrong = table.push(&json!({"flag": "yes"})).expect_err("a type");
+        assert!(wrong.to_string().contains("column flag"), "{wrong}");
     }
 
     #[test]

@@ -25,7 +25,7 @@ use plan::{Part, Plan, Source};
 const MAX_POINTS: f64 = 10.0;
 
 /// Name of the scorer where the built-in baseline judged: its numbers are never called `score`.
-pub const LEXICAL: &str = "lexical_rubric";
+pub use crate::domain::LEXICAL;
 
 /// Scores answers by the rubric of their test case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -174,12 +174,12 @@ mod parquet {
             };
             assert_eq!((&of("score")["value"], &of("ann_score")["value"]), (&line["score"], &line["ann_score"]));
             for (name, value) in line["components"].as_object().unwrap() {
-                let row = of(name);
-                assert_eq!((&row["value"], &row["kind"]), (value, &line["kinds"][name]));
-                assert_eq!((&row["weight"], &row["unit"]), (&line["weights"][name], &json!("share")));
-                assert_eq!(row["reason"], line["unscored"][name]["message"]);
-                assert_eq!(row["reason_kind"], line["unscored"][name]["kind"]);
-                assert_eq!(row["feedback"], line["feedback"][name]);
+                let (row, detail) = (of(name), &line["details"][name]);
+                assert_eq!((&row["value"], &row["kind"]), (value, &detail["kind"]));
+                assert_eq!((&row["weight"], &row["unit"]), (&detail["weight"], &json!("share")));
+                assert_eq!(row["reason"], detail["unscored"]["message"]);
+                assert_eq!(row["reason_kind"], detail["unscored"]["kind"]);
+                assert_eq!(row["feedback"], detail["feedback"]);
             }
         }
         let sum = |values: Vec<&Value>| values.into_iter().filter_map(Value::as_f64).sum::<f64>();
@@ -197,12 +197,23 @@ mod parquet {
         let (rows, lines) = (tables["calls"].as_array().unwrap(), work.lines("out/calls.jsonl"));
         assert_eq!(rows.len(), lines.len());
         for (row, line) in rows.iter().zip(&lines) {
-            for (name, value) in line.as_object().unwrap() {
-                // what is no plain value in the record is JSON in the table
-                let shown =
-                    if value.is_object() || value.is_array() { Value::from(value.to_string()) } else { value.clone() };
-                assert_eq!(row[name], shown, "{name}");
+            for name in
+                ["call_id", "system", "case_id", "item", "kind", "role", "judge", "draw", "attempt", "fingerprint"]
+            {
+                assert_eq!(row[name], line[name], "{name}");
             }
+            let (reply, usage) = (&line["reply"], &line["reply"]["usage"]);
+            assert_eq!((&row["raw"], &row["cached"]), (&reply["content"], &reply["cached"]));
+            assert_eq!((&row["finish_reason"], &row["model"]), (&reply["finish_reason"], &reply["model"]));
+            assert_eq!((&row["note"], &row["latency_ms"]), (&reply["note"], &reply["latency_ms"]));
+            for name in ["prompt_tokens", "cached_prompt_tokens", "completion_tokens"] {
+                assert_eq!(row[name], usage[name], "{name}");
+            }
+            let reason = &line["unscored"];
+            assert_eq!((&row["reason"], &row["reason_kind"]), (&reason["message"], &reason["kind"]));
+            // what is no plain value in the record is JSON in the table
+            let verdict = line.get("verdict").map_or(Value::Null, |verdict| verdict.to_string().into());
+            assert_eq!(row["verdict"], verdict);
         }
         assert!(rows.iter().any(|row| row["draw"] == 1) && rows.iter().any(|row| row["reason_kind"] == "unreadable"));
         assert_eq!(tables["call_types"]["cached"], "bool");

@@ -64,8 +64,8 @@ fn table(stdout: &str) -> &str {
 #[track_caller]
 fn every_call_is_accounted_for(work: &Workspace) {
     for call in work.lines("out/calls.jsonl") {
-        let has_reason = call["reason"].as_str().is_some_and(|words| !words.is_empty());
-        assert!(call["raw"].is_string() || has_reason, "neither a reply nor a reason: {call}");
+        let has_reason = call["unscored"]["message"].as_str().is_some_and(|words| !words.is_empty());
+        assert!(call["reply"]["content"].is_string() || has_reason, "neither a reply nor a reason: {call}");
     }
 }
 

@@ -45,12 +45,20 @@ fn what_score_wrote_with_output_is_imported_as_the_same_scores() {
     let (there, here) = (work.lines("out/scores.jsonl"), work.lines("imported/scores.jsonl"));
     assert_eq!((there.len(), here.len()), (6, 6));
     for (there, here) in there.iter().zip(&here) {
-        for field in ["system", "case_id", "scorer", "score", "ann_score", "components", "weights", "kinds", "texts"] {
+        for field in ["system", "case_id", "scorer", "score", "ann_score", "components"] {
             assert_eq!(there[field], here[field], "{field}");
         }
         assert_eq!(there["ann_divisor"], here["ann_divisor"]);
+        for (name, there) in there["details"].as_object().unwrap() {
+            for field in ["weight", "kind", "text"] {
+                assert_eq!(there[field], here["details"][name][field], "{name}: {field}");
+            }
+        }
     }
-    assert_eq!(here[0]["unscored"]["p0"], json!({"kind": "not_asked", "message": "null in the results file"}));
+    assert_eq!(
+        here[0]["details"]["p0"]["unscored"],
+        json!({"kind": "not_asked", "message": "null in the results file"})
+    );
     let summary =
         |run: &str| work.json(&format!("{run}/summary.json"))["scorers"][0]["rows"][0]["metrics"]["score"].clone();
     assert_eq!(summary("out"), summary("imported"), "means and intervals are the same");
@@ -126,7 +134,7 @@ fn numbers_outside_the_unit_are_kept_with_a_warning_and_nan_is_unscored() {
     let scores = work.lines("imported/scores.jsonl");
     assert_eq!((&scores[0]["components"]["p0"], &scores[0]["score"]), (&json!(1.1), &json!(0.8)));
     assert_eq!((&scores[1]["components"]["p0"], &scores[1]["score"]), (&Value::Null, &Value::Null));
-    assert_eq!(scores[1]["unscored"]["p0"]["message"], "NaN in the results file");
+    assert_eq!(scores[1]["details"]["p0"]["unscored"]["message"], "NaN in the results file");
 }
 
 #[test]
@@ -135,7 +143,11 @@ fn results_of_one_half_have_the_weights_of_that_half() {
     work.score_offline_halves();
     work.run(&import(&[])).exits_with(0);
     let (there, here) = (&work.lines("out/scores.jsonl")[0], &work.lines("imported/scores.jsonl")[0]);
-    assert_eq!(there["weights"], here["weights"]);
+    let weights = |line: &Value| -> Vec<(String, Value)> {
+        let details = line["details"].as_object().unwrap();
+        details.iter().map(|(name, detail)| (name.clone(), detail["weight"].clone())).collect()
+    };
+    assert_eq!(weights(there), weights(here));
     assert_eq!(here["scorer"], "lexical_rubric", "the baseline's numbers keep their name");
     assert_eq!(work.json("imported/manifest.json")["settings"]["score.snippets"], false);
 }

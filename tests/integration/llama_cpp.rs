@@ -133,11 +133,17 @@ fn two_cases_are_judged_with_usage_cached_prefixes_and_nothing_paid_twice() {
         assert!((3..=4).contains(&calls.len()), "{} calls for {case_id}", calls.len());
         let words = answer.split_whitespace().count() as u64;
         for (index, call) in calls.iter().enumerate() {
-            assert!(call["raw"].as_str().is_some_and(|raw| !raw.is_empty()), "no raw reply: {call}");
-            assert!(["stop", "length"].contains(&call["finish_reason"].as_str().unwrap()), "not finished: {call}");
-            assert_eq!(call["model"], ALIAS);
-            assert_eq!(call["cached"], false, "{call}");
-            assert!(call["verdict"].is_null() != call["reason"].is_null(), "neither read nor told why not: {call}");
+            assert!(call["reply"]["content"].as_str().is_some_and(|raw| !raw.is_empty()), "no raw reply: {call}");
+            assert!(
+                ["stop", "length"].contains(&call["reply"]["finish_reason"].as_str().unwrap()),
+                "not finished: {call}"
+            );
+            assert_eq!(call["reply"]["model"], ALIAS);
+            assert_eq!(call["reply"]["cached"], false, "{call}");
+            assert!(
+                call["verdict"].is_null() != call["unscored"]["message"].is_null(),
+                "neither read nor told why not: {call}"
+            );
             let tokens = |name: &str| call[name].as_u64().unwrap();
             assert!((1..=40).contains(&tokens("completion_tokens")), "{call}");
             // a word is a token or more
@@ -157,12 +163,12 @@ fn two_cases_are_judged_with_usage_cached_prefixes_and_nothing_paid_twice() {
     assert_eq!(server.counter("tokens_predicted_total"), generated, "a reply was paid twice:\n{}", again.stderr);
     let replies = |calls: &[Value]| -> Vec<(String, String)> {
         let mut pairs: Vec<_> =
-            calls.iter().map(|call| (call["call_id"].to_string(), call["raw"].to_string())).collect();
+            calls.iter().map(|call| (call["call_id"].to_string(), call["reply"]["content"].to_string())).collect();
         pairs.sort();
         pairs
     };
     assert_eq!(replies(&again.calls()), replies(&calls));
-    assert!(again.calls().iter().all(|call| call["cached"] == true));
+    assert!(again.calls().iter().all(|call| call["reply"]["cached"] == true));
 }
 
 #[test]
@@ -174,16 +180,16 @@ fn an_answer_beyond_the_context_is_unscored_and_not_even_sent() {
     let calls = run.calls();
     assert!(!calls.is_empty());
     for call in &calls {
-        assert!(call["raw"].is_null() && call["verdict"].is_null(), "{call}");
-        assert_eq!(call["reason_kind"], "context_overflow", "{call}");
+        assert!(call["reply"]["content"].is_null() && call["verdict"].is_null(), "{call}");
+        assert_eq!(call["unscored"]["kind"], "context_overflow", "{call}");
         let words = format!("the model's context holds {CONTEXT}; it was not sent");
-        assert!(call["reason"].as_str().unwrap().contains(&words), "{call}");
+        assert!(call["unscored"]["message"].as_str().unwrap().contains(&words), "{call}");
     }
     let scores = run.lines("scores.jsonl");
     assert_eq!(scores.len(), 1);
     assert!(scores[0]["score"].is_null(), "{}", scores[0]);
     assert_eq!(scores[0]["components"]["length"], json!(0.0), "more than 600 words");
-    assert_eq!(scores[0]["unscored"]["expertise"]["kind"], "context_overflow", "{}", scores[0]);
+    assert_eq!(scores[0]["details"]["expertise"]["unscored"]["kind"], "context_overflow", "{}", scores[0]);
 }
 
 #[test]
@@ -199,7 +205,10 @@ fn a_wrong_key_stops_the_run_and_is_not_told() {
 /// The same alias, other weights: nothing of `before` may be used by `after`, and it must be said.
 fn assert_swap_is_noticed(before: &Finished, after: &Finished) {
     let (old, new) = (before.calls(), after.calls());
-    assert!(new.len() >= 3 && new.iter().all(|call| call["cached"] == false), "replies of the other model: {new:?}");
+    assert!(
+        new.len() >= 3 && new.iter().all(|call| call["reply"]["cached"] == false),
+        "replies of the other model: {new:?}"
+    );
     assert_ne!(new[0]["judge"], old[0]["judge"]);
     assert!(new.iter().all(|new| old.iter().all(|old| new["fingerprint"] != old["fingerprint"])));
     let told = |run: &Finished| run.stderr.lines().any(|line| line.contains(ALIAS) && line.contains("not used"));

@@ -109,8 +109,7 @@ async fn judged(members: Vec<Member>) -> Summary {
     let panel = Panel { members, merge: Merge::Mean };
     let roles = [Role::Rubric, Role::Aspect("coverage".into()), Role::Citation];
     let panels = Arc::new(roles.into_iter().fold(Panels::none(), |panels, role| panels.with(role, panel.clone())));
-    let options =
-        Options { concurrency: 2, parse_retries: 0, retry_unscored: false, acknowledge: false, mode: Mode::Default };
+    let options = Options { concurrency: 2, parse_retries: 0, retry_unscored: false, mode: Mode::Default };
     let jobs = scorers.map(|scorer| Job {
         items: (0..3).map(item).collect(),
         scorer,

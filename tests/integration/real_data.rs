@@ -76,7 +76,7 @@ fn pure_scores(released: &Released, calls: &[Value]) -> HashMap<(String, String)
     let text = |call: &Value, name: &str| call[name].as_str().unwrap().to_owned();
     let raw: HashMap<[String; 3], String> = calls
         .iter()
-        .map(|call| (["system", "case_id", "item"].map(|name| text(call, name)), text(call, "raw")))
+        .map(|call| (["system", "case_id", "item"].map(|name| text(call, name)), text(&call["reply"], "content")))
         .collect();
     let tests = load_test_cases(&released.tests, Mode::Default).unwrap();
     let systems = load_answers(std::slice::from_ref(&released.answers), Mode::Default).unwrap();

@@ -201,7 +201,7 @@ fn a_stopped_run_can_be_scored_as_far_as_it_came() {
     assert!(unscored.clone().count() > 0);
     for score in unscored {
         let kinds: Vec<&serde_json::Value> =
-            score["unscored"].as_object().unwrap().values().map(|reason| &reason["kind"]).collect();
+            score["details"].as_object().unwrap().values().map(|detail| &detail["unscored"]["kind"]).collect();
         assert!(kinds.iter().any(|kind| *kind == "not_asked"), "{score}");
     }
 }

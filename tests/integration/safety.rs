@@ -282,14 +282,14 @@ fn hostile_replies_are_unscored_or_recorded_without_harm() {
             continue;
         }
         assert_eq!((&score["components"]["p0"], &score["score"]), (&Value::Null, &Value::Null), "{what}");
-        let message = score["unscored"]["p0"]["message"].as_str().unwrap();
+        let message = score["details"]["p0"]["unscored"]["message"].as_str().unwrap();
         assert!(!message.is_empty() && message.len() < 500, "{what}: {message}");
         assert_eq!(unseen(message), "", "{what}");
     }
     // the raw replies are kept as they came, and the run can be scored again from them
     let raw = work.lines("out/calls.jsonl").into_iter().filter(|call| call["item"] == "p0");
     let mut kept: Vec<(String, Value)> =
-        raw.map(|call| (call["case_id"].as_str().unwrap().to_owned(), call["raw"].clone())).collect();
+        raw.map(|call| (call["case_id"].as_str().unwrap().to_owned(), call["reply"]["content"].clone())).collect();
     kept.sort_by_key(|(id, _)| id[1..].parse::<usize>().unwrap());
     for ((_, kept), (what, text)) in kept.iter().zip(&replies) {
         assert!(kept == text, "{what}");
@@ -311,6 +311,9 @@ fn a_reply_beyond_all_measure_is_refused_and_the_run_goes_on() {
     let server = FakeServer::start(judge);
     work.score(&server, &["--max-unscored", "1"]).exits_with(0);
     let score = &work.lines("out/scores.jsonl")[0];
-    assert_eq!((&score["unscored"]["citations"]["kind"], &score["components"]["p0"]), (&json!("refused"), &json!(0.8)));
+    assert_eq!(
+        (&score["details"]["citations"]["unscored"]["kind"], &score["components"]["p0"]),
+        (&json!("refused"), &json!(0.8))
+    );
     assert_eq!(server.chat_count(), AT_MOST);
 }

@@ -8,7 +8,6 @@ use rayon::prelude::*;
 use serde_json::Value;
 
 use super::Context;
-use super::score::REFERENCE;
 use crate::analysis::{AggregateOptions, summarize};
 use crate::cli::ExitCode;
 use crate::cli::args::PerItemArgs;
@@ -21,7 +20,7 @@ use crate::dataset::{Predictions, References, load_predictions, load_references}
 use crate::domain::{Answer, CaseId, Mode, Note, Prediction, ScoredAnswer, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result, first_of_each_kind};
 use crate::evaluation::Item;
-use crate::evaluation::record::{InputFile, Manifest, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, write_inputs};
+use crate::evaluation::record::{InputFile, Inputs, Manifest, RunDir, RunRecord, RunStatus};
 use crate::report::{ReportContext, Table, TableStyle, scorecard, scorecard_csv, scorecard_json, visible};
 use crate::scorer::{Scorer, Step, Verdicts};
 
@@ -73,13 +72,8 @@ pub(super) fn score_all(systems: Vec<Predictions>, scorer: &dyn Scorer) -> (Vec<
         Step::Ask(_) => None,
     };
     let scored = items.par_iter().filter_map(|item| {
-        Some(Arc::new(ScoredAnswer {
-            system: item.answer.system.clone(),
-            case: Arc::clone(&item.case),
-            score: score_of(scorer, item)?,
-            members: BTreeMap::new(),
-            steering: Vec::new(),
-        }))
+        let score = score_of(scorer, item)?;
+        Some(Arc::new(ScoredAnswer::new(item.answer.system.clone(), Arc::clone(&item.case), score)))
     });
     let scored = scored.collect();
     (items, scored)
@@ -158,7 +152,7 @@ impl Conclusion<'_> {
             let dir = RunDir::open(out)?;
             let manifest = self.manifest(items.len());
             dir.claim(&manifest, false)?;
-            write_inputs(&out.join("inputs.jsonl"), items)?;
+            Inputs::new(items.to_vec()).write(&out.join("inputs.jsonl"))?;
             write_items(&dir, &report.run, scored)?;
             dir.write_file("summary.json", json.as_bytes())?;
             dir.write_file("summary.csv", csv.as_bytes())?;
@@ -178,27 +172,12 @@ impl Conclusion<'_> {
 
     fn manifest(&self, answers: usize) -> Manifest {
         Manifest {
-            schema_version: SCHEMA_VERSION,
-            scholareval_version: env!("CARGO_PKG_VERSION").to_owned(),
-            status: RunStatus::Running,
-            label: None,
-            started_at: humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string(),
-            finished_at: None,
-            mode: self.mode,
-            reference: (self.mode == Mode::Compat).then(|| REFERENCE.to_owned()),
             settings: self.settings.clone(),
             inputs: self.inputs.clone(),
-            prompts: None,
-            judge: None,
             scorers: vec![self.scorer.to_owned()],
-            roles: BTreeMap::new(),
             seed: self.args.seed,
             answers: answers as u64,
-            missing: Vec::new(),
-            kept_cases: Vec::new(),
-            warnings: Vec::new(),
-            policy: None,
-            endpoints: Vec::new(),
+            ..Manifest::begin(self.mode)
         }
     }
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::Context;
 use super::import::IMPORTED;
-use super::score::REFERENCE;
 use crate::cli::ExitCode;
 use crate::cli::args::RescoreArgs;
 use crate::cli::scoring::jobs::ScorerPlan;
@@ -16,9 +15,7 @@ use crate::cli::settings::{DEFAULT_MAX_UNSCORED, OnUnscored, OutputFormat};
 use crate::cli::terminal;
 use crate::domain::{Mode, Role, RubricParts, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
-use crate::evaluation::record::{
-    Manifest, RecordedReplies, RunDir, RunRecord, RunStatus, load_item_lists, load_manifest,
-};
+use crate::evaluation::record::{Inputs, Manifest, RecordedReplies, RunDir, RunRecord, RunStatus};
 use crate::evaluation::{self, Member, Merge, Options, Panel, Panels, StopHandle};
 use crate::judge::Judge;
 use crate::judge::planner::ReplySource;
@@ -42,7 +39,7 @@ async fn rescore(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> 
     let mode = if args.compat { Mode::Compat } else { was };
     manifest.mode = mode;
     manifest.settings.insert("score.compat".to_owned(), (mode == Mode::Compat).into());
-    manifest.reference = (mode == Mode::Compat).then(|| REFERENCE.to_owned());
+    manifest.reference = Manifest::begin(mode).reference;
     manifest.seed = args.seed.unwrap_or(manifest.seed);
     // The run's own directory by another name is no copy of it: nothing there is removed or copied onto itself.
     let elsewhere = args.out.as_deref().filter(|out| !same_directory(out, &args.run));
@@ -93,9 +90,7 @@ async fn rescore(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> 
 
 /// The manifest of a run that holds replies.
 fn manifest_of(run: &Path) -> Result<Manifest> {
-    let manifest = load_manifest(run)?.ok_or_else(|| {
-        InputFault::new(run, "holds no manifest.json").hint("name the directory of a run (score tells it at the end)")
-    })?;
+    let manifest = Manifest::of_run(run)?;
     if setting(&manifest, IMPORTED) {
         let what = "this run was imported: it holds scores and no replies, so there is nothing to score again";
         let hint = "compare and report read it as it is; for other scores run score on the answers";
@@ -149,7 +144,7 @@ fn claim(dir: &RunDir, args: &RescoreArgs, manifest: &Manifest) -> Result<()> {
 
 /// Every answer through the scorers, with the recorded replies as judges.
 async fn replay(args: &RescoreArgs, manifest: &Manifest, in_other_mode: bool) -> Result<Vec<Arc<ScoredAnswer>>> {
-    let lists = load_item_lists(&args.run.join("inputs.jsonl"))?;
+    let inputs = Inputs::load(&args.run.join("inputs.jsonl"))?;
     let calls = args.run.join("calls.jsonl");
     let replies = RecordedReplies::open(&calls)?.ok_or_else(|| InputFault::new(&calls, "is not there"))?;
     let replies = Arc::new(if in_other_mode { replies.in_other_mode() } else { replies });
@@ -161,10 +156,9 @@ async fn replay(args: &RescoreArgs, manifest: &Manifest, in_other_mode: bool) ->
         concurrency: 1,
         parse_retries: number(manifest, "score.parse_retries", 2),
         retry_unscored: false,
-        acknowledge: false,
         mode: manifest.mode,
     };
-    let items = (&Arc::from(lists.rubric), &Arc::from(lists.plain));
+    let items = (&inputs.rubric().cloned().collect(), &inputs.plain().cloned().collect());
     let jobs = plan.jobs(items, &Arc::new(panels(manifest, &replies)), &options, |_| 1);
     let planned = evaluation::plan(&jobs, &mut Nobody).await?;
     let mut scored = planned.scored;

@@ -25,18 +25,12 @@ use crate::cli::signals::Signals;
 use crate::cli::terminal;
 use crate::domain::{Mode, Role, ScoredAnswer};
 use crate::error::{Error, Result};
-use crate::evaluation::record::{
-    ItemLists, Manifest, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, load_manifest,
-    write_inputs, write_item_lists,
-};
+use crate::evaluation::record::{Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus};
 use crate::evaluation::{self, EventSink, Job, Options, Plan, PlanOutcome, RunEvent, StopHandle};
 use crate::judge::meters::Meters;
 use crate::prompt::{PromptFamily, PromptSet};
 use crate::report::Bench;
 use crate::scorer::citation_scorer::names_gold_sources;
-
-/// What compat mode reproduces.
-pub(super) const REFERENCE: &str = "ScholarQABench 95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
 
 /// Runs the command.
 ///
@@ -102,7 +96,6 @@ impl Prepared {
             concurrency: 1,
             parse_retries: settings.score.parse_retries,
             retry_unscored: settings.cache.retry_unscored,
-            acknowledge: settings.cache.path.is_none(),
             mode: settings.score.mode,
         };
         let items = (&self.inputs.rubric, &self.inputs.plain);
@@ -115,10 +108,8 @@ impl Prepared {
         let needs_plain = self.plan.scorers.iter().any(|scorer| *scorer != ScorerName::Rubric);
         let rubric =
             if self.plan.scorers.contains(&ScorerName::Rubric) { self.inputs.rubric.to_vec() } else { Vec::new() };
-        if !needs_plain {
-            return write_inputs(path, &rubric);
-        }
-        write_item_lists(path, &ItemLists { rubric, plain: self.inputs.plain.to_vec() })
+        let inputs = if needs_plain { Inputs::of_lists(&rubric, &self.inputs.plain) } else { Inputs::new(rubric) };
+        inputs.write(path)
     }
 
     /// Why a run must not begin that asks what the plan left open.
@@ -168,10 +159,10 @@ async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Prese
     let (jobs, endpoints) = prepared.jobs(settings, recorded()?, &meters)?;
     let asked = Asked { jobs: &jobs, endpoints: &endpoints, meters: &meters };
     let name = settings.output.label.clone().unwrap_or_else(|| run_name(&path));
-    let before = if resumed { load_manifest(&path)? } else { None };
+    let before = if resumed { Manifest::load(&path)? } else { None };
     let manifest = Manifest { endpoints: before.map(|run| run.endpoints).unwrap_or_default(), ..manifest.clone() };
     let record = RunRecord::open(dir, manifest, !judges.is_cached())?;
-    let mut sinks = Sinks::open(record, &name)?;
+    let mut sinks = Sinks::new(record, &name);
     let planned = evaluation::plan(&jobs, &mut sinks).await?;
     if !quiet && judges.all().any(|(_, judge)| !judge.is_lexical()) {
         terminal::note(&plan_line(&of_models(&planned)));
@@ -302,14 +293,7 @@ fn manifest(settings: &Settings, inputs: &LoadedInputs, plan: &ScorerPlan, judge
     let items = if with_rubric { &inputs.rubric } else { &inputs.plain };
     let missing = if with_rubric { inputs.missing.as_slice() } else { &[] };
     Ok(Manifest {
-        schema_version: SCHEMA_VERSION,
-        scholareval_version: env!("CARGO_PKG_VERSION").to_owned(),
-        status: RunStatus::Running,
         label: settings.output.label.clone(),
-        started_at: humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string(),
-        finished_at: None,
-        mode,
-        reference: (mode == Mode::Compat).then(|| REFERENCE.to_owned()),
         settings: in_force,
         inputs: files,
         prompts: rubric.and_then(|judge| judge.prompts_entry(PromptFamily::Rubric)),
@@ -321,11 +305,11 @@ fn manifest(settings: &Settings, inputs: &LoadedInputs, plan: &ScorerPlan, judge
         missing: missing.iter().map(|(system, case)| (system.to_string(), case.to_string())).collect(),
         kept_cases: inputs.kept_cases.iter().map(ToString::to_string).collect(),
         warnings: inputs.warnings.clone(),
-        endpoints: Vec::new(),
         policy: Some(PolicyEntry {
             unscored_as_zero: settings.score.on_unscored == OnUnscored::Zero,
             max_unscored: settings.score.max_unscored,
         }),
+        ..Manifest::begin(mode)
     })
 }
 

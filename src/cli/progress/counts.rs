@@ -230,7 +230,7 @@ pub(super) mod tests {
 
     pub(crate) fn record(attempt: u32, cached: bool) -> CallRecord {
         CallRecord {
-            call_id: "id".to_owned(),
+            call_id: [0; 16].into(),
             system: "SYSTEM-NAME".into(),
             case_id: "c".into(),
             item: "expertise".into(),

@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::ScoredAnswer;
 use crate::error::{Error, Result};
-use crate::scorer::rubric::LEXICAL;
 
 /// Checks that the file can be written, before a call is paid. An existing file is not touched.
 ///
@@ -47,10 +46,9 @@ fn results(scored: &[Arc<ScoredAnswer>]) -> Value {
     for answer in sorted {
         let score = &answer.score;
         let mut scores = Map::new();
-        // The baseline's numbers are not to be taken for a judge's.
-        let prefix = if score.scorer == LEXICAL { "lexical_" } else { "" };
-        scores.insert(format!("{prefix}score"), json!(score.value));
-        scores.insert(format!("{prefix}ann_score"), json!(score.ann_score));
+        let (name, ann_name) = score.sum_names();
+        scores.insert(name.to_owned(), json!(score.value));
+        scores.insert(ann_name.to_owned(), json!(score.ann_score));
         scores.extend(score.components.iter().map(|part| (part.name.clone(), json!(part.value))));
         let entry = json!({
             "scores": scores,

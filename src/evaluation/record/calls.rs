@@ -1,88 +1,113 @@
-//! Reading calls back, one at a time: a run may have more of them than memory.
+//! `calls.jsonl`: every call of a run with its raw reply.
 
+use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
-use super::SCHEMA_VERSION;
-use super::lines::CallLine;
+use super::lines::{LineReader, Position};
+use crate::domain::{CallId, JudgeReply, UnscoredKind, UnscoredReason};
 use crate::error::{Error, InputFault, Result};
+use crate::evaluation::{CallRecord, call_id};
+use crate::judge::planner::ReplySource;
+use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 
-/// Hands every whole line of a `calls.jsonl` to `each`, in file order. A torn last line is left out.
+/// Calls `each` for every call of a `calls.jsonl`, in file order. One call is in memory at a time.
 ///
 /// # Errors
 /// When the file cannot be read or a line is no call (the error names it), and what `each` fails with.
-pub fn for_each_call(path: &Path, mut each: impl FnMut(CallLine) -> Result<()>) -> Result<()> {
-    let file = File::open(path).map_err(Error::io(path, "read"))?;
-    for_each_parsed(path, file, |number, call: CallLine| {
-        if call.v > SCHEMA_VERSION {
-            let what = format!("format {} is newer than this program's {SCHEMA_VERSION}", call.v);
-            let fault = InputFault::new(path, what).at_line(number);
-            return Err(fault.hint("use the version that wrote it, or a newer one").into());
-        }
-        each(call)
-    })
-}
-
-/// Hands every whole line of a record, read, with its number to `each`. A line without an end is one that a kill tore.
-pub(super) fn for_each_parsed<T: DeserializeOwned>(
-    path: &Path,
-    file: File,
-    mut each: impl FnMut(usize, T) -> Result<()>,
-) -> Result<()> {
-    let (mut reader, mut line) = (BufReader::with_capacity(1 << 16, file), Vec::new());
-    for number in 1.. {
-        line.clear();
-        reader.read_until(b'\n', &mut line).map_err(Error::io(path, "read"))?;
-        if line.last() != Some(&b'\n') {
-            break;
-        }
-        let unreadable = |error| InputFault::new(path, format!("no line of a run record: {error}")).at_line(number);
-        each(number, serde_json::from_slice(&line).map_err(unreadable)?)?;
+pub fn for_each_call(path: &Path, mut each: impl FnMut(CallRecord) -> Result<()>) -> Result<()> {
+    let mut lines = LineReader::open(path)?.ok_or_else(|| InputFault::new(path, "is not there"))?;
+    while let Some((_, call)) = lines.read()? {
+        each(call)?;
     }
     Ok(())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// What a scan of the file needs of a line.
+#[derive(Deserialize)]
+pub(super) struct CallHead {
+    pub(super) call_id: CallId,
+    reply: Option<IgnoredAny>,
+}
 
-    fn line(item: &str, v: u32) -> String {
-        format!(
-            "{{\"v\":{v},\"call_id\":\"0\",\"system\":\"s\",\"case_id\":\"c\",\"item\":\"{item}\",\"kind\":\"property\",\
-             \"role\":\"rubric\",\"judge\":\"j\",\"draw\":0,\"attempt\":0,\"fingerprint\":null,\"raw\":\"x\",\
-             \"finish_reason\":null,\"model\":null,\"verdict\":null,\"reason\":null,\"reason_kind\":null,\"cached\":false,\
-             \"prompt_tokens\":1,\"cached_prompt_tokens\":0,\"completion_tokens\":2,\"latency_ms\":3}}\n"
-        )
+impl CallHead {
+    pub(super) fn has_reply(&self) -> bool {
+        self.reply.is_some()
+    }
+}
+
+/// The replies of a `calls.jsonl`, found by call id; holds their positions in memory, not the replies.
+#[derive(Debug)]
+pub struct RecordedReplies {
+    path: PathBuf,
+    file: Mutex<File>,
+    positions: HashMap<CallId, Position>,
+    /// Why a call that is not recorded has no reply.
+    missing: UnscoredReason,
+}
+
+impl RecordedReplies {
+    /// Indexes the file; `None` where there is none. Of a call that failed and was answered later the answer counts.
+    ///
+    /// # Errors
+    /// When the file cannot be read or a line is no call.
+    pub fn open(path: &Path) -> Result<Option<Self>> {
+        let Some(mut lines) = LineReader::open(path)? else { return Ok(None) };
+        let mut positions = HashMap::new();
+        while let Some((position, head)) = lines.read::<CallHead>()? {
+            if head.has_reply() || !positions.contains_key(&head.call_id) {
+                positions.insert(head.call_id, position);
+            }
+        }
+        let file = Mutex::new(File::open(path).map_err(Error::io(path, "read"))?);
+        let missing = UnscoredReason::new(UnscoredKind::NotAsked, "the record of the run holds no such call");
+        Ok(Some(Self { path: path.to_path_buf(), file, positions, missing }))
     }
 
-    fn items(text: &str) -> Result<Vec<String>> {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("calls.jsonl");
-        std::fs::write(&path, text).expect("written");
-        let mut items = Vec::new();
-        for_each_call(&path, |call| {
-            items.push(call.item);
-            Ok(())
-        })?;
-        Ok(items)
+    /// The same for scoring in another mode than the run's: a call that is not recorded is one that only that mode asks.
+    #[must_use]
+    pub fn in_other_mode(mut self) -> Self {
+        self.missing = UnscoredReason::new(UnscoredKind::NeedsOtherCalls, "needs other calls");
+        self
     }
 
-    #[test]
-    fn calls_come_in_file_order_without_a_torn_last_line() {
-        let text = line("a", 1) + &line("b", 1);
-        assert_eq!(items(&text).expect("calls"), ["a", "b"]);
-        assert_eq!(items(&text[..text.len() - 3]).expect("calls"), ["a"]);
-        assert_eq!(items("").expect("calls"), [""; 0]);
+    /// The call as it is recorded. Where the request is rendered, a call of another fingerprint is not the same call.
+    fn record(&self, request: &JudgeRequest) -> Result<Option<CallRecord>> {
+        let id = call_id(&request.system, &request.case_id, &request.call, request.attempt);
+        let Some(position) = self.positions.get(&id) else { return Ok(None) };
+        let mut bytes = vec![0; position.length];
+        {
+            let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+            file.seek(SeekFrom::Start(position.offset)).map_err(Error::io(&self.path, "read"))?;
+            file.read_exact(&mut bytes).map_err(Error::io(&self.path, "read"))?;
+        }
+        let call: CallRecord = serde_json::from_slice(&bytes)
+            .map_err(|error| InputFault::new(&self.path, format!("a call that cannot be read: {error}")))?;
+        let wanted = request.rendered.as_ref().map(|rendered| rendered.fingerprint);
+        Ok(Some(call).filter(|call| wanted.is_none() || wanted == call.fingerprint))
     }
+}
 
-    #[test]
-    fn a_broken_line_and_one_of_a_newer_format_are_named() {
-        let broken = items(&(line("a", 1) + "{}\n")).expect_err("a fault").to_string();
-        assert!(broken.contains("calls.jsonl:2: no line of a run record"), "{broken}");
-        let newer = items(&line("a", 9)).expect_err("a fault").to_string();
-        assert!(newer.contains("calls.jsonl:1: format 9 is newer"), "{newer}");
+/// A recorded run as a judge: what was replied is replied, what failed stays unscored for the same reason.
+impl Judge for RecordedReplies {
+    fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
+        let outcome = self.record(request).map(|call| match call {
+            Some(CallRecord { reply: Some(reply), .. }) => Outcome::Reply(JudgeReply { cached: true, ..reply }),
+            Some(CallRecord { verdict: Err(reason), .. }) => Outcome::Unscored(reason),
+            _ => Outcome::Unscored(self.missing.clone()),
+        });
+        Box::pin(std::future::ready(outcome.map_err(AskError::Fatal)))
+    }
+}
+
+impl ReplySource for RecordedReplies {
+    fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>> {
+        let reply = self.record(request)?.and_then(|call| call.reply);
+        Ok(reply.map(|reply| JudgeReply { cached: true, ..reply }))
     }
 }

@@ -1,319 +1,293 @@
 //! `inputs.jsonl`: the cases and answers as they were scored.
 
-mod predictions;
-
-use std::collections::HashMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::collections::{HashMap, HashSet};
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::SCHEMA_VERSION;
-use predictions::PredictionLine;
-
-use crate::domain::{Answer, CaseId, Criterion, Rubric, SystemName, TestCase};
+use super::lines::LineReader;
+use super::writer::write_whole;
+use crate::domain::{CaseId, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::Item;
 
-/// A line: either a case or an answer to one.
+/// A line: a case before its first answer, an answer, or last the two lists of answers.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum InputLine {
-    /// `config` is null where there is no rubric.
-    Case {
-        v: u32,
-        case_id: CaseId,
-        initial_prompt: String,
-        annotator: String,
-        agreement: bool,
-        config: Option<ConfigLine>,
-    },
-    Answer(Box<AnswerLine>),
+enum InputLine<C, A> {
+    Case(C),
+    Answer(A),
+    Lists { rubric: Vec<usize>, plain: Vec<usize> },
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-struct AnswerLine {
-    v: u32,
-    system: SystemName,
-    case_id: CaseId,
-    line: usize,
-    answer_text: Arc<str>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    own_bytes: Option<usize>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    prediction: Option<PredictionLine>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    reference_answer: Option<Arc<str>>,
-    steering: Vec<String>,
-    /// Where it stands among the items that need a rubric.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    rubric_place: Option<usize>,
-    /// Where it stands among those that need none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    plain_place: Option<usize>,
-}
-
-/// The items of a run, by what its scorers need.
+/// What a run scores.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ItemLists {
-    /// For scorers that need a rubric.
-    pub rubric: Vec<Item>,
-    /// For the others.
-    pub plain: Vec<Item>,
+pub struct Inputs {
+    /// The cases, answered or not, each once.
+    pub cases: Vec<Arc<TestCase>>,
+    /// The answers, each once.
+    pub items: Vec<Item>,
+    /// Places in `items` of those that a rubric judges, in the order of the run.
+    rubric: Vec<usize>,
+    /// Places in `items` of those that the other scorers judge, in the order of the run.
+    plain: Vec<usize>,
 }
 
-/// Where an item stands in each list.
-#[derive(Debug, Clone, Copy, Default)]
-struct Places {
-    rubric: Option<usize>,
-    plain: Option<usize>,
-}
-
-/// The rubric, under the names of the released test cases.
-#[derive(Debug, Serialize, Deserialize)]
-struct ConfigLine {
-    question: Arc<str>,
-    low_length: i64,
-    high_length: i64,
-    length_weight: f64,
-    expertise_weight: f64,
-    citations_weight: f64,
-    excerpts_weight: f64,
-    other_properties: Vec<PropertyLine>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct PropertyLine {
-    name: String,
-    criterion: Arc<str>,
-    weight: f64,
-    evidence: Arc<[String]>,
-}
-
-/// Writes the file of these items: every case once, before its first answer.
-///
-/// # Errors
-/// When the file cannot be written.
-pub fn write_inputs(path: &Path, items: &[Item]) -> Result<()> {
-    write_items(path, items.iter().map(|item| (item, Places::default())))
-}
-
-/// Writes the file of both lists of a run. An answer of one system to one case that is in both is written once, as the
-/// first list has it.
-///
-/// # Errors
-/// When the file cannot be written.
-pub fn write_item_lists(path: &Path, lists: &ItemLists) -> Result<()> {
-    let mut items: Vec<(&Item, Places)> = Vec::with_capacity(lists.rubric.len() + lists.plain.len());
-    let mut at: HashMap<(&SystemName, &CaseId), usize> = HashMap::new();
-    for (place, item) in lists.rubric.iter().enumerate() {
-        at.insert((&item.answer.system, &item.case.case_id), items.len());
-        items.push((item, Places { rubric: Some(place), plain: None }));
+impl Inputs {
+    /// These answers, all of which every scorer judges, where it can: without a rubric it is not for the rubric.
+    pub fn new(items: Vec<Item>) -> Self {
+        let rubric = (0..items.len()).filter(|at| !items[*at].case.rubric.is_none()).collect();
+        let plain = (0..items.len()).collect();
+        Self { cases: cases_of(&items), items, rubric, plain }
     }
-    for (place, item) in lists.plain.iter().enumerate() {
-        match at.get(&(&item.answer.system, &item.case.case_id)).and_then(|at| items.get_mut(*at)) {
-            Some((_, places)) => places.plain = Some(place),
-            None => items.push((item, Places { rubric: None, plain: Some(place) })),
+
+    /// These answers, and cases that may have no answer.
+    pub fn with_cases(cases: Vec<Arc<TestCase>>, items: Vec<Item>) -> Self {
+        Self { cases, ..Self::new(items) }
+    }
+
+    /// The answers that a rubric judges and those that the other scorers judge. An answer of one system to one case that is
+    /// in both lists is kept as the first has it.
+    pub fn of_lists(rubric: &[Item], plain: &[Item]) -> Self {
+        let mut items: Vec<Item> = rubric.to_vec();
+        let mut places: HashMap<(&SystemName, &CaseId), usize> = HashMap::new();
+        for (at, item) in rubric.iter().enumerate() {
+            places.insert((&item.answer.system, &item.case.case_id), at);
         }
-    }
-    write_items(path, items.into_iter())
-}
-
-/// Writes the file of these cases, answered or not, and of the answers that are known.
-///
-/// # Errors
-/// When the file cannot be written.
-pub fn write_cases_and_items(path: &Path, cases: &[Arc<TestCase>], items: &[Item]) -> Result<()> {
-    write_all(path, cases, items.iter().map(|item| (item, Places::default())))
-}
-
-fn write_items<'a>(path: &Path, items: impl Iterator<Item = (&'a Item, Places)>) -> Result<()> {
-    write_all(path, &[], items)
-}
-
-fn write_all<'a>(
-    path: &Path,
-    cases: &'a [Arc<TestCase>],
-    items: impl Iterator<Item = (&'a Item, Places)>,
-) -> Result<()> {
-    let partial = path.with_extension("jsonl.partial");
-    let mut out = BufWriter::new(File::create(&partial).map_err(Error::io(&partial, "create"))?);
-    let mut seen = std::collections::HashSet::new();
-    for case in cases {
-        if seen.insert(&case.case_id) {
-            write_line(&mut out, &partial, &case_line(case))?;
-        }
-    }
-    for (item, places) in items {
-        if seen.insert(&item.case.case_id) {
-            write_line(&mut out, &partial, &case_line(&item.case))?;
-        }
-        write_line(&mut out, &partial, &answer_line(item, places))?;
-    }
-    out.flush().map_err(Error::io(&partial, "write"))?;
-    std::fs::rename(&partial, path).map_err(Error::io(path, "create"))
-}
-
-fn answer_line(item: &Item, places: Places) -> InputLine {
-    let answer = &item.answer;
-    let prediction = answer.prediction.as_ref();
-    InputLine::Answer(Box::new(AnswerLine {
-        v: SCHEMA_VERSION,
-        system: answer.system.clone(),
-        case_id: answer.case_id.clone(),
-        line: answer.line,
-        answer_text: Arc::clone(&answer.answer_text),
-        own_bytes: answer.own_bytes,
-        prediction: prediction.map(|prediction| PredictionLine::of(prediction, &item.case, answer)),
-        reference_answer: answer.reference_answer.clone(),
-        steering: item.steering.clone(),
-        rubric_place: places.rubric,
-        plain_place: places.plain,
-    }))
-}
-
-fn write_line(out: &mut impl Write, path: &Path, line: &InputLine) -> Result<()> {
-    serde_json::to_writer(&mut *out, line).map_err(|error| Error::io(path, "write")(error.into()))?;
-    out.write_all(b"\n").map_err(Error::io(path, "write"))
-}
-
-fn case_line(case: &TestCase) -> InputLine {
-    let rubric = &case.rubric;
-    let is_absent = *rubric == Rubric::none(Arc::from(case.initial_prompt.as_str()));
-    InputLine::Case {
-        v: SCHEMA_VERSION,
-        case_id: case.case_id.clone(),
-        initial_prompt: case.initial_prompt.clone(),
-        annotator: case.annotator.clone(),
-        agreement: case.agreement,
-        config: (!is_absent).then(|| ConfigLine {
-            question: Arc::clone(&rubric.question),
-            low_length: rubric.low_length,
-            high_length: rubric.high_length,
-            length_weight: rubric.length_weight,
-            expertise_weight: rubric.expertise_weight,
-            citations_weight: rubric.citations_weight,
-            excerpts_weight: rubric.excerpts_weight,
-            other_properties: rubric.criteria.iter().map(property_line).collect(),
-        }),
-    }
-}
-
-fn property_line(criterion: &Criterion) -> PropertyLine {
-    PropertyLine {
-        name: criterion.name.clone(),
-        criterion: Arc::clone(&criterion.criterion),
-        weight: criterion.weight,
-        evidence: Arc::clone(&criterion.snippets),
-    }
-}
-
-/// Reads the file back: every answer once.
-///
-/// # Errors
-/// When the file is missing (the run was made with `--no-inputs`), a line is broken, or an answer has no case.
-pub fn load_inputs(path: &Path) -> Result<Vec<Item>> {
-    Ok(load_cases_and_items(path)?.1)
-}
-
-/// The cases of a run by id.
-pub(super) type Cases = HashMap<CaseId, Arc<TestCase>>;
-
-/// The same with every case of the file: an imported run may know cases whose answers it does not.
-///
-/// # Errors
-/// As [`load_inputs`].
-pub(super) fn load_cases_and_items(path: &Path) -> Result<(Cases, Vec<Item>)> {
-    let (cases, items) = load_items(path)?;
-    Ok((cases, items.into_iter().map(|(item, _)| item).collect()))
-}
-
-/// Reads both lists back. Of a record that does not tell them apart all answers are in both, those without a rubric in
-/// the second alone.
-///
-/// # Errors
-/// As [`load_inputs`].
-pub fn load_item_lists(path: &Path) -> Result<ItemLists> {
-    let (mut rubric, mut plain) = (Vec::new(), Vec::new());
-    for (order, (item, places)) in load_items(path)?.1.into_iter().enumerate() {
-        let Places { rubric: in_rubric, plain: in_plain } = match places {
-            Places { rubric: None, plain: None } => {
-                Places { rubric: (!item.case.rubric.is_none()).then_some(order), plain: Some(order) }
-            }
-            told => told,
-        };
-        rubric.extend(in_rubric.map(|place| (place, item.clone())));
-        plain.extend(in_plain.map(|place| (place, item)));
-    }
-    let sorted = |mut list: Vec<(usize, Item)>| {
-        list.sort_by_key(|(place, _)| *place);
-        list.into_iter().map(|(_, item)| item).collect()
-    };
-    Ok(ItemLists { rubric: sorted(rubric), plain: sorted(plain) })
-}
-
-fn load_items(path: &Path) -> Result<(Cases, Vec<(Item, Places)>)> {
-    let file = File::open(path).map_err(|error| {
-        InputFault::new(path, format!("cannot read the inputs of the run: {error}"))
-            .hint("a run made with --no-inputs cannot be scored again; run score once more, its replies are cached")
-    })?;
-    let mut cases = Cases::new();
-    let mut items = Vec::new();
-    for (index, line) in BufReader::new(file).lines().enumerate() {
-        let line = line.map_err(Error::io(path, "read"))?;
-        let fault = |what: String| InputFault::new(path, what).at_line(index + 1);
-        match serde_json::from_str(&line).map_err(|error| fault(format!("no line of a run record: {error}")))? {
-            InputLine::Case { case_id, initial_prompt, annotator, agreement, config, .. } => {
-                let rubric = config.map_or_else(|| Rubric::none(Arc::from(initial_prompt.as_str())), rubric_of);
-                let case = TestCase { case_id: case_id.clone(), initial_prompt, annotator, agreement, rubric };
-                cases.insert(case_id, Arc::new(case));
-            }
-            InputLine::Answer(read) => {
-                let case = cases
-                    .get(&read.case_id)
-                    .ok_or_else(|| fault("an answer stands before its case".into()).of_case(read.case_id.as_str()))?;
-                items.push(item_of(*read, case));
-            }
-        }
-    }
-    Ok((cases, items))
-}
-
-fn item_of(read: AnswerLine, case: &Arc<TestCase>) -> (Item, Places) {
-    let places = Places { rubric: read.rubric_place, plain: read.plain_place };
-    let mut answer = Answer {
-        own_bytes: read.own_bytes,
-        reference_answer: read.reference_answer,
-        line: read.line,
-        ..Answer::new(read.system, read.case_id, read.answer_text)
-    };
-    answer.prediction = read.prediction.map(|prediction| Arc::new(prediction.prediction_of(case, &answer)));
-    (Item { case: Arc::clone(case), answer, steering: read.steering }, places)
-}
-
-fn rubric_of(config: ConfigLine) -> Rubric {
-    Rubric {
-        question: config.question,
-        low_length: config.low_length,
-        high_length: config.high_length,
-        length_weight: config.length_weight,
-        expertise_weight: config.expertise_weight,
-        citations_weight: config.citations_weight,
-        excerpts_weight: config.excerpts_weight,
-        criteria: config
-            .other_properties
-            .into_iter()
-            .map(|property| Criterion {
-                name: property.name,
-                criterion: property.criterion,
-                weight: property.weight,
-                snippets: property.evidence,
+        let place = |item: &Item| {
+            places.get(&(&item.answer.system, &item.case.case_id)).copied().unwrap_or_else(|| {
+                items.push(item.clone());
+                items.len() - 1
             })
-            .collect(),
+        };
+        let plain = plain.iter().map(place).collect();
+        Self { cases: cases_of(&items), rubric: (0..rubric.len()).collect(), items, plain }
     }
+
+    /// The answers that a rubric judges, in the order of the run.
+    pub fn rubric(&self) -> impl Iterator<Item = &Item> {
+        self.rubric.iter().filter_map(|at| self.items.get(*at))
+    }
+
+    /// The answers that the other scorers judge, in the order of the run.
+    pub fn plain(&self) -> impl Iterator<Item = &Item> {
+        self.plain.iter().filter_map(|at| self.items.get(*at))
+    }
+
+    /// Writes the file, whole or not at all.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        write_whole(path, |out| {
+            let mut line = |line: InputLine<&TestCase, &Item>| {
+                serde_json::to_writer(&mut *out, &line).map_err(std::io::Error::from)?;
+                out.write_all(b"\n")
+            };
+            let mut write = || {
+                self.cases.iter().try_for_each(|case| line(InputLine::Case(case)))?;
+                self.items.iter().try_for_each(|item| line(InputLine::Answer(item)))?;
+                line(InputLine::Lists { rubric: self.rubric.clone(), plain: self.plain.clone() })
+            };
+            write().map_err(Error::io(path, "write"))
+        })
+    }
+
+    /// Reads the file back.
+    ///
+    /// # Errors
+    /// When the file is missing (the run was made with `--no-inputs`), a line is broken, or an answer has no case.
+    pub fn load(path: &Path) -> Result<Self> {
+        let mut lines = LineReader::open(path)?.ok_or_else(|| {
+            InputFault::new(path, "the inputs of the run are not there")
+                .hint("a run made with --no-inputs cannot be scored again; run score once more, its replies are cached")
+        })?;
+        let mut inputs = Self::default();
+        let mut cases: HashMap<CaseId, Arc<TestCase>> = HashMap::new();
+        while let Some((_, line)) = lines.read()? {
+            match line {
+                InputLine::Case(case) => {
+                    let case: Arc<TestCase> = Arc::new(case);
+                    cases.insert(case.case_id.clone(), Arc::clone(&case));
+                    inputs.cases.push(case);
+                }
+                InputLine::Answer(item) => {
+                    let Item { answer, .. } = &item;
+                    let case = cases.get(&answer.case_id).ok_or_else(|| {
+                        lines.fault("an answer stands before its case".into()).of_case(answer.case_id.as_str())
+                    })?;
+                    inputs.items.push(Item { case: Arc::clone(case), ..item });
+                }
+                InputLine::Lists { rubric, plain } => (inputs.rubric, inputs.plain) = (rubric, plain),
+            }
+        }
+        Ok(inputs)
+    }
+}
+
+/// The cases of these answers, each once, in the order of their first answer.
+fn cases_of(items: &[Item]) -> Vec<Arc<TestCase>> {
+    let mut seen = HashSet::new();
+    items.iter().filter(|item| seen.insert(&item.case.case_id)).map(|item| Arc::clone(&item.case)).collect()
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::domain::{Answer, Criterion, Gold, Prediction, Rubric, Source};
+
+    #[test]
+    fn inputs_survive_their_file() {
+        let case = Arc::new(TestCase {
+            case_id: "c1".into(),
+            initial_prompt: "why?".into(),
+            annotator: "A".into(),
+            agreement: true,
+            rubric: Rubric {
+                question: "why?".into(),
+                low_length: 300,
+                high_length: 600,
+                length_weight: 0.05,
+                expertise_weight: 0.05,
+                citations_weight: 0.2,
+                excerpts_weight: 0.1,
+                criteria: vec![Criterion {
+                    name: "p".into(),
+                    criterion: "say why".into(),
+                    weight: 0.1 + 0.5,
+                    snippets: Arc::from(vec!["because\n\u{2028}".to_owned()]),
+                }],
+            },
+        });
+        let item = |system: &str| Item {
+            case: Arc::clone(&case),
+            answer: Answer { line: 3, ..Answer::new(system.into(), "c1".into(), "so \u{0} \"it\" is") },
+            steering: vec![],
+        };
+        let items = vec![item("a"), item("b")];
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("inputs.jsonl");
+        Inputs::new(items.clone()).write(&path).expect("written");
+        assert_eq!(Inputs::load(&path).expect("read").items, items);
+        assert_eq!(
+            std::fs::read_to_string(&path).expect("text").lines().count(),
+            4,
+            "one case, two answers, the lists"
+        );
+    }
+
+    /// Cases: `c<i>` of even number have a rubric.
+    fn case(number: usize) -> Arc<TestCase> {
+        let mut case = TestCase::without_rubric(format!("c{number}").into(), "why?");
+        if number.is_multiple_of(2) {
+            case.rubric.length_weight = 1.0;
+        }
+        Arc::new(case)
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        "([a-z\\[\\]0-9 \\n\"]|\\PC){0,12}"
+    }
+
+    fn source() -> impl Strategy<Value = Source> {
+        let some = || prop::option::of(text());
+        (some(), some(), any::<bool>(), some()).prop_map(|(title, text, text_is_nan, key)| Source {
+            title,
+            text,
+            text_is_nan,
+            key,
+        })
+    }
+
+    fn gold() -> impl Strategy<Value = Gold> {
+        let texts = || prop::collection::vec(text(), 0..3);
+        let sets = prop::collection::vec(prop::collection::vec(text(), 0..2), 0..2);
+        (prop::option::of(text()), prop::option::of(texts()), texts(), sets, texts()).prop_map(
+            |(answer, gold_ctxs, gold_texts, short_answers, long_answers)| Gold {
+                answer,
+                gold_ctxs,
+                gold_texts,
+                short_answers,
+                long_answers,
+            },
+        )
+    }
+
+    fn prediction() -> impl Strategy<Value = Prediction> {
+        let ids = (prop_oneof![Just("c0".to_owned()), text()], prop_oneof![Just("why?".to_owned()), text()]);
+        let output = prop::option::of(prop_oneof![Just("own".to_owned()), text()]);
+        let mapping = prop::option::of(prop::collection::btree_map(text(), text(), 0..3));
+        let sources = prop::collection::vec(source(), 0..3);
+        (ids, output, sources, prop::option::of(text()), mapping, gold(), 0..3_usize).prop_map(
+            |((id, input), output, sources, final_passages, id_mapping, gold, line)| Prediction {
+                id,
+                input,
+                output: output.map(Into::into),
+                replaced_ctxs: (line > 0).then_some(sources.len() + 1),
+                sources,
+                final_passages,
+                id_mapping,
+                gold,
+                line,
+            },
+        )
+    }
+
+    fn items() -> impl Strategy<Value = Vec<Item>> {
+        let reference = || prop::option::of(text());
+        let one = (0..4_usize, 0..3_usize, any::<bool>(), prop::option::of(prediction()), reference());
+        prop::collection::vec(one, 0..8).prop_map(|made| {
+            let mut seen = std::collections::HashSet::new();
+            let once = made.into_iter().filter(|(number, system, ..)| seen.insert((*number, *system)));
+            once.map(|(number, system, block, prediction, reference)| {
+                let case = case(number);
+                let answer = Answer {
+                    own_bytes: block.then_some(3),
+                    prediction: prediction.map(Arc::new),
+                    reference_answer: reference.map(Arc::from),
+                    line: 1,
+                    ..Answer::new(format!("s{system}").into(), case.case_id.clone(), "own\nReferences:\n")
+                };
+                Item { case, answer, steering: vec!["sign".to_owned(); system] }
+            })
+            .collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn every_item_survives_its_file(items in items()) {
+            let dir = tempfile::tempdir().expect("a directory");
+            let path = dir.path().join("inputs.jsonl");
+            Inputs::new(items.clone()).write(&path).expect("written");
+            prop_assert_eq!(Inputs::load(&path).expect("read").items, items);
+        }
+        #[test]
+        fn both_lists_survive_with_their_order_and_every_answer_is_written_once(
+            items in items(), in_plain in prop::collection::vec(any::<bool>(), 8), turn in 0..8_usize
+        ) {
+            let rubric: Vec<Item> = items.iter().filter(|item| !item.case.rubric.is_none()).cloned().collect();
+            let is_left = |item: &Item| !rubric.contains(item);
+            let mut plain: Vec<Item> =
+                items.iter().zip(in_plain).filter(|(item, kept)| *kept || is_left(item)).map(|(item, _)| item.clone()).collect();
+            let middle = turn.min(plain.len());
+            plain.rotate_left(middle);
+            let inputs = Inputs::of_lists(&rubric, &plain);
+            let dir = tempfile::tempdir().expect("a directory");
+            let path = dir.path().join("inputs.jsonl");
+            inputs.write(&path).expect("written");
+            let read = Inputs::load(&path).expect("read");
+            prop_assert_eq!(read.rubric().cloned().collect::<Vec<_>>(), rubric);
+            prop_assert_eq!(read.plain().cloned().collect::<Vec<_>>(), plain);
+            let lines = std::fs::read_to_string(&path).expect("text");
+            let answers = lines.lines().filter(|line| line.contains("\"type\":\"answer\"")).count();
+            prop_assert_eq!(answers, items.len());
+            let cases: std::collections::HashSet<_> = items.iter().map(|item| item.case.case_id.clone()).collect();
+            prop_assert_eq!(lines.lines().count(), answers + cases.len() + 1);
+        }
+    }
+}

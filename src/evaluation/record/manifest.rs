@@ -1,13 +1,20 @@
 //! `manifest.json`: what was run, with what, and how it ended.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::SCHEMA_VERSION;
+use super::lines::FileStamp;
 use crate::domain::{EndpointUse, Fingerprint, Mode};
+use crate::error::{Error, InputFault, Result};
 use crate::evaluation::Merge;
+
+/// The commits of the reference scripts that compat mode reproduces.
+const REFERENCE: &str = "ScholarQABench 95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
 
 /// How far a run came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,10 +91,6 @@ pub struct RoleEntry {
     pub prompts: Option<PromptsEntry>,
 }
 
-fn rubric_alone() -> Vec<String> {
-    vec!["rubric".to_owned()]
-}
-
 /// What was run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -98,7 +101,6 @@ pub struct Manifest {
     /// How far it came.
     pub status: RunStatus,
     /// The run's name as it was given; `None`: that of its directory.
-    #[serde(default)]
     pub label: Option<String>,
     /// RFC 3339, UTC.
     pub started_at: String,
@@ -117,7 +119,6 @@ pub struct Manifest {
     /// The rubric's judge; `None` where the rubric was not asked.
     pub judge: Option<JudgeEntry>,
     /// The scorers that were run, in order.
-    #[serde(default = "rubric_alone")]
     pub scorers: Vec<String>,
     /// The judges of the other roles.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -133,11 +134,16 @@ pub struct Manifest {
     /// Warnings about the input.
     pub warnings: Vec<String>,
     /// How unscored answers count; read when the record is scored again, no part of what the run is.
-    #[serde(default)]
     pub policy: Option<PolicyEntry>,
     /// What the endpoints did in the last session that asked any; no part of what the run is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<EndpointUse>,
+    /// Lines of `scores.jsonl`; `None` while the run is not finished.
+    #[serde(default)]
+    pub scores: Option<u64>,
+    /// `inputs.jsonl`, `calls.jsonl` and `scores.jsonl` as the run left them; empty while it is not finished.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, FileStamp>,
 }
 
 impl RoleEntry {
@@ -162,24 +168,74 @@ impl RoleEntry {
         };
         format!("judge {}{panel}{prompts}", judges.join(" and "))
     }
-
-    /// Everything that makes its verdicts others than another entry's.
-    fn identity(&self) -> String {
-        let judges: Vec<&str> = self.judges.iter().map(|judge| judge.id.as_str()).collect();
-        let prompts = self.prompts.as_ref().map(|prompts| prompts.fingerprint.to_string());
-        json!([judges, self.samples, self.merges, self.expected, self.panel_merge, prompts]).to_string()
-    }
-
-    /// The same by name, for messages.
-    fn told(&self) -> Value {
-        let judges: Vec<&str> = self.judges.iter().map(|judge| judge.id.as_str()).collect();
-        let prompts = self.prompts.as_ref().map(|prompts| prompts.fingerprint.to_string());
-        json!({"judges": judges, "samples": self.samples, "merge": self.merges, "expected": self.expected,
-               "panel merge": self.panel_merge, "prompts": prompts})
-    }
 }
 
 impl Manifest {
+    /// The manifest of a run that begins now.
+    pub fn begin(mode: Mode) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            scholareval_version: env!("CARGO_PKG_VERSION").to_owned(),
+            status: RunStatus::Running,
+            label: None,
+            started_at: now(),
+            finished_at: None,
+            mode,
+            reference: (mode == Mode::Compat).then(|| REFERENCE.to_owned()),
+            settings: BTreeMap::new(),
+            inputs: Vec::new(),
+            prompts: None,
+            judge: None,
+            scorers: Vec::new(),
+            roles: BTreeMap::new(),
+            seed: 0,
+            answers: 0,
+            missing: Vec::new(),
+            kept_cases: Vec::new(),
+            warnings: Vec::new(),
+            policy: None,
+            endpoints: Vec::new(),
+            scores: None,
+            files: BTreeMap::new(),
+        }
+    }
+
+    /// Reads `manifest.json` of a run directory; `None` where there is none.
+    ///
+    /// # Errors
+    /// When it cannot be read, is no manifest, or is of a newer format.
+    pub fn load(run_dir: &Path) -> Result<Option<Self>> {
+        let path = run_dir.join("manifest.json");
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotADirectory => {
+                let what = InputFault::new(run_dir, "is a file, not the directory of a run");
+                return Err(what.hint("name the run's directory, mostly the one that the file is in").into());
+            }
+            Err(error) => return Err(Error::io(&path, "read")(error)),
+        };
+        let manifest: Self = serde_json::from_str(&text).map_err(|error| {
+            InputFault::new(&path, format!("no manifest of a run: {error}")).hint("name a run directory")
+        })?;
+        if manifest.schema_version > SCHEMA_VERSION {
+            let what = format!("format {} is newer than this program's {SCHEMA_VERSION}", manifest.schema_version);
+            return Err(InputFault::new(&path, what).hint("use the version that wrote it, or a newer one").into());
+        }
+        Ok(Some(manifest))
+    }
+
+    /// The manifest of a run directory.
+    ///
+    /// # Errors
+    /// As [`Manifest::load`], and where there is none.
+    pub fn of_run(run_dir: &Path) -> Result<Self> {
+        Self::load(run_dir)?.ok_or_else(|| {
+            let hint = "name the directory of a run (score prints it at the end)";
+            InputFault::new(run_dir, "holds no manifest.json").hint(hint).into()
+        })
+    }
+
     /// True if the built-in baseline judged the rubric.
     pub fn is_lexical(&self) -> bool {
         self.judge.as_ref().is_some_and(|judge| judge.lexical)
@@ -190,85 +246,76 @@ impl Manifest {
         self.judge.as_ref().map_or("", |judge| &judge.id)
     }
 
-    /// A hash of everything that makes this run another than others: settings, inputs, prompts, judge. Paths, times,
-    /// seeds of resampling and versions are no part of it.
-    pub fn identity(&self) -> Fingerprint {
-        let inputs = self.input_hashes(usize::MAX);
-        let prompts = self.prompts.as_ref().map(|prompts| prompts.fingerprint.to_string());
-        let judge = self.judge.as_ref().map(|judge| &judge.id);
-        let mut parts = vec![json!(SCHEMA_VERSION), json!(self.settings), json!(inputs), json!(prompts), json!(judge)];
-        if self.scorers != rubric_alone() || !self.roles.is_empty() {
-            parts.push(json!(self.scorers));
-            parts.extend(self.roles.iter().map(|(role, entry)| json!([role, entry.identity()])));
-        }
-        let parts = Value::Array(parts);
-        blake3::hash(parts.to_string().as_bytes()).into()
+    /// The setting of that name, where it is a truth value; false otherwise.
+    pub fn is_set(&self, name: &str) -> bool {
+        self.settings.get(name).and_then(Value::as_bool).unwrap_or(false)
     }
 
-    /// So many digits of each input's hash, by name. A system may be called `tests`, too: then the name has both.
-    fn input_hashes(&self, digits: usize) -> BTreeMap<&str, String> {
-        let mut hashes: BTreeMap<&str, String> = BTreeMap::new();
-        for input in &self.inputs {
-            let hash: String = input.blake3.to_string().chars().take(digits).collect();
-            hashes.entry(&input.name).and_modify(|both| *both += &format!("+{hash}")).or_insert(hash);
-        }
-        hashes
+    /// A hash of everything that makes this run another than others: settings, inputs, prompts, judges. Paths, times,
+    /// seeds of resampling and versions are no part of it.
+    pub fn identity(&self) -> Fingerprint {
+        blake3::hash(json!(self.identity_parts(64)).to_string().as_bytes()).into()
     }
+
+    /// The parts of [`Manifest::identity`] by name, with so many digits of each hash.
+    fn identity_parts(&self, digits: usize) -> BTreeMap<String, Value> {
+        let prompts = |of: &Option<PromptsEntry>| json!(of.as_ref().map(|prompts| prompts.fingerprint.short(digits)));
+        let mut parts = self.settings.clone();
+        parts.insert("format".to_owned(), SCHEMA_VERSION.into());
+        parts.insert("judge".to_owned(), json!(self.judge.as_ref().map(|judge| &judge.id)));
+        parts.insert("scorers".to_owned(), json!(self.scorers));
+        parts.insert("prompts".to_owned(), prompts(&self.prompts));
+        for (role, entry) in &self.roles {
+            let judges: Vec<&str> = entry.judges.iter().map(|judge| judge.id.as_str()).collect();
+            let value = json!({
+                "judges": judges, "samples": entry.samples, "merge": entry.merges, "expected": entry.expected,
+                "panel merge": entry.panel_merge, "prompts": prompts(&entry.prompts),
+            });
+            parts.insert(format!("role {role}"), value);
+        }
+        for input in &self.inputs {
+            // A system may be called `tests`, too: then the name has both hashes.
+            let hashes = parts.entry(format!("input {}", input.name)).or_insert_with(|| json!([]));
+            if let Value::Array(hashes) = hashes {
+                hashes.push(input.blake3.short(digits).into());
+            }
+        }
+        parts
+    }
+}
+
+/// RFC 3339, UTC.
+pub(super) fn now() -> String {
+    humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string()
 }
 
 /// What differs between the run that is in a directory and the one that is to be: lines `name: there .., here ..`.
-/// Paths and times may differ; contents, settings, prompts and judge may not.
+/// Paths and times may differ; contents, settings, prompts and judges may not.
 pub fn differences(there: &Manifest, here: &Manifest) -> Vec<String> {
+    let parts = |of: &Manifest| Value::Object(of.identity_parts(12).into_iter().collect());
     let mut lines = Vec::new();
-    let mut compare = |name: &str, there: String, here: String| {
-        if there != here {
-            lines.push(format!("{name}: there {there}, here {here}"));
-        }
-    };
-    compare("format", there.schema_version.to_string(), here.schema_version.to_string());
-    let judge = |manifest: &Manifest| manifest.judge.as_ref().map_or("none", |judge| &judge.id).to_owned();
-    compare("judge", judge(there), judge(here));
-    compare("scorers", there.scorers.join(","), here.scorers.join(","));
-    for role in union(there.roles.keys(), here.roles.keys()) {
-        let entry = |manifest: &Manifest| manifest.roles.get(role).map_or(json!("nobody"), RoleEntry::told);
-        for (name, there, here) in unequal_parts(&format!("role {role}"), &entry(there), &entry(here)) {
-            compare(&name, there, here);
-        }
-    }
-    let prompts = |manifest: &Manifest| {
-        manifest.prompts.as_ref().map_or_else(|| "none".to_owned(), |prompts| prompts.fingerprint.to_string())
-    };
-    compare("prompts", prompts(there), prompts(here));
-    let (old_inputs, new_inputs) = (there.input_hashes(12), here.input_hashes(12));
-    for name in union(old_inputs.keys(), new_inputs.keys()) {
-        let hash = |of: &BTreeMap<&str, String>| of.get(name).cloned().unwrap_or_else(|| "absent".to_owned());
-        compare(&format!("input {name}"), hash(&old_inputs), hash(&new_inputs));
-    }
-    for name in union(there.settings.keys(), here.settings.keys()) {
-        let value = |manifest: &Manifest| manifest.settings.get(name).cloned().unwrap_or_else(|| json!("unset"));
-        for (name, there, here) in unequal_parts(name, &value(there), &value(here)) {
-            compare(&name, there, here);
-        }
-    }
+    push_differences("", &parts(there), &parts(here), &mut lines);
     lines
 }
 
-/// The parts of two values that differ, in words: of two objects only the fields that do, each by its name.
-fn unequal_parts(name: &str, there: &Value, here: &Value) -> Vec<(String, String, String)> {
-    match (there, here) {
-        _ if there == here => Vec::new(),
-        (Value::Object(old), Value::Object(new)) => {
-            let field = |of: &serde_json::Map<String, Value>, key: &str| of.get(key).cloned().unwrap_or(json!("unset"));
-            let parts = union(old.keys(), new.keys()).into_iter();
-            parts.flat_map(|key| unequal_parts(&format!("{name}.{key}"), &field(old, key), &field(new, key))).collect()
+/// Of two objects the fields that differ, each by its name; fields are compared in name order.
+fn push_differences(name: &str, there: &Value, here: &Value, lines: &mut Vec<String>) {
+    if there == here {
+        return;
+    }
+    let (Value::Object(old), Value::Object(new)) = (there, here) else {
+        let (mut old, mut new) = (in_words(there), in_words(here));
+        if old == new {
+            (old, new) = (there.to_string(), here.to_string());
         }
-        _ => {
-            let (mut old, mut new) = (in_words(there), in_words(here));
-            if old == new {
-                (old, new) = (there.to_string(), here.to_string());
-            }
-            vec![(name.to_owned(), old, new)]
-        }
+        lines.push(format!("{name}: there {old}, here {new}"));
+        return;
+    };
+    let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let unset = json!("unset");
+    for key in keys {
+        let name = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
+        push_differences(&name, old.get(key).unwrap_or(&unset), new.get(key).unwrap_or(&unset), lines);
     }
 }
 
@@ -284,11 +331,4 @@ fn in_words(value: &Value) -> String {
         }
         other => other.to_string(),
     }
-}
-
-fn union<'a, T: Ord + ?Sized>(
-    left: impl Iterator<Item = &'a T>,
-    right: impl Iterator<Item = &'a T>,
-) -> std::collections::BTreeSet<&'a T> {
-    left.chain(right).collect()
 }

@@ -4,26 +4,25 @@
 //! reply, `scores.jsonl` a line for every system and case. All of it is described in `docs/formats.md`.
 //!
 //! `calls.jsonl` is only ever appended to while a run goes on: a call that is in it is not lost by a kill, and a
-//! resumed run adds what is missing. The other files can be made again from it.
+//! resumed run adds what is missing. The other files can be made again from it. Lines are the domain types by serde:
+//! [`TestCase`](crate::domain::TestCase), [`Item`](super::Item), [`CallRecord`](super::CallRecord),
+//! [`ScoredAnswer`](crate::domain::ScoredAnswer). The manifest of a finished run holds length and hash of each file.
 
 mod calls;
 mod inputs;
 mod lines;
 mod manifest;
-mod reader;
-mod scores;
+mod run;
 #[cfg(test)]
 mod tests;
-mod unfinished;
 mod writer;
 
-pub use calls::for_each_call;
-pub use inputs::{ItemLists, load_inputs, load_item_lists, write_cases_and_items, write_inputs, write_item_lists};
-pub use lines::{CallLine, ScoreLine};
+pub use calls::{RecordedReplies, for_each_call};
+pub use inputs::Inputs;
+pub use lines::FileStamp;
 pub use manifest::{InputFile, JudgeEntry, Manifest, PolicyEntry, PromptsEntry, RoleEntry, RunStatus, differences};
-pub use reader::{RecordedReplies, load_manifest};
-pub use scores::{RecordedRun, load_run};
-pub use writer::{RunDir, RunRecord};
+pub use run::{RecordedRun, load_run};
+pub use writer::{RunDir, RunRecord, write_whole};
 
 /// Version of all formats of a run directory.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -4,38 +4,24 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use futures::executor::block_on;
+
 use super::*;
 use crate::domain::{
-    CallKind, Fingerprint, JudgeCall, JudgeReply, JudgeTask, Mode, Role, ScoredAnswer, UnscoredKind, UnscoredReason,
-    Verdict,
+    Answer, CallKind, Component, ComponentKind, Fingerprint, JudgeCall, JudgeReply, JudgeTask, MemberValues, Mode,
+    Role, Score, ScoredAnswer, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
-use crate::evaluation::{CallRecord, EventSink, RunEvent, call_id};
-use crate::judge::JudgeRequest;
+use crate::evaluation::{CallRecord, EventSink, Item, RunEvent, call_id};
 use crate::judge::planner::ReplySource;
+use crate::judge::{Judge, JudgeRequest, Outcome};
 
 pub(super) fn manifest(setting: &str) -> Manifest {
     Manifest {
-        schema_version: SCHEMA_VERSION,
-        scholareval_version: "0".into(),
-        status: RunStatus::Running,
-        label: None,
-        started_at: "2026-01-01T00:00:00Z".into(),
-        finished_at: None,
-        mode: Mode::Default,
-        reference: None,
         settings: BTreeMap::from([("model".to_owned(), setting.into())]),
-        inputs: vec![],
-        prompts: None,
         judge: Some(JudgeEntry { id: "toy".into(), model: None, base_url: None, served: None, lexical: false }),
         scorers: vec!["rubric".into()],
-        roles: Default::default(),
-        policy: None,
-        endpoints: vec![],
-        seed: 1,
         answers: 1,
-        missing: vec![],
-        kept_cases: vec![],
-        warnings: vec![],
+        ..Manifest::begin(Mode::Default)
     }
 }
 
@@ -106,10 +92,10 @@ fn a_resumed_record_keeps_its_lines_and_adds_what_is_missing() {
     call(&mut second, "c", None);
     second.finish(RunStatus::Complete, NOBODY).expect("finished");
     let text = std::fs::read_to_string(&calls).expect("calls");
-    let lines: Vec<CallLine> = text.lines().map(|line| serde_json::from_str(line).expect("a call")).collect();
-    let seen: Vec<_> = lines.iter().map(|line| (line.item.as_str(), line.raw.is_some())).collect();
+    let lines: Vec<CallRecord> = text.lines().map(|line| serde_json::from_str(line).expect("a call")).collect();
+    let seen: Vec<_> = lines.iter().map(|line| (&*line.item, line.reply.is_some())).collect();
     assert_eq!(seen, [("a", true), ("b", true), ("c", false)], "one line a call, torn and replaced ones gone");
-    let manifest = load_manifest(dir.path()).expect("read").expect("there");
+    let manifest = Manifest::load(dir.path()).expect("read").expect("there");
     assert_eq!(manifest.status, RunStatus::Complete);
 }
 
@@ -128,7 +114,6 @@ fn a_directory_of_other_settings_is_refused_with_what_differs() {
 #[test]
 fn of_structured_settings_only_the_parts_that_differ_are_told_in_words() {
     let with = |merge: serde_json::Value| Manifest {
-        reference: None,
         settings: [("merge".to_owned(), merge)].into_iter().collect(),
         ..manifest("m")
     };
@@ -177,10 +162,14 @@ fn recorded_replies_are_found_by_call_and_fingerprint() {
     call(&mut run, "b", None);
     drop(run);
     let replies = RecordedReplies::open(&dir.path().join("calls.jsonl")).expect("read").expect("there");
-    assert_eq!(replies.len(), 1);
     assert_eq!(replies.find(&request("a")).expect("read").map(|reply| reply.content), Some("{\"score\": 7}".into()));
     assert_eq!(replies.find(&request("b")).expect("read"), None);
-    assert_eq!(replies.reason(&request("b")).expect("read").map(|reason| reason.message), Some("503".into()));
+    let unscored = |item| match block_on(replies.ask(&request(item))) {
+        Ok(Outcome::Unscored(reason)) => Some((reason.kind, reason.message)),
+        _ => None,
+    };
+    assert_eq!(unscored("b"), Some((UnscoredKind::Unreachable, "503".into())), "it failed");
+    assert_eq!(unscored("c").map(|(kind, _)| kind), Some(UnscoredKind::NotAsked), "it is not recorded");
     let rendered = crate::judge::Rendered {
         body: bytes::Bytes::new(),
         fingerprint: Fingerprint::from([1; 32]),
@@ -191,4 +180,160 @@ fn recorded_replies_are_found_by_call_and_fingerprint() {
     };
     let other = JudgeRequest { rendered: Some(rendered), ..request("a") };
     assert_eq!(replies.find(&other).expect("read"), None, "a reply to other messages is none");
+}
+
+/// An answer to case `c` with two components; the scorer's name decides what the sums are called.
+fn scored(scorer: &'static str, kind: ComponentKind, values: [Option<f64>; 2]) -> ScoredAnswer {
+    let component = |name: &str, value: Option<f64>| Component {
+        name: name.into(),
+        kind,
+        text: "what".into(),
+        weight: if kind.is_weighted() { 0.5 } else { 0.0 },
+        value,
+        reason: value.is_none().then(|| UnscoredReason::new(UnscoredKind::Cut, "cut at 5 tokens")),
+        feedback: value.map(|_| "good".to_owned()),
+    };
+    let components = vec![component("b", values[0]), component("a", values[1])];
+    let total = components.iter().map(|part| Some(part.value? * 0.5)).sum::<Option<f64>>();
+    let score = Score {
+        scorer,
+        value: total,
+        ann_score: total.filter(|_| kind.is_weighted()),
+        ann_divisor: if kind.is_weighted() { 1.0 } else { 0.0 },
+        components,
+        notes: vec!["scaled".into()],
+        claims: Vec::new(),
+    };
+    let draw = MemberValues { judge: "toy".into(), value: Some(7.0), draws: vec![Some(7.0), None], spread: None };
+    ScoredAnswer {
+        members: BTreeMap::from([("b".into(), vec![draw])]),
+        steering: vec!["tags".into()],
+        ..ScoredAnswer::new("s".into(), Arc::new(TestCase::without_rubric("c".into(), "why?")), score)
+    }
+}
+
+/// A finished run of these scores.
+fn finished(dir: &Path, answers: &[ScoredAnswer]) {
+    let items = answers.iter().map(|scored| Item {
+        case: Arc::clone(&scored.case),
+        answer: Answer::new(scored.system.clone(), scored.case.case_id.clone(), "because"),
+        steering: Vec::new(),
+    });
+    Inputs::new(items.take(1).collect()).write(&dir.join("inputs.jsonl")).expect("written");
+    let answers: Vec<Arc<ScoredAnswer>> = answers.iter().cloned().map(Arc::new).collect();
+    let run_dir = RunDir::open(dir).expect("a directory");
+    RunRecord::open(run_dir, manifest("m"), false)
+        .expect("a record")
+        .finish(RunStatus::Complete, &answers)
+        .expect("finished");
+}
+
+#[test]
+fn scores_are_read_back_as_they_were_written() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let answers = [
+        scored("rubric", ComponentKind::Property, [Some(0.25), Some(0.1 + 0.2)]),
+        scored("rubric", ComponentKind::Property, [None, Some(1.0)]),
+        scored("lexical_rubric", ComponentKind::Property, [Some(0.0), Some(1.0)]),
+        scored("prometheus", ComponentKind::Aspect, [Some(4.0), Some(2.0)]),
+    ];
+    finished(dir.path(), &answers);
+    let run = load_run(dir.path()).expect("a run");
+    assert_eq!(run.scored.iter().map(|answer| (**answer).clone()).collect::<Vec<_>>(), answers);
+    assert_eq!(run.manifest.scores, Some(4));
+    let text = std::fs::read_to_string(dir.path().join("scores.jsonl")).expect("text");
+    assert_eq!(run.manifest.files["scores.jsonl"].blake3, blake3::hash(text.as_bytes()).into());
+    let lexical = text.lines().nth(2).expect("a line");
+    assert!(lexical.contains("\"lexical_score\":0.5") && !lexical.contains("\"score\""), "{lexical}");
+}
+
+#[test]
+fn a_value_that_is_not_finite_is_written_as_unscored_with_a_reason() {
+    let dir = tempfile::tempdir().expect("a directory");
+    finished(dir.path(), &[scored("rubric", ComponentKind::Property, [Some(f64::NAN), Some(1.0)])]);
+    let run = load_run(dir.path()).expect("a run");
+    let score = &run.scored[0].score;
+    assert_eq!((score.value, score.components[0].value), (None, None));
+    assert_eq!(score.components[0].reason.as_ref().map(|reason| reason.kind), Some(UnscoredKind::Exception));
+}
+
+#[test]
+fn a_torn_last_line_is_left_out_and_a_broken_one_is_named() {
+    let dir = tempfile::tempdir().expect("a directory");
+    finished(dir.path(), &[scored("rubric", ComponentKind::Property, [Some(0.25), Some(0.5)])]);
+    let path = dir.path().join("scores.jsonl");
+    let whole = std::fs::read_to_string(&path).expect("text");
+    std::fs::write(&path, format!("{whole}{}", &whole[..whole.len() / 2])).expect("written");
+    assert_eq!(load_run(dir.path()).expect("a run").scored.len(), 1);
+    std::fs::write(&path, format!("{whole}{{}}\n")).expect("written");
+    let error = load_run(dir.path()).expect_err("a broken line").to_string();
+    assert!(error.contains("scores.jsonl:2: no line of a run record"), "{error}");
+}
+
+#[test]
+fn calls_come_in_file_order_and_a_broken_line_is_named() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut run = open(dir.path(), "m");
+    call(&mut run, "a", Some("{\"score\": 7}"));
+    call(&mut run, "b", None);
+    drop(run);
+    let path = dir.path().join("calls.jsonl");
+    let items = || {
+        let mut items = Vec::new();
+        for_each_call(&path, |call| {
+            items.push(call.item.to_string());
+            Ok(())
+        })
+        .map(|()| items)
+    };
+    assert_eq!(items().expect("calls"), ["a", "b"]);
+    let whole = std::fs::read_to_string(&path).expect("text");
+    std::fs::write(&path, &whole[..whole.len() - 3]).expect("written");
+    assert_eq!(items().expect("calls"), ["a"]);
+    std::fs::write(&path, whole + "{}\n").expect("written");
+    let broken = items().expect_err("a fault").to_string();
+    assert!(broken.contains("calls.jsonl:3: no line of a run record"), "{broken}");
+}
+
+#[test]
+fn answers_that_a_stopped_run_did_not_get_to_are_unscored_in_order_with_the_components_of_the_others() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let item = |case: &str| {
+        let case = Arc::new(TestCase::without_rubric(case.into(), "why?"));
+        Item { answer: Answer::new("s".into(), case.case_id.clone(), "because"), case, steering: Vec::new() }
+    };
+    let items = ["c1", "c2", "c3"].map(item);
+    Inputs::of_lists(&items, &items).write(&dir.path().join("inputs.jsonl")).expect("written");
+    let of = |scorer, at: usize, name: &str| {
+        let made = scored(scorer, ComponentKind::Aspect, [Some(4.0), Some(4.0)]);
+        let mut components = made.score.components;
+        components.truncate(1);
+        components[0].name = name.to_owned();
+        let score = Score { components, ..made.score };
+        Arc::new(ScoredAnswer::new("s".into(), Arc::clone(&items[at].case), score))
+    };
+    let scorers = ["rubric", "prometheus", "overlap"].map(str::to_owned).to_vec();
+    let run_dir = RunDir::open(dir.path()).expect("a directory");
+    let mut record = RunRecord::open(run_dir, Manifest { scorers, ..manifest("m") }, false).expect("a record");
+    let there = [of("rubric", 1, "length"), of("prometheus", 2, "coverage")];
+    record.finish(RunStatus::Stopped, &there).expect("finished");
+    let all = load_run(dir.path()).expect("a run").scored;
+    let found: Vec<(&str, &str, bool)> =
+        all.iter().map(|of| (of.score.scorer, of.case.case_id.as_str(), of.score.value.is_some())).collect();
+    // overlap has scored nothing: its components are not known
+    assert_eq!(
+        found,
+        [
+            ("rubric", "c1", false),
+            ("rubric", "c2", true),
+            ("rubric", "c3", false),
+            ("prometheus", "c1", false),
+            ("prometheus", "c2", false),
+            ("prometheus", "c3", true),
+        ]
+    );
+    let names = |at: usize| all[at].score.components.iter().map(|part| part.name.as_str()).collect::<Vec<_>>();
+    assert_eq!((names(0), names(3)), (vec!["length", "expertise", "citations", "excerpts"], vec!["coverage"]));
+    let why = all[3].score.components[0].reason.as_ref().expect("a reason");
+    assert_eq!((why.kind, why.message.as_str()), (UnscoredKind::NotAsked, "the run did not get to it"));
 }

@@ -2,15 +2,20 @@
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
-use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::lines::{CallLine, ScoreLine};
-use super::manifest::{Manifest, RunStatus, differences};
-use super::reader::{call_key, for_each_line, load_manifest};
-use crate::domain::{EndpointUse, ScoredAnswer};
+use serde::Serialize;
+
+use super::calls::CallHead;
+use super::lines::{FileStamp, LineReader};
+use super::manifest::{Manifest, RunStatus, differences, now};
+use crate::domain::{CallId, EndpointUse, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::{CallRecord, EventSink, RunEvent};
+
+/// The files that the manifest of a finished run has stamps of.
+const STAMPED: [&str; 3] = ["inputs.jsonl", "calls.jsonl", "scores.jsonl"];
 
 /// The files this program writes into a run directory; nothing else in it is touched.
 const FILES: [&str; 7] =
@@ -65,7 +70,7 @@ impl RunDir {
             }
             return Ok(false);
         }
-        let Some(there) = load_manifest(&self.path)? else {
+        let Some(there) = Manifest::load(&self.path)? else {
             return match self.foreign_file()? {
                 None => Ok(false),
                 Some(name) => {
@@ -104,11 +109,28 @@ impl RunDir {
     /// When the file cannot be written.
     pub fn write_with(&self, name: &str, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
         let path = self.path.join(name);
-        let partial = self.path.join(format!(".{name}.partial"));
-        let mut out = BufWriter::new(File::create(&partial).map_err(Error::io(&partial, "create"))?);
-        write(&mut out).and_then(|()| out.flush()).map_err(Error::io(&partial, "write"))?;
-        std::fs::rename(&partial, &path).map_err(Error::io(&path, "create"))
+        write_whole(&path, |out| write(out).map_err(Error::io(&path, "write")))
     }
+}
+
+/// Writes a file whole or not at all.
+///
+/// # Errors
+/// When the file cannot be written, and what `write` fails with.
+pub fn write_whole<T>(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> Result<T>) -> Result<T> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let partial = path.with_file_name(format!(".{name}.partial"));
+    let mut out = BufWriter::new(File::create(&partial).map_err(Error::io(&partial, "create"))?);
+    let written = write(&mut out).and_then(|value| {
+        out.flush().map_err(Error::io(&partial, "write"))?;
+        std::fs::rename(&partial, path).map_err(Error::io(path, "create"))?;
+        Ok(value)
+    });
+    if written.is_err() {
+        // Nothing of use is in it; where even that fails, the first error is the one to show.
+        let _ = std::fs::remove_file(&partial);
+    }
+    written
 }
 
 /// Writes `manifest.json`, `calls.jsonl` and `scores.jsonl` as events come.
@@ -116,49 +138,33 @@ impl RunDir {
 pub struct RunRecord {
     dir: RunDir,
     manifest: Manifest,
-    calls: BufWriter<File>,
-    scores: BufWriter<File>,
-    /// Call id to whether its line holds a reply. The id as bytes: a number would be aligned, and a million of them take
-    /// twice the room.
-    written: HashMap<[u8; 16], bool>,
+    calls: JsonLines,
+    scores: JsonLines,
+    /// Whether the line of a call holds a reply.
+    written: HashMap<CallId, bool>,
+    /// True if a line with a reply follows one of the same call without.
     superseded: bool,
-    /// Without a cache the record is the only place a reply is kept: every line is handed to the system at once.
-    flush_each_call: bool,
 }
 
 impl RunRecord {
-    /// Opens the record of a claimed directory; lines of an earlier session stay.
+    /// Opens the record of a claimed directory; calls of an earlier session stay. With `flush_each_line` every line is
+    /// handed to the system at once: without a cache the record is the only place where a reply is kept.
     ///
     /// # Errors
     /// When a file cannot be opened, or `calls.jsonl` holds lines that are no calls.
-    pub fn open(dir: RunDir, manifest: Manifest, flush_each_call: bool) -> Result<Self> {
+    pub fn open(dir: RunDir, manifest: Manifest, flush_each_line: bool) -> Result<Self> {
         let calls_path = dir.path.join("calls.jsonl");
-        let calls = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(&calls_path)
-            .map_err(Error::io(&calls_path, "open"))?;
         let mut written = HashMap::new();
-        let end = for_each_line(&calls_path, &calls, |line| {
-            written.insert(line.call_id.to_le_bytes(), line.has_reply);
-        })?;
-        let mut calls = calls;
-        // A torn last line (a kill in the middle of writing) is cut off.
-        calls.set_len(end).map_err(Error::io(&calls_path, "write"))?;
-        calls.seek(SeekFrom::End(0)).map_err(Error::io(&calls_path, "write"))?;
-        let scores_path = dir.path.join("scores.jsonl");
-        let scores = File::create(&scores_path).map_err(Error::io(&scores_path, "create"))?;
-        let record = Self {
-            dir,
-            manifest,
-            calls: BufWriter::with_capacity(1 << 16, calls),
-            scores: BufWriter::new(scores),
-            written,
-            superseded: false,
-            flush_each_call,
-        };
+        let mut end = 0;
+        if let Some(mut lines) = LineReader::open(&calls_path)? {
+            while let Some((_, head)) = lines.read::<CallHead>()? {
+                written.insert(head.call_id, head.has_reply());
+            }
+            end = lines.end();
+        }
+        let calls = JsonLines::append(calls_path, end, flush_each_line)?;
+        let scores = JsonLines::append(dir.path.join("scores.jsonl"), 0, flush_each_line)?;
+        let record = Self { dir, manifest, calls, scores, written, superseded: false };
         record.write_manifest()?;
         Ok(record)
     }
@@ -180,24 +186,31 @@ impl RunRecord {
         }
     }
 
-    /// Ends the record: sorts scores, drops call lines that later ones replace, says how the run ended.
+    /// Ends the record: puts scores in this order, drops call lines that later ones replace, stamps the files, and says how
+    /// the run ended.
     ///
     /// # Errors
     /// When a file cannot be written.
     pub fn finish(&mut self, status: RunStatus, scored: &[impl AsRef<ScoredAnswer>]) -> Result<()> {
-        self.calls.flush().map_err(Error::io(self.dir.path.join("calls.jsonl"), "append to"))?;
-        self.scores.flush().map_err(Error::io(self.dir.path.join("scores.jsonl"), "append to"))?;
+        self.calls.flush()?;
+        self.scores.flush()?;
         if self.superseded {
             self.drop_superseded()?;
         }
         self.dir.write_with("scores.jsonl", |out| {
             scored.iter().try_for_each(|answer| {
-                serde_json::to_writer(&mut *out, &ScoreLine::of(answer.as_ref()))?;
+                serde_json::to_writer(&mut *out, answer.as_ref())?;
                 out.write_all(b"\n")
             })
         })?;
+        for name in STAMPED {
+            if let Some(stamp) = FileStamp::of(&self.dir.path.join(name))? {
+                self.manifest.files.insert(name.to_owned(), stamp);
+            }
+        }
+        self.manifest.scores = Some(scored.len() as u64);
         self.manifest.status = status;
-        self.manifest.finished_at = Some(humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string());
+        self.manifest.finished_at = Some(now());
         self.write_manifest()
     }
 
@@ -208,48 +221,31 @@ impl RunRecord {
         self.dir.write_file("manifest.json", &bytes)
     }
 
-    fn write_call(&mut self, record: &CallRecord) -> Result<()> {
-        let has_reply = record.reply.is_some();
-        let call_id = call_key(&record.call_id)?.to_le_bytes();
-        match self.written.get(&call_id) {
+    fn write_call(&mut self, call: &CallRecord) -> Result<()> {
+        let has_reply = call.reply.is_some();
+        match self.written.get(&call.call_id) {
             Some(true) => return Ok(()),
             Some(false) if !has_reply => return Ok(()),
             Some(false) => self.superseded = true,
             None => {}
         }
-        let mut line = Vec::with_capacity(1024);
-        push_line(&mut line, &CallLine::of(record))?;
-        let path = || self.dir.path.join("calls.jsonl");
-        self.calls.write_all(&line).map_err(|error| Error::io(path(), "append to")(error))?;
-        if self.flush_each_call {
-            self.calls.flush().map_err(|error| Error::io(path(), "append to")(error))?;
-        }
-        self.written.insert(call_id, has_reply);
+        self.calls.write(call)?;
+        self.written.insert(call.call_id, has_reply);
         Ok(())
     }
 
     /// Rewrites `calls.jsonl` without the reply-less lines that a later line with a reply replaces.
     fn drop_superseded(&mut self) -> Result<()> {
         let path = self.dir.path.join("calls.jsonl");
-        let mut source = File::open(&path).map_err(Error::io(&path, "read"))?;
-        let mut keep = Vec::new();
-        let written = &self.written;
-        for_each_line(&path, &source, |line| {
-            if line.has_reply || written.get(&line.call_id.to_le_bytes()) == Some(&false) {
-                keep.push((line.offset, line.length));
+        let Some(mut lines) = LineReader::open(&path)? else { return Ok(()) };
+        write_whole(&path, |out| {
+            while let Some((_, head)) = lines.read::<CallHead>()? {
+                if head.has_reply() || self.written.get(&head.call_id) == Some(&false) {
+                    out.write_all(lines.line()).map_err(Error::io(&path, "write"))?;
+                }
             }
+            Ok(())
         })?;
-        let partial = self.dir.path.join(".calls.jsonl.partial");
-        let mut out = BufWriter::new(File::create(&partial).map_err(Error::io(&partial, "create"))?);
-        let mut line = Vec::new();
-        for (offset, length) in keep {
-            line.resize(length, 0);
-            source.seek(SeekFrom::Start(offset)).map_err(Error::io(&path, "read"))?;
-            source.read_exact(&mut line).map_err(Error::io(&path, "read"))?;
-            out.write_all(&line).map_err(Error::io(&partial, "write"))?;
-        }
-        out.flush().map_err(Error::io(&partial, "write"))?;
-        std::fs::rename(&partial, &path).map_err(Error::io(&path, "create"))?;
         self.superseded = false;
         Ok(())
     }
@@ -258,25 +254,45 @@ impl RunRecord {
 impl EventSink for RunRecord {
     fn on_event(&mut self, event: &RunEvent) -> Result<()> {
         match event {
-            RunEvent::Call(record) => self.write_call(record),
-            RunEvent::Scored(scored) => {
-                let mut line = Vec::with_capacity(2048);
-                push_line(&mut line, &ScoreLine::of(scored))?;
-                let path = || self.dir.path.join("scores.jsonl");
-                self.scores.write_all(&line).map_err(|error| Error::io(path(), "append to")(error))?;
-                if self.flush_each_call {
-                    self.scores.flush().map_err(|error| Error::io(path(), "append to")(error))?;
-                }
-                Ok(())
-            }
+            RunEvent::Call(call) => self.write_call(call),
+            RunEvent::Scored(scored) => self.scores.write(&**scored),
             RunEvent::Started(_) | RunEvent::Stopping(_) => Ok(()),
         }
     }
 }
 
-fn push_line(bytes: &mut Vec<u8>, line: &impl serde::Serialize) -> Result<()> {
-    serde_json::to_writer(&mut *bytes, line)
-        .map_err(|error| Error::Internal(format!("a record line cannot be written: {error}")))?;
-    bytes.push(b'\n');
-    Ok(())
+/// A JSONL file that is written line by line.
+#[derive(Debug)]
+struct JsonLines {
+    path: PathBuf,
+    out: BufWriter<File>,
+    flush_each_line: bool,
+    line: Vec<u8>,
+}
+
+impl JsonLines {
+    /// Opens the file behind its first `keep` bytes; what is behind them is cut off, such as a line that a kill tore.
+    fn append(path: PathBuf, keep: u64, flush_each_line: bool) -> Result<Self> {
+        let open = || {
+            let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(&path)?;
+            file.set_len(keep)?;
+            file.seek(SeekFrom::End(0))?;
+            Ok(file)
+        };
+        let file = open().map_err(Error::io(&path, "open"))?;
+        Ok(Self { path, out: BufWriter::with_capacity(1 << 16, file), flush_each_line, line: Vec::new() })
+    }
+
+    fn write(&mut self, value: &impl Serialize) -> Result<()> {
+        self.line.clear();
+        serde_json::to_writer(&mut self.line, value)
+            .map_err(|error| Error::Internal(format!("a record line cannot be written: {error}")))?;
+        self.line.push(b'\n');
+        self.out.write_all(&self.line).map_err(|error| Error::io(&self.path, "append to")(error))?;
+        if self.flush_each_line { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.out.flush().map_err(|error| Error::io(&self.path, "append to")(error))
+    }
 }

@@ -3,6 +3,7 @@
 //! Keys are short, and texts that a block has several times (criteria, equal replies) are in it once, since a page has
 //! thousands of them. `docs/formats.md` describes the form.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::Serialize;
@@ -15,7 +16,7 @@ use super::{HtmlReport, HtmlRun};
 use crate::analysis::comparison::Observation;
 use crate::domain::{Answer, CaseId, ClaimSupport, Criterion, Score, ScoredAnswer, SystemName, Unit};
 use crate::error::Result;
-use crate::evaluation::record::CallLine;
+use crate::evaluation::CallRecord;
 use crate::report::table::short_names;
 use crate::text::words::word_count;
 
@@ -59,14 +60,15 @@ pub(super) fn core(report: &HtmlReport<'_>, first: usize) -> Value {
 /// The texts of a block, each once.
 #[derive(Default)]
 struct Texts<'a> {
-    list: Vec<&'a str>,
-    places: HashMap<&'a str, usize>,
+    list: Vec<Cow<'a, str>>,
+    places: HashMap<Cow<'a, str>, usize>,
 }
 
 impl<'a> Texts<'a> {
-    fn place(&mut self, text: &'a str) -> usize {
-        *self.places.entry(text).or_insert_with(|| {
-            self.list.push(text);
+    fn place(&mut self, text: impl Into<Cow<'a, str>>) -> usize {
+        let text = text.into();
+        *self.places.entry(text).or_insert_with_key(|text| {
+            self.list.push(text.clone());
             self.list.len() - 1
         })
     }
@@ -95,7 +97,7 @@ struct SystemEntry {
 struct Records<'a> {
     answer: Option<(&'a Answer, u64)>,
     scored: Vec<&'a ScoredAnswer>,
-    calls: Vec<&'a CallLine>,
+    calls: Vec<&'a CallRecord>,
 }
 
 /// The blocks of all cases, in their order.
@@ -216,7 +218,7 @@ fn score_entry<'a>(scored: &'a ScoredAnswer, texts: &mut Texts<'a>) -> Value {
     for (item, own) in &scored.members {
         let of = own.iter().map(|member| {
             let samples: Vec<Value> = member.draws.iter().map(|sample| short(*sample)).collect();
-            json!([texts.place(&member.judge), short(member.value), samples])
+            json!([texts.place(&*member.judge), short(member.value), samples])
         });
         members.insert(item.to_string(), of.collect::<Vec<_>>().into());
     }
@@ -257,16 +259,17 @@ fn claim_entry<'a>(claim: &'a ClaimSupport, texts: &mut Texts<'a>) -> Value {
     ])
 }
 
-fn call_entry<'a>(call: &'a CallLine, texts: &mut Texts<'a>) -> Value {
+fn call_entry<'a>(call: &'a CallRecord, texts: &mut Texts<'a>) -> Value {
+    let reply = call.reply.as_ref();
     json!([
-        texts.place(&call.item),
-        texts.place(&call.role),
-        texts.place(&call.judge),
+        texts.place(&*call.item),
+        texts.place(call.role.name()),
+        texts.place(&*call.judge),
         call.draw,
         call.attempt,
-        texts.optional(call.raw.as_deref()),
-        texts.optional(call.reason.as_deref()),
-        texts.optional(call.note.as_deref()),
+        texts.optional(reply.map(|reply| reply.content.as_str())),
+        texts.optional(call.verdict.as_ref().err().map(|reason| reason.message.as_str())),
+        texts.optional(reply.and_then(|reply| reply.note.as_deref())),
     ])
 }
 

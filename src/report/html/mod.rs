@@ -20,8 +20,8 @@ use std::sync::Arc;
 use crate::analysis::Summary;
 use crate::analysis::comparison::{Comparison, Observations};
 use crate::domain::ScoredAnswer;
+use crate::evaluation::CallRecord;
 use crate::evaluation::Item;
-use crate::evaluation::record::CallLine;
 
 pub use facts::facts;
 pub use page::page;
@@ -54,7 +54,7 @@ pub struct HtmlRun<'a> {
     /// The number that cites the first source.
     pub index_base: u64,
     /// The judges' calls; empty where they are unknown or unwanted.
-    pub calls: Vec<CallLine>,
+    pub calls: Vec<CallRecord>,
     /// Its summary; `None` where that is unknown.
     pub summary: Option<Summary>,
 }

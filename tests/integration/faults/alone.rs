@@ -198,11 +198,12 @@ fn is_given_up_and_mended(act: impl Fn(&Asked<'_>) -> Act + Send + Sync + 'stati
     let server = FakeServer::start(faulty);
     work.score(&server, &tolerant).exits_with(0);
     every_call_is_accounted_for(&work);
-    let given_up: Vec<_> = work.lines("out/calls.jsonl").into_iter().filter(|call| call["raw"].is_null()).collect();
+    let given_up: Vec<_> =
+        work.lines("out/calls.jsonl").into_iter().filter(|call| call["reply"]["content"].is_null()).collect();
     assert!(!given_up.is_empty());
     for call in &given_up {
-        assert_eq!(call["reason_kind"], kind, "{call}");
-        assert!(call["reason"].as_str().unwrap().contains(words), "{call}");
+        assert_eq!(call["unscored"]["kind"], kind, "{call}");
+        assert!(call["unscored"]["message"].as_str().unwrap().contains(words), "{call}");
     }
     assert_eq!(given_up.len(), ledger.faults());
     let server = server.replaced_by(ledger.judge(|_| None));

@@ -67,19 +67,20 @@ fn two_human_answers_pass_through_aspects_and_entailment_over_both_kinds_of_endp
         assert_eq!(of("aspect.relevance"), number, "{kind}: {calls:?}");
         assert!((1..=number).contains(&of("citation")), "{kind}: {calls:?}");
         // Longer answers than the two shortest may be longer than the server's context.
-        let fits = |call: &&Value| number <= 2 || call["reason_kind"] != "context_overflow";
+        let fits = |call: &&Value| number <= 2 || call["unscored"]["kind"] != "context_overflow";
         for call in calls.iter().filter(fits) {
-            assert_eq!(call["cached"], false, "{kind}");
-            assert!(call["raw"].is_string(), "{kind}: no reply: {call}");
-            assert!(call["verdict"].is_null() != call["reason"].is_null(), "{kind}: {call}");
-            let tokens = call["logprobs"].as_array().unwrap_or_else(|| panic!("{kind}: no probabilities: {call}"));
+            assert_eq!(call["reply"]["cached"], false, "{kind}");
+            assert!(call["reply"]["content"].is_string(), "{kind}: no reply: {call}");
+            assert!(call["verdict"].is_null() != call["unscored"]["message"].is_null(), "{kind}: {call}");
+            let tokens =
+                call["reply"]["logprobs"].as_array().unwrap_or_else(|| panic!("{kind}: no probabilities: {call}"));
             assert!((1..=17).contains(&tokens.len()), "{kind}: {call}");
-            assert!(call["prompt_tokens"].as_u64().unwrap() > 100, "{kind}: {call}");
+            assert!(call["reply"]["usage"]["prompt_tokens"].as_u64().unwrap() > 100, "{kind}: {call}");
         }
         assert_eq!(scores.len(), 2 * number, "two scorers");
         for line in scores.iter().filter(|line| line["scorer"] == "prometheus") {
             let grade = &line["components"]["relevance"];
-            let told = !line["unscored"]["relevance"].is_null();
+            let told = !line["details"]["relevance"]["unscored"].is_null();
             assert!(told != grade.as_f64().is_some_and(|grade| (1.0..=5.0).contains(&grade)), "{kind}: {line}");
         }
     }

@@ -47,17 +47,17 @@ fn a_call_that_fails_to_the_end_is_unscored_and_asked_by_the_next_run() {
     let arguments = ["--retries", "1", "--max-unscored", "1"];
     work.score(&server, &arguments).exits_with(0);
     assert_eq!(server.chat_count(), AT_MOST + 1);
-    let reason = work.lines("out/scores.jsonl")[0]["unscored"]["excerpts"].clone();
+    let reason = work.lines("out/scores.jsonl")[0]["details"]["excerpts"]["unscored"].clone();
     assert_eq!(reason["kind"], "unreachable");
     assert!(reason["message"].as_str().unwrap().contains("no backend (after 2 attempts)"), "{reason}");
     let before: Vec<Value> = work.lines("out/calls.jsonl");
-    assert_eq!(before.iter().filter(|call| call["raw"].is_null()).count(), 1);
+    assert_eq!(before.iter().filter(|call| call["reply"]["content"].is_null()).count(), 1);
     // the server is well again: one call, and the line without a reply is replaced
     let server = server.replaced_by(constant_judge());
     work.score(&server, &[]).exits_with(0);
     assert_eq!(server.chat_count(), 1);
     let after = work.lines("out/calls.jsonl");
-    assert!(after.len() == before.len() && after.iter().all(|call| call["raw"].is_string()), "{after:?}");
+    assert!(after.len() == before.len() && after.iter().all(|call| call["reply"]["content"].is_string()), "{after:?}");
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_server_that_never_answers_one_call_is_given_up_after_the_timeout() {
     work.score(&server, &["--timeout", "8s", "--retries", "0", "--max-unscored", "1"]).exits_with(0);
     let score = &work.lines("out/scores.jsonl")[0];
     assert_eq!(
-        (&score["unscored"]["citations"]["kind"], &score["components"]["p1"]),
+        (&score["details"]["citations"]["unscored"]["kind"], &score["components"]["p1"]),
         (&json!("unreachable"), &json!(0.8))
     );
 }

@@ -21,7 +21,11 @@ fn the_cache_of_a_run_is_counted_by_kind_and_judge() {
     assert_eq!(stats["entries"], 2 * AT_MOST);
     assert_eq!(stats["by_kind"], serde_json::json!({"citations": 2, "evidence": 4, "expertise": 2, "property": 4}));
     assert_eq!(stats["by_judge"], serde_json::json!({"fake-judge": 12}));
-    let paid: u64 = work.lines("out/calls.jsonl").iter().map(|call| call["prompt_tokens"].as_u64().unwrap()).sum();
+    let paid: u64 = work
+        .lines("out/calls.jsonl")
+        .iter()
+        .map(|call| call["reply"]["usage"]["prompt_tokens"].as_u64().unwrap())
+        .sum();
     assert_eq!(stats["prompt_tokens"], paid);
     let table = work.run(&["cache", "stats"]).exits_with(0).stdout;
     assert!(table.contains("replies:  12") && table.contains("fake-judge"), "{table}");
@@ -35,7 +39,8 @@ fn an_export_has_a_line_for_every_reply_and_no_text_that_was_asked_about() {
     work.run(&["cache", "export", "--cache", "c.sqlite", "--out", "replies.jsonl"]).exits_with(0).says(&["exported 6"]);
     let lines = work.lines("replies.jsonl");
     assert_eq!(lines.len(), AT_MOST);
-    let raw: Vec<Value> = work.lines("out/calls.jsonl").into_iter().map(|call| call["raw"].clone()).collect();
+    let raw: Vec<Value> =
+        work.lines("out/calls.jsonl").into_iter().map(|call| call["reply"]["content"].clone()).collect();
     let all = work.read("replies.jsonl");
     for reply in raw {
         assert!(all.contains(reply.to_string().trim_matches('"')), "{reply} is not in {all}");

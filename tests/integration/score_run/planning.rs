@@ -76,9 +76,9 @@ fn each_half_of_the_rubric_can_be_asked_alone() {
         let score = &work.lines("out/scores.jsonl")[0];
         for name in names.split(' ') {
             // a property of one part gives it its whole weight, 0.6 / 2
-            assert_eq!(score["weights"][name], 0.3, "{half}: {score}");
+            assert_eq!(score["details"][name]["weight"], 0.3, "{half}: {score}");
         }
-        assert_eq!(score["weights"].as_object().unwrap().len(), 4 + 2, "{half}");
+        assert_eq!(score["details"].as_object().unwrap().len(), 4 + 2, "{half}");
     }
 }
 
@@ -91,7 +91,7 @@ fn weights_of_properties_without_a_part_go_to_the_others_and_the_run_says_so() {
     let done = work.score(&server, &["--snippets"]).exits_with(0);
     let score = &work.lines("out/scores.jsonl")[0];
     // p1 has no snippets: its 0.3 goes to p0_evidence
-    assert_eq!(score["weights"]["p0_evidence"], 0.6, "{score}");
+    assert_eq!(score["details"]["p0_evidence"]["weight"], 0.6, "{score}");
     assert_eq!(score["notes"].as_array().unwrap().len(), 1);
     let note = score["notes"][0].as_str().unwrap();
     assert!(done.stdout.replace("\n  ", " ").contains(&note[..40]), "{note} is not in {}", done.stdout);

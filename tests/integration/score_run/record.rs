@@ -58,31 +58,35 @@ fn every_file_of_the_record_has_the_documented_fields() {
     has_exactly(
         &manifest,
         "schema_version scholareval_version status label started_at finished_at mode reference settings inputs prompts judge \
-         scorers seed answers kept_cases missing warnings policy endpoints",
+         scorers seed answers kept_cases missing warnings policy endpoints scores files",
     );
     assert_eq!((&manifest["schema_version"], &manifest["status"]), (&json!(1), &json!("complete")));
     assert_eq!((&manifest["answers"], &manifest["kept_cases"]), (&json!(4), &json!(["c1", "c2"])));
     has_exactly(&manifest["judge"], "id model base_url served lexical");
     has_exactly(&manifest["prompts"], "label fingerprint comparable_with_published");
     let tests_hash = blake3::hash(work.read("tests.json").as_bytes()).to_hex().to_string();
+    let scores = std::fs::read(work.path("out/scores.jsonl")).unwrap();
+    let stamp = json!({"bytes": scores.len(), "blake3": blake3::hash(&scores).to_hex().to_string()});
+    assert_eq!((&manifest["files"]["scores.jsonl"], &manifest["scores"]), (&stamp, &json!(4)));
+    has_exactly(&manifest["files"], "inputs.jsonl calls.jsonl scores.jsonl");
     assert_eq!(manifest["inputs"][0], json!({"name": "tests", "path": "tests.json", "blake3": tests_hash}));
     let inputs = work.lines("out/inputs.jsonl");
     assert_eq!(inputs.iter().filter(|line| line["type"] == "case").count(), 2, "every case once");
-    has_exactly(&inputs[0], "type v case_id initial_prompt annotator agreement config");
-    has_exactly(&inputs[1], "type v system case_id line answer_text steering prediction");
+    has_exactly(&inputs[0], "type case_id initial_prompt annotator agreement rubric");
+    let answer = inputs.iter().find(|line| line["type"] == "answer").unwrap();
+    has_exactly(answer, "type system case_id line answer_text steering prediction");
     for score in work.lines("out/scores.jsonl") {
-        has_exactly(
-            &score,
-            "v system case_id scorer score ann_score components kinds weights ann_divisor texts feedback unscored notes \
-             steering",
-        );
+        has_exactly(&score, "system case_id scorer score ann_score ann_divisor components details notes steering");
         is_close(&score["score"], CONSTANT_SCORE);
         is_close(&score["ann_score"], CONSTANT_ANN_SCORE);
         let names = "length expertise citations excerpts p0 p0_evidence p1 p1_evidence";
         has_exactly(&score["components"], names);
-        has_exactly(&score["weights"], names);
-        assert_eq!((&score["components"]["p0_evidence"], &score["weights"]["p0"]), (&json!(0.5), &json!(0.15)));
-        assert_eq!((&score["v"], &score["unscored"]), (&json!(1), &json!({})));
+        has_exactly(&score["details"], names);
+        has_exactly(&score["details"]["p0"], "kind text weight value feedback");
+        assert_eq!(
+            (&score["components"]["p0_evidence"], &score["details"]["p0"]["weight"]),
+            (&json!(0.5), &json!(0.15))
+        );
     }
     let order: Vec<String> =
         work.lines("out/scores.jsonl").iter().map(|line| format!("{}{}", line["system"], line["case_id"])).collect();
@@ -99,17 +103,13 @@ fn the_record_holds_every_call_with_its_raw_reply() {
     let bodies: std::collections::HashMap<String, usize> =
         server.chats().iter().map(|chat| (kind_of(chat).to_owned(), chat.body.len() / 4)).collect();
     for call in &calls {
-        has_exactly(
-            call,
-            "v call_id system case_id item kind role judge draw attempt fingerprint raw finish_reason model verdict \
-             reason reason_kind cached prompt_tokens cached_prompt_tokens completion_tokens latency_ms",
-        );
+        has_exactly(call, "call_id system case_id item kind role judge draw attempt fingerprint reply verdict");
         let kind = call["kind"].as_str().unwrap();
-        assert_eq!(call["raw"], constant_reply(kind), "{call}");
-        assert_eq!((&call["finish_reason"], &call["model"]), (&json!("stop"), &json!("fake-judge")));
-        assert_eq!((&call["draw"], &call["attempt"], &call["cached"]), (&json!(0), &json!(0), &json!(false)));
+        assert_eq!(call["reply"]["content"], constant_reply(kind), "{call}");
+        assert_eq!((&call["reply"]["finish_reason"], &call["reply"]["model"]), (&json!("stop"), &json!("fake-judge")));
+        assert_eq!((&call["draw"], &call["attempt"], &call["reply"]["cached"]), (&json!(0), &json!(0), &json!(false)));
         assert_eq!((call["call_id"].as_str().unwrap().len(), call["fingerprint"].as_str().unwrap().len()), (32, 64));
-        assert_eq!(call["reason"], Value::Null);
+        has_exactly(&call["reply"], "content finish_reason model usage latency_ms cached");
         let verdict = match kind {
             "citations" => {
                 json!({"claims": {"citations": 0.5, "excerpts": 1.0, "claim_count": 2, "citation_count": 1}})
@@ -119,7 +119,7 @@ fn the_record_holds_every_call_with_its_raw_reply() {
         };
         assert_eq!(call["verdict"], verdict);
         // the fake counts a token for four bytes of the body; bodies of a kind are of one length, but for the names
-        let tokens = call["prompt_tokens"].as_u64().unwrap();
+        let tokens = call["reply"]["usage"]["prompt_tokens"].as_u64().unwrap();
         assert!(tokens.abs_diff(bodies[kind] as u64) < 20, "{tokens} tokens for {kind}");
     }
     let ids: std::collections::HashSet<&Value> = calls.iter().map(|call| &call["call_id"]).collect();
@@ -134,10 +134,14 @@ fn the_tidy_and_the_summary_files_hold_the_same_numbers() {
     assert!(done.stdout.contains("75.5"));
     let items = work.read("out/items.csv");
     let rows: Vec<&str> = items.lines().collect();
-    assert_eq!(rows[0], "run,system,case_id,scorer,item,kind,text,weight,value,reason,feedback");
-    assert_eq!(rows.len(), 1 + 2 * 2 * 8, "a header, then eight components an answer");
-    assert!(rows[1].starts_with("first,alpha,c1,rubric,length,length,"), "{}", rows[1]);
-    let criterion = "first,beta,c2,rubric,p1,property,The answer should name the effects of c2.,0.15,0.8,,it is so";
+    assert_eq!(
+        rows[0],
+        "run,system,case_id,scorer,component,kind,unit,question,text,weight,value,reason_kind,reason,feedback"
+    );
+    assert_eq!(rows.len(), 1 + 2 * 2 * 10, "a header, then two sums and eight components an answer");
+    assert!(rows[3].starts_with("first,alpha,c1,rubric,length,length,share,"), "{}", rows[3]);
+    let criterion = "first,beta,c2,rubric,p1,property,share,What is known about c2?,The answer should name the effects of c2.,\
+                     0.15,0.8,,,it is so";
     assert!(rows.contains(&criterion), "{items}");
     let summary = work.json("out/summary.json");
     assert_eq!((&summary["schema_version"], &summary["run"]), (&json!(1), &json!("first")));
@@ -256,7 +260,7 @@ fn compat_scores_come_from_the_same_replies_by_cache_and_by_record() {
     assert!(again.contains("1 component in need of other calls"), "{again}");
     let rescored = work.lines("again/scores.jsonl");
     let reason = json!({"kind": "needs_other_calls", "message": "needs other calls"});
-    assert_eq!((&rescored[0]["score"], &rescored[0]["unscored"]["p0_evidence"]), (&Value::Null, &reason));
+    assert_eq!((&rescored[0]["score"], &rescored[0]["details"]["p0_evidence"]["unscored"]), (&Value::Null, &reason));
     assert_eq!(rescored[0]["components"]["p0"], theirs[0]["components"]["p0"]);
     assert_eq!(rescored[1]["score"], theirs[1]["score"]);
 }

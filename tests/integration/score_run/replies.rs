@@ -42,16 +42,16 @@ fn an_unreadable_reply_is_asked_again_twice_and_then_unscored_with_its_reason() 
         assert_eq!(score[name], Value::Null, "{name}");
     }
     assert_eq!((&score["components"]["p0"], &score["components"]["p0_evidence"]), (&Value::Null, &Value::Null));
-    assert_eq!(score["unscored"]["p0"]["kind"], "unreadable");
-    assert!(score["unscored"]["p0"]["message"].as_str().unwrap().contains("no JSON object"), "{score}");
-    assert_eq!(score["unscored"]["p0_evidence"]["kind"], "depends_on_unscored");
+    assert_eq!(score["details"]["p0"]["unscored"]["kind"], "unreadable");
+    assert!(score["details"]["p0"]["unscored"]["message"].as_str().unwrap().contains("no JSON object"), "{score}");
+    assert_eq!(score["details"]["p0_evidence"]["unscored"]["kind"], "depends_on_unscored");
     let calls = recorded(&work, "p0");
     assert_eq!(calls.iter().map(|call| call["attempt"].as_u64().unwrap()).collect::<Vec<_>>(), [0, 1, 2]);
     let keys: std::collections::HashSet<&Value> = calls.iter().map(|call| &call["fingerprint"]).collect();
     assert_eq!(keys.len(), 3, "the attempt is part of the key");
-    assert!(
-        calls.iter().all(|call| call["raw"] == "I would say a solid eight!" && call["reason_kind"] == "unreadable")
-    );
+    assert!(calls.iter().all(
+        |call| call["reply"]["content"] == "I would say a solid eight!" && call["unscored"]["kind"] == "unreadable"
+    ));
     // the table counts it, and says what the mean would be: c1 lacks 0.3 of its weight, so that its score lies
     // between 0.755 - 0.15 * (0.8 + 0.5) = 0.56 and 0.56 + 0.3 = 0.86; with c2's 0.755: 0.6575 and 0.8075
     let told = done.stdout.replace("\n  ", " ");
@@ -107,12 +107,12 @@ fn a_reply_that_the_limit_cut_is_not_asked_again() {
     assert_eq!(server.chat_count(), AT_MOST, "every call once");
     let score = &work.lines("out/scores.jsonl")[0];
     for item in ["citations", "excerpts"] {
-        assert_eq!(score["unscored"][item]["kind"], "cut");
-        assert_eq!(score["unscored"][item]["message"], "reply cut at 16 tokens");
+        assert_eq!(score["details"][item]["unscored"]["kind"], "cut");
+        assert_eq!(score["details"][item]["unscored"]["message"], "reply cut at 16 tokens");
     }
     // ann_score has all its parts
     assert!((score["ann_score"].as_f64().unwrap() - 0.775).abs() < 1e-12 && score["score"].is_null(), "{score}");
-    assert_eq!(recorded(&work, "citations")[0]["finish_reason"], "length");
+    assert_eq!(recorded(&work, "citations")[0]["reply"]["finish_reason"], "length");
     work.score(&server, &tolerant).exits_with(0).says(&["nothing to ask"]);
     assert_eq!(server.chat_count(), AT_MOST);
     // asking the same again is of no use; with more room it is another call
@@ -134,7 +134,7 @@ fn fenced_and_thoughtful_replies_are_read_and_kept_raw() {
     for score in work.lines("out/scores.jsonl") {
         assert_eq!(score["components"]["p0"], 0.8, "{score}");
     }
-    assert_eq!(recorded(&work, "p0")[0]["raw"], fenced);
+    assert_eq!(recorded(&work, "p0")[0]["reply"]["content"], fenced);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_call_that_the_server_refuses_is_unscored_with_its_words() {
     let long = Act::error(400, "context_length_exceeded", "maximum context length is 4096 tokens, you asked for 9000");
     let server = FakeServer::start(constant_judge().when(causes_of("c1"), long));
     let done = work.score(&server, &["--max-unscored", "1"]).exits_with(0);
-    let reason = work.lines("out/scores.jsonl")[0]["unscored"]["p0"].clone();
+    let reason = work.lines("out/scores.jsonl")[0]["details"]["p0"]["unscored"].clone();
     assert_eq!(reason["kind"], "context_overflow");
     assert!(reason["message"].as_str().unwrap().contains("maximum context length is 4096"), "{reason}");
     assert!(done.stdout.replace("\n  ", " ").contains("1 component beyond the context"), "{}", done.stdout);

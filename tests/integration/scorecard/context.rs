@@ -43,7 +43,7 @@ fn a_prompt_that_cannot_fit_is_not_sent_and_unscored_with_the_numbers() {
         (&lines[0]["components"]["relevance"], &lines[1]["components"]["relevance"]),
         (&json!(4.0), &Value::Null)
     );
-    let reason = &lines[1]["unscored"]["relevance"];
+    let reason = &lines[1]["details"]["relevance"]["unscored"];
     assert_eq!(reason["kind"], "context_overflow");
     let message = reason["message"].as_str().unwrap();
     assert!(message.contains("context holds 4000") && message.contains("it was not sent"), "{message}");

@@ -118,7 +118,7 @@ fn a_panel_that_lacks_a_judges_grade_is_unscored_and_names_the_judge() {
     let done = with_panel(&work, &[("good", &good), ("sulky", &refusing)], "mean").exits_with(0);
     let line = &work.lines("panel-mean-2/scores.jsonl")[0];
     assert_eq!((&line["components"]["coverage"], &line["score"]), (&Value::Null, &Value::Null));
-    let reason = line["unscored"]["coverage"]["message"].as_str().unwrap();
+    let reason = line["details"]["coverage"]["unscored"]["message"].as_str().unwrap();
     assert!(reason.starts_with("sulky: ") && reason.contains("no such thing"), "{reason}");
     assert_eq!(line["members"]["coverage"][0]["value"], 4.0, "what the other said is kept: {line}");
     assert!(line["members"]["coverage"][1]["value"].is_null());

@@ -184,7 +184,7 @@ fn a_run_that_was_killed_goes_on_without_a_cache() {
     wait_until("some calls were answered", || asked() >= 4);
     child.kill().unwrap();
     child.wait().unwrap();
-    let recorded = work.lines("out/calls.jsonl").iter().filter(|line| !line["raw"].is_null()).count();
+    let recorded = work.lines("out/calls.jsonl").iter().filter(|line| !line["reply"]["content"].is_null()).count();
     let before = asked();
     gate.open();
     assert!(recorded >= 1 && before < CALLS.iter().sum(), "{recorded} recorded of {before}");

@@ -6,7 +6,6 @@ mod scores;
 use std::sync::Arc;
 
 use super::Context;
-use super::score::REFERENCE;
 use crate::cli::ExitCode;
 use crate::cli::args::ImportArgs;
 use crate::cli::origin::escape_controls;
@@ -17,9 +16,7 @@ use crate::cli::terminal;
 use crate::dataset::{ResultsFile, TestCases, load_results, load_test_cases};
 use crate::domain::{Mode, TestCase};
 use crate::error::{Error, InputFault, Result};
-use crate::evaluation::record::{
-    InputFile, JudgeEntry, Manifest, RunDir, RunRecord, RunStatus, SCHEMA_VERSION, write_cases_and_items,
-};
+use crate::evaluation::record::{InputFile, Inputs, JudgeEntry, Manifest, RunDir, RunRecord, RunStatus};
 
 use answers::{Texts, with_texts};
 use scores::{Imported, WARNINGS_TOLD};
@@ -58,7 +55,7 @@ pub(super) fn run(args: &ImportArgs, context: &Context<'_>) -> Result<ExitCode> 
     let dir = RunDir::open(&args.out)?;
     dir.claim(&manifest, args.overwrite)?;
     let name = manifest.label.clone().unwrap_or_else(|| run_name(&args.out));
-    write_cases_and_items(&dir.path().join("inputs.jsonl"), &cases(&imported, &tests), &texts.items)?;
+    Inputs::with_cases(cases(&imported, &tests), texts.items).write(&dir.path().join("inputs.jsonl"))?;
     write_items(&dir, &name, &imported.scored)?;
     let presentation = Presentation {
         manifest: &manifest,
@@ -136,7 +133,6 @@ fn manifest(
     let hash = hasher.finalize().to_hex();
     let named = args.judge.clone().unwrap_or_else(|| hash.chars().take(16).collect());
     let compat = imported.mode == Mode::Compat;
-    let now = humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string();
     let settings = [
         ("score.rubrics", imported.parts.rubrics),
         ("score.snippets", imported.parts.snippets),
@@ -145,17 +141,9 @@ fn manifest(
         (IMPORTED, true),
     ];
     Manifest {
-        schema_version: SCHEMA_VERSION,
-        scholareval_version: env!("CARGO_PKG_VERSION").to_owned(),
-        status: RunStatus::Running,
         label: args.run_label.clone(),
-        started_at: now,
-        finished_at: None,
-        mode: imported.mode,
-        reference: compat.then(|| REFERENCE.to_owned()),
         settings: settings.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect(),
         inputs,
-        prompts: None,
         judge: Some(JudgeEntry {
             id: format!("{JUDGE_PREFIX}{named}"),
             model: None,
@@ -164,13 +152,11 @@ fn manifest(
             lexical: imported.lexical,
         }),
         scorers: vec!["rubric".to_owned()],
-        roles: Default::default(),
         seed: DEFAULT_SEED,
         answers: imported.scored.len() as u64,
         missing: imported.missing.iter().map(|(system, case)| (system.to_string(), case.to_string())).collect(),
         kept_cases: imported.kept_cases.iter().map(ToString::to_string).collect(),
         warnings: imported.warnings.iter().map(ToString::to_string).collect(),
-        policy: None,
-        endpoints: Vec::new(),
+        ..Manifest::begin(imported.mode)
     }
 }

@@ -117,13 +117,7 @@ pub(super) fn import(files: &[ResultsFile], tests: &TestCases, (mode, lexical): 
         let place = Place { path, system, case_id: &answer.case_id };
         warnings.extend(strangers(answer, case, &place));
         match score_of(answer, scorer.unjudged(case), &place, &mut warnings) {
-            Ok(score) => scored.push(Arc::new(ScoredAnswer {
-                system: system.clone(),
-                case: Arc::clone(case),
-                score,
-                members: BTreeMap::new(),
-                steering: Vec::new(),
-            })),
+            Ok(score) => scored.push(Arc::new(ScoredAnswer::new(system.clone(), Arc::clone(case), score))),
             Err(wrong) => faults.extend(wrong),
         }
     }

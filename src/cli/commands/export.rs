@@ -1,0 +1,59 @@
+//! `scholareval export`: a run in the forms of other programs.
+
+use crate::cli::ExitCode;
+use crate::cli::args::{ExportArgs, ExportCommand, ParquetArgs};
+use crate::cli::origin::escape_controls;
+use crate::cli::terminal::{note, write_stdout};
+use crate::error::{Error, Result};
+use crate::evaluation::record::{RecordedRun, RunStatus, load_run};
+use crate::report::write_inspect_logs;
+
+/// Runs the command.
+///
+/// # Errors
+/// When the directory is no run, or a file cannot be written.
+pub(super) fn run(command: &ExportCommand) -> Result<ExitCode> {
+    let (args, what) = match command {
+        ExportCommand::Parquet(args) => (&args.export, parquet(args)?),
+        ExportCommand::Inspect(args) => (args, inspect(args)?),
+    };
+    let out = escape_controls(&args.out.display().to_string());
+    write_stdout(format!("wrote {what} to {out}\n").as_bytes())?;
+    Ok(ExitCode::Ok)
+}
+
+fn inspect(args: &ExportArgs) -> Result<String> {
+    let run = open(args)?;
+    let logs = write_inspect_logs(&run, &args.out)?;
+    if run.items.is_empty() && !args.quiet {
+        note("note: the record holds no answers (--no-inputs), so the logs show scores alone");
+    }
+    Ok(if logs == 1 { "1 log".to_owned() } else { format!("{logs} logs") })
+}
+
+#[cfg(not(feature = "parquet"))]
+fn parquet(_args: &ParquetArgs) -> Result<String> {
+    let what = "export parquet: this program was built without it; build it with `cargo install --path . --features parquet` (the cargo feature `parquet`)";
+    Err(Error::Settings(what.to_owned()))
+}
+
+#[cfg(feature = "parquet")]
+fn parquet(args: &ParquetArgs) -> Result<String> {
+    use crate::cli::progress::grouped;
+
+    let run = open(&args.export)?;
+    let [scores, calls] = crate::report::write_parquet_tables(&run, &args.export.out, args.overwrite)?;
+    Ok(format!("{} rows of scores and {} calls", grouped(scores), grouped(calls)))
+}
+
+/// The run; makes the directory to write into.
+fn open(args: &ExportArgs) -> Result<RecordedRun> {
+    let run = load_run(&args.run)?;
+    if run.manifest.status != RunStatus::Complete && !args.quiet {
+        note(
+            "warning: the run did not finish; what it lacks is exported without a value (run score again to finish it)",
+        );
+    }
+    std::fs::create_dir_all(&args.out).map_err(Error::io(&args.out, "create"))?;
+    Ok(run)
+}

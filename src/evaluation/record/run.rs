@@ -1,0 +1,168 @@
+//! Reading a run back: its scores, as the scored answers it was made of.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::inputs::Inputs;
+use super::lines::LineReader;
+use super::manifest::{Manifest, RunStatus};
+use crate::domain::{
+    CaseId, Component, RubricParts, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind, UnscoredReason,
+};
+use crate::error::{InputFault, Result};
+use crate::evaluation::Item;
+use crate::scorer::rubric::{LEXICAL, RubricScorer};
+
+/// A run as its record has it: enough for every comparison and report, without a judge.
+#[derive(Debug, Clone)]
+pub struct RecordedRun {
+    /// Its directory.
+    pub path: PathBuf,
+    /// Its label, else the name of its directory.
+    pub name: String,
+    /// What was run.
+    pub manifest: Manifest,
+    /// The answers with their cases, each once; empty for a run made with `--no-inputs`, and without the answers whose
+    /// text an imported run does not have.
+    pub items: Vec<Item>,
+    /// Every answer by every scorer, in the order of the file (scorer by scorer, systems and cases in input order). A case
+    /// that is not in `items` has its id alone. Of a run that did not finish, answers without a score stand here unscored,
+    /// unless the run keeps no inputs.
+    pub scored: Vec<Arc<ScoredAnswer>>,
+}
+
+impl RecordedRun {
+    /// The systems in order of their first answer.
+    pub fn systems(&self) -> Vec<SystemName> {
+        let mut systems: Vec<SystemName> = Vec::new();
+        for answer in &self.scored {
+            if !systems.contains(&answer.system) {
+                systems.push(answer.system.clone());
+            }
+        }
+        systems
+    }
+
+    /// The scorers in order of their first answer (`rubric`, `lexical_rubric`, `prometheus`, ..).
+    pub fn scorers(&self) -> Vec<&'static str> {
+        let mut scorers: Vec<&'static str> = Vec::new();
+        for answer in &self.scored {
+            if !scorers.contains(&answer.score.scorer) {
+                scorers.push(answer.score.scorer);
+            }
+        }
+        scorers
+    }
+}
+
+const RESUME: &str = "run score once more to finish the run, its replies are kept";
+
+/// Reads a run directory: its manifest, its inputs where it has them, and its scores.
+///
+/// # Errors
+/// When the directory is no run, holds no scores, or a file of it cannot be read; the error names file and line.
+///
+/// ```
+/// let nothing = scholareval::evaluation::record::load_run(std::path::Path::new("/no/such/run"));
+/// assert!(nothing.unwrap_err().to_string().contains("manifest.json"));
+/// ```
+pub fn load_run(dir: &Path) -> Result<RecordedRun> {
+    let manifest = Manifest::of_run(dir)?;
+    let inputs_path = dir.join("inputs.jsonl");
+    let inputs = if inputs_path.exists() { Inputs::load(&inputs_path)? } else { Inputs::default() };
+    let path = dir.join("scores.jsonl");
+    let mut scored = load_scores(&path, &inputs.cases)?;
+    let is_finished = manifest.status == RunStatus::Complete;
+    if scored.is_empty() {
+        let hint = if is_finished { "score some answers first" } else { RESUME };
+        return Err(InputFault::new(path, "no scores: nothing of the run has been scored").hint(hint).into());
+    }
+    if !is_finished && !inputs.items.is_empty() {
+        scored = with_unreached(&manifest, &inputs, scored);
+    }
+    let directory = || dir.canonicalize().ok()?.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = manifest.label.clone().or_else(directory).unwrap_or_else(|| dir.display().to_string());
+    Ok(RecordedRun { path: dir.to_path_buf(), name, manifest, items: inputs.items, scored })
+}
+
+/// Reads `scores.jsonl`; `cases` give the answers their questions and rubrics.
+fn load_scores(path: &Path, cases: &[Arc<TestCase>]) -> Result<Vec<Arc<ScoredAnswer>>> {
+    let mut lines = LineReader::open(path)?
+        .ok_or_else(|| InputFault::new(path, "the scores of the run are not there").hint(RESUME))?;
+    let mut cases: HashMap<CaseId, Arc<TestCase>> =
+        cases.iter().map(|case| (case.case_id.clone(), Arc::clone(case))).collect();
+    let mut scored = Vec::new();
+    while let Some((_, mut answer)) = lines.read::<ScoredAnswer>()? {
+        let case = cases.entry(answer.case.case_id.clone()).or_insert_with(|| Arc::clone(&answer.case));
+        answer.case = Arc::clone(case);
+        scored.push(Arc::new(answer));
+    }
+    Ok(scored)
+}
+
+/// Why an answer has no score that was never begun.
+const NOT_REACHED: &str = "the run did not get to it";
+
+/// The scores of a run that did not finish, with an unscored answer for everything that it did not get to, in the order of
+/// the inputs. Left out such answers would not count at all, and a run that was stopped at the right time would pass every
+/// gate.
+///
+/// The components of a rubric score follow from the case; those of another scorer from its other answers. A scorer that
+/// has scored nothing yet gets nothing.
+fn with_unreached(manifest: &Manifest, inputs: &Inputs, scored: Vec<Arc<ScoredAnswer>>) -> Vec<Arc<ScoredAnswer>> {
+    let mut all: Vec<Arc<ScoredAnswer>> = Vec::new();
+    for name in &manifest.scorers {
+        let rubric = (name == "rubric").then(|| rubric_of(manifest));
+        let scorer = if rubric.is_some() && manifest.is_lexical() { LEXICAL } else { name };
+        let own: Vec<&Arc<ScoredAnswer>> = scored.iter().filter(|answer| answer.score.scorer == scorer).collect();
+        let by_answer: HashMap<(&SystemName, &CaseId), &Arc<ScoredAnswer>> =
+            own.iter().map(|answer| ((&answer.system, &answer.case.case_id), *answer)).collect();
+        let of_others = empty_score(own.iter().map(|answer| &answer.score));
+        let items: Vec<&Item> = if rubric.is_some() { inputs.rubric().collect() } else { inputs.plain().collect() };
+        for item in items {
+            let found = by_answer.get(&(&item.answer.system, &item.case.case_id)).map(|found| Arc::clone(found));
+            let empty = || match rubric {
+                Some(rubric) => Some(rubric.unjudged(&item.case)),
+                None => of_others.clone(),
+            };
+            all.extend(found.or_else(|| Some(Arc::new(unreached(item, empty()?)))));
+        }
+    }
+    let key = |answer: &ScoredAnswer| (answer.score.scorer, answer.system.clone(), answer.case.case_id.clone());
+    let placed: HashSet<_> = all.iter().map(|answer| key(answer)).collect();
+    all.extend(scored.into_iter().filter(|answer| !placed.contains(&key(answer))));
+    all
+}
+
+fn rubric_of(manifest: &Manifest) -> RubricScorer {
+    let setting = |name: &str| manifest.settings.get(name).and_then(serde_json::Value::as_bool).unwrap_or(true);
+    let parts = RubricParts { rubrics: setting("score.rubrics"), snippets: setting("score.snippets") };
+    RubricScorer::of_recorded(parts, manifest.mode, manifest.is_lexical())
+}
+
+/// A score of the components that any of these has.
+fn empty_score<'a>(mut scores: impl Iterator<Item = &'a Score>) -> Option<Score> {
+    let mut all = scores.next()?.clone();
+    for component in scores.flat_map(|score| &score.components) {
+        if all.component(&component.name).is_none() {
+            all.components.push(component.clone());
+        }
+    }
+    Some(all)
+}
+
+/// The answer with this score, none of whose components has a value.
+fn unreached(item: &Item, score: Score) -> ScoredAnswer {
+    let empty = |component: Component| Component {
+        value: None,
+        reason: Some(UnscoredReason::new(UnscoredKind::NotAsked, NOT_REACHED)),
+        feedback: None,
+        ..component
+    };
+    let components = score.components.into_iter().map(empty).collect();
+    let score = Score { value: None, ann_score: None, components, claims: Vec::new(), ..score };
+    let mut answer = ScoredAnswer::new(item.answer.system.clone(), Arc::clone(&item.case), score);
+    answer.steering.clone_from(&item.steering);
+    answer
+}

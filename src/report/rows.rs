@@ -1,0 +1,160 @@
+//! The numbers of a scored answer as rows: `items.csv`, Parquet tables and logs for inspect-ai are made from these.
+
+use serde::Serialize;
+
+use crate::domain::{Component, ComponentKind, ScoredAnswer, Unit, UnscoredKind};
+use crate::error::{Error, Result};
+
+/// One number of a scored answer: a sum, or a component.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ComponentRow<'a> {
+    /// The run's name.
+    pub run: &'a str,
+    /// Whose answer.
+    pub system: &'a str,
+    /// Which case.
+    pub case_id: &'a str,
+    /// Which scorer.
+    pub scorer: &'a str,
+    /// `score`, `ann_score` (`lexical_..` by the baseline), or the component's name.
+    pub component: &'a str,
+    /// `score`, `ann_score`, or what the component measures.
+    pub kind: &'static str,
+    /// What the value is.
+    pub unit: Unit,
+    /// The question; empty where the run keeps no inputs.
+    pub question: &'a str,
+    /// What was judged.
+    pub text: Option<&'a str>,
+    /// The component's weight, where the score is a weighted sum.
+    pub weight: Option<f64>,
+    /// The number; `None` where there is none.
+    pub value: Option<f64>,
+    /// Which kind of reason a component without a value has.
+    pub reason_kind: Option<UnscoredKind>,
+    /// Why a component has no value.
+    pub reason: Option<&'a str>,
+    /// What the judge said besides the number.
+    pub feedback: Option<&'a str>,
+}
+
+impl ComponentRow<'_> {
+    /// The columns, in the order of the fields.
+    pub const COLUMNS: [&'static str; 14] = [
+        "run",
+        "system",
+        "case_id",
+        "scorer",
+        "component",
+        "kind",
+        "unit",
+        "question",
+        "text",
+        "weight",
+        "value",
+        "reason_kind",
+        "reason",
+        "feedback",
+    ];
+
+    /// True for the score and the annotated score.
+    pub fn is_sum(&self) -> bool {
+        matches!(self.kind, "score" | "ann_score")
+    }
+}
+
+/// The sums of an answer, where it has any, then its components in the order of the score.
+pub fn component_rows<'a>(run: &'a str, scored: &'a ScoredAnswer) -> Vec<ComponentRow<'a>> {
+    let score = &scored.score;
+    let (score_name, ann_score_name) = score.sum_names();
+    let is_sum = score.is_weighted_sum();
+    let is_graded = score.components.iter().any(|component| component.kind == ComponentKind::Aspect);
+    let sum = |kind: &'static str, name: &'a str, value| ComponentRow {
+        run,
+        system: scored.system.as_str(),
+        case_id: scored.case.case_id.as_str(),
+        scorer: score.scorer,
+        component: name,
+        kind,
+        unit: if is_graded { Unit::Grade } else { Unit::Share },
+        question: &scored.case.initial_prompt,
+        text: None,
+        weight: None,
+        value,
+        reason_kind: None,
+        reason: None,
+        feedback: None,
+    };
+    let component = |component: &'a Component| ComponentRow {
+        unit: component.kind.unit(),
+        text: Some(component.text.as_str()).filter(|text| !text.is_empty()),
+        weight: component.kind.is_weighted().then_some(component.weight),
+        reason_kind: component.reason.as_ref().map(|reason| reason.kind),
+        reason: component.reason.as_ref().map(|reason| reason.message.as_str()),
+        feedback: component.feedback.as_deref(),
+        ..sum(component.kind.as_str(), &component.name, component.value)
+    };
+    let mut rows = Vec::with_capacity(score.components.len() + 2);
+    if is_sum || score.value.is_some() {
+        rows.push(sum("score", score_name, score.value));
+    }
+    if is_sum {
+        rows.push(sum("ann_score", ann_score_name, score.ann_score));
+    }
+    rows.extend(score.components.iter().map(component));
+    rows
+}
+
+/// `items.csv` of a run: a header and a line a row, quoted as RFC 4180 says, lines end in a line feed.
+///
+/// Texts stand as they are: one that begins with `=` or `+` gets no guard against spreadsheets, since an added character
+/// would change the data for everyone who reads the file with a program. Import the columns as text in a spreadsheet.
+///
+/// # Errors
+/// [`Error::Internal`] if a row cannot be written.
+pub fn render_items_csv<'a>(run: &str, scored: impl IntoIterator<Item = &'a ScoredAnswer>) -> Result<Vec<u8>> {
+    let failed = |error: &dyn std::fmt::Display| Error::Internal(format!("items.csv cannot be made: {error}"));
+    let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
+    csv.write_record(ComponentRow::COLUMNS).map_err(|error| failed(&error))?;
+    for answer in scored {
+        component_rows(run, answer)
+            .into_iter()
+            .try_for_each(|row| csv.serialize(row))
+            .map_err(|error| failed(&error))?;
+    }
+    csv.into_inner().map_err(|error| failed(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::made::{answer, component, score};
+
+    fn lines(components: Vec<Component>) -> Vec<String> {
+        let answer = answer("gpt", "c1", score(components));
+        let csv = String::from_utf8(render_items_csv("r", [&answer]).unwrap()).unwrap();
+        csv.split_inclusive('\n').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_component_without_a_value_has_an_empty_cell_and_a_reason() {
+        let lines = lines(vec![
+            component("length", ComponentKind::Length, 0.05, Some(0.5)),
+            component("a", ComponentKind::Property, 0.6, None),
+        ]);
+        assert_eq!(lines[0], ComponentRow::COLUMNS.join(",") + "\n");
+        assert!(lines[1].starts_with("r,gpt,c1,rubric,score,score,share,"), "{}", lines[1]);
+        assert!(lines[3].starts_with("r,gpt,c1,rubric,length,length,share,"), "{}", lines[3]);
+        assert!(lines[3].ends_with(",text of length,0.05,0.5,,,\n"), "{}", lines[3]);
+        assert!(lines[4].ends_with(",text of a,0.6,,unreadable,no JSON object,\n"), "{}", lines[4]);
+    }
+
+    #[test]
+    fn quotes_commas_and_line_breaks_stay_within_their_cell() {
+        let mut hostile = component("a", ComponentKind::Property, 0.6, Some(1.0));
+        hostile.text = "say \"x\",\nthen".to_owned();
+        hostile.feedback = Some("=HYPERLINK(\"u\")".to_owned());
+        let csv = lines(vec![hostile]).concat();
+        assert!(csv.contains(",\"say \"\"x\"\",\nthen\",0.6,1.0,,,\"=HYPERLINK(\"\"u\"\")\"\n"), "{csv}");
+    }
+}
