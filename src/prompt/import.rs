@@ -1,43 +1,66 @@
 //! Makes a prompt set from the user's own checkout of ScholarQABench.
 //!
 //! Read are the string literals of three scripts: those of class `RubricCorpusQaGenericMetric`, located by the method
-//! they stand in and the argument they are given as, and those that the scripts for aspects and for citations set at
-//! their top (see [`super::import_graded`]). Nothing of the checkout is run.
+//! they stand in and the argument they are given as; the texts for `str.format` at the top of `prometheus_eval.py` (with a
+//! reference answer, the same without headers over the sections, without a reference answer) with its system message; and
+//! the text of `citation_correctness_eval.py`. The conversation format around them belongs to the judge.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::checkout::head_commit;
 use super::files::read_text;
-use super::import_graded::{import_aspect, import_attribution};
-use super::manifest::{Imported, InsertMode, Manifest, TaskEntry};
-use super::python::{LiteralPiece, Placed, Token, tokens};
-use super::script::Scope;
+use super::manifest::{AspectEntry, AspectVariant, Imported, InsertMode, Manifest, TaskEntry};
+use super::python::{Place, normalized};
 use super::set::PromptSet;
 use super::template::{Variable, escape};
 use crate::error::{Error, InputFault, Result};
 
-const SCRIPT: &str = "scripts/scholarqacs_rubric.py";
+const RUBRIC_SCRIPT: &str = "scripts/scholarqacs_rubric.py";
+const ASPECT_SCRIPT: &str = "scripts/prometheus_eval.py";
+const ATTRIBUTION_SCRIPT: &str = "scripts/citation_correctness_eval.py";
 const CLASS: &str = "RubricCorpusQaGenericMetric";
-const CONFIG_CLASS: &str = "CorpusQaRubricConfig";
+
+const RUBRIC_FIELDS: [(&str, Variable); 5] = [
+    ("question", Variable::Question),
+    ("response", Variable::Response),
+    ("prop", Variable::Criterion),
+    ("snippets", Variable::Snippets),
+    ("len(evidence)", Variable::SnippetCount),
+];
+const ASPECT_FIELDS: [(&str, Variable); 9] = [
+    ("instruction", Variable::Instruction),
+    ("response", Variable::Response),
+    ("reference_answer", Variable::Reference),
+    ("criteria_description", Variable::CriteriaDescription),
+    ("score1_description", Variable::ScoreDescription(1)),
+    ("score2_description", Variable::ScoreDescription(2)),
+    ("score3_description", Variable::ScoreDescription(3)),
+    ("score4_description", Variable::ScoreDescription(4)),
+    ("score5_description", Variable::ScoreDescription(5)),
+];
+/// The script calls the document `output`.
+const ATTRIBUTION_FIELDS: [(&str, Variable); 2] = [("claim", Variable::Claim), ("output", Variable::Document)];
+
+/// Texts by file name.
+type Files = BTreeMap<String, String>;
 
 impl PromptSet {
     /// Reads the published wording from a checkout of ScholarQABench.
     ///
-    /// The set is verbatim; [`Family::is_published`](super::Family::is_published) tells of each family whether it is
-    /// the published wording. Where a checkout lacks the script for aspects or for citations, the set lacks that
-    /// family, which then is the built-in one. The commit of the checkout is kept in the manifest, where it can be
-    /// told.
+    /// The set is verbatim. Where a checkout lacks the script for aspects or for citations, that family is the built-in
+    /// one. The commit of the checkout is kept in the manifest where `.git` names it.
     ///
     /// # Errors
     /// No script with the rubric, or one of another shape: with file, line and what was looked for.
     pub fn import(checkout: &Path) -> Result<Self> {
         let path = find_script(checkout)?;
-        let mut files = BTreeMap::new();
+        let mut files = Files::new();
         let mut manifest = import_rubric(&path, &mut files)?;
-        manifest.aspect = import_aspect(checkout, &mut files)?;
-        manifest.attribution = import_attribution(checkout, &mut files)?;
+        let script = |name| Some(checkout.join(name)).filter(|path| path.is_file());
+        manifest.aspect = script(ASPECT_SCRIPT).map(|path| import_aspect(&path, &mut files)).transpose()?;
+        manifest.attribution =
+            script(ATTRIBUTION_SCRIPT).map(|path| import_attribution(&path, &mut files)).transpose()?;
         let source =
             |manifest: &Manifest| toml::to_string(manifest).map_err(|error| Error::Internal(error.to_string()));
         let set = Self::compile(source(&manifest)?, files, &path)?;
@@ -47,30 +70,49 @@ impl PromptSet {
     }
 }
 
-/// A manifest with the four tasks of the rubric, their texts into `files`.
-fn import_rubric(path: &Path, files: &mut BTreeMap<String, String>) -> Result<Manifest> {
-    let source = read_text(path)?;
-    let tokens = tokens(&source, path)?;
-    let file = Scope { path, what: "the script", line: 1, body: &tokens };
-    let class = file.child("class", CLASS)?;
-    let mut property = class.child("def", "_score_property")?.task("property", files)?;
-    let evidence_method = class.child("def", "_score_evidence")?;
-    evidence_method.check_numbering()?;
-    let evidence = evidence_method.task("evidence", files)?;
-    let citations = class.child("def", "_score_citations_excerpts_inner")?.task("citations", files)?;
-    // A fork may give the literal in another method: then the first one of the class counts.
-    let criterion = class.child("def", "score_output").and_then(Scope::expertise_criterion);
-    let criterion = criterion.or_else(|_| class.expertise_criterion())?;
-    files.insert("expertise.criterion.txt".to_owned(), criterion);
-    let expertise = TaskEntry { criterion: Some("expertise.criterion.txt".to_owned()), ..property.clone() };
-    property.criterion = None;
+/// Keeps a text as a file and gives its name.
+fn keep(files: &mut Files, name: impl Into<String>, text: String) -> String {
+    let name = name.into();
+    files.insert(name.clone(), text);
+    name
+}
+
+/// A manifest with the four tasks of the rubric.
+fn import_rubric(path: &Path, files: &mut Files) -> Result<Manifest> {
+    let source = normalized(&read_text(path)?);
+    let script = Place::script(path, &source);
+    let class = script.definition("class", CLASS)?;
+    let mut task = |kind: &str, method: &'static str| {
+        let place = class.definition("def", method)?;
+        let mut text = |argument: &'static str, part: &str| {
+            let value = place.value_of(argument).ok_or_else(|| place.fault(format!("{method} has no {argument}=")))?;
+            Ok::<_, Error>(keep(files, format!("{kind}.{part}.txt"), value.template(argument, false, &RUBRIC_FIELDS)?))
+        };
+        Ok::<_, Error>(TaskEntry {
+            system: Some(text("system_prompt", "system")?),
+            user: vec![text("user_prompt", "user")?],
+            criterion: None,
+            max_tokens: place.value_of("max_tokens").and_then(|value| value.number()),
+            json_mode: place.value_of("json_mode").is_some_and(|value| value.is_true()),
+        })
+    };
+    let property = task("property", "_score_property")?;
+    let evidence = task("evidence", "_score_evidence")?;
+    let citations = task("citations", "_score_citations_excerpts_inner")?;
+    check_numbering(class.definition("def", "_score_evidence")?)?;
+    let score_output = class.definition("def", "score_output")?;
+    let criterion = score_output.call("_score_property").and_then(Place::first_literal);
+    let criterion = criterion.ok_or_else(|| score_output.fault("score_output gives no literal to _score_property"))?;
+    let criterion = keep(files, "expertise.criterion.txt", criterion.plain("the criterion of expertise")?);
+    let model =
+        script.definition("class", "CorpusQaRubricConfig").ok().and_then(|config| config.value_of("model_name"));
     Ok(Manifest {
         name: "scholarqabench".to_owned(),
         version: 1,
         mode: InsertMode::Verbatim,
-        model: file.child("class", CONFIG_CLASS).ok().and_then(|config| config.default_of("model_name")),
+        model: model.and_then(|model| model.plain("model_name").ok()),
         imported: None,
-        expertise: Some(expertise),
+        expertise: Some(TaskEntry { criterion: Some(criterion), ..property.clone() }),
         property: Some(property),
         evidence: Some(evidence),
         citations: Some(citations),
@@ -79,136 +121,120 @@ fn import_rubric(path: &Path, files: &mut BTreeMap<String, String>) -> Result<Ma
     })
 }
 
+/// Snippets are joined as `1. text` lines; anything else would be rendered wrongly.
+fn check_numbering(method: Place<'_>) -> Result<()> {
+    let value = method.value_of("snippets").ok_or_else(|| method.fault("_score_evidence makes no `snippets`"))?;
+    let is_expected = value.plain("snippets").is_ok_and(|separator| separator == "\n")
+        && value.call("join").is_some_and(|line| line.is_numbering());
+    if is_expected { Ok(()) } else { Err(value.fault("snippets are not numbered as `1. text`, one a line")) }
+}
+
+fn import_aspect(path: &Path, files: &mut Files) -> Result<AspectEntry> {
+    let source = normalized(&read_text(path)?);
+    let script = Place::script(path, &source);
+    let mut template = |name: &'static str, file: &str| {
+        let value = script.value_of(name).ok_or_else(|| script.fault(format!("the script does not set {name}")))?;
+        Ok::<_, Error>(vec![keep(files, file, value.template(name, true, &ASPECT_FIELDS)?)])
+    };
+    let with_reference = template("prompt_template", "aspect.reference.user.txt")?;
+    let plain = template("prompt_template_wo_header", "aspect.plain.user.txt")?;
+    let without_reference = template("prompt_template_no_reference", "aspect.user.txt")?;
+    let setter = "set_system_message";
+    let system = script.call(setter).ok_or_else(|| script.fault(format!("the script does not call {setter}")))?;
+    let system = escape(&system.plain(&format!("the argument of {setter}"))?);
+    Ok(AspectEntry {
+        system: Some(keep(files, "aspect.system.txt", system)),
+        with_reference,
+        without_reference: without_reference.clone(),
+        max_tokens: script.value_of("max_new_tokens").and_then(|value| value.number()),
+        json_mode: false,
+        without_headers: Some(AspectVariant { with_reference: plain, without_reference }),
+    })
+}
+
+fn import_attribution(path: &Path, files: &mut Files) -> Result<TaskEntry> {
+    let source = normalized(&read_text(path)?);
+    let script = Place::script(path, &source);
+    let value = script.value_of("input_prompt").ok_or_else(|| script.fault("the script does not set input_prompt"))?;
+    let text = value.template("input_prompt", true, &ATTRIBUTION_FIELDS)?;
+    Ok(TaskEntry {
+        user: vec![keep(files, "attribution.user.txt", text)],
+        max_tokens: script.value_of("max_new_tokens").and_then(|value| value.number()),
+        ..TaskEntry::default()
+    })
+}
+
 /// The published script, else another one that defines the class.
 fn find_script(checkout: &Path) -> Result<PathBuf> {
-    let usual = checkout.join(SCRIPT);
+    let usual = checkout.join(RUBRIC_SCRIPT);
     if usual.is_file() {
         return Ok(usual);
     }
-    let scripts = checkout.join("scripts");
-    let mut candidates: Vec<PathBuf> = fs::read_dir(&scripts)
-        .map(|entries| entries.filter_map(Result::ok).map(|entry| entry.path()).collect())
-        .unwrap_or_default();
-    candidates.retain(|path| path.extension().is_some_and(|extension| extension == "py"));
+    let entries = fs::read_dir(checkout.join("scripts")).into_iter().flatten();
+    let mut candidates: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     candidates.sort();
     let class = format!("class {CLASS}");
-    let defines_it = |path: &PathBuf| read_text(path).is_ok_and(|source| source.contains(&class));
+    let defines_it = |path: &PathBuf| {
+        path.extension().is_some_and(|extension| extension == "py")
+            && read_text(path).is_ok_and(|source| source.contains(&class))
+    };
     candidates.into_iter().find(defines_it).ok_or_else(|| {
-        InputFault::new(checkout, format!("holds neither {SCRIPT} nor another script with `{class}`"))
+        InputFault::new(checkout, format!("holds neither {RUBRIC_SCRIPT} nor another script with `{class}`"))
             .hint("name the top directory of a checkout of ScholarQABench")
             .into()
     })
 }
 
-impl<'a> Scope<'a> {
-    /// One task: its prompts as files, and the parameters beside them.
-    fn task(&self, kind: &str, files: &mut BTreeMap<String, String>) -> Result<TaskEntry> {
-        let mut entry = TaskEntry::default();
-        for (argument, part) in [("system_prompt", "system"), ("user_prompt", "user")] {
-            let value = self
-                .argument(argument)
-                .ok_or_else(|| self.fault(self.line, format!("{} has no argument {argument}=", self.what)))?;
-            let template = self.template(argument, value)?;
-            let name = format!("{kind}.{part}.txt");
-            files.insert(name.clone(), template);
-            match part {
-                "system" => entry.system = Some(name),
-                _ => entry.user.push(name),
+/// The commit of `HEAD`, 40 hexadecimal digits, read from `.git` without running anything.
+fn head_commit(checkout: &Path) -> Option<String> {
+    let mut git = checkout.join(".git");
+    if git.is_file() {
+        git = checkout.join(fs::read_to_string(&git).ok()?.trim().strip_prefix("gitdir: ")?);
+    }
+    let head = fs::read_to_string(git.join("HEAD")).ok()?;
+    let commit = match head.trim().strip_prefix("ref: ") {
+        None => head.trim().to_owned(),
+        Some(name) => match fs::read_to_string(git.join(name)) {
+            Ok(text) => text.trim().to_owned(),
+            Err(_) => {
+                let packed = fs::read_to_string(git.join("packed-refs")).ok()?;
+                let mut refs = packed.lines().filter_map(|line| line.split_once(' '));
+                refs.find_map(|(commit, of)| (of == name).then(|| commit.to_owned()))?
             }
+        },
+    };
+    (commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(commit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
+
+    fn checkout(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
         }
-        entry.json_mode = self.argument("json_mode").is_some_and(|value| value[0].is_name("True"));
-        entry.max_tokens = self.number("max_tokens");
-        Ok(entry)
+        dir
     }
 
-    /// The template source of the literals `value` starts with.
-    fn template(&self, argument: &str, value: &[Placed]) -> Result<String> {
-        let opening = value.iter().take_while(|placed| placed.is_operator('(')).count();
-        let (pieces, _) = self.literal(&value[opening..])?;
-        if pieces.is_empty() {
-            let line = value.first().map_or(self.line, |placed| placed.line);
-            return Err(self.fault(line, format!("{argument}= of {} is not a string literal", self.what)));
+    #[test]
+    fn the_commit_is_found_detached_on_a_branch_and_packed() {
+        let branch = "ref: refs/heads/main\n";
+        let packed = format!("# pack-refs with: peeled\n{COMMIT} refs/heads/main\n");
+        for files in [
+            vec![(".git/HEAD", COMMIT)],
+            vec![(".git/HEAD", branch), (".git/refs/heads/main", COMMIT)],
+            vec![(".git/HEAD", branch), (".git/packed-refs", packed.as_str())],
+            vec![(".git", "gitdir: elsewhere\n"), ("elsewhere/HEAD", COMMIT)],
+        ] {
+            assert_eq!(head_commit(checkout(&files).path()).as_deref(), Some(COMMIT), "{files:?}");
         }
-        let mut out = String::new();
-        for piece in pieces {
-            match piece {
-                LiteralPiece::Text(text) => out.push_str(&escape(&text)),
-                LiteralPiece::Expression(expression, line) => {
-                    let variable = match expression.as_str() {
-                        "question" => Variable::Question,
-                        "response" => Variable::Response,
-                        "prop" => Variable::Criterion,
-                        "snippets" => Variable::Snippets,
-                        "len(evidence)" => Variable::SnippetCount,
-                        other => {
-                            let known = "question, response, prop, snippets, len(evidence)";
-                            let what = format!("{argument}= of {} has {{{other}}}; known are {known}", self.what);
-                            return Err(self.fault(line, what));
-                        }
-                    };
-                    out.push_str(&format!("{{{{{}}}}}", variable.name()));
-                }
-            }
-        }
-        Ok(out)
-    }
-
-    /// Snippets are joined as `1. text` lines; anything else would be rendered wrongly.
-    fn check_numbering(&self) -> Result<()> {
-        let value = self
-            .argument("snippets")
-            .ok_or_else(|| self.fault(self.line, format!("{} makes no `snippets`", self.what)))?;
-        let literals: Vec<Vec<LiteralPiece>> = value
-            .iter()
-            .take(6)
-            .filter_map(|placed| match &placed.token {
-                Token::Text(raw) => Some(raw.value(self.path)),
-                _ => None,
-            })
-            .collect::<Result<_>>()?;
-        let is_expected = matches!(literals.as_slice(), [separator, line]
-            if matches!(separator.as_slice(), [LiteralPiece::Text(text)] if text == "\n")
-            && matches!(line.as_slice(), [LiteralPiece::Expression(number, _), LiteralPiece::Text(dot), LiteralPiece::Expression(..)]
-                if number.ends_with("+1") && dot == ". "));
-        if is_expected {
-            return Ok(());
-        }
-        let line = value.first().map_or(self.line, |placed| placed.line);
-        Err(self.fault(line, "snippets are not numbered as `1. text`, one a line"))
-    }
-
-    /// The literal that is given to the `_score_property` call for the component `expertise`.
-    fn expertise_criterion(self) -> Result<String> {
-        for (at, _) in self.body.iter().enumerate().filter(|(_, placed)| placed.is_name("_score_property")) {
-            let mut depth = 0_usize;
-            for (i, placed) in self.body.iter().enumerate().skip(at + 1) {
-                match placed.token {
-                    Token::Operator('(' | '[' | '{') => depth += 1,
-                    Token::Operator(')' | ']' | '}') => depth = depth.saturating_sub(1),
-                    Token::Text(_) if depth == 1 => {
-                        let (pieces, _) = self.literal(&self.body[i..])?;
-                        if let [LiteralPiece::Text(text)] = pieces.as_slice() {
-                            return Ok(text.clone());
-                        }
-                    }
-                    _ => {}
-                }
-                if depth == 0 {
-                    break;
-                }
-            }
-        }
-        Err(self.fault(self.line, format!("{} gives no literal to _score_property", self.what)))
-    }
-
-    /// The string default of a field, as in `name: str = "value"`.
-    fn default_of(&self, field: &str) -> Option<String> {
-        let at = self.body.windows(2).position(|pair| pair[0].is_name(field) && pair[1].is_operator(':'))?;
-        let rest = &self.body[at + 2..];
-        let equals = rest.iter().take(8).position(|placed| placed.is_operator('='))?;
-        match self.literal(&rest[equals + 1..]).ok()?.0.as_slice() {
-            [LiteralPiece::Text(text)] => Some(text.clone()),
-            _ => None,
-        }
+        assert_eq!(head_commit(checkout(&[]).path()), None);
+        assert_eq!(head_commit(checkout(&[(".git/HEAD", "nonsense")]).path()), None);
     }
 }

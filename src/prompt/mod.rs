@@ -25,17 +25,14 @@ pub mod fence;
 pub mod steering;
 
 mod aspects;
-mod checkout;
 mod compile;
 mod family;
 mod files;
 mod import;
-mod import_graded;
 mod manifest;
 mod memo;
 mod published;
 mod python;
-mod script;
 mod set;
 mod template;
 mod values;

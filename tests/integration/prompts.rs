@@ -233,13 +233,13 @@ fn a_script_of_another_shape_is_an_error_naming_file_line_and_what_was_looked_fo
     assert_eq!(
         fault("<r>{response}</r>\\t", "<r>{answer}</r>\\t"),
         format!(
-            "{SCRIPT}:19: user_prompt= of _score_property has {{answer}}; known are question, response, prop, \
+            "{SCRIPT}:19: user_prompt has {{answer}}; known are question, response, prop, \
              snippets, len(evidence){remedy}"
         )
     );
     assert_eq!(
         fault("system_prompt=\"Be an owl.\"", "system_prompt=OWL"),
-        format!("{SCRIPT}:44: system_prompt= of _score_citations_excerpts_inner is not a string literal{remedy}")
+        format!("{SCRIPT}:44: system_prompt is not a string literal{remedy}")
     );
     assert_eq!(
         fault("{i + 1}. {x}", "{i}) {x}"),

@@ -288,12 +288,11 @@ fn a_script_of_another_shape_is_an_error_naming_file_line_and_what_was_looked_fo
     assert!(message.starts_with(&format!("scripts/{aspects}:5: prompt_template has {{answer}}; {known}")), "{message}");
     assert_eq!(
         fault(aspects, "set_system_message(\"You are a fair owl.\")", "set_system_message(OWL)"),
-        format!("scripts/{aspects}:43: what set_system_message is given is not a plain string literal{remedy}")
+        format!("scripts/{aspects}:43: the argument of set_system_message is not a string literal{remedy}")
     );
-    assert_eq!(
-        fault(claims, "{claim} \\n", "{claim \\n"),
-        format!("scripts/{claims}:3: input_prompt has {{claim \n Pebble: {{output}}; known are claim, output{remedy}")
-    );
+    let message = fault(claims, "{claim} \\n", "{claim \\n");
+    assert!(message.starts_with(&format!("scripts/{claims}:3: input_prompt has {{claim")), "{message}");
+    assert!(message.ends_with(&format!("known are claim, output{remedy}")), "{message}");
     assert!(fault(claims, "\"Does the", "f\"Does the").contains("input_prompt is not a plain string literal"));
 }
 
