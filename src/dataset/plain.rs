@@ -7,8 +7,7 @@ use crate::domain::{Answer, CaseId, Prediction, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result};
 
 use super::names::{list, suggest};
-use super::prepared::Prepared;
-use super::scorable::ScorableOptions;
+use super::prepared::{Prepared, ScorableOptions};
 use super::{PairedAnswer, TestCases};
 
 /// Missing questions that are named; the rest are counted.

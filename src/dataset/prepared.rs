@@ -6,10 +6,24 @@ use std::sync::Arc;
 use crate::domain::{Answer, CaseId, Mode, Prediction, TestCase};
 use crate::error::{Error, InputFault, Result};
 
-use super::conversion::{Conversion, Written, convert_items, no_case_asks};
+use super::conversion::{Conversion, ReferencesBlock, Written, convert_items, no_case_asks};
 use super::references::JoinedBy;
-use super::scorable::ScorableOptions;
-use super::{JoinedAnswers, Predictions, References, SystemAnswers, SystemFile, TestCases};
+use super::{JoinedAnswers, PairOptions, Predictions, References, SystemAnswers, SystemFile, TestCases};
+
+/// How files become items.
+#[derive(Clone, Default)]
+pub struct ScorableOptions<'a> {
+    /// What is paired, and how. Without test cases `cases` are ids of predictions and `limit` counts questions.
+    pub pairing: PairOptions,
+    /// What is appended to the outputs of predictions, as `convert` does; `None`: nothing.
+    pub block: Option<ReferencesBlock<'a>>,
+}
+
+impl ScorableOptions<'_> {
+    pub(super) fn mode(&self) -> Mode {
+        if self.pairing.compat { Mode::Compat } else { Mode::Default }
+    }
+}
 
 /// Predictions that nobody asks are told one by one in each file up to this many; the rest are counted.
 const UNASKED_SHOWN: usize = 5;

@@ -9,26 +9,10 @@ use std::sync::Arc;
 use crate::domain::{Answer, CaseId, Fingerprint, Gold, Mode, Source, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result};
 
-use super::conversion::ReferencesBlock;
 use super::pairing::chosen_systems;
 use super::plain::{Plain, plain_items};
-use super::prepared::{Prepared, prepare};
+use super::prepared::{Prepared, ScorableOptions, prepare};
 use super::{PairOptions, PairedAnswer, References, SystemAnswers, SystemFile, TestCases, pair};
-
-/// What becomes of files.
-#[derive(Clone, Default)]
-pub struct ScorableOptions<'a> {
-    /// What is paired, and how. Without test cases `cases` are ids of predictions and `limit` counts questions.
-    pub pairing: PairOptions,
-    /// What is appended to the outputs of predictions, as `convert` does; `None`: nothing.
-    pub block: Option<ReferencesBlock<'a>>,
-}
-
-impl ScorableOptions<'_> {
-    pub(super) fn mode(&self) -> Mode {
-        if self.pairing.compat { Mode::Compat } else { Mode::Default }
-    }
-}
 
 /// A file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]

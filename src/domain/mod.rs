@@ -13,6 +13,7 @@ mod ids;
 mod judge_call;
 mod judge_reply;
 mod note;
+mod parse;
 mod prediction;
 pub(crate) mod python_json;
 mod rater;

@@ -1,11 +1,8 @@
-//! Reading replies: from a judge's raw text to a verdict.
-//!
-//! In default mode a reply is read only if it says exactly what was asked; anything else is unreadable, with the
-//! reason, and never a silent zero. In compat mode it is read as the reference script reads it (`reading_compat`).
+//! Reads replies to the rubric's questions in default mode: a reply counts only if it says exactly what was asked; anything
+//! else is unreadable, with the reason, and never a silent zero.
 
 use super::python_json::{self, Value};
-use super::{ClaimShares, JudgeReply, JudgeTask, Mode, Unreadable, UnscoredKind, Verdict};
-use super::{reading_compat, reading_graded};
+use super::{ClaimShares, JudgeReply, JudgeTask, Unreadable, UnscoredKind, Verdict};
 
 /// What a readable reply holds: the verdict, and what the judge said besides it.
 pub type Reading = (Verdict, Option<String>);
@@ -19,53 +16,20 @@ const QUOTED_CHARS: usize = 40;
 /// Keys under which judges explain themselves, best first.
 const FEEDBACK_KEYS: [&str; 3] = ["feedback", "reason", "explanation"];
 
-impl JudgeTask {
-    /// Reads a reply to this task.
-    ///
-    /// Default mode: the text is a JSON object, or holds one as its outermost `{..}` after a leading
-    /// `<think>..</think>`. `score` must be a number, 0..=10 for points and not negative for counts; `claims` a list of objects, each with a list `citations` of objects, each with a list `excerpts`.
-    /// With the verdict comes the judge's `feedback` (or `reason`, `explanation`), where it is a string.
-    ///
-    /// Compat mode: what the reference makes of the text, in range or not, and never feedback.
-    ///
-    /// A count above the number of snippets is that number, in both modes: before draws or judges are merged, or one that
-    /// counts too many would make up for one that finds none.
-    ///
-    /// # Errors
-    /// [`Unreadable`], which says what was wrong and whether asking again may help: not for a reply cut at the token
-    /// limit (default mode only; compat reads it as it is), nor where the reference would have raised (compat).
-    pub fn parse(&self, reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
-        match self {
-            Self::Aspect { .. } => return reading_graded::grade(reply, mode),
-            Self::Attribution { .. } => return reading_graded::label(reply, mode),
-            _ => {}
-        }
-        if mode == Mode::Compat {
-            return reading_compat::read(self, &reply.content).map(|verdict| (self.capped(verdict), None));
-        }
-        if reply.is_cut() {
-            return Err(cut(reply.usage.completion_tokens));
-        }
-        let object = outermost_object(&reply.content).map_err(unreadable)?;
-        let verdict = match self {
-            Self::Expertise { .. } | Self::Property { .. } => points(&object).map(Verdict::Points),
-            Self::Evidence { .. } => count(&object).map(Verdict::Count),
-            Self::Citations { .. } | Self::Aspect { .. } | Self::Attribution { .. } => {
-                claim_shares(&object).map(Verdict::Claims)
-            }
-        };
-        Ok((self.capped(verdict.map_err(unreadable)?), feedback(&object)))
+/// The verdict of a reply to one of the rubric's questions in default mode, with the judge's feedback.
+pub(super) fn read(task: &JudgeTask, reply: &JudgeReply) -> Result<Reading, Unreadable> {
+    if reply.is_cut() {
+        return Err(cut(reply.usage.completion_tokens));
     }
-
-    /// A count that is at most the number of snippets; NaN stays NaN.
-    fn capped(&self, verdict: Verdict) -> Verdict {
-        match (self, verdict) {
-            (Self::Evidence { snippets, .. }, Verdict::Count(count)) if count > snippets.len() as f64 => {
-                Verdict::Count(snippets.len() as f64)
-            }
-            (_, verdict) => verdict,
+    let object = outermost_object(&reply.content).map_err(unreadable)?;
+    let verdict = match task {
+        JudgeTask::Expertise { .. } | JudgeTask::Property { .. } => points(&object).map(Verdict::Points),
+        JudgeTask::Evidence { .. } => count(&object).map(Verdict::Count),
+        JudgeTask::Citations { .. } | JudgeTask::Aspect { .. } | JudgeTask::Attribution { .. } => {
+            claim_shares(&object).map(Verdict::Claims)
         }
-    }
+    };
+    Ok((verdict.map_err(unreadable)?, feedback(&object)))
 }
 
 pub(super) fn unreadable(what: String) -> Unreadable {

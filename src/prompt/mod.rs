@@ -41,10 +41,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 pub use aspects::{builtin_aspects, load_aspects, parse_aspects};
-pub use family::{Family, PromptFamily};
+pub use family::PromptFamily;
 pub use manifest::InsertMode;
 pub use memo::SharedPrefix;
-pub use set::PromptSet;
+pub use set::{Family, PromptSet};
 
 /// What is sent for one task.
 #[derive(Debug, Clone, PartialEq, Eq)]
