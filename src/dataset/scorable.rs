@@ -6,13 +6,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::domain::{Answer, CaseId, Fingerprint, Gold, Mode, Source, SystemName, TestCase};
+use crate::domain::{Answer, CaseId, Fingerprint, Gold, Source, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result};
 
 use super::pairing::chosen_systems;
 use super::plain::{Plain, plain_items};
 use super::prepared::{Prepared, ScorableOptions, prepare};
-use super::{PairOptions, PairedAnswer, References, SystemAnswers, SystemFile, TestCases, pair};
+use super::{PairedAnswer, References, SystemAnswers, SystemFile, TestCases, pair};
 
 /// A file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
