@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::dataset::{
-    Conversion, convert, load_references, parse_answers, parse_system, parse_test_cases, render_answer,
+    Conversion, PairOptions, ReferencesBlock, convert, load_references, parse_answers, parse_system, parse_test_cases,
+    render_answer,
 };
-use crate::domain::Prediction;
+use crate::domain::{Mode, Prediction};
 
 fn tests_of(cases: &[(&str, &str)]) -> TestCases {
     let case = |(id, prompt): &(&str, &str)| {
