@@ -11,7 +11,7 @@
 //!    ([`JudgeCall`](domain::JudgeCall)s, structured tasks and no prompts, each for a [`Role`](domain::Role)) or the finished
 //!    [`Score`](domain::Score). There are [`rubric`](scorer::rubric), [`prometheus`](scorer::prometheus) for aspects,
 //!    [`entailment`](scorer::entailment) of citations, and two that ask nobody:
-//!    [`citation_scorer`](scorer::citation_scorer), [`overlap_scorer`](scorer::overlap_scorer).
+//!    [`citation_scorer`](scorer::citation_scorer), [`overlap`](scorer::overlap).
 //! 3. [`prompt`] turns a task into messages, where the judge reads prompts at all.
 //! 4. A [`Judge`] replies; a role with several has a [`Panel`](pipeline::Panel). Judges wrap judges: [`judge::cache`] and
 //!    [`judge::layers`] stand around [`judge::chat`], which also speaks raw completions and labels;

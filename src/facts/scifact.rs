@@ -41,7 +41,8 @@ use clap::ValueEnum;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::claims::{ClaimFile, ClaimLine, Id};
+use super::claims::{ClaimFile, ClaimLine, Id, LineFault};
+use crate::dataset::suggest;
 use crate::domain::Mode;
 use crate::error::{InputFault, Result};
 
@@ -74,12 +75,15 @@ impl Label {
     }
 
     /// The label of that name. FEVER's `SUPPORTS` and `REFUTES` are other names of two, which compat does not accept.
-    pub fn from_name(name: &str, mode: Mode) -> Option<Self> {
-        match (name, mode) {
+    pub(super) fn read(doc_id: DocId, name: &str, mode: Mode) -> Result<Self, LineFault> {
+        let found = match (name, mode) {
             ("SUPPORTS", Mode::Default) => Some(Self::Support),
             ("REFUTES", Mode::Default) => Some(Self::Contradict),
             _ => Self::ALL.into_iter().find(|label| label.as_str() == name),
-        }
+        };
+        let fault =
+            || (format!("abstract {doc_id}: unknown label {name:?}"), suggest(name, Self::ALL.map(Self::as_str)));
+        found.ok_or_else(fault)
     }
 }
 

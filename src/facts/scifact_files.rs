@@ -9,7 +9,7 @@ use serde_json::json;
 use super::claims::{ClaimFile, ClaimLine, FromLine, Id, LineFault, counted, no_faults};
 use super::scifact::{Claim, DocId, Evidence, Label, PredictedAbstract, Prediction};
 use super::scifact_modules::{Labels, Rationales};
-use crate::dataset::{read_jsonl, suggest};
+use crate::dataset::read_jsonl;
 use crate::domain::{Mode, Note};
 use crate::error::{Error, InputFault, Result};
 
@@ -58,7 +58,7 @@ impl FromLine for Claim {
 /// The label that all rationales of an abstract have.
 fn one_label(doc_id: DocId, rationales: &[RawEvidence], mode: Mode) -> Result<Label, LineFault> {
     let labels: Vec<Label> =
-        rationales.iter().map(|rationale| read_label(doc_id, &rationale.label, mode)).collect::<Result<_, _>>()?;
+        rationales.iter().map(|rationale| Label::read(doc_id, &rationale.label, mode)).collect::<Result<_, _>>()?;
     let Some(first) = labels.first() else {
         let what = format!("abstract {doc_id} has no rationale, so it has no label");
         return Err((what, "delete the abstract, or list a rationale".to_owned()));
@@ -70,13 +70,6 @@ fn one_label(doc_id: DocId, rationales: &[RawEvidence], mode: Mode) -> Result<La
             Err((what, "give all its rationales the same label".to_owned()))
         }
     }
-}
-
-pub(super) fn read_label(doc_id: DocId, name: &str, mode: Mode) -> Result<Label, LineFault> {
-    Label::from_name(name, mode).ok_or_else(|| {
-        let what = format!("abstract {doc_id}: unknown label {name:?}");
-        (what, suggest(name, Label::ALL.map(Label::as_str)))
-    })
 }
 
 /// A claim of which only the id counts.
@@ -113,7 +106,7 @@ impl FromLine for Prediction {
     fn from_line(line: RawPrediction, mode: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
         let (mut prediction, mut faults) = (Self::default(), Vec::new());
         for (doc_id, RawEvidence { sentences, label }) in line.evidence {
-            match read_label(doc_id, &label, mode) {
+            match Label::read(doc_id, &label, mode) {
                 Ok(Label::NotEnoughInfo) => prediction.undecided += 1,
                 Ok(label) => {
                     prediction.evidence.insert(doc_id, PredictedAbstract { label, sentences });

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::claims::{ClaimFile, ClaimLine, FromLine, Id, LineFault};
 use super::scifact::{Claim, DocId, Label, Prf, is_whole, ratio};
-use super::scifact_files::read_label;
 use crate::domain::Mode;
 use crate::error::{InputFault, Result};
 
@@ -72,7 +71,7 @@ impl FromLine for Labels {
     const EXAMPLE: &str = "{\"claim_id\": 52, \"labels\": {\"11\": {\"label\": \"SUPPORT\"}}}";
 
     fn from_line(line: RawLabels, mode: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
-        let read = |(doc_id, raw): (DocId, RawLabel)| Ok((doc_id, read_label(doc_id, &raw.label, mode)?));
+        let read = |(doc_id, raw): (DocId, RawLabel)| Ok((doc_id, Label::read(doc_id, &raw.label, mode)?));
         let labels: Result<_, LineFault> = line.labels.into_iter().map(read).collect();
         (line.claim_id, labels.map(Self).map_err(|fault| vec![fault]))
     }

@@ -70,7 +70,7 @@ pub fn token_f1(gold: &str, output: &str) -> f64 {
     2.0 * precision * recall / (precision + recall)
 }
 
-/// Whether one of the short answers, normalised, stands in the normalised output (as a substring).
+/// Whether one of the short answers, normalised, is in the normalised output (as a substring).
 pub fn is_present<S: AsRef<str>>(short_answers: &[S], output: &str) -> bool {
     is_present_in(short_answers, &normalise(output))
 }
@@ -98,56 +98,7 @@ pub fn str_hit<A: AsRef<[S]>, S: AsRef<str>>(sets: &[A], output: &str) -> Option
     str_em(sets, output).map(|share| share >= 1.0)
 }
 
-/// The sets of short answers (`qa_pairs`) that an item of an input file has.
-#[derive(Debug, PartialEq, Eq)]
-pub enum ShortAnswers<'a, A> {
-    /// The key is absent.
-    Absent,
-    /// The key is there and null.
-    Null,
-    /// The sets, maybe none.
-    Sets(&'a [A]),
-}
-
-/// Means of STR-EM and STR-EM-HIT over items, 0..=1.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct StrEmMeans {
-    /// Mean of [`str_em`]; `None` where an item has no sets (the reference: NaN).
-    pub em: Option<f64>,
-    /// Mean of [`str_hit`]; an item without sets is no hit.
-    pub hit: f64,
-}
-
-/// STR-EM and STR-EM-HIT of a list of items with their outputs, as the reference's `compute_str_em` has them: 0 and 0
-/// where the first item has none.
-///
-/// # Errors
-///
-/// The name of the exception that the reference raises: `IndexError` for an empty list; `KeyError` or `TypeError` where
-/// a later item has no short answers.
-pub fn str_em_means<A: AsRef<[S]>, S: AsRef<str>>(
-    items: &[(ShortAnswers<'_, A>, &str)],
-) -> Result<StrEmMeans, &'static str> {
-    match items.first() {
-        None => return Err("IndexError"),
-        Some((ShortAnswers::Absent | ShortAnswers::Null, _)) => return Ok(StrEmMeans { em: Some(0.0), hit: 0.0 }),
-        Some(_) => {}
-    }
-    let mut shares = Vec::with_capacity(items.len());
-    for (answers, output) in items {
-        match answers {
-            ShortAnswers::Absent => return Err("KeyError"),
-            ShortAnswers::Null => return Err("TypeError"),
-            ShortAnswers::Sets(sets) => shares.push(str_em(sets, output)),
-        }
-    }
-    let n = items.len() as f64;
-    let hits = shares.iter().filter(|share| **share == Some(1.0)).count();
-    let sum: Option<f64> = shares.into_iter().sum();
-    Ok(StrEmMeans { em: sum.map(|sum| sum / n), hit: hits as f64 / n })
-}
-
-/// How gold must stand in the output.
+/// Where gold may be in the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatchRule {
     /// As whole words: `no` is not in `known`.
@@ -156,10 +107,10 @@ pub enum MatchRule {
     Substring,
 }
 
-/// Whether gold stands in the output, both in lower case. Give both without citation markers
+/// Whether gold is in the output, both in lower case. Give both without citation markers
 /// ([`citation_markers`](crate::text::citation_markers)).
 ///
-/// By whole words a letter or digit at an end of gold must not go on in the output. Gold that is empty or white space
+/// As whole words, a letter or digit at an end of gold must not continue in the output. Gold that is empty or white space
 /// cannot be matched: `None` (an input error). As a substring the empty gold is everywhere.
 pub fn matches(gold: &str, output: &str, rule: MatchRule) -> Option<bool> {
     let (gold, output) = (gold.to_lowercase(), output.to_lowercase());
@@ -243,23 +194,6 @@ mod tests {
         assert_eq!(str_em::<Vec<&str>, &str>(&[], "x"), None);
         assert_eq!(str_hit::<Vec<&str>, &str>(&[], "x"), None);
         assert_eq!(str_em(&[Vec::<&str>::new()], "x"), Some(0.0), "a set without answers is not present");
-    }
-
-    #[test]
-    fn a_list_whose_items_lack_short_answers_is_as_in_the_reference() {
-        let sets = [vec!["cat"]];
-        let some = || ShortAnswers::Sets(&sets[..]);
-        let none = || ShortAnswers::Sets(&sets[..0]);
-        assert_eq!(
-            str_em_means(&[(ShortAnswers::Null, "x"), (some(), "cat")]),
-            Ok(StrEmMeans { em: Some(0.0), hit: 0.0 })
-        );
-        assert_eq!(str_em_means(&[(some(), "x"), (ShortAnswers::Null, "x")]), Err("TypeError"));
-        assert_eq!(str_em_means(&[(some(), "x"), (ShortAnswers::Absent, "x")]), Err("KeyError"));
-        assert_eq!(str_em_means(&[(some(), "x")][..0]), Err("IndexError"));
-        // One of two is a hit; an item without sets has no share, so the list has no mean.
-        assert_eq!(str_em_means(&[(some(), "x"), (some(), "cat")]), Ok(StrEmMeans { em: Some(0.5), hit: 0.5 }));
-        assert_eq!(str_em_means(&[(none(), "x"), (some(), "cat")]), Ok(StrEmMeans { em: None, hit: 0.5 }));
     }
 
     fn texts() -> impl Strategy<Value = String> {

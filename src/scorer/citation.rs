@@ -5,18 +5,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use clap::ValueEnum;
+
 use crate::domain::Prediction;
 use crate::text::citation_markers::{citation_ids, number_markers, without_citations};
 use crate::text::punkt::sentences;
 use crate::text::words::word_count;
 
 /// Which number means the first source.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum IndexBase {
     /// `[0]` is the first source, as in ScholarQABench's data.
     #[default]
+    #[value(name = "0")]
     Zero,
     /// `[1]` is the first source.
+    #[value(name = "1")]
     One,
 }
 

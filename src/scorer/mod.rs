@@ -10,7 +10,6 @@ pub mod convert;
 pub mod entailment;
 mod measured;
 pub mod overlap;
-pub mod overlap_scorer;
 mod predicted;
 pub mod prometheus;
 pub mod rouge;

@@ -1,32 +1,60 @@
-//! How far an output has the words of its gold: no judge, no meaning.
+//! How much an output overlaps with its gold, without a judge: short answers and ROUGE.
 
-use crate::domain::{Mode, Prediction};
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use clap::ValueEnum;
+
+use crate::domain::{Answer, ComponentKind, Mode, Prediction, Score, TestCase};
 use crate::text::citation_markers::without_citations;
 use crate::text::stems::Stems;
 use crate::text::words::{word_count, words};
 
-use super::answer_match::{MatchRule, exact_match, matches, str_em, str_hit, token_f1};
+use super::answer_match::{MatchRule, exact_match, matches, str_em, token_f1};
+use super::measured::measured;
+use super::predicted::prediction_of;
 use super::rouge::rouge_best;
+use super::{Scorer, Step, Verdicts};
 
-/// What can be computed of one output. What lacks its gold is `None`; everything but [`words`](Self::words) is 0..=1.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Overlap {
-    /// Words of the output, markers counted.
-    pub words: usize,
-    /// 1 if the gold answer stands in the output, both without markers and in lower case: as whole words, in compat
-    /// mode anywhere. `None` too for an empty gold by default.
-    pub matches: Option<f64>,
-    /// 1 if gold answer and output are the same when normalised.
-    pub exact: Option<f64>,
-    /// F1 of the normalised tokens of gold answer and output.
-    pub token_f1: Option<f64>,
-    /// Share of the sets of short answers of which one is present.
-    pub str_em: Option<f64>,
-    /// 1 if of every set one is present.
-    pub str_hit: Option<f64>,
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
+pub enum Measure {
+    /// Words of the output, citation markers included.
+    Words,
+    /// 1 if the gold answer is within the output, both without markers and in lower case: as whole words, in compat
+    /// anywhere. By default an empty gold answer has no value.
+    Match,
+    /// 1 if gold answer and output are equal when normalized.
+    #[value(name = "exact")]
+    ExactMatch,
+    /// F1 of the normalized tokens of gold answer and output.
+    #[value(name = "f1")]
+    TokenF1,
+    /// The share of the sets of short answers of which one is present, and whether of every set one is.
+    #[value(name = "str-em")]
+    ShortAnswers,
     /// F of ROUGE-1, ROUGE-2 and ROUGE-L against the better of the references (by ROUGE-L, of equal ones the last).
-    pub rouge: Option<[f64; 3]>,
+    Rouge,
 }
+
+impl Measure {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Words, Self::Match, Self::ExactMatch, Self::TokenF1, Self::ShortAnswers, Self::Rouge];
+}
+
+/// The components, in this order; one without gold, or that is not measured, is left out. All shares are 0..=1.
+pub const COMPONENTS: [(&str, ComponentKind); 9] = [
+    ("words", ComponentKind::Count),
+    ("match", ComponentKind::Share),
+    ("exact_match", ComponentKind::Share),
+    ("token_f1", ComponentKind::Share),
+    ("str_em", ComponentKind::Share),
+    ("str_hit", ComponentKind::Share),
+    ("rouge_1", ComponentKind::Share),
+    ("rouge_2", ComponentKind::Share),
+    ("rouge_l", ComponentKind::Share),
+];
 
 /// What ROUGE compares with: the long answers, else the gold answer.
 pub fn rouge_references(prediction: &Prediction) -> Vec<&str> {
@@ -44,7 +72,7 @@ pub fn rouge_references(prediction: &Prediction) -> Vec<&str> {
 /// ```
 pub fn first_words(text: &str, limit: usize) -> &str {
     match words(text).take(limit).last() {
-        // A word is a slice of the text: its address tells where it ends.
+        // A word is a slice of the text: its address says where it ends.
         Some(last) => {
             let end = (last.as_ptr() as usize).saturating_sub(text.as_ptr() as usize) + last.len();
             text.get(..end).unwrap_or(text)
@@ -53,43 +81,97 @@ pub fn first_words(text: &str, limit: usize) -> &str {
     }
 }
 
-/// All measures of one output; ROUGE, which takes longest, only where `with_rouge` asks for it.
-pub fn overlap(prediction: &Prediction, mode: Mode, with_rouge: bool, stems: &Stems) -> Overlap {
+/// These measures of one output, in the order of [`COMPONENTS`]; `None` for what is not measured or has no gold.
+pub fn overlap(prediction: &Prediction, measures: &[Measure], mode: Mode, stems: &Stems) -> [Option<f64>; 9] {
     let output = prediction.output();
-    let gold = &prediction.gold;
-    let answer = gold.answer.as_deref();
+    let answer = prediction.gold.answer.as_deref();
     let one = |holds: bool| f64::from(u8::from(holds));
+    let wants = |measure| measures.contains(&measure);
+    let answer_for = |measure| answer.filter(|_| wants(measure));
     let rule = match mode {
         Mode::Default => MatchRule::WholeWords,
         Mode::Compat => MatchRule::Substring,
     };
-    let rouge = || {
-        let (_, scores) = rouge_best(&rouge_references(prediction), output, stems)?;
-        Some([scores.rouge_1, scores.rouge_2, scores.rouge_l].map(|score| score.f))
-    };
-    Overlap {
-        words: word_count(output),
-        matches: answer
-            .and_then(|answer| matches(&without_citations(answer), &without_citations(output), rule))
-            .map(one),
-        exact: answer.map(|answer| one(exact_match(answer, output))),
-        token_f1: answer.map(|answer| token_f1(answer, output)),
-        str_em: str_em(&gold.short_answers, output),
-        str_hit: str_hit(&gold.short_answers, output).map(one),
-        rouge: if with_rouge { rouge() } else { None },
+    let matched = |answer: &str| matches(&without_citations(answer), &without_citations(output), rule);
+    let present = if wants(Measure::ShortAnswers) { str_em(&prediction.gold.short_answers, output) } else { None };
+    let references = if wants(Measure::Rouge) { rouge_references(prediction) } else { Vec::new() };
+    let rouge = rouge_best(&references, output, stems).map(|(_, scores)| scores);
+    [
+        wants(Measure::Words).then(|| word_count(output) as f64),
+        answer_for(Measure::Match).and_then(matched).map(one),
+        answer_for(Measure::ExactMatch).map(|answer| one(exact_match(answer, output))),
+        answer_for(Measure::TokenF1).map(|answer| token_f1(answer, output)),
+        present,
+        present.map(|share| one(share >= 1.0)),
+        rouge.map(|scores| scores.rouge_1.f),
+        rouge.map(|scores| scores.rouge_2.f),
+        rouge.map(|scores| scores.rouge_l.f),
+    ]
+}
+
+/// Words repeat from answer to answer.
+static STEMS: LazyLock<Stems> = LazyLock::new(Stems::new);
+
+/// Compares an answer with its gold. It gives components only: which of them is the score is the benchmark's choice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OverlapScorer {
+    /// What is measured.
+    pub metrics: Vec<Measure>,
+    /// Whose rules.
+    pub mode: Mode,
+    /// The output is cut after so many words.
+    pub max_words: Option<usize>,
+}
+
+impl Default for OverlapScorer {
+    fn default() -> Self {
+        Self { metrics: Measure::ALL.to_vec(), mode: Mode::Default, max_words: None }
+    }
+}
+
+impl OverlapScorer {
+    fn cut<'a>(&self, prediction: Cow<'a, Prediction>) -> Cow<'a, Prediction> {
+        let Some(limit) = self.max_words else { return prediction };
+        let output = Some(first_words(prediction.output(), limit).into());
+        // Sources are not used and may be long.
+        Cow::Owned(Prediction { output, gold: prediction.gold.clone(), ..Prediction::default() })
+    }
+}
+
+impl Scorer for OverlapScorer {
+    fn name(&self) -> &'static str {
+        "overlap"
+    }
+
+    fn step(&self, _case: &TestCase, answer: &Answer, _verdicts: &Verdicts) -> Step {
+        let prediction = self.cut(prediction_of(answer));
+        let values = overlap(&prediction, &self.metrics, self.mode, &STEMS);
+        Step::Done(Score { scorer: self.name(), components: measured(&COMPONENTS, &values), ..Score::default() })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::Gold;
+    use crate::domain::{CaseId, Gold};
 
-    fn of(output: &str, gold: Gold, mode: Mode) -> Overlap {
+    fn components(scorer: &OverlapScorer, output: &str, gold: Gold) -> Vec<(String, Option<f64>)> {
+        let case = TestCase::without_rubric(CaseId::from("1"), "Why?");
         let prediction = Prediction { output: Some(output.into()), gold, ..Prediction::default() };
-        overlap(&prediction, mode, true, &Stems::new())
+        let mut answer = Answer::new("mine".into(), CaseId::from("1"), output);
+        answer.prediction = Some(Arc::new(prediction));
+        let Step::Done(score) = scorer.step(&case, &answer, &Verdicts::new()) else { panic!("asked") };
+        score.components.into_iter().map(|c| (c.name, c.value)).collect()
+    }
+
+    /// The value of one component.
+    fn value(name: &str, output: &str, gold: Gold, mode: Mode) -> Option<f64> {
+        let scorer = OverlapScorer { mode, ..OverlapScorer::default() };
+        components(&scorer, output, gold).into_iter().find(|(own, _)| own == name)?.1
     }
 
     fn answer(text: &str) -> Gold {
@@ -98,42 +180,53 @@ mod tests {
 
     #[test]
     fn gold_is_matched_as_whole_words_and_in_compat_anywhere() {
-        assert_eq!(of("It is known [1].", answer("no"), Mode::Default).matches, Some(0.0));
-        assert_eq!(of("It is known [1].", answer("no"), Mode::Compat).matches, Some(1.0));
-        assert_eq!(of("Yes [1], it is.", answer("yes, IT [3]"), Mode::Default).matches, Some(1.0));
+        assert_eq!(value("match", "It is known [1].", answer("no"), Mode::Default), Some(0.0));
+        assert_eq!(value("match", "It is known [1].", answer("no"), Mode::Compat), Some(1.0));
+        assert_eq!(value("match", "Yes [1], it is.", answer("yes, IT [3]"), Mode::Default), Some(1.0));
     }
 
     #[test]
-    fn what_lacks_its_gold_has_no_value() {
-        let found = of("a b [1]", Gold::default(), Mode::Default);
-        assert_eq!(found, Overlap { words: 3, ..Overlap::default() });
+    fn only_what_is_measured_and_has_gold_is_a_component() {
+        let scorer = OverlapScorer { metrics: vec![Measure::Match, Measure::ShortAnswers], ..Default::default() };
+        assert_eq!(components(&scorer, "Yes, red fish.", answer("yes")), [("match".to_owned(), Some(1.0))]);
+        let all = OverlapScorer::default();
+        let names: Vec<String> = components(&all, "a", answer("b")).into_iter().map(|c| c.0).collect();
+        assert_eq!(names, ["words", "match", "exact_match", "token_f1", "rouge_1", "rouge_2", "rouge_l"]);
+        assert_eq!(components(&all, "a b [1]", Gold::default()), [("words".to_owned(), Some(3.0))]);
     }
 
     #[test]
     fn long_answers_are_references_before_the_gold_answer() {
         let gold = Gold { long_answers: vec!["red fish".into(), "blue fish".into()], ..answer("zzz") };
-        // blue fish is the output: F 1 in all three
-        assert_eq!(of("Blue fish.", gold, Mode::Default).rouge, Some([1.0; 3]));
-        assert_eq!(of("zzz", answer("zzz"), Mode::Default).rouge, Some([1.0, 0.0, 1.0]));
+        // blue fish is the output: F 1
+        assert_eq!(value("rouge_2", "Blue fish.", gold, Mode::Default), Some(1.0));
+        assert_eq!(value("rouge_1", "zzz", answer("zzz"), Mode::Default), Some(1.0));
+        assert_eq!(value("rouge_2", "zzz", answer("zzz"), Mode::Default), Some(0.0));
     }
 
     #[test]
     fn short_answers_count_by_set() {
-        let gold = Gold { short_answers: vec![vec!["cat".into()], vec!["dog".into()]], ..Gold::default() };
-        let found = of("The cat.", gold, Mode::Default);
-        assert_eq!((found.str_em, found.str_hit), (Some(0.5), Some(0.0)));
+        let gold = || Gold { short_answers: vec![vec!["cat".into()], vec!["dog".into()]], ..Gold::default() };
+        assert_eq!(value("str_em", "The cat.", gold(), Mode::Default), Some(0.5));
+        assert_eq!(value("str_hit", "The cat.", gold(), Mode::Default), Some(0.0));
+    }
+
+    #[test]
+    fn the_output_is_cut_after_its_first_words() {
+        let metrics = vec![Measure::Words, Measure::Match];
+        let cut = OverlapScorer { metrics, max_words: Some(2), ..Default::default() };
+        let expected = [("words".to_owned(), Some(2.0)), ("match".to_owned(), Some(0.0))];
+        assert_eq!(components(&cut, "one two yes", answer("yes")), expected);
     }
 
     proptest! {
         #[test]
         fn every_share_is_a_share_and_a_text_equals_itself(output in "\\PC{0,40}", gold in "\\PC{0,40}") {
-            let found = of(&output, answer(&gold), Mode::Default);
-            let shares = [found.matches, found.exact, found.token_f1].into_iter().flatten();
-            for share in shares.chain(found.rouge.into_iter().flatten()) {
-                prop_assert!((0.0..=1.0).contains(&share));
+            for (name, value) in components(&OverlapScorer::default(), &output, answer(&gold)) {
+                prop_assert!(name == "words" || value.is_some_and(|value| (0.0..=1.0).contains(&value)));
             }
-            let own = of(&output, answer(&output), Mode::Default);
-            prop_assert_eq!((own.exact, own.token_f1), (Some(1.0), Some(1.0)));
+            let own = |name| value(name, &output, answer(&output), Mode::Default);
+            prop_assert_eq!((own("exact_match"), own("token_f1")), (Some(1.0), Some(1.0)));
         }
 
         #[test]

@@ -1,7 +1,7 @@
 //! ROUGE-1, ROUGE-2 and ROUGE-L, as google's `rouge_score` 0.1.2 computes them with stemming.
 //!
 //! C.-Y. Lin: *ROUGE: A Package for Automatic Evaluation of Summaries* (2004). With m the shared n-grams (each counted
-//! as often as the text that has it less often), or for L the length of a longest common subsequence of tokens:
+//! as often as in the text that has it less often), or for L the length of a longest common subsequence of tokens:
 //!
 //! ```text
 //! precision = m / n-grams of the hypothesis     recall = m / n-grams of the reference
@@ -10,20 +10,10 @@
 //!
 //! all in 0..=1, and 0 where nothing can be divided. Line breaks and sentences do not matter for L.
 
-mod common;
-mod numbered;
-
-use std::cell::Cell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-pub use common::{common_subsequence, longest_common_subsequence};
-use numbered::Comparison;
-
-use crate::text::stems::{StemNumbers, Stems};
-use crate::text::tokens::PlainText;
-
-/// Memory for texts of more bytes is given back.
-const LARGEST_KEPT: usize = 1 << 20;
+use crate::text::stems::Stems;
 
 /// One ROUGE measure of a hypothesis against a reference, each number in 0..=1.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -52,17 +42,17 @@ impl RougeScore {
 pub struct RougeScores {
     /// Single tokens.
     pub rouge_1: RougeScore,
-    /// Pairs of neighbouring tokens.
+    /// Pairs of neighboring tokens.
     pub rouge_2: RougeScore,
     /// The longest common subsequence of tokens.
     pub rouge_l: RougeScore,
 }
 
-/// The tokens of a text: lower-cased runs of `[a-z0-9]`, those of more than three characters stemmed.
+/// The tokens of a text: runs of `[a-z0-9]` in its lower case, those of more than three characters stemmed.
 pub fn rouge_tokens(text: &str, stems: &Stems) -> Vec<Arc<str>> {
-    let mut plain = PlainText::new();
-    plain.read(text);
-    plain.words().map(|word| stems.stem(word.text())).collect()
+    let lower = text.to_lowercase();
+    let words = lower.split(|c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit()));
+    words.filter(|word| !word.is_empty()).map(|word| stems.stem(word)).collect()
 }
 
 /// All three measures of a hypothesis against one reference.
@@ -77,44 +67,48 @@ pub fn rouge_tokens(text: &str, stems: &Stems) -> Vec<Arc<str>> {
 /// assert_eq!((scores.rouge_2.precision, scores.rouge_2.recall), (1.0, 0.5));
 /// ```
 pub fn rouge(reference: &str, hypothesis: &str, stems: &Stems) -> RougeScores {
-    let mut desk = Desk::take();
-    let mut numbers = StemNumbers::new(stems);
-    desk.read_hypothesis(hypothesis, &mut numbers);
-    let scores = desk.scores(reference, &mut numbers);
-    desk.keep();
-    scores
+    scores(&rouge_tokens(reference, stems), &rouge_tokens(hypothesis, stems))
 }
 
 /// All three measures against the reference with the greater F of ROUGE-L; of equal ones the last. Its index comes
-/// with them. `None` without a reference.
+/// first. `None` without references.
 pub fn rouge_best(references: &[&str], hypothesis: &str, stems: &Stems) -> Option<(usize, RougeScores)> {
-    let mut desk = Desk::take();
-    let mut numbers = StemNumbers::new(stems);
-    desk.read_hypothesis(hypothesis, &mut numbers);
-    let mut best: Option<(usize, RougeScores)> = None;
-    for (at, reference) in references.iter().enumerate() {
-        let scores = desk.scores(reference, &mut numbers);
-        if best.is_none_or(|(_, so_far)| scores.rouge_l.f >= so_far.rouge_l.f) {
-            best = Some((at, scores));
-        }
-    }
-    desk.keep();
-    best
+    let hypothesis = rouge_tokens(hypothesis, stems);
+    let all = references.iter().map(|reference| scores(&rouge_tokens(reference, stems), &hypothesis));
+    all.enumerate().reduce(|best, next| if next.1.rouge_l.f >= best.1.rouge_l.f { next } else { best })
 }
 
-/// ROUGE-N over tokens, numbered or not; all 0 where a text has fewer than `n` tokens, or for `n` = 0.
-pub fn rouge_n<T: Ord>(reference: &[T], hypothesis: &[T], n: usize) -> RougeScore {
-    if n == 0 {
-        return RougeScore::default();
+fn scores(reference: &[Arc<str>], hypothesis: &[Arc<str>]) -> RougeScores {
+    let mut numbers = HashMap::new();
+    let reference = numbered(reference, &mut numbers);
+    let hypothesis = numbered(hypothesis, &mut numbers);
+    let of_ngrams = |n: usize| {
+        let [theirs, ours] = [&reference, &hypothesis].map(|tokens| ngram_keys(tokens, n));
+        RougeScore::from_counts(shared(&theirs, &ours).len(), theirs.len(), ours.len())
+    };
+    let common = longest_common_subsequence(&reference, &hypothesis);
+    RougeScores {
+        rouge_1: of_ngrams(1),
+        rouge_2: of_ngrams(2),
+        rouge_l: RougeScore::from_counts(common, reference.len(), hypothesis.len()),
     }
-    let (reference, hypothesis) = (sorted_ngrams(reference, n), sorted_ngrams(hypothesis, n));
-    RougeScore::from_counts(shared(&reference, &hypothesis).len(), reference.len(), hypothesis.len())
 }
 
-/// ROUGE-L over numbered tokens: equal numbers are equal tokens.
-pub fn rouge_l(reference: &[u32], hypothesis: &[u32]) -> RougeScore {
-    let length = longest_common_subsequence(reference, hypothesis);
-    RougeScore::from_counts(length, reference.len(), hypothesis.len())
+/// The tokens as numbers from 0, equal ones for equal tokens.
+fn numbered<'a>(tokens: &'a [Arc<str>], numbers: &mut HashMap<&'a str, u32>) -> Vec<u32> {
+    let number = |token: &'a Arc<str>| {
+        let next = numbers.len() as u32;
+        *numbers.entry(token).or_insert(next)
+    };
+    tokens.iter().map(number).collect()
+}
+
+/// The n-grams, n at most 2, each as one number; sorted.
+fn ngram_keys(tokens: &[u32], n: usize) -> Vec<u64> {
+    let key = |ngram: &[u32]| ngram.iter().fold(0, |key, token| key << 32 | u64::from(*token));
+    let mut keys: Vec<u64> = tokens.windows(n).map(key).collect();
+    keys.sort_unstable();
+    keys
 }
 
 /// The n-grams that both texts have, sorted, each as often as it counts for ROUGE-N. None for `n` = 0.
@@ -122,16 +116,13 @@ pub fn shared_ngrams<'a, T: Ord>(reference: &'a [T], hypothesis: &'a [T], n: usi
     if n == 0 {
         return Vec::new();
     }
-    shared(&sorted_ngrams(reference, n), &sorted_ngrams(hypothesis, n))
+    let [mut reference, mut hypothesis] = [reference, hypothesis].map(|tokens| tokens.windows(n).collect::<Vec<_>>());
+    reference.sort_unstable();
+    hypothesis.sort_unstable();
+    shared(&reference, &hypothesis)
 }
 
-fn sorted_ngrams<T: Ord>(tokens: &[T], n: usize) -> Vec<&[T]> {
-    let mut ngrams: Vec<&[T]> = tokens.windows(n).collect();
-    ngrams.sort_unstable();
-    ngrams
-}
-
-/// What two sorted lists share, counted as often as the list that has it less often.
+/// What two sorted lists share, each item as often as in the list that has it less often.
 fn shared<T: Ord + Copy>(left: &[T], right: &[T]) -> Vec<T> {
     let mut shared = Vec::new();
     let (mut l, mut r) = (0, 0);
@@ -149,41 +140,70 @@ fn shared<T: Ord + Copy>(left: &[T], right: &[T]) -> Vec<T> {
     shared
 }
 
-/// Memory for one comparison. Each thread keeps one: sentences are compared faster than memory is made.
-#[derive(Default)]
-struct Desk {
-    plain: PlainText,
-    reference: Vec<u32>,
-    hypothesis: Vec<u32>,
-    comparison: Comparison,
-}
-
-thread_local! {
-    static DESK: Cell<Option<Box<Desk>>> = const { Cell::new(None) };
-}
-
-impl Desk {
-    fn take() -> Box<Self> {
-        DESK.take().unwrap_or_default()
-    }
-
-    /// Lays it back, unless a huge text made it huge: all of its memory is in proportion to the longest text.
-    fn keep(self: Box<Self>) {
-        if self.plain.capacity() <= LARGEST_KEPT {
-            DESK.set(Some(self));
+/// The length of a longest common subsequence of two sequences of numbers, which should be small: memory grows with the
+/// greatest.
+///
+/// Bit-parallel (H. Hyyrö, *Bit-parallel LCS-length computation revisited*, 2004), 64 items of the shorter sequence at a
+/// time against all of the longer one: with lengths n and m about n m / 64 steps. For each item
+/// `row = (row + (row & matches)) | (row & !matches)`, where row and matches are one long number over all blocks; a zero
+/// marks where the length grows by one.
+fn longest_common_subsequence(left: &[u32], right: &[u32]) -> usize {
+    let (short, long) = if left.len() <= right.len() { (left, right) } else { (right, left) };
+    let greatest = left.iter().chain(right).max().map_or(0, |greatest| *greatest as usize);
+    // For each number its places in the block, as bits.
+    let mut matches = vec![0_u64; greatest + 1];
+    // For each item of the longer sequence what the block before carries over.
+    let mut carries = vec![false; long.len()];
+    let mut length = 0;
+    for block in short.chunks(64) {
+        for (at, item) in block.iter().enumerate() {
+            matches[*item as usize] |= 1 << at;
+        }
+        let mut row = u64::MAX;
+        for (item, carry) in long.iter().zip(&mut carries) {
+            let matched = matches[*item as usize];
+            let (sum, over) = row.carrying_add(row & matched, *carry);
+            row = sum | (row & !matched);
+            *carry = over;
+        }
+        length += row.count_zeros() as usize;
+        for item in block {
+            matches[*item as usize] = 0;
         }
     }
+    length
+}
 
-    fn read_hypothesis(&mut self, text: &str, numbers: &mut StemNumbers<'_>) {
-        self.plain.read(text);
-        numbers.read(&self.plain, &mut self.hypothesis);
+/// The pairs of positions (in `left`, in `right`) of one longest common subsequence, in order; where there are several,
+/// the one whose positions come first. Takes time and memory of the product of the lengths: for explaining one item.
+pub fn common_subsequence<T: PartialEq>(left: &[T], right: &[T]) -> Vec<(usize, usize)> {
+    let width = right.len() + 1;
+    // lengths[l * width + r]: of what remains behind l and r.
+    let mut lengths = vec![0_u32; (left.len() + 1) * width];
+    for l in (0..left.len()).rev() {
+        for r in (0..right.len()).rev() {
+            let below = (l + 1) * width + r;
+            lengths[l * width + r] = if left[l] == right[r] {
+                lengths[below + 1] + 1
+            } else {
+                lengths[below].max(lengths[l * width + r + 1])
+            };
+        }
     }
-
-    fn scores(&mut self, reference: &str, numbers: &mut StemNumbers<'_>) -> RougeScores {
-        self.plain.read(reference);
-        numbers.read(&self.plain, &mut self.reference);
-        self.comparison.scores(&self.reference, &self.hypothesis)
+    let mut pairs = Vec::new();
+    let (mut l, mut r) = (0, 0);
+    while l < left.len() && r < right.len() {
+        if left[l] == right[r] {
+            pairs.push((l, r));
+            l += 1;
+            r += 1;
+        } else if lengths[(l + 1) * width + r] > lengths[l * width + r + 1] {
+            l += 1;
+        } else {
+            r += 1;
+        }
     }
+    pairs
 }
 
 #[cfg(test)]

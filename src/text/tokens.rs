@@ -1,10 +1,6 @@
-//! Lower-cased word tokens: of any script ([`tokens`]), and of ASCII letters and digits only ([`PlainText`]).
-
-mod plain;
+//! Lower-cased word tokens of any script.
 
 use std::ops::Range;
-
-pub use plain::{KEY_BYTES, PlainText, PlainWord, PlainWords};
 
 /// One token and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]

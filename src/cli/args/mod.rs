@@ -26,10 +26,7 @@ pub use facts::{FeverCommand, FormatArgs, ScifactCommand};
 pub use plan::{BudgetArgs, PlanArgs};
 pub use report::ReportArgs;
 pub use score::{CacheArgs, InputArgs, JudgeArgs, LimitArgs, OutputArgs, ScoreArgs, ScorerArgs, ScoringArgs};
-pub use texts::{
-    BuildTestsArgs, CitationsArgs, ConvertArgs, IndexBaseChoice, OverlapArgs, OverlapMetric, PerItemArgs,
-    ReferencesBlock,
-};
+pub use texts::{BuildTestsArgs, CitationsArgs, ConvertArgs, OverlapArgs, PerItemArgs, ReferencesBlock};
 
 use super::exit_code::ExitCode;
 use super::settings::value::{SettingValue, Share};

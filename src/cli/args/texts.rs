@@ -8,18 +8,8 @@ use clap::{Args, ValueEnum};
 use super::score::{CacheArgs, JudgeArgs, LimitArgs};
 use crate::cli::settings::value::SettingValue;
 use crate::cli::settings::{EntailForm, OutputFormat};
-
-/// Where counting of sources begins.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum IndexBaseChoice {
-    /// `[0]` is the first source.
-    #[default]
-    #[value(name = "0")]
-    Zero,
-    /// `[1]` is the first source.
-    #[value(name = "1")]
-    One,
-}
+use crate::scorer::citation::IndexBase;
+use crate::scorer::overlap::Measure;
 
 /// What becomes of cited sources.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -59,7 +49,7 @@ pub struct CitationsArgs {
     pub files: Vec<PathBuf>,
     /// Which number means the first source [default: 0, or with --entail that of the config file]
     #[arg(long, value_enum, value_name = "N")]
-    pub index_base: Option<IndexBaseChoice>,
+    pub index_base: Option<IndexBase>,
     /// File with the gold sources, joined by equal input; its golds replace the predictions' own
     #[arg(long, value_name = "FILE")]
     pub references: Option<PathBuf>,
@@ -113,7 +103,7 @@ pub struct ConvertArgs {
     pub references_block: ReferencesBlock,
     /// Which number means the first source
     #[arg(long, value_enum, default_value = "0", value_name = "N")]
-    pub index_base: IndexBaseChoice,
+    pub index_base: IndexBase,
     /// Convert as the reference script does: sources numbered anew, of two cases the last
     #[arg(long)]
     pub compat: bool,
@@ -133,23 +123,6 @@ pub struct BuildTestsArgs {
     pub out: PathBuf,
 }
 
-/// A measure of `overlap`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum OverlapMetric {
-    /// Words of the output.
-    Words,
-    /// Gold answer within the output.
-    Match,
-    /// Gold answer equal to the output.
-    Exact,
-    /// F1 of tokens.
-    F1,
-    /// Short answers present.
-    StrEm,
-    /// ROUGE-1, 2 and L.
-    Rouge,
-}
-
 /// Arguments of `overlap`.
 #[derive(Debug, Clone, Args)]
 pub struct OverlapArgs {
@@ -161,7 +134,7 @@ pub struct OverlapArgs {
     pub references: Option<PathBuf>,
     /// Which measures: words, match, exact, f1, str-em, rouge [default: all that the input supports]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST", hide_possible_values = true)]
-    pub metrics: Vec<OverlapMetric>,
+    pub metrics: Vec<Measure>,
     /// Only the first so many words of each output count
     #[arg(long, value_name = "N")]
     pub max_words: Option<usize>,

@@ -19,7 +19,7 @@ use crate::scorer::citation_scorer::{CitationAuditScorer, names_gold_sources};
 
 /// The audit with a judge is a run of `score`: these are its arguments.
 pub(super) fn entailment_args(args: &CitationsArgs) -> ScoreArgs {
-    let base = args.index_base.map(IndexBase::from);
+    let base = args.index_base;
     ScoreArgs {
         input: InputArgs { answers: args.files.clone(), config: args.config.clone(), ..InputArgs::default() },
         scoring: ScoringArgs {
@@ -66,7 +66,7 @@ pub(super) fn refuse_judge(args: &CitationsArgs) -> Result<()> {
 
 pub(super) fn run(args: &CitationsArgs, context: &Context<'_>) -> Result<ExitCode> {
     let systems = load(&args.files, args.references.as_deref(), args.items.quiet)?;
-    let base = args.index_base.map_or(IndexBase::Zero, IndexBase::from);
+    let base = args.index_base.unwrap_or_default();
     if let Some(id) = &args.items.explain {
         write_text(&explain(&systems, id, base)?)?;
         return Ok(ExitCode::Ok);

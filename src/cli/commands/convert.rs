@@ -1,29 +1,19 @@
 //! `scholareval convert`: predictions to answers that `score` reads.
 
 use crate::cli::ExitCode;
-use crate::cli::args::{ConvertArgs, IndexBaseChoice, ReferencesBlock};
+use crate::cli::args::{ConvertArgs, ReferencesBlock};
 use crate::cli::origin::escape_controls;
 use crate::cli::outputs::refuse_input;
 use crate::cli::terminal::{note, write_stdout};
 use crate::dataset::{Conversion, convert, load_predictions, load_test_cases, no_case_asks, render_answer};
 use crate::domain::{Mode, Prediction};
 use crate::error::{Error, InputFault, Result};
-use crate::scorer::citation::IndexBase;
 use crate::scorer::convert::references_block;
-
-impl From<IndexBaseChoice> for IndexBase {
-    fn from(choice: IndexBaseChoice) -> Self {
-        match choice {
-            IndexBaseChoice::Zero => Self::Zero,
-            IndexBaseChoice::One => Self::One,
-        }
-    }
-}
 
 pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     refuse_input("--out", &args.out, [args.file.as_path(), args.tests.as_path()])?;
     let mode = if args.compat { Mode::Compat } else { Mode::Default };
-    let block = |item: &Prediction| references_block(item, args.index_base.into(), mode);
+    let block = |item: &Prediction| references_block(item, args.index_base, mode);
     let how = Conversion {
         block: match args.references_block {
             ReferencesBlock::Append => Some(&block),

@@ -3,52 +3,36 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use clap::ValueEnum;
 use serde_json::Value;
 
 use super::Context;
 use super::per_item::{Conclusion, explain_items, input_files, load, score_all};
 use crate::cli::ExitCode;
-use crate::cli::args::{OverlapArgs, OverlapMetric};
+use crate::cli::args::OverlapArgs;
 use crate::cli::scoring::jobs::overlap_settings;
 use crate::cli::terminal::write_text;
 use crate::dataset::Predictions;
-use crate::domain::{Mode, Prediction, ScoredAnswer};
+use crate::domain::{ComponentKind, Mode, Prediction, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
 use crate::report::visible;
 use crate::scorer::answer_match::normalise;
-use crate::scorer::overlap::{first_words, overlap, rouge_references};
-use crate::scorer::overlap_scorer::{Measure, OverlapScorer};
+use crate::scorer::overlap::{COMPONENTS, Measure, OverlapScorer, first_words, overlap, rouge_references};
 use crate::scorer::rouge::{common_subsequence, rouge_best, rouge_tokens, shared_ngrams};
 use crate::text::citation_markers::without_citations;
 use crate::text::stems::Stems;
 
-impl From<OverlapMetric> for Measure {
-    fn from(metric: OverlapMetric) -> Self {
-        match metric {
-            OverlapMetric::Words => Self::Words,
-            OverlapMetric::Match => Self::Match,
-            OverlapMetric::Exact => Self::ExactMatch,
-            OverlapMetric::F1 => Self::TokenF1,
-            OverlapMetric::StrEm => Self::ShortAnswers,
-            OverlapMetric::Rouge => Self::Rouge,
-        }
-    }
-}
-
 pub(super) fn run(args: &OverlapArgs, context: &Context<'_>) -> Result<ExitCode> {
     let mode = if args.compat { Mode::Compat } else { Mode::Default };
     let metrics = match args.metrics.is_empty() {
-        true => OverlapMetric::value_variants(),
-        false => args.metrics.as_slice(),
+        true => Measure::ALL.to_vec(),
+        false => args.metrics.clone(),
     };
     let systems = load(&args.files, args.references.as_deref(), args.items.quiet)?;
-    refuse_empty_golds(&systems, metrics, mode)?;
-    let metrics: Vec<Measure> = metrics.iter().copied().map(Measure::from).collect();
+    refuse_empty_golds(&systems, &metrics, mode)?;
     let scorer = OverlapScorer { metrics: metrics.clone(), mode, max_words: args.max_words };
     if let Some(id) = &args.items.explain {
-        let told = |item: &Prediction| explained(item, args.max_words, mode);
-        write_text(&explain_items(&systems, id, told)?)?;
+        let explain = |item: &Prediction| explained(item, args.max_words, mode);
+        write_text(&explain_items(&systems, id, explain)?)?;
         return Ok(ExitCode::Ok);
     }
     let inputs = input_files(&systems, args.references.as_deref())?;
@@ -62,9 +46,9 @@ pub(super) fn run(args: &OverlapArgs, context: &Context<'_>) -> Result<ExitCode>
         .conclude(&items, &scored, context)
 }
 
-/// An empty gold answer stands in every output: it says nothing, so it is a fault where it would be matched.
-fn refuse_empty_golds(systems: &[Predictions], metrics: &[OverlapMetric], mode: Mode) -> Result<()> {
-    if mode == Mode::Compat || !metrics.contains(&OverlapMetric::Match) {
+/// An empty gold answer is within every output, so it is a fault where it would be matched.
+fn refuse_empty_golds(systems: &[Predictions], metrics: &[Measure], mode: Mode) -> Result<()> {
+    if mode == Mode::Compat || !metrics.contains(&Measure::Match) {
         return Ok(());
     }
     let is_empty =
@@ -125,21 +109,9 @@ fn explained(item: &Prediction, max_words: Option<usize>, mode: Mode) -> String 
             common_subsequence(&theirs, &ours).into_iter().filter_map(|(at, _)| theirs.get(at)).map(|t| &**t).collect();
         line("in common", &common.join(" "));
     }
-    let found = overlap(item, mode, true, &stems);
-    let rouge = |at: usize| found.rouge.map(|rouge| rouge[at]);
-    let values = [
-        ("match", found.matches),
-        ("exact_match", found.exact),
-        ("token_f1", found.token_f1),
-        ("str_em", found.str_em),
-        ("str_hit", found.str_hit),
-        ("rouge_1", rouge(0)),
-        ("rouge_2", rouge(1)),
-        ("rouge_l", rouge(2)),
-    ];
-    line("words", &found.words.to_string());
-    for (name, value) in values {
-        line(name, &value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}")));
+    for ((name, kind), value) in COMPONENTS.iter().zip(overlap(item, &Measure::ALL, mode, &stems)) {
+        let decimals = if *kind == ComponentKind::Count { 0 } else { 3 };
+        line(name, &value.map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}")));
     }
     out
 }

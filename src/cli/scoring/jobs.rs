@@ -11,7 +11,7 @@ use crate::evaluation::{Item, Job, Options, Panels};
 use crate::scorer::Scorer;
 use crate::scorer::citation_scorer::CitationAuditScorer;
 use crate::scorer::entailment::{EntailmentScorer, Form};
-use crate::scorer::overlap_scorer::{Measure, OverlapScorer};
+use crate::scorer::overlap::{Measure, OverlapScorer};
 use crate::scorer::prometheus::PrometheusScorer;
 use crate::scorer::rubric::RubricScorer;
 

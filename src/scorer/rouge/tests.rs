@@ -80,13 +80,53 @@ proptest! {
     }
 
     #[test]
-    fn the_general_measure_agrees_with_the_fast_one(one in texts(), other in texts()) {
+    fn the_numbers_are_those_of_the_shared_ngrams_and_of_the_common_subsequence(one in texts(), other in texts()) {
         let stems = Stems::new();
         let (left, right) = (rouge_tokens(&one, &stems), rouge_tokens(&other, &stems));
         let scores = score(&one, &other);
-        prop_assert_eq!(rouge_n(&left, &right, 1), scores.rouge_1);
-        prop_assert_eq!(rouge_n(&left, &right, 2), scores.rouge_2);
-        let length = common_subsequence(&left, &right).len();
-        prop_assert_eq!(RougeScore::from_counts(length, left.len(), right.len()), scores.rouge_l);
+        let of = |shared: usize, n: usize| {
+            let ngrams = |tokens: &[Arc<str>]| tokens.windows(n).len();
+            RougeScore::from_counts(shared, ngrams(&left), ngrams(&right))
+        };
+        prop_assert_eq!(of(shared_ngrams(&left, &right, 1).len(), 1), scores.rouge_1);
+        prop_assert_eq!(of(shared_ngrams(&left, &right, 2).len(), 2), scores.rouge_2);
+        prop_assert_eq!(of(common_subsequence(&left, &right).len(), 1), scores.rouge_l);
+    }
+}
+
+#[test]
+fn the_subsequence_need_not_be_contiguous() {
+    // 1 2 3 4 5 and 9 1 3 9 5: 1 3 5 is common.
+    assert_eq!(longest_common_subsequence(&[1, 2, 3, 4, 5], &[9, 1, 3, 9, 5]), 3);
+    assert_eq!(common_subsequence(&[1, 2, 3, 4, 5], &[9, 1, 3, 9, 5]), [(0, 1), (2, 2), (4, 4)]);
+    assert_eq!(longest_common_subsequence(&[], &[1]), 0);
+}
+
+#[test]
+fn carries_cross_machine_words() {
+    let all: Vec<u32> = (0..200).collect();
+    assert_eq!(longest_common_subsequence(&all, &all), 200);
+    assert_eq!(longest_common_subsequence(&[7; 130], &[7; 129]), 129);
+    // Every other number of 0..200 is 100 numbers.
+    let even: Vec<u32> = all.iter().copied().filter(|n| n % 2 == 0).collect();
+    assert_eq!(longest_common_subsequence(&all, &even), 100);
+    // 0..2000 twice, and backwards once: ascending from each at most one, but 2000 of the second.
+    let long: Vec<u32> = (0..2_000).chain(0..2_000).collect();
+    let back: Vec<u32> = (0..2_000).rev().collect();
+    assert_eq!(longest_common_subsequence(&long, &long[1_000..3_000]), 2_000);
+    assert_eq!(longest_common_subsequence(&long, &back), 2);
+}
+
+proptest! {
+    // The plain way takes the product of the lengths.
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    #[test]
+    fn the_fast_length_is_that_of_the_subsequence(
+        left in prop::collection::vec(0_u32..6, 0..700), right in prop::collection::vec(0_u32..8, 0..700)
+    ) {
+        let pairs = common_subsequence(&left, &right);
+        prop_assert_eq!(longest_common_subsequence(&left, &right), pairs.len());
+        prop_assert!(pairs.iter().all(|(l, r)| left[*l] == right[*r]));
+        prop_assert!(pairs.windows(2).all(|two| two[0].0 < two[1].0 && two[0].1 < two[1].1));
     }
 }
