@@ -1,5 +1,6 @@
 //! Options of a summary, and names of metrics that several scorers or comparisons use.
 
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{MAX_GRADE, MIN_GRADE, Mode, Unit};
@@ -14,7 +15,7 @@ pub(super) const CITATION_PRECISION: &str = "citation_precision";
 pub(super) const CITATION_RECALL: &str = "citation_recall";
 
 /// How a component without a value counts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnUnscored {
     /// The answer is left out of the mean.

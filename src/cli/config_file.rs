@@ -1,7 +1,8 @@
-//! The config file: TOML with the tables of [`TABLES`], further judges under `[judges.NAME]`, and `[roles]`.
+//! The config file: TOML whose tables and keys are those of the options.
 //!
-//! Keys are those of [`keys`](super::settings::keys); an unknown one is an error that names the nearest known one.
-//! Paths are relative to the file. The file never holds a key: `judge.api_key_env` names the variable that does.
+//! Tables are `[score]`, `[judge]`, `[limits]`, `[budget]`, `[cache]` and `[output]`, further judges under
+//! `[judges.NAME]`, `[roles]` and `[prices."MODEL"]`. A key is the name of its flag with `_` for `-`. Paths are relative to
+//! the file. The file never holds an API key: `judge.api_key_env` names the variable that does.
 //!
 //! Every key ([`EXAMPLE`]):
 //!
@@ -9,222 +10,121 @@
 #![doc = include_str!("example.toml")]
 //! ```
 
-mod tables;
-#[cfg(test)]
-mod tests;
-
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Number, Value};
 use toml::de::{DeTable, DeValue};
 
-use super::masking::is_secret_name;
-use super::settings::keys::{JUDGES, PRICES, ROLES, TABLES, file_keys};
-use super::suggest::nearest;
 use crate::error::{Error, InputFault, Result};
-
-pub use tables::{ASPECT_ROLE, DEFAULT_JUDGE, ROLES_MERGE, judge_keys};
+use crate::evaluation::options::DEFAULT_JUDGE;
+use crate::evaluation::roles::ASPECT_ROLE;
 
 /// A config file with every key, as documentation.
 pub const EXAMPLE: &str = include_str!("example.toml");
 
 /// One value of the file.
 #[derive(Clone)]
-pub struct Entry {
+pub(super) struct Entry {
+    /// Its table: `judge`, `judges.NAME`, `roles`.
+    pub(super) table: String,
+    /// Its key in the table.
+    pub(super) key: String,
     /// The value; dates became strings.
-    pub value: Value,
+    pub(super) value: Value,
     /// 1-based line of its key.
-    pub line: usize,
+    pub(super) line: usize,
 }
 
-/// A config file whose keys are all known. It may hold secrets in headers and URLs: it has no `Debug` on purpose.
+/// The values of a config file, in the order of its lines. It may hold secrets: it has no `Debug` on purpose.
 #[derive(Clone)]
-pub struct ConfigFile {
-    path: PathBuf,
-    entries: BTreeMap<String, Entry>,
-    judges: Vec<JudgeTable>,
-    /// The judge whose table this is a view of: then keys are shown under its name.
-    judge: Option<String>,
-}
-
-/// One `[judges.NAME]`.
-#[derive(Clone)]
-struct JudgeTable {
-    name: String,
-    line: usize,
-    entries: BTreeMap<String, Entry>,
+pub(super) struct ConfigFile {
+    pub(super) path: PathBuf,
+    pub(super) entries: Vec<Entry>,
 }
 
 impl ConfigFile {
     /// Reads a config file.
     ///
     /// # Errors
-    /// [`Error::Io`] if it cannot be read; [`Error::Input`] with every fault (line, key, remedy) otherwise.
-    pub fn load(path: &Path) -> Result<Self> {
+    /// [`Error::Io`] if it cannot be read; [`Error::Input`] if it is no TOML, or a judge has no proper name.
+    pub(super) fn load(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(Error::io(path, "read config file"))?;
         let text = String::from_utf8(bytes)
             .map_err(|_| InputFault::new(path, "not UTF-8 text").hint("save the config file as UTF-8"))?;
         Self::parse(path, &text)
     }
 
-    /// Reads the text of a config file that lies at `path`.
-    ///
-    /// # Errors
-    /// [`Error::Input`] with every fault.
-    pub fn parse(path: &Path, text: &str) -> Result<Self> {
+    fn parse(path: &Path, text: &str) -> Result<Self> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let line_of = |offset: usize| line_of(text, offset);
+        let line_of = |offset: usize| text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1;
         let document = DeTable::parse(text).map_err(|error| {
             // Only the message: the parser's own display repeats the line, and the line may hold a secret.
             let fault = InputFault::new(path, format!("not valid TOML: {}", error.message().trim()));
             Error::from(fault.at_line(line_of(error.span().map_or(0, |span| span.start))))
         })?;
-        let mut file = Self { path: path.to_path_buf(), entries: BTreeMap::new(), judges: Vec::new(), judge: None };
-        let mut faults = Vec::new();
-        for (table, content) in document.get_ref() {
-            let line = line_of(table.span().start);
-            match (table.get_ref().as_ref(), content.get_ref()) {
-                (JUDGES, DeValue::Table(judges)) => file.read_judges(judges, &line_of, &mut faults),
-                (PRICES, DeValue::Table(models)) => file.read_prices(models, &line_of),
-                (ROLES, DeValue::Table(roles)) => file.read_roles(roles, &line_of, &mut faults),
-                (name, DeValue::Table(keys)) if TABLES.contains(&name) => {
-                    for (key, value) in keys {
-                        let line = line_of(key.span().start);
-                        match file.checked(name, key.get_ref()) {
-                            Some(fault) => faults.push(fault.at_line(line)),
-                            None => {
-                                let name = format!("{name}.{}", key.get_ref());
-                                file.entries.insert(name, Entry { value: to_json(value.get_ref()), line });
-                            }
-                        }
+        let mut file = Self { path: path.to_path_buf(), entries: Vec::new() };
+        for (name, content) in document.get_ref() {
+            let (line, name) = (line_of(name.span().start), name.get_ref().as_ref());
+            match content.get_ref() {
+                DeValue::Table(judges) if name == "judges" => {
+                    for (name, content) in judges {
+                        let (line, name) = (line_of(name.span().start), name.get_ref().as_ref());
+                        file.check_judge(name, line)?;
+                        file.add(&format!("judges.{name}"), content.get_ref(), line, &line_of)?;
                     }
                 }
-                (name, other) => faults.push(file.wrong_top_level(name, other).at_line(line)),
+                other => file.add(name, other, line, &line_of)?,
             }
         }
-        file.judges.sort_by_key(|judge| judge.line);
-        faults.sort_by_key(|fault| fault.line);
-        if faults.is_empty() { Ok(file) } else { Err(Error::Input(faults)) }
+        file.entries.sort_by_key(|entry| entry.line);
+        Ok(file)
     }
 
-    /// The file as the user named it.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// The value of `judge.model` and the like.
-    pub fn get(&self, name: &str) -> Option<&Entry> {
-        self.entries.get(name)
-    }
-
-    /// The entries whose names start like this, without that start: `roles.`, say.
-    pub fn under<'a>(&'a self, start: &'a str) -> impl Iterator<Item = (&'a str, &'a Entry)> {
-        self.entries.iter().filter_map(move |(name, entry)| Some((name.strip_prefix(start)?, entry)))
-    }
-
-    /// Names of the further judges with the lines of their tables, in the order of the file.
-    pub fn judges(&self) -> impl Iterator<Item = (&str, usize)> {
-        self.judges.iter().map(|judge| (judge.name.as_str(), judge.line))
-    }
-
-    /// One further judge's table as a file of its own: what stands in `[judges.NAME]` is found there as `judge.*`,
-    /// `limits.*`, `score.samples` and `score.merge`, and shown as `judges.NAME.*`.
-    pub fn of_judge(&self, name: &str) -> Option<Self> {
-        let table = self.judges.iter().find(|judge| judge.name == name)?;
-        Some(Self {
-            path: self.path.clone(),
-            entries: table.entries.clone(),
-            judges: Vec::new(),
-            judge: Some(table.name.clone()),
-        })
-    }
-
-    /// The name under which a key is shown: `judges.NAME.model` for `judge.model` of a further judge.
-    pub fn shown(&self, name: &str) -> String {
-        match (&self.judge, name.split_once('.')) {
-            (Some(judge), Some((_, key))) => format!("{JUDGES}.{judge}.{key}"),
-            _ => name.to_owned(),
-        }
-    }
-
-    /// The further judge whose table this is a view of.
-    pub fn judge(&self) -> Option<&str> {
-        self.judge.as_deref()
-    }
-
-    /// A path of the file: relative ones start at the file's directory.
-    pub fn resolve(&self, path: &Path) -> PathBuf {
-        self.path.parent().unwrap_or(Path::new("")).join(path)
-    }
-
-    /// A fault of one key's value.
-    pub fn fault(&self, name: &str, line: usize, what: &str) -> Error {
-        InputFault::new(&self.path, format!("{}: {what}", self.shown(name))).at_line(line).into()
-    }
-
-    /// What is wrong with a key of one of [`TABLES`]; `None` if nothing is.
-    fn checked(&self, table: &str, key: &str) -> Option<InputFault> {
-        let known: Vec<&str> = file_keys(table).collect();
-        if known.contains(&key) {
-            return None;
-        }
-        let elsewhere = TABLES.into_iter().find(|other| file_keys(other).any(|known| known == key));
-        Some(self.unknown_key(table, key, &known, elsewhere))
-    }
-
-    /// An unknown key, with the nearest known one, or the table where it belongs.
-    fn unknown_key(&self, table: &str, key: &str, known: &[&str], elsewhere: Option<&str>) -> InputFault {
-        let shown = key.escape_debug();
-        let near = nearest(key, known.iter().copied());
-        if is_secret_name(key) && near.is_none_or(|known| known == "api_key_env") {
-            let owner = if table.starts_with(JUDGES) { table } else { "judge" };
-            return InputFault::new(&self.path, format!("[{table}] {shown}: a config file must not hold a key")).hint(
-                format!(
-                    "put the key into an environment variable and write api_key_env = \"ITS_NAME\" under [{owner}]"
-                ),
-            );
-        }
-        let fault = InputFault::new(&self.path, format!("unknown key {shown} in [{table}]"));
-        match (near, elsewhere) {
-            (Some(known), _) => fault.hint(format!("did you mean {known}?")),
-            (None, Some(other)) => fault.hint(format!("{key} belongs under [{other}]")),
-            (None, None) => fault.hint(format!("known are {}", known.join(", "))),
-        }
-    }
-
-    fn wrong_top_level(&self, name: &str, value: &DeValue<'_>) -> InputFault {
-        let shown = name.escape_debug();
-        let tables = || TABLES.into_iter().chain([JUDGES, ROLES, PRICES]);
-        if tables().any(|table| table == name) {
-            let header = match name {
-                JUDGES => "judges.NAME",
-                PRICES => "prices.\"MODEL\"",
-                name => name,
-            };
-            return InputFault::new(&self.path, format!("{shown} is not a table"))
-                .hint(format!("write [{header}] and its keys below it"));
-        }
-        let owner = TABLES.into_iter().find(|table| file_keys(table).any(|known| known == name));
-        let what = if value.is_table() { "table" } else { "key" };
-        let fault = InputFault::new(&self.path, format!("unknown {what} {shown}"));
-        match (owner, nearest(name, tables())) {
-            (Some(table), _) => fault.hint(format!("{shown} belongs under [{table}]")),
-            (None, Some(table)) => fault.hint(format!("did you mean [{table}]?")),
-            (None, None) => {
-                let known: Vec<String> = tables().map(|table| format!("[{table}]")).collect();
-                fault.hint(format!("known tables are {}", known.join(", ")))
+    fn add(&mut self, table: &str, content: &DeValue<'_>, line: usize, line_of: &dyn Fn(usize) -> usize) -> Result<()> {
+        let DeValue::Table(keys) = content else {
+            let fault = InputFault::new(&self.path, format!("{} is outside of a table", table.escape_debug()));
+            return Err(fault.at_line(line).hint("keys stand below the header of their table, such as [judge]").into());
+        };
+        let mut entry = |key: String, at: usize, value: &DeValue<'_>| {
+            self.entries.push(Entry { table: table.to_owned(), key, value: to_json(value), line: line_of(at) });
+        };
+        for (key, value) in keys {
+            match value.get_ref() {
+                // aspect.coverage = .. without quotes is a table in TOML.
+                DeValue::Table(aspects) if table == "roles" && key.get_ref() == ASPECT_ROLE => {
+                    for (aspect, value) in aspects {
+                        entry(format!("{ASPECT_ROLE}.{}", aspect.get_ref()), aspect.span().start, value.get_ref());
+                    }
+                }
+                other => entry(key.get_ref().to_string(), key.span().start, other),
             }
         }
+        Ok(())
+    }
+
+    fn check_judge(&self, name: &str, line: usize) -> Result<()> {
+        let good = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+        let (what, hint) = match name {
+            DEFAULT_JUDGE => (
+                "[judges.judge]: judge is the name of [judge]".to_owned(),
+                "give this one another name, or write [judge]",
+            ),
+            _ if good => return Ok(()),
+            _ => (
+                format!("[judges]: {name:?} is not a judge's name"),
+                "use letters, digits, - and _, as in [judges.prometheus-bgb]",
+            ),
+        };
+        Err(InputFault::new(&self.path, what).at_line(line).hint(hint).into())
+    }
+
+    /// The line of a key, if the file has it.
+    pub(super) fn line(&self, table: &str, key: &str) -> Option<usize> {
+        self.entries.iter().find(|entry| entry.table == table && entry.key == key).map(|entry| entry.line)
     }
 }
 
-/// The 1-based line of a byte of the text.
-fn line_of(text: &str, offset: usize) -> usize {
-    text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
-}
-
-/// TOML as JSON: settings need no dates, so these become strings; numbers keep their exact integer value.
+/// TOML as JSON: options need no dates, so these become strings; numbers keep their exact integer value.
 fn to_json(value: &DeValue<'_>) -> Value {
     match value {
         DeValue::String(text) => Value::from(text.as_ref()),
@@ -242,5 +142,34 @@ fn to_json(value: &DeValue<'_>) -> Value {
             let pairs = table.iter().map(|(key, value)| (key.get_ref().to_string(), to_json(value.get_ref())));
             Value::Object(pairs.collect::<Map<_, _>>())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(text: &str) -> String {
+        ConfigFile::parse(Path::new("dir/my.toml"), text).err().expect("an error").to_string()
+    }
+
+    #[test]
+    fn values_keep_their_table_and_line() {
+        let text = "[judge]\nmodel = \"m\"\nmax_tokens = { property = 1_00 }\n[roles]\naspect.coverage = \"a\"\n\
+                    [judges.b]\nrpm = 5\n";
+        let file = ConfigFile::parse(Path::new("my.toml"), text).unwrap();
+        let lines = [("judge", "model"), ("roles", "aspect.coverage"), ("judges.b", "rpm"), ("judge", "rpm")];
+        assert_eq!(lines.map(|(table, key)| file.line(table, key)), [Some(2), Some(5), Some(7), None]);
+        assert_eq!(file.entries[1].value, serde_json::json!({"property": 100}));
+    }
+
+    #[test]
+    fn what_is_no_config_file_is_refused_with_its_line_and_without_its_text() {
+        let secret = message("[judge]\nmodel = \"m\"\nheaders = { Authorization = Bearer hunter2 }\n");
+        assert!(secret.starts_with("dir/my.toml:3: not valid TOML: ") && !secret.contains("hunter2"), "{secret}");
+        assert!(message("model = \"m\"").starts_with("dir/my.toml:1: model is outside of a table"));
+        assert!(message("[judges.\"b c\"]\n").contains("\"b c\" is not a judge's name"));
+        assert!(message("[judges.judge]\n").contains("judge is the name of [judge]"));
+        assert!(message("[judges]\nmodel = \"m\"\n").contains(":2: judges.model is outside of a table"));
     }
 }

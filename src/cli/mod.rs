@@ -7,21 +7,19 @@
 pub mod args;
 pub mod commands;
 pub mod config_file;
-pub mod duration;
 pub mod exit_code;
 pub mod logging;
-pub mod masking;
 pub mod origin;
 mod outputs;
-pub mod prices;
 pub mod progress;
 mod scoring;
 pub mod settings;
 pub mod signals;
-pub mod suggest;
 pub mod terminal;
 
-use clap::{CommandFactory as _, Parser as _};
+use clap::builder::Resettable;
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 pub use exit_code::ExitCode;
 
@@ -29,25 +27,78 @@ use crate::error::Error;
 use args::Cli;
 use origin::Environment;
 
-/// Parses the process's arguments, runs the command, tells an error, gives the exit code.
+/// Parses the process's arguments, runs the command, prints an error, gives the exit code.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let environment = Environment::current();
+    let known = command(Cli::command(), &environment);
+    let parsed = known.clone().try_get_matches();
+    let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
+    let (cli, matches) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => {
-            // Help and version are no faults; where printing fails nobody is left to be told.
+            if let Some(text) = fault_of_variable(&error, &known, &environment) {
+                terminal::note(&text);
+                return ExitCode::BadInput;
+            }
+            // Help and version are no faults; where printing fails nothing can be reported.
             let _ = error.print();
             return if error.use_stderr() { ExitCode::Usage } else { ExitCode::Ok };
         }
     };
-    let environment = Environment::current();
     logging::start(cli.global.verbose);
-    match commands::run(cli, &environment) {
+    match commands::run(cli, &matches, &environment) {
         Ok(code) => code,
         Err(error) => {
             terminal::note(&error_text(&error, &command_of(std::env::args().skip(1))));
             ExitCode::from(&error)
         }
     }
+}
+
+/// The command with its subcommands; a blank environment variable counts as not set, and help shows no values of variables,
+/// which may be secret.
+fn command(command: clap::Command, environment: &Environment) -> clap::Command {
+    let is_blank =
+        |arg: &clap::Arg| std::env::var_os(variable(arg)).is_some() && environment.get(&variable(arg)).is_none();
+    let named: Vec<clap::Id> =
+        command.get_arguments().filter(|arg| arg.get_env().is_some()).map(|arg| arg.get_id().clone()).collect();
+    let command = named.into_iter().fold(command, |command, id| {
+        command.mut_arg(id, |arg| {
+            let arg = arg.hide_env_values(true);
+            if is_blank(&arg) { arg.env(Resettable::Reset) } else { arg }
+        })
+    });
+    command.mut_subcommands(|sub| self::command(sub, environment))
+}
+
+fn variable(arg: &clap::Arg) -> String {
+    arg.get_env().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The message for a value that came from an environment variable; the parser's own would name a flag that was not given.
+fn fault_of_variable(error: &clap::Error, known: &clap::Command, environment: &Environment) -> Option<String> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let (flag, value) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
+    let long = flag.split([' ', '=']).next()?.trim_start_matches("--");
+    if std::env::args().any(|arg| arg.trim_start_matches("--").split('=').next() == Some(long)) {
+        return None;
+    }
+    let mut commands = vec![known];
+    let mut at = 0;
+    while let Some(command) = commands.get(at).copied() {
+        commands.extend(command.get_subcommands());
+        at += 1;
+    }
+    let args = commands.into_iter().flat_map(clap::Command::get_arguments);
+    let arg = args.into_iter().find(|arg| {
+        arg.get_long() == Some(long) && environment.get(&variable(arg)).is_some_and(|set| set.contains(value))
+    })?;
+    let why = std::error::Error::source(error)
+        .map_or_else(|| "not one of the possible values".to_owned(), ToString::to_string);
+    Some(format!("error: environment variable {} ({}): {why}", variable(arg), origin::escape_controls(value)))
 }
 
 /// The command that the arguments name; nothing where they name none.

@@ -1,4 +1,4 @@
-//! Where a setting's value came from, and the environment it may come from.
+//! Where the value of an option came from, and the environment it may come from.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,15 +6,13 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-/// Where a value came from. Earlier kinds win: flag, environment, file, default.
+/// Where a value came from. Stronger kinds win: flag, environment, file, default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// An option of the command line, such as `--model`.
-    Flag(&'static str),
+    Flag(String),
     /// An environment variable.
-    Environment(&'static str),
-    /// The environment variable that `api_key_env` names.
-    Variable(String),
+    Environment(String),
     /// A key of the config file.
     File {
         /// The file as the user named it.
@@ -28,19 +26,30 @@ pub enum Origin {
     Default,
 }
 
+impl Origin {
+    /// The strength among the origins of one value: higher ones win.
+    pub fn rank(&self) -> u8 {
+        match self {
+            Self::Flag(_) => 3,
+            Self::Environment(_) => 2,
+            Self::File { .. } => 1,
+            Self::Default => 0,
+        }
+    }
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag(flag) => write!(f, "flag {flag}"),
             Self::Environment(name) => write!(f, "environment {name}"),
-            Self::Variable(name) => write!(f, "environment {name}"),
             Self::File { path, line, key } => write!(f, "file {}:{line} ({key})", path.display()),
             Self::Default => f.write_str("default"),
         }
     }
 }
 
-/// One setting as `scholareval config` shows it. Secrets are masked when the line is made, so a line holds none.
+/// One option as `scholareval config` shows it. Secrets are masked when the line is made, so a line holds none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SettingLine {
     /// The key with its table: `judge.model`.
@@ -90,29 +99,5 @@ impl Environment {
     /// The variable's value; an empty or blank one counts as not set.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|value| !value.trim().is_empty())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn an_empty_variable_counts_as_not_set() {
-        let environment = Environment::from_pairs([("A", ""), ("B", " \n"), ("C", "x")]);
-        assert_eq!((environment.get("A"), environment.get("B"), environment.get("C")), (None, None, Some("x")));
-    }
-
-    #[test]
-    fn a_line_shows_no_control_characters() {
-        let line = SettingLine { key: "k".to_owned(), value: json!(["a\u{1b}[31m", "b"]), origin: Origin::Default };
-        assert_eq!(line.shown(), "a\\u{1b}[31m, b");
-    }
-
-    #[test]
-    fn a_file_origin_names_path_line_and_key() {
-        let origin = Origin::File { path: "my.toml".into(), line: 4, key: "judge.model".to_owned() };
-        assert_eq!(origin.to_string(), "file my.toml:4 (judge.model)");
     }
 }

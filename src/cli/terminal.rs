@@ -4,10 +4,9 @@ use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
-use super::args::ColorChoice;
+use super::args::{ColorChoice, OutputFormat};
 use super::origin::{Environment, escape_controls};
 use super::progress::grouped;
-use super::settings::OutputFormat;
 use crate::error::{Error, Result};
 use crate::report::wrapped;
 

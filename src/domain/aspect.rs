@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use super::Mode;
@@ -27,7 +28,7 @@ pub struct Aspect {
 }
 
 /// How the grades of several draws (or judges) become one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GradeMerge {
     /// Their arithmetic mean.
@@ -36,6 +37,8 @@ pub enum GradeMerge {
     /// The middle one; of an even number the mean of the middle two.
     Median,
     /// The most frequent one; of equally frequent ones the first seen.
+    #[value(alias = "most_common")]
+    #[serde(alias = "most-common")]
     MostCommon,
 }
 

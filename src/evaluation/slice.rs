@@ -2,10 +2,13 @@
 
 use std::num::NonZeroU32;
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::{CaseId, SystemName};
 
 /// The I-th of N fixed parts of the answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Slice {
     /// 1..=`of`.
     pub number: u32,
@@ -40,6 +43,20 @@ impl Slice {
         let mut bytes = [0; 8];
         bytes.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
         u64::from_le_bytes(bytes) % u64::from(self.of.get()) == u64::from(self.number - 1)
+    }
+}
+
+impl TryFrom<String> for Slice {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::from_text(&text)
+    }
+}
+
+impl From<Slice> for String {
+    fn from(slice: Slice) -> Self {
+        format!("{}/{}", slice.number, slice.of)
     }
 }
 

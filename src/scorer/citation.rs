@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 
 use crate::domain::Prediction;
 use crate::text::citation_markers::{citation_ids, number_markers, without_citations};
@@ -13,7 +14,8 @@ use crate::text::punkt::sentences;
 use crate::text::words::word_count;
 
 /// Which number means the first source.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
 pub enum IndexBase {
     /// `[0]` is the first source, as in ScholarQABench's data.
     #[default]
@@ -22,6 +24,24 @@ pub enum IndexBase {
     /// `[1]` is the first source.
     #[value(name = "1")]
     One,
+}
+
+impl TryFrom<u8> for IndexBase {
+    type Error = &'static str;
+
+    fn try_from(number: u8) -> Result<Self, Self::Error> {
+        match number {
+            0 => Ok(Self::Zero),
+            1 => Ok(Self::One),
+            _ => Err("expected 0 or 1, the number that means the first source"),
+        }
+    }
+}
+
+impl From<IndexBase> for u8 {
+    fn from(base: IndexBase) -> Self {
+        Self::from(base == IndexBase::One)
+    }
 }
 
 impl IndexBase {

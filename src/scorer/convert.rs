@@ -4,10 +4,24 @@
 
 use std::collections::BTreeSet;
 
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
 use crate::domain::{Mode, Prediction, Source};
 use crate::text::citation_markers::number_markers;
 
 use super::citation::IndexBase;
+
+/// Whether a list of the sources that it cites stands behind an answer that is made from a prediction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReferencesBlock {
+    /// It does; no length counts it.
+    #[default]
+    Append,
+    /// It does not.
+    None,
+}
 
 /// Places (from 0) of the sources that the output cites, in the order of the sources. Numbers without a source are
 /// left out.

@@ -18,6 +18,9 @@ mod sources;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
 use crate::domain::{
     Answer, Attribution, JudgeCall, JudgeTask, Mode, Role, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
@@ -31,7 +34,8 @@ use sources::Sources;
 pub use fold::COMPONENTS;
 
 /// Which texts of an answer are claims.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Form {
     /// Every sentence of at least 50 characters.
     #[default]

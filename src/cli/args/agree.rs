@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::OutputFormat;
 use crate::analysis::rater_agreement::AgreementOptions;
-use crate::cli::settings::OutputFormat;
-use crate::cli::settings::value::SettingValue;
 
 /// Examples below the long help.
 pub(super) const EXAMPLES: &str = "\
@@ -44,7 +43,7 @@ pub struct AgreeArgs {
     #[command(flatten)]
     pub options: AgreementOptions,
     /// Output format on standard output: table, json or csv [default: table]
-    #[arg(long, value_name = "FORM", value_parser = OutputFormat::parse)]
+    #[arg(long, value_name = "FORM", value_enum)]
     pub format: Option<OutputFormat>,
     /// Show all notes below the tables, not the warnings only
     #[arg(long)]

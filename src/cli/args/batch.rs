@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::{CacheFileArgs, ScoreArgs};
-use crate::cli::settings::value::SettingValue;
 
 /// Commands about batches.
 #[derive(Clone, Subcommand)]
@@ -47,7 +46,7 @@ Examples:
 #[derive(Clone, Default, Args)]
 pub struct BatchExportArgs {
     /// Requests a file holds at most [default: 50000]
-    #[arg(long, value_name = "N", value_parser = NonZeroU64::parse)]
+    #[arg(long, value_name = "N")]
     pub max_requests: Option<NonZeroU64>,
     /// Bytes a file holds at most, such as 100MB [default: 200MB]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{CacheArgs, JudgeArgs, LimitArgs, OutputArgs, ScoringArgs};
-use crate::cli::settings::value::{FirstIndex, Names, SettingValue};
+use super::DisplayOptions;
+use crate::evaluation::options::{OutputOptions, ScoringOptions};
+use crate::judge::options::{CacheOptions, JudgeOptions, LimitOptions};
+use crate::scorer::citation::IndexBase;
 
 /// How the command is used, at the end of its help.
 pub(super) const EXAMPLES: &str = "\
@@ -39,17 +41,17 @@ pub struct BenchArgs {
     #[arg(long, help_heading = "Input")]
     pub list: bool,
     /// Only these systems, with or without .jsonl [default: all]
-    #[arg(long, value_name = "A,B", value_parser = Names::parse, help_heading = "Input")]
-    pub systems: Option<Names>,
-    /// Settings in a TOML file, judges by role among them; flags and environment win [env: SCHOLAREVAL_CONFIG]
-    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = "Input")]
+    pub systems: Vec<String>,
+    /// Settings in a TOML file, judges by role among them; flags and environment win
+    #[arg(long, value_name = "FILE", env = "SCHOLAREVAL_CONFIG", help_heading = "Input")]
     pub config: Option<PathBuf>,
     /// Make warnings about the input errors
     #[arg(long, help_heading = "Input")]
     pub strict: bool,
     /// The number that means the first source: 0 or 1 [default: 0, as in ScholarQABench]
-    #[arg(long, value_name = "0|1", value_parser = FirstIndex::parse, help_heading = "Scorers")]
-    pub index_base: Option<FirstIndex>,
+    #[arg(long, value_name = "0|1", value_enum, hide_possible_values = true, help_heading = "Scorers")]
+    pub index_base: Option<IndexBase>,
     /// Aspects with the descriptions of their scores, as released [default: built in]
     #[arg(long, value_name = "FILE", help_heading = "Scorers")]
     pub aspect_rubrics: Option<PathBuf>,
@@ -58,17 +60,20 @@ pub struct BenchArgs {
     pub truncate: bool,
     /// How it is scored.
     #[command(flatten)]
-    pub scoring: ScoringArgs,
+    pub scoring: ScoringOptions,
     /// Who judges.
     #[command(flatten)]
-    pub judge: JudgeArgs,
+    pub judge: JudgeOptions,
     /// How fast.
     #[command(flatten)]
-    pub limits: LimitArgs,
+    pub limits: LimitOptions,
     /// Where replies are kept.
     #[command(flatten)]
-    pub cache: CacheArgs,
+    pub cache: CacheOptions,
     /// What is written.
     #[command(flatten)]
-    pub output: OutputArgs,
+    pub output: OutputOptions,
+    /// How the table is shown.
+    #[command(flatten)]
+    pub display: DisplayOptions,
 }

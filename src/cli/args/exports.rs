@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::cli::settings::OutputFormat;
-use crate::cli::settings::value::SettingValue;
+use super::OutputFormat;
 use crate::domain::Mode;
 
 /// Arguments of `import`.
@@ -40,7 +39,7 @@ pub struct ImportArgs {
     #[arg(long)]
     pub overwrite: bool,
     /// Form of the summary on standard output: table, json or csv [default: table]
-    #[arg(long, value_name = "FORM", value_parser = OutputFormat::parse)]
+    #[arg(long, value_name = "FORM", value_enum)]
     pub format: Option<OutputFormat>,
     /// No notes on standard error; errors only
     #[arg(long, short)]

@@ -4,15 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::cli::settings::OutputFormat;
-use crate::cli::settings::value::SettingValue;
+use super::OutputFormat;
 use crate::facts::{FeverOptions, ScifactFiles, ScifactLabels, ScifactOptions};
 
 /// How a result is shown.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct FormatArgs {
     /// Form of the result: table, json or csv [default: table]
-    #[arg(long, value_name = "FORM", value_parser = OutputFormat::parse)]
+    #[arg(long, value_name = "FORM", value_enum)]
     pub format: Option<OutputFormat>,
 }
 

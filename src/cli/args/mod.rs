@@ -12,10 +12,10 @@ mod score;
 mod texts;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use serde::{Deserialize, Serialize};
 
 pub use agree::AgreeArgs;
 pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
@@ -23,14 +23,14 @@ pub use bench::BenchArgs;
 pub use compare::{CompareArgs, CompareFormat};
 pub use exports::{ExportArgs, ExportCommand, ImportArgs, ModeChoice, ParquetArgs};
 pub use facts::{FeverCommand, FormatArgs, ScifactCommand};
-pub use plan::{BudgetArgs, PlanArgs};
+pub use plan::PlanArgs;
 pub use report::ReportArgs;
-pub use score::{CacheArgs, InputArgs, JudgeArgs, LimitArgs, OutputArgs, ScoreArgs, ScorerArgs, ScoringArgs};
-pub use texts::{BuildTestsArgs, CitationsArgs, ConvertArgs, OverlapArgs, PerItemArgs, ReferencesBlock};
+pub use score::{DisplayOptions, ScoreArgs};
+pub use texts::{BuildTestsArgs, CitationsArgs, ConvertArgs, OverlapArgs, PerItemArgs};
 
 use super::exit_code::ExitCode;
-use super::settings::value::{SettingValue, Share};
-use super::settings::{OnUnscored, OutputFormat};
+use crate::analysis::OnUnscored;
+use crate::domain::TimeSpan;
 
 const SCORE_EXAMPLES: &str = "\
 Examples:
@@ -84,6 +84,19 @@ pub enum ColorChoice {
     Always,
     /// Never.
     Never,
+}
+
+/// The form of what is printed on standard output.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputFormat {
+    /// For people.
+    #[default]
+    Table,
+    /// For programs.
+    Json,
+    /// For spreadsheets.
+    Csv,
 }
 
 /// The commands.
@@ -159,13 +172,13 @@ pub struct RescoreArgs {
     #[arg(long)]
     pub compat: bool,
     /// Leave unscored answers out of the means, or count their missing parts as 0 [default: as the run did]
-    #[arg(long, value_name = "POLICY", value_parser = OnUnscored::parse)]
+    #[arg(long, value_name = "POLICY", value_enum)]
     pub on_unscored: Option<OnUnscored>,
     /// Share of unscored answers that is tolerated; above it exit code 5 [default: as the run did]
-    #[arg(long, value_name = "SHARE", value_parser = Share::parse, allow_negative_numbers = true)]
-    pub max_unscored: Option<Share>,
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    pub max_unscored: Option<f64>,
     /// Seed of the resampling behind the intervals [default: 42]
-    #[arg(long, value_name = "N", value_parser = u64::parse)]
+    #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Write scores and summaries there [default: into RUN]
     #[arg(long, value_name = "DIR")]
@@ -174,7 +187,7 @@ pub struct RescoreArgs {
     #[arg(long, requires = "out")]
     pub overwrite: bool,
     /// Form of the summary on standard output: table, json or csv [default: table]
-    #[arg(long, value_name = "FORM", value_parser = OutputFormat::parse)]
+    #[arg(long, value_name = "FORM", value_enum)]
     pub format: Option<OutputFormat>,
     /// No notes; errors only
     #[arg(long, short)]
@@ -200,17 +213,17 @@ pub enum PromptsCommand {
     /// Show a set's label and fingerprint
     Show {
         /// The set [default: built in]
-        #[arg(long, value_name = "DIR")]
+        #[arg(long, value_name = "DIR", env = "SCHOLAREVAL_PROMPTS")]
         prompts: Option<PathBuf>,
     },
 }
 
 /// Which cache file.
-#[derive(Debug, Clone, Default, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct CacheFileArgs {
-    /// The cache [default: .scholareval/cache.sqlite; env: SCHOLAREVAL_CACHE]
-    #[arg(long, value_name = "FILE")]
-    pub cache: Option<PathBuf>,
+    /// The reply cache
+    #[arg(long, value_name = "FILE", env = "SCHOLAREVAL_CACHE", default_value = ".scholareval/cache.sqlite")]
+    pub cache: PathBuf,
 }
 
 /// Commands about the reply cache.
@@ -222,7 +235,7 @@ pub enum CacheCommand {
         #[command(flatten)]
         file: CacheFileArgs,
         /// table or json [default: table]
-        #[arg(long, value_name = "FORM", value_parser = OutputFormat::parse)]
+        #[arg(long, value_name = "FORM", value_enum)]
         format: Option<OutputFormat>,
     },
     /// Delete entries that meet every condition given
@@ -255,8 +268,8 @@ pub struct PruneArgs {
     #[command(flatten)]
     pub file: CacheFileArgs,
     /// Only entries older than this, such as 30d
-    #[arg(long, value_name = "TIME", value_parser = Duration::parse, group = "which")]
-    pub older_than: Option<Duration>,
+    #[arg(long, value_name = "TIME", group = "which")]
+    pub older_than: Option<TimeSpan>,
     /// Only replies of this judge (its identity as `cache stats` shows it)
     #[arg(long, value_name = "ID", group = "which")]
     pub judge: Option<String>,
@@ -301,25 +314,17 @@ mod tests {
         let args = score_args(
             "scholareval score --qa-dir D --test-config F --rubrics --snippets --src-names a,b.jsonl --output R.json",
         );
-        assert_eq!(args.input.qa_dir, [PathBuf::from("D")]);
-        assert_eq!(args.input.tests, Some(PathBuf::from("F")));
-        assert_eq!(args.input.systems.map(|names| names.0), Some(vec!["a".to_owned(), "b.jsonl".to_owned()]));
-        assert_eq!(args.output.results_file, Some(PathBuf::from("R.json")));
-        assert!(args.scoring.rubrics && args.scoring.snippets);
+        assert_eq!(args.qa_dir, [PathBuf::from("D")]);
+        assert_eq!(args.options.input.tests, Some(PathBuf::from("F")));
+        assert_eq!(args.options.input.systems, ["a", "b.jsonl"]);
+        assert_eq!(args.options.output.results_file, Some(PathBuf::from("R.json")));
+        assert_eq!((args.options.scoring.rubrics, args.options.scoring.snippets), (Some(true), Some(true)));
     }
 
     #[test]
     fn headers_and_queries_may_be_repeated() {
         let args = score_args("scholareval score A --header a:1 --header b:2 --query x=1 --query y=2");
-        assert_eq!((args.judge.headers.len(), args.judge.query.len()), (2, 2));
-    }
-
-    #[test]
-    fn contradicting_flags_are_refused() {
-        for line in ["--cache f --no-cache", "--temperature 0.5 --no-temperature"] {
-            let error = parse(&format!("scholareval score A {line}")).err().expect("an error");
-            assert_eq!(error.kind(), clap::error::ErrorKind::ArgumentConflict, "{line}");
-        }
+        assert_eq!((args.options.judge.headers.len(), args.options.judge.query.len()), (2, 2));
     }
 
     #[test]

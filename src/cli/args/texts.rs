@@ -3,23 +3,14 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use super::score::{CacheArgs, JudgeArgs, LimitArgs};
-use crate::cli::settings::value::SettingValue;
-use crate::cli::settings::{EntailForm, OutputFormat};
+use super::OutputFormat;
+use crate::judge::options::{CacheOptions, JudgeOptions, LimitOptions};
 use crate::scorer::citation::IndexBase;
+use crate::scorer::convert::ReferencesBlock;
+use crate::scorer::entailment::Form;
 use crate::scorer::overlap::Measure;
-
-/// What becomes of cited sources.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum ReferencesBlock {
-    /// Appended to the answer as a list.
-    #[default]
-    Append,
-    /// Left out.
-    None,
-}
 
 /// What the commands that measure item by item have in common.
 #[derive(Debug, Clone, Args)]
@@ -34,7 +25,7 @@ pub struct PerItemArgs {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Form of the summary on standard output: table, json or csv [default: table]
-    #[arg(long, value_name = "FORM", value_parser = OutputFormat::parse)]
+    #[arg(long, value_name = "FORM", value_enum)]
     pub format: Option<OutputFormat>,
     /// No notes on standard error; errors only
     #[arg(long, short)]
@@ -55,19 +46,19 @@ pub struct CitationsArgs {
     pub references: Option<PathBuf>,
     /// Also ask a judge whether the sources bear the claims out: of every sentence (long), or of the question with the
     /// whole answer (short)
-    #[arg(long, value_name = "long|short", value_parser = EntailForm::parse, conflicts_with = "explain")]
-    pub entail: Option<EntailForm>,
+    #[arg(long, value_name = "long|short", value_enum, hide_possible_values = true, conflicts_with = "explain")]
+    pub entail: Option<Form>,
     /// Count only the first so many citations of a claim [default: 3]
-    #[arg(long, value_name = "N", value_parser = NonZeroUsize::parse, requires = "entail")]
+    #[arg(long, value_name = "N", requires = "entail")]
     pub at_most: Option<NonZeroUsize>,
-    /// Settings in a TOML file, the judge of role citation among them [env: SCHOLAREVAL_CONFIG]
-    #[arg(long, value_name = "FILE", requires = "entail")]
+    /// Settings in a TOML file, the judge of role citation among them (with --entail)
+    #[arg(long, value_name = "FILE", env = "SCHOLAREVAL_CONFIG")]
     pub config: Option<PathBuf>,
-    /// A prompt set made by `prompts export` or `prompts import` [default: built in; env: SCHOLAREVAL_PROMPTS]
-    #[arg(long, value_name = "DIR", requires = "entail")]
+    /// A prompt set made by `prompts export` or `prompts import`, with --entail [default: built in]
+    #[arg(long, value_name = "DIR", env = "SCHOLAREVAL_PROMPTS")]
     pub prompts: Option<PathBuf>,
     /// Ask every question K times and merge [default: 1]
-    #[arg(long, value_name = "K", value_parser = NonZeroU32::parse, requires = "entail")]
+    #[arg(long, value_name = "K", requires = "entail")]
     pub samples: Option<NonZeroU32>,
     /// Count as the reference script does, faults included
     #[arg(long, requires = "entail")]
@@ -77,13 +68,13 @@ pub struct CitationsArgs {
     pub items: PerItemArgs,
     /// Who judges, with --entail.
     #[command(flatten)]
-    pub judge: JudgeArgs,
+    pub judge: JudgeOptions,
     /// How fast.
     #[command(flatten)]
-    pub limits: LimitArgs,
+    pub limits: LimitOptions,
     /// Where replies are kept.
     #[command(flatten)]
-    pub cache: CacheArgs,
+    pub cache: CacheOptions,
 }
 
 /// Arguments of `convert`.

@@ -3,7 +3,7 @@
 use super::Context;
 use crate::cli::ExitCode;
 use crate::cli::args::AgreeArgs;
-use crate::cli::settings::OutputFormat;
+use crate::cli::args::OutputFormat;
 use crate::cli::terminal::{note, stdout_width, write_form};
 use crate::error::{Error, Result};
 use crate::evaluation::agree;

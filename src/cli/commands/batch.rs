@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
-use super::cache::cache_path;
-use super::{Context, told};
+use super::Context;
 use crate::cli::ExitCode;
 use crate::cli::args::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
 use crate::cli::commands::score::Prepared;
@@ -15,13 +14,13 @@ use crate::cli::origin::escape_controls;
 use crate::cli::progress::grouped;
 use crate::cli::scoring::runtime;
 use crate::cli::scoring::sinks::Nobody;
-use crate::cli::settings::{OPENAI_BASE_URL, Settings};
+use crate::cli::settings::Settings;
 use crate::cli::terminal;
 use crate::error::{Error, Result};
 use crate::evaluation::{self, BatchExport, Plan};
 use crate::judge::batch::{BatchLimits, BatchManifest, BatchPart, BatchService, CALLS_FILE, ImportReport, Importer};
 use crate::judge::cache::Cache;
-use crate::judge::endpoint::Endpoint;
+use crate::judge::endpoint::{Endpoint, OPENAI_BASE_URL};
 
 /// Runs the command.
 ///
@@ -29,11 +28,8 @@ use crate::judge::endpoint::Endpoint;
 /// Whatever stopped it; what is done already is not done again by the same command.
 pub(super) fn run(command: BatchCommand, context: &Context<'_>) -> Result<ExitCode> {
     match command {
-        BatchCommand::Export(args) => {
-            let settings = told(Settings::load(&args.score, context.environment)?);
-            runtime()?.block_on(export(&args, &settings))
-        }
-        BatchCommand::Import(args) => import(&args, context),
+        BatchCommand::Export(args) => runtime()?.block_on(export(&args, &context.settings(&args.score)?)),
+        BatchCommand::Import(args) => import(&args),
         BatchCommand::Submit(args) => runtime()?.block_on(submit(&args, context)),
         BatchCommand::Status(args) => runtime()?.block_on(status(&args, context)),
         BatchCommand::Fetch(args) => runtime()?.block_on(fetch(&args, context)),
@@ -41,14 +37,14 @@ pub(super) fn run(command: BatchCommand, context: &Context<'_>) -> Result<ExitCo
 }
 
 async fn export(args: &BatchExportArgs, settings: &Settings) -> Result<ExitCode> {
-    let Some(dir) = &args.score.output.out else {
+    let Some(dir) = &args.score.options.output.out else {
         return Err(Error::Usage("no directory for the batch is named; add --out DIR".into()));
     };
-    if settings.cache.path.is_none() {
+    if settings.options.cache.no_cache {
         let what = "--no-cache: the results of a batch go into the cache; leave --no-cache out";
         return Err(Error::Usage(what.into()));
     }
-    BatchManifest::make_room(dir, settings.output.overwrite)?;
+    BatchManifest::make_room(dir, settings.options.output.overwrite)?;
     let prepared = Prepared::load(settings, None).await?;
     let jobs = prepared.jobs(settings, None, &Default::default())?.0;
     let default = BatchLimits::default();
@@ -68,7 +64,7 @@ async fn export(args: &BatchExportArgs, settings: &Settings) -> Result<ExitCode>
         return Ok(ExitCode::Ok);
     };
     terminal::write_stdout(export_text(&manifest, &planned.plan).as_bytes())?;
-    if !settings.output.quiet {
+    if !settings.quiet {
         let shown = shown(dir);
         terminal::note(&format!(
             "next: scholareval batch submit {shown} (a batch service), vllm run-batch, or contrib/ray_batch.py; then \
@@ -101,8 +97,8 @@ fn export_text(manifest: &BatchManifest, plan: &Plan) -> String {
     text
 }
 
-fn import(args: &BatchImportArgs, context: &Context<'_>) -> Result<ExitCode> {
-    let path = cache_path(&args.cache, context);
+fn import(args: &BatchImportArgs) -> Result<ExitCode> {
+    let path = args.cache.cache.clone();
     let files = result_files(&args.files)?;
     let lists = call_lists(args, &files)?;
     let cache = Cache::open(&path)?;

@@ -9,21 +9,19 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 
 use crate::cli::ExitCode;
-use crate::cli::args::{CacheCommand, CacheFileArgs, PruneArgs};
-use crate::cli::commands::Context;
+use crate::cli::args::{CacheCommand, CacheFileArgs, OutputFormat, PruneArgs};
 use crate::cli::origin::escape_controls;
 use crate::cli::progress::grouped;
-use crate::cli::settings::{DEFAULT_CACHE, OutputFormat, keys};
-use crate::cli::suggest::nearest;
 use crate::cli::terminal::{forgive_closed_pipe, note, write_stdout};
 use crate::domain::{CallKind, JudgeTask, Mode};
 use crate::error::{Error, Result};
 use crate::judge::cache::{self, Cache, CacheStats, Entry, MergeReport, StoredEntry};
+use crate::text::nearest::nearest;
 
-pub(super) fn run(command: &CacheCommand, context: &Context<'_>) -> Result<ExitCode> {
+pub(super) fn run(command: &CacheCommand) -> Result<ExitCode> {
     match command {
         CacheCommand::Stats { file, format } => {
-            let path = existing(file, context)?;
+            let path = existing(file)?;
             let stats = Cache::open(&path)?.stats()?;
             let text = match format.unwrap_or_default() {
                 OutputFormat::Table => stats_text(&path, &stats),
@@ -36,11 +34,11 @@ pub(super) fn run(command: &CacheCommand, context: &Context<'_>) -> Result<ExitC
         }
         CacheCommand::Prune(args) => {
             let kind = checked_kind(args)?;
-            let path = existing(&args.file, context)?;
+            let path = existing(&args.file)?;
             let removed = Cache::open(&path)?.prune(|stored| is_unwanted(stored, args, kind))?;
             write_stdout(format!("deleted {removed} replies from {}\n", shown(&path)).as_bytes())?;
         }
-        CacheCommand::Export { file, out } => export(&existing(file, context)?, out)?,
+        CacheCommand::Export { file, out } => export(&existing(file)?, out)?,
         CacheCommand::Merge { sources, into } => {
             sources.iter().try_for_each(|source| must_exist(source))?;
             let report = cache::merge(sources, into)?;
@@ -54,15 +52,9 @@ pub(super) fn run(command: &CacheCommand, context: &Context<'_>) -> Result<ExitC
     Ok(ExitCode::Ok)
 }
 
-/// The cache that was named (flag, environment, default).
-pub(super) fn cache_path(file: &CacheFileArgs, context: &Context<'_>) -> PathBuf {
-    let from_environment = || keys::CACHE_PATH.env.iter().find_map(|name| context.environment.get(name));
-    file.cache.clone().unwrap_or_else(|| PathBuf::from(from_environment().unwrap_or(DEFAULT_CACHE)))
-}
-
 /// The same, which must exist: a command that reads must not create one.
-fn existing(file: &CacheFileArgs, context: &Context<'_>) -> Result<PathBuf> {
-    let path = cache_path(file, context);
+fn existing(file: &CacheFileArgs) -> Result<PathBuf> {
+    let path = file.cache.clone();
     must_exist(&path)?;
     Ok(path)
 }

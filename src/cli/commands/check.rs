@@ -5,12 +5,13 @@ use super::score::prompts;
 use crate::cli::ExitCode;
 use crate::cli::scoring::choice::Choice;
 use crate::cli::scoring::inputs::LoadedInputs;
-use crate::cli::scoring::roles::{DEFAULT_JUDGE, Judges, aspects_of, roles_of};
+use crate::cli::scoring::roles::{Judges, aspects_of, roles_of};
 use crate::cli::scoring::runtime;
 use crate::cli::scoring::setup::Identified;
-use crate::cli::settings::{ScorerName, Settings};
+use crate::cli::settings::Settings;
 use crate::cli::terminal;
 use crate::error::{Error, Result};
+use crate::evaluation::options::{DEFAULT_JUDGE, ScorerName};
 use crate::prompt::PromptFamily;
 
 /// Runs the command.
@@ -22,11 +23,11 @@ pub(super) fn run(settings: &Settings, _context: &Context<'_>) -> Result<ExitCod
 }
 
 async fn check(settings: &Settings) -> Result<ExitCode> {
-    let inputs = LoadedInputs::load(settings)?;
-    let choice = Choice::of(settings, &inputs.support)?;
-    let aspects = if choice.has(ScorerName::Prometheus) { aspects_of(settings)? } else { Vec::new() };
+    let inputs = LoadedInputs::load(&settings.options)?;
+    let choice = Choice::of(&settings.options, &inputs.support)?;
+    let aspects = if choice.has(ScorerName::Prometheus) { aspects_of(&settings.options)? } else { Vec::new() };
     let mut lines = input_lines(&inputs);
-    let told = !settings.output.quiet;
+    let told = !settings.quiet;
     for warning in inputs.warnings.iter().filter(|_| told) {
         lines.push_str(&format!("warning: {warning}\n"));
     }

@@ -3,63 +3,64 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use clap::parser::ValueSource;
+
 use super::Context;
 use super::per_item::{Conclusion, explain_items, input_files, load, score_all};
 use crate::cli::ExitCode;
-use crate::cli::args::{BudgetArgs, CitationsArgs, InputArgs, OutputArgs, ScoreArgs, ScorerArgs, ScoringArgs};
-use crate::cli::settings::ScorerName;
-use crate::cli::settings::value::{FirstIndex, ScorerNames};
+use crate::cli::args::{CitationsArgs, DisplayOptions, ScoreArgs};
 use crate::cli::terminal::write_text;
 use crate::dataset::Predictions;
 use crate::domain::{Mode, Prediction, ScoredAnswer};
 use crate::error::{Error, Result};
+use crate::evaluation::options::{
+    EvaluationOptions, InputOptions, OutputOptions, ScorerName, ScorerOptions, ScoringOptions,
+};
 use crate::report::visible;
 use crate::scorer::citation::{IndexBase, audit};
 use crate::scorer::citation_scorer::{CitationAuditScorer, names_gold_sources};
 
 /// The audit with a judge is a run of `score`: these are its arguments.
 pub(super) fn entailment_args(args: &CitationsArgs) -> ScoreArgs {
-    let base = args.index_base;
+    let (scoring, scorers) = (ScoringOptions::default(), ScorerOptions::default());
     ScoreArgs {
-        input: InputArgs { answers: args.files.clone(), config: args.config.clone(), ..InputArgs::default() },
-        scoring: ScoringArgs {
-            samples: args.samples,
-            compat: args.compat,
-            seed: Some(args.items.seed),
-            prompts: args.prompts.clone(),
-            ..ScoringArgs::default()
+        config: args.config.clone(),
+        options: EvaluationOptions {
+            input: InputOptions { answers: args.files.clone(), ..InputOptions::default() },
+            scoring: ScoringOptions {
+                samples: args.samples.unwrap_or(scoring.samples),
+                compat: args.compat,
+                seed: args.items.seed,
+                prompts: args.prompts.clone(),
+                ..scoring
+            },
+            scorers: ScorerOptions {
+                scorers: vec![ScorerName::Entailment, ScorerName::CitationAudit],
+                references: args.references.clone(),
+                index_base: args.index_base.unwrap_or(scorers.index_base),
+                entail: args.entail.unwrap_or(scorers.entail),
+                at_most: args.at_most.unwrap_or(scorers.at_most),
+                ..scorers
+            },
+            judge: args.judge.clone(),
+            limits: args.limits.clone(),
+            cache: args.cache.clone(),
+            output: OutputOptions { out: args.items.out.clone(), ..OutputOptions::default() },
+            ..EvaluationOptions::default()
         },
-        scorers: ScorerArgs {
-            scorers: Some(ScorerNames(vec![ScorerName::Entailment, ScorerName::CitationAudit])),
-            references: args.references.clone(),
-            index_base: base.map(|base| FirstIndex(u8::from(base == IndexBase::One))),
-            entail: args.entail,
-            at_most: args.at_most,
-            ..ScorerArgs::default()
-        },
-        judge: args.judge.clone(),
-        limits: args.limits.clone(),
-        budget: BudgetArgs::default(),
-        cache: args.cache.clone(),
-        output: OutputArgs {
-            out: args.items.out.clone(),
-            format: args.items.format,
-            quiet: args.items.quiet,
-            ..OutputArgs::default()
-        },
+        display: DisplayOptions { format: args.items.format.unwrap_or_default(), quiet: args.items.quiet },
+        ..ScoreArgs::default()
     }
 }
 
 /// A judge without anything to judge is a slip.
-pub(super) fn refuse_judge(args: &CitationsArgs) -> Result<()> {
-    let judge = &args.judge;
-    let given = [
-        ("--model", judge.model.is_some()),
-        ("--base-url", judge.base_url.is_some()),
-        ("--judge", judge.judge.is_some()),
-    ];
-    match given.into_iter().find(|(_, is_given)| *is_given) {
-        Some((flag, _)) => Err(Error::Usage(format!("{flag} has no effect without --entail long or --entail short"))),
+pub(super) fn refuse_judge(context: &Context<'_>) -> Result<()> {
+    let is_given = |id: &&&str| context.matches.value_source(**id) == Some(ValueSource::CommandLine);
+    match ["model", "base_url", "kind"].iter().find(is_given) {
+        Some(id) => {
+            let flag = if *id == "kind" { "judge".to_owned() } else { id.replace('_', "-") };
+            Err(Error::Usage(format!("--{flag} has no effect without --entail long or --entail short")))
+        }
         None => Ok(()),
     }
 }

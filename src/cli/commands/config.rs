@@ -3,14 +3,15 @@
 use serde_json::{Value, json};
 
 use crate::cli::ExitCode;
+use crate::cli::args::OutputFormat;
 use crate::cli::origin::SettingLine;
-use crate::cli::settings::{OutputFormat, Settings};
+use crate::cli::settings::Settings;
 use crate::cli::terminal::{write_stdout, write_text};
 use crate::error::Result;
 
 pub(super) fn run(settings: &Settings) -> Result<ExitCode> {
     let lines = settings.describe();
-    match settings.output.format {
+    match settings.format {
         OutputFormat::Table => write_text(&render_table(lines))?,
         OutputFormat::Json => write_stdout(render_json(lines).as_bytes())?,
         OutputFormat::Csv => write_stdout(render_csv(lines).as_bytes())?,
@@ -58,7 +59,11 @@ mod tests {
 
     fn lines() -> Vec<SettingLine> {
         vec![
-            SettingLine { key: "judge.model".to_owned(), value: json!("a,b"), origin: Origin::Flag("--model") },
+            SettingLine {
+                key: "judge.model".to_owned(),
+                value: json!("a,b"),
+                origin: Origin::Flag("--model".to_owned()),
+            },
             SettingLine { key: "limits.rpm".to_owned(), value: Value::Null, origin: Origin::Default },
         ]
     }

@@ -1,14 +1,14 @@
 //! `scholareval convert`: predictions to answers that `score` reads.
 
 use crate::cli::ExitCode;
-use crate::cli::args::{ConvertArgs, ReferencesBlock};
+use crate::cli::args::ConvertArgs;
 use crate::cli::origin::escape_controls;
 use crate::cli::outputs::refuse_input;
 use crate::cli::terminal::{note, write_stdout};
 use crate::dataset::{Conversion, convert, load_predictions, load_test_cases, no_case_asks, render_answer};
 use crate::domain::{Mode, Prediction};
 use crate::error::{Error, InputFault, Result};
-use crate::scorer::convert::references_block;
+use crate::scorer::convert::{ReferencesBlock, references_block};
 
 pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     refuse_input("--out", &args.out, [args.file.as_path(), args.tests.as_path()])?;

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::Context;
 use crate::cli::ExitCode;
+use crate::cli::args::OutputFormat;
 use crate::cli::args::{FeverCommand, FormatArgs, ScifactCommand};
-use crate::cli::settings::OutputFormat;
 use crate::cli::terminal::{note, stdout_width, write_form, write_stdout, write_text};
 use crate::domain::{Mode, Note};
 use crate::error::{Error, Result};

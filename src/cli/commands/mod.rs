@@ -24,8 +24,10 @@ mod shell_completions;
 
 pub(in crate::cli) use import::IMPORTED;
 
+use clap::ArgMatches;
+
 use super::ExitCode;
-use super::args::{Cli, Command, GlobalArgs};
+use super::args::{Cli, Command, GlobalArgs, ScoreArgs};
 use super::origin::Environment;
 use super::settings::Settings;
 use super::terminal;
@@ -34,6 +36,8 @@ use crate::error::Result;
 /// What every command knows besides its own arguments.
 #[derive(Clone)]
 pub struct Context<'a> {
+    /// The arguments of the command as clap parsed them: which were given, and by which source.
+    pub matches: &'a ArgMatches,
     /// The process environment.
     pub environment: &'a Environment,
     /// Options of every command.
@@ -42,33 +46,53 @@ pub struct Context<'a> {
     pub color: bool,
 }
 
+impl Context<'_> {
+    /// The options of `args` from all their sources; their warnings go to standard error.
+    fn settings(&self, args: &ScoreArgs) -> Result<Settings> {
+        let settings = Settings::load(args, self.matches, self.environment)?;
+        warn(&settings);
+        Ok(settings)
+    }
+}
+
+/// Prints the warnings of settings.
+fn warn(settings: &Settings) {
+    for warning in settings.warnings.iter().filter(|_| !settings.quiet) {
+        terminal::note(&format!("warning: {warning}"));
+    }
+}
+
 /// Runs the command.
 ///
 /// # Errors
 /// Whatever stopped it; see [`ExitCode`] for what the shell sees.
-pub fn run(cli: Cli, environment: &Environment) -> Result<ExitCode> {
+pub fn run(cli: Cli, matches: &ArgMatches, environment: &Environment) -> Result<ExitCode> {
     let color = terminal::stdout_color(cli.global.color, environment);
-    let context = Context { environment, global: cli.global, color };
+    let mut matches = matches;
+    while let Some((_, of_command)) = matches.subcommand() {
+        matches = of_command;
+    }
+    let context = Context { matches, environment, global: cli.global, color };
     match cli.command {
-        Command::Score(args) => score::run(&told(Settings::load(&args, environment)?), &context),
+        Command::Score(args) => score::run(&context.settings(&args)?, &context),
         Command::Bench(args) => bench::run(&args, &context),
-        Command::Check(args) => check::run(&told(Settings::load(&args, environment)?), &context),
-        Command::Plan(args) => plan::run(&args, &told(Settings::load(&args.score, environment)?)),
+        Command::Check(args) => check::run(&context.settings(&args)?, &context),
+        Command::Plan(args) => plan::run(&args, &context.settings(&args.score)?),
         Command::Batch(command) => batch::run(command, &context),
         Command::Rescore(args) => rescore::run(&args, &context),
         Command::Report(args) => report::run(&args),
         Command::Compare(args) => compare::run(&args, &context),
-        Command::Config(args) => config::run(&told(Settings::load(&args, environment)?)),
-        Command::Prompts(command) => prompts::run(&command, &context),
+        Command::Config(args) => config::run(&context.settings(&args)?),
+        Command::Prompts(command) => prompts::run(&command),
         Command::Scifact(command) => facts::scifact(&command, &context),
-        Command::Cache(command) => cache::run(&command, &context),
+        Command::Cache(command) => cache::run(&command),
         Command::Fever(command) => facts::fever(&command, &context),
         Command::Citations(args) if args.entail.is_some() => {
             let args = citations::entailment_args(&args);
-            score::run(&told(Settings::load(&args, environment)?), &context)
+            score::run(&context.settings(&args)?, &context)
         }
         Command::Citations(args) => {
-            citations::refuse_judge(&args)?;
+            citations::refuse_judge(&context)?;
             citations::run(&args, &context)
         }
         Command::Agree(args) => agree::run(&args, &context),
@@ -79,14 +103,4 @@ pub fn run(cli: Cli, environment: &Environment) -> Result<ExitCode> {
         Command::Export(command) => export::run(&command),
         Command::ShellCompletions { shell } => shell_completions::run(shell),
     }
-}
-
-/// Tells the settings' warnings.
-fn told(settings: Settings) -> Settings {
-    if !settings.output.quiet {
-        for warning in &settings.warnings {
-            terminal::note(&format!("warning: {warning}"));
-        }
-    }
-    settings
 }

@@ -2,37 +2,34 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::cli::ExitCode;
-use crate::cli::args::PlanArgs;
-use crate::cli::duration::format_duration;
+use crate::cli::args::{OutputFormat, PlanArgs};
 use crate::cli::origin::escape_controls;
-use crate::cli::prices::Prices;
 use crate::cli::progress::grouped;
 use crate::cli::scoring::runtime;
 use crate::cli::scoring::sinks::Nobody;
 use crate::cli::scoring::words::plan_line;
-use crate::cli::settings::value::Share;
-use crate::cli::settings::{OutputFormat, Settings};
+use crate::cli::settings::Settings;
 use crate::cli::terminal;
+use crate::domain::TimeSpan;
 use crate::error::{Error, Result};
+use crate::evaluation::options::check_share;
 use crate::evaluation::{self, Cost, CountedTokens, JudgeTerms, JudgeTime, Plan, PlanEstimate, PlanLine};
+use crate::judge::layers::budgeted::Price;
 use crate::report::TableStyle;
 use crate::report::table::{Cell, Column, Format, Table};
 use crate::stats::Interval;
 
 use super::score::Prepared;
 
-/// The share of gates taken to open by default: an assumption, not a measurement; the output states it.
-const DEFAULT_GATE_RATE: f64 = 0.7;
-
 /// Runs the command.
 ///
 /// # Errors
 /// For input and settings that cannot be used, and for a server whose identity is unknown and that cannot be reached.
 pub(super) fn run(args: &PlanArgs, settings: &Settings) -> Result<ExitCode> {
-    let gate_rate = args.gate_rate.map_or(DEFAULT_GATE_RATE, |Share(rate)| rate);
+    let gate_rate = args.gate_rate;
+    check_share(gate_rate).map_err(|what| Error::Usage(format!("--gate-rate: {what}")))?;
     runtime()?.block_on(async {
         let prepared = Prepared::load(settings, None).await?;
         let jobs = prepared.jobs(settings, None, &Arc::default())?.0;
@@ -42,7 +39,7 @@ pub(super) fn run(args: &PlanArgs, settings: &Settings) -> Result<ExitCode> {
             let limits = named.limits.of_all(identified.endpoint_count());
             let of_judge = JudgeTerms {
                 model: model.to_owned(),
-                price: settings.prices.get(model),
+                price: settings.options.prices.get(model).copied(),
                 concurrency: limits.concurrency.get(),
                 requests_per_minute: limits.rpm.map(|limit| limit.get().into()),
                 tokens_per_minute: limits.tpm.map(|limit| limit.get()),
@@ -51,14 +48,14 @@ pub(super) fn run(args: &PlanArgs, settings: &Settings) -> Result<ExitCode> {
             terms.insert(identified.judge_id().to_owned(), of_judge);
         }
         let estimate = evaluation::estimate(&jobs, &mut Nobody, &terms, gate_rate).await?;
-        let text = match settings.output.format {
+        let text = match settings.format {
             OutputFormat::Json => serde_json::to_string_pretty(&estimate)
                 .map(|text| text + "\n")
                 .map_err(|error| Error::Internal(format!("cannot write a plan as JSON: {error}")))?,
             OutputFormat::Csv => table(&estimate).csv()?,
             OutputFormat::Table => text(&estimate),
         };
-        terminal::write_form(&text, settings.output.format)?;
+        terminal::write_form(&text, settings.format)?;
         Ok(ExitCode::Ok)
     })
 }
@@ -101,7 +98,7 @@ fn text(estimate: &PlanEstimate) -> String {
         text.push_str(&format!("cost in USD: now {now}, expected {expected}, at most {at_most}\n"));
     }
     for time in estimate.time.iter().filter(|time| !time.has_price) {
-        let what = Prices::what_to_write(&time.model);
+        let what = Price::how_to_set(&time.model);
         text.push_str(&format!("no price for {}: {what}\n", escape_controls(&time.model)));
     }
     estimate.time.iter().for_each(|time| text.push_str(&time_line(time)));
@@ -155,7 +152,7 @@ fn counted_line(counted: &CountedTokens) -> String {
 }
 
 fn time_line(time: &JudgeTime) -> String {
-    let took = |seconds: f64| format_duration(Duration::from_secs(seconds.ceil() as u64));
+    let took = |seconds: f64| TimeSpan::from_secs(seconds.ceil() as u64).to_string();
     let mut parts = Vec::new();
     parts.extend(time.seconds_by_rpm.map(|seconds| format!("{} by its requests per minute", took(seconds))));
     parts.extend(time.seconds_by_tpm.map(|seconds| format!("{} by its tokens per minute", took(seconds))));

@@ -1,12 +1,10 @@
 //! `scholareval prompts export|import|show`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::cli::ExitCode;
 use crate::cli::args::PromptsCommand;
-use crate::cli::commands::Context;
 use crate::cli::origin::escape_controls;
-use crate::cli::settings::keys;
 use crate::cli::terminal::write_stdout;
 use crate::error::Result;
 use crate::prompt::{Family, PromptSet};
@@ -24,7 +22,7 @@ struct FamilySummary {
     comparability: String,
 }
 
-pub(super) fn run(command: &PromptsCommand, context: &Context<'_>) -> Result<ExitCode> {
+pub(super) fn run(command: &PromptsCommand) -> Result<ExitCode> {
     let text = match command {
         PromptsCommand::Export { dir } => {
             let set = export_builtin(dir)?;
@@ -34,11 +32,7 @@ pub(super) fn run(command: &PromptsCommand, context: &Context<'_>) -> Result<Exi
             let set = import_published(checkout, out)?;
             render_written(out, &set)
         }
-        PromptsCommand::Show { prompts } => {
-            let from_environment = || keys::PROMPTS.env.iter().find_map(|name| context.environment.get(name));
-            let dir = prompts.clone().or_else(|| from_environment().map(PathBuf::from));
-            render_set(&load_set(dir.as_deref())?)
-        }
+        PromptsCommand::Show { prompts } => render_set(&load_set(prompts.as_deref())?),
     };
     write_stdout(text.as_bytes())?;
     Ok(ExitCode::Ok)

@@ -59,7 +59,7 @@ fn html_run<'a>(run: &'a RecordedRun, args: &ReportArgs) -> Result<HtmlRun<'a>> 
         facts: html::facts(manifest),
         scored: &run.scored,
         items: if args.no_answers { &[] } else { &run.items },
-        index_base: u64::from(plan.index_base),
+        index_base: u8::from(plan.index_base).into(),
         calls,
         summary: Some(summary_of(run)),
     })

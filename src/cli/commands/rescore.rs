@@ -5,16 +5,18 @@ use std::sync::Arc;
 
 use super::Context;
 use super::import::IMPORTED;
+use crate::analysis::OnUnscored;
 use crate::cli::ExitCode;
+use crate::cli::args::OutputFormat;
 use crate::cli::args::RescoreArgs;
 use crate::cli::scoring::jobs::ScorerPlan;
 use crate::cli::scoring::outcome::{Presentation, in_input_order, run_name};
 use crate::cli::scoring::runtime;
 use crate::cli::scoring::sinks::{Nobody, write_items};
-use crate::cli::settings::{DEFAULT_MAX_UNSCORED, OnUnscored, OutputFormat};
 use crate::cli::terminal;
 use crate::domain::{Mode, Role, RubricParts, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
+use crate::evaluation::options::ScoringOptions;
 use crate::evaluation::record::{Inputs, Manifest, RecordedReplies, RunDir, RunRecord, RunStatus};
 use crate::evaluation::{self, Member, Merge, Options, Panel, Panels, StopHandle};
 use crate::judge::Judge;
@@ -104,8 +106,8 @@ fn policy(args: &RescoreArgs, manifest: &Manifest) -> (OnUnscored, f64) {
     let was = manifest.policy;
     let as_zero = was.is_some_and(|was| was.unscored_as_zero);
     let on_unscored = if as_zero { OnUnscored::Zero } else { OnUnscored::Exclude };
-    let tolerated = was.map_or(DEFAULT_MAX_UNSCORED, |was| was.max_unscored);
-    (args.on_unscored.unwrap_or(on_unscored), args.max_unscored.map_or(tolerated, |share| share.0))
+    let tolerated = was.map_or_else(|| ScoringOptions::default().max_unscored, |was| was.max_unscored);
+    (args.on_unscored.unwrap_or(on_unscored), args.max_unscored.unwrap_or(tolerated))
 }
 
 /// What a record holds besides scores and summaries.
@@ -177,7 +179,7 @@ fn panels(manifest: &Manifest, replies: &Arc<RecordedReplies>) -> Panels {
     let mut panels = Panels::none();
     if let Some(judge) = &manifest.judge {
         let merge = manifest.settings.get("score.merge").and_then(|merge| merge.as_str());
-        let merge = Merge::ALL.into_iter().find(|known| merge == Some(&*known.as_str().replace('_', "-")));
+        let merge = Merge::ALL.into_iter().find(|known| merge == Some(known.as_str()));
         let samples = number(manifest, "score.samples", 1);
         let expected = manifest.settings.get("judge.logprobs").is_some_and(|count| !count.is_null());
         let merge = merge.unwrap_or_default();

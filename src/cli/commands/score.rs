@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Context;
 use super::per_item::file_of;
+use crate::analysis::OnUnscored;
 use crate::cli::ExitCode;
 use crate::cli::origin::escape_controls;
 use crate::cli::outputs::refuse_input;
@@ -20,11 +21,12 @@ use crate::cli::scoring::setup::Identified;
 use crate::cli::scoring::sinks::{Nobody, Sinks};
 use crate::cli::scoring::words::{of_models, plan_line};
 use crate::cli::scoring::{results_file, runtime};
-use crate::cli::settings::{OnUnscored, ScorerName, Settings};
+use crate::cli::settings::Settings;
 use crate::cli::signals::Signals;
 use crate::cli::terminal;
 use crate::domain::{Mode, Role, ScoredAnswer};
 use crate::error::{Error, Result};
+use crate::evaluation::options::ScorerName;
 use crate::evaluation::record::{Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus};
 use crate::evaluation::{self, EventSink, Job, Options, Plan, PlanOutcome, RunEvent, StopHandle};
 use crate::judge::meters::Meters;
@@ -59,24 +61,25 @@ pub(super) struct Prepared {
 
 impl Prepared {
     pub(super) async fn load(settings: &Settings, preset: Option<&Preset>) -> Result<Self> {
-        let inputs = LoadedInputs::load_for(settings, preset)?;
-        let choice = match (preset, &settings.scorers.names) {
-            (Some(_), Some(wanted)) => Choice::among(wanted, settings, &inputs.support)?,
-            _ => Choice::of(settings, &inputs.support)?,
+        let inputs = LoadedInputs::load_for(&settings.options, preset)?;
+        let options = &settings.options;
+        let choice = match (preset, options.scorers.scorers.as_slice()) {
+            (None, _) | (_, []) => Choice::of(options, &inputs.support)?,
+            (Some(_), wanted) => Choice::among(wanted, options, &inputs.support)?,
         };
         let bench = preset.map(|preset| preset.table_of(&inputs.coverage, &choice));
-        if !settings.output.quiet {
+        if !settings.quiet {
             inputs.warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}")));
             let notes = inputs.notes.iter().chain(&choice.note);
             notes.for_each(|note| terminal::note(&format!("note: {}", escape_controls(note))));
         }
-        let aspects = if choice.has(ScorerName::Prometheus) { aspects_of(settings)? } else { Vec::new() };
+        let aspects = if choice.has(ScorerName::Prometheus) { aspects_of(options)? } else { Vec::new() };
         let judges = Judges::identify(settings, &roles_of(&choice, &aspects), &prompts(settings)?).await?;
-        if settings.score.mode == Mode::Compat {
+        if options.scoring.compat {
             judges.refuse_what_the_reference_cannot_merge()?;
         }
         let lexical = judges.rubric().is_some_and(Identified::is_lexical);
-        let mut plan = ScorerPlan::of(settings, &choice.scorers, aspects, lexical);
+        let mut plan = ScorerPlan::of(options, &choice.scorers, aspects, lexical);
         let predictions = inputs.plain.iter().filter_map(|item| item.answer.prediction.as_deref());
         plan.gold_sources = plan.mode == Mode::Compat || predictions.into_iter().any(names_gold_sources);
         let mut manifest = manifest(settings, &inputs, &plan, &judges)?;
@@ -94,9 +97,9 @@ impl Prepared {
         let asking = self.judges.asking(settings, &self.inputs, recorded, meters)?;
         let options = Options {
             concurrency: 1,
-            parse_retries: settings.score.parse_retries,
-            retry_unscored: settings.cache.retry_unscored,
-            mode: settings.score.mode,
+            parse_retries: settings.options.scoring.parse_retries,
+            retry_unscored: settings.options.cache.retry_unscored,
+            mode: settings.options.scoring.mode(),
         };
         let items = (&self.inputs.rubric, &self.inputs.plain);
         let jobs = self.plan.jobs(items, &asking.panels, &options, |roles| asking.places(roles));
@@ -124,7 +127,7 @@ impl Prepared {
 
 /// The prompt set of a run.
 pub(super) fn prompts(settings: &Settings) -> Result<Arc<PromptSet>> {
-    Ok(Arc::new(match &settings.score.prompts {
+    Ok(Arc::new(match &settings.options.scoring.prompts {
         Some(dir) => PromptSet::load(dir)?,
         None => PromptSet::builtin(),
     }))
@@ -133,32 +136,32 @@ pub(super) fn prompts(settings: &Settings) -> Result<Arc<PromptSet>> {
 async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Preset>) -> Result<ExitCode> {
     let prepared = Prepared::load(settings, preset).await?;
     let Prepared { judges, manifest, .. } = &prepared;
-    let quiet = settings.output.quiet;
+    let (options, quiet) = (&settings.options, settings.quiet);
     let meters = Arc::new(Meters::default());
     let path = out_dir(settings, manifest);
     let recorded = || match judges.is_cached() {
         true => Ok(None),
         false => RecordedReplies::open(&path.join("calls.jsonl")),
     };
-    if settings.score.dry_run {
+    if options.scoring.dry_run {
         let (jobs, _) = prepared.jobs(settings, recorded()?, &meters)?;
         let planned = evaluation::plan(&jobs, &mut Nobody).await?;
         return dry_run(&planned, judges);
     }
-    if let Some(results) = &settings.output.results_file {
+    if let Some(results) = &options.output.results_file {
         let inputs = manifest.inputs.iter().map(|input| Path::new(&input.path));
         refuse_input("--output", results, inputs)?;
         results_file::check_writable(results)?;
     }
     let dir = RunDir::open(&path)?;
-    let resumed = dir.claim(manifest, settings.output.overwrite)?;
+    let resumed = dir.claim(manifest, options.output.overwrite)?;
     let inputs_path = path.join("inputs.jsonl");
-    if settings.output.inputs && !(resumed && inputs_path.exists()) {
+    if !options.output.no_inputs && !(resumed && inputs_path.exists()) {
         prepared.write_inputs(&inputs_path)?;
     }
     let (jobs, endpoints) = prepared.jobs(settings, recorded()?, &meters)?;
     let asked = Asked { jobs: &jobs, endpoints: &endpoints, meters: &meters };
-    let name = settings.output.label.clone().unwrap_or_else(|| run_name(&path));
+    let name = options.output.label.clone().unwrap_or_else(|| run_name(&path));
     let before = if resumed { Manifest::load(&path)? } else { None };
     let manifest = Manifest { endpoints: before.map(|run| run.endpoints).unwrap_or_default(), ..manifest.clone() };
     let record = RunRecord::open(dir, manifest, !judges.is_cached())?;
@@ -173,12 +176,12 @@ async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Prese
     let presentation = Presentation {
         manifest: sinks.record().manifest(),
         run: name,
-        on_unscored: settings.score.on_unscored,
-        max_unscored: settings.score.max_unscored,
-        seed: settings.score.seed,
-        agreement: settings.score.agreement,
-        mode: settings.score.mode,
-        format: settings.output.format,
+        on_unscored: options.scoring.on_unscored,
+        max_unscored: options.scoring.max_unscored,
+        seed: options.scoring.seed,
+        agreement: options.scoring.agreement,
+        mode: options.scoring.mode(),
+        format: settings.format,
         color: context.color,
         bench: prepared.bench.clone(),
         remarks: Vec::new(),
@@ -193,7 +196,7 @@ async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Prese
 
 /// The reference's results file, if it is wanted.
 fn write_results(settings: &Settings, scored: &[Arc<ScoredAnswer>]) -> Result<()> {
-    let Some(results) = &settings.output.results_file else { return Ok(()) };
+    let Some(results) = &settings.options.output.results_file else { return Ok(()) };
     let rubric: Vec<_> = scored.iter().filter(|answer| answer.score.is_weighted_sum()).cloned().collect();
     results_file::write(results, &rubric)
 }
@@ -227,7 +230,7 @@ async fn ask(
         let settled = planned.plan.cached - planned.pending_cached;
         let whole = Plan { at_most: planned.plan.at_most + planned.plan.cached, ..planned.plan };
         let progress = Progress::new(
-            ProgressMode::choose(settings.output.quiet, terminal::stderr_is_terminal()),
+            ProgressMode::choose(settings.quiet, terminal::stderr_is_terminal()),
             Arc::clone(asked.meters),
         );
         progress.watch(asked.endpoints.clone());
@@ -241,7 +244,7 @@ async fn ask(
             progress.finish();
         }
         let used = asked.endpoints.stats();
-        if !settings.output.quiet {
+        if !settings.quiet {
             used.iter().for_each(|endpoint| terminal::note(&endpoint_line(endpoint)));
         }
         sinks.note_endpoints(used);
@@ -279,35 +282,35 @@ fn dry_run(planned: &PlanOutcome, judges: &Judges) -> Result<ExitCode> {
 }
 
 fn manifest(settings: &Settings, inputs: &LoadedInputs, plan: &ScorerPlan, judges: &Judges) -> Result<Manifest> {
-    let mode = settings.score.mode;
+    let (options, mode) = (&settings.options, settings.options.scoring.mode());
     let rubric = judges.rubric();
-    let mut in_force = settings.run_fingerprint_inputs();
+    let mut in_force = options.run_settings();
     let limits = rubric.and_then(Identified::reply_limits);
     in_force.extend(limits.map(|limits| ("judge.max_tokens".to_owned(), limits)));
     in_force.extend(plan.to_settings());
     let mut files = inputs.files.clone();
     files.extend(
-        settings.scorers.aspect_rubrics.iter().map(|path| file_of("aspects", path)).collect::<Result<Vec<_>>>()?,
+        options.scorers.aspect_rubrics.iter().map(|path| file_of("aspects", path)).collect::<Result<Vec<_>>>()?,
     );
     let with_rubric = plan.scorers.contains(&ScorerName::Rubric);
     let items = if with_rubric { &inputs.rubric } else { &inputs.plain };
     let missing = if with_rubric { inputs.missing.as_slice() } else { &[] };
     Ok(Manifest {
-        label: settings.output.label.clone(),
+        label: options.output.label.clone(),
         settings: in_force,
         inputs: files,
         prompts: rubric.and_then(|judge| judge.prompts_entry(PromptFamily::Rubric)),
         judge: rubric.map(Identified::entry),
         scorers: plan.scorers.iter().map(|scorer| scorer.as_str().to_owned()).collect(),
         roles: judges.entries(),
-        seed: settings.score.seed,
+        seed: options.scoring.seed,
         answers: items.len() as u64,
         missing: missing.iter().map(|(system, case)| (system.to_string(), case.to_string())).collect(),
         kept_cases: inputs.kept_cases.iter().map(ToString::to_string).collect(),
         warnings: inputs.warnings.clone(),
         policy: Some(PolicyEntry {
-            unscored_as_zero: settings.score.on_unscored == OnUnscored::Zero,
-            max_unscored: settings.score.max_unscored,
+            unscored_as_zero: options.scoring.on_unscored == OnUnscored::Zero,
+            max_unscored: options.scoring.max_unscored,
         }),
         ..Manifest::begin(mode)
     })
@@ -315,5 +318,5 @@ fn manifest(settings: &Settings, inputs: &LoadedInputs, plan: &ScorerPlan, judge
 
 /// `--out`, else `runs/<hash>`: the same command finds the same directory.
 fn out_dir(settings: &Settings, manifest: &Manifest) -> PathBuf {
-    settings.output.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(manifest.identity().short(12)))
+    settings.options.output.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(manifest.identity().short(12)))
 }

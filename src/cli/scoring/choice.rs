@@ -1,12 +1,9 @@
 //! Which scorers run: those asked for, else those that the input supports; what is left out is told with its reason.
 
-use crate::cli::settings::{ScorerName, Settings};
 use crate::dataset::Support;
 use crate::domain::Role;
 use crate::error::{Error, Result};
-
-use super::jobs::ALL;
-use super::roles::{any_aspect_role, role_of};
+use crate::evaluation::options::{EvaluationOptions, ScorerName};
 
 /// The scorers of a run, in the order of the scorecard, and a line about what was left out.
 #[derive(Debug, PartialEq)]
@@ -22,9 +19,10 @@ impl Choice {
     ///
     /// # Errors
     /// [`Error::Usage`] for a scorer that was asked for and cannot run; [`Error::Settings`] if none can.
-    pub(in crate::cli) fn of(settings: &Settings, support: &Support) -> Result<Self> {
+    pub(in crate::cli) fn of(settings: &EvaluationOptions, support: &Support) -> Result<Self> {
         let lacks = |scorer: ScorerName| lacking(scorer, settings, support);
-        if let Some(names) = &settings.scorers.names {
+        let names = &settings.scorers.scorers;
+        if !names.is_empty() {
             for name in names {
                 // Without a judge the columns of entailment stay blank; what the input itself lacks is a mistake.
                 let stays_blank = *name == ScorerName::Entailment && support.sources > 0;
@@ -32,18 +30,22 @@ impl Choice {
                     return Err(Error::Usage(format!("{} cannot run: {why}", name.as_str())));
                 }
             }
-            let scorers = ALL.into_iter().filter(|scorer| names.contains(scorer)).collect();
+            let scorers = ScorerName::ALL.into_iter().filter(|scorer| names.contains(scorer)).collect();
             return Ok(Self { scorers, note: None, left_out: Vec::new() });
         }
-        Self::among(&ALL, settings, support)
+        Self::among(&ScorerName::ALL, settings, support)
     }
 
     /// Of these scorers those that the input supports: in a row of a benchmark the columns of the others are blank.
     ///
     /// # Errors
     /// [`Error::Settings`] if none can run.
-    pub(in crate::cli) fn among(wanted: &[ScorerName], settings: &Settings, support: &Support) -> Result<Self> {
-        let wanted = || ALL.into_iter().filter(|scorer| wanted.contains(scorer));
+    pub(in crate::cli) fn among(
+        wanted: &[ScorerName],
+        settings: &EvaluationOptions,
+        support: &Support,
+    ) -> Result<Self> {
+        let wanted = || ScorerName::ALL.into_iter().filter(|scorer| wanted.contains(scorer));
         let lacks = |scorer: ScorerName| lacking(scorer, settings, support);
         let scorers: Vec<ScorerName> = wanted().filter(|scorer| lacks(*scorer).is_none()).collect();
         let left_out: Vec<(ScorerName, &str)> = wanted().filter_map(|scorer| Some((scorer, lacks(scorer)?))).collect();
@@ -75,16 +77,14 @@ fn in_short(why: &str) -> &str {
 }
 
 /// What a scorer lacks.
-fn lacking(scorer: ScorerName, settings: &Settings, support: &Support) -> Option<&'static str> {
+fn lacking(scorer: ScorerName, settings: &EvaluationOptions, support: &Support) -> Option<&'static str> {
     let golds = support.gold_answer + support.short_answers + support.long_answers;
     match scorer {
         ScorerName::Rubric => (support.rubric == 0).then_some("it needs test cases: --tests FILE"),
         ScorerName::Prometheus if support.questions == 0 => Some("the answers come without their questions"),
-        ScorerName::Prometheus => (!any_aspect_role(settings)).then_some("no judge has a role aspect"),
+        ScorerName::Prometheus => (!settings.has_aspect_role()).then_some("no judge has a role aspect"),
         ScorerName::Entailment if support.sources == 0 => Some("no sources (ctxs or docs)"),
-        ScorerName::Entailment => {
-            role_of(settings, &Role::Citation).is_none().then_some("no judge has the role citation")
-        }
+        ScorerName::Entailment => (!settings.has_role(&Role::Citation)).then_some("no judge has the role citation"),
         ScorerName::CitationAudit => {
             (support.sources + support.gold_sources == 0).then_some("no sources (ctxs or docs) and no gold_ctxs")
         }
@@ -95,19 +95,17 @@ fn lacking(scorer: ScorerName, settings: &Settings, support: &Support) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::args::ScoreArgs;
-    use crate::cli::origin::Environment;
 
-    fn settings(names: Option<Vec<ScorerName>>) -> Settings {
-        let mut settings = Settings::load(&ScoreArgs::default(), &Environment::default()).unwrap();
-        settings.scorers.names = names;
-        settings
+    fn settings(names: &[ScorerName]) -> EvaluationOptions {
+        let mut options = EvaluationOptions::default();
+        options.scorers.scorers = names.to_vec();
+        options
     }
 
     #[test]
     fn the_input_decides_and_what_is_left_out_is_told_with_its_reason() {
         let support = Support { rubric: 3, questions: 3, sources: 3, ..Support::default() };
-        let choice = Choice::of(&settings(None), &support).unwrap();
+        let choice = Choice::of(&settings(&[]), &support).unwrap();
         assert_eq!(choice.scorers, [ScorerName::Rubric, ScorerName::CitationAudit]);
         let note = choice.note.unwrap();
         assert!(note.starts_with("scorers: rubric, citation_audit; left out: prometheus (no judge"), "{note}");
@@ -117,9 +115,9 @@ mod tests {
     #[test]
     fn a_scorer_that_was_asked_for_and_cannot_run_is_a_mistake() {
         let support = Support { questions: 3, ..Support::default() };
-        let error = Choice::of(&settings(Some(vec![ScorerName::Rubric])), &support).unwrap_err();
+        let error = Choice::of(&settings(&[ScorerName::Rubric]), &support).unwrap_err();
         assert_eq!(error.to_string(), "rubric cannot run: it needs test cases: --tests FILE");
-        let nothing = Choice::of(&settings(None), &Support::default()).unwrap_err();
+        let nothing = Choice::of(&settings(&[]), &Support::default()).unwrap_err();
         assert!(matches!(nothing, Error::Settings(_)), "the command line can be understood: {nothing}");
     }
 }

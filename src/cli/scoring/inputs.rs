@@ -1,21 +1,21 @@
 //! Input files to the items of a run.
 
 use std::collections::HashSet;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::cli::settings::{ReferencesBlock, Settings};
 use crate::dataset::{self, PairOptions, PairedAnswer, ScorableOptions, Support};
 use crate::domain::{CaseId, Fingerprint, Mode, Prediction, SystemName, TestCase};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::evaluation::options::{EvaluationOptions, ScorerName};
 use crate::evaluation::record::InputFile;
 use crate::evaluation::{Item, Slice};
 use crate::prompt::steering;
 use crate::report::BenchCoverage;
-use crate::scorer::citation::IndexBase;
-use crate::scorer::convert::references_block;
+use crate::scorer::convert::{ReferencesBlock, references_block};
 
 use super::preset::{Checked, Preset};
 
@@ -48,7 +48,7 @@ impl LoadedInputs {
     ///
     /// # Errors
     /// Every fault of every file at once where they can be found independently; see `dataset`.
-    pub(in crate::cli) fn load(settings: &Settings) -> Result<Self> {
+    pub(in crate::cli) fn load(settings: &EvaluationOptions) -> Result<Self> {
         Self::load_for(settings, None)
     }
 
@@ -56,27 +56,28 @@ impl LoadedInputs {
     ///
     /// # Errors
     /// The same, and where a system does not answer every question ([`Preset::check`]).
-    pub(in crate::cli) fn load_for(settings: &Settings, preset: Option<&Preset>) -> Result<Self> {
-        let paths = settings.inputs()?;
-        let score = &settings.score;
-        let tests = paths.tests.map(|path| dataset::load_test_cases(path, score.mode)).transpose()?;
-        let systems = dataset::load_systems(paths.answers, score.mode)?;
+    pub(in crate::cli) fn load_for(settings: &EvaluationOptions, preset: Option<&Preset>) -> Result<Self> {
+        let (input, mode) = (&settings.input, settings.scoring.mode());
+        check_given(settings)?;
+        let tests = input.tests.as_deref().map(|path| dataset::load_test_cases(path, mode)).transpose()?;
+        let systems = dataset::load_systems(&input.answers, mode)?;
+        let all_or = |names: &[String]| (!names.is_empty()).then(|| names.to_vec());
         let Checked { systems, coverage, warnings, notes } = match preset {
-            Some(preset) => preset.check(systems, score.systems.as_deref(), score.strict)?,
+            Some(preset) => preset.check(systems, all_or(&input.systems).as_deref(), input.strict)?,
             None => Checked { systems, ..Checked::default() },
         };
         let references = settings.scorers.references.as_deref().map(dataset::load_references).transpose()?;
-        let base = index_base(settings.scorers.index_base);
-        let block = |prediction: &Prediction| references_block(prediction, base, score.mode);
+        let base = settings.scorers.index_base;
+        let block = |prediction: &Prediction| references_block(prediction, base, mode);
         let appended = settings.scorers.references_block == ReferencesBlock::Append;
         let options = ScorableOptions {
             pairing: PairOptions {
-                agreement: score.agreement,
-                compat: score.mode == Mode::Compat,
-                systems: score.systems.clone(),
-                cases: score.cases.clone(),
-                limit: score.limit,
-                strict: score.strict,
+                agreement: settings.scoring.agreement,
+                compat: mode == Mode::Compat,
+                systems: all_or(&input.systems),
+                cases: all_or(&input.cases),
+                limit: input.limit.map(NonZeroUsize::get),
+                strict: input.strict,
             },
             block: appended.then_some(&block as dataset::ReferencesBlock<'_>),
         };
@@ -86,7 +87,7 @@ impl LoadedInputs {
         let questions = questions.map(|asked| input_file("questions", asked.path(), asked.blake3()));
         let files = files.chain(questions).collect();
         let support = dataset::supports(&made);
-        let (rubric, plain, missing) = sliced(settings.budget.slice, (made.rubric, made.plain, made.missing));
+        let (rubric, plain, missing) = sliced(input.slice, (made.rubric, made.plain, made.missing));
         Ok(Self {
             support,
             rubric: items(rubric),
@@ -100,6 +101,18 @@ impl LoadedInputs {
             coverage,
         })
     }
+}
+
+/// Refuses a run without answers, and the rubric without test cases.
+fn check_given(settings: &EvaluationOptions) -> Result<()> {
+    let usage = |what: &str| Err(Error::Usage(what.to_owned()));
+    if settings.input.answers.is_empty() {
+        return usage("no answers given; name JSONL files or a directory of them: scholareval score ANSWERS..");
+    }
+    if settings.input.tests.is_none() && settings.scorers.names(ScorerName::Rubric) {
+        return usage("no test cases given; add --tests FILE, or tests = \"FILE\" under [score] in the config file");
+    }
+    Ok(())
 }
 
 /// A file may be read twice, as answers and as references; what is odd about it is told once.
@@ -129,11 +142,6 @@ fn items(paired: Vec<PairedAnswer>) -> Arc<[Item]> {
         answer: paired.answer,
     };
     paired.into_par_iter().map(item).collect::<Vec<_>>().into()
-}
-
-/// Which number means the first source.
-pub(in crate::cli) fn index_base(base: u8) -> IndexBase {
-    if base == 1 { IndexBase::One } else { IndexBase::Zero }
 }
 
 fn input_file(name: &str, path: &Path, blake3: Fingerprint) -> InputFile {

@@ -1,21 +1,22 @@
 //! The scorers of a run and their jobs; what a record has to hold so that they can be made again.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::cli::settings::{EntailForm, ScorerName, Settings};
 use crate::domain::{Aspect, Mode, Role, RubricParts};
+use crate::evaluation::options::{EvaluationOptions, ScorerName};
 use crate::evaluation::{Item, Job, Options, Panels};
 use crate::scorer::Scorer;
+use crate::scorer::citation::IndexBase;
 use crate::scorer::citation_scorer::CitationAuditScorer;
 use crate::scorer::entailment::{EntailmentScorer, Form};
 use crate::scorer::overlap::{Measure, OverlapScorer};
 use crate::scorer::prometheus::PrometheusScorer;
 use crate::scorer::rubric::RubricScorer;
-
-use super::inputs::index_base;
 
 /// Everything that scorers are made from. It can be read back from the settings of a manifest.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,8 +30,8 @@ pub(in crate::cli) struct ScorerPlan {
     pub(in crate::cli) instruction: String,
     pub(in crate::cli) top_n: usize,
     pub(in crate::cli) no_reference: bool,
-    pub(in crate::cli) index_base: u8,
-    pub(in crate::cli) entail: EntailForm,
+    pub(in crate::cli) index_base: IndexBase,
+    pub(in crate::cli) entail: Form,
     pub(in crate::cli) at_most: usize,
     pub(in crate::cli) max_words: Option<usize>,
     /// What overlap measures.
@@ -42,7 +43,7 @@ pub(in crate::cli) struct ScorerPlan {
 impl ScorerPlan {
     /// What the settings ask for.
     pub(in crate::cli) fn of(
-        settings: &Settings,
+        settings: &EvaluationOptions,
         scorers: &[ScorerName],
         aspects: Vec<Arc<Aspect>>,
         lexical: bool,
@@ -50,8 +51,8 @@ impl ScorerPlan {
         let own = &settings.scorers;
         Self {
             scorers: scorers.to_vec(),
-            mode: settings.score.mode,
-            parts: settings.score.parts,
+            mode: settings.scoring.mode(),
+            parts: settings.scoring.parts(),
             lexical,
             aspects,
             instruction: own.instruction.clone(),
@@ -59,8 +60,8 @@ impl ScorerPlan {
             no_reference: own.no_reference,
             index_base: own.index_base,
             entail: own.entail,
-            at_most: own.at_most,
-            max_words: own.max_words,
+            at_most: own.at_most.get(),
+            max_words: own.max_words.map(NonZeroUsize::get),
             metrics: Measure::ALL.to_vec(),
             gold_sources: true,
         }
@@ -76,7 +77,7 @@ impl ScorerPlan {
                 "index_base": self.index_base,
             })),
             ScorerName::Entailment => Some(json!({
-                "form": self.entail.as_str(), "at_most": self.at_most, "index_base": self.index_base,
+                "form": self.entail, "at_most": self.at_most, "index_base": self.index_base,
             })),
             ScorerName::CitationAudit => Some(json!({"index_base": self.index_base, "with_gold": self.gold_sources})),
             ScorerName::Overlap => Some(overlap_settings(&self.metrics, self.max_words)),
@@ -96,9 +97,12 @@ impl ScorerPlan {
         let count = |scorer, name: &str| of(scorer, name).and_then(Value::as_u64).map(|n| n as usize);
         let base = [ScorerName::Prometheus, ScorerName::Entailment, ScorerName::CitationAudit];
         let aspects = of(ScorerName::Prometheus, "aspects").and_then(Value::as_array);
-        let form = of(ScorerName::Entailment, "form").and_then(Value::as_str);
+        let form = of(ScorerName::Entailment, "form");
         Self {
-            scorers: ALL.into_iter().filter(|scorer| scorers.iter().any(|name| name == scorer.as_str())).collect(),
+            scorers: ScorerName::ALL
+                .into_iter()
+                .filter(|scorer| scorers.iter().any(|name| name == scorer.as_str()))
+                .collect(),
             mode,
             parts,
             lexical,
@@ -109,8 +113,8 @@ impl ScorerPlan {
                 .to_owned(),
             top_n: count(ScorerName::Prometheus, "top_n").unwrap_or(10),
             no_reference: of(ScorerName::Prometheus, "no_reference").and_then(Value::as_bool).unwrap_or(false),
-            index_base: base.into_iter().find_map(|scorer| count(scorer, "index_base")).map_or(0, |base| base as u8),
-            entail: if form == Some(EntailForm::Short.as_str()) { EntailForm::Short } else { EntailForm::Long },
+            index_base: base.into_iter().find_map(|scorer| of(scorer, "index_base")).map(read).unwrap_or_default(),
+            entail: form.map(read).unwrap_or_default(),
             at_most: count(ScorerName::Entailment, "at_most").unwrap_or(3),
             max_words: count(ScorerName::Overlap, "max_words"),
             metrics: metrics_of(of(ScorerName::Overlap, "metrics")),
@@ -120,7 +124,7 @@ impl ScorerPlan {
 
     /// The scorer of that name.
     pub(in crate::cli) fn scorer(&self, scorer: ScorerName) -> Arc<dyn Scorer> {
-        let (mode, index_base) = (self.mode, index_base(self.index_base));
+        let (mode, index_base) = (self.mode, self.index_base);
         match scorer {
             ScorerName::Rubric => {
                 let rubric = RubricScorer::new(self.parts, mode);
@@ -135,8 +139,7 @@ impl ScorerPlan {
                 use_reference: !self.no_reference,
             }),
             ScorerName::Entailment => {
-                let form = if self.entail == EntailForm::Short { Form::Short } else { Form::Long };
-                Arc::new(EntailmentScorer { form, at_most: self.at_most, index_base, mode })
+                Arc::new(EntailmentScorer { form: self.entail, at_most: self.at_most, index_base, mode })
             }
             ScorerName::CitationAudit => Arc::new(CitationAuditScorer { index_base, with_gold: self.gold_sources }),
             ScorerName::Overlap => {
@@ -193,14 +196,10 @@ fn metrics_of(kept: Option<&Value>) -> Vec<Measure> {
     Measure::ALL.into_iter().filter(is_kept).collect()
 }
 
-/// All scorers in the order of the scorecard.
-pub(super) const ALL: [ScorerName; 5] = [
-    ScorerName::Rubric,
-    ScorerName::Prometheus,
-    ScorerName::Entailment,
-    ScorerName::CitationAudit,
-    ScorerName::Overlap,
-];
+/// A value that a record keeps; the default where it is something else.
+fn read<T: DeserializeOwned + Default>(value: &Value) -> T {
+    serde_json::from_value(value.clone()).unwrap_or_default()
+}
 
 /// An aspect as the record keeps it; its name and what it shows decide how scores are made, its words what was asked.
 fn aspect_json(aspect: &Aspect) -> Value {
@@ -239,8 +238,8 @@ mod tests {
             instruction: "Answer.".into(),
             top_n: 7,
             no_reference: true,
-            index_base: 1,
-            entail: EntailForm::Short,
+            index_base: IndexBase::One,
+            entail: Form::Short,
             at_most: 2,
             max_words: Some(30),
             metrics: vec![Measure::Words, Measure::Rouge],

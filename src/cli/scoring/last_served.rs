@@ -3,21 +3,21 @@
 
 use serde_json::json;
 
-use crate::cli::settings::JudgeSettings;
 use crate::cli::terminal;
 use crate::error::{Error, Result};
 use crate::judge::cache::Cache;
 use crate::judge::endpoint::Endpoint;
 use crate::judge::identity::{ServerIdentity, ServerReport, judge_id};
+use crate::judge::options::JudgeOptions;
 
 /// Under which name the cache keeps what a server said.
-fn place(endpoint: &Endpoint, judge: &JudgeSettings) -> String {
+fn place(endpoint: &Endpoint, judge: &JudgeOptions) -> String {
     format!("judge {} {}", endpoint.masked_url(), judge.model.as_deref().unwrap_or("*"))
 }
 
 /// What one of the servers said at an earlier run; where the judge has a name in the cache, that is all its keys need.
 pub(super) fn last_said(
-    judge: &JudgeSettings,
+    judge: &JudgeOptions,
     cache: Option<&Cache>,
     endpoints: &[&Endpoint],
 ) -> Result<Option<(String, ServerIdentity)>> {
@@ -34,7 +34,7 @@ pub(super) fn last_said(
 }
 
 /// Compares what the servers say with what they said at earlier runs, and keeps it.
-pub(super) fn remember(cache: &Cache, judge: &JudgeSettings, there: &[(&Endpoint, &ServerReport)]) -> Result<()> {
+pub(super) fn remember(cache: &Cache, judge: &JudgeOptions, there: &[(&Endpoint, &ServerReport)]) -> Result<()> {
     for (endpoint, report) in there {
         refuse_silence(cache, &place(endpoint, judge), judge, &report.identity)?;
     }
@@ -61,7 +61,7 @@ fn remembered(identity: &str) -> Option<(String, ServerIdentity)> {
 
 /// A server that told more about itself at the last run, and nothing else now, has a bad moment: its replies would be
 /// filed under another identity, and everything that is already paid would be paid again.
-fn refuse_silence(cache: &Cache, key: &str, judge: &JudgeSettings, served: &ServerIdentity) -> Result<()> {
+fn refuse_silence(cache: &Cache, key: &str, judge: &JudgeOptions, served: &ServerIdentity) -> Result<()> {
     if judge.cache_id.is_some() {
         return Ok(());
     }
@@ -76,7 +76,7 @@ fn refuse_silence(cache: &Cache, key: &str, judge: &JudgeSettings, served: &Serv
 }
 
 /// Says so when a model of that name is another one than at the last run with this cache, at whatever address.
-fn tell_change(cache: &Cache, judge: &JudgeSettings, report: &ServerReport) -> Result<()> {
+fn tell_change(cache: &Cache, judge: &JudgeOptions, report: &ServerReport) -> Result<()> {
     let ServerReport { model, identity: served, .. } = report;
     let known = cache.servers()?.into_iter().filter_map(|(_, identity)| remembered(&identity));
     let Some((_, before)) = known

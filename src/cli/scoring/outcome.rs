@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::analysis::{self, AggregateOptions, Summary};
+use crate::analysis::{self, AggregateOptions, OnUnscored, Summary};
 use crate::cli::ExitCode;
+use crate::cli::args::OutputFormat;
 use crate::cli::commands::IMPORTED;
-use crate::cli::settings::{OnUnscored, OutputFormat, keys};
 use crate::cli::terminal;
 use crate::domain::{CaseId, Mode, Note, ScoredAnswer, SystemName, UnscoredKind};
 use crate::error::{Error, Result};
@@ -72,10 +72,7 @@ impl Presentation<'_> {
             .collect();
         let options = AggregateOptions {
             mode: self.mode,
-            on_unscored: match self.on_unscored {
-                OnUnscored::Exclude => analysis::OnUnscored::Exclude,
-                OnUnscored::Zero => analysis::OnUnscored::Zero,
-            },
+            on_unscored: self.on_unscored,
             seed: self.seed,
             lexical: self.manifest.is_lexical(),
         };
@@ -126,7 +123,7 @@ impl Presentation<'_> {
         if !comparable && !self.manifest.roles.contains_key("rubric") {
             notes.push(Note::warning(format!("Prompts {prompts}: not comparable with published numbers.")));
         }
-        let slice = self.manifest.settings.get(keys::SLICE.name).and_then(|slice| slice.as_str());
+        let slice = self.manifest.settings.get("score.slice").and_then(|slice| slice.as_str());
         ReportContext {
             run: self.run.clone(),
             judge: self.rubric_judges(),

@@ -3,15 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::cli::settings::{MergeRule, NamedJudge, RoleSettings, ScorerName, Settings};
-use crate::cli::suggest::nearest;
+use crate::cli::settings::Settings;
 use crate::domain::{Aspect, Role};
 use crate::error::{Error, InputFault, Result};
+use crate::evaluation::options::{DEFAULT_JUDGE, EvaluationOptions, ScorerName};
 use crate::evaluation::record::{RecordedReplies, RoleEntry};
+use crate::evaluation::roles::JudgeRef;
 use crate::evaluation::{Member, Merge, Panel, Panels};
 use crate::judge::meters::Meters;
+use crate::judge::options::{JudgeOptions, LimitOptions};
 use crate::judge::planner::ReplySource;
 use crate::prompt::{self, PromptFamily, PromptSet};
+use crate::text::nearest::nearest;
 
 use super::choice::Choice;
 use super::endpoints::Endpoints;
@@ -19,36 +22,22 @@ use super::inputs::LoadedInputs;
 use super::setup::{Identified, Judging};
 use super::spending::Spending;
 
-/// The name of the judge of `[judge]` and the flags.
-pub(in crate::cli) const DEFAULT_JUDGE: &str = "judge";
-
-/// Who has this role, if anybody.
-pub(in crate::cli) fn role_of(settings: &Settings, role: &Role) -> Option<RoleSettings> {
-    settings.role(role)
-}
-
-/// True if any aspect has a judge.
-pub(in crate::cli) fn any_aspect_role(settings: &Settings) -> bool {
-    let named = settings.roles.keys().any(|role| matches!(role, Role::Aspect(_)));
-    // The name of an aspect that no role names: whoever has all aspects.
-    named || settings.has_role(&Role::Aspect("any other".into()))
-}
-
 /// The aspects of a run: those of the file, else the built-in ones, of which those named; without names those that have
 /// a judge.
 ///
 /// # Errors
 /// For a file that cannot be used, and for an aspect that it does not describe.
-pub(in crate::cli) fn aspects_of(settings: &Settings) -> Result<Vec<Arc<Aspect>>> {
+pub(in crate::cli) fn aspects_of(settings: &EvaluationOptions) -> Result<Vec<Arc<Aspect>>> {
     let known: Vec<Arc<Aspect>> = match &settings.scorers.aspect_rubrics {
         Some(path) => prompt::load_aspects(path)?.into_iter().map(Arc::new).collect(),
         None => prompt::builtin_aspects(),
     };
     check_roles(settings, &known)?;
-    let judged = |aspect: &Arc<Aspect>| role_of(settings, &Role::Aspect(Arc::clone(&aspect.name))).is_some();
-    let Some(names) = &settings.scorers.aspects else {
+    let judged = |aspect: &Arc<Aspect>| settings.has_role(&Role::Aspect(Arc::clone(&aspect.name)));
+    let names = &settings.scorers.aspects;
+    if names.is_empty() {
         return Ok(known.into_iter().filter(judged).collect());
-    };
+    }
     let find = |name: &String| {
         known.iter().find(|aspect| *aspect.name == **name).cloned().ok_or_else(|| {
             let all: Vec<&str> = known.iter().map(|aspect| &*aspect.name).collect();
@@ -70,13 +59,13 @@ pub(in crate::cli) fn aspects_of(settings: &Settings) -> Result<Vec<Arc<Aspect>>
 }
 
 /// A role for an aspect that is not there would leave its judge unasked, and the aspect that was meant to another.
-fn check_roles(settings: &Settings, known: &[Arc<Aspect>]) -> Result<()> {
+fn check_roles(settings: &EvaluationOptions, known: &[Arc<Aspect>]) -> Result<()> {
     let names: Vec<&str> = known.iter().map(|aspect| &*aspect.name).collect();
-    for role in settings.roles.keys() {
-        if let Role::Aspect(name) = role
-            && !names.contains(&&**name)
+    for key in settings.roles.judges.keys() {
+        if let Some(Role::Aspect(name)) = Role::from_name(key)
+            && !names.contains(&&*name)
         {
-            let hint = nearest(name, names.iter().copied()).map_or_else(
+            let hint = nearest(&name, names.iter().copied()).map_or_else(
                 || format!("there are {}", names.join(", ")),
                 |near| format!("did you mean aspect.{near}?"),
             );
@@ -101,11 +90,26 @@ pub(in crate::cli) fn roles_of(choice: &Choice, aspects: &[Arc<Aspect>]) -> Vec<
     roles
 }
 
+/// A judge with what is known of how it is asked.
+#[derive(Clone)]
+pub(in crate::cli) struct NamedJudge {
+    pub(in crate::cli) judge: JudgeOptions,
+    pub(in crate::cli) limits: LimitOptions,
+    pub(in crate::cli) samples: u32,
+    pub(in crate::cli) merge: Merge,
+}
+
+/// Who has a role: names of judges, and how a panel merges.
+struct RoleJudges {
+    judges: Vec<String>,
+    merge: Merge,
+}
+
 /// Every judge of a run, identified once, by name.
 pub(in crate::cli) struct Judges {
     by_name: BTreeMap<String, (NamedJudge, Identified)>,
     /// Each role with who has it; a role that nobody has is not here.
-    roles: Vec<(Role, RoleSettings)>,
+    roles: Vec<(Role, RoleJudges)>,
     spending: Spending,
 }
 
@@ -119,27 +123,22 @@ impl Judges {
         roles: &[Role],
         prompts: &Arc<PromptSet>,
     ) -> Result<Self> {
-        let roles: Vec<(Role, RoleSettings)> =
-            roles.iter().filter_map(|role| Some((role.clone(), role_of(settings, role)?))).collect();
+        let roles: Vec<(Role, RoleJudges)> =
+            roles.iter().filter_map(|role| Some((role.clone(), judges_of(&settings.options, role)?))).collect();
         let mut by_name = BTreeMap::new();
         for name in roles.iter().flat_map(|(_, of)| &of.judges) {
             if !by_name.contains_key(name) {
-                let named = settings
+                let JudgeRef { judge, limits, samples, merge, .. } = settings
+                    .options
                     .judge_named(name)
                     .ok_or_else(|| Error::Settings(format!("[roles]: no judge is called {name:?}")))?;
-                let named = NamedJudge {
-                    name: named.name.to_owned(),
-                    judge: named.judge.clone(),
-                    limits: named.limits,
-                    samples: named.samples,
-                    merge: named.merge,
-                };
+                let named = NamedJudge { judge: judge.clone(), limits: limits.clone(), samples, merge };
                 let identified = Identified::identify(settings, &named, prompts).await?;
                 by_name.insert(name.clone(), (named, identified));
             }
         }
         let models = by_name.values().filter_map(|(_, identified): &(_, Identified)| identified.model());
-        let spending = Spending::of(settings, models)?;
+        let spending = Spending::of(&settings.options, models)?;
         let judges = Self { by_name, roles, spending };
         for (role, of) in &judges.roles {
             judges.refuse_twins(role, of)?;
@@ -147,7 +146,7 @@ impl Judges {
         Ok(judges)
     }
 
-    fn refuse_twins(&self, role: &Role, of: &RoleSettings) -> Result<()> {
+    fn refuse_twins(&self, role: &Role, of: &RoleJudges) -> Result<()> {
         let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
         for name in &of.judges {
             let Some((_, identified)) = self.by_name.get(name) else { continue };
@@ -170,7 +169,7 @@ impl Judges {
     pub(in crate::cli) fn refuse_what_the_reference_cannot_merge(&self) -> Result<()> {
         let of_aspects = self.roles.iter().filter(|(role, _)| matches!(role, Role::Aspect(_)));
         let mut judges = of_aspects.flat_map(|(_, of)| &of.judges).filter_map(|name| self.by_name.get(name));
-        if judges.any(|(named, _)| named.samples > 1 && named.merge != MergeRule::MostCommon) {
+        if judges.any(|(named, _)| named.samples > 1 && named.merge != Merge::MostCommon) {
             return Err(Error::Usage(
                 "--compat: the reference script dies (AttributeError) when it merges several grades by mean or median; \
                  give --merge most-common, or --samples 1"
@@ -215,22 +214,21 @@ impl Judges {
 
     /// What the manifest says of the roles beside a rubric that `[judge]` judges alone.
     pub(in crate::cli) fn entries(&self) -> BTreeMap<String, RoleEntry> {
-        let entry = |(role, of): &(Role, RoleSettings)| {
+        let entry = |(role, of): &(Role, RoleJudges)| {
             let members: Vec<&(NamedJudge, Identified)> =
                 of.judges.iter().filter_map(|name| self.by_name.get(name)).collect();
             let entry = RoleEntry {
                 judges: members.iter().map(|(_, identified)| identified.entry()).collect(),
                 samples: members.iter().map(|(named, _)| named.samples).collect(),
-                merges: members.iter().map(|(named, _)| merge_of(named.merge)).collect(),
+                merges: members.iter().map(|(named, _)| named.merge).collect(),
                 expected: members.iter().map(|(named, _)| named.judge.logprobs.is_some()).collect(),
-                panel_merge: merge_of(of.merge),
+                panel_merge: of.merge,
                 prompts: members.first().and_then(|(_, identified)| identified.prompts_entry(family_of(role))),
             };
             (role.name().into_owned(), entry)
         };
         // Of another judge the settings of `[judge]` say nothing: how often it was asked must stand here.
-        let is_plain_rubric =
-            |(role, of): &&(Role, RoleSettings)| *role == Role::Rubric && of.judges == [DEFAULT_JUDGE];
+        let is_plain_rubric = |(role, of): &&(Role, RoleJudges)| *role == Role::Rubric && of.judges == [DEFAULT_JUDGE];
         self.roles.iter().filter(|role| !is_plain_rubric(role)).map(entry).collect()
     }
 
@@ -249,7 +247,7 @@ impl Judges {
         let mut by_name = BTreeMap::new();
         let mut endpoints = Endpoints::default();
         for (name, (named, identified)) in &self.by_name {
-            let (truncate, cases) = (settings.scorers.truncate, &inputs.all_cases);
+            let (truncate, cases) = (settings.options.scorers.truncate, &inputs.all_cases);
             let judging = identified.judging(named, truncate, cases, recorded.clone(), meters, &self.spending)?;
             if let Some(fleet) = &judging.fleet {
                 endpoints.add(name, Arc::clone(fleet));
@@ -259,8 +257,7 @@ impl Judges {
         let mut panels = Panels::none();
         for (role, of) in &self.roles {
             let members = of.judges.iter().filter_map(|name| Some(self.member(name, by_name.get(name)?)));
-            panels =
-                panels.with(role.clone(), Panel { members: members.flatten().collect(), merge: merge_of(of.merge) });
+            panels = panels.with(role.clone(), Panel { members: members.flatten().collect(), merge: of.merge });
         }
         Ok(Asking { panels: Arc::new(panels), endpoints, concurrency: self.concurrency() })
     }
@@ -273,14 +270,14 @@ impl Judges {
             source: Arc::clone(&judging.source),
             judge_id: identified.judge_id().into(),
             samples: named.samples,
-            merge: merge_of(named.merge),
+            merge: named.merge,
             expected: named.judge.logprobs.is_some(),
         })
     }
 
     /// How many calls each role's judges take at once.
     fn concurrency(&self) -> BTreeMap<Role, usize> {
-        let places = |of: &RoleSettings| {
+        let places = |of: &RoleJudges| {
             let judges = of.judges.iter().filter_map(|name| self.by_name.get(name));
             judges.map(|(named, judge)| lanes(named.limits.concurrency.get(), judge.endpoint_count())).sum::<usize>()
         };
@@ -318,10 +315,8 @@ fn family_of(role: &Role) -> PromptFamily {
     }
 }
 
-fn merge_of(rule: MergeRule) -> Merge {
-    match rule {
-        MergeRule::Mean => Merge::Mean,
-        MergeRule::Median => Merge::Median,
-        MergeRule::MostCommon => Merge::MostCommon,
-    }
+/// The judges of a role, if it has any.
+fn judges_of(options: &EvaluationOptions, role: &Role) -> Option<RoleJudges> {
+    let judges = options.judges_of(role);
+    (!judges.is_empty()).then_some(RoleJudges { judges, merge: options.roles.merge })
 }

@@ -10,19 +10,19 @@ use tokio::time::{Instant, timeout_at};
 
 use super::last_served::{last_said, remember};
 use crate::cli::origin::escape_controls;
-use crate::cli::settings::{JudgeSettings, Streaming};
 use crate::cli::terminal;
 use crate::error::{Error, Result};
 use crate::judge::cache::Cache;
 use crate::judge::capacity::Capacity;
 use crate::judge::chat::Chat;
-use crate::judge::endpoint::{Endpoint, Timeouts};
+use crate::judge::endpoint::{Endpoint, OPENAI_BASE_URL, Timeouts};
 use crate::judge::identity::{ServerIdentity, ServerReport, ask_server, wait_for_server};
 use crate::judge::kind::JudgeKind;
 use crate::judge::layers::pool::{Pool, Replica};
 use crate::judge::layers::rate_limited::{Limits, RateLimited};
 use crate::judge::layers::vouched::{Vouch, Vouched};
 use crate::judge::meters::Meters;
+use crate::judge::options::{JudgeOptions, LimitOptions, NameValue, Streaming};
 use crate::judge::same_model::{Served, check_same_model};
 
 /// A judge at all of its servers, each within limits of its own.
@@ -56,10 +56,10 @@ impl Servers {
     /// # Errors
     /// [`Error::Settings`] where they serve different models; [`Error::JudgeUnavailable`] where none is there, and nothing is
     /// known of any from an earlier run.
-    pub(super) async fn ask(judge: &JudgeSettings, cache: Option<&Cache>) -> Result<Self> {
-        let endpoints = endpoints(judge)?;
-        if let Some(limit) = judge.wait_server {
-            wait(&endpoints, limit).await?;
+    pub(super) async fn ask(judge: &JudgeOptions, limits: &LimitOptions, cache: Option<&Cache>) -> Result<Self> {
+        let endpoints = endpoints(judge, limits)?;
+        if !judge.wait_server.is_zero() {
+            wait(&endpoints, *judge.wait_server).await?;
         }
         let model = judge.model.as_deref();
         let reports = join_all(endpoints.iter().map(|endpoint| report(endpoint, model))).await;
@@ -84,7 +84,7 @@ impl Servers {
         if let Some(cache) = cache {
             remember(cache, judge, &there)?;
         }
-        let each = streaming(judge.stream, each);
+        let each = streaming(limits.stream, each);
         let servers = Self { model, served, each, must_agree };
         servers.tell_absent();
         Ok(servers)
@@ -246,16 +246,20 @@ async fn wait_for_one(endpoint: &Endpoint, limit: Duration) -> Result<()> {
     .await
 }
 
-fn endpoints(judge: &JudgeSettings) -> Result<Vec<Endpoint>> {
+fn endpoints(judge: &JudgeOptions, limits: &LimitOptions) -> Result<Vec<Endpoint>> {
     let endpoint = |url: &String| {
         let mut endpoint = Endpoint::new(url)?;
         endpoint.api_key = judge.api_key.clone();
-        endpoint.api_key_env = judge.api_key_env.clone();
-        endpoint.headers.clone_from(&judge.headers);
-        endpoint.query.extend(judge.query.iter().cloned());
-        endpoint.timeouts =
-            Timeouts { total: judge.timeout, first_byte: judge.first_byte_timeout, ..endpoint.timeouts };
+        endpoint.api_key_env = judge.api_key_variable().to_owned();
+        let pair = |pair: &NameValue| (pair.name.clone(), pair.value.clone());
+        endpoint.headers = judge.headers.iter().map(pair).collect();
+        endpoint.query.extend(judge.query.iter().map(pair));
+        let first_byte = limits.first_byte_timeout.map(|time| *time);
+        endpoint.timeouts = Timeouts { total: *limits.timeout, first_byte, ..endpoint.timeouts };
         Ok(endpoint)
     };
-    judge.base_urls.iter().map(endpoint).collect()
+    if judge.base_url.is_empty() {
+        return Ok(vec![endpoint(&OPENAI_BASE_URL.to_owned())?]);
+    }
+    judge.base_url.iter().map(endpoint).collect()
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::cli::settings::{JudgeSettings, NamedJudge, Settings};
+use crate::cli::settings::Settings;
 use crate::cli::terminal;
 use crate::domain::{CallKind, JudgeReply, TestCase};
 use crate::error::{Error, Result};
@@ -27,12 +27,14 @@ use crate::judge::layers::retrying::{RetryPolicy, Retrying};
 use crate::judge::lexical::Lexical;
 use crate::judge::meters::Meters;
 use crate::judge::openai_tokens::Encoding;
+use crate::judge::options::JudgeOptions;
 use crate::judge::planner::{NoReplies, Recalling, ReplySource};
 use crate::judge::prompt_counter::PromptCounter;
 use crate::judge::{Judge, JudgeRequest};
 use crate::prompt::{PromptFamily, PromptSet};
 
 use super::renderer::PromptRenderer;
+use super::roles::NamedJudge;
 use super::servers::{Fleet, Servers};
 use super::spending::Spending;
 
@@ -104,14 +106,14 @@ impl Identified {
         prompts: &Arc<PromptSet>,
     ) -> Result<Self> {
         let judge = &named.judge;
-        if judge.kind == JudgeKind::Lexical {
-            if settings.score.prompts.is_some() && !settings.output.quiet {
+        if judge.kind() == JudgeKind::Lexical {
+            if settings.options.scoring.prompts.is_some() && !settings.quiet {
                 terminal::note("warning: the lexical judge reads no prompts; --prompts has no effect without a model");
             }
             return Ok(Self::Lexical);
         }
-        let cache = settings.cache.path.as_deref().map(Cache::open).transpose()?;
-        let servers = Servers::ask(judge, cache.as_ref()).await?;
+        let cache = settings.options.cache.path().map(Cache::open).transpose()?;
+        let servers = Servers::ask(judge, &named.limits, cache.as_ref()).await?;
         let options = request_options(judge, prompts, &servers.served, servers.model.clone());
         options.check()?;
         let prompts = Arc::clone(prompts);
@@ -254,11 +256,11 @@ impl Identified {
             tokens_per_minute: named.limits.tpm.map(|tpm| NonZeroU32::try_from(tpm).unwrap_or(NonZeroU32::MAX)),
             ..Limits::default()
         };
-        let policy = RetryPolicy { max_attempts: named.judge.retries.saturating_add(1), ..RetryPolicy::default() };
+        let policy = RetryPolicy { max_attempts: named.limits.retries.saturating_add(1), ..RetryPolicy::default() };
         let fleet = Arc::new(chat.servers.fleet(chat.options.endpoint, limits, meters)?);
         let asking = Retrying::new(Arc::clone(&fleet), policy, Arc::clone(meters));
         let asking = ContextLimited::new(asking, capacity, counter);
-        let price = budget.prices.get(&chat.options.model);
+        let price = budget.prices.get(&chat.options.model).copied();
         let asking = Budgeted::new(asking, budget.ledger.clone(), price);
         let room = truncate.then_some(capacity);
         let renderer = Arc::new(PromptRenderer::new(Arc::clone(&chat.prompts), &chat.options, room));
@@ -313,34 +315,35 @@ impl Identified {
 
 /// What is sent to this judge.
 fn request_options(
-    judge: &JudgeSettings,
+    judge: &JudgeOptions,
     prompts: &PromptSet,
     served: &ServerIdentity,
     model: String,
 ) -> RequestOptions {
     RequestOptions {
-        endpoint: judge.kind,
+        endpoint: judge.kind(),
         conversation: judge.conversation,
         judge_id: judge_id(&model, judge.cache_id.as_deref(), served),
         model,
-        temperature: judge.temperature,
+        temperature: judge.temperature(),
         top_p: judge.top_p,
         logprobs: judge.logprobs,
         seed: judge.seed,
-        json_mode: judge.json_mode,
+        json_mode: judge.kind() == JudgeKind::Chat && !judge.no_json_mode,
         max_tokens: reply_limits(judge, prompts),
         max_tokens_field: judge.max_tokens_field.clone(),
-        extra_body: judge.extra_body.clone(),
+        extra_body: judge.request_fields(),
         ..RequestOptions::new("")
     }
 }
 
 /// What was given, else what the prompt set says; a label alone needs no more room than a label has.
-fn reply_limits(judge: &JudgeSettings, prompts: &PromptSet) -> BTreeMap<CallKind, u64> {
-    let limit = |kind: CallKind| match judge.max_tokens_given.contains(&kind) {
-        true => judge.max_tokens.get(&kind).copied(),
-        false if judge.kind == JudgeKind::Label => judge.kind.default_max_tokens(kind),
-        false => prompts.max_tokens(kind),
+fn reply_limits(judge: &JudgeOptions, prompts: &PromptSet) -> BTreeMap<CallKind, u64> {
+    let given = |kind: CallKind| judge.max_tokens.as_ref().and_then(|limits| limits.0.get(&kind).copied());
+    let limit = |kind: CallKind| match given(kind) {
+        Some(limit) => limit,
+        None if judge.kind() == JudgeKind::Label => judge.kind().default_max_tokens(kind),
+        None => prompts.max_tokens(kind),
     };
     CallKind::ALL.into_iter().filter_map(|kind| Some((kind, limit(kind)?))).collect()
 }

@@ -1,21 +1,22 @@
 //! What a run may spend: its account, and its time.
 
+use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::cli::duration::format_duration;
-use crate::cli::prices::Prices;
-use crate::cli::settings::{Settings, keys};
+use crate::domain::TimeSpan;
 use crate::error::{Error, Result};
 use crate::evaluation::StopHandle;
-use crate::judge::layers::budgeted::{Budget, Ledger};
+use crate::evaluation::options::EvaluationOptions;
+use crate::judge::layers::budgeted::{Budget, Ledger, Price};
 
 /// Calls in flight get so long to end before a time limit; of short limits a tenth.
 const LEAD: Duration = Duration::from_secs(25);
 
 /// The bounds of a run.
 pub(in crate::cli) struct Spending {
-    pub(in crate::cli) prices: Prices,
+    pub(in crate::cli) prices: BTreeMap<String, Price>,
     /// `None` without a budget.
     pub(in crate::cli) ledger: Option<Arc<Ledger>>,
     /// When the command began, and how long it may take.
@@ -27,19 +28,22 @@ impl Spending {
     ///
     /// # Errors
     /// [`Error::Settings`] for a budget in dollars where a model has no price.
-    pub(in crate::cli) fn of<'a>(settings: &Settings, mut models: impl Iterator<Item = &'a str>) -> Result<Self> {
+    pub(in crate::cli) fn of<'a>(
+        settings: &EvaluationOptions,
+        mut models: impl Iterator<Item = &'a str>,
+    ) -> Result<Self> {
         let bounds = &settings.budget;
-        let unpriced = models.find(|model| settings.prices.get(model).is_none());
-        if let (Some(_), Some(model)) = (bounds.usd, unpriced) {
-            let (flag, what) = (keys::BUDGET_USD.flag, Prices::what_to_write(model));
-            return Err(Error::Settings(format!("{flag}: what {model:?} costs is not known; {what}")));
+        let unpriced = models.find(|model| !settings.prices.contains_key(*model));
+        if let (Some(_), Some(model)) = (bounds.budget_usd, unpriced) {
+            let what = Price::how_to_set(model);
+            return Err(Error::Settings(format!("--budget-usd: what {model:?} costs is not known; {what}")));
         }
-        let budget = Budget { usd: bounds.usd, tokens: bounds.tokens };
+        let budget = Budget { usd: bounds.budget_usd, tokens: bounds.budget_tokens.map(NonZeroU64::get) };
         let is_bound = budget.usd.is_some() || budget.tokens.is_some();
         Ok(Self {
             prices: settings.prices.clone(),
             ledger: is_bound.then(|| Arc::new(Ledger::new(budget))),
-            time: bounds.time_limit.map(|limit| (Instant::now(), limit)),
+            time: bounds.time_limit.map(|limit| (Instant::now(), *limit)),
         })
     }
 
@@ -71,9 +75,8 @@ fn lead(limit: Duration) -> Duration {
 fn out_of_time(limit: Duration, ready: Duration) -> String {
     let seconds = |time: Duration| format!("{:.1}s", time.as_secs_f64());
     let mut reason = format!(
-        "the time limit of {} ({}), of which the last {} are kept for calls in flight",
-        format_duration(limit),
-        keys::TIME_LIMIT.flag,
+        "the time limit of {} (--time-limit), of which the last {} are kept for calls in flight",
+        TimeSpan(limit),
         seconds(lead(limit))
     );
     if ready > limit / 4 {

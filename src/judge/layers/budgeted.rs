@@ -9,6 +9,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
 use crate::domain::{JudgeReply, Usage};
@@ -24,17 +25,27 @@ const LARGEST_MARGIN: f64 = 10.0;
 const UNCOUNTED: f64 = 1.4;
 
 /// What a model costs, in USD per million tokens.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Price {
     /// Prompt tokens.
     pub prompt: f64,
     /// Reply tokens.
     pub completion: f64,
     /// Prompt tokens that the service takes from its own prefix cache; `None`: as other prompt tokens.
+    #[serde(default)]
     pub cached_prompt: Option<f64>,
 }
 
 impl Price {
+    /// What to write for a model without a price.
+    pub fn how_to_set(model: &str) -> String {
+        format!(
+            "write [prices.\"{}\"] with prompt = .. and completion = .. (USD per million tokens) into the config file",
+            model.escape_debug()
+        )
+    }
+
     /// The cost of these tokens in USD: `(prompt - cached) * prompt price + cached * cached price + reply * reply price`,
     /// over a million.
     pub fn cost(&self, usage: &Usage) -> f64 {

@@ -82,5 +82,5 @@ fn a_stream_that_does_not_begin_is_dropped_and_asked_again() {
         .says(&["--first-byte-timeout limits the whole reply while --stream is off"]);
     let url = server.base_url();
     work.run(&scoring(&url, &["--first-byte-timeout", "0s"])).exits_with(2).says(&["--first-byte-timeout: 0s leaves"]);
-    work.run(&scoring(&url, &["--stream", "often"])).exits_with(2).says(&["not one of auto, on, off"]);
+    work.run(&scoring(&url, &["--stream", "often"])).exits_with(2).says(&["[possible values: auto, on, off]"]);
 }

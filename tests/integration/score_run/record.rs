@@ -329,7 +329,7 @@ fn a_directory_of_other_settings_is_refused_with_what_differs() {
     work.score(&server, &differing).exits_with(3).says(&[
         "out: holds a run of other settings",
         "score.samples: there 1, here 2",
-        "score.limit: there none, here 1",
+        "score.limit: there unset, here 1",
         "--overwrite",
     ]);
     assert_eq!(server.chat_count(), asked, "nothing was asked");

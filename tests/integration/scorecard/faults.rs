@@ -117,7 +117,7 @@ fn scorers_that_cannot_run_are_refused_with_what_they_lack() {
     for (scorer, says) in [
         ("rubric", &["no test cases given", "--tests FILE"][..]),
         ("overlap", &["overlap cannot run", "no gold", "--references"]),
-        ("rubrik", &["\"rubrik\" is no scorer", "did you mean rubric?"]),
+        ("rubrik", &["invalid value 'rubrik'", "'rubric'"]),
     ] {
         refused(&work, &server, &["alpha.json", "--scorers", scorer], 2, says);
     }

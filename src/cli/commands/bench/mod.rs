@@ -9,19 +9,20 @@ mod rows;
 
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::score::score_with;
-use super::{Context, told};
+use super::{Context, warn};
 use crate::cli::ExitCode;
-use crate::cli::args::{BenchArgs, BudgetArgs, InputArgs, ScoreArgs, ScorerArgs};
-use crate::cli::origin::Origin;
+use crate::cli::args::{BenchArgs, ScoreArgs};
+use crate::cli::origin::{Origin, SettingLine};
 use crate::cli::scoring::preset::Preset;
-use crate::cli::settings::value::{FirstIndex, Names, ScorerNames};
-use crate::cli::settings::{JudgeKind, ScorerName, Settings, keys};
+use crate::cli::settings::Settings;
 use crate::cli::terminal;
 use crate::domain::Role;
 use crate::error::{Error, Result};
+use crate::evaluation::options::{EvaluationOptions, InputOptions, ScorerName, ScorerOptions};
+use crate::judge::kind::JudgeKind;
 use crate::report::{Bench, BenchBlank};
 use rows::{ASPECTS, AT_MOST, Data, INSTRUCTION, ROWS, Row, TOP_N};
 
@@ -40,10 +41,11 @@ pub(super) fn run(args: &BenchArgs, context: &Context<'_>) -> Result<ExitCode> {
         ));
     };
     let path = data::find(row, data)?;
-    let mut settings = Settings::load(&score_args(row, args, &path), context.environment)?;
-    let blank = settle(row, &mut settings, &path)?;
-    let settings = told(settings);
-    let asked = data::load(row, &path, settings.score.mode)?;
+    let score_args = score_args(row, args, &path);
+    let mut settings = Settings::load(&score_args, context.matches, context.environment)?;
+    let blank = settle(row, &mut settings, &score_args.options)?;
+    warn(&settings);
+    let asked = data::load(row, &path, settings.options.scoring.mode())?;
     let table = Bench {
         name: row.id,
         data: path.display().to_string(),
@@ -60,34 +62,40 @@ pub(super) fn run(args: &BenchArgs, context: &Context<'_>) -> Result<ExitCode> {
 /// The row as the arguments of `score`.
 fn score_args(row: &Row, args: &BenchArgs, data: &Path) -> ScoreArgs {
     let given = |wanted: bool| wanted.then(|| data.to_path_buf());
+    let default = ScorerOptions::default();
     ScoreArgs {
-        input: InputArgs {
-            answers: args.predictions.clone(),
-            tests: given(row.data == Data::TestCases),
-            systems: args.systems.clone(),
-            config: args.config.clone(),
-            strict: args.strict,
-            ..InputArgs::default()
+        config: args.config.clone(),
+        options: EvaluationOptions {
+            input: InputOptions {
+                answers: args.predictions.clone(),
+                tests: given(row.data == Data::TestCases),
+                systems: args.systems.clone(),
+                strict: args.strict,
+                ..InputOptions::default()
+            },
+            scoring: args.scoring.clone(),
+            scorers: ScorerOptions {
+                scorers: row.scorers(),
+                references: given(row.data == Data::ReferenceAnswers),
+                index_base: args.index_base.unwrap_or_default(),
+                truncate: args.truncate,
+                aspects: ASPECTS.iter().map(|aspect| (*aspect).to_owned()).collect(),
+                aspect_rubrics: args.aspect_rubrics.clone(),
+                instruction: INSTRUCTION.to_owned(),
+                top_n: TOP_N,
+                no_reference: row.scorer == ScorerName::Prometheus && row.data != Data::ReferenceAnswers,
+                entail: row.form,
+                at_most: NonZeroUsize::new(AT_MOST).unwrap_or(default.at_most),
+                ..default
+            },
+            judge: args.judge.clone(),
+            limits: args.limits.clone(),
+            cache: args.cache.clone(),
+            output: args.output.clone(),
+            ..EvaluationOptions::default()
         },
-        scoring: args.scoring.clone(),
-        scorers: ScorerArgs {
-            scorers: Some(ScorerNames(row.scorers())),
-            references: given(row.data == Data::ReferenceAnswers),
-            index_base: Some(args.index_base.unwrap_or(FirstIndex(0))),
-            truncate: args.truncate,
-            aspects: Some(Names(ASPECTS.iter().map(|aspect| (*aspect).to_owned()).collect())),
-            aspect_rubrics: args.aspect_rubrics.clone(),
-            instruction: Some(INSTRUCTION.to_owned()),
-            top_n: Some(TOP_N),
-            entail: Some(row.form),
-            at_most: NonZeroUsize::new(AT_MOST),
-            ..ScorerArgs::default()
-        },
-        judge: args.judge.clone(),
-        limits: args.limits.clone(),
-        budget: BudgetArgs::default(),
-        cache: args.cache.clone(),
-        output: args.output.clone(),
+        display: args.display.clone(),
+        ..ScoreArgs::default()
     }
 }
 
@@ -96,18 +104,17 @@ fn score_args(row: &Row, args: &BenchArgs, data: &Path) -> ScoreArgs {
 ///
 /// # Errors
 /// [`Error::Settings`] where the config file narrows the cases.
-fn settle(row: &Row, settings: &mut Settings, data: &Path) -> Result<Vec<BenchBlank>> {
-    if settings.score.cases.is_some() || settings.score.limit.is_some() {
+fn settle(row: &Row, settings: &mut Settings, of_row: &EvaluationOptions) -> Result<Vec<BenchBlank>> {
+    let options = &mut settings.options;
+    if !options.input.cases.is_empty() || options.input.limit.is_some() {
         let what =
             "bench scores whole rows; take cases and limit out of [score], or give it a config file without them";
         return Err(Error::Settings(what.to_owned()));
     }
-    let given = |wanted: bool| -> Option<PathBuf> { wanted.then(|| data.to_path_buf()) };
-    settings.score.tests = given(row.data == Data::TestCases);
-    settings.scorers.references = given(row.data == Data::ReferenceAnswers);
-    settings.scorers.no_reference = row.scorer == ScorerName::Prometheus && row.data != Data::ReferenceAnswers;
-    settings.scorers.max_words = None;
-    let has_judge = |aspect: &str| settings.has_role(&Role::Aspect(aspect.into()));
+    options.input.tests.clone_from(&of_row.input.tests);
+    let ScorerOptions { truncate, aspect_rubrics, .. } = options.scorers.clone();
+    options.scorers = ScorerOptions { truncate, aspect_rubrics, ..of_row.scorers.clone() };
+    let has_judge = |aspect: &str| options.has_role(&Role::Aspect(aspect.into()));
     let (judged, without): (Vec<&'static str>, Vec<&'static str>) = ASPECTS.iter().partition(|a| has_judge(a));
     let mut blank = Vec::new();
     if row.scorer == ScorerName::Prometheus && !judged.is_empty() && !without.is_empty() {
@@ -115,11 +122,10 @@ fn settle(row: &Row, settings: &mut Settings, data: &Path) -> Result<Vec<BenchBl
         blank.push(BenchBlank { columns: without.into_iter().chain(["llm"]).collect(), reason });
     }
     if !judged.is_empty() {
-        settings.scorers.aspects = Some(judged.into_iter().map(str::to_owned).collect());
+        options.scorers.aspects = judged.into_iter().map(str::to_owned).collect();
     }
     if row.scorer == ScorerName::Rubric && baseline_by_default(settings) {
-        let names = settings.scorers.names.get_or_insert_default();
-        names.retain(|scorer| *scorer != ScorerName::Rubric);
+        settings.options.scorers.scorers.retain(|scorer| *scorer != ScorerName::Rubric);
         let why =
             "no LLM has the role rubric; give --model or --base-url, or --judge lexical for the built-in baseline";
         settings.warnings.push(format!("rub stays blank: {why}"));
@@ -128,13 +134,12 @@ fn settle(row: &Row, settings: &mut Settings, data: &Path) -> Result<Vec<BenchBl
     Ok(blank)
 }
 
-/// True if the built-in baseline would judge the rubric only because nobody else was named: its numbers are not to stand
+/// True if the built-in baseline would judge the rubric only because no other judge was named: its numbers are not to stand
 /// in a column that is an LLM's.
 fn baseline_by_default(settings: &Settings) -> bool {
-    let by_default =
-        |line: &crate::cli::origin::SettingLine| line.key == keys::KIND.name && line.origin == Origin::Default;
-    settings.judge.kind == JudgeKind::Lexical
-        && !settings.roles.contains_key(&Role::Rubric)
+    let by_default = |line: &SettingLine| line.key == "judge.kind" && line.origin == Origin::Default;
+    settings.options.judge.kind() == JudgeKind::Lexical
+        && !settings.options.roles.judges.contains_key("rubric")
         && settings.describe().iter().any(by_default)
 }
 

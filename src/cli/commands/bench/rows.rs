@@ -1,8 +1,9 @@
 //! The seven rows, as ScholarQABench's README and commands have them.
 
-use crate::cli::settings::{EntailForm, ScorerName};
 use crate::domain::{Role, Unit};
+use crate::evaluation::options::ScorerName;
 use crate::report::BenchColumn;
+use crate::scorer::entailment::Form;
 
 /// The aspects of a grade, in the order of the columns.
 pub(super) const ASPECTS: &[&str] = &["organization", "coverage", "relevance"];
@@ -40,7 +41,7 @@ pub(super) struct Row {
     pub(super) data: Data,
     /// The scorer of the columns before the citations.
     pub(super) scorer: ScorerName,
-    pub(super) form: EntailForm,
+    pub(super) form: Form,
     pub(super) columns: &'static [BenchColumn],
     /// What these columns mean.
     pub(super) legend: &'static str,
@@ -78,7 +79,7 @@ pub(super) const ROWS: [Row; 7] = [
         file: Some("scifact_test.jsonl"),
         data: Data::Questions,
         scorer: ScorerName::Overlap,
-        form: EntailForm::Short,
+        form: Form::Short,
         columns: ACCURACY,
         legend: ACCURACY_LEGEND,
     },
@@ -89,7 +90,7 @@ pub(super) const ROWS: [Row; 7] = [
         file: Some("pubmed_test.jsonl"),
         data: Data::Questions,
         scorer: ScorerName::Overlap,
-        form: EntailForm::Short,
+        form: Form::Short,
         columns: ACCURACY,
         legend: ACCURACY_LEGEND,
     },
@@ -100,7 +101,7 @@ pub(super) const ROWS: [Row; 7] = [
         file: Some("qasa_test.jsonl"),
         data: Data::Questions,
         scorer: ScorerName::Overlap,
-        form: EntailForm::Long,
+        form: Form::Long,
         columns: ROUGE_L,
         legend: "corr: ROUGE-L against the gold answer, with stemming",
     },
@@ -111,7 +112,7 @@ pub(super) const ROWS: [Row; 7] = [
         file: Some("test_configs_snippets.json"),
         data: Data::TestCases,
         scorer: ScorerName::Rubric,
-        form: EntailForm::Long,
+        form: Form::Long,
         columns: RUBRIC,
         legend: "rub: the rubric score, criteria and snippets",
     },
@@ -122,7 +123,7 @@ pub(super) const ROWS: [Row; 7] = [
         file: Some("human_answers.json"),
         data: Data::ReferenceAnswers,
         scorer: ScorerName::Prometheus,
-        form: EntailForm::Long,
+        form: Form::Long,
         columns: GRADES,
         legend: "aspects: graded from 1 to 5 beside the expert's answer; llm: their mean",
     },
@@ -133,7 +134,7 @@ pub(super) const ROWS: [Row; 7] = [
         file: None,
         data: Data::Questions,
         scorer: ScorerName::Prometheus,
-        form: EntailForm::Long,
+        form: Form::Long,
         columns: GRADES,
         legend: GRADES_LEGEND,
     },
@@ -144,7 +145,7 @@ pub(super) const ROWS: [Row; 7] = [
         file: None,
         data: Data::Questions,
         scorer: ScorerName::Prometheus,
-        form: EntailForm::Long,
+        form: Form::Long,
         columns: GRADES,
         legend: GRADES_LEGEND,
     },
@@ -180,8 +181,8 @@ impl Row {
     /// What the columns mean.
     pub(super) fn legends(&self) -> Vec<String> {
         let form = match self.form {
-            EntailForm::Short => "cite: whether the cited passages support question and answer as one claim",
-            EntailForm::Long => "cite: whether the cited passages support each sentence",
+            Form::Short => "cite: whether the cited passages support question and answer as one claim",
+            Form::Long => "cite: whether the cited passages support each sentence",
         };
         let cited = format!(
             "{form}; cite_p, cite_r: precision and recall over the first {AT_MOST} citations, cite_f1: their harmonic mean"

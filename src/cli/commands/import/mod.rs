@@ -6,16 +6,18 @@ mod scores;
 use std::sync::Arc;
 
 use super::Context;
+use crate::analysis::OnUnscored;
 use crate::cli::ExitCode;
 use crate::cli::args::ImportArgs;
+use crate::cli::args::OutputFormat;
 use crate::cli::origin::escape_controls;
 use crate::cli::scoring::outcome::{Presentation, run_name};
 use crate::cli::scoring::sinks::write_items;
-use crate::cli::settings::{DEFAULT_SEED, OnUnscored, OutputFormat};
 use crate::cli::terminal;
 use crate::dataset::{ResultsFile, TestCases, load_results, load_test_cases};
 use crate::domain::{Mode, TestCase};
 use crate::error::{Error, InputFault, Result};
+use crate::evaluation::options::ScoringOptions;
 use crate::evaluation::record::{InputFile, Inputs, JudgeEntry, Manifest, RunDir, RunRecord, RunStatus};
 
 use answers::{Texts, with_texts};
@@ -63,7 +65,7 @@ pub(super) fn run(args: &ImportArgs, context: &Context<'_>) -> Result<ExitCode> 
         on_unscored: OnUnscored::Exclude,
         // How much may be unscored was for the run to say that judged.
         max_unscored: 1.0,
-        seed: DEFAULT_SEED,
+        seed: ScoringOptions::default().seed,
         agreement: imported.agreement,
         mode,
         format: args.format.unwrap_or(OutputFormat::Table),
@@ -152,7 +154,7 @@ fn manifest(
             lexical: imported.lexical,
         }),
         scorers: vec!["rubric".to_owned()],
-        seed: DEFAULT_SEED,
+        seed: ScoringOptions::default().seed,
         answers: imported.scored.len() as u64,
         missing: imported.missing.iter().map(|(system, case)| (system.to_string(), case.to_string())).collect(),
         kept_cases: imported.kept_cases.iter().map(ToString::to_string).collect(),

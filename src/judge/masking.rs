@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-pub use crate::judge::endpoint::is_secret_name;
+pub use super::endpoint::is_secret_name;
 
 /// What stands in place of a secret.
 pub const MASK: &str = "***";

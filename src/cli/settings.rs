@@ -1,0 +1,498 @@
+//! The options of a command from all their sources: flags > environment > config file > defaults.
+//!
+//! Flags, environment variables and defaults are clap's ([`EvaluationOptions`] derives them). The config file's values take
+//! the place of defaults: the options and the file meet as JSON, where one rule merges every key. [`Settings::describe`]
+//! lists all options with their origins, secrets masked.
+
+use std::any::TypeId;
+use std::fmt;
+use std::path::PathBuf;
+
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+use secrecy::SecretString;
+use serde_json::{Map, Value, json};
+
+use super::args::{OutputFormat, ScoreArgs};
+use super::config_file::{ConfigFile, Entry};
+use super::origin::{Environment, Origin, SettingLine};
+use crate::error::{Error, InputFault, Result};
+use crate::evaluation::options::{DEFAULT_JUDGE, EvaluationOptions, JudgeTable, as_map};
+use crate::judge::endpoint::OPENAI_BASE_URL;
+use crate::judge::kind::JudgeKind;
+use crate::judge::masking::{is_secret_name, masked_json, masked_url};
+use crate::judge::options::{JudgeOptions, OptionFault, defaults};
+use crate::text::nearest::nearest;
+
+/// Tables of the config file, each with the option structs whose keys it holds.
+const TABLES: [(&str, &[&str]); 6] = [
+    ("score", &["input", "scoring", "scorers"]),
+    ("judge", &["judge"]),
+    ("limits", &["limits"]),
+    ("budget", &["budget"]),
+    ("cache", &["cache"]),
+    ("output", &["output", "display"]),
+];
+
+/// Keys that are one choice: what a stronger source says of one of them takes the others back.
+const CHOICES: [(&str, &str, [&str; 2]); 3] = [
+    ("score", "scoring", ["rubrics", "snippets"]),
+    ("judge", "judge", ["temperature", "no_temperature"]),
+    ("cache", "cache", ["path", "no_cache"]),
+];
+
+/// The variable that other OpenAI clients use, too. It says where a model is, but chooses no judge by itself.
+const OPENAI_BASE_URL_ENV: &str = "OPENAI_BASE_URL";
+
+/// The options of a command that scores, with their origins.
+#[derive(Clone)]
+pub struct Settings {
+    /// What is evaluated, and how.
+    pub options: EvaluationOptions,
+    /// Form of the summary on standard output.
+    pub format: OutputFormat,
+    /// True if only errors are shown.
+    pub quiet: bool,
+    /// What the user should know: lower-case sentences for standard error.
+    pub warnings: Vec<String>,
+    lines: Vec<SettingLine>,
+}
+
+impl fmt::Debug for Settings {
+    /// The masked lines only.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.lines.iter().map(|line| (&line.key, &line.value))).finish()
+    }
+}
+
+impl Settings {
+    /// Merges and checks all sources. `matches` are those of the command that gave `args`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a flag, [`Error::Settings`] for an environment variable, [`Error::Input`] (with file and
+    /// line) for the config file; each names the option, what is wrong and what to write.
+    pub fn load(args: &ScoreArgs, matches: &ArgMatches, environment: &Environment) -> Result<Self> {
+        let mut sources = Sources::new(args, matches)?;
+        let mut args = sources.merged(args)?;
+        args.options.input.answers.append(&mut args.qa_dir);
+        let ScoreArgs { mut options, display, .. } = args;
+        let mut warnings = Vec::new();
+        let judge = &mut options.judge;
+        let openai = environment.get(OPENAI_BASE_URL_ENV);
+        if judge.kind() != JudgeKind::Lexical && judge.base_url.is_empty() {
+            judge.kind = Some(judge.kind());
+            judge.base_url =
+                openai.into_iter().flat_map(|urls| urls.split(',')).map(|url| url.trim().to_owned()).collect();
+            sources.is_openai_variable = !judge.base_url.is_empty();
+        } else if judge.kind.is_none() && judge.kind() == JudgeKind::Lexical && openai.is_some() {
+            warnings
+                .push(format!("{OPENAI_BASE_URL_ENV} alone chooses no judge: this is the lexical one; give --model"));
+        }
+        options.check().map_err(|fault| sources.fault(fault))?;
+        let used = options.used_judges();
+        let (judges, main) = (&mut options.judges, &mut options.judge);
+        let tables = judges.iter_mut().map(|(name, table)| (format!("judges.{name}"), name.as_str(), &mut table.judge));
+        for (table, name, judge) in tables.chain([("judge".to_owned(), DEFAULT_JUDGE, main)]) {
+            sources.read_key(&table, judge, used.contains(name), environment, &mut warnings)?;
+        }
+        warnings.extend(sources.flags_without_effect(&options));
+        warnings.extend(options.warnings());
+        let lines = sources.describe(&ScoreArgs { options: options.clone(), display: display.clone(), ..defaults() });
+        Ok(Self { options, format: display.format, quiet: display.quiet, warnings, lines })
+    }
+
+    /// Every option with its origin, in a fixed order, secrets masked.
+    pub fn describe(&self) -> &[SettingLine] {
+        &self.lines
+    }
+}
+
+/// Where options come from.
+struct Sources<'a> {
+    matches: &'a ArgMatches,
+    /// The options as clap knows them: flags, variables, types.
+    command: clap::Command,
+    file: Option<ConfigFile>,
+    /// True if the judge's address is that of `OPENAI_BASE_URL`.
+    is_openai_variable: bool,
+}
+
+impl<'a> Sources<'a> {
+    fn new(args: &ScoreArgs, matches: &'a ArgMatches) -> Result<Self> {
+        let file = args.config.as_deref().map(ConfigFile::load).transpose()?;
+        let command = <ScoreArgs as clap::Args>::augment_args(clap::Command::new("score"));
+        Ok(Self { matches, command, file, is_openai_variable: false })
+    }
+
+    /// The arguments with the values of the file in place of defaults.
+    fn merged(&self, args: &ScoreArgs) -> Result<ScoreArgs> {
+        let default = as_map(&defaults::<ScoreArgs>());
+        let mut map = as_map(args);
+        let mut faults = Vec::new();
+        for entry in self.file.iter().flat_map(|file| &file.entries) {
+            if let Err(fault) = self.place(entry, &mut map, &default) {
+                faults.push(fault);
+            }
+        }
+        if !faults.is_empty() {
+            return Err(Error::Input(faults));
+        }
+        for (table, group, keys) in CHOICES {
+            let ranks = keys.map(|key| self.origin(table, key).rank());
+            let strongest = ranks.into_iter().max().unwrap_or(0);
+            for (key, _) in keys.iter().zip(ranks).filter(|(_, rank)| *rank < strongest) {
+                map[group][*key] = default[group][*key].clone();
+            }
+            let origins = keys.map(|key| self.origin(table, key));
+            if let ([Origin::Flag(one), Origin::Flag(other)], true) = (origins, keys[1].starts_with("no_")) {
+                return Err(Error::Usage(format!("{other} contradicts {one}; drop one of the two")));
+            }
+        }
+        let merged: ScoreArgs = serde_json::from_value(Value::Object(map))
+            .map_err(|error| Error::Internal(format!("options cannot be merged: {}", message(&error))))?;
+        Ok(ScoreArgs { config: args.config.clone(), qa_dir: args.qa_dir.clone(), ..merged })
+    }
+
+    /// Puts one value of the file where it belongs, unless a stronger source has set it.
+    fn place(
+        &self,
+        entry: &Entry,
+        map: &mut Map<String, Value>,
+        default: &Map<String, Value>,
+    ) -> Result<(), InputFault> {
+        let Entry { table, key, value, line } = entry;
+        let path = self.file.as_ref().map(|file| file.path.clone()).unwrap_or_default();
+        let fault = |what: String| InputFault::new(&path, what).at_line(*line);
+        let value = self.resolved(table, key, value);
+        let mut changed = map.clone();
+        let old = match (table.split_once('.'), TABLES.iter().find(|(name, _)| name == table)) {
+            (Some((_, judge)), _) => {
+                let judge = changed["judges"][judge].as_object_mut().map(std::mem::take);
+                let mut keys = judge.unwrap_or_else(|| as_map(&JudgeTable::default()));
+                let Some(slot) = keys.get_mut(key) else { return Err(unknown_key(&fault, table, key, &keys)) };
+                *slot = value;
+                changed["judges"][&table["judges.".len()..]] = Value::Object(keys);
+                None
+            }
+            (None, Some((_, groups))) => {
+                let Some(group) = groups.iter().find(|group| default[**group].get(key).is_some()) else {
+                    let known = groups.iter().filter_map(|group| default[*group].as_object()).flatten();
+                    let known = known.map(|(key, value)| (key.clone(), value.clone())).collect();
+                    return Err(unknown_key(&fault, table, key, &known));
+                };
+                Some((*group, std::mem::replace(&mut changed[*group][key], value)))
+            }
+            (None, None) if ["roles", "prices"].contains(&table.as_str()) => {
+                if let (Some(first), true) =
+                    (self.line(table, key), changed[table].get(key).is_some() && key != "merge")
+                    && first != *line
+                {
+                    return Err(fault(format!("{table}.{key} is given twice: line {first} has it, too"))
+                        .hint("keep one of the two"));
+                }
+                changed[table][key] = value;
+                None
+            }
+            (None, None) => return Err(unknown_table(&fault, table)),
+        };
+        if let Err(error) = serde_json::from_value::<ScoreArgs>(Value::Object(changed.clone())) {
+            return Err(fault(format!("{table}.{key}: {}", message(&error))));
+        }
+        *map = changed;
+        if let Some((group, old)) = old {
+            let is_stronger = self.given(table, key).is_some() || old != default[group][key];
+            let slot = &mut map[group][key];
+            match (slot, old) {
+                // Headers, limits by kind: a flag replaces the entries of its name.
+                (Value::Object(weak), Value::Object(strong)) if is_stronger => {
+                    weak.retain(|name, _| !strong.keys().any(|other| other.eq_ignore_ascii_case(name)));
+                    weak.extend(strong);
+                }
+                (slot, old) if is_stronger => *slot = old,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A path of the file is relative to the file.
+    fn resolved(&self, table: &str, key: &str, value: &Value) -> Value {
+        let is_path = |arg: &clap::Arg| arg.get_value_parser().type_id() == TypeId::of::<PathBuf>();
+        if !self.arg(table, key).is_some_and(is_path) {
+            return value.clone();
+        }
+        let parent = self.file.as_ref().and_then(|file| file.path.parent()).unwrap_or(std::path::Path::new(""));
+        match value {
+            Value::String(path) => json!(parent.join(path)),
+            Value::Array(paths) => paths.iter().map(|path| self.resolved(table, key, path)).collect(),
+            other => other.clone(),
+        }
+    }
+
+    /// The argument of a key: the one of its name, or of table and key where another table has that key, too.
+    fn arg(&self, table: &str, key: &str) -> Option<&clap::Arg> {
+        let with_table = format!("{table}_{key}");
+        let find = |id: &str| self.command.get_arguments().find(|arg| arg.get_id() == id);
+        TABLES.iter().find(|(name, _)| *name == table).and_then(|_| find(&with_table).or_else(|| find(key)))
+    }
+
+    /// The flag or the variable that gave a value, if one did.
+    fn given(&self, table: &str, key: &str) -> Option<Origin> {
+        let arg = self.arg(table, key)?;
+        let source = |id: &str| {
+            let is_known = self.matches.ids().any(|known| known == id);
+            is_known.then(|| self.matches.value_source(id)).flatten()
+        };
+        match source(arg.get_id().as_str()) {
+            Some(ValueSource::CommandLine) => Some(Origin::Flag(shown(arg))),
+            Some(ValueSource::EnvVariable) => {
+                Some(Origin::Environment(arg.get_env().unwrap_or_default().to_string_lossy().into_owned()))
+            }
+            _ if key == "answers" && source("qa_dir") == Some(ValueSource::CommandLine) => {
+                Some(Origin::Flag("--qa-dir".to_owned()))
+            }
+            _ => None,
+        }
+    }
+
+    fn line(&self, table: &str, key: &str) -> Option<usize> {
+        self.file.as_ref()?.line(table, key)
+    }
+
+    fn origin(&self, table: &str, key: &str) -> Origin {
+        if let Some(given) = self.given(table, key) {
+            return given;
+        }
+        if let (Some(file), Some(line)) = (&self.file, self.line(table, key)) {
+            return Origin::File { path: file.path.clone(), line, key: format!("{table}.{key}") };
+        }
+        match (table, key) {
+            ("judge", "base_url") if self.is_openai_variable => Origin::Environment(OPENAI_BASE_URL_ENV.to_owned()),
+            // What a further judge leaves open is as in the run.
+            (table, "samples" | "merge") if table.starts_with("judges.") => self.origin("score", key),
+            _ => Origin::Default,
+        }
+    }
+
+    /// The error of an option that cannot be used, with the exit code of its origin: that of a flag is a usage error.
+    fn fault(&self, fault: OptionFault) -> Error {
+        let origin_of = |key: &str| {
+            let split = if key.starts_with("judges.") { key.rsplit_once('.') } else { key.split_once('.') };
+            split.map_or(Origin::Default, |(table, key)| self.origin(table, key))
+        };
+        let mut what = fault.what;
+        let origin = origin_of(&fault.key);
+        let other = fault.contradicts.as_deref().map(origin_of);
+        if let (Some(key), Some(other)) = (&fault.contradicts, &other) {
+            what.push_str(&format!(" ({key} comes from {other})"));
+        }
+        match (&origin, other) {
+            (Origin::Flag(flag), _) => Error::Usage(format!("{flag}: {what}")),
+            (_, Some(Origin::Flag(_))) => Error::Usage(format!("{}: {what}", fault.key)),
+            (Origin::Environment(name), _) => Error::Settings(format!("environment variable {name}: {what}")),
+            (Origin::File { path, line, key }, _) => {
+                InputFault::new(path, format!("{key}: {what}")).at_line(*line).into()
+            }
+            (Origin::Default, _) => match self.judge_line(&fault.key) {
+                Some((path, line)) => InputFault::new(path, format!("{}: {what}", fault.key)).at_line(line).into(),
+                None => Error::Settings(format!("{}: {what}", fault.key)),
+            },
+        }
+    }
+
+    /// The first line of a further judge's table, for a key that it lacks.
+    fn judge_line(&self, key: &str) -> Option<(PathBuf, usize)> {
+        let (table, _) = key.strip_prefix("judges.").and(key.rsplit_once('.'))?;
+        let file = self.file.as_ref()?;
+        Some((file.path.clone(), file.entries.iter().find(|entry| entry.table == table)?.line))
+    }
+
+    /// Reads the API key of a judge. Only a variable that is named on purpose must be set: local servers need no key.
+    fn read_key(
+        &self,
+        table: &str,
+        judge: &mut JudgeOptions,
+        is_used: bool,
+        environment: &Environment,
+        warnings: &mut Vec<String>,
+    ) -> Result<()> {
+        let name = judge.api_key_variable().to_owned();
+        let is_name = !name.starts_with(|c: char| c.is_ascii_digit())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let key = environment.get(&name).filter(|_| is_name).map(str::trim);
+        if key.is_some_and(|key| !key.chars().all(|c| c.is_ascii_graphic())) {
+            return Err(Error::Settings(format!(
+                "environment variable {name}: it holds a blank, a line break or a character that no key has; export the \
+                 bare key"
+            )));
+        }
+        let is_asked = is_used && judge.kind() != JudgeKind::Lexical;
+        if judge.api_key_env.is_some() && key.is_none() && (is_asked || !is_name) {
+            // Somebody may have given the key itself: what was given is repeated only where it looks like a name.
+            let what = match is_name && !name.contains(|c: char| c.is_ascii_lowercase()) {
+                true => format!("environment variable {name} is not set; export {name}=.. first, or name another"),
+                false => {
+                    "it takes the name of an environment variable that is set, never the key itself; write one such as \
+                          OPENAI_API_KEY"
+                        .to_owned()
+                }
+            };
+            return Err(self.fault(OptionFault::new(&format!("{table}.api_key_env"), what)));
+        }
+        let is_openai = judge.base_url.is_empty() || judge.base_url.iter().any(|url| url == OPENAI_BASE_URL);
+        if is_asked && key.is_none() && is_openai {
+            let whose = if table == "judge" { String::new() } else { format!("[{table}]: ") };
+            let remedy = "export it, or name another variable with --api-key-env (api_key_env in the config file)";
+            warnings.push(format!("{whose}{name} is not set: OpenAI will refuse; {remedy}"));
+        }
+        judge.api_key = key.map(SecretString::from);
+        Ok(())
+    }
+
+    /// The baseline asks no server: flags about one were given by mistake.
+    fn flags_without_effect(&self, options: &EvaluationOptions) -> Option<String> {
+        let is_chat = options.judge.kind() == JudgeKind::Chat;
+        if is_chat && let Origin::Flag(flag) = self.origin("judge", "conversation") {
+            return Some(format!(
+                "{flag} has no effect: a chat server writes conversations out itself; add --judge completions"
+            ));
+        }
+        if options.judge.kind() != JudgeKind::Lexical {
+            return None;
+        }
+        let keys = as_map(&options.judge).into_iter().filter(|(key, _)| key != "kind");
+        let flags = keys.filter_map(|(key, _)| match self.origin("judge", &key) {
+            Origin::Flag(flag) => Some(flag),
+            _ => None,
+        });
+        let flags = flags.collect::<Vec<_>>().join(", ");
+        (!flags.is_empty()).then(|| {
+            format!(
+                "no effect with the lexical judge, which asks no server: {flags}; give --model or --base-url for an LLM"
+            )
+        })
+    }
+
+    fn describe(&self, args: &ScoreArgs) -> Vec<SettingLine> {
+        let map = as_map(args);
+        let mut lines = Vec::new();
+        for (table, groups) in TABLES {
+            let keys = groups.iter().filter_map(|group| map[*group].as_object()).flatten();
+            self.describe_table(table, keys, &args.options.judge, &mut lines);
+        }
+        for (name, judge) in &args.options.judges {
+            let mut keys = as_map(judge);
+            for key in ["samples", "merge"] {
+                let of_run = &map["scoring"][key];
+                keys.entry(key).and_modify(|value| {
+                    if value.is_null() {
+                        *value = of_run.clone()
+                    }
+                });
+            }
+            self.describe_table(&format!("judges.{name}"), &keys, &judge.judge, &mut lines);
+        }
+        if let Some(roles) = map["roles"].as_object().filter(|roles| roles.len() > 1) {
+            self.describe_table("roles", roles, &args.options.judge, &mut lines);
+        }
+        lines
+    }
+
+    /// The lines of one table; of the baseline only its kind, since it reads nothing else.
+    fn describe_table<'m>(
+        &self,
+        table: &str,
+        keys: impl IntoIterator<Item = (&'m String, &'m Value)>,
+        judge: &JudgeOptions,
+        lines: &mut Vec<SettingLine>,
+    ) {
+        let is_judge = table == "judge" || table.starts_with("judges.");
+        let is_lexical = (is_judge || table == "limits") && judge.kind() == JudgeKind::Lexical;
+        for (key, value) in keys.into_iter().filter(|(key, _)| !is_lexical || *key == "kind") {
+            let origin = self.origin(table, key);
+            let mut line = |key: String, value: Value| lines.push(SettingLine { key, value, origin: origin.clone() });
+            match masked(key, value, judge) {
+                Value::Object(members) if key != "extra_body" => {
+                    members.into_iter().for_each(|(name, value)| line(format!("{table}.{key}.{name}"), value));
+                }
+                value => line(format!("{table}.{key}"), value),
+            }
+        }
+        if is_judge && !is_lexical {
+            let (value, origin) = match &judge.api_key {
+                Some(_) => ("set, not shown", Origin::Environment(judge.api_key_variable().to_owned())),
+                None => ("not set", Origin::Default),
+            };
+            lines.push(SettingLine { key: format!("{table}.api_key"), value: value.into(), origin });
+        }
+    }
+}
+
+/// The value as `config` shows it.
+fn masked(key: &str, value: &Value, judge: &JudgeOptions) -> Value {
+    match (key, value) {
+        ("base_url", Value::Array(urls)) if urls.is_empty() => json!(OPENAI_BASE_URL),
+        ("base_url", Value::Array(urls)) => {
+            let urls = urls.iter().filter_map(Value::as_str).map(masked_url);
+            json!(urls.collect::<Vec<_>>().join(","))
+        }
+        ("kind", Value::Null) => json!(judge.kind()),
+        ("headers" | "query" | "extra_body", value) => masked_json(value),
+        (_, Value::Array(items)) if items.is_empty() => Value::Null,
+        (_, value) => value.clone(),
+    }
+}
+
+/// An option as its user types it.
+fn shown(arg: &clap::Arg) -> String {
+    match (arg.get_long(), arg.get_value_names()) {
+        (Some(long), _) => format!("--{long}"),
+        (None, Some([name, ..])) => name.to_string(),
+        (None, _) => arg.get_id().to_string(),
+    }
+}
+
+/// What serde says of a value that has another type; a text in it is left out, since it may be secret.
+fn message(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.split_once('"').zip(text.rsplit_once('"')) {
+        Some(((start, _), (_, end))) if text.starts_with("invalid") => format!("{}{end}", start.trim_end()),
+        _ => text,
+    }
+}
+
+/// An unknown key, with the nearest known one, or the table where it belongs.
+fn unknown_key(fault: &dyn Fn(String) -> InputFault, table: &str, key: &str, known: &Map<String, Value>) -> InputFault {
+    let shown = key.escape_debug();
+    let near = nearest(key, known.keys().map(String::as_str));
+    if is_secret_name(key) && near.is_none_or(|known| known == "api_key_env") {
+        let owner = if table.starts_with("judges.") { table } else { "judge" };
+        return fault(format!("[{table}] {shown}: a config file must not hold an API key")).hint(format!(
+            "put the key into an environment variable and write api_key_env = \"ITS_NAME\" under [{owner}]"
+        ));
+    }
+    let fault = fault(format!("unknown key {shown} in [{table}]"));
+    match (near, table_of(key)) {
+        (Some(near), _) => fault.hint(format!("did you mean {near}?")),
+        (None, Some(other)) => fault.hint(format!("{shown} belongs under [{other}]")),
+        (None, None) => fault.hint(format!("known are {}", known.keys().cloned().collect::<Vec<_>>().join(", "))),
+    }
+}
+
+fn unknown_table(fault: &dyn Fn(String) -> InputFault, table: &str) -> InputFault {
+    let known = || TABLES.iter().map(|(name, _)| *name).chain(["judges", "roles", "prices"]);
+    let fault = fault(format!("unknown table [{}]", table.escape_debug()));
+    match nearest(table, known()) {
+        Some(near) => fault.hint(format!("did you mean [{near}]?")),
+        None => {
+            fault.hint(format!("known are {}", known().map(|name| format!("[{name}]")).collect::<Vec<_>>().join(", ")))
+        }
+    }
+}
+
+/// The table that holds a key.
+fn table_of(key: &str) -> Option<&'static str> {
+    let default = as_map(&defaults::<ScoreArgs>());
+    let holds = |groups: &[&str]| groups.iter().any(|group| default[*group].get(key).is_some());
+    TABLES.iter().find(|(_, groups)| holds(groups)).map(|(table, _)| *table)
+}

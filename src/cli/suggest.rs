@@ -1,3 +1,0 @@
-//! "Did you mean".
-
-pub use crate::text::nearest::nearest;

@@ -1,0 +1,87 @@
+//! Durations as people write them: `90s`, `20m`, `1h30m`, `500ms`.
+
+use std::fmt;
+use std::ops::Deref;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// The longest time that is taken, so that sums stay far from overflow.
+const LONGEST: Duration = Duration::from_secs(366 * 86_400);
+
+/// A duration in options and files; text in both, a number with its unit (`90s`, `1h30m`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct TimeSpan(pub Duration);
+
+impl TimeSpan {
+    /// So many seconds.
+    pub const fn from_secs(seconds: u64) -> Self {
+        Self(Duration::from_secs(seconds))
+    }
+}
+
+impl Deref for TimeSpan {
+    type Target = Duration;
+
+    fn deref(&self) -> &Duration {
+        &self.0
+    }
+}
+
+impl fmt::Display for TimeSpan {
+    /// Without blanks, so that it can be typed as it is shown: `1h30m`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&humantime::format_duration(self.0).to_string().replace(' ', ""))
+    }
+}
+
+impl FromStr for TimeSpan {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let time = humantime::parse_duration(text.trim()).map_err(|error| {
+            format!("not a duration ({error}); write a number with its unit, such as 20m, 90s or 1h30m")
+        })?;
+        if time > LONGEST {
+            return Err("longer than a year; write a shorter one, such as 20m".to_owned());
+        }
+        Ok(Self(time))
+    }
+}
+
+impl TryFrom<String> for TimeSpan {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<TimeSpan> for String {
+    fn from(time: TimeSpan) -> Self {
+        time.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_can_be_typed() {
+        for text in ["0s", "500ms", "90s", "20m", "1h30m", "3h50m", "2days"] {
+            let time: TimeSpan = text.parse().unwrap();
+            assert_eq!(time.to_string().parse(), Ok(time), "{text}");
+        }
+        assert_eq!(TimeSpan::from_secs(5400).to_string(), "1h30m");
+    }
+
+    #[test]
+    fn a_bare_number_and_more_than_a_year_are_refused() {
+        for text in ["20", "", "ten minutes", "-5s", "1000d"] {
+            assert!(text.parse::<TimeSpan>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,499 @@
+//! Options of an evaluation: what is read, what is scored and how, who judges, what is written.
+//!
+//! A field is at once a flag of the command line (clap), a key of the config file (serde), its default and its
+//! documentation. [`EvaluationOptions`] holds all of them; [`EvaluationOptions::run_settings`] lists those that affect
+//! scores.
+
+use std::collections::BTreeMap;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::slice::Slice;
+use crate::analysis::OnUnscored;
+use crate::domain::{GradeMerge, Mode, RubricParts};
+use crate::judge::kind::JudgeKind;
+use crate::judge::layers::budgeted::Price;
+use crate::judge::masking::masked_json;
+use crate::judge::options::{
+    BudgetOptions, CacheOptions, JudgeOptions, LimitOptions, OptionFault, defaults, one_or_more,
+};
+use crate::scorer::citation::IndexBase;
+use crate::scorer::convert::ReferencesBlock;
+use crate::scorer::entailment::Form;
+
+/// The name of the judge of the table `[judge]` and the flags.
+pub const DEFAULT_JUDGE: &str = "judge";
+
+/// Everything that can be set of an evaluation. It may hold secrets: it has no `Debug` on purpose.
+#[derive(Clone, Args, Serialize, Deserialize)]
+pub struct EvaluationOptions {
+    /// What is read.
+    #[command(flatten)]
+    pub input: InputOptions,
+    /// How it is scored.
+    #[command(flatten)]
+    pub scoring: ScoringOptions,
+    /// Which scorers, and what each needs.
+    #[command(flatten)]
+    pub scorers: ScorerOptions,
+    /// The judge of all roles that no other one has.
+    #[command(flatten)]
+    pub judge: JudgeOptions,
+    /// How fast it is asked.
+    #[command(flatten)]
+    pub limits: LimitOptions,
+    /// How much may be spent.
+    #[command(flatten)]
+    pub budget: BudgetOptions,
+    /// Where replies are kept.
+    #[command(flatten)]
+    pub cache: CacheOptions,
+    /// What is written.
+    #[command(flatten)]
+    pub output: OutputOptions,
+    /// Further judges by name (`[judges.NAME]`).
+    #[arg(skip)]
+    pub judges: BTreeMap<String, JudgeTable>,
+    /// Who has which role (`[roles]`).
+    #[arg(skip)]
+    pub roles: RoleTable,
+    /// What models cost, by name (`[prices."MODEL"]`).
+    #[arg(skip)]
+    pub prices: BTreeMap<String, Price>,
+}
+
+impl Default for EvaluationOptions {
+    fn default() -> Self {
+        defaults()
+    }
+}
+
+/// A further judge, `[judges.NAME]`: the keys of `[judge]` and `[limits]`, and how often it is asked.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub struct JudgeTable {
+    /// Who it is and what is sent to it.
+    #[serde(flatten)]
+    pub judge: JudgeOptions,
+    /// How fast it is asked.
+    #[serde(flatten)]
+    pub limits: LimitOptions,
+    /// Samples of every question; `None`: those of the run.
+    pub samples: Option<NonZeroU32>,
+    /// How its samples become one verdict; `None`: as in the run.
+    pub merge: Option<GradeMerge>,
+}
+
+/// `[roles]`: names of judges by role, and how panels merge.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoleTable {
+    /// How the verdicts of a panel become one.
+    #[serde(default)]
+    pub merge: GradeMerge,
+    /// Names of judges by the name of their role: `rubric`, `citation`, `aspect`, `aspect.NAME`.
+    #[serde(flatten)]
+    pub judges: BTreeMap<String, JudgeNames>,
+}
+
+/// One judge, or the judges of a panel.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct JudgeNames(#[serde(deserialize_with = "one_or_more")] pub Vec<String>);
+
+/// What is read.
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Input")]
+pub struct InputOptions {
+    /// JSONL files of answers, or directories of them (every *.jsonl; a system's name is the file's stem)
+    #[arg(value_name = "ANSWERS", help_heading = None::<&'static str>)]
+    pub answers: Vec<PathBuf>,
+    /// Test cases with their rubrics (JSON)
+    #[arg(long, visible_alias = "test-config", value_name = "FILE")]
+    pub tests: Option<PathBuf>,
+    /// Only these systems, with or without .jsonl [default: all]
+    #[arg(long, visible_alias = "src-names", value_name = "A,B", value_delimiter = ',')]
+    pub systems: Vec<String>,
+    /// Only these case ids [default: all]
+    #[arg(long, value_name = "ID,..", value_delimiter = ',')]
+    pub cases: Vec<String>,
+    /// Only the first N cases
+    #[arg(long, value_name = "N")]
+    pub limit: Option<NonZeroUsize>,
+    /// Only the I-th of N fixed parts of the answers, such as 2/5; the caches of all parts can be merged
+    #[arg(long, value_name = "I/N", value_parser = Slice::from_text, help_heading = "Bounds")]
+    pub slice: Option<Slice>,
+    /// Treat warnings about the input as errors
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// How it is scored.
+#[derive(Debug, Clone, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Scoring")]
+pub struct ScoringOptions {
+    /// Ask the criteria; with neither --rubrics nor --snippets both are asked
+    #[arg(long, num_args = 0, default_missing_value = "true")]
+    pub rubrics: Option<bool>,
+    /// Ask the snippets; with neither --rubrics nor --snippets both are asked
+    #[arg(long, num_args = 0, default_missing_value = "true")]
+    pub snippets: Option<bool>,
+    /// Ask every question K times and merge
+    #[arg(long, value_name = "K", default_value = "1")]
+    pub samples: NonZeroU32,
+    /// How the samples of a question become one verdict
+    #[arg(long, value_name = "RULE", value_enum, default_value_t)]
+    pub merge: GradeMerge,
+    /// Leave unscored answers out of the means, or count their missing parts as 0
+    #[arg(long, value_name = "POLICY", value_enum, default_value_t)]
+    pub on_unscored: OnUnscored,
+    /// Share of unscored answers that is tolerated; above it exit code 5
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, default_value_t = 0.01)]
+    pub max_unscored: f64,
+    /// Ask again this often where a reply cannot be read
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub parse_retries: u32,
+    /// Score questions annotated twice under both rubrics and report how far they agree
+    #[arg(long)]
+    pub agreement: bool,
+    /// Pair, parse and count as the reference script does, faults included
+    #[arg(long)]
+    pub compat: bool,
+    /// Seed of the resampling behind the intervals
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    pub seed: u64,
+    /// A prompt set made by `prompts export` or `prompts import` [default: built in]
+    #[arg(long, value_name = "DIR", env = "SCHOLAREVAL_PROMPTS")]
+    pub prompts: Option<PathBuf>,
+    /// Say how many calls it would take, and stop
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+impl Default for ScoringOptions {
+    fn default() -> Self {
+        defaults()
+    }
+}
+
+impl ScoringOptions {
+    /// Which halves of the rubrics are asked: one alone restricts to it.
+    pub fn parts(&self) -> RubricParts {
+        let (rubrics, snippets) = match (self.rubrics, self.snippets) {
+            (None, None) => (true, true),
+            (Some(on), None) => (on, !on),
+            (None, Some(on)) => (!on, on),
+            (Some(rubrics), Some(snippets)) => (rubrics, snippets),
+        };
+        RubricParts { rubrics, snippets }
+    }
+
+    /// Our arithmetic or the reference's.
+    pub fn mode(&self) -> Mode {
+        if self.compat { Mode::Compat } else { Mode::Default }
+    }
+
+    fn check(&self) -> Result<(), OptionFault> {
+        let parts = self.parts();
+        if !parts.rubrics && !parts.snippets {
+            return Err(OptionFault::new(
+                "score.rubrics",
+                "rubrics and snippets are both false; set one of them to true",
+            ));
+        }
+        check_share(self.max_unscored).map_err(|what| OptionFault::new("score.max_unscored", what))
+    }
+}
+
+/// Checks that a number is a share, 0..=1.
+///
+/// # Errors
+/// What to write instead.
+pub fn check_share(share: f64) -> Result<(), &'static str> {
+    match (0.0..=1.0).contains(&share) {
+        true => Ok(()),
+        false => Err("not a share between 0 and 1; write 0.01 for one in a hundred, 1 to tolerate everything"),
+    }
+}
+
+/// A scorer of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScorerName {
+    /// The ScholarQA-CS rubric.
+    Rubric,
+    /// Grades of 1 to 5 in aspects (Prometheus).
+    Prometheus,
+    /// Citation precision and recall by entailment.
+    Entailment,
+    /// Citations as far as they can be checked without a judge.
+    #[value(name = "citation_audit", alias = "citation-audit")]
+    #[serde(alias = "citation-audit")]
+    CitationAudit,
+    /// Short answers and ROUGE against gold.
+    Overlap,
+}
+
+impl ScorerName {
+    /// All scorers in the order of the scorecard.
+    pub const ALL: [Self; 5] = [Self::Rubric, Self::Prometheus, Self::Entailment, Self::CitationAudit, Self::Overlap];
+
+    /// The name in options, files and columns.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Rubric => "rubric",
+            Self::Prometheus => "prometheus",
+            Self::Entailment => "entailment",
+            Self::CitationAudit => "citation_audit",
+            Self::Overlap => "overlap",
+        }
+    }
+}
+
+/// Which scorers, and what each needs.
+#[derive(Debug, Clone, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Scorers")]
+pub struct ScorerOptions {
+    /// Of rubric, prometheus, entailment, citation_audit and overlap [default: those that the input supports]
+    #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',', hide_possible_values = true)]
+    pub scorers: Vec<ScorerName>,
+    /// Gold and reference answers, joined by question
+    #[arg(long, value_name = "FILE")]
+    pub references: Option<PathBuf>,
+    /// Behind an answer made from a prediction, append a list of the sources it cites, or none; no length counts it
+    #[arg(long, value_name = "append|none", value_enum, default_value_t, hide_possible_values = true)]
+    pub references_block: ReferencesBlock,
+    /// The number that means the first source
+    #[arg(long, value_name = "0|1", value_enum, default_value_t, hide_possible_values = true)]
+    pub index_base: IndexBase,
+    /// Cut what does not fit the judge's context, and flag it, instead of leaving it unscored
+    #[arg(long)]
+    pub truncate: bool,
+    /// Grade only these aspects [default: all of the rubrics]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub aspects: Vec<String>,
+    /// Aspects with the descriptions of their scores, as released [default: built in]
+    #[arg(long, value_name = "FILE")]
+    pub aspect_rubrics: Option<PathBuf>,
+    /// Grade aspects without reference answers
+    #[arg(long)]
+    pub no_reference: bool,
+    /// What stands before the question where aspects are graded; published: "Answer the question related to the most
+    /// recent scientific literature." [default: nothing]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub instruction: String,
+    /// Show at most so many of the cited sources where aspects are graded
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub top_n: usize,
+    /// Judge citations sentence by sentence (long), or the question with the whole answer (short)
+    #[arg(long, value_name = "long|short", value_enum, default_value_t, hide_possible_values = true)]
+    pub entail: Form,
+    /// Count only the first so many citations of a claim
+    #[arg(long, value_name = "N", default_value = "3")]
+    pub at_most: NonZeroUsize,
+    /// Compare only the first so many words of an output with its golds [default: all]
+    #[arg(long, value_name = "N")]
+    pub max_words: Option<NonZeroUsize>,
+}
+
+impl Default for ScorerOptions {
+    fn default() -> Self {
+        defaults()
+    }
+}
+
+impl ScorerOptions {
+    /// True if this scorer was asked for by name.
+    pub fn names(&self, scorer: ScorerName) -> bool {
+        self.scorers.contains(&scorer)
+    }
+
+    /// True unless other scorers were asked for, and not this one: then the input decides.
+    pub fn may_run(&self, scorer: ScorerName) -> bool {
+        self.scorers.is_empty() || self.names(scorer)
+    }
+}
+
+/// What is written.
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Output")]
+pub struct OutputOptions {
+    /// Directory of the run record [default: runs/HASH, a hash of inputs and settings]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Replace a run record of other settings
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Leave questions and answers out of the run record
+    #[arg(long)]
+    pub no_inputs: bool,
+    /// Name of the run in items.csv [default: the name of its directory]
+    #[arg(long = "run-label", value_name = "NAME")]
+    pub label: Option<String>,
+    /// Also write the reference script's results file
+    #[arg(long = "output", value_name = "FILE")]
+    pub results_file: Option<PathBuf>,
+}
+
+/// Options that affect no score, so that runs which differ in them are comparable and find the same directory:
+///
+/// - where files are (their contents count: their hashes stand beside the settings), and what is written where;
+/// - how a model is reached, how fast and at what cost, and whether replies come from the cache;
+/// - how scores are summed up afterwards: a record can be summed up again in any way.
+///
+/// Every other option is part of the run settings.
+const NOT_RUN_SETTINGS: [&str; 16] = [
+    "score.answers",
+    "score.tests",
+    "score.references",
+    "score.aspect_rubrics",
+    "score.prompts",
+    "score.strict",
+    "score.dry_run",
+    "score.on_unscored",
+    "score.max_unscored",
+    "score.seed",
+    "judge.base_url",
+    "judge.api_key_env",
+    "judge.wait_server",
+    "judge.headers",
+    "judge.query",
+    "judge.max_tokens_field",
+];
+
+impl EvaluationOptions {
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// The first value that cannot be used.
+    pub fn check(&self) -> Result<(), OptionFault> {
+        self.scoring.check()?;
+        self.judge.check()?;
+        self.limits.check()?;
+        self.budget.check()?;
+        for (name, table) in &self.judges {
+            let of_table = |fault: OptionFault| {
+                let renamed = |key: &str| format!("judges.{name}.{}", key.rsplit('.').next().unwrap_or_default());
+                OptionFault {
+                    key: renamed(&fault.key),
+                    contradicts: fault.contradicts.as_deref().map(renamed),
+                    ..fault
+                }
+            };
+            let JudgeOptions { kind, model, base_url, .. } = &table.judge;
+            if kind.is_none() && model.is_none() && base_url.is_empty() {
+                let what =
+                    "neither model nor base_url; add one of them, or kind = \"lexical\" for the built-in baseline";
+                return Err(OptionFault::new(&format!("judges.{name}.model"), what));
+            }
+            table.judge.check().and_then(|()| table.limits.check()).map_err(of_table)?;
+        }
+        for (model, price) in &self.prices {
+            let members = [Some(price.prompt), Some(price.completion), price.cached_prompt];
+            if members.into_iter().flatten().any(|usd| !(usd.is_finite() && usd >= 0.0)) {
+                let what = "not a price; write USD per million tokens, such as 2.5";
+                return Err(OptionFault::new(&format!("prices.{model}"), what));
+            }
+        }
+        self.check_roles()
+    }
+
+    /// The settings that affect scores, by their names in the config file; without secrets, the same on any machine.
+    /// They name the default run directory, and a run record of others is refused.
+    pub fn run_settings(&self) -> BTreeMap<String, Value> {
+        let score = [as_map(&self.input), as_map(&self.scoring), as_map(&self.scorers)];
+        let mut settings: BTreeMap<String, Value> = score
+            .into_iter()
+            .flatten()
+            .map(|(key, value)| (format!("score.{key}"), value))
+            .filter(|(key, _)| !NOT_RUN_SETTINGS.contains(&key.as_str()))
+            .collect();
+        let parts = self.scoring.parts();
+        settings.insert("score.rubrics".to_owned(), json!(parts.rubrics));
+        settings.insert("score.snippets".to_owned(), json!(parts.snippets));
+        for name in ["score.systems", "score.cases", "score.aspects", "score.scorers"] {
+            settings.entry(name.to_owned()).and_modify(|names| *names = sorted(names));
+        }
+        for name in self.used_judges() {
+            match self.judges.get(&name) {
+                Some(table) => {
+                    let mut judge = judge_settings(&table.judge);
+                    judge.insert("samples".to_owned(), json!(self.samples(table)));
+                    judge.insert("merge".to_owned(), json!(self.merge(table)));
+                    settings.insert(format!("judges.{name}"), Value::Object(judge));
+                }
+                None => settings.extend(
+                    judge_settings(&self.judge)
+                        .into_iter()
+                        .map(|(key, value)| (format!("{DEFAULT_JUDGE}.{key}"), value)),
+                ),
+            }
+        }
+        settings.extend(self.role_settings());
+        settings.retain(|_, value| !value.is_null());
+        settings
+    }
+}
+
+/// What changes the replies of a judge; key-like strings in request fields are masked: they authenticate, they do not
+/// judge.
+fn judge_settings(judge: &JudgeOptions) -> Map<String, Value> {
+    let mut settings = as_map(judge);
+    settings.insert("kind".to_owned(), json!(judge.kind()));
+    let is_lexical = judge.kind() == JudgeKind::Lexical;
+    settings.retain(|key, value| {
+        let counts = !NOT_RUN_SETTINGS.contains(&format!("judge.{key}").as_str());
+        key == "kind" || !is_lexical && counts && !value.is_null()
+    });
+    settings.entry("extra_body").and_modify(|fields| *fields = key_sorted(&masked_json(fields)));
+    settings
+}
+
+/// The options as JSON by key. Serializing plain data into memory does not fail.
+pub(crate) fn as_map(options: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(options) {
+        Ok(Value::Object(map)) => map,
+        _ => Map::new(),
+    }
+}
+
+/// Names in order, each once, without `.jsonl`: how they were typed changes nothing.
+fn sorted(names: &Value) -> Value {
+    let names = names.as_array().into_iter().flatten().filter_map(Value::as_str);
+    let names: std::collections::BTreeSet<&str> =
+        names.map(|name| name.strip_suffix(".jsonl").unwrap_or(name)).collect();
+    json!(names)
+}
+
+/// The same object whatever order it was typed in.
+fn key_sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let pairs: BTreeMap<&String, Value> = map.iter().map(|(key, inner)| (key, key_sorted(inner))).collect();
+            json!(pairs)
+        }
+        Value::Array(items) => Value::Array(items.iter().map(key_sorted).collect()),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_half_of_the_rubrics_alone_restricts_to_it() {
+        let parts = |rubrics, snippets| {
+            let parts = ScoringOptions { rubrics, snippets, ..ScoringOptions::default() }.parts();
+            (parts.rubrics, parts.snippets)
+        };
+        assert_eq!(parts(None, None), (true, true));
+        assert_eq!(parts(Some(true), None), (true, false));
+        assert_eq!(parts(Some(false), None), (false, true));
+        assert_eq!(parts(Some(true), Some(true)), (true, true));
+        let none = ScoringOptions { rubrics: Some(false), snippets: Some(false), ..ScoringOptions::default() };
+        assert!(none.check().unwrap_err().what.contains("set one of them to true"));
+    }
+}

@@ -1,0 +1,354 @@
+//! Who judges what: `[roles]` gives the rubric, each aspect and the citations one judge, or a panel of several.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::options::{DEFAULT_JUDGE, EvaluationOptions, JudgeNames, JudgeTable, ScorerName};
+use crate::domain::{GradeMerge, Role};
+use crate::judge::kind::JudgeKind;
+use crate::judge::options::{JudgeOptions, LimitOptions, OptionFault, Streaming};
+use crate::text::nearest::nearest;
+
+/// The role of all aspects that have none of their own, and the start of the names of those.
+pub const ASPECT_ROLE: &str = "aspect";
+
+/// A judge with how it is asked: the one of `[judge]` and the flags, or a further one.
+#[derive(Clone, Copy)]
+pub struct JudgeRef<'a> {
+    /// Its name in the config file; `judge` is the one of `[judge]`.
+    pub name: &'a str,
+    /// Who it is and what is sent to it.
+    pub judge: &'a JudgeOptions,
+    /// How fast it is asked.
+    pub limits: &'a LimitOptions,
+    /// Samples of every question, >= 1.
+    pub samples: u32,
+    /// How its samples become one verdict.
+    pub merge: GradeMerge,
+}
+
+/// The scorer that asks a role.
+fn scorer_of(role: &Role) -> ScorerName {
+    match role {
+        Role::Rubric => ScorerName::Rubric,
+        Role::Aspect(_) => ScorerName::Prometheus,
+        Role::Citation => ScorerName::Entailment,
+    }
+}
+
+/// The role of a key of `[roles]`; `aspect` stands for any aspect.
+fn role_of_key(key: &str) -> Option<Role> {
+    if key == ASPECT_ROLE { Some(any_aspect()) } else { Role::from_name(key) }
+}
+
+/// An aspect that no key names.
+fn any_aspect() -> Role {
+    Role::Aspect("any other".into())
+}
+
+/// True if a judge of this kind can judge what the role asks.
+fn can_judge(kind: JudgeKind, role: &Role) -> bool {
+    match kind {
+        JudgeKind::Lexical => *role == Role::Rubric,
+        JudgeKind::Label => *role == Role::Citation,
+        JudgeKind::Chat | JudgeKind::Completions => true,
+    }
+}
+
+impl EvaluationOptions {
+    pub(super) fn samples(&self, table: &JudgeTable) -> u32 {
+        table.samples.unwrap_or(self.scoring.samples).get()
+    }
+
+    pub(super) fn merge(&self, table: &JudgeTable) -> GradeMerge {
+        table.merge.unwrap_or(self.scoring.merge)
+    }
+
+    /// The judge of that name; `judge` is the one of `[judge]` and the flags.
+    pub fn judge_named<'a>(&'a self, name: &'a str) -> Option<JudgeRef<'a>> {
+        if name == DEFAULT_JUDGE {
+            let (samples, merge) = (self.scoring.samples.get(), self.scoring.merge);
+            return Some(JudgeRef { name, judge: &self.judge, limits: &self.limits, samples, merge });
+        }
+        let table = self.judges.get(name)?;
+        let (samples, merge) = (self.samples(table), self.merge(table));
+        Some(JudgeRef { name, judge: &table.judge, limits: &table.limits, samples, merge })
+    }
+
+    /// Names of the judges that have a role, none if nobody has it: whom `[roles]` names, for an aspect else whom it names
+    /// for all aspects; else the judge of `[judge]`, which has the rubric always, aspects and citations only where their
+    /// scorer was asked for by name (so that nothing is paid for unasked). The baseline can judge the rubric only, a
+    /// label judge citations only.
+    pub fn judges_of(&self, role: &Role) -> Vec<String> {
+        let of_aspects = || matches!(role, Role::Aspect(_)).then(|| self.roles.judges.get(ASPECT_ROLE)).flatten();
+        match self.roles.judges.get(&*role.name()).or_else(of_aspects) {
+            Some(JudgeNames(names)) => names.clone(),
+            None if self.default_has(role) => vec![DEFAULT_JUDGE.to_owned()],
+            None => Vec::new(),
+        }
+    }
+
+    /// True if some judge has the role.
+    pub fn has_role(&self, role: &Role) -> bool {
+        !self.judges_of(role).is_empty()
+    }
+
+    /// True if any aspect has a judge.
+    pub fn has_aspect_role(&self) -> bool {
+        self.named_roles().any(|(_, role, _)| matches!(role, Role::Aspect(_))) || self.has_role(&any_aspect())
+    }
+
+    fn default_has(&self, role: &Role) -> bool {
+        (*role == Role::Rubric || self.scorers.names(scorer_of(role))) && can_judge(self.judge.kind(), role)
+    }
+
+    /// The roles of `[roles]`, each with its key and the names of its judges.
+    fn named_roles(&self) -> impl Iterator<Item = (&String, Role, &Vec<String>)> {
+        self.roles.judges.iter().filter_map(|(key, JudgeNames(names))| Some((key, role_of_key(key)?, names)))
+    }
+
+    /// Names of the judges whose scorers may run.
+    pub fn used_judges(&self) -> BTreeSet<String> {
+        let may_run = |role: &Role| self.scorers.may_run(scorer_of(role));
+        let named = self.named_roles().filter(|(_, role, _)| may_run(role));
+        let mut used: BTreeSet<String> = named.flat_map(|(.., names)| names.iter().cloned()).collect();
+        let of_all = [Role::Rubric, Role::Citation, any_aspect()];
+        used.extend(of_all.iter().filter(|role| may_run(role)).flat_map(|role| self.judges_of(role)));
+        used
+    }
+
+    /// Refuses roles and judges that are not there, and judges that cannot do what their role asks.
+    pub(super) fn check_roles(&self) -> Result<(), OptionFault> {
+        for (key, JudgeNames(names)) in &self.roles.judges {
+            let fault = |what: String| Err(OptionFault::new(&format!("roles.{key}"), what));
+            let Some(role) = role_of_key(key) else {
+                let near = nearest(key, ["rubric", "citation", ASPECT_ROLE, "merge"]);
+                let hint = near.map_or_else(
+                    || "known are rubric, citation, aspect, aspect.NAME, and merge for panels".to_owned(),
+                    |near| format!("did you mean {near}?"),
+                );
+                return fault(format!("unknown role; {hint}"));
+            };
+            for (at, name) in names.iter().enumerate() {
+                let Some(JudgeRef { judge, .. }) = self.judge_named(name) else {
+                    let known: Vec<&str> = self.judges.keys().map(String::as_str).chain([DEFAULT_JUDGE]).collect();
+                    let hint = nearest(name, known.iter().copied()).map_or_else(
+                        || format!("known are {}", known.join(", ")),
+                        |near| format!("did you mean {near}?"),
+                    );
+                    return fault(format!(
+                        "there is no judge \"{}\"; {hint} (others are defined by [judges.NAME])",
+                        name.escape_debug()
+                    ));
+                };
+                if names[..at].contains(name) {
+                    return fault(format!("{name} is named twice in this panel; name it once, and use samples"));
+                }
+                if !can_judge(judge.kind(), &role) {
+                    let only = if judge.kind() == JudgeKind::Lexical { "the rubric" } else { "citations" };
+                    return fault(format!(
+                        "{name} is a {} judge, which can judge {only} only; name a chat or completions judge",
+                        judge.kind()
+                    ));
+                }
+            }
+            if names.is_empty() {
+                return fault("no judge is named; leave the role out, or name one".to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// Settings of judges and roles that will not do what was meant, as sentences without a full stop.
+    pub fn warnings(&self) -> Vec<String> {
+        let used = self.used_judges();
+        let named: BTreeSet<&String> = self.named_roles().flat_map(|(.., names)| names).collect();
+        let unused = self.judges.keys().filter(|name| !named.contains(name));
+        let mut warnings: Vec<String> = unused
+            .map(|name| format!("[judges.{name}] has no role and is not asked; name it under [roles], or drop it"))
+            .collect();
+        for JudgeRef { name, judge, limits, samples, .. } in used.iter().filter_map(|name| self.judge_named(name)) {
+            let whose = if name == DEFAULT_JUDGE { String::new() } else { format!("[judges.{name}]: ") };
+            if let (Some(why), true) = (judge.repeats(), samples > 1) {
+                let remedy = "set a temperature of 0.7 or so with an LLM, or 1 sample";
+                warnings.push(format!("{whose}{samples} samples {why} repeat one reply; {remedy}"));
+            }
+            if limits.first_byte_timeout.is_some() && limits.stream == Streaming::Off {
+                let what = "--first-byte-timeout limits the whole reply while --stream is off";
+                warnings.push(format!("{whose}{what}: servers send nothing before it is whole"));
+            }
+        }
+        let blank = |scorer: ScorerName, role: &str| {
+            let scorer = scorer.as_str();
+            format!(
+                "no judge has the role {role}, so {scorer} stays blank; give --model or --base-url, or a judge under [roles]"
+            )
+        };
+        if self.scorers.names(ScorerName::Prometheus) && !self.has_aspect_role() {
+            warnings.push(blank(ScorerName::Prometheus, ASPECT_ROLE));
+        }
+        if self.scorers.names(ScorerName::Entailment) && !self.has_role(&Role::Citation) {
+            warnings.push(blank(ScorerName::Entailment, "citation"));
+        }
+        if self.scorers.may_run(ScorerName::Rubric) && !self.has_role(&Role::Rubric) {
+            let what = "a label judge cannot judge the rubric, which stays blank; name another judge under [roles], or leave \
+                        the rubric out with --scorers";
+            warnings.push(what.to_owned());
+        }
+        warnings
+    }
+
+    /// The roles whose scorers may run, as run settings; the rubric only where another judge than `[judge]` has it.
+    pub(super) fn role_settings(&self) -> BTreeMap<String, Value> {
+        let by_default = |role: &Role, names: &[String]| *role == Role::Rubric && names == [DEFAULT_JUDGE];
+        let own = self
+            .named_roles()
+            .filter(|(_, role, names)| self.scorers.may_run(scorer_of(role)) && !by_default(role, names));
+        let value = |names: &Vec<String>| match names.len() {
+            1 => json!(names),
+            _ => json!({"judges": names, "merge": self.roles.merge}),
+        };
+        own.map(|(key, _, names)| (format!("roles.{key}"), value(names))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluation::options::RoleTable;
+
+    fn server() -> JudgeOptions {
+        JudgeOptions { base_url: vec!["localhost:1".to_owned()], ..JudgeOptions::default() }
+    }
+
+    fn with_roles(roles: &[(&str, &[&str])]) -> EvaluationOptions {
+        let table = |kind| JudgeTable { judge: JudgeOptions { kind: Some(kind), ..server() }, ..JudgeTable::default() };
+        let names = |names: &[&str]| JudgeNames(names.iter().map(|name| (*name).to_owned()).collect());
+        let lexical = JudgeOptions { kind: Some(JudgeKind::Lexical), ..JudgeOptions::default() };
+        EvaluationOptions {
+            judges: BTreeMap::from([
+                ("prometheus".to_owned(), table(JudgeKind::Completions)),
+                ("attrscore".to_owned(), table(JudgeKind::Label)),
+                ("words".to_owned(), JudgeTable { judge: lexical, ..JudgeTable::default() }),
+            ]),
+            roles: RoleTable {
+                merge: GradeMerge::Median,
+                judges: roles.iter().map(|(role, judges)| ((*role).to_owned(), names(judges))).collect(),
+            },
+            ..EvaluationOptions::default()
+        }
+    }
+
+    fn aspect(name: &str) -> Role {
+        Role::Aspect(name.into())
+    }
+
+    #[test]
+    fn roles_fall_back_from_the_aspect_to_all_aspects_to_the_judge() {
+        let roles: &[(&str, &[&str])] = &[
+            ("aspect", &["prometheus"]),
+            ("aspect.relevance", &["judge", "prometheus"]),
+            ("citation", &["attrscore"]),
+        ];
+        let options = EvaluationOptions { judge: server(), ..with_roles(roles) };
+        assert_eq!(options.check(), Ok(()));
+        assert_eq!(options.judges_of(&aspect("coverage")), ["prometheus"]);
+        assert_eq!(options.judges_of(&aspect("relevance")), ["judge", "prometheus"]);
+        assert_eq!(options.judges_of(&Role::Citation), ["attrscore"]);
+        assert_eq!(options.judges_of(&Role::Rubric), ["judge"]);
+        let panel = json!({"judges": ["judge", "prometheus"], "merge": "median"});
+        assert_eq!(options.run_settings()["roles.aspect.relevance"], panel);
+    }
+
+    #[test]
+    fn without_roles_the_judge_grades_only_what_was_asked_for_by_name_and_the_baseline_never() {
+        use ScorerName::{Entailment, Prometheus, Rubric};
+        let has = |judge: JudgeOptions, scorers: &[ScorerName]| {
+            let mut options = EvaluationOptions { judge, ..EvaluationOptions::default() };
+            options.scorers.scorers = scorers.to_vec();
+            (options.has_role(&Role::Rubric), options.has_role(&aspect("coverage")), options.has_role(&Role::Citation))
+        };
+        let label = || JudgeOptions { kind: Some(JudgeKind::Label), ..server() };
+        assert_eq!(has(JudgeOptions::default(), &[]), (true, false, false));
+        assert_eq!(has(server(), &[]), (true, false, false));
+        assert_eq!(has(server(), &[Prometheus]), (true, true, false));
+        assert_eq!(has(server(), &[Rubric, Entailment]), (true, false, true));
+        assert_eq!(has(JudgeOptions::default(), &[Prometheus, Entailment]), (true, false, false));
+        assert_eq!(has(label(), &[Prometheus, Entailment]), (false, false, true));
+    }
+
+    #[test]
+    fn roles_that_cannot_be_given_are_refused_with_what_to_write() {
+        for (role, judges, expected) in [
+            ("aspect", &["promethus"][..], "there is no judge \"promethus\"; did you mean prometheus?"),
+            ("rubric", &["gpt-4"], "known are attrscore, prometheus, words, judge (others are defined by"),
+            ("rubric", &["judge", "judge"], "judge is named twice in this panel"),
+            ("aspect.coverage", &["words"], "words is a lexical judge, which can judge the rubric only"),
+            ("citation", &["judge"], "judge is a lexical judge"),
+            ("aspect", &["attrscore"], "attrscore is a label judge, which can judge citations only"),
+            ("rubrik", &["judge"], "unknown role; did you mean rubric?"),
+            ("rubric", &[], "no judge is named"),
+        ] {
+            let fault = with_roles(&[(role, judges)]).check().unwrap_err();
+            assert!(fault.key == format!("roles.{role}") && fault.what.contains(expected), "{fault:?}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_effect_is_warned_about() {
+        let warnings = with_roles(&[("citation", &["attrscore"])]).warnings();
+        assert!(warnings[0].starts_with("[judges.prometheus] has no role"), "{warnings:?}");
+        let mut sampled =
+            with_roles(&[("aspect", &["prometheus"]), ("citation", &["attrscore"]), ("rubric", &["words"])]);
+        sampled.judges.get_mut("prometheus").unwrap().samples = std::num::NonZeroU32::new(3);
+        let warnings = sampled.warnings();
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(warnings[0].starts_with("[judges.prometheus]: 3 samples at temperature 0 repeat one reply"));
+        let mut blank = EvaluationOptions::default();
+        blank.scorers.scorers = vec![ScorerName::Prometheus];
+        assert!(blank.warnings()[0].starts_with("no judge has the role aspect, so prometheus stays blank"));
+    }
+
+    #[test]
+    fn run_settings_hold_what_affects_scores_and_no_secret() {
+        let base = |change: fn(&mut EvaluationOptions)| {
+            let mut options = with_roles(&[("aspect", &["prometheus"]), ("citation", &["attrscore"])]);
+            options.judge = server();
+            change(&mut options);
+            options.run_settings()
+        };
+        let same: [fn(&mut EvaluationOptions); 6] = [
+            |options| options.limits.retries = 1,
+            |options| options.cache.no_cache = true,
+            |options| options.scoring.seed = 7,
+            |options| options.judge.base_url = vec!["elsewhere".to_owned()],
+            |options| options.output.overwrite = true,
+            |options| options.judges.get_mut("prometheus").unwrap().limits.rpm = std::num::NonZeroU32::new(3),
+        ];
+        for change in same {
+            assert_eq!(base(|_| ()), base(change));
+        }
+        let other: [fn(&mut EvaluationOptions); 8] = [
+            |options| options.scoring.compat = true,
+            |options| options.scoring.rubrics = Some(true),
+            |options| options.input.systems = vec!["a".to_owned()],
+            |options| options.judge.seed = Some(1),
+            |options| options.judge.no_temperature = true,
+            |options| options.scorers.top_n = 3,
+            |options| options.judges.get_mut("prometheus").unwrap().judge.top_p = Some(0.9),
+            |options| options.roles.judges = BTreeMap::new(),
+        ];
+        for change in other {
+            assert_ne!(base(|_| ()), base(change));
+        }
+        let with_secret = base(|options| options.judge.extra_body = Some(json!({"nested": {"api_key": "hunter2"}})));
+        assert!(!format!("{with_secret:?}").contains("hunter2"));
+        let systems = |names: &[&str]| {
+            let mut options = EvaluationOptions::default();
+            options.input.systems = names.iter().map(|name| (*name).to_owned()).collect();
+            options.run_settings()
+        };
+        assert_eq!(systems(&["b", "a.jsonl"]), systems(&["a", "b"]));
+    }
+}

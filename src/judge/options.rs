@@ -1,0 +1,614 @@
+//! Options of a judge: which model and what is sent to it, how fast, for how much, and where replies are kept.
+//!
+//! A field is at once a flag of the command line (clap), a key of the config file (serde), its default and its
+//! documentation. Values that may be secret are parsed without errors and checked later, so that no message of a parser
+//! repeats them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::builder::Resettable;
+use clap::{Args, ValueEnum};
+use secrecy::SecretString;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::conversation::Conversation;
+use super::endpoint::{DEFAULT_API_KEY_ENV, Endpoint};
+use super::kind::JudgeKind;
+use crate::domain::{CallKind, TimeSpan};
+use crate::error::Error;
+
+/// Request fields that have an option or belong to the program, each with what to do instead.
+const OWN_FIELDS: [(&str, &str); 8] = [
+    ("messages", "a prompt set (--prompts DIR) changes what is asked"),
+    ("prompt", "a prompt set (--prompts DIR) changes what is asked"),
+    ("echo", "a reply must not begin with its prompt"),
+    ("model", "use --model"),
+    ("stream", "use --stream"),
+    ("n", "use --samples"),
+    ("temperature", "use --temperature"),
+    ("seed", "use --judge-seed"),
+];
+
+/// Headers that belong to the transport.
+const OWN_HEADERS: [&str; 5] =
+    ["content-length", "content-type", "transfer-encoding", "connection", "content-encoding"];
+
+/// An option whose value cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OptionFault {
+    /// Table and key: `judge.top_p`.
+    pub key: String,
+    /// What is wrong and what to write instead; never a value that may be secret.
+    pub what: String,
+    /// The key of the option that it contradicts, if it does.
+    pub contradicts: Option<String>,
+}
+
+impl OptionFault {
+    /// A fault of the option `key`.
+    pub fn new(key: &str, what: impl Into<String>) -> Self {
+        Self { key: key.to_owned(), what: what.into(), contradicts: None }
+    }
+}
+
+impl From<OptionFault> for Error {
+    fn from(fault: OptionFault) -> Self {
+        Self::Settings(format!("{}: {}", fault.key, fault.what))
+    }
+}
+
+/// Options as they are where nothing is set; the defaults that the help shows. The environment is not read.
+pub(crate) fn defaults<T: Args>() -> T {
+    let command = T::augment_args(clap::Command::new("defaults")).mut_args(|arg| arg.env(Resettable::Reset));
+    let parsed = command.try_get_matches_from(["defaults"]).and_then(|matches| T::from_arg_matches(&matches));
+    // Only a default that its own parser refuses could fail; every test that builds options would show it.
+    parsed.unwrap_or_else(|error| error.exit())
+}
+
+/// Which judge, and what is sent to it. It may hold secrets: it has no `Debug` on purpose.
+#[derive(Clone, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Judge")]
+pub struct JudgeOptions {
+    /// Model that judges; with neither --model nor --base-url the built-in lexical baseline
+    #[arg(long, value_name = "NAME", env = "SCHOLAREVAL_MODEL")]
+    pub model: Option<String>,
+    /// OpenAI-compatible server, or several of one model (A,B,C), each within the limits below [default with --model:
+    /// OPENAI_BASE_URL, else OpenAI]. OPENAI_BASE_URL alone chooses no judge
+    #[arg(long, value_name = "URL,..", env = "SCHOLAREVAL_BASE_URL", value_delimiter = ',')]
+    #[serde(deserialize_with = "one_or_more")]
+    pub base_url: Vec<String>,
+    /// Kind of judge: lexical (the built-in baseline: no LLM, offline), chat, completions (the conversation is written
+    /// out here), or label (a model that answers with one label) [default: chat with --model or --base-url, else lexical]
+    #[arg(long = "judge", value_name = "KIND", value_enum, hide_possible_values = true)]
+    pub kind: Option<JudgeKind>,
+    /// Environment variable that holds the API key [default: OPENAI_API_KEY]
+    #[arg(long, value_name = "NAME", env = "SCHOLAREVAL_API_KEY_ENV")]
+    pub api_key_env: Option<String>,
+    /// Wait this long for a server that is still loading, such as 20m
+    #[arg(long, value_name = "TIME", env = "SCHOLAREVAL_WAIT_SERVER", default_value = "0s")]
+    pub wait_server: TimeSpan,
+    /// Sampling temperature, 0 to 2; published for aspects: 0.01
+    #[arg(long, value_name = "T", allow_negative_numbers = true, default_value_t = 0.0)]
+    pub temperature: f64,
+    /// Send no temperature (for models that refuse it)
+    #[arg(long)]
+    pub no_temperature: bool,
+    /// Nucleus sampling, above 0 to 1; published for aspects: 0.95 [default: none is sent]
+    #[arg(long, value_name = "P", allow_negative_numbers = true)]
+    pub top_p: Option<f64>,
+    /// Seed sent to the server [default: none is sent]
+    #[arg(id = "judge_seed", long = "judge-seed", value_name = "N", allow_negative_numbers = true)]
+    pub seed: Option<i64>,
+    /// Do not ask the server for JSON mode
+    #[arg(long)]
+    pub no_json_mode: bool,
+    /// Reply limits per kind, such as property=100,citations=16000 [default: 100 for scores, none for citations; for
+    /// aspect and attribution that of the prompts, for attribution by a label judge 10]
+    #[arg(long, value_name = "KIND=N,..")]
+    pub max_tokens: Option<ReplyLimits>,
+    /// Field that carries the limit, such as max_completion_tokens
+    #[arg(long, value_name = "NAME", default_value = "max_tokens")]
+    pub max_tokens_field: String,
+    /// Ask for so many alternatives of each token, 1 to 20; scores become expected scores [default: none]
+    #[arg(long, value_name = "N")]
+    pub logprobs: Option<u32>,
+    /// How a conversation is written out for a judge of kind completions
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    pub conversation: Conversation,
+    /// Fields added to every request, a JSON object such as '{"top_k": 1}'
+    #[arg(long, value_name = "JSON", value_parser = json_or_text)]
+    pub extra_body: Option<Value>,
+    /// Header added to every request; may be repeated
+    #[arg(long = "header", value_name = "K:V", value_parser = header)]
+    #[serde(serialize_with = "as_map", deserialize_with = "from_map")]
+    pub headers: Vec<NameValue>,
+    /// Query parameter added to every request; may be repeated
+    #[arg(long = "query", value_name = "K=V", value_parser = query_parameter)]
+    #[serde(serialize_with = "as_map", deserialize_with = "from_map")]
+    pub query: Vec<NameValue>,
+    /// Name of the judge in the cache, instead of the model and what the server reports
+    #[arg(long, value_name = "NAME")]
+    pub cache_id: Option<String>,
+    /// The key itself: read from the variable [`JudgeOptions::api_key_env`] names, never from a flag or a file.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub api_key: Option<SecretString>,
+}
+
+impl Default for JudgeOptions {
+    fn default() -> Self {
+        defaults()
+    }
+}
+
+impl JudgeOptions {
+    /// The kind that was given; else chat where a model or an address was, else the lexical baseline.
+    pub fn kind(&self) -> JudgeKind {
+        let is_server = self.model.is_some() || !self.base_url.is_empty();
+        self.kind.unwrap_or(if is_server { JudgeKind::Chat } else { JudgeKind::Lexical })
+    }
+
+    /// The temperature that is sent, if one is.
+    pub fn temperature(&self) -> Option<f64> {
+        (!self.no_temperature).then_some(self.temperature)
+    }
+
+    /// The environment variable that holds the key.
+    pub fn api_key_variable(&self) -> &str {
+        self.api_key_env.as_deref().unwrap_or(DEFAULT_API_KEY_ENV)
+    }
+
+    /// The request fields of [`JudgeOptions::extra_body`].
+    pub fn request_fields(&self) -> Map<String, Value> {
+        self.extra_body.as_ref().and_then(Value::as_object).cloned().unwrap_or_default()
+    }
+
+    /// Why several samples of a question would be one reply repeated, if they would.
+    pub fn repeats(&self) -> Option<&'static str> {
+        match self.kind() {
+            JudgeKind::Lexical => Some("by the lexical judge"),
+            _ => (self.temperature() == Some(0.0)).then_some("at temperature 0"),
+        }
+    }
+
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// The first value that cannot be used.
+    pub fn check(&self) -> Result<(), OptionFault> {
+        let fault = |key: &str, what: &str| Err(OptionFault::new(&format!("judge.{key}"), what));
+        self.check_kind()?;
+        self.check_addresses()?;
+        if self.model.as_ref().is_some_and(|name| name.trim().is_empty() || name.chars().any(char::is_control)) {
+            return fault("model", "not a model's name; write one such as gpt-4o");
+        }
+        if !(0.0..=2.0).contains(&self.temperature) {
+            return fault("temperature", "not a temperature; write a number from 0 to 2, such as 0.7");
+        }
+        if self.top_p.is_some_and(|share| !(share > 0.0 && share <= 1.0)) {
+            return fault("top_p", "not a share above 0 and up to 1, such as 0.95");
+        }
+        if self.logprobs.is_some_and(|count| !(1..=20).contains(&count)) {
+            return fault("logprobs", "not a whole number from 1 to 20, such as 5");
+        }
+        let field = &self.max_tokens_field;
+        if field.is_empty() || !field.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            return fault("max_tokens_field", "not a field's name; write one such as max_completion_tokens");
+        }
+        self.check_request_fields()?;
+        self.headers.iter().try_for_each(check_header)?;
+        self.query.iter().try_for_each(check_query_parameter)
+    }
+
+    fn check_kind(&self) -> Result<(), OptionFault> {
+        let given = [("judge.model", self.model.is_some()), ("judge.base_url", !self.base_url.is_empty())];
+        let server = given.into_iter().find(|(_, is_given)| *is_given);
+        match (self.kind(), server) {
+            (JudgeKind::Lexical, Some((other, _))) => Err(OptionFault {
+                contradicts: Some(other.to_owned()),
+                ..OptionFault::new("judge.kind", "lexical takes no model and no base URL; drop one of the two")
+            }),
+            (JudgeKind::Chat | JudgeKind::Completions | JudgeKind::Label, None) => {
+                let what = format!("a judge of kind {} needs a server: give a model or a base URL", self.kind());
+                Err(OptionFault::new("judge.kind", what))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// An address that is given twice would get twice its share of the answers and of the limits.
+    fn check_addresses(&self) -> Result<(), OptionFault> {
+        let mut seen = BTreeSet::new();
+        for url in &self.base_url {
+            let endpoint = Endpoint::new(url).map_err(|error| OptionFault::new("judge.base_url", error.to_string()))?;
+            let shown = endpoint.masked_url();
+            if !seen.insert(shown.clone()) {
+                return Err(OptionFault::new(
+                    "judge.base_url",
+                    format!("{shown} is given twice; name each address once"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_request_fields(&self) -> Result<(), OptionFault> {
+        let fault = |what: String| Err(OptionFault::new("judge.extra_body", what));
+        if self.extra_body.as_ref().is_some_and(|fields| !fields.is_object()) {
+            return fault(r#"not a JSON object; write one in single quotes, such as '{"top_k": 1}'"#.to_owned());
+        }
+        let fields = self.request_fields();
+        if let Some((name, instead)) = OWN_FIELDS.into_iter().find(|(name, _)| fields.contains_key(*name)) {
+            return fault(format!("the field {name} belongs to the program; {instead}"));
+        }
+        let top_p = self.top_p.map(|_| ("top_p", "--top-p"));
+        let logprobs =
+            self.logprobs.into_iter().flat_map(|_| ["logprobs", "top_logprobs"].map(|name| (name, "--logprobs")));
+        match top_p.into_iter().chain(logprobs).find(|(name, _)| fields.contains_key(*name)) {
+            Some((name, flag)) => fault(format!("the field {name} is set by {flag} already; give it once")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// How fast and how patiently a judge is asked: each of its servers, where it has several.
+#[derive(Debug, Clone, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Limits")]
+pub struct LimitOptions {
+    /// Calls in flight at once
+    #[arg(long, value_name = "N", env = "SCHOLAREVAL_CONCURRENCY", default_value = "32")]
+    pub concurrency: NonZeroUsize,
+    /// Requests a minute [default: no limit]
+    #[arg(long, value_name = "N", env = "SCHOLAREVAL_RPM")]
+    pub rpm: Option<NonZeroU32>,
+    /// Tokens a minute [default: no limit]
+    #[arg(long, value_name = "N", env = "SCHOLAREVAL_TPM")]
+    pub tpm: Option<NonZeroU64>,
+    /// Attempts after the first for failures that pass (429, 5xx, resets, time-outs)
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub retries: u32,
+    /// Longest time for one request, such as 90s
+    #[arg(long, value_name = "TIME", env = "SCHOLAREVAL_TIMEOUT", default_value = "10m")]
+    pub timeout: TimeSpan,
+    /// Longest time until the first byte of a streamed reply [default: that of the request]
+    #[arg(long, value_name = "TIME")]
+    pub first_byte_timeout: Option<TimeSpan>,
+    /// Have replies sent token by token, so that a server notices a time-out and stops; auto: vLLM and llama.cpp
+    #[arg(long, value_name = "WHEN", value_enum, env = "SCHOLAREVAL_STREAM", default_value_t)]
+    pub stream: Streaming,
+}
+
+impl Default for LimitOptions {
+    fn default() -> Self {
+        defaults()
+    }
+}
+
+impl LimitOptions {
+    /// What so many servers take together.
+    pub fn of_all(&self, servers: usize) -> Self {
+        let factor = NonZeroUsize::new(servers).unwrap_or(NonZeroUsize::MIN);
+        let factor_32 = u32::try_from(servers).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
+        Self {
+            concurrency: self.concurrency.saturating_mul(factor),
+            rpm: self.rpm.map(|rpm| rpm.saturating_mul(factor_32)),
+            tpm: self.tpm.map(|tpm| tpm.saturating_mul(factor_32.into())),
+            ..self.clone()
+        }
+    }
+
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// The first value that cannot be used.
+    pub fn check(&self) -> Result<(), OptionFault> {
+        let times = [("limits.timeout", Some(self.timeout)), ("limits.first_byte_timeout", self.first_byte_timeout)];
+        match times.into_iter().find(|(_, time)| time.is_some_and(|time| time.is_zero())) {
+            Some((key, _)) => Err(OptionFault::new(key, "0s leaves no time for a reply; write one such as 90s or 10m")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether replies come token by token.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Streaming {
+    /// Where the server stops when its reader is gone: vLLM and llama.cpp.
+    #[default]
+    Auto,
+    /// Always.
+    On,
+    /// Never.
+    Off,
+}
+
+/// Where replies are kept.
+#[derive(Debug, Clone, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Cache")]
+pub struct CacheOptions {
+    /// The reply cache
+    #[arg(id = "cache_path", long = "cache", value_name = "FILE", env = "SCHOLAREVAL_CACHE")]
+    #[arg(default_value = ".scholareval/cache.sqlite")]
+    pub path: PathBuf,
+    /// Neither read nor keep replies
+    #[arg(long)]
+    pub no_cache: bool,
+    /// Ask again where a cached reply could not be read
+    #[arg(long)]
+    pub retry_unscored: bool,
+}
+
+impl Default for CacheOptions {
+    fn default() -> Self {
+        defaults()
+    }
+}
+
+impl CacheOptions {
+    /// The cache file; `None` without a cache.
+    pub fn path(&self) -> Option<&Path> {
+        (!self.no_cache).then_some(self.path.as_path())
+    }
+}
+
+/// How much one run of the program may spend. None of it changes a score.
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
+#[command(next_help_heading = "Bounds")]
+pub struct BudgetOptions {
+    /// Stop before more than this is spent by this command (needs a price for every model) [default: no limit]
+    #[arg(long, value_name = "USD", allow_negative_numbers = true)]
+    pub budget_usd: Option<f64>,
+    /// Stop before more tokens, of prompts and replies, are used by this command [default: no limit]
+    #[arg(long, value_name = "N")]
+    pub budget_tokens: Option<NonZeroU64>,
+    /// Stop in time to end after this long, such as 3h50m [default: no limit]
+    #[arg(long, value_name = "TIME")]
+    pub time_limit: Option<TimeSpan>,
+}
+
+impl BudgetOptions {
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// The first value that cannot be used.
+    pub fn check(&self) -> Result<(), OptionFault> {
+        match self.budget_usd {
+            Some(usd) if !(usd.is_finite() && usd > 0.0) => Err(OptionFault::new(
+                "budget.budget_usd",
+                "not an amount of US dollars above 0; write for example 12.50",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Reply limits in tokens by kind of question: `property=100,citations=none`, in files a table. `None` is no limit.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "BTreeMap<String, Value>", into = "BTreeMap<String, Value>")]
+pub struct ReplyLimits(pub BTreeMap<CallKind, Option<u64>>);
+
+impl ReplyLimits {
+    fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> Result<Self, String> {
+        let limits = pairs.into_iter().map(|(name, limit)| {
+            let kind = CallKind::from_name(name).ok_or_else(|| {
+                let kinds = CallKind::ALL.map(CallKind::as_str).join(", ");
+                format!("{name} is no kind of question; known are {kinds}, as in property=100,citations=16000")
+            })?;
+            let limit = if limit == "none" { Some(None) } else { limit.parse().ok().filter(|n| *n > 0).map(Some) };
+            limit.map(|limit| (kind, limit)).ok_or_else(|| {
+                format!("the limit of {kind} is not a number of at least 1; write {kind}=100, or {kind}=none")
+            })
+        });
+        limits.collect::<Result<_, _>>().map(Self)
+    }
+}
+
+impl FromStr for ReplyLimits {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let pieces = text.split(',').map(str::trim).filter(|piece| !piece.is_empty());
+        let pairs = pieces.map(|piece| piece.split_once('=').unwrap_or((piece, "")));
+        Self::from_pairs(pairs.map(|(name, limit)| (name.trim(), limit.trim().to_owned())))
+    }
+}
+
+impl TryFrom<BTreeMap<String, Value>> for ReplyLimits {
+    type Error = String;
+
+    fn try_from(map: BTreeMap<String, Value>) -> Result<Self, String> {
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        Self::from_pairs(map.iter().map(|(name, limit)| (name.as_str(), text(limit))))
+    }
+}
+
+impl From<ReplyLimits> for BTreeMap<String, Value> {
+    fn from(ReplyLimits(limits): ReplyLimits) -> Self {
+        let shown = |limit: Option<u64>| limit.map_or_else(|| Value::from("none"), Value::from);
+        limits.into_iter().map(|(kind, limit)| (kind.as_str().to_owned(), shown(limit))).collect()
+    }
+}
+
+/// A header or a query parameter. Its value may be secret: it has no `Debug` on purpose. An empty name stands for a text
+/// without a separator.
+#[derive(Clone, PartialEq, Eq)]
+pub struct NameValue {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+impl NameValue {
+    fn split(text: &str, separator: char) -> Self {
+        let (name, value) = text.split_once(separator).unwrap_or(("", text));
+        Self { name: name.trim().to_owned(), value: value.trim().to_owned() }
+    }
+}
+
+fn header(text: &str) -> Result<NameValue, Infallible> {
+    Ok(NameValue::split(text, ':'))
+}
+
+fn query_parameter(text: &str) -> Result<NameValue, Infallible> {
+    Ok(NameValue::split(text, '='))
+}
+
+fn check_header(NameValue { name, value }: &NameValue) -> Result<(), OptionFault> {
+    let fault = |what: String| Err(OptionFault::new("judge.headers", what));
+    let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    if name.is_empty() || !name.chars().all(token) {
+        return fault("no name of a header before a colon; write it as \"X-Team: biology\"".to_owned());
+    }
+    if OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
+        return fault(format!("the header {name} belongs to the transport; leave it out"));
+    }
+    if !value.chars().all(|c| c == ' ' || c == '\t' || c.is_ascii_graphic()) {
+        return fault(format!("the value of {name} holds a character that no header may have; use plain ASCII"));
+    }
+    Ok(())
+}
+
+fn check_query_parameter(NameValue { name, value }: &NameValue) -> Result<(), OptionFault> {
+    if name.is_empty() || name.chars().chain(value.chars()).any(char::is_control) {
+        let what = "no name before an =, or a control character; write it as api-version=2024-10-21";
+        return Err(OptionFault::new("judge.query", what));
+    }
+    Ok(())
+}
+
+/// What is no JSON stays a text, which [`JudgeOptions::check`] refuses without repeating it.
+fn json_or_text(text: &str) -> Result<Value, Infallible> {
+    Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)))
+}
+
+fn as_map<S: Serializer>(pairs: &[NameValue], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|pair| (&pair.name, &pair.value)))
+}
+
+fn from_map<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<NameValue>, D::Error> {
+    use serde::de::Error as _;
+    let Value::Object(map) = Value::deserialize(deserializer)? else {
+        return Err(D::Error::custom("expected a table of names and values"));
+    };
+    let pair = |(name, value): (String, Value)| match value {
+        Value::String(value) => Ok(NameValue { name, value: value.trim().to_owned() }),
+        Value::Number(_) | Value::Bool(_) => Ok(NameValue { name, value: value.to_string() }),
+        _ => Err(D::Error::custom(format!("{name}: expected a string"))),
+    };
+    map.into_iter().map(pair).collect()
+}
+
+/// A list of texts, or one text with commas between them.
+pub(crate) fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a string, or an array of strings")]
+    enum OneOrMore {
+        One(String),
+        More(Vec<String>),
+    }
+    let texts = match OneOrMore::deserialize(deserializer)? {
+        OneOrMore::One(text) => text.split(',').map(str::to_owned).collect(),
+        OneOrMore::More(texts) => texts,
+    };
+    Ok(texts.into_iter().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn server() -> JudgeOptions {
+        JudgeOptions { base_url: vec!["localhost:1".to_owned()], ..JudgeOptions::default() }
+    }
+
+    fn fault(options: JudgeOptions) -> String {
+        let fault = options.check().unwrap_err();
+        format!("{}: {}", fault.key, fault.what)
+    }
+
+    #[test]
+    fn the_kind_follows_from_model_and_address() {
+        assert_eq!(JudgeOptions::default().kind(), JudgeKind::Lexical);
+        assert_eq!(server().kind(), JudgeKind::Chat);
+        assert_eq!(JudgeOptions { kind: Some(JudgeKind::Label), ..server() }.kind(), JudgeKind::Label);
+        let lexical = JudgeOptions { kind: Some(JudgeKind::Lexical), ..server() }.check().unwrap_err();
+        assert_eq!(lexical.contradicts.as_deref(), Some("judge.base_url"));
+        let alone = JudgeOptions { kind: Some(JudgeKind::Completions), ..JudgeOptions::default() };
+        assert!(fault(alone).contains("judge of kind completions needs a server"));
+    }
+
+    #[test]
+    fn values_out_of_range_are_refused() {
+        assert_eq!(server().check(), Ok(()));
+        for options in [
+            JudgeOptions { temperature: 2.1, ..server() },
+            JudgeOptions { temperature: f64::NAN, ..server() },
+            JudgeOptions { top_p: Some(0.0), ..server() },
+            JudgeOptions { logprobs: Some(21), ..server() },
+            JudgeOptions { max_tokens_field: "a.b".to_owned(), ..server() },
+            JudgeOptions { model: Some(" ".to_owned()), ..server() },
+        ] {
+            assert!(options.check().is_err());
+        }
+        assert!(LimitOptions { timeout: TimeSpan::default(), ..LimitOptions::default() }.check().is_err());
+        assert!(BudgetOptions { budget_usd: Some(0.0), ..BudgetOptions::default() }.check().is_err());
+    }
+
+    #[test]
+    fn refusals_of_secret_values_do_not_repeat_them() {
+        let header = |text: &str| JudgeOptions { headers: vec![NameValue::split(text, ':')], ..server() };
+        let query = JudgeOptions { query: vec![NameValue::split("hunter2", '=')], ..server() };
+        let body = |text: &str| JudgeOptions { extra_body: json_or_text(text).ok(), ..server() };
+        let url = |text: &str| JudgeOptions { base_url: vec![text.to_owned()], ..JudgeOptions::default() };
+        for (options, expected) in [
+            (header("hunter2"), "no name of a header before a colon"),
+            (header("Content-Length:hunter2"), "the header Content-Length belongs to the transport"),
+            (query, "no name before an ="),
+            (body("{\"hunter2"), "not a JSON object"),
+            (body("[1]"), "not a JSON object"),
+            (body("{\"model\": \"hunter2\"}"), "the field model belongs to the program; use --model"),
+            (url("ftp://me:hunter2@h"), "is neither http nor https"),
+        ] {
+            let text = fault(options);
+            assert!(text.contains(expected) && !text.contains("hunter2"), "{text}");
+        }
+        let twice = JudgeOptions { base_url: vec!["h:1".to_owned(), "http://h:1/v1".to_owned()], ..server() };
+        assert!(fault(twice).contains("given twice"));
+        let both = JudgeOptions { top_p: Some(0.5), extra_body: Some(json!({"top_p": 1})), ..server() };
+        assert!(fault(both).contains("set by --top-p already"));
+    }
+
+    #[test]
+    fn reply_limits_are_read_from_text_and_table() {
+        let limits = ReplyLimits([(CallKind::Property, Some(100)), (CallKind::Citations, None)].into());
+        assert_eq!("property=100,citations=none".parse(), Ok(limits.clone()));
+        assert_eq!(serde_json::from_value(json!({"property": 100, "citations": "none"})).ok(), Some(limits.clone()));
+        assert_eq!(serde_json::to_value(&limits).unwrap(), json!({"property": 100, "citations": "none"}));
+        let known = "propety=5".parse::<ReplyLimits>().unwrap_err();
+        assert!(known.contains("known are expertise, property"), "{known}");
+        assert!("property=0".parse::<ReplyLimits>().unwrap_err().contains("the limit of property"));
+    }
+
+    #[test]
+    fn options_survive_being_written_and_read() {
+        let options = JudgeOptions {
+            headers: vec![NameValue::split("X-Team: biology", ':')],
+            base_url: vec!["a".to_owned(), "b".to_owned()],
+            extra_body: Some(json!({"top_k": 1})),
+            ..JudgeOptions::default()
+        };
+        let written = serde_json::to_value(&options).unwrap();
+        let read: JudgeOptions = serde_json::from_value(written.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&read).unwrap(), written);
+        assert!(read.headers == options.headers);
+    }
+}
