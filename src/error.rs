@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// `Result` with this crate's [`enum@Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -71,7 +72,7 @@ impl fmt::Display for InputFault {
 }
 
 /// Everything that can stop a command.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Input that cannot be used: every fault found, in file order (exit 3).
@@ -102,7 +103,7 @@ pub enum Error {
         /// What was tried: `read`, `create`, `append to`.
         action: &'static str,
         /// The system's word.
-        source: std::io::Error,
+        source: Arc<std::io::Error>,
     },
     /// Stopped early on purpose; the message says how to go on (exit 7).
     #[error("{0}")]
@@ -126,7 +127,7 @@ impl Error {
     /// An [`Error::Io`] for `path`; to be used with `map_err`.
     pub fn io(path: impl AsRef<Path>, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.as_ref().to_path_buf();
-        move |source| Self::Io { path, action, source }
+        move |source| Self::Io { path, action, source: Arc::new(source) }
     }
 }
 

@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn every_error_has_its_documented_code() {
-        let io = Error::Io { path: "f".into(), action: "read", source: std::io::Error::other("x") };
+        let io = Error::Io { path: "f".into(), action: "read", source: std::io::Error::other("x").into() };
         let cache = Error::Cache { path: "c".into(), what: "corrupt".to_owned() };
         for (error, code) in [
             (Error::Usage(String::new()), ExitCode::Usage),

@@ -17,9 +17,9 @@ pub struct EndpointStats {
     pub errors: u64,
     /// Those errors that said "too many requests" (429) or "overloaded" (503, 529).
     pub throttled: u64,
-    /// Half of the replies took no longer, in milliseconds, off by at most 1.6%; `None` without a reply.
+    /// Half of the replies took no longer, in milliseconds; `None` without a reply.
     pub latency_p50_ms: Option<f64>,
-    /// 95% of the replies took no longer, in milliseconds, off by at most 1.6%; `None` without a reply.
+    /// 95% of the replies took no longer, in milliseconds; `None` without a reply.
     pub latency_p95_ms: Option<f64>,
     /// Prompt tokens, as the server counted them.
     pub prompt_tokens: u64,

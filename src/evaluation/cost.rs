@@ -22,7 +22,7 @@ use super::tally::{PlanGroup, PlannedCalls};
 use crate::domain::Usage;
 use crate::error::Result;
 use crate::judge::layers::budgeted::Price;
-use crate::judge::prompt_counter::PromptCounter;
+use crate::judge::token_counter::TokenCounter;
 use crate::stats::Interval;
 
 /// Where nobody counts, 95 of 100 texts are within this share of what a tokenizer counts (see `judge::tokens`).
@@ -51,7 +51,7 @@ pub struct JudgeTerms {
     /// Tokens a minute, of prompts and reply limits; `None`: no limit.
     pub tokens_per_minute: Option<u64>,
     /// Counts prompt tokens.
-    pub counter: Option<PromptCounter>,
+    pub counter: Option<TokenCounter>,
 }
 
 /// So many calls with what they need.
@@ -286,9 +286,9 @@ impl Scale {
 }
 
 /// Counts the samples of one judge's groups; how that was done, and the scale of each group.
-async fn count(judge: &str, counter: Option<&PromptCounter>, groups: &[&PlanGroup]) -> (CountedTokens, Vec<Scale>) {
+async fn count(judge: &str, counter: Option<&TokenCounter>, groups: &[&PlanGroup]) -> (CountedTokens, Vec<Scale>) {
     let deadline = Instant::now() + TIME_LIMIT;
-    let floor = if counter.is_some_and(PromptCounter::is_built_in) { FRAME_ERROR } else { 0.0 };
+    let floor = if counter.is_some_and(TokenCounter::is_built_in) { FRAME_ERROR } else { 0.0 };
     let (mut scales, mut counted) = (Vec::new(), 0);
     let (mut tokens, mut off, mut of) = (0.0, 0.0, 0);
     let mut working = counter;
@@ -309,7 +309,7 @@ async fn count(judge: &str, counter: Option<&PromptCounter>, groups: &[&PlanGrou
         off += scale.error * scale.ratio * at_most.prompt_tokens as f64;
         scales.push(scale);
     }
-    let name = counter.map(PromptCounter::name);
+    let name = counter.map(TokenCounter::name);
     let (by, failed) = if counted > 0 { (name, None) } else { (None, name.filter(|_| of > 0)) };
     // Six digits: sums of the same share must give that share.
     let error = if tokens > 0.0 { (1e6 * off / tokens).round() / 1e6 } else { 0.0 };
@@ -317,7 +317,7 @@ async fn count(judge: &str, counter: Option<&PromptCounter>, groups: &[&PlanGrou
 }
 
 /// Estimated and counted tokens of the sampled calls, up to the first that cannot be counted, or to the deadline.
-async fn count_sample(counter: &PromptCounter, group: &PlanGroup, deadline: Instant) -> Vec<(f64, f64)> {
+async fn count_sample(counter: &TokenCounter, group: &PlanGroup, deadline: Instant) -> Vec<(f64, f64)> {
     let counts = stream::iter(&group.sample).map(|call| async move {
         let counted = counter.count(&call.body).await?;
         Some((call.prompt_tokens as f64, counted as f64))

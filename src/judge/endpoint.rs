@@ -83,16 +83,7 @@ impl Endpoint {
     /// [`Error::Settings`] if the URL cannot be used.
     pub fn new(url: &str) -> Result<Self> {
         let (base_url, query) = split_base_url(url)?;
-        Ok(Self {
-            base_url,
-            api_key: None,
-            api_key_env: DEFAULT_API_KEY_ENV.to_owned(),
-            headers: Vec::new(),
-            query,
-            timeouts: Timeouts::default(),
-            max_reply_bytes: 16 << 20,
-            stream: false,
-        })
+        Ok(Self { base_url, query, ..Self::unknown() })
     }
 
     /// No address and no secret: for cleaning words that came through a file.
@@ -159,7 +150,12 @@ impl Endpoint {
 
     /// True if the host is this machine, where a proxy of the environment must not be asked.
     pub fn is_loopback(&self) -> bool {
-        self.host().is_some_and(|host| is_loopback(&host))
+        let host = self.host().unwrap_or_default();
+        let bare = host.trim_matches(['[', ']']);
+        let address = bare.parse::<IpAddr>();
+        bare == "localhost"
+            || bare.ends_with(".localhost")
+            || address.is_ok_and(|address| address.is_loopback() || address.is_unspecified())
     }
 
     /// The address beside `/v1` of this server, for `GET /props` and `GET /health`.
@@ -273,27 +269,12 @@ fn mended_path(path: &str) -> String {
 }
 
 fn guess_scheme(bare: &str) -> &'static str {
-    let authority = bare.split(['/', '?', '#']).next().unwrap_or_default();
-    let host_and_port = authority.rsplit('@').next().unwrap_or_default();
-    let (host, port) = match host_and_port.rsplit_once(':') {
-        Some((host, port)) if !host_and_port.ends_with(']') => (host, Some(port)),
-        _ => (host_and_port, None),
-    };
-    let bare_host = host.trim_matches(['[', ']']);
-    let is_private = bare_host.parse::<IpAddr>().is_ok() || !bare_host.contains('.') || bare_host.ends_with(".local");
-    match port {
-        Some("443") => "https",
-        Some(_) => "http",
-        None if is_private => "http",
-        None => "https",
-    }
-}
-
-fn is_loopback(host: &str) -> bool {
-    let bare = host.trim_matches(['[', ']']);
-    bare == "localhost"
-        || bare.ends_with(".localhost")
-        || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback() || address.is_unspecified())
+    let Ok(url) = Url::parse(&format!("https://{bare}")) else { return "https" };
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
+    let is_private = host.parse::<IpAddr>().is_ok() || !host.contains('.') || host.ends_with(".local");
+    // Of a port only 443 is left out, being that of https.
+    let has_443 = bare.split(['/', '?', '#']).next().is_some_and(|authority| authority.ends_with(":443"));
+    if url.port().is_some() || (is_private && !has_443) { "http" } else { "https" }
 }
 
 #[cfg(test)]

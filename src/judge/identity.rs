@@ -1,7 +1,7 @@
-//! What the server says it serves, and whether it is there at all.
+//! Which model a server reports that it serves, and whether it is there at all.
 //!
 //! The judge's identity goes into every cache key, so that replies of another model under the same name are not
-//! taken for this one's. It is asked once, at the start, with short time-outs; a server that does not tell is no error.
+//! taken for this one's. It is asked once, at the start, with short time-outs; a server that reports nothing is no error.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,18 +11,14 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use super::capacity::Capacity;
-use super::chat::transport::{Fault, Transport};
+use super::chat::transport::{Fault, PROBE_LIMIT, Transport};
 use super::chat::{key_refused, no_server};
 use super::endpoint::Endpoint;
 use crate::error::{Error, Result};
 
-/// A question about the server takes no longer.
-const PROBE_LIMIT: Duration = Duration::from_secs(5);
-/// Time between two looks at a server that is loading: the first, and the longest.
+/// Time between two probes of a server that is loading: the first, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// How often such a question is asked when it fails in passing.
-const PROBES: u32 = 3;
 /// Model names listed in a message.
 const NAMES_SHOWN: usize = 12;
 
@@ -38,24 +34,28 @@ pub struct ServerIdentity {
 }
 
 impl ServerIdentity {
-    /// True if this only lacks parts of `before`: what it does tell is the same. So speaks a server that has a bad moment,
-    /// and not another model.
+    fn parts(&self) -> [(&'static str, Option<&str>); 3] {
+        let Self { served, root, model_path } = self;
+        [("served", served.as_deref()), ("root", root.as_deref()), ("model_path", model_path.as_deref())]
+    }
+
+    /// True if this only lacks parts of `before`: what it does report is the same. That is a server with a temporary
+    /// problem, not another model.
     pub fn says_less_than(&self, before: &Self) -> bool {
-        let parts =
-            [(&self.served, &before.served), (&self.root, &before.root), (&self.model_path, &before.model_path)];
-        self != before && parts.into_iter().all(|(now, before)| now.is_none() || now == before)
+        let mut parts = self.parts().into_iter().zip(before.parts());
+        self != before && parts.all(|((_, now), (_, before))| now.is_none() || now == before)
     }
 }
 
-/// Everything that a server tells before the first call.
+/// Everything that a server reports before the first call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServerReport {
     /// The model to ask.
     pub model: String,
     /// What is behind it.
     pub identity: ServerIdentity,
-    /// How much it takes.
-    pub capacity: Capacity,
+    /// How long a prompt may be; `None` where the server does not report it.
+    pub capacity: Option<Capacity>,
 }
 
 /// The judge's identity, part of every cache key: `cache_id` where the user gives one, else the model's name and what
@@ -79,15 +79,7 @@ pub fn judge_id(model: &str, cache_id: Option<&str>, server: &ServerIdentity) ->
     id
 }
 
-/// The model to ask and what the server says is behind it: a part of [`ask_server`].
-///
-/// # Errors
-/// As [`ask_server`].
-pub async fn identify(endpoint: &Endpoint, model: Option<&str>) -> Result<(String, ServerIdentity)> {
-    ask_server(endpoint, model).await.map(|report| (report.model, report.identity))
-}
-
-/// The model to ask and what the server says about it and itself, each route asked once. Without a name it is the only
+/// The model to ask and what the server reports about it and itself, each route asked once. Without a name it is the only
 /// model that the server lists. OpenAI's own service is not asked: its list says nothing about what is behind a name.
 ///
 /// # Errors
@@ -99,7 +91,7 @@ pub async fn ask_server(endpoint: &Endpoint, model: Option<&str>) -> Result<Serv
         return Ok(ServerReport { model: name.to_owned(), ..ServerReport::default() });
     }
     let transport = Transport::new(Arc::new(endpoint.clone()))?;
-    let list = match get_json(&transport, &format!("{}/models", endpoint.base_url)).await {
+    let list = match transport.get_json(&format!("{}/models", endpoint.base_url)).await {
         Ok(list) => list,
         Err(Fault::Status { status: 401, .. }) => return Err(refused_key(endpoint)),
         Err(fault) if model.is_none() => {
@@ -109,24 +101,87 @@ pub async fn ask_server(endpoint: &Endpoint, model: Option<&str>) -> Result<Serv
         }
         Err(_) => Value::Null,
     };
-    let models = listed_models(&list);
     let name = match model {
         Some(name) => name.to_owned(),
-        None => only_model(&models, endpoint)?,
+        None => only_model(&list, endpoint)?,
     };
-    let own = models.iter().find(|listed| listed.id == name);
-    let listed = own.or_else(|| models.first().filter(|_| models.len() == 1));
-    let props = get_json(&transport, &endpoint.beside_v1("/props")).await.unwrap_or_default();
-    let identity = ServerIdentity {
-        served: listed.map(|listed| listed.id.clone()),
-        root: listed.and_then(|listed| listed.root.clone()),
-        model_path: text(&props, "model_path"),
-    };
-    Ok(ServerReport { capacity: Capacity::told_by(&list, &props, &name), model: name, identity })
+    let props = transport.get_json(&endpoint.beside_v1("/props")).await.unwrap_or_default();
+    Ok(report(name, &list, &props))
 }
 
-/// Waits until the server answers, at most `limit` (zero: one look). `on_tick` hears before every pause how long it has
-/// been and what the server said last.
+/// What `GET /v1/models` and `GET /props` say of the model of that name; null stands for a route that is not there.
+fn report(model: String, list: &Value, props: &Value) -> ServerReport {
+    let models = listed_models(list);
+    let own = models.iter().find(|entry| entry["id"] == model);
+    let listed = own.or_else(|| models.first().filter(|_| models.len() == 1));
+    let listed = listed.copied().unwrap_or(&Value::Null);
+    let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let identity = ServerIdentity {
+        served: text(&listed["id"]),
+        root: text(&listed["root"]),
+        model_path: text(&props["model_path"]),
+    };
+    ServerReport { model, identity, capacity: Capacity::reported(listed, props) }
+}
+
+/// The entries of `GET /v1/models` that have an id.
+fn listed_models(list: &Value) -> Vec<&Value> {
+    let has_id = |entry: &&Value| entry["id"].as_str().is_some_and(|id| !id.is_empty());
+    list["data"].as_array().into_iter().flatten().filter(has_id).collect()
+}
+
+fn only_model(list: &Value, endpoint: &Endpoint) -> Result<String> {
+    let names: BTreeSet<&str> = listed_models(list).iter().filter_map(|entry| entry["id"].as_str()).collect();
+    let url = endpoint.masked_url();
+    match names.first() {
+        Some(name) if names.len() == 1 => Ok((*name).to_owned()),
+        None => Err(Error::Settings(format!("no model is named and {url} lists none; give --model NAME"))),
+        Some(_) => {
+            let shown: Vec<String> =
+                names.iter().take(NAMES_SHOWN).map(|name| name.escape_debug().to_string()).collect();
+            let more = names.len().saturating_sub(NAMES_SHOWN);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let shown = shown.join(", ");
+            Err(Error::Settings(format!(
+                "no model is named and {url} serves several: {shown}{more}; give --model with one of them"
+            )))
+        }
+    }
+}
+
+/// Checks that all endpoints serve what the first one serves: replies are kept under one identity, and nobody could say
+/// later which of two models gave a score. Not needed where the user gives the judge a name (`--cache-id`).
+///
+/// # Errors
+/// [`Error::Settings`] naming each endpoint that differs, and in what.
+pub fn check_same_model(endpoints: &[(&Endpoint, &ServerReport)]) -> Result<()> {
+    let Some(((first, expected), others)) = endpoints.split_first() else { return Ok(()) };
+    let shown = |part: Option<&str>| part.map_or_else(|| "nothing".to_owned(), |part| format!("{part:?}"));
+    let parts = |report: &'_ ServerReport| -> Vec<(&'static str, String)> {
+        let model = [("model", Some(report.model.as_str()))];
+        model.into_iter().chain(report.identity.parts()).map(|(name, part)| (name, shown(part))).collect()
+    };
+    let mut differences = Vec::new();
+    for (endpoint, report) in others {
+        for ((name, own), (_, other)) in parts(expected).into_iter().zip(parts(report)) {
+            if own != other {
+                let (first, endpoint) = (first.masked_url(), endpoint.masked_url());
+                differences.push(format!("{name} is {own} at {first} and {other} at {endpoint}"));
+            }
+        }
+    }
+    if differences.is_empty() {
+        return Ok(());
+    }
+    Err(Error::Settings(format!(
+        "the endpoints serve different models: {}; name only endpoints of one model in --base-url, or vouch for it with \
+         --cache-id NAME",
+        differences.join("; ")
+    )))
+}
+
+/// Waits until the server answers, at most `limit` (zero: one probe). `on_tick` is called before every pause with the time
+/// waited so far and what the server said last.
 ///
 /// A server is there when `GET /models` gives anything but a failed connection, 408, 429 or 5xx, and `GET /health`
 /// (llama.cpp lists its models while it is still loading them) does not give 503.
@@ -142,7 +197,7 @@ pub async fn wait_for_server(
     let started = Instant::now();
     let mut pause = FIRST_PAUSE;
     loop {
-        let Err(state) = look(&transport, endpoint).await? else { return Ok(()) };
+        let Err(state) = probe(&transport, endpoint).await? else { return Ok(()) };
         let elapsed = started.elapsed();
         let url = endpoint.masked_url();
         if limit.is_zero() {
@@ -161,8 +216,8 @@ pub async fn wait_for_server(
     }
 }
 
-/// One look: `Ok(Ok(()))` if the server is there, `Ok(Err(state))` if waiting may help.
-async fn look(transport: &Transport, endpoint: &Endpoint) -> Result<Result<(), String>> {
+/// One probe: `Ok(Ok(()))` if the server is there, `Ok(Err(state))` if waiting may help.
+async fn probe(transport: &Transport, endpoint: &Endpoint) -> Result<Result<(), String>> {
     match transport.get(&format!("{}/models", endpoint.base_url), PROBE_LIMIT).await {
         Err(Fault::Status { status: 401, .. }) => return Err(refused_key(endpoint)),
         Err(Fault::Status { status: status @ (408 | 429 | 500..), .. }) => return Ok(Err(loading(status))),
@@ -185,63 +240,6 @@ fn loading(status: u16) -> String {
 
 fn refused_key(endpoint: &Endpoint) -> Error {
     Error::JudgeUnavailable(key_refused(endpoint, "status 401"))
-}
-
-/// One entry of `GET /models`.
-#[derive(Debug, PartialEq, Eq)]
-struct ListedModel {
-    id: String,
-    root: Option<String>,
-}
-
-fn listed_models(list: &Value) -> Vec<ListedModel> {
-    let entries = list.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let model = |entry| Some(ListedModel { id: text(entry, "id")?, root: text(entry, "root") });
-    entries.iter().filter_map(model).collect()
-}
-
-fn only_model(models: &[ListedModel], endpoint: &Endpoint) -> Result<String> {
-    let names: BTreeSet<&str> = models.iter().map(|model| model.id.as_str()).collect();
-    match names.first() {
-        Some(name) if names.len() == 1 => Ok((*name).to_owned()),
-        None => {
-            let url = endpoint.masked_url();
-            Err(Error::Settings(format!("no model is named and {url} lists none; give --model NAME")))
-        }
-        Some(_) => {
-            let shown: Vec<String> =
-                names.iter().take(NAMES_SHOWN).map(|name| name.escape_debug().to_string()).collect();
-            let more = names.len().saturating_sub(NAMES_SHOWN);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let url = endpoint.masked_url();
-            Err(Error::Settings(format!(
-                "no model is named and {url} serves several: {}{more}; give --model with one of them",
-                shown.join(", ")
-            )))
-        }
-    }
-}
-
-fn text(value: &Value, name: &str) -> Option<String> {
-    value.get(name)?.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
-}
-
-/// A JSON document. Passing failures are asked again: an identity that misses a part would miss the cache.
-pub(super) async fn get_json(transport: &Transport, url: &str) -> Result<Value, Fault> {
-    for _ in 1..PROBES {
-        match transport.get(url, PROBE_LIMIT).await {
-            Err(Fault::TimedOut(_) | Fault::Broken(_) | Fault::Status { status: 429 | 502..=504, .. }) => {
-                sleep(FIRST_PAUSE).await;
-            }
-            Err(fault) => return Err(fault),
-            Ok(body) => return read_json(&body),
-        }
-    }
-    read_json(&transport.get(url, PROBE_LIMIT).await?)
-}
-
-fn read_json(body: &[u8]) -> Result<Value, Fault> {
-    serde_json::from_slice(body).map_err(|_| Fault::NotJson("no JSON".to_owned()))
 }
 
 #[cfg(test)]
@@ -283,11 +281,44 @@ mod tests {
     #[test]
     fn the_only_listed_model_is_taken_and_several_are_named() {
         let endpoint = Endpoint::new("localhost").unwrap();
-        let models = |list: Value| only_model(&listed_models(&list), &endpoint);
+        let models = |list: Value| only_model(&list, &endpoint);
         assert_eq!(models(json!({"data": [{"id": "a"}, {"object": "?"}]})).unwrap(), "a");
         let several = models(json!({"data": [{"id": "b"}, {"id": "a"}]})).unwrap_err().to_string();
         assert!(several.contains("a, b") && several.contains("--model"), "{several}");
         assert!(models(json!({"data": []})).unwrap_err().to_string().contains("lists none"));
         assert!(models(json!([])).is_err());
+    }
+
+    fn check(roots: &[Option<&str>]) -> Result<()> {
+        let report = |(n, root): (usize, &Option<&str>)| {
+            let endpoint = Endpoint::new(&format!("http://gpu{}/v1", n + 1)).unwrap();
+            let identity = identity("m", root.unwrap_or_default(), "");
+            (endpoint, ServerReport { model: "m".into(), identity, capacity: None })
+        };
+        let served: Vec<(Endpoint, ServerReport)> = roots.iter().enumerate().map(report).collect();
+        check_same_model(&served.iter().map(|(endpoint, report)| (endpoint, report)).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn equal_identities_pass() {
+        check(&[]).unwrap();
+        check(&[None]).unwrap();
+        check(&[Some("/w"), Some("/w"), Some("/w")]).unwrap();
+    }
+
+    #[test]
+    fn each_difference_is_named_with_its_endpoint() {
+        let message = check(&[Some("/w"), Some("/w"), Some("/x"), None]).unwrap_err().to_string();
+        assert!(message.contains(r#"root is "/w" at http://gpu1/v1 and "/x" at http://gpu3/v1"#), "{message}");
+        assert!(message.contains(r#"root is "/w" at http://gpu1/v1 and nothing at http://gpu4/v1"#), "{message}");
+        assert!(!message.contains("gpu2") && message.contains("--cache-id"), "{message}");
+    }
+
+    #[test]
+    fn names_of_models_differ_too() {
+        let endpoint = Endpoint::new("localhost").unwrap();
+        let [a, b] = ["a", "b"].map(|model| ServerReport { model: model.into(), ..ServerReport::default() });
+        let error = check_same_model(&[(&endpoint, &a), (&endpoint, &b)]).unwrap_err();
+        assert!(error.to_string().contains("model is"), "{error}");
     }
 }

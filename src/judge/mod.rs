@@ -1,9 +1,9 @@
 //! Judges: who answers a scorer's questions, and the layers around them.
 //!
 //! A [`Judge`] takes a [`JudgeRequest`] and gives an [`Outcome`]. Judges wrap judges:
-//! `Collapsing(Cached(ContextLimited(Retrying(Pool[RateLimited(Vouched(Chat))]))))`. A cache hit costs no permit and no token,
-//! identical calls in flight collapse into one, what is too long is not sent, every retry buys its own permits and may go
-//! to another replica.
+//! `Collapsing(Cached(Budgeted(ContextLimited(Retrying(Pool[RateLimited(IdentityChecked(Chat))])))))`. A cache hit costs no
+//! permit and no token, identical calls in flight collapse into one, what is too long is not sent, every retry buys its own
+//! permits and may go to another replica.
 
 pub mod batch;
 pub mod body;
@@ -14,17 +14,14 @@ pub mod conversation;
 pub mod endpoint;
 pub mod identity;
 pub mod kind;
-mod latency;
 pub mod layers;
 pub mod lexical;
 pub mod masking;
 pub mod meters;
-pub mod openai_tokens;
 pub mod options;
 pub mod planner;
-pub mod prompt_counter;
-pub mod same_model;
 pub mod server_limits;
+pub mod token_counter;
 pub mod tokens;
 pub mod truncate;
 
@@ -97,7 +94,7 @@ pub enum Outcome {
 }
 
 /// Why a judge gave no outcome.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum AskError {
     /// Worth another attempt (408, 409, 429, 5xx, resets, time-outs, cut bodies).
     Transient {

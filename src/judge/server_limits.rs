@@ -1,4 +1,4 @@
-//! What a server says of its limits in the headers of its responses.
+//! Limits that a server states in the headers of its responses.
 //!
 //! OpenAI's headers, which many gateways send too (platform.openai.com, "Rate limits in headers"):
 //!
@@ -6,23 +6,25 @@
 //! |---|---|---|
 //! | `x-ratelimit-limit-requests`, `-tokens` | how many in all | a whole number |
 //! | `x-ratelimit-remaining-requests`, `-tokens` | how many are left | a whole number |
-//! | `x-ratelimit-reset-requests`, `-tokens` | time until all are there again | `1s`, `6m0s`, `20ms`, or seconds |
+//! | `x-ratelimit-reset-requests`, `-tokens` | time until all are available again | `1s`, `6m0s`, `20ms`, or seconds |
+//! | `retry-after-ms`, `retry-after` | time to wait before the next call | milliseconds; seconds or a date |
 //!
-//! The window is not told. OpenAI's is a minute, and a quota of a minute is whole again after a minute: a longer reset shows
-//! a quota of a day, which is no rate, and then nothing is learned but from 429s.
+//! The length of the window is not stated. OpenAI's is a minute, and a quota of a minute is whole again after a minute: a
+//! longer reset shows a quota of a day, which is no rate, and then nothing is learned but from 429s.
 
 use std::num::NonZeroU32;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use http::HeaderMap;
 
-const MINUTE: Duration = Duration::from_secs(60);
 /// Clocks differ: a reset up to here is still that of a minute.
 const LONGEST_RESET_OF_A_MINUTE: Duration = Duration::from_secs(61);
-/// An empty quota that refills evenly says that it is whole again after a full minute. One that says less ends with the
-/// window, and until then nothing is left.
+/// An empty quota that refills evenly is said to be whole again after a full minute. One whose reset is shorter ends with
+/// the window, and until then nothing is left.
 const EVEN_RESET: Duration = Duration::from_secs(54);
+/// A larger number of seconds can only be a date.
+const LONGEST_RESET: Duration = Duration::from_secs(100 * 24 * 3600);
 
 /// What a limit counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,111 +35,90 @@ pub enum Dimension {
     Tokens,
 }
 
-impl Dimension {
-    /// The headers of limit, remaining and reset.
-    fn headers(self) -> [&'static str; 3] {
-        match self {
-            Self::Requests => {
-                ["x-ratelimit-limit-requests", "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"]
-            }
-            Self::Tokens => ["x-ratelimit-limit-tokens", "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"],
-        }
-    }
-}
-
-/// What the last responses of one server said of its limits; shared between who reads responses and who holds calls back.
+/// The limits in the last responses of one server; shared between what reads responses and what holds calls back.
 #[derive(Debug, Default)]
-pub struct ServerLimits {
-    requests: Mutex<Said>,
-    tokens: Mutex<Said>,
-}
+pub struct ServerLimits([Mutex<Stated>; 2]);
 
 #[derive(Debug, Default)]
-struct Said {
+struct Stated {
     per_minute: Option<NonZeroU32>,
-    /// A reset was longer than a minute: the quota is none of a minute, whatever later resets say.
+    /// A reset was longer than a minute: the quota is none of a minute, whatever later resets are.
     is_longer: bool,
     /// Nothing is left for so long.
     exhausted: Option<Duration>,
 }
 
 impl ServerLimits {
-    /// The quota per minute that the server last told; `None` where it told none.
+    /// The quota per minute that the server stated last; `None` where it stated none.
     pub fn per_minute(&self, dimension: Dimension) -> Option<NonZeroU32> {
-        self.said(dimension, |said| said.per_minute.filter(|_| !said.is_longer))
+        self.with(dimension, |stated| stated.per_minute.filter(|_| !stated.is_longer))
     }
 
-    /// How long nothing is left, once for each time it was told.
+    /// How long nothing is left, once for each time it was stated.
     pub fn take_exhausted(&self, dimension: Dimension) -> Option<Duration> {
-        self.said(dimension, |said| said.exhausted.take())
+        self.with(dimension, |stated| stated.exhausted.take())
     }
 
     /// Reads the headers of a response; what is missing or unreadable changes nothing.
     pub(in crate::judge) fn note(&self, headers: &HeaderMap) {
-        for dimension in [Dimension::Requests, Dimension::Tokens] {
-            let [limit, remaining, reset] =
-                dimension.headers().map(|name| headers.get(name)?.to_str().ok().map(str::trim));
-            let Some(limit) = limit.and_then(|text| text.parse::<u64>().ok()).filter(|limit| *limit > 0) else {
-                continue;
-            };
-            let remaining = remaining.and_then(|text| text.parse::<u64>().ok());
-            let reset = reset.and_then(duration);
-            self.said(dimension, |said| {
-                said.per_minute = u32::try_from(limit).ok().and_then(NonZeroU32::new);
-                said.is_longer |= reset.is_some_and(|reset| reset > LONGEST_RESET_OF_A_MINUTE);
-                if let (Some(0), Some(reset)) = (remaining, reset)
-                    && reset < EVEN_RESET
-                {
-                    said.exhausted = Some(reset);
+        for (dimension, name) in [(Dimension::Requests, "requests"), (Dimension::Tokens, "tokens")] {
+            let value = |what: &str| text(headers, &format!("x-ratelimit-{what}-{name}"));
+            let limit = value("limit").and_then(|text| text.parse::<u64>().ok()).filter(|limit| *limit > 0);
+            let Some(limit) = limit else { continue };
+            let reset = value("reset").and_then(duration);
+            let is_empty = value("remaining") == Some("0");
+            self.with(dimension, |stated| {
+                stated.per_minute = u32::try_from(limit).ok().and_then(NonZeroU32::new);
+                stated.is_longer |= reset.is_some_and(|reset| reset > LONGEST_RESET_OF_A_MINUTE);
+                if let Some(reset) = reset.filter(|reset| is_empty && *reset < EVEN_RESET) {
+                    stated.exhausted = Some(reset);
                 }
             });
         }
     }
 
-    fn said<T>(&self, dimension: Dimension, act: impl FnOnce(&mut Said) -> T) -> T {
-        let said = match dimension {
-            Dimension::Requests => &self.requests,
-            Dimension::Tokens => &self.tokens,
-        };
-        act(&mut said.lock().unwrap_or_else(PoisonError::into_inner))
+    fn with<T>(&self, dimension: Dimension, act: impl FnOnce(&mut Stated) -> T) -> T {
+        let [requests, tokens] = &self.0;
+        let stated = if dimension == Dimension::Requests { requests } else { tokens };
+        act(&mut stated.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// `1h2m3s`, `6m0s`, `1.5s`, `20ms`, or a bare number of seconds; `None` for anything else, and for numbers of seconds
-/// that can only be a date.
-fn duration(text: &str) -> Option<Duration> {
-    let seconds = match text.parse::<f64>() {
-        Ok(seconds) => seconds,
-        Err(_) => sum_of_parts(text)?,
+/// Reads `retry-after-ms` (milliseconds), else `Retry-After` (seconds, whole or not, or an HTTP date, RFC 9110 10.2.3).
+///
+/// A date is measured from the response's own `Date` where it has one, so that a wrong clock here does no harm; from
+/// `now` otherwise. A time that has passed is zero. `None` for a missing or unreadable header.
+pub(in crate::judge) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let number = |text: &str, unit: f64| {
+        let seconds = text.parse::<f64>().ok()? * unit;
+        Duration::try_from_secs_f64(seconds.max(0.0)).ok()
     };
-    let most = 100.0 * 24.0 * 3600.0;
-    (0.0..most).contains(&seconds).then(|| Duration::from_secs_f64(seconds))
+    if let Some(wait) = text(headers, "retry-after-ms").and_then(|text| number(text, 1e-3)) {
+        return Some(wait);
+    }
+    let value = text(headers, "retry-after")?;
+    if let Some(wait) = number(value, 1.0) {
+        return Some(wait);
+    }
+    let until = httpdate::parse_http_date(value).ok()?;
+    let from = text(headers, "date").and_then(|date| httpdate::parse_http_date(date).ok()).unwrap_or(now);
+    Some(until.duration_since(from).unwrap_or_default())
 }
 
-fn sum_of_parts(text: &str) -> Option<f64> {
-    let mut rest = text;
-    let mut seconds = 0.0;
-    while !rest.is_empty() {
-        let number_end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let number: f64 = rest[..number_end].parse().ok()?;
-        let unit_end = rest[number_end..].find(|c: char| c.is_ascii_digit()).map_or(rest.len(), |at| number_end + at);
-        seconds += number
-            * match &rest[number_end..unit_end] {
-                "d" => 86_400.0,
-                "h" => 3_600.0,
-                "m" => MINUTE.as_secs_f64(),
-                "s" => 1.0,
-                "ms" => 1e-3,
-                "us" | "\u{b5}s" => 1e-6,
-                _ => return None,
-            };
-        rest = &rest[unit_end..];
-    }
-    (!text.is_empty()).then_some(seconds)
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok().map(str::trim)
+}
+
+/// `1h2m3s`, `6m0s`, `1.5s`, `20ms`, or a bare number of seconds; `None` for anything else.
+fn duration(text: &str) -> Option<Duration> {
+    let seconds = text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.or_else(|| humantime::parse_duration(text).ok()).filter(|duration| *duration < LONGEST_RESET)
 }
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderValue;
+
     use super::*;
 
     fn heard(responses: &[&[(&'static str, &str)]]) -> ServerLimits {
@@ -207,5 +188,36 @@ mod tests {
         // refills evenly: the next call is there after a second
         let bucket = heard(&[&[(LIMIT, "60"), (LEFT, "0"), (RESET, "60s")]]);
         assert_eq!(bucket.take_exhausted(Dimension::Requests), None);
+    }
+
+    const DATE: &str = "Wed, 21 Oct 2015 07:28:00 GMT";
+    const LATER: &str = "Wed, 21 Oct 2015 07:28:30 GMT";
+
+    fn wait_of(headers: &[(&'static str, &'static str)]) -> Option<Duration> {
+        let pairs = headers.iter().map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value)));
+        retry_after(&pairs.collect(), httpdate::parse_http_date(DATE).unwrap())
+    }
+
+    #[test]
+    fn each_form_is_wait_of() {
+        assert_eq!(wait_of(&[("retry-after", "7")]), Some(Duration::from_secs(7)));
+        assert_eq!(wait_of(&[("retry-after", " 1.5 ")]), Some(Duration::from_millis(1500)));
+        assert_eq!(wait_of(&[("retry-after-ms", "250")]), Some(Duration::from_millis(250)));
+        assert_eq!(wait_of(&[("retry-after-ms", "250"), ("retry-after", "7")]), Some(Duration::from_millis(250)));
+        assert_eq!(wait_of(&[("retry-after", LATER)]), Some(Duration::from_secs(30)));
+    }
+
+    #[test]
+    fn a_date_is_measured_from_the_servers_own_clock() {
+        assert_eq!(wait_of(&[("retry-after", LATER), ("date", LATER)]), Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn what_cannot_be_waited_for_is_no_wait() {
+        assert_eq!(wait_of(&[]), None);
+        assert_eq!(wait_of(&[("retry-after", "soon")]), None);
+        assert_eq!(wait_of(&[("retry-after", "NaN")]), Some(Duration::ZERO));
+        assert_eq!(wait_of(&[("retry-after", "inf")]), None);
+        assert_eq!(wait_of(&[("retry-after", "-3")]), Some(Duration::ZERO));
     }
 }

@@ -14,7 +14,7 @@ use scholareval::domain::{CallKind, JudgeCall, JudgeReply, JudgeTask, Role, Unsc
 use scholareval::judge::body::RequestOptions;
 use scholareval::judge::chat::Chat;
 use scholareval::judge::endpoint::Endpoint;
-use scholareval::judge::identity::{identify, judge_id, wait_for_server};
+use scholareval::judge::identity::{ask_server, judge_id, wait_for_server};
 use scholareval::judge::layers::rate_limited::{Limits, RateLimited};
 use scholareval::judge::layers::retrying::{RetryPolicy, Retrying};
 use scholareval::judge::meters::Meters;
@@ -115,7 +115,7 @@ async fn headers_query_and_key_are_sent() {
     let mut endpoint = endpoint(&server);
     endpoint.headers.push(("X-Team".into(), "judges".into()));
     endpoint.query.push(("api-version".into(), "2 3".into()));
-    identify(&endpoint, None).await.unwrap();
+    ask_server(&endpoint, None).await.unwrap();
     Chat::new(endpoint, Arc::default()).unwrap().ask(&request("x")).await.unwrap();
     let requests = server.requests();
     let paths: Vec<&str> = requests.iter().map(|sent| sent.path.as_str()).collect();
@@ -450,15 +450,15 @@ async fn no_server_and_a_wrong_key_are_told_at_the_start() {
     let server = FakeServer::start(Behaviour::good().key("another"));
     let error = wait_for_server(&endpoint(&server), Duration::from_secs(60), |_, _| {}).await.unwrap_err();
     assert!(matches!(&error, Error::JudgeUnavailable(message) if message.contains("OPENAI_API_KEY")), "{error}");
-    assert!(matches!(identify(&endpoint(&server), None).await, Err(Error::JudgeUnavailable(_))));
+    assert!(matches!(ask_server(&endpoint(&server), None).await, Err(Error::JudgeUnavailable(_))));
 }
 
 #[tokio::test]
 async fn a_swapped_model_under_the_same_name_has_another_identity() {
     let id = async |behaviour: Behaviour| {
         let server = FakeServer::start(behaviour);
-        let (model, identity) = identify(&endpoint(&server), Some("judge")).await.unwrap();
-        judge_id(&model, None, &identity)
+        let report = ask_server(&endpoint(&server), Some("judge")).await.unwrap();
+        judge_id(&report.model, None, &report.identity)
     };
     assert_eq!(id(Behaviour::good().serving("judge", "/w/llama")).await, "judge|root=/w/llama");
     assert_eq!(id(Behaviour::good().serving("judge", "/w/qwen")).await, "judge|root=/w/qwen");
@@ -469,10 +469,10 @@ async fn a_swapped_model_under_the_same_name_has_another_identity() {
 #[tokio::test]
 async fn the_only_model_of_a_server_needs_no_name() {
     let server = FakeServer::start(Behaviour::good());
-    assert_eq!(identify(&endpoint(&server), None).await.unwrap().0, "fake-judge");
+    assert_eq!(ask_server(&endpoint(&server), None).await.unwrap().model, "fake-judge");
     let two = json!({"data": [{"id": "a"}, {"id": "b"}]});
     let server = FakeServer::start(Behaviour::good().models(Act::json(&two)));
-    let error = identify(&endpoint(&server), None).await.unwrap_err();
+    let error = ask_server(&endpoint(&server), None).await.unwrap_err();
     assert!(matches!(&error, Error::Settings(message) if message.contains("a, b")), "{error}");
 }
 

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use scholareval::judge::openai_tokens::Encoding;
+use scholareval::judge::token_counter::Encoding;
 
 use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded};
 use crate::support::workspace::{NOW, Workspace};

@@ -42,7 +42,7 @@ impl PromptRenderer {
     /// The call with its text cut to the room there is, and by how much.
     fn cut(&self, call: &JudgeCall, whole: &Rendered) -> Option<(JudgeTask, Truncation)> {
         // An eighth stays free: tokens are estimated.
-        let room = self.capacity?.prompt_room(whole.max_tokens)? / 8 * 7;
+        let room = self.capacity?.prompt_room(whole.max_tokens) / 8 * 7;
         let count = |task: &JudgeTask| self.rendered(task, call, 0).map_or(0, |rendered| rendered.prompt_tokens);
         match fit(&call.task, room, count) {
             Fitted::Cut(task, truncation) => Some((task, truncation)),

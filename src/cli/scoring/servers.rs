@@ -16,17 +16,16 @@ use crate::judge::cache::Cache;
 use crate::judge::capacity::Capacity;
 use crate::judge::chat::Chat;
 use crate::judge::endpoint::{Endpoint, OPENAI_BASE_URL, Timeouts};
-use crate::judge::identity::{ServerIdentity, ServerReport, ask_server, wait_for_server};
+use crate::judge::identity::{ServerIdentity, ServerReport, ask_server, check_same_model, wait_for_server};
 use crate::judge::kind::JudgeKind;
+use crate::judge::layers::identity_checked::{ExpectedIdentity, IdentityChecked};
 use crate::judge::layers::pool::{Pool, Replica};
 use crate::judge::layers::rate_limited::{Limits, RateLimited};
-use crate::judge::layers::vouched::{Vouch, Vouched};
 use crate::judge::meters::Meters;
 use crate::judge::options::{JudgeOptions, LimitOptions, NameValue, Streaming};
-use crate::judge::same_model::{Served, check_same_model};
 
 /// A judge at all of its servers, each within limits of its own.
-pub(super) type Fleet = Pool<RateLimited<Vouched<Chat>>>;
+pub(super) type Fleet = Pool<RateLimited<IdentityChecked<Chat>>>;
 
 /// Once one server is there, the others are waited for no longer than this: they may still come during the run.
 const FOR_THE_OTHERS: Duration = Duration::from_secs(60);
@@ -79,7 +78,7 @@ impl Servers {
             },
         };
         if must_agree {
-            check_all(&there)?;
+            check_same_model(&there)?;
         }
         if let Some(cache) = cache {
             remember(cache, judge, &there)?;
@@ -114,13 +113,12 @@ impl Servers {
 
     /// How much the model takes, and who can count tokens: of the server with the shortest context, since an answer may be
     /// asked at any. Nothing is known where none is there, and OpenAI does not say.
-    pub(super) fn capacity(&self) -> (Capacity, Option<&Endpoint>) {
-        let told = self.each.iter().filter_map(|server| {
-            let capacity = server.report.as_ref().ok()?.capacity;
-            Some((capacity.context_tokens?, capacity, &server.endpoint))
+    pub(super) fn capacity(&self) -> Option<(Capacity, &Endpoint)> {
+        let reported = self.each.iter().filter_map(|server| {
+            let capacity = server.report.as_ref().ok()?.capacity?;
+            Some((capacity, &server.endpoint))
         });
-        told.min_by_key(|(tokens, ..)| *tokens)
-            .map_or((Capacity::default(), None), |(_, capacity, endpoint)| (capacity, Some(endpoint)))
+        reported.min_by_key(|(capacity, _)| capacity.context_tokens)
     }
 
     /// A judge at all of them. Those that are not there are looked at again during the run.
@@ -133,13 +131,13 @@ impl Servers {
             let (name, heard) = (server.endpoint.masked_url(), chat.server_limits());
             // A lone one that was not there is asked in hope: its own refusal says more than a look.
             let has_to_say = self.must_agree && (self.each.len() > 1 || server.report.is_ok());
-            let vouch = has_to_say.then(|| Vouch {
+            let expected = has_to_say.then(|| ExpectedIdentity {
                 endpoint: server.endpoint.clone(),
                 model: self.model.clone(),
                 identity: self.served.clone(),
                 is_known: server.report.is_ok(),
             });
-            let limited = RateLimited::new(Vouched::new(chat, vouch), limits, Arc::clone(meters));
+            let limited = RateLimited::new(IdentityChecked::new(chat, expected), limits, Arc::clone(meters));
             Ok(Replica { name, judge: limited.learning_from(heard) })
         };
         let mut pool = Pool::new(self.each.iter().map(replica).collect::<Result<_>>()?)?;
@@ -183,14 +181,6 @@ async fn report(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<Serve
     ask_server(endpoint, model).await.map(Ok)
 }
 
-fn check_all(there: &[(&Endpoint, &ServerReport)]) -> Result<()> {
-    let urls: Vec<String> = there.iter().map(|(endpoint, _)| endpoint.masked_url()).collect();
-    let served = there.iter().zip(&urls);
-    let served =
-        served.map(|((_, report), endpoint)| Served { endpoint, model: &report.model, identity: &report.identity });
-    check_same_model(&served.collect::<Vec<_>>())
-}
-
 /// The error where nobody is there and nothing is known.
 fn nobody(each: Vec<Server>) -> Error {
     let mut errors: Vec<Error> = each.into_iter().filter_map(|server| server.report.err()).collect();
@@ -203,7 +193,7 @@ fn nobody(each: Vec<Server>) -> Error {
 /// Where a server stops when nobody reads any more, its replies are read as streams: a call that is given up (a time-out, a
 /// stopped run) then costs it nothing. What is not there is taken to be as the others are.
 fn streaming(stream: Streaming, mut each: Vec<Server>) -> Vec<Server> {
-    let stops = |server: &Server| server.report.as_ref().ok().map(|report| report.capacity.tokenizer.is_some());
+    let stops = |server: &Server| server.report.as_ref().ok().map(|report| report.capacity.is_some());
     let others = each.iter().find_map(stops).unwrap_or(false);
     for server in &mut each {
         server.endpoint.stream = match stream {

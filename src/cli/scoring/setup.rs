@@ -14,7 +14,6 @@ use crate::evaluation::record::{JudgeEntry, PromptsEntry};
 use crate::evaluation::{NoRendering, Renderer};
 use crate::judge::body::RequestOptions;
 use crate::judge::cache::Cache;
-use crate::judge::capacity::TokenCounter;
 use crate::judge::chat::Chat;
 use crate::judge::identity::{ServerIdentity, judge_id};
 use crate::judge::kind::JudgeKind;
@@ -26,10 +25,9 @@ use crate::judge::layers::rate_limited::Limits;
 use crate::judge::layers::retrying::{RetryPolicy, Retrying};
 use crate::judge::lexical::Lexical;
 use crate::judge::meters::Meters;
-use crate::judge::openai_tokens::Encoding;
 use crate::judge::options::JudgeOptions;
 use crate::judge::planner::{NoReplies, Recalling, ReplySource};
-use crate::judge::prompt_counter::PromptCounter;
+use crate::judge::token_counter::TokenCounter;
 use crate::judge::{Judge, JudgeRequest};
 use crate::prompt::{PromptFamily, PromptSet};
 
@@ -115,7 +113,6 @@ impl Identified {
         let cache = settings.options.cache.path().map(Cache::open).transpose()?;
         let servers = Servers::ask(judge, &named.limits, cache.as_ref()).await?;
         let options = request_options(judge, prompts, &servers.served, servers.model.clone());
-        options.check()?;
         let prompts = Arc::clone(prompts);
         Ok(Self::Chat(Box::new(IdentifiedChat { servers, options, prompts, cache })))
     }
@@ -241,15 +238,15 @@ impl Identified {
             }
             Self::Chat(chat) => chat,
         };
-        let (capacity, counting) = chat.servers.capacity();
-        if truncate && capacity.context_tokens.is_none() {
+        let capacity = chat.servers.capacity().map(|(capacity, _)| capacity);
+        if truncate && capacity.is_none() {
             return Err(Error::JudgeUnavailable(format!(
                 "--truncate: the server of {} does not tell how long its context is; leave --truncate out",
                 chat.options.model
             )));
         }
-        let counter = counting.zip(capacity.tokenizer);
-        let counter = counter.map(|(endpoint, tokenizer)| TokenCounter::new(endpoint, tokenizer)).transpose()?;
+        let counter = chat.servers.capacity().map(|(capacity, at)| TokenCounter::of_server(at, capacity.tokenizer));
+        let counter = counter.transpose()?;
         let limits = Limits {
             concurrency: named.limits.concurrency.get(),
             requests_per_minute: named.limits.rpm,
@@ -262,7 +259,7 @@ impl Identified {
         let asking = ContextLimited::new(asking, capacity, counter);
         let price = budget.prices.get(&chat.options.model).copied();
         let asking = Budgeted::new(asking, budget.ledger.clone(), price);
-        let room = truncate.then_some(capacity);
+        let room = capacity.filter(|_| truncate);
         let renderer = Arc::new(PromptRenderer::new(Arc::clone(&chat.prompts), &chat.options, room));
         let (judge, source): (Arc<dyn Judge>, Arc<dyn ReplySource>) = match (&chat.cache, recorded) {
             (Some(cache), _) => {
@@ -283,16 +280,11 @@ impl Identified {
     ///
     /// # Errors
     /// When no HTTP client can be set up.
-    pub(in crate::cli) fn prompt_counter(&self) -> Result<Option<PromptCounter>> {
+    pub(in crate::cli) fn prompt_counter(&self) -> Result<Option<TokenCounter>> {
         let Self::Chat(chat) = self else { return Ok(None) };
-        let built_in = || Encoding::of_model(&chat.options.model).map(PromptCounter::BuiltIn);
-        let (capacity, endpoint) = chat.servers.capacity();
-        match endpoint.zip(capacity.tokenizer) {
-            Some((endpoint, tokenizer)) => {
-                let counter = TokenCounter::new(endpoint, tokenizer)?;
-                Ok(Some(PromptCounter::Server(Box::new(counter))))
-            }
-            None => Ok(built_in()),
+        match chat.servers.capacity() {
+            Some((capacity, endpoint)) => TokenCounter::of_server(endpoint, capacity.tokenizer).map(Some),
+            None => Ok(TokenCounter::built_in(&chat.options.model)),
         }
     }
 

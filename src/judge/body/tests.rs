@@ -1,10 +1,7 @@
-use std::sync::Arc;
-
 use async_openai::types::chat::CreateChatCompletionRequest;
 use serde_json::json;
 
 use super::*;
-use crate::prompt::SharedPrefix;
 
 fn messages() -> Messages {
     Messages::new(Some("be \"fair\"".into()), "rate\nthis \u{e9}")
@@ -83,22 +80,6 @@ fn draws_and_attempts_change_the_seed_that_is_sent() {
     };
     // 5 + 1000 draw + attempt
     assert_eq!([sent(0, 0), sent(0, 2), sent(3, 1)], [Some(5), Some(7), Some(3006)]);
-}
-
-#[test]
-fn a_shared_start_changes_neither_body_nor_fingerprint() {
-    let options = RequestOptions::new("m");
-    let (system, user) = (Some("be \"fair\"".to_owned()), "\"a\"\n\u{1}\u{e9}</x> \\ b");
-    let plain = options.render(CallKind::Property, &Messages::new(system.clone(), user), 0, 0);
-    for end in (0..=user.len()).filter(|end| user.is_char_boundary(*end)) {
-        let shared = Arc::new(SharedPrefix::new(&user[..end]));
-        let messages = Messages::starting_with(system.clone(), shared, &user[end..]);
-        assert_eq!(messages.user(), user);
-        for _first_and_again in 0..2 {
-            let rendered = options.render(CallKind::Property, &messages, 0, 0);
-            assert_eq!((rendered.body, rendered.fingerprint), (plain.body.clone(), plain.fingerprint));
-        }
-    }
 }
 
 #[test]
@@ -184,17 +165,6 @@ fn text_cannot_move_between_the_parts_of_a_fingerprint() {
     };
     assert_ne!(key(Some("ab"), "c"), key(Some("a"), "bc"));
     assert_ne!(key(Some(""), "a"), key(None, "a"));
-}
-
-#[test]
-fn members_that_would_break_reading_are_refused() {
-    for name in ["messages", "prompt", "echo", "model", "stream", "n"] {
-        let mut options = RequestOptions::new("m");
-        options.extra_body.insert(name.into(), json!(1));
-        assert!(options.check().unwrap_err().to_string().contains(name));
-    }
-    assert!(RequestOptions::new(" ").check().is_err());
-    assert!(RequestOptions::new("m").check().is_ok());
 }
 
 fn raw_body(options: &RequestOptions, kind: CallKind) -> Value {
@@ -317,38 +287,4 @@ fn the_fingerprint_covers_the_newer_parameters_and_the_whole_raw_prompt() {
     all.dedup();
     assert_eq!(all.len(), 14, "7 of chat and 7 raw, all different");
     assert_eq!(key(|_| {}), key(|o| o.conversation = Conversation::Mistral), "chat has no use for a format");
-}
-
-#[test]
-fn parameters_that_cannot_be_meant_are_refused() {
-    let refused = |change: fn(&mut RequestOptions)| {
-        let mut options = RequestOptions::new("m");
-        change(&mut options);
-        options.check().unwrap_err().to_string()
-    };
-    assert!(refused(|o| o.top_p = Some(0.0)).contains("top_p"));
-    assert!(refused(|o| o.top_p = Some(f64::NAN)).contains("top_p"));
-    assert!(refused(|o| o.logprobs = Some(0)).contains("--logprobs"));
-    assert!(refused(|o| o.stop = vec![String::new()]).contains("stop"));
-    for options in [RequestOptions::prometheus("m"), RequestOptions::attrscore("m")] {
-        options.check().unwrap();
-    }
-}
-
-#[test]
-fn a_call_rendered_again_or_like_another_draw_is_what_it_is_when_rendered_alone() {
-    let seeded = RequestOptions { seed: Some(7), ..RequestOptions::new("m") };
-    for options in [RequestOptions::new("m"), seeded, RequestOptions::prometheus("m")] {
-        let first = options.render(CallKind::Property, &messages(), 0, 0);
-        for place in [(0, 0), (3, 0), (3, 1)] {
-            let alone = options.render(CallKind::Property, &messages(), place.0, place.1);
-            let again = options.render_again(CallKind::Property, &messages(), place, alone.key());
-            let like = options.render_like(CallKind::Property, &messages(), place, &first, None);
-            let like_again = options.render_like(CallKind::Property, &messages(), place, &first, Some(alone.key()));
-            for other in [again, like, like_again] {
-                assert_eq!((&other.body, other.key()), (&alone.body, alone.key()), "{place:?}");
-                assert_eq!((other.max_tokens, &other.note), (alone.max_tokens, &alone.note), "{place:?}");
-            }
-        }
-    }
 }

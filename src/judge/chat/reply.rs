@@ -1,172 +1,138 @@
-//! What comes back, read leniently: servers differ in all but the text of the message.
+//! Completions, read leniently: servers differ in everything but the text of the message.
+//!
+//! Token probabilities come in two forms, whatever the route: the list of chat (`{"content": [{"token", "logprob",
+//! "top_logprobs": [{"token", "logprob"}]}]}`; llama.cpp writes it for raw completions too) and the columns of raw
+//! completions (`{"tokens": [..], "token_logprobs": [..], "top_logprobs": [{token: logprob}]}`; OpenAI, vLLM).
 
-use std::fmt;
-
-use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::logprobs::token_logprobs;
-use crate::domain::{JudgeReply, Usage};
+use super::server_error::error_words;
+use crate::domain::{JudgeReply, TokenLogprob, Usage};
 
-/// A completion, of a chat or raw, or an error under status 200. Unknown members are let be, missing ones have a default.
-#[derive(Debug, serde::Deserialize)]
-pub(super) struct WireReply {
-    /// `None` if the member is missing: then it is no completion at all.
-    #[serde(default)]
-    choices: Option<Vec<WireChoice>>,
-    #[serde(default, deserialize_with = "text_or_none")]
-    model: Option<String>,
-    #[serde(default)]
-    usage: Value,
-    #[serde(default)]
-    timings: Value,
-    #[serde(default)]
-    error: Value,
+/// Stands for a probability of zero, whose logarithm JSON cannot write: what vLLM sends in its place.
+const NEVER: f64 = -9999.0;
+
+/// The error that stands in place of a reply: the `error` member of a body without choices.
+pub(super) fn error_in_place_of_reply(body: &Value) -> Option<&Value> {
+    let has_choice = body["choices"].as_array().is_some_and(|choices| !choices.is_empty());
+    Some(&body["error"]).filter(|error| !has_choice && !error.is_null())
 }
 
-#[derive(Debug, Default, serde::Deserialize)]
-struct WireChoice {
-    /// Chat.
-    #[serde(default)]
-    message: Option<WireMessage>,
-    /// Raw completions.
-    #[serde(default)]
-    text: Content,
-    #[serde(default)]
-    logprobs: Value,
-    #[serde(default, deserialize_with = "text_or_none")]
-    finish_reason: Option<String>,
+/// The reply of a completion, chat or raw; the first choice counts. No choice or null content give empty text: the call
+/// is paid all the same. `None` for a body without a list of choices, which is no completion.
+pub(super) fn read_reply(body: &Value, latency_ms: u64) -> Option<JudgeReply> {
+    let choice = body["choices"].as_array()?.first().unwrap_or(&Value::Null);
+    let content = if choice["message"].is_null() { &choice["text"] } else { &choice["message"]["content"] };
+    let owned = |value: &Value| value.as_str().map(str::to_owned);
+    Some(JudgeReply {
+        content: text_of(content),
+        finish_reason: owned(&choice["finish_reason"]),
+        model: owned(&body["model"]),
+        logprobs: token_logprobs(&choice["logprobs"]),
+        usage: usage_of(body),
+        latency_ms,
+        note: None,
+        cached: false,
+    })
 }
 
-#[derive(Debug, serde::Deserialize)]
-struct WireMessage {
-    #[serde(default)]
-    content: Content,
-}
-
-impl WireReply {
-    /// The error that stands in the place of a reply: the `error` member (of a body without choices).
-    pub(super) fn error(&self) -> Option<&Value> {
-        let is_empty = self.choices.as_ref().is_none_or(Vec::is_empty);
-        Some(&self.error).filter(|error| is_empty && !error.is_null())
-    }
-
-    /// False if the body has no `choices`: something else than a judge answered.
-    pub(super) fn is_completion(&self) -> bool {
-        self.choices.is_some()
-    }
-
-    /// The reply; the first choice counts. No choice or null content give empty text: the call is paid all the same.
-    pub(super) fn into_reply(self, latency_ms: u64) -> JudgeReply {
-        let usage = self.usage();
-        let choice = self.choices.unwrap_or_default().into_iter().next().unwrap_or_default();
-        JudgeReply {
-            content: choice.message.map_or(choice.text.0, |message| message.content.0),
-            finish_reason: choice.finish_reason,
-            model: self.model,
-            logprobs: token_logprobs(&choice.logprobs),
-            usage,
-            latency_ms,
-            note: None,
-            cached: false,
-        }
-    }
-
-    fn usage(&self) -> Usage {
-        let cached = [
-            self.usage.pointer("/prompt_tokens_details/cached_tokens"),
-            self.usage.get("prompt_cache_hit_tokens"),
-            self.timings.get("cache_n"),
-        ];
-        Usage {
-            prompt_tokens: count(self.usage.get("prompt_tokens")),
-            cached_prompt_tokens: cached.into_iter().map(count).find(|&tokens| tokens > 0).unwrap_or(0),
-            completion_tokens: count(self.usage.get("completion_tokens")),
+/// Reads a completion that came another way: the body of a line of a batch's results.
+///
+/// # Errors
+/// The error that the service reports, or that the body is no completion: one line, secrets masked.
+pub(in crate::judge) fn read_completion(body: &str) -> Result<JudgeReply, String> {
+    let body: Value = serde_json::from_str(body).map_err(|error| format!("the body is no completion: {error}"))?;
+    match error_in_place_of_reply(&body) {
+        Some(error) => Err(error_words(error)),
+        None => {
+            read_reply(&body, 0).ok_or_else(|| "the body is JSON, but no completion (it has no choices)".to_owned())
         }
     }
 }
 
-/// The error that a body holds in the place of a reply, if it does.
-pub(super) fn error_in_place_of_reply(body: &[u8]) -> Option<Value> {
-    serde_json::from_slice::<WireReply>(body).ok()?.error().cloned()
+/// Message text: a string, null, or a list of parts with a `text`.
+fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Null | Value::Bool(_) => String::new(),
+        Value::Array(parts) => {
+            parts.iter().filter_map(|part| part.as_str().or_else(|| part["text"].as_str())).collect()
+        }
+        // Some servers parse the model's JSON and send it as such; its text is as good as the original.
+        Value::Object(_) | Value::Number(_) => content.to_string(),
+    }
+}
+
+fn usage_of(body: &Value) -> Usage {
+    let (usage, timings) = (&body["usage"], &body["timings"]);
+    let cached =
+        [&usage["prompt_tokens_details"]["cached_tokens"], &usage["prompt_cache_hit_tokens"], &timings["cache_n"]];
+    Usage {
+        prompt_tokens: count(&usage["prompt_tokens"]),
+        cached_prompt_tokens: cached.into_iter().map(count).find(|&tokens| tokens > 0).unwrap_or(0),
+        completion_tokens: count(&usage["completion_tokens"]),
+    }
 }
 
 /// A whole number >= 0, however written; 0 for anything else.
-fn count(value: Option<&Value>) -> u64 {
-    let Some(value) = value else { return 0 };
+fn count(value: &Value) -> u64 {
     // `as` saturates: a negative or broken number becomes 0.
     value.as_u64().or_else(|| value.as_f64().map(|number| number as u64)).unwrap_or(0)
 }
 
-fn text_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    Ok(match Value::deserialize(deserializer)? {
-        Value::String(text) => Some(text),
-        _ => None,
-    })
-}
-
-/// Message text: a string, null, or a list of parts with a `text`.
-#[derive(Debug, Default)]
-struct Content(String);
-
-impl<'de> Deserialize<'de> for Content {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ContentVisitor)
-    }
-}
-
-struct ContentVisitor;
-
-impl<'de> Visitor<'de> for ContentVisitor {
-    type Value = Content;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the text of a message, null, or a list of text parts")
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Content, E> {
-        Ok(Content(text.to_owned()))
-    }
-
-    fn visit_string<E: de::Error>(self, text: String) -> Result<Content, E> {
-        Ok(Content(text))
-    }
-
-    fn visit_unit<E: de::Error>(self) -> Result<Content, E> {
-        Ok(Content::default())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Content, A::Error> {
-        let mut text = String::new();
-        while let Some(part) = parts.next_element::<Value>()? {
-            if let Some(part) = part.as_str().or_else(|| part.get("text").and_then(Value::as_str)) {
-                text.push_str(part);
-            }
+/// The tokens of a choice's `logprobs` member; `None` where there are none.
+///
+/// Alternatives are kept, the most probable first, where a score can stand: at tokens with an ASCII digit, and at the
+/// token behind one, which shows whether the number would have continued. Of a long reply that is a small part.
+fn token_logprobs(value: &Value) -> Option<Vec<TokenLogprob>> {
+    let mut tokens = listed(value).or_else(|| in_columns(value)).filter(|tokens| !tokens.is_empty())?;
+    let mut is_after_digit = false;
+    for token in &mut tokens {
+        let has_digit = token.token.contains(|c: char| c.is_ascii_digit());
+        if has_digit || is_after_digit {
+            token.top.sort_by(|a, b| b.1.total_cmp(&a.1));
+        } else {
+            token.top = Vec::new();
         }
-        Ok(Content(text))
+        is_after_digit = has_digit;
     }
+    Some(tokens)
+}
 
-    // Some servers parse the model's JSON and send it as such; its text is as good as the original.
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Content, A::Error> {
-        let object = Value::deserialize(de::value::MapAccessDeserializer::new(map))?;
-        Ok(Content(object.to_string()))
-    }
+/// A token that cannot be read would shift all that follow: then there are none.
+fn listed(value: &Value) -> Option<Vec<TokenLogprob>> {
+    let one = |entry: &Value| Some((entry["token"].as_str()?.to_owned(), logprob(&entry["logprob"])));
+    let tokens = value["content"].as_array()?.iter().map(|entry| {
+        let (token, logprob) = one(entry)?;
+        let top = entry["top_logprobs"].as_array().map(|top| top.iter().filter_map(one).collect());
+        Some(TokenLogprob { token, logprob, top: top.unwrap_or_default() })
+    });
+    tokens.collect()
+}
 
-    fn visit_bool<E: de::Error>(self, _: bool) -> Result<Content, E> {
-        Ok(Content::default())
-    }
+fn in_columns(value: &Value) -> Option<Vec<TokenLogprob>> {
+    let tokens = value["tokens"].as_array()?.iter().enumerate().map(|(i, token)| {
+        let top = value["top_logprobs"][i].as_object();
+        let top = top.map(|top| top.iter().map(|(text, number)| (text.clone(), logprob(number))).collect());
+        let token = token.as_str()?.to_owned();
+        Some(TokenLogprob { token, logprob: logprob(&value["token_logprobs"][i]), top: top.unwrap_or_default() })
+    });
+    tokens.collect()
+}
 
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Content, E> {
-        Ok(Content(number.to_string()))
-    }
+/// A logarithm of a probability: at most 0; [`NEVER`] where nothing usable is written.
+fn logprob(value: &Value) -> f64 {
+    value.as_f64().filter(|number| number.is_finite()).map_or(NEVER, |number| number.clamp(NEVER, 0.0))
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn reply(body: &str) -> JudgeReply {
-        serde_json::from_str::<WireReply>(body).unwrap().into_reply(3)
+        read_reply(&serde_json::from_str(body).unwrap(), 3).unwrap()
     }
 
     #[test]
@@ -229,8 +195,49 @@ mod tests {
 
     #[test]
     fn an_error_counts_only_where_there_is_no_choice() {
-        let error = |body: &str| serde_json::from_str::<WireReply>(body).unwrap().error().is_some();
+        let error = |body: &str| error_in_place_of_reply(&serde_json::from_str(body).unwrap()).is_some();
         assert!(error(r#"{"error":{"code":502}}"#) && error(r#"{"choices":[],"error":"x"}"#));
         assert!(!error(r#"{"choices":[{}],"error":{"code":502}}"#) && !error(r#"{"choices":[],"error":null}"#));
+    }
+
+    fn token(token: &str, logprob: f64, top: &[(&str, f64)]) -> TokenLogprob {
+        let top = top.iter().map(|(text, logprob)| ((*text).to_owned(), *logprob)).collect();
+        TokenLogprob { token: token.to_owned(), logprob, top }
+    }
+
+    #[test]
+    fn both_forms_give_the_same_tokens() {
+        let chat = json!({"content": [
+            {"token": ": ", "bytes": [58, 32], "logprob": -0.25, "top_logprobs": [{"token": ": ", "logprob": -0.25}]},
+            {"token": "4", "logprob": -0.5, "top_logprobs": [{"token": "5", "logprob": -1.0}, {"token": "4", "logprob": -0.5}]},
+            {"token": "}", "logprob": -0.0, "top_logprobs": [{"token": "}", "logprob": 0.0}]},
+            {"token": "\n", "logprob": -0.125, "top_logprobs": []},
+        ]});
+        let columns = json!({
+            "tokens": [": ", "4", "}", "\n"], "token_logprobs": [-0.25, -0.5, 0, -0.125], "text_offset": [0, 2, 3, 4],
+            "top_logprobs": [{": ": -0.25}, {"5": -1.0, "4": -0.5}, {"}": 0}, null],
+        });
+        let expected = [
+            token(": ", -0.25, &[]),
+            token("4", -0.5, &[("4", -0.5), ("5", -1.0)]),
+            token("}", 0.0, &[("}", 0.0)]),
+            token("\n", -0.125, &[]),
+        ];
+        for form in [chat, columns] {
+            assert_eq!(token_logprobs(&form).as_deref(), Some(&expected[..]), "{form}");
+        }
+    }
+
+    #[test]
+    fn what_servers_leave_out_is_no_error() {
+        for nothing in [json!(null), json!({}), json!({"content": null}), json!({"tokens": []}), json!({"content": []})]
+        {
+            assert_eq!(token_logprobs(&nothing), None, "{nothing}");
+        }
+        // OpenAI gives the first token of an echoed prompt no probability, vLLM writes -inf as null.
+        let sparse = json!({"tokens": ["7"], "token_logprobs": [null]});
+        assert_eq!(token_logprobs(&sparse), Some(vec![token("7", NEVER, &[])]));
+        assert_eq!(token_logprobs(&json!({"content": [{"token": "7", "logprob": 3.5}]})).unwrap()[0].logprob, 0.0);
+        assert_eq!(token_logprobs(&json!({"content": [{"token": "7", "logprob": -1}, {"logprob": -1}]})), None);
     }
 }

@@ -9,7 +9,7 @@ use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use serde_json::{Map, Value, json};
 
-/// How bodies are rendered, and what a stream is asked for with. The mark cannot stand inside a JSON string, where its
+/// How bodies are rendered, and how a stream is asked for. The member cannot stand inside a JSON string, where its
 /// quotes would have a backslash, and nothing of the user's comes before it ([`crate::judge::body`]).
 const WHOLE: &[u8] = br#","stream":false"#;
 const STREAM: &[u8] = br#","stream":true,"stream_options":{"include_usage":true}"#;
@@ -41,26 +41,22 @@ pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
     kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream")
 }
 
-/// A reply on its way.
+/// A reply that is being received.
 #[derive(Debug, Default)]
 pub(super) struct Assembly {
     /// The line that is not whole yet.
     line: Vec<u8>,
-    /// The last byte ended a line and was a carriage return: a line feed right behind it ends no other.
-    is_after_return: bool,
-    /// The lines of an event whose data are no JSON by themselves, joined.
+    /// Data of an event of several lines, until they are JSON together.
     event: Vec<u8>,
-    /// A chunk had choices, be it none: what speaks is a judge.
+    /// A chunk had choices, be it none: a judge is answering.
     has_choices: bool,
-    /// What came without choices and said something: servers that fail write such a thing in the place of a chunk.
+    /// What came without choices and had a message: servers that fail write such a thing in place of a chunk.
     stray: Option<Value>,
     content: String,
     finish_reason: Value,
     logprobs: Map<String, Value>,
-    model: Value,
-    usage: Value,
-    timings: Value,
-    error: Value,
+    /// The last of each of the chunks' other members: `model`, `usage`, `timings`, `error`.
+    members: Map<String, Value>,
     is_raw: bool,
     is_done: bool,
     /// A chunk could not be read: what is there is not what was sent.
@@ -69,24 +65,13 @@ pub(super) struct Assembly {
 
 impl Assembly {
     /// Takes the next bytes. Lines end with a line feed, a carriage return or both; JSON has neither within a string.
-    pub(super) fn push(&mut self, mut bytes: &[u8]) {
-        if self.is_after_return
-            && let Some((first, rest)) = bytes.split_first()
-        {
-            self.is_after_return = false;
-            if *first == b'\n' {
-                bytes = rest;
-            }
-        }
-        while let Some(end) = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
-            let (head, tail) = bytes.split_at(end);
-            self.line.extend_from_slice(head);
-            let line = std::mem::take(&mut self.line);
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        let mut pieces = bytes.split(|byte| matches!(byte, b'\n' | b'\r'));
+        self.line.extend_from_slice(pieces.next().unwrap_or_default());
+        for piece in pieces {
+            let line = std::mem::replace(&mut self.line, piece.to_vec());
             self.read_line(&line);
-            self.is_after_return = tail == b"\r";
-            bytes = tail.strip_prefix(b"\r\n").or_else(|| tail.get(1..)).unwrap_or_default();
         }
-        self.line.extend_from_slice(bytes);
     }
 
     /// True once the server has said that this was all.
@@ -101,19 +86,16 @@ impl Assembly {
     }
 
     /// The body as it would have come whole; `None` if the reply was cut. An end without `[DONE]` counts where the server
-    /// has said why it stopped; an error in the place of the rest is the body.
+    /// has said why it stopped; an error in place of the rest is the body.
     pub(super) fn finish(mut self) -> Option<Bytes> {
         let line = std::mem::take(&mut self.line);
         self.read_line(&line);
         self.end_event();
-        let body = if !self.error.is_null() {
-            json!({"error": self.error})
-        } else if !self.has_choices && self.stray.is_some() {
-            json!({"error": self.stray})
-        } else if self.has_choices && !self.is_broken && self.is_whole() {
-            self.whole()
-        } else {
-            return None;
+        let is_reply = self.has_choices && !self.is_broken && self.is_whole();
+        let body = match (self.members.remove("error"), self.stray.take().filter(|_| !self.has_choices)) {
+            (Some(error), _) | (None, Some(error)) => json!({"error": error}),
+            (None, None) if is_reply => self.whole(),
+            (None, None) => return None,
         };
         Some(Bytes::from(body.to_string()))
     }
@@ -121,21 +103,18 @@ impl Assembly {
     fn whole(self) -> Value {
         let logprobs = if self.logprobs.is_empty() { Value::Null } else { Value::Object(self.logprobs) };
         let mut choice = json!({"index": 0, "logprobs": logprobs, "finish_reason": self.finish_reason});
-        if let Some(choice) = choice.as_object_mut() {
-            if self.is_raw {
-                choice.insert("text".to_owned(), self.content.into());
-            } else {
-                choice.insert("message".to_owned(), json!({"role": "assistant", "content": self.content}));
-            }
+        if self.is_raw {
+            choice["text"] = self.content.into();
+        } else {
+            choice["message"] = json!({"role": "assistant", "content": self.content});
         }
-        json!({"model": self.model, "choices": [choice], "usage": self.usage, "timings": self.timings})
+        let mut body = Value::Object(self.members);
+        body["choices"] = json!([choice]);
+        body
     }
 
     fn read_line(&mut self, line: &[u8]) {
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
-        if line.is_empty() {
-            return self.end_event();
-        }
         // Comments (keep-alives) and event names carry nothing; llama.cpp has written `error:` lines.
         let Some(data) = line.strip_prefix(b"data:").or_else(|| line.strip_prefix(b"error:")) else { return };
         let data = data.trim_ascii();
@@ -144,34 +123,25 @@ impl Assembly {
             self.is_done = true;
             return;
         }
-        // Most events are one line, and some servers leave out the blank line behind it.
-        match serde_json::from_slice::<Value>(data) {
-            Ok(Value::Object(mut chunk)) if self.event.is_empty() => {
-                if line.starts_with(b"error:") && !chunk.contains_key("error") {
-                    self.error = Value::Object(chunk);
-                } else {
-                    self.read_chunk(&mut chunk);
-                }
+        // Most events are one line. Lines of others are joined until they can be read, whatever stands between them.
+        self.event.extend_from_slice(data);
+        self.event.push(b'\n');
+        if let Ok(Value::Object(mut chunk)) = serde_json::from_slice(&self.event) {
+            self.event.clear();
+            if line.starts_with(b"error:") && !chunk.contains_key("error") {
+                chunk = Map::from_iter([("error".to_owned(), Value::Object(chunk))]);
             }
-            _ => {
-                self.event.extend_from_slice(data);
-                self.event.push(b'\n');
-            }
+            self.read_chunk(chunk);
         }
     }
 
-    /// An event of several lines is read when it is whole. What cannot be read is missing, unless the text was there before.
+    /// What could not be read is missing, unless the text was there before.
     fn end_event(&mut self) {
-        if self.event.is_empty() {
-            return;
-        }
-        match serde_json::from_slice::<Value>(&std::mem::take(&mut self.event)) {
-            Ok(Value::Object(mut chunk)) => self.read_chunk(&mut chunk),
-            _ => self.is_broken |= !self.is_whole(),
-        }
+        self.is_broken |= !self.event.is_empty() && !self.is_whole();
+        self.event.clear();
     }
 
-    fn read_chunk(&mut self, chunk: &mut Map<String, Value>) {
+    fn read_chunk(&mut self, mut chunk: Map<String, Value>) {
         if self.is_whole() {
             // An error now is none of the reply's, which is paid.
             chunk.remove("error");
@@ -181,44 +151,29 @@ impl Assembly {
         } else if chunk.contains_key("message") {
             self.stray = Some(Value::Object(chunk.clone()));
         }
-        for (name, place) in [
-            ("model", &mut self.model),
-            ("usage", &mut self.usage),
-            ("timings", &mut self.timings),
-            ("error", &mut self.error),
-        ] {
+        for name in ["model", "usage", "timings", "error"] {
             if let Some(value) = chunk.remove(name).filter(|value| !value.is_null()) {
-                *place = value;
+                self.members.insert(name.to_owned(), value);
             }
         }
         // The first choice counts, as in whole replies; the chunk with the usage has none.
         let Some(choice) = chunk.get("choices").and_then(|choices| choices.get(0)) else { return };
-        if choice.get("index").and_then(Value::as_u64).unwrap_or(0) != 0 {
+        if choice["index"].as_u64().unwrap_or(0) != 0 {
             return;
         }
-        if let Some(text) = choice.get("text").and_then(Value::as_str) {
-            self.is_raw = true;
-            self.content.push_str(text);
+        let text = choice["text"].as_str();
+        self.is_raw |= text.is_some();
+        self.content.extend(text.into_iter().chain(choice["delta"]["content"].as_str()));
+        if !choice["finish_reason"].is_null() {
+            self.finish_reason = choice["finish_reason"].clone();
         }
-        if let Some(text) = choice.pointer("/delta/content").and_then(Value::as_str) {
-            self.content.push_str(text);
-        }
-        if let Some(reason) = choice.get("finish_reason").filter(|reason| !reason.is_null()) {
-            self.finish_reason = reason.clone();
-        }
-        if let Some(more) = choice.get("logprobs").and_then(Value::as_object) {
-            append_lists(&mut self.logprobs, more);
-        }
-    }
-}
-
-/// Both forms of probabilities are lists under names: each goes on where it ended.
-fn append_lists(all: &mut Map<String, Value>, more: &Map<String, Value>) {
-    for (name, value) in more {
-        match (all.get_mut(name).and_then(Value::as_array_mut), value) {
-            (Some(list), Value::Array(values)) => list.extend(values.iter().cloned()),
-            (None, Value::Array(_)) => drop(all.insert(name.clone(), value.clone())),
-            _ => {}
+        for (name, value) in choice["logprobs"].as_object().into_iter().flatten() {
+            // Both forms of probabilities are lists under names: each continues where it ended.
+            if let Value::Array(values) = value
+                && let Value::Array(list) = self.logprobs.entry(name).or_insert(json!([]))
+            {
+                list.extend(values.iter().cloned());
+            }
         }
     }
 }
@@ -330,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_usage_is_heard_behind_the_end_too() {
+    fn the_usage_is_read_behind_the_end_too() {
         let text = "data: {\"choices\":[{\"delta\":{\"content\":\"7\"}}]}\n\ndata: [DONE]\n\n";
         let whole = read(&format!("{text}data: {{\"choices\":[],\"usage\":{{\"prompt_tokens\":5}}}}\n\n"));
         assert_eq!(whole.unwrap()["usage"], json!({"prompt_tokens": 5}));

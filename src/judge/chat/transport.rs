@@ -1,4 +1,4 @@
-//! Our transport: one attempt, no retries, replies read to the end and capped.
+//! HTTP to one endpoint: one attempt, no retries, replies read to the end and capped.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -8,16 +8,15 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Request, RequestBuilder, Response};
 use secrecy::ExposeSecret;
-use tokio::time::{Instant, timeout, timeout_at};
+use serde_json::Value;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use super::reply::error_in_place_of_reply;
-use super::retry_after::retry_after;
+use super::server_error::quote;
 use super::stream::{Assembly, is_event_stream};
-use super::words::quote;
 use crate::error::{Error, Result};
 use crate::judge::endpoint::Endpoint;
 use crate::judge::kind::JudgeKind;
-use crate::judge::server_limits::ServerLimits;
+use crate::judge::server_limits::{ServerLimits, retry_after};
 
 /// llama.cpp closes connections that were idle for 5 s: we close ours before.
 const POOL_IDLE: Duration = Duration::from_secs(4);
@@ -27,11 +26,16 @@ const END_OF_STREAM: Duration = Duration::from_secs(1);
 const USAGE: Duration = Duration::from_secs(5);
 /// So much of an error page is read.
 const ERROR_BYTES: usize = 64 << 10;
+/// A question about the server takes no longer.
+pub(in crate::judge) const PROBE_LIMIT: Duration = Duration::from_secs(5);
+/// How often such a question is asked when it fails in passing, and the time between.
+const PROBES: u32 = 3;
+const PROBE_PAUSE: Duration = Duration::from_millis(250);
 
 /// Why there is no body to be read. Texts are cleaned and hold no secret.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::judge) enum Fault {
-    /// No connection came about.
+    /// No connection was established.
     #[error("cannot connect: {0}")]
     Connect(String),
     /// Nothing, or not everything, came in time.
@@ -43,20 +47,12 @@ pub(in crate::judge) enum Fault {
     /// The connection broke, or the body was cut.
     #[error("the connection broke: {0}")]
     Broken(String),
-    /// The reply has more bytes than are taken.
+    /// The reply has more bytes than are accepted.
     #[error("the reply is longer than {0} bytes")]
     TooLong(usize),
-    /// Status 200, and no JSON object.
+    /// Status 200, and not JSON.
     #[error("the reply is not JSON: {0:?}")]
     NotJson(String),
-    /// Status 200, an error in the place of the reply, and how long the server asks to wait.
-    #[error("an error under status 200")]
-    ErrorUnder200 {
-        /// How long the server asks to wait.
-        retry_after: Duration,
-        /// The error object.
-        error: serde_json::Value,
-    },
     /// Any other status than 2xx.
     #[error("status {status}")]
     Status {
@@ -74,16 +70,30 @@ pub(in crate::judge) enum Fault {
 pub(in crate::judge) struct Transport {
     http: reqwest::Client,
     endpoint: Arc<Endpoint>,
-    /// What the responses to calls said of the server's limits.
+    /// The limits that the responses to calls stated.
     limits: Arc<ServerLimits>,
 }
 
 impl Transport {
+    /// A client with its own pool of connections.
+    ///
+    /// # Errors
+    /// [`Error::JudgeUnavailable`] if the key cannot stand in a header (a line break at its end, mostly);
+    /// [`Error::Settings`] if no HTTP client can be set up.
     pub(in crate::judge) fn new(endpoint: Arc<Endpoint>) -> Result<Self> {
+        if let Some(key) = &endpoint.api_key
+            && HeaderValue::try_from(key.expose_secret()).is_err()
+        {
+            let variable = &endpoint.api_key_env;
+            return Err(Error::JudgeUnavailable(format!(
+                "the key in {variable} has characters that no header can hold (a line break?); set {variable} again"
+            )));
+        }
         // Fails if a provider is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("scholareval/", env!("CARGO_PKG_VERSION")))
+            .default_headers(request_headers(&endpoint))
             .connect_timeout(endpoint.timeouts.connect)
             .timeout(endpoint.timeouts.total)
             .pool_idle_timeout(POOL_IDLE)
@@ -98,81 +108,10 @@ impl Transport {
             builder = builder.tls_certs_only(std::iter::empty());
         }
         let http = builder.build().map_err(|error| {
-            Error::Settings(format!(
-                "the HTTP client cannot be set up ({}); are CA certificates installed?",
-                causes(&error)
-            ))
+            let why = causes(&error);
+            Error::Settings(format!("the HTTP client cannot be set up ({why}); are CA certificates installed?"))
         })?;
         Ok(Self { http, endpoint, limits: Arc::default() })
-    }
-
-    pub(super) fn limits(&self) -> Arc<ServerLimits> {
-        Arc::clone(&self.limits)
-    }
-
-    /// Where calls go, and what stands over them.
-    ///
-    /// # Errors
-    /// [`Error::JudgeUnavailable`] if the key cannot stand in a header (a line break at its end, mostly);
-    /// [`Error::Settings`] if the base URL is none.
-    pub(super) fn routes(&self) -> Result<Routes> {
-        let endpoint = &self.endpoint;
-        if let Some(key) = &endpoint.api_key
-            && HeaderValue::try_from(key.expose_secret()).is_err()
-        {
-            let variable = &endpoint.api_key_env;
-            return Err(Error::JudgeUnavailable(format!(
-                "the key in {variable} has characters that no header can hold (a line break?); set {variable} again"
-            )));
-        }
-        let mut headers = request_headers(endpoint);
-        headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
-        let route = |kind: JudgeKind| {
-            let request = self.http.post(format!("{}{}", endpoint.base_url, kind.path())).headers(headers.clone());
-            request.query(&endpoint.query).build().map_err(|error| {
-                let (url, why) = (endpoint.masked_url(), causes(&error.without_url()));
-                Error::Settings(format!("the base URL {url} cannot be used ({why})"))
-            })
-        };
-        Ok(Routes { chat: route(JudgeKind::Chat)?, raw: route(JudgeKind::Completions)? })
-    }
-
-    /// Posts `body` as `route` says and reads the whole reply: one attempt, faults kept apart from replies.
-    pub(super) async fn call(&self, route: &Request, body: Bytes) -> std::result::Result<Bytes, Fault> {
-        // Only a body that is a stream cannot be cloned, and a route has none.
-        let unclonable = || Fault::Broken("the request cannot be made".to_owned());
-        let mut request = route.try_clone().ok_or_else(unclonable)?;
-        *request.body_mut() = Some(body.into());
-        let (mut response, first) = self.first_byte(request).await?;
-        self.limits.note(response.headers());
-        let asked_to_wait = retry_after(response.headers(), SystemTime::now());
-        let (_, body) = self.whole(&mut response, first, self.endpoint.timeouts.total).await?;
-        if !looks_like_an_object(&body) {
-            let start = String::from_utf8_lossy(&body[..body.len().min(4096)]).into_owned();
-            return Err(Fault::NotJson(quote(&start, &self.endpoint).chars().take(120).collect()));
-        }
-        // The body is all that is handed on: a wait that an error asks for would be lost with the headers.
-        if let Some(retry_after) = asked_to_wait
-            && let Some(error) = error_in_place_of_reply(&body)
-        {
-            return Err(Fault::ErrorUnder200 { retry_after, error });
-        }
-        Ok(body)
-    }
-
-    /// A GET beside the judge's route (`/models`, `/props`, `/health`), with the endpoint's headers and query.
-    pub(in crate::judge) async fn get(&self, url: &str, limit: Duration) -> std::result::Result<Bytes, Fault> {
-        self.beside(self.http.get(url), limit).await
-    }
-
-    /// A POST of JSON beside the judge's route (`/tokenize`), in the same way.
-    pub(in crate::judge) async fn post(
-        &self,
-        url: &str,
-        json: Vec<u8>,
-        limit: Duration,
-    ) -> std::result::Result<Bytes, Fault> {
-        self.beside(self.http.post(url).header(CONTENT_TYPE, "application/json").body(json), limit).await
     }
 
     /// The client behind it, for requests that others build.
@@ -180,99 +119,124 @@ impl Transport {
         self.http.clone()
     }
 
+    pub(super) fn limits(&self) -> Arc<ServerLimits> {
+        Arc::clone(&self.limits)
+    }
+
+    /// Posts the body of a call and reads the whole response: its body, and how long the server asks to wait.
+    pub(super) async fn call(&self, kind: JudgeKind, body: Bytes) -> Result<(Bytes, Option<Duration>), Fault> {
+        let request = self.http.post(format!("{}{}", self.endpoint.base_url, kind.path()));
+        let request = request.header(CONTENT_TYPE, "application/json").query(&self.endpoint.query).body(body);
+        let (mut response, first) = self.first_byte(request).await?;
+        self.limits.note(response.headers());
+        let wait = retry_after(response.headers(), SystemTime::now());
+        let body = self.whole(&mut response, first, self.endpoint.timeouts.total).await?;
+        Ok((body, wait))
+    }
+
+    /// A JSON document beside the judge's route (`/models`, `/props`). Transient failures are asked again: an identity
+    /// that misses a part would miss the cache.
+    pub(in crate::judge) async fn get_json(&self, url: &str) -> Result<Value, Fault> {
+        let mut probes = 1;
+        loop {
+            match self.get(url, PROBE_LIMIT).await {
+                Err(Fault::TimedOut(_) | Fault::Broken(_) | Fault::Status { status: 429 | 502..=504, .. })
+                    if probes < PROBES =>
+                {
+                    probes += 1;
+                    sleep(PROBE_PAUSE).await;
+                }
+                body => return read_json(&body?, &self.endpoint),
+            }
+        }
+    }
+
+    /// A GET beside the judge's route (`/models`, `/props`, `/health`), with the endpoint's headers and query.
+    pub(in crate::judge) async fn get(&self, url: &str, limit: Duration) -> Result<Bytes, Fault> {
+        self.beside(self.http.get(url), limit).await
+    }
+
+    /// A POST of JSON beside the judge's route (`/tokenize`), in the same way.
+    pub(in crate::judge) async fn post(&self, url: &str, json: Vec<u8>, limit: Duration) -> Result<Bytes, Fault> {
+        self.beside(self.http.post(url).header(CONTENT_TYPE, "application/json").body(json), limit).await
+    }
+
+    async fn beside(&self, request: RequestBuilder, limit: Duration) -> Result<Bytes, Fault> {
+        let request = request.query(&self.endpoint.query).timeout(limit);
+        let mut response = request.send().await.map_err(|error| self.fault(error, limit))?;
+        self.whole(&mut response, None, limit).await
+    }
+
     /// The response to a request that others built, its body not yet read; another status than 2xx is a fault.
-    pub(in crate::judge) async fn response(&self, request: Request) -> std::result::Result<Response, Fault> {
+    pub(in crate::judge) async fn response(&self, request: Request) -> Result<Response, Fault> {
         let limit = self.endpoint.timeouts.total;
         let mut response = self.http.execute(request).await.map_err(|error| self.fault(error, limit))?;
-        if response.status().is_success() {
-            return Ok(response);
+        if !response.status().is_success() {
+            self.whole(&mut response, None, limit).await?;
         }
-        self.whole(&mut response, None, limit).await.map(|_| response)
-    }
-
-    async fn beside(&self, request: RequestBuilder, limit: Duration) -> std::result::Result<Bytes, Fault> {
-        let request = request.headers(request_headers(&self.endpoint)).timeout(limit);
-        let request = request.query(&self.endpoint.query).build();
-        let request = request.map_err(|error| Fault::Connect(causes(&error.without_url())))?;
-        self.execute(request, limit).await.map(|(_, body)| body)
-    }
-
-    async fn execute(
-        &self,
-        request: Request,
-        limit: Duration,
-    ) -> std::result::Result<(http::StatusCode, Bytes), Fault> {
-        let mut response = self.http.execute(request).await.map_err(|error| self.fault(error, limit))?;
-        self.whole(&mut response, None, limit).await
+        Ok(response)
     }
 
     /// Sends a call and waits for the head of the response; where the first byte has a limit also for the first chunk of
     /// its body, since a server that streams sends the head before it begins to judge.
-    async fn first_byte(&self, request: Request) -> std::result::Result<(Response, Option<Bytes>), Fault> {
+    async fn first_byte(&self, request: RequestBuilder) -> Result<(Response, Option<Bytes>), Fault> {
         let timeouts = &self.endpoint.timeouts;
-        let response = self.http.execute(request);
+        let begun = async {
+            let mut response = request.send().await?;
+            // Another status decides by itself.
+            let waits = timeouts.first_byte.is_some() && response.status().is_success();
+            let first = if waits { response.chunk().await? } else { None };
+            Ok((response, first))
+        };
         let begun = match timeouts.first_byte {
-            None => response.await.map(|response| (response, None)),
-            Some(limit) => {
-                let begun = async {
-                    let mut response = response.await?;
-                    // Another status decides by itself.
-                    let first = if response.status().is_success() { response.chunk().await? } else { None };
-                    Ok((response, first))
-                };
-                // Dropped, the request is taken back: the connection closes.
-                timeout(limit, begun).await.map_err(|_| Fault::NoFirstByte(limit))?
-            }
+            None => begun.await,
+            // Dropped, the request is taken back: the connection closes.
+            Some(limit) => timeout(limit, begun).await.map_err(|_| Fault::NoFirstByte(limit))?,
         };
         begun.map_err(|error| self.fault(error, timeouts.total))
     }
 
     /// Reads a response to its end; `first` is what was read of its body already.
-    async fn whole(
-        &self,
-        response: &mut Response,
-        first: Option<Bytes>,
-        limit: Duration,
-    ) -> std::result::Result<(http::StatusCode, Bytes), Fault> {
+    async fn whole(&self, response: &mut Response, first: Option<Bytes>, limit: Duration) -> Result<Bytes, Fault> {
         let status = response.status();
         if !status.is_success() {
-            let wait = retry_after(response.headers(), SystemTime::now());
+            let retry_after = retry_after(response.headers(), SystemTime::now());
             let target = response.headers().get(LOCATION).cloned().filter(|_| status.is_redirection());
             let body = match target {
                 Some(target) => Bytes::copy_from_slice(target.as_bytes()),
                 // The status alone decides; a broken body only loses its words.
                 None => read_body(response, None, ERROR_BYTES).await.map(|(body, _)| body).unwrap_or_default(),
             };
-            return Err(Fault::Status { status: status.as_u16(), retry_after: wait, body });
+            return Err(Fault::Status { status: status.as_u16(), retry_after, body });
+        }
+        if is_event_stream(response.headers()) {
+            return self.streamed(response, first, limit).await;
         }
         let most = self.endpoint.max_reply_bytes;
-        if is_event_stream(response.headers()) {
-            return self.streamed(response, first, limit).await.map(|body| (status, body));
-        }
         match read_body(response, first, most).await.map_err(|error| self.fault(error, limit))? {
-            (body, true) => Ok((status, body)),
+            (body, true) => Ok(body),
             (_, false) => Err(Fault::TooLong(most)),
         }
     }
 
     /// Reads a reply that comes in pieces, into the body that the server would have sent whole.
-    async fn streamed(
-        &self,
-        response: &mut Response,
-        mut first: Option<Bytes>,
-        limit: Duration,
-    ) -> std::result::Result<Bytes, Fault> {
+    async fn streamed(&self, response: &mut Response, first: Option<Bytes>, limit: Duration) -> Result<Bytes, Fault> {
         let mut assembly = Assembly::default();
+        assembly.push(&first.unwrap_or_default());
         let mut left = self.endpoint.max_reply_bytes;
         // What follows a whole reply is its usage and the end of the body, which makes the connection good for the next
         // call. A server that keeps the stream open, or breaks it now, must not cost the reply.
         let mut until: Option<Instant> = None;
         loop {
+            until = match (assembly.is_done(), assembly.is_whole(), until) {
+                (true, _, None) => Some(Instant::now() + END_OF_STREAM),
+                (true, _, Some(until)) => Some(until.min(Instant::now() + END_OF_STREAM)),
+                (false, true, None) => Some(Instant::now() + USAGE),
+                (false, _, until) => until,
+            };
             let chunk = match until {
-                None => next_chunk(response, first.take()).await.map_err(|error| self.fault(error, limit))?,
-                Some(until) => {
-                    timeout_at(until, response.chunk()).await.ok().and_then(std::result::Result::ok).flatten()
-                }
+                None => response.chunk().await.map_err(|error| self.fault(error, limit))?,
+                Some(until) => timeout_at(until, response.chunk()).await.ok().and_then(|chunk| chunk.ok()).flatten(),
             };
             let Some(chunk) = chunk else { break };
             match left.checked_sub(chunk.len()) {
@@ -280,18 +244,12 @@ impl Transport {
                 None if assembly.is_whole() => break,
                 None => return Err(Fault::TooLong(self.endpoint.max_reply_bytes)),
             }
-            let was_done = assembly.is_done();
             assembly.push(&chunk);
-            if assembly.is_done() && !was_done {
-                until = Some(Instant::now() + END_OF_STREAM);
-            } else if assembly.is_whole() && until.is_none() {
-                until = Some(Instant::now() + USAGE);
-            }
         }
         assembly.finish().ok_or_else(|| Fault::Broken("the stream ended before the reply did".to_owned()))
     }
 
-    /// What went wrong on the way.
+    /// The fault behind an error of the client.
     pub(in crate::judge) fn fault(&self, error: reqwest::Error, limit: Duration) -> Fault {
         // The URL may hold secrets in its query.
         let error = error.without_url();
@@ -304,58 +262,6 @@ impl Transport {
             Fault::Broken(quote(&causes(&error), &self.endpoint))
         }
     }
-}
-
-/// What was read already, else what comes next.
-async fn next_chunk(
-    response: &mut Response,
-    read: Option<Bytes>,
-) -> std::result::Result<Option<Bytes>, reqwest::Error> {
-    if read.is_some() { Ok(read) } else { response.chunk().await }
-}
-
-/// Reads at most `most` bytes, those of `first` among them; the flag tells whether that was all.
-async fn read_body(
-    response: &mut Response,
-    first: Option<Bytes>,
-    most: usize,
-) -> std::result::Result<(Bytes, bool), reqwest::Error> {
-    // Most replies are one chunk, which is then passed on without a copy.
-    let Some(first) = next_chunk(response, first).await? else { return Ok((Bytes::new(), true)) };
-    if first.len() > most {
-        return Ok((first.slice(..most), false));
-    }
-    let Some(second) = response.chunk().await? else { return Ok((first, true)) };
-    let mut body = BytesMut::from(first);
-    let mut next = Some(second);
-    while let Some(chunk) = next {
-        if body.len() + chunk.len() > most {
-            return Ok((body.freeze(), false));
-        }
-        body.extend_from_slice(&chunk);
-        next = response.chunk().await?;
-    }
-    Ok((body.freeze(), true))
-}
-
-/// Cheap look at both ends: finds HTML pages and cut bodies.
-fn looks_like_an_object(body: &[u8]) -> bool {
-    let body = body.trim_ascii();
-    body.starts_with(b"{") && body.ends_with(b"}")
-}
-
-/// An error with its causes, the innermost last; each said once.
-fn causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let words = cause.to_string();
-        if !text.contains(&words) {
-            text = format!("{text}: {words}");
-        }
-        source = cause.source();
-    }
-    text
 }
 
 /// The headers of every request: the user's own come last and win.
@@ -376,16 +282,41 @@ pub(in crate::judge) fn request_headers(endpoint: &Endpoint) -> HeaderMap {
     headers
 }
 
-/// The two requests of an endpoint without their bodies, for each form of call: made once, since a run sends a million.
-pub(super) struct Routes {
-    chat: Request,
-    raw: Request,
+/// Reads at most `most` bytes, those of `first` among them; the flag is true if that was all.
+async fn read_body(response: &mut Response, first: Option<Bytes>, most: usize) -> reqwest::Result<(Bytes, bool)> {
+    let mut body = BytesMut::new();
+    let mut next = if first.is_some() { first } else { response.chunk().await? };
+    while let Some(chunk) = next {
+        let room = most - body.len();
+        body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        if chunk.len() > room {
+            return Ok((body.freeze(), false));
+        }
+        next = response.chunk().await?;
+    }
+    Ok((body.freeze(), true))
 }
 
-impl Routes {
-    pub(super) fn of(&self, kind: JudgeKind) -> &Request {
-        if kind.is_raw() { &self.raw } else { &self.chat }
+/// The JSON of a body, whatever its type.
+pub(super) fn read_json(body: &[u8], endpoint: &Endpoint) -> Result<Value, Fault> {
+    serde_json::from_slice(body).map_err(|_| {
+        let start = String::from_utf8_lossy(&body[..body.len().min(4096)]);
+        Fault::NotJson(quote(&start, endpoint).chars().take(120).collect())
+    })
+}
+
+/// An error with its causes, the innermost last; each said once.
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let words = cause.to_string();
+        if !text.contains(&words) {
+            text = format!("{text}: {words}");
+        }
+        source = cause.source();
     }
+    text
 }
 
 #[cfg(test)]
@@ -395,10 +326,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_that_no_header_can_hold_is_told_without_showing_it() {
+    fn a_key_that_no_header_can_hold_is_reported_without_showing_it() {
         let mut endpoint = Endpoint::new("localhost").unwrap();
         endpoint.api_key = Some(SecretString::from("secret\n"));
-        let message = Transport::new(Arc::new(endpoint)).unwrap().routes().err().unwrap().to_string();
+        let message = Transport::new(Arc::new(endpoint)).err().unwrap().to_string();
         assert!(message.contains("OPENAI_API_KEY") && !message.contains("secret"), "{message}");
     }
 
@@ -406,11 +337,5 @@ mod tests {
     fn idle_connections_close_before_the_server_closes_them() {
         // llama.cpp (cpp-httplib) closes after 5 s; a call on a connection that is just being closed is lost.
         assert!(POOL_IDLE < Duration::from_secs(5));
-    }
-
-    #[test]
-    fn html_and_cut_bodies_do_not_look_like_an_object() {
-        assert!(looks_like_an_object(b" {\"a\":1}\n"));
-        assert!(!looks_like_an_object(b"<html>") && !looks_like_an_object(b"{\"a\":") && !looks_like_an_object(b""));
     }
 }

@@ -6,11 +6,11 @@
 //! counted for it. The layer stands inside the cache, so what is paid already is free, and
 //! around the retries, so a call that fails costs nothing (services charge for replies).
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use tokio::sync::Notify;
+use tokio::sync::{Mutex as FifoMutex, Notify};
 
 use crate::domain::{JudgeReply, Usage};
 use crate::judge::tokens::estimate_tokens;
@@ -97,22 +97,15 @@ pub struct Ledger {
     when_spent: Mutex<Option<WhenSpent>>,
 }
 
-/// Whether a call may be asked.
-enum Turn {
-    Granted,
-    Later,
-    Never,
-}
-
 impl Ledger {
-    /// An account that nothing has been spent of.
+    /// An account of which nothing has been spent.
     pub fn new(budget: Budget) -> Self {
         Self { budget, account: Mutex::default(), settled: Notify::new(), when_spent: Mutex::new(None) }
     }
 
-    /// Has the run told that nothing more may be asked: once, with the reason.
-    pub fn when_spent(&self, tell: impl Fn(&str) + Send + Sync + 'static) {
-        *self.when_spent.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(tell));
+    /// Has `act` called once, with the reason, when nothing more may be asked.
+    pub fn when_spent(&self, act: impl Fn(&str) + Send + Sync + 'static) {
+        *self.when_spent.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(act));
     }
 
     /// What was spent so far: USD (of judges with a price) and tokens.
@@ -121,7 +114,7 @@ impl Ledger {
         (spent.usd, spent.tokens)
     }
 
-    fn account(&self) -> std::sync::MutexGuard<'_, Account> {
+    fn account(&self) -> MutexGuard<'_, Account> {
         self.account.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -131,54 +124,49 @@ impl Ledger {
             && self.budget.tokens.is_none_or(|tokens| amount.tokens <= tokens)
     }
 
-    fn turn(&self, amount: Amount) -> Turn {
-        let mut account = self.account();
-        if account.is_spent {
-            return Turn::Never;
-        }
-        if self.fits(account.spent.plus(account.reserved).plus(amount)) {
-            account.reserved = account.reserved.plus(amount);
-            account.open += 1;
-            return Turn::Granted;
-        }
-        if account.open > 0 {
-            return Turn::Later;
-        }
-        account.is_spent = true;
-        let reason = self.reason(account.spent);
-        drop(account);
-        if let Some(tell) = &*self.when_spent.lock().unwrap_or_else(PoisonError::into_inner) {
-            tell(&reason);
-        }
-        self.settled.notify_waiters();
-        Turn::Never
-    }
-
-    fn reason(&self, spent: Amount) -> String {
-        let usd = self.budget.usd.map(|usd| format!("{:.4} of {usd} USD (--budget-usd)", spent.usd));
-        let tokens = self.budget.tokens.map(|tokens| format!("{} of {tokens} tokens (--budget-tokens)", spent.tokens));
-        let both: Vec<String> = usd.into_iter().chain(tokens).collect();
-        format!("the next call could pass the budget; spent are {}", both.join(" and "))
-    }
-
     /// Waits until the call fits; `None` when it never will.
     async fn reserve(&self, amount: Amount) -> Option<Reservation<'_>> {
         loop {
-            // Listening begins before looking: what settles in between is heard.
+            // Waiting begins before the account is read: nothing that settles in between is missed.
             let settled = self.settled.notified();
             tokio::pin!(settled);
             settled.as_mut().enable();
-            match self.turn(amount) {
-                Turn::Granted => return Some(Reservation { ledger: self, amount, cost: Amount::default() }),
-                Turn::Never => return None,
-                Turn::Later => settled.await,
+            {
+                let mut account = self.account();
+                if account.is_spent {
+                    return None;
+                }
+                if self.fits(account.spent.plus(account.reserved).plus(amount)) {
+                    account.reserved = account.reserved.plus(amount);
+                    account.open += 1;
+                    return Some(Reservation { ledger: self, amount, cost: Amount::default() });
+                }
+                account.is_spent = account.open == 0;
             }
+            if self.account().is_spent {
+                self.end();
+                return None;
+            }
+            settled.await;
         }
+    }
+
+    /// Reports that the budget is spent; calls that wait are not asked.
+    fn end(&self) {
+        let spent = self.account().spent;
+        let usd = self.budget.usd.map(|usd| format!("{:.4} of {usd} USD (--budget-usd)", spent.usd));
+        let tokens = self.budget.tokens.map(|tokens| format!("{} of {tokens} tokens (--budget-tokens)", spent.tokens));
+        let both: Vec<String> = usd.into_iter().chain(tokens).collect();
+        let reason = format!("the next call could pass the budget; spent are {}", both.join(" and "));
+        if let Some(act) = &*self.when_spent.lock().unwrap_or_else(PoisonError::into_inner) {
+            act(&reason);
+        }
+        self.settled.notify_waiters();
     }
 }
 
-impl std::fmt::Debug for Ledger {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ledger").field("budget", &self.budget).field("account", &self.account()).finish_non_exhaustive()
     }
 }
@@ -194,13 +182,11 @@ impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         let mut account = self.ledger.account();
         account.open -= 1;
-        let reserved = account.reserved;
+        let Amount { usd, tokens } = account.reserved;
         // Sums of floats: with nothing open nothing is reserved, exactly.
         account.reserved = match account.open {
             0 => Amount::default(),
-            _ => {
-                Amount { usd: (reserved.usd - self.amount.usd).max(0.0), tokens: reserved.tokens - self.amount.tokens }
-            }
+            _ => Amount { usd: (usd - self.amount.usd).max(0.0), tokens: tokens - self.amount.tokens },
         };
         account.spent = account.spent.plus(self.cost);
         drop(account);
@@ -214,18 +200,21 @@ pub struct Budgeted<J> {
     inner: J,
     ledger: Option<Arc<Ledger>>,
     price: Option<Price>,
-    /// The most times its estimate that the server has counted for a prompt, as bits (those of numbers above 0 are ordered).
-    most_seen: AtomicU64,
+    /// The most times its estimate that the server has counted for a prompt: `None` before the first reply, 0 where it
+    /// counts nothing.
+    counted: Mutex<Option<f64>>,
     /// Held by the call that goes alone, until a reply has come.
-    first: tokio::sync::Mutex<()>,
-    has_answered: AtomicBool,
+    first: FifoMutex<()>,
 }
 
 impl<J> Budgeted<J> {
     /// `inner`, whose calls cost `price` of the account. A judge without a price costs tokens only.
     pub fn new(inner: J, ledger: Option<Arc<Ledger>>, price: Option<Price>) -> Self {
-        let (most_seen, has_answered) = (AtomicU64::new(0), AtomicBool::new(false));
-        Self { inner, ledger, price, most_seen, first: tokio::sync::Mutex::default(), has_answered }
+        Self { inner, ledger, price, counted: Mutex::default(), first: FifoMutex::default() }
+    }
+
+    fn counted(&self) -> MutexGuard<'_, Option<f64>> {
+        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn amount(&self, usage: &Usage) -> Amount {
@@ -244,37 +233,22 @@ impl<J> Budgeted<J> {
     }
 
     fn with_margin(&self, estimate: u64) -> u64 {
-        let seen = f64::from_bits(self.most_seen.load(Ordering::Relaxed));
+        let counted = *self.counted();
         // A judge that has answered without counting anything is charged more, and so needs more.
-        let least = if seen == 0.0 && self.has_answered.load(Ordering::Acquire) { UNCOUNTED } else { MARGIN };
-        let margin = (seen * ABOVE_SEEN).clamp(least, LARGEST_MARGIN);
+        let least = if counted == Some(0.0) { UNCOUNTED } else { MARGIN };
+        let margin = (counted.unwrap_or_default() * ABOVE_SEEN).clamp(least, LARGEST_MARGIN);
         (estimate as f64 * margin) as u64
     }
 
-    /// The right to go alone, while no reply has told how this judge counts.
-    async fn alone(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
-        if self.has_answered.load(Ordering::Acquire) {
-            return None;
-        }
-        let guard = self.first.lock().await;
-        (!self.has_answered.load(Ordering::Acquire)).then_some(guard)
-    }
-
-    fn learn(&self, counted: u64, estimate: u64) {
-        if estimate > 0 {
-            self.most_seen.fetch_max((counted as f64 / estimate as f64).to_bits(), Ordering::Relaxed);
-        }
-    }
-
-    /// What a reply is charged: as the server counts. One that does not count is counted for, with a margin: a budget is
-    /// not passed because nobody knows.
+    /// What a reply is charged: as the server counts. Where it does not, the estimate with a margin: a budget is not
+    /// passed because nothing was counted.
     fn charge(&self, rendered: &Rendered, reply: &JudgeReply) -> Amount {
         let mut usage = reply.usage;
-        self.has_answered.store(true, Ordering::Release);
+        let times = usage.prompt_tokens as f64 / rendered.prompt_tokens.max(1) as f64;
+        let most = self.counted().unwrap_or_default().max(times);
+        *self.counted() = Some(most);
         if usage.prompt_tokens == 0 {
             usage.prompt_tokens = self.with_margin(rendered.prompt_tokens);
-        } else {
-            self.learn(usage.prompt_tokens, rendered.prompt_tokens);
         }
         if usage.completion_tokens == 0 {
             usage.completion_tokens = self.with_margin(estimate_tokens(&reply.content));
@@ -287,7 +261,11 @@ impl<J: Judge> Judge for Budgeted<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         let (Some(ledger), Some(rendered)) = (&self.ledger, &request.rendered) else { return self.inner.ask(request) };
         Box::pin(async move {
-            let _alone = self.alone().await;
+            // A judge's first call goes alone: how the server counts it decides what the others reserve.
+            let mut alone = None;
+            if self.counted().is_none() {
+                alone = Some(self.first.lock().await).filter(|_| self.counted().is_none());
+            }
             let Some(mut reservation) = ledger.reserve(self.at_most(rendered)).await else {
                 return Ok(Outcome::Deferred);
             };
@@ -295,6 +273,7 @@ impl<J: Judge> Judge for Budgeted<J> {
             if let Outcome::Reply(reply) = &outcome {
                 reservation.cost = self.charge(rendered, reply);
             }
+            drop(alone);
             Ok(outcome)
         })
     }

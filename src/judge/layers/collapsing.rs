@@ -2,50 +2,33 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared, WeakShared};
 
 use crate::domain::Fingerprint;
-use crate::error::Error;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 
 /// A judge that is asked one thing once at a time.
 ///
 /// Calls with one fingerprint that overlap share one call of the judge inside:
 ///
-/// - The shared call is driven by whoever waits for it. A caller that is dropped changes nothing for the others, and
-///   the judge's work is dropped only with the last caller: there is no leader, nothing to take over, no deadlock.
+/// - The shared call is driven by whichever caller waits for it. A caller that is dropped changes nothing for the others,
+///   and the judge's work is dropped only with the last caller: there is no leader, nothing to take over, no deadlock.
 /// - All get the same outcome. The first to receive a reply gets it as it came; the others get a copy with
 ///   `cached: true`, so that its tokens, which they keep, count once like those of any cached reply.
-/// - All learn of an error. Asking again is for the layer inside (retrying) or for the caller: the next call with that
+/// - All get the same error. Asking again is for the layer inside (retrying) or for the caller: the next call with that
 ///   fingerprint starts afresh.
 ///
 /// Requests that are not rendered have no fingerprint and pass straight through.
 pub struct Collapsing<J> {
     inner: Arc<J>,
-    flights: Arc<Flights>,
+    flights: Mutex<HashMap<Fingerprint, WeakShared<SharedCall>>>,
 }
 
-type Answer = Arc<Landed>;
-type Flight = Shared<BoxFuture<'static, Answer>>;
-type ByKey = HashMap<Fingerprint, (u64, WeakShared<BoxFuture<'static, Answer>>)>;
-
-/// The calls in the air, each with a number, so that a late one cannot strike out its successor.
-#[derive(Default)]
-struct Flights {
-    by_key: Mutex<ByKey>,
-    next: AtomicU64,
-}
-
-impl Flights {
-    fn lock(&self) -> MutexGuard<'_, ByKey> {
-        // Nothing panics while holding it.
-        self.by_key.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+type SharedCall = BoxFuture<'static, Arc<Landed>>;
 
 /// A finished call.
 struct Landed {
@@ -54,56 +37,41 @@ struct Landed {
     received: AtomicBool,
 }
 
-/// Strikes a call off the list when it has landed or was dropped.
-struct Strike {
-    flights: Arc<Flights>,
-    key: Fingerprint,
-    number: u64,
-}
-
-impl Drop for Strike {
-    fn drop(&mut self) {
-        let mut flights = self.flights.lock();
-        if flights.get(&self.key).is_some_and(|(number, _)| *number == self.number) {
-            flights.remove(&self.key);
-        }
-    }
-}
-
 impl<J> Collapsing<J> {
     /// Collapses the calls to `inner`.
     pub fn new(inner: J) -> Self {
-        Self { inner: Arc::new(inner), flights: Arc::default() }
+        Self { inner: Arc::new(inner), flights: Mutex::default() }
     }
 
     /// How many different calls are in flight.
     pub fn in_flight(&self) -> usize {
-        self.flights.lock().len()
+        self.flights().values().filter(|flight| ongoing(flight).is_some()).count()
     }
+
+    fn flights(&self) -> MutexGuard<'_, HashMap<Fingerprint, WeakShared<SharedCall>>> {
+        self.flights.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The call, if it has callers and is not finished.
+fn ongoing(flight: &WeakShared<SharedCall>) -> Option<Shared<SharedCall>> {
+    flight.upgrade().filter(|flight| flight.peek().is_none())
 }
 
 impl<J: Judge + 'static> Collapsing<J> {
     /// The call of that fingerprint that is in flight, or a new one.
-    fn board(&self, request: &JudgeRequest, key: Fingerprint) -> Flight {
-        let mut flights = self.flights.lock();
-        if let Some(flight) = flights.get(&key).and_then(|(_, flight)| flight.upgrade()) {
+    fn join(&self, request: &JudgeRequest, key: Fingerprint) -> Shared<SharedCall> {
+        let mut flights = self.flights();
+        if let Some(flight) = flights.get(&key).and_then(ongoing) {
             return flight;
         }
-        let number = self.flights.next.fetch_add(1, Ordering::Relaxed);
-        let strike = Strike { flights: Arc::clone(&self.flights), key, number };
-        let inner = Arc::clone(&self.inner);
-        let request = request.clone();
-        let flight = async move {
+        let (inner, request) = (Arc::clone(&self.inner), request.clone());
+        let call = async move {
             let result = inner.ask(&request).await;
-            // Struck off before anybody learns of the result: who comes later asks afresh.
-            drop(strike);
             Arc::new(Landed { result, received: AtomicBool::new(false) })
-        }
-        .boxed()
-        .shared();
-        if let Some(weak) = flight.downgrade() {
-            flights.insert(key, (number, weak));
-        }
+        };
+        let flight = call.boxed().shared();
+        flights.extend(flight.downgrade().map(|weak| (key, weak)));
         flight
     }
 }
@@ -112,47 +80,24 @@ impl<J: Judge + 'static> Judge for Collapsing<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         let Some(rendered) = &request.rendered else { return self.inner.ask(request) };
         Box::pin(async move {
-            let flight = self.board(request, rendered.fingerprint);
-            let landed = flight.await;
-            let first = !landed.received.swap(true, Ordering::Relaxed);
-            match &landed.result {
-                Ok(Outcome::Reply(reply)) => {
-                    let mut reply = reply.clone();
-                    reply.cached |= !first;
-                    Ok(Outcome::Reply(reply))
-                }
-                Ok(other) => Ok(other.clone()),
-                Err(error) => Err(copy(error)),
+            let key = rendered.fingerprint;
+            let landed = self.join(request, key).await;
+            let mut flights = self.flights();
+            if flights.get(&key).is_some_and(|flight| ongoing(flight).is_none()) {
+                flights.remove(&key);
             }
+            drop(flights);
+            let is_first = !landed.received.swap(true, Ordering::Relaxed);
+            let mut result = landed.result.clone();
+            if let Ok(Outcome::Reply(reply)) = &mut result {
+                reply.cached |= !is_first;
+            }
+            result
         })
     }
 
     fn asking(&self) -> Option<usize> {
         self.inner.asking()
-    }
-}
-
-/// The same error once more; an I/O error keeps its kind and words.
-fn copy(error: &AskError) -> AskError {
-    match error {
-        AskError::Transient { message, status, retry_after } => {
-            AskError::Transient { message: message.clone(), status: *status, retry_after: *retry_after }
-        }
-        AskError::Refused { message, status, kind } => {
-            AskError::Refused { message: message.clone(), status: *status, kind: *kind }
-        }
-        AskError::Fatal(error) => AskError::Fatal(match error {
-            Error::Input(faults) => Error::Input(faults.clone()),
-            Error::Settings(what) => Error::Settings(what.clone()),
-            Error::Usage(what) => Error::Usage(what.clone()),
-            Error::JudgeUnavailable(what) => Error::JudgeUnavailable(what.clone()),
-            Error::Cache { path, what } => Error::Cache { path: path.clone(), what: what.clone() },
-            Error::Io { path, action, source } => {
-                Error::Io { path: path.clone(), action, source: std::io::Error::new(source.kind(), source.to_string()) }
-            }
-            Error::Stopped(what) => Error::Stopped(what.clone()),
-            Error::Internal(what) => Error::Internal(what.clone()),
-        }),
     }
 }
 
@@ -164,14 +109,17 @@ impl<J: fmt::Debug> fmt::Debug for Collapsing<J> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicU64;
+
     use futures::future::join_all;
     use tokio::sync::Semaphore;
 
     use super::*;
     use crate::domain::{JudgeCall, JudgeReply, JudgeTask, Role, Usage};
+    use crate::error::Error;
     use crate::judge::Rendered;
 
-    /// Answers when it is let; fails while told to.
+    /// Answers when the test opens it; fails while `fatal` is set.
     struct Gate {
         asked: AtomicU64,
         finished: AtomicU64,
@@ -262,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_caller_that_is_not_polled_holds_nobody_up() {
+    async fn a_caller_that_is_not_polled_delays_nobody() {
         let (judge, gate) = judge();
         let request = request(Some(1));
         let mut sleeping = judge.ask(&request);
@@ -287,7 +235,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_learn_of_an_error_and_the_next_call_starts_afresh() {
+    async fn all_get_an_error_and_the_next_call_starts_afresh() {
         let (judge, gate) = judge();
         gate.fatal.store(true, Ordering::Relaxed);
         let request = request(Some(1));

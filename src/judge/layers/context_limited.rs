@@ -1,8 +1,18 @@
 //! Finds prompts that are longer than the model's context before they are sent.
 
 use crate::domain::{UnscoredKind, UnscoredReason};
-use crate::judge::capacity::{Capacity, Fits, TokenCounter};
-use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, Rendered};
+use crate::judge::capacity::Capacity;
+use crate::judge::token_counter::TokenCounter;
+use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome, Rendered};
+
+/// The share of an English text's estimated tokens that it has at least. (95% of answers are within 12%, see
+/// [`crate::judge::tokens`].)
+const LEAST_SHARE: f64 = 0.75;
+/// And the share that it has at most.
+const MOST_SHARE: f64 = 1.4;
+/// Bytes of UTF-8 outside ASCII that are estimated as one token; some tokenizers need far fewer, so that nothing is
+/// certain of such text.
+const FOREIGN_BYTES_PER_TOKEN: u64 = 3;
 
 /// A judge whose prompts must fit.
 ///
@@ -13,59 +23,98 @@ use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, Rendered};
 /// It stands inside the cache (what is paid needs no room) and outside retries and limits (nothing is sent).
 pub struct ContextLimited<J> {
     inner: J,
-    capacity: Capacity,
+    capacity: Option<Capacity>,
     counter: Option<TokenCounter>,
 }
 
 impl<J> ContextLimited<J> {
-    /// Puts the limits of `capacity` before `inner`; `counter` counts where the estimate does not decide.
-    pub fn new(inner: J, capacity: Capacity, counter: Option<TokenCounter>) -> Self {
+    /// Puts the limits of `capacity`, if any are known, before `inner`; `counter` counts where the estimate does not
+    /// decide.
+    pub fn new(inner: J, capacity: Option<Capacity>, counter: Option<TokenCounter>) -> Self {
         Self { inner, capacity, counter }
     }
 
     /// Why this call cannot be sent; `None` if it can.
-    async fn too_long(&self, call: &Rendered) -> Option<UnscoredReason> {
-        let room = self.capacity.prompt_room(call.max_tokens)?;
-        let prompt = match self.capacity.fits(call) {
+    async fn too_long(&self, capacity: Capacity, call: &Rendered) -> Option<UnscoredReason> {
+        let room = capacity.prompt_room(call.max_tokens);
+        let prompt = match fits(room, call) {
             Fits::Surely => return None,
             Fits::Never => format!("about {} tokens", call.prompt_tokens),
             Fits::Perhaps => {
-                let tokens = self.counter.as_ref()?.count(&call.body).await?;
-                if tokens <= room {
-                    return None;
-                }
+                let tokens = self.counter.as_ref()?.count(&call.body).await.filter(|tokens| *tokens > room)?;
                 format!("{tokens} tokens")
             }
         };
-        let context = self.capacity.context_tokens.unwrap_or_default();
-        let reply = match call.max_tokens.filter(|_| self.capacity.counts_reply) {
-            Some(limit) => format!(" and its reply up to {limit}"),
-            None => String::new(),
-        };
+        let reply = capacity.counted_reply(call.max_tokens);
+        let reply = reply.map_or_else(String::new, |limit| format!(" and its reply up to {limit}"));
+        let context = capacity.context_tokens;
         let what = format!("the prompt has {prompt}{reply}, the model's context holds {context}; it was not sent");
         Some(UnscoredReason::new(UnscoredKind::ContextOverflow, what))
     }
+}
 
-    async fn checked(&self, request: &JudgeRequest, rendered: &Rendered) -> Result<Outcome, AskError>
-    where
-        J: Judge,
-    {
-        match self.too_long(rendered).await {
-            Some(reason) => Ok(Outcome::Unscored(reason)),
-            None => self.inner.ask(request).await,
-        }
+/// What the estimate says of whether a call fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fits {
+    Surely,
+    /// Counting, or the server, decides.
+    Perhaps,
+    /// However far the estimate errs.
+    Never,
+}
+
+/// Whether the prompt of `call` fits into `room` tokens.
+fn fits(room: u64, call: &Rendered) -> Fits {
+    let foreign = call.body.iter().filter(|byte| !byte.is_ascii()).count() as u64 / FOREIGN_BYTES_PER_TOKEN;
+    let least = call.prompt_tokens.saturating_sub(foreign) as f64 * LEAST_SHARE;
+    let most = call.prompt_tokens as f64 * MOST_SHARE;
+    match room as f64 {
+        room if least > room => Fits::Never,
+        room if most > room => Fits::Perhaps,
+        _ => Fits::Surely,
     }
 }
 
 impl<J: Judge> Judge for ContextLimited<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
-        match &request.rendered {
-            Some(rendered) if self.capacity.context_tokens.is_some() => Box::pin(self.checked(request, rendered)),
-            _ => self.inner.ask(request),
-        }
+        let (Some(rendered), Some(capacity)) = (&request.rendered, self.capacity) else {
+            return self.inner.ask(request);
+        };
+        Box::pin(async move {
+            match self.too_long(capacity, rendered).await {
+                Some(reason) => Ok(Outcome::Unscored(reason)),
+                None => self.inner.ask(request).await,
+            }
+        })
     }
 
     fn asking(&self) -> Option<usize> {
         self.inner.asking()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::domain::Fingerprint;
+
+    fn call(text: &str, prompt_tokens: u64) -> Rendered {
+        let (body, fingerprint) = (Bytes::copy_from_slice(text.as_bytes()), Fingerprint::from([0; 32]));
+        Rendered { body, fingerprint, prompt_tokens, max_tokens: Some(100), note: None, is_unpaid: false }
+    }
+
+    #[test]
+    fn only_what_is_certain_is_refused() {
+        // at least 1334 x 0.75 = 1000.5 > 1000, 1333 x 0.75 = 999.75; at most 714 x 1.4 = 999.6, 715 x 1.4 = 1001
+        let found = [1334, 1333, 715, 714].map(|tokens| fits(1000, &call("x", tokens)));
+        assert_eq!(found, [Fits::Never, Fits::Perhaps, Fits::Perhaps, Fits::Surely]);
+    }
+
+    #[test]
+    fn of_other_scripts_nothing_is_certain() {
+        // 6000 bytes are estimated as 2000 tokens, but may be 500
+        assert_eq!(fits(1000, &call(&"\u{434}".repeat(3000), 2000)), Fits::Perhaps);
     }
 }

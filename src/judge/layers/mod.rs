@@ -1,13 +1,13 @@
 //! Judges around a judge, one concern each.
 
-mod adaptive;
-mod bucket;
 pub mod budgeted;
 pub mod cached;
 pub mod collapsing;
 pub mod context_limited;
+pub mod identity_checked;
 mod pause;
 pub mod pool;
+mod quota;
 pub mod rate_limited;
 pub mod retrying;
-pub mod vouched;
+mod window;

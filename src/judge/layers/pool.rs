@@ -7,30 +7,28 @@
 //!
 //! An answer's call goes to the next replica in its order while its own one
 //!
-//! - is *down*: three failures in a row (connections, time-outs, broken replies, 5xx). After a cool-down one call looks
-//!   whether it is back, and the others follow if so; nobody looks without a call to ask.
-//! - is *lost*: it said what would stop a run (wrong key, no such model, gone for a minute). The same, with a longer
+//! - is *down*: three failures in a row (connections, time-outs, broken replies, 5xx). After a cool-down one call probes
+//!   whether it is back, and the others follow if so.
+//! - is *lost*: it reported an error that would stop a run (wrong key, no such model, gone for a minute). The same, with a longer
 //!   cool-down; only when all are lost does the run stop.
 //! - has asked for a long pause;
 //! - failed this very call the last time;
 //! - is *much slower* than the others while calls queue up for it;
-//! - is *throttled* (429, 503, 529) while more calls queue up for it than it has to hold: whoever waits there keeps a place
-//!   from which another replica could be asked.
+//! - is *throttled* (429, 503, 529) while more calls queue up for it than it has to hold: a call that waits there could be
+//!   asked at another replica.
 //!
 //! If nothing is left, the call goes to its own replica all the same.
 
 mod health;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use tokio::time::Instant;
 
-use self::health::{Health, Standing, median};
+use self::health::{Health, State};
 use crate::domain::{EndpointStats, Fingerprint};
 use crate::error::{Error, Result};
-use crate::judge::meters::EndpointMeters;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 
 /// So many times as slow as the median of the others is much slower,
@@ -49,28 +47,24 @@ const MOST_FAILED_CALLS: usize = 10_000;
 pub struct Replica<J> {
     /// Its address, secrets masked: names it in messages and summaries, and decides which answers are its own.
     pub name: String,
-    /// Who is asked there.
+    /// The judge at that address.
     pub judge: J,
 }
 
-/// One judge at several endpoints. All must serve the same model ([`crate::judge::same_model::check_same_model`]): the
-/// cache does not know which of them answered.
+/// One judge at several endpoints. All must serve the same model ([`crate::judge::identity::check_same_model`]): the
+/// cache does not record which of them answered.
 #[derive(Debug)]
 pub struct Pool<J> {
-    members: Vec<Member<J>>,
-    health: Mutex<Vec<Health>>,
-    /// Which replica failed a call the last time.
-    failed: Mutex<HashMap<Fingerprint, usize>>,
+    replicas: Vec<Replica<J>>,
+    state: Mutex<Shared>,
 }
 
 #[derive(Debug)]
-struct Member<J> {
-    name: String,
-    judge: J,
-    seed: u64,
-    meters: EndpointMeters,
-    /// Calls that are here, waiting ones included.
-    here: AtomicUsize,
+struct Shared {
+    /// Of each replica.
+    health: Vec<Health>,
+    /// Which replica failed a call the last time.
+    failed: HashMap<Fingerprint, usize>,
 }
 
 impl<J> Pool<J> {
@@ -87,176 +81,134 @@ impl<J> Pool<J> {
             let what = format!("the endpoint {} is given twice; name each once in --base-url", twice.name);
             return Err(Error::Settings(what));
         }
-        let members: Vec<Member<J>> = replicas
-            .into_iter()
-            .map(|Replica { name, judge }| Member {
-                seed: hash(&[&name]),
-                name,
-                judge,
-                meters: EndpointMeters::default(),
-                here: AtomicUsize::new(0),
-            })
-            .collect();
-        let health = Mutex::new(members.iter().map(|_| Health::default()).collect());
-        Ok(Self { members, health, failed: Mutex::default() })
+        let health = replicas.iter().map(|replica| Health::new(&replica.name)).collect();
+        Ok(Self { replicas, state: Mutex::new(Shared { health, failed: HashMap::new() }) })
     }
 
     /// Begins without the replica `index`, which could not be asked before the run because of `why`: it counts as lost, and
-    /// is looked at again like any other such.
+    /// is probed again like any other such.
     #[must_use]
     pub fn without(self, index: usize, why: &str) -> Self {
-        self.with_health(|health| {
-            if let Some(health) = health.get_mut(index) {
-                health.lose(why);
-            }
-        });
+        self.with(|shared| shared.health.get_mut(index).into_iter().for_each(|health| health.lose(why)));
         self
     }
 
     /// How many endpoints there are, and how many of them are not asked at this moment because they are down.
     pub fn down(&self) -> (usize, usize) {
         let now = Instant::now();
-        (self.members.len(), self.with_health(|health| health.iter().filter(|health| health.is_down(now)).count()))
+        let down = self.with(|shared| shared.health.iter().filter(|health| health.is_down(now)).count());
+        (self.replicas.len(), down)
     }
 
     /// What each endpoint did so far, in the order they were given.
     pub fn stats(&self) -> Vec<EndpointStats> {
         let now = Instant::now();
-        self.with_health(|health| {
-            let of = |(member, health): (&Member<J>, &Health)| EndpointStats {
-                is_down: health.is_down(now),
-                last_failure: health.last_failure().map(str::to_owned),
-                ..member.meters.stats(&member.name)
+        self.with(|shared| shared.health.iter().map(|health| health.stats(now)).collect())
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut Shared) -> T) -> T {
+        act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A replica said what stops a run: the others continue, if there are any.
+    fn lost(&self, index: usize, message: String) -> AskError {
+        let now = Instant::now();
+        let name = &self.replicas[index].name;
+        let reasons: Option<Vec<String>> = self.with(|shared| {
+            let replicas = self.replicas.iter().zip(&shared.health).enumerate();
+            let reason = |(at, (replica, health)): (usize, (&Replica<J>, &Health))| {
+                let is_lost = at == index || health.state(now) == State::Lost;
+                is_lost.then(|| format!("{}: {}", replica.name, health.last_failure()))
             };
-            self.members.iter().zip(health.iter()).map(of).collect()
-        })
-    }
-
-    /// How much the replica `index` draws for the answer `key`.
-    fn weight(&self, index: usize, key: u64) -> u64 {
-        self.members.get(index).map_or(0, |member| mixed(key ^ member.seed))
-    }
-
-    fn with_health<T>(&self, act: impl FnOnce(&mut Vec<Health>) -> T) -> T {
-        act(&mut self.health.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// The replica that failed this call the last time.
-    fn failed_before(&self, request: &JudgeRequest) -> Option<usize> {
-        let key = &request.rendered.as_ref()?.fingerprint;
-        self.failed.lock().unwrap_or_else(PoisonError::into_inner).get(key).copied()
-    }
-
-    fn note_failed(&self, request: &JudgeRequest, by: Option<usize>) {
-        let Some(rendered) = &request.rendered else { return };
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        match by {
-            Some(index) => {
-                // Calls that were given up stay here: a bound is needed, and forgetting costs next to nothing.
-                if failed.len() >= MOST_FAILED_CALLS {
-                    failed.clear();
-                }
-                failed.insert(rendered.fingerprint, index);
-            }
+            replicas.map(reason).collect()
+        });
+        match reasons {
+            Some(reasons) => AskError::Fatal(Error::JudgeUnavailable(format!(
+                "no endpoint of the judge is left: {}",
+                reasons.join("; ")
+            ))),
             None => {
-                failed.remove(&rendered.fingerprint);
+                tracing::warn!(endpoint = name, %message, "the other endpoints continue without this one");
+                AskError::Transient { message: format!("{name}: {message}"), status: None, retry_after: None }
             }
         }
     }
 }
 
 impl<J: Judge> Pool<J> {
-    /// The replica for this call, and whether the call is to find out if it is back.
-    fn choose(&self, request: &JudgeRequest) -> (usize, bool) {
-        let key = hash(&[request.system.as_str(), request.case_id.as_str()]);
-        let avoided = self.failed_before(request);
+    /// The replica for this call.
+    fn choose(&self, request: &JudgeRequest, shared: &Shared) -> usize {
+        let avoided = request.rendered.as_ref().and_then(|call| shared.failed.get(&call.fingerprint).copied());
         let now = Instant::now();
-        self.with_health(|health| {
-            let rank = |index: usize| match health.get(index).map_or(Standing::Lost, |health| health.standing(now)) {
-                Standing::Lost => 0,
-                Standing::Down => 1,
-                Standing::Resting => 2,
-                Standing::Up | Standing::MayBeBack if avoided == Some(index) => 2,
-                Standing::Up if self.is_crowded(index, health, now) => 3,
-                Standing::Up if self.is_much_slower(index, health, now) => 3,
-                Standing::Up | Standing::MayBeBack => 4,
-            };
-            let order = (0..self.members.len()).map(|index| (rank(index), self.weight(index, key), index));
-            let chosen = order.max().map_or(0, |(.., index)| index);
-            let is_probe = health.get_mut(chosen).is_some_and(|health| health.begin_probe(now));
-            (chosen, is_probe)
-        })
+        let rank = |index: usize| match shared.health[index].state(now) {
+            State::Lost => 0,
+            State::Down => 1,
+            State::Resting => 2,
+            State::Up | State::MayBeBack if avoided == Some(index) => 2,
+            State::Up if self.is_crowded(index, &shared.health, now) => 3,
+            State::Up if self.is_much_slower(index, &shared.health, now) => 3,
+            State::Up | State::MayBeBack => 4,
+        };
+        let (system, case) = (request.system.as_str(), request.case_id.as_str());
+        let weight = |index: usize| hash(&[&self.replicas[index].name, system, case]);
+        (0..self.replicas.len()).max_by_key(|index| (rank(*index), weight(*index))).unwrap_or_default()
+    }
+
+    /// How many calls are with the replica itself, not waiting for a permit.
+    fn asking_at(&self, index: usize) -> usize {
+        self.replicas[index].judge.asking().unwrap_or(usize::MAX)
     }
 
     /// True if calls wait for this replica because it is throttled, and they are too many.
     fn is_crowded(&self, index: usize, health: &[Health], now: Instant) -> bool {
-        let (Some(member), Some(own)) = (self.members.get(index), health.get(index)) else { return false };
-        // Those that it has sent away come back to it after a pause.
-        let load = |member: &Member<J>, health: &Health| member.here.load(Ordering::Acquire) + health.sent_away(now);
-        let is_throttled = own.is_throttled(now);
-        let own = load(member, own);
-        if !is_throttled || own <= member.judge.asking().unwrap_or(usize::MAX) {
+        let load = health[index].load(now);
+        if !health[index].is_throttled(now) || load <= self.asking_at(index) {
             return false;
         }
-        let asked = self.members.iter().zip(health).filter(|(_, health)| !health.is_down(now));
-        let loads: Vec<usize> = asked.map(|(member, health)| load(member, health)).collect();
+        let loads: Vec<usize> =
+            health.iter().filter(|health| !health.is_down(now)).map(|health| health.load(now)).collect();
         let share = loads.iter().sum::<usize>() as f64 / loads.len().max(1) as f64;
-        own as f64 >= MOST_OF_SHARE * share
+        load as f64 >= MOST_OF_SHARE * share
     }
 
     /// True if calls wait for this replica while the others answer three times as fast, by more than a moment.
     fn is_much_slower(&self, index: usize, health: &[Health], now: Instant) -> bool {
-        let Some(own) = health.get(index).and_then(Health::latency) else { return false };
-        let others = health.iter().enumerate().filter(|(other, _)| *other != index);
-        let others = others.filter(|(_, health)| !health.is_down(now)).filter_map(|(_, health)| health.latency());
-        let Some(median) = median(others.collect()) else { return false };
-        let is_slow = own > (MUCH_SLOWER * median).max(median + MUCH_SLOWER_MS);
-        let Some(member) = self.members.get(index).filter(|_| is_slow) else { return false };
-        let asking = member.judge.asking().unwrap_or(usize::MAX);
-        member.here.load(Ordering::Acquire) > asking
+        let others = health.iter().enumerate().filter(|(other, health)| *other != index && !health.is_down(now));
+        let median = median(others.filter_map(|(_, health)| health.latency()).collect());
+        let (Some(own), Some(median)) = (health[index].latency(), median) else { return false };
+        own > (MUCH_SLOWER * median).max(median + MUCH_SLOWER_MS) && health[index].here > self.asking_at(index)
     }
 
     async fn ask_one(&self, request: &JudgeRequest) -> Result<Outcome, AskError> {
-        let (index, is_probe) = self.choose(request);
-        let Some(member) = self.members.get(index) else {
-            return Err(AskError::Fatal(Error::Internal("a pool without members was asked".into())));
-        };
-        let mut stay = Stay::new(self, index, is_probe);
-        let result = member.judge.ask(request).await;
-        member.meters.count(&result);
-        let is_failure = self.with_health(|health| {
-            stay.is_probe = false;
-            health.get_mut(index).is_some_and(|health| health.settle(&result, is_probe))
+        let (index, is_probe) = self.with(|shared| {
+            let index = self.choose(request, shared);
+            (index, shared.health[index].enter(Instant::now()))
         });
-        let has_others = self.members.len() > 1;
-        if has_others && (is_failure || matches!(result, Ok(_) | Err(AskError::Refused { .. }))) {
-            self.note_failed(request, is_failure.then_some(index));
-        }
+        let mut stay = Stay { pool: self, index, is_probe };
+        let Replica { name, judge } = &self.replicas[index];
+        let result = judge.ask(request).await;
+        let has_others = self.replicas.len() > 1;
+        self.with(|shared| {
+            let is_failure = shared.health[index].settle(&result, is_probe);
+            stay.is_probe &= matches!(result, Err(AskError::Fatal(_))) && !is_failure;
+            let Some(call) = request.rendered.as_ref().filter(|_| has_others) else { return };
+            if is_failure {
+                // Calls that were given up stay here: a bound is needed, and forgetting costs next to nothing.
+                if shared.failed.len() >= MOST_FAILED_CALLS {
+                    shared.failed.clear();
+                }
+                shared.failed.insert(call.fingerprint, index);
+            } else if matches!(result, Ok(_) | Err(AskError::Refused { .. })) {
+                shared.failed.remove(&call.fingerprint);
+            }
+        });
         match result {
             Err(AskError::Transient { message, status, retry_after }) if has_others => {
-                Err(AskError::Transient { message: format!("{}: {message}", member.name), status, retry_after })
+                Err(AskError::Transient { message: format!("{name}: {message}"), status, retry_after })
             }
             Err(AskError::Fatal(Error::JudgeUnavailable(message))) if has_others => Err(self.lost(index, message)),
             other => other,
         }
-    }
-
-    /// A replica said what stops a run: the others go on, if there are any.
-    fn lost(&self, index: usize, message: String) -> AskError {
-        let now = Instant::now();
-        let all = self.with_health(|health| {
-            let is_lost = |(at, health): (usize, &Health)| at == index || health.is_lost(now);
-            let are_lost = health.iter().enumerate().all(is_lost);
-            are_lost.then(|| health.iter().map(|health| health.last_failure().unwrap_or_default().to_owned()).collect())
-        });
-        let name = self.members.get(index).map_or("", |member| member.name.as_str());
-        let Some(words): Option<Vec<String>> = all else {
-            tracing::warn!(endpoint = name, %message, "the other endpoints go on without this one");
-            return AskError::Transient { message: format!("{name}: {message}"), status: None, retry_after: None };
-        };
-        let each: Vec<String> =
-            self.members.iter().zip(words).map(|(member, words)| format!("{}: {words}", member.name)).collect();
-        AskError::Fatal(Error::JudgeUnavailable(format!("no endpoint of the judge is left: {}", each.join("; "))))
     }
 }
 
@@ -266,7 +218,7 @@ impl<J: Judge> Judge for Pool<J> {
     }
 
     fn asking(&self) -> Option<usize> {
-        self.members.iter().map(|member| member.judge.asking()).sum()
+        self.replicas.iter().map(|replica| replica.judge.asking()).sum()
     }
 }
 
@@ -277,27 +229,9 @@ struct Stay<'a, J> {
     is_probe: bool,
 }
 
-impl<'a, J> Stay<'a, J> {
-    fn new(pool: &'a Pool<J>, index: usize, is_probe: bool) -> Self {
-        if let Some(member) = pool.members.get(index) {
-            member.here.fetch_add(1, Ordering::AcqRel);
-        }
-        Self { pool, index, is_probe }
-    }
-}
-
 impl<J> Drop for Stay<'_, J> {
     fn drop(&mut self) {
-        if let Some(member) = self.pool.members.get(self.index) {
-            member.here.fetch_sub(1, Ordering::AcqRel);
-        }
-        if self.is_probe {
-            self.pool.with_health(|health| {
-                if let Some(health) = health.get_mut(self.index) {
-                    health.end_probe();
-                }
-            });
-        }
+        self.pool.with(|shared| shared.health[self.index].leave(self.is_probe));
     }
 }
 
@@ -313,11 +247,12 @@ fn hash(parts: &[&str]) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea and Flood 2014): spreads what differs in a few bits over all.
-fn mixed(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+/// The middle one, or the mean of the two in the middle; `None` of nothing.
+fn median(mut numbers: Vec<f64>) -> Option<f64> {
+    numbers.sort_by(f64::total_cmp);
+    let upper = *numbers.get(numbers.len() / 2)?;
+    let lower = *numbers.get((numbers.len() - 1) / 2)?;
+    Some(f64::midpoint(lower, upper))
 }
 
 #[cfg(test)]

@@ -1,26 +1,23 @@
 //! Requests and tokens per minute, and how many at once.
 //!
-//! Calls pass a FIFO gate one by one. Whoever holds it waits for a free slot, for a pause that the server asked for, for
-//! its tokens and for its request, and is then sent; the others wait in line and are not woken. The slot comes first,
-//! because a quota that is bought and then waits for a slot would be sent in a burst later.
+//! Calls pass a FIFO gate one by one. Whichever holds it waits until fewer calls are in flight than may be, for its tokens
+//! and its request, for a pause that the server asked for, and is then sent; the others wait in line and are not woken.
 //!
-//! - One `Retry-After` stops the gate, so that every waiting call feels it. After a pause calls leave in a slow start.
+//! - One `Retry-After` stops the gate for every waiting call. After a pause calls leave in a slow start.
 //! - An overloaded server gets fewer calls at once, and more again as it answers (additive increase, multiplicative
 //!   decrease).
-//! - Where no quota is given, the one that the server's headers tell is kept
-//!   ([`crate::judge::server_limits`]).
+//! - Where no quota is given, the one in the server's headers is kept ([`crate::judge::server_limits`]).
 
 use std::num::NonZeroU32;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Mutex as FifoMutex;
+use tokio::sync::{Mutex as FifoMutex, Notify};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::adaptive::{Slot, Slots};
-use super::bucket::Bucket;
 use super::pause::Pause;
+use super::quota::Quota;
+use super::window::Window;
 use crate::error::Error;
 use crate::judge::meters::Meters;
 use crate::judge::server_limits::{Dimension, ServerLimits};
@@ -50,40 +47,62 @@ impl Default for Limits {
     }
 }
 
-/// Holds the calls to `inner` within [`Limits`] and the server's own wishes.
+impl Limits {
+    fn per_minute(&self, dimension: Dimension) -> Option<NonZeroU32> {
+        match dimension {
+            Dimension::Requests => self.requests_per_minute,
+            Dimension::Tokens => self.tokens_per_minute,
+        }
+    }
+}
+
+/// Holds the calls to `inner` within [`Limits`] and the limits of the server.
 #[derive(Debug)]
 pub struct RateLimited<J> {
     inner: J,
     limits: Limits,
-    gate: FifoMutex<()>,
-    slots: Slots,
-    requests: Quota,
-    tokens: Quota,
     server: Option<Arc<ServerLimits>>,
-    pause: Mutex<Pause>,
-    flying: AtomicUsize,
     meters: Arc<Meters>,
+    gate: FifoMutex<()>,
+    state: Mutex<State>,
+    /// A call ended, or more may be in flight.
+    freed: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    window: Window,
+    in_flight: usize,
+    requests: Option<Quota>,
+    tokens: Option<Quota>,
+    pause: Pause,
+}
+
+impl State {
+    fn quota(&mut self, dimension: Dimension) -> &mut Option<Quota> {
+        match dimension {
+            Dimension::Requests => &mut self.requests,
+            Dimension::Tokens => &mut self.tokens,
+        }
+    }
 }
 
 impl<J> RateLimited<J> {
     /// `inner` within `limits`; requests and throttled responses are counted in `meters`.
     pub fn new(inner: J, limits: Limits, meters: Arc<Meters>) -> Self {
-        Self {
-            inner,
-            limits: Limits { concurrency: limits.concurrency.max(1), ..limits },
-            gate: FifoMutex::new(()),
-            slots: Slots::new(limits.concurrency),
-            requests: Quota::new(limits.requests_per_minute, Dimension::Requests),
-            tokens: Quota::new(limits.tokens_per_minute, Dimension::Tokens),
-            server: None,
-            pause: Mutex::default(),
-            flying: AtomicUsize::new(0),
-            meters,
-        }
+        let state = State {
+            window: Window::new(limits.concurrency),
+            in_flight: 0,
+            requests: limits.requests_per_minute.map(Quota::new),
+            tokens: limits.tokens_per_minute.map(Quota::new),
+            pause: Pause::default(),
+        };
+        let (gate, state, freed) = (FifoMutex::new(()), Mutex::new(state), Notify::new());
+        Self { inner, limits, server: None, meters, gate, state, freed }
     }
 
-    /// Keeps to what the server says of its limits wherever [`Limits`] says nothing; `server` is what the judge inside
-    /// has heard ([`crate::judge::chat::Chat::server_limits`]).
+    /// Keeps to the limits in the server's headers wherever [`Limits`] says nothing; `server` is what the judge inside
+    /// has read ([`crate::judge::chat::Chat::server_limits`]).
     #[must_use]
     pub fn learning_from(self, server: Arc<ServerLimits>) -> Self {
         Self { server: Some(server), ..self }
@@ -91,42 +110,50 @@ impl<J> RateLimited<J> {
 
     /// How many calls may be in flight at this moment: what was given, or less for a server that is overloaded.
     pub fn concurrency(&self) -> usize {
-        self.slots.limit()
+        self.with(|state| state.window.limit())
     }
 
-    /// Waits for its turn; gives the slot and the time of leaving.
-    async fn turn(&self, tokens: u64) -> (Slot<'_>, Instant) {
+    fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+        act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Waits for its turn.
+    async fn turn(&self, tokens: u64) -> Flight<'_, J> {
         let _gate = self.gate.lock().await;
-        let slot = self.slots.take().await;
-        if let Some(bucket) = self.tokens.bucket() {
-            bucket.take(tokens).await;
+        // First, because a quota that is bought and then waits for others to end would be sent in a burst later.
+        while self.with(|state| state.in_flight >= state.window.limit()) {
+            self.freed.notified().await;
         }
-        if let Some(bucket) = self.requests.bucket() {
-            bucket.take(1).await;
+        for (dimension, cost) in [(Dimension::Tokens, tokens), (Dimension::Requests, 1)] {
+            if let Some(at) = self.with(|state| state.quota(dimension).as_mut().map(|quota| quota.reserve(cost))) {
+                sleep_until(at).await;
+            }
         }
         // Last: a pause may have come while the quotas were waited for, and may grow while it is waited for.
         loop {
-            while let Some(until) = self.with_pause(|pause| pause.pending()) {
+            while let Some(until) = self.with(|state| state.pause.pending()) {
                 sleep_until(until).await;
             }
-            let Some(gap) = self.with_pause(Pause::next_gap) else { break };
+            let Some(gap) = self.with(|state| state.pause.next_gap()) else { break };
             sleep(gap).await;
-            if self.with_pause(|pause| pause.pending()).is_none() {
+            if self.with(|state| state.pause.pending()).is_none() {
                 break;
             }
         }
-        (slot, Instant::now())
+        self.with(|state| state.in_flight += 1);
+        Flight { judge: self, sent: Instant::now() }
     }
 
-    /// Takes notice of how a call that left at `sent` ended.
-    fn heed(&self, sent: Instant, result: Result<Outcome, AskError>) -> Result<Outcome, AskError> {
-        self.hear();
+    /// Adapts to how a call that left at `sent` ended.
+    fn settle(&self, sent: Instant, result: Result<Outcome, AskError>) -> Result<Outcome, AskError> {
+        self.learn();
         let Err(AskError::Transient { message, status, retry_after }) = result else {
-            if !matches!(result, Err(AskError::Fatal(_))) {
-                self.slots.answered(sent);
+            let is_answer = !matches!(result, Err(AskError::Fatal(_)));
+            if is_answer && self.with(|state| state.window.answered(sent)) {
+                self.freed.notify_one();
             }
             if result.is_ok() {
-                self.with_pause(Pause::end_own);
+                self.with(|state| state.pause.end_own());
             }
             return result;
         };
@@ -134,108 +161,80 @@ impl<J> RateLimited<J> {
             Meters::add_one(&self.meters.throttled);
         }
         // 408 and 504 are time-outs: what was asked is likely still being worked on.
-        if matches!(status, Some(408 | 429 | 503 | 504 | 529)) {
-            self.slots.overloaded(sent);
+        let is_overload = matches!(status, Some(408 | 429 | 503 | 504 | 529));
+        if is_overload && self.with(|state| state.window.overloaded(sent)) {
+            tracing::debug!(limit = self.concurrency(), "the judge is overloaded: fewer calls at once");
         }
         match retry_after {
             Some(wait) if wait > self.limits.longest_pause => {
                 let (asked, most) = (wait.as_secs(), self.limits.longest_pause.as_secs());
                 return Err(AskError::Fatal(Error::JudgeUnavailable(format!(
                     "the judge asks to wait {asked} s ({message}), longer than the {most} s a run waits; \
-                     give the same command again later, it goes on where it stopped"
+                     give the same command again later, it continues where it stopped"
                 ))));
             }
-            Some(wait) => self.with_pause(|pause| pause.extend(wait)),
-            None if matches!(status, Some(429 | 529)) => self.with_pause(|pause| pause.extend_own(sent)),
+            Some(wait) => self.with(|state| state.pause.extend(wait)),
+            None if matches!(status, Some(429 | 529)) => self.with(|state| state.pause.extend_own(sent)),
             None => {}
         }
         Err(AskError::Transient { message, status, retry_after })
     }
 
-    /// Takes over what the server's headers said last.
-    fn hear(&self) {
+    /// Adopts the limits that the server's headers stated last, where none are given.
+    fn learn(&self) {
         let Some(server) = &self.server else { return };
-        for quota in [&self.requests, &self.tokens] {
-            if !quota.is_given {
-                quota.learn(server.per_minute(quota.dimension));
-                if let Some(wait) = server.take_exhausted(quota.dimension) {
-                    self.with_pause(|pause| pause.extend(wait));
-                }
+        for dimension in [Dimension::Requests, Dimension::Tokens] {
+            if self.limits.per_minute(dimension).is_some() {
+                continue;
             }
+            let (stated, exhausted) = (server.per_minute(dimension), server.take_exhausted(dimension));
+            self.with(|state| {
+                let quota = state.quota(dimension);
+                if quota.as_ref().map(Quota::per_minute) != stated {
+                    tracing::debug!(?stated, ?dimension, "the judge's own quota per minute");
+                    *quota = stated.map(Quota::new);
+                }
+                if let Some(wait) = exhausted {
+                    state.pause.extend(wait);
+                }
+            });
         }
-    }
-
-    fn with_pause<T>(&self, act: impl FnOnce(&mut Pause) -> T) -> T {
-        act(&mut self.pause.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl<J: Judge> Judge for RateLimited<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         Box::pin(async move {
-            let (_slot, sent) = self.turn(cost(request)).await;
+            let flight = self.turn(cost(request)).await;
             Meters::add_one(&self.meters.requests);
-            let _flying = Flying::new(&self.flying);
             let result = self.inner.ask(request).await;
-            self.heed(sent, result)
+            self.settle(flight.sent, result)
         })
     }
 
     fn asking(&self) -> Option<usize> {
-        Some(self.flying.load(Ordering::Acquire))
+        Some(self.with(|state| state.in_flight))
     }
 }
 
-/// Counts one call for as long as it is with the judge, however it ends.
-struct Flying<'a>(&'a AtomicUsize);
-
-impl<'a> Flying<'a> {
-    fn new(count: &'a AtomicUsize) -> Self {
-        count.fetch_add(1, Ordering::AcqRel);
-        Self(count)
-    }
+/// One call that is with the judge, however it ends.
+struct Flight<'a, J> {
+    judge: &'a RateLimited<J>,
+    sent: Instant,
 }
 
-impl Drop for Flying<'_> {
+impl<J> Drop for Flight<'_, J> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
+        self.judge.with(|state| state.in_flight -= 1);
+        self.judge.freed.notify_one();
     }
 }
 
-/// Tokens a call will take at most, as providers count them: the prompt and the reply limit. A call without a limit
+/// Tokens a call will use at most, as providers count them: the prompt and the reply limit. A call without a limit
 /// restates the answer, so its reply is taken to be as long as its prompt.
 fn cost(request: &JudgeRequest) -> u64 {
     let rendered = request.rendered.as_ref();
     rendered.map_or(0, |rendered| rendered.prompt_tokens + rendered.max_tokens.unwrap_or(rendered.prompt_tokens))
-}
-
-/// A quota of requests or of tokens: given for good, or learned and changing.
-#[derive(Debug)]
-struct Quota {
-    dimension: Dimension,
-    is_given: bool,
-    /// The quota per minute, and what hands it out.
-    now: Mutex<Option<(NonZeroU32, Arc<Bucket>)>>,
-}
-
-impl Quota {
-    fn new(given: Option<NonZeroU32>, dimension: Dimension) -> Self {
-        let now = given.map(|quota| (quota, Arc::new(Bucket::per_minute(quota))));
-        Self { dimension, is_given: given.is_some(), now: Mutex::new(now) }
-    }
-
-    fn bucket(&self) -> Option<Arc<Bucket>> {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|(_, bucket)| Arc::clone(bucket))
-    }
-
-    /// Another quota than before starts anew; the same goes on.
-    fn learn(&self, quota: Option<NonZeroU32>) {
-        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
-        if now.as_ref().map(|(quota, _)| *quota) != quota {
-            tracing::debug!(?quota, dimension = ?self.dimension, "the judge's own quota per minute");
-            *now = quota.map(|quota| (quota, Arc::new(Bucket::per_minute(quota))));
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
-//! Asks again what failed in passing.
+//! Asks again what failed transiently.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::time::sleep;
@@ -37,7 +36,7 @@ impl RetryPolicy {
     }
 }
 
-/// Asks `inner` again while it fails in passing; every attempt passes the inner layers anew and buys its own permits.
+/// Asks `inner` again while it fails transiently; every attempt passes the inner layers anew and buys its own permits.
 ///
 /// The wait is drawn evenly from 0 to the ceiling ("full jitter"), so that calls that failed together do not come back
 /// together, and is never shorter than the server's `Retry-After`. What fails to the end, and what the server refuses,
@@ -46,14 +45,13 @@ impl RetryPolicy {
 pub struct Retrying<J> {
     inner: J,
     policy: RetryPolicy,
-    jitter: Jitter,
     meters: Arc<Meters>,
 }
 
 impl<J> Retrying<J> {
     /// `inner`, asked again by `policy`; repeats are counted in `meters`.
     pub fn new(inner: J, policy: RetryPolicy, meters: Arc<Meters>) -> Self {
-        Self { inner, policy, jitter: Jitter::default(), meters }
+        Self { inner, policy, meters }
     }
 }
 
@@ -70,10 +68,10 @@ impl<J: Judge> Judge for Retrying<J> {
                     settled => return settled,
                 };
                 if attempt >= self.policy.max_attempts {
-                    let words = format!("{message} (after {attempt} attempts)");
-                    return Ok(Outcome::Unscored(UnscoredReason::new(UnscoredKind::Unreachable, words)));
+                    let what = format!("{message} (after {attempt} attempts)");
+                    return Ok(Outcome::Unscored(UnscoredReason::new(UnscoredKind::Unreachable, what)));
                 }
-                let wait = self.policy.ceiling(attempt).mul_f64(self.jitter.share());
+                let wait = self.policy.ceiling(attempt).mul_f64(jitter());
                 sleep(wait.max(retry_after.unwrap_or_default())).await;
                 Meters::add_one(&self.meters.retries);
                 attempt += 1;
@@ -86,29 +84,9 @@ impl<J: Judge> Judge for Retrying<J> {
     }
 }
 
-/// Evenly spread numbers without a lock (SplitMix64, Steele, Lea and Flood 2014). Nothing that is reported depends on
-/// them.
-#[derive(Debug)]
-struct Jitter(AtomicU64);
-
-impl Default for Jitter {
-    fn default() -> Self {
-        // Seeded apart for each process: two runs that were throttled together must not keep step.
-        Self(AtomicU64::new(RandomState::new().build_hasher().finish()))
-    }
-}
-
-impl Jitter {
-    /// The next number in 0..1.
-    fn share(&self) -> f64 {
-        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-        let mut z = self.0.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        // 53 bits fit a double exactly.
-        (z >> 11) as f64 / (1_u64 << 53) as f64
-    }
+/// A number in 0..1 from the keys that the standard library draws for each hasher; nothing that is reported depends on it.
+fn jitter() -> f64 {
+    f64::from(RandomState::new().build_hasher().finish() as u32) / f64::from(u32::MAX).next_up()
 }
 
 #[cfg(test)]
@@ -207,8 +185,7 @@ mod tests {
 
     #[test]
     fn shares_spread_over_the_whole_range() {
-        let jitter = Jitter::default();
-        let shares: Vec<f64> = (0..1000).map(|_| jitter.share()).collect();
+        let shares: Vec<f64> = (0..1000).map(|_| jitter()).collect();
         assert!(shares.iter().all(|share| (0.0..1.0).contains(share)));
         // 1000 even draws miss a given tenth with probability 0.9^1000 = 1.7e-46
         for tenth in 0..10 {

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use scholareval::domain::EndpointStats;
-use scholareval::judge::identity::ServerIdentity;
+use scholareval::judge::identity::{ServerIdentity, ServerReport, check_same_model};
+use scholareval::judge::layers::identity_checked::{ExpectedIdentity, IdentityChecked};
 use scholareval::judge::layers::pool::{Pool, Replica};
-use scholareval::judge::layers::vouched::{Vouch, Vouched};
-use scholareval::judge::same_model::{Served, check_same_model};
 use scholareval::judge::server_limits::Dimension;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -116,32 +115,31 @@ async fn limits_that_the_server_tells_are_heard() {
 #[tokio::test]
 async fn endpoints_of_different_models_are_told_apart_before_a_call() {
     let servers = ["/w/a", "/w/b"].map(|root| FakeServer::start(Behaviour::good().serving("judge", root)));
-    let mut identities: Vec<(String, String, ServerIdentity)> = Vec::new();
+    let mut served: Vec<(Endpoint, ServerReport)> = Vec::new();
     for server in &servers {
-        let (model, identity) = identify(&endpoint(server), Some("judge")).await.unwrap();
-        identities.push((server.base_url(), model, identity));
+        served.push((endpoint(server), ask_server(&endpoint(server), Some("judge")).await.unwrap()));
     }
-    let served = identities.iter().map(|(endpoint, model, identity)| Served { endpoint, model, identity });
-    let message = check_same_model(&served.collect::<Vec<_>>()).unwrap_err().to_string();
+    let served: Vec<(&Endpoint, &ServerReport)> = served.iter().map(|(at, report)| (at, report)).collect();
+    let message = check_same_model(&served).unwrap_err().to_string();
     assert!(message.contains(r#"root is "/w/a" at"#) && message.contains(&servers[1].base_url()), "{message}");
 }
 
 /// A judge at this endpoint that has to serve `root`, and that nobody has asked yet.
-fn doubtful(endpoint: Endpoint, root: &str) -> Vouched<Chat> {
-    vouched(endpoint, Some(root), false)
+fn unchecked(endpoint: Endpoint, root: &str) -> IdentityChecked<Chat> {
+    checked(endpoint, Some(root), false)
 }
 
 /// A judge at this endpoint that has to serve `root`; `is_known` if it has said so already.
-fn vouched(endpoint: Endpoint, root: Option<&str>, is_known: bool) -> Vouched<Chat> {
+fn checked(endpoint: Endpoint, root: Option<&str>, is_known: bool) -> IdentityChecked<Chat> {
     let chat = Chat::new(endpoint.clone(), Arc::default()).unwrap();
     let identity = ServerIdentity { served: Some("judge".into()), root: root.map(Into::into), model_path: None };
-    Vouched::new(chat, Some(Vouch { endpoint, model: "judge".into(), identity, is_known }))
+    IdentityChecked::new(chat, Some(ExpectedIdentity { endpoint, model: "judge".into(), identity, is_known }))
 }
 
 #[tokio::test]
 async fn a_server_that_comes_late_is_asked_once_it_has_said_that_it_serves_the_model() {
     let late = Reserved::new();
-    let judge = doubtful(Endpoint::new(&late.base_url()).unwrap(), "/w/a");
+    let judge = unchecked(Endpoint::new(&late.base_url()).unwrap(), "/w/a");
     assert!(stopped(judge.ask(&request("x")).await).contains("no judge answers at"));
     let server = late.start(Behaviour::good().serving("judge", "/w/a"));
     let calls: Vec<JudgeRequest> = (0..8).map(|i| request(&i.to_string())).collect();
@@ -153,7 +151,7 @@ async fn a_server_that_comes_late_is_asked_once_it_has_said_that_it_serves_the_m
 #[tokio::test]
 async fn a_server_with_another_model_gets_no_call() {
     let server = FakeServer::start(Behaviour::good().serving("judge", "/w/b"));
-    let judge = doubtful(endpoint(&server), "/w/a");
+    let judge = unchecked(endpoint(&server), "/w/a");
     let words = stopped(judge.ask(&request("x")).await);
     assert!(words.contains("judge|root=/w/b") && words.contains("judge|root=/w/a"), "{words}");
     assert_eq!(server.chat_count(), 0);
@@ -163,7 +161,7 @@ async fn a_server_with_another_model_gets_no_call() {
 async fn a_server_that_was_started_anew_with_another_model_is_found_out_before_it_is_asked() {
     let first = Behaviour::good().serving("judge", "/w/a").nth(1, Act::ResetBefore);
     let server = FakeServer::start(first);
-    let judge = doubtful(endpoint(&server), "/w/a");
+    let judge = unchecked(endpoint(&server), "/w/a");
     assert!(judge.ask(&request("1")).await.is_ok());
     assert!(matches!(judge.ask(&request("2")).await, Err(AskError::Transient { status: None, .. })));
     let server = server.replaced_by(Behaviour::good().serving("judge", "/w/b"));
@@ -191,7 +189,7 @@ async fn a_reply_that_names_another_model_counts_only_if_the_server_still_says_t
         sent.path.ends_with("/models").then(|| Act::json(&json!({"data": [{"id": "judge", "root": root}]})))
     });
     let server = FakeServer::start(behaviour);
-    let judge = vouched(endpoint(&server), Some("/w/a"), true);
+    let judge = checked(endpoint(&server), Some("/w/a"), true);
     for call in ["1", "2", "3"] {
         assert!(matches!(judge.ask(&request(call)).await, Ok(Outcome::Reply(_))), "{call}");
     }
@@ -206,7 +204,7 @@ async fn a_reply_that_names_another_model_counts_only_if_the_server_still_says_t
 async fn a_server_with_a_bad_moment_is_not_taken_for_another_model() {
     let models = Behaviour::good().models(Act::status(404, "{}"));
     let server = FakeServer::start(models);
-    let judge = vouched(endpoint(&server), None, true);
+    let judge = checked(endpoint(&server), None, true);
     assert!(judge.ask(&request("1")).await.is_ok(), "known from before: not asked");
     let _port = server.gone();
     assert!(matches!(judge.ask(&request("2")).await, Err(AskError::Transient { .. })));

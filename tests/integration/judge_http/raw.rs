@@ -1,9 +1,11 @@
 //! Raw completions, token probabilities and context limits over HTTP.
 
 use scholareval::domain::{ScoreLocation, WhyNot, expected_value};
-use scholareval::judge::capacity::{Capacity, TokenCounter, Tokenizer};
+use scholareval::judge::capacity::{Capacity, Tokenizer};
+use scholareval::judge::identity::ask_server;
 use scholareval::judge::kind::JudgeKind;
 use scholareval::judge::layers::context_limited::ContextLimited;
+use scholareval::judge::token_counter::TokenCounter;
 
 use super::*;
 
@@ -102,10 +104,10 @@ async fn both_forms_of_probabilities_give_the_same_expected_score() {
 }
 
 /// A judge whose server lists `models`, behind the check of its context.
-async fn limited(server: &FakeServer, kind: JudgeKind) -> (ContextLimited<Chat>, Capacity) {
+async fn limited(server: &FakeServer, kind: JudgeKind) -> (ContextLimited<Chat>, Option<Capacity>) {
     let endpoint = endpoint(server);
-    let capacity = Capacity::of(&endpoint, "m").await.unwrap();
-    let counter = capacity.tokenizer.map(|tokenizer| TokenCounter::new(&endpoint, tokenizer).unwrap());
+    let capacity = ask_server(&endpoint, Some("m")).await.unwrap().capacity;
+    let counter = capacity.map(|capacity| TokenCounter::of_server(&endpoint, capacity.tokenizer).unwrap());
     (ContextLimited::new(judge_through(server, kind), capacity, counter), capacity)
 }
 
@@ -124,8 +126,8 @@ fn vllm(max_model_len: u64) -> Behaviour {
 async fn what_certainly_exceeds_the_context_is_not_sent() {
     let server = FakeServer::start(vllm(1000));
     let (judge, capacity) = limited(&server, JudgeKind::Completions).await;
-    let expected = Capacity { context_tokens: Some(1000), counts_reply: true, tokenizer: Some(Tokenizer::Vllm) };
-    assert_eq!(capacity, expected);
+    let expected = Capacity { context_tokens: 1000, tokenizer: Tokenizer::Vllm };
+    assert_eq!(capacity, Some(expected));
     let options = RequestOptions::prometheus("m");
     // 488 tokens are left beside a reply of 512; 2000 words are 1500 at the least
     let message = overflow(judge.ask(&rendered(&options, &"word ".repeat(2000))).await);
@@ -165,7 +167,7 @@ async fn of_a_chat_llama_cpp_counts_the_prompt_that_it_would_make() {
             .route("/tokenize", Act::json(&json!({"tokens": tokens}))),
     );
     let (judge, capacity) = limited(&server, JudgeKind::Chat).await;
-    assert_eq!((capacity.context_tokens, capacity.counts_reply), (Some(600), false));
+    assert_eq!(capacity, Some(Capacity { context_tokens: 600, tokenizer: Tokenizer::LlamaCpp }));
     let message = overflow(judge.ask(&rendered(&RequestOptions::new("m"), &"word ".repeat(550))).await);
     // A reply needs a token, too.
     assert!(message.contains("the prompt has 600 tokens, the model's context holds 600"), "{message}");
@@ -181,7 +183,7 @@ async fn a_server_without_tokenizer_or_limit_decides_by_itself() {
     assert!(matches!(judge.ask(&near).await, Ok(Outcome::Reply(_))), "/tokenize gives 404");
     let server = FakeServer::start(Behaviour::good());
     let (judge, capacity) = limited(&server, JudgeKind::Completions).await;
-    assert_eq!(capacity, Capacity::default());
+    assert_eq!(capacity, None);
     let long = rendered(&RequestOptions::prometheus("m"), &"word ".repeat(20_000));
     assert!(matches!(judge.ask(&long).await, Ok(Outcome::Reply(_))));
 }

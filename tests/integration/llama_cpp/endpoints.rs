@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use scholareval::domain::{CallKind, JudgeReply, ScoreLocation, WhyNot, expected_value};
 use scholareval::judge::body::RequestOptions;
-use scholareval::judge::capacity::{Capacity, TokenCounter, Tokenizer};
+use scholareval::judge::capacity::{Capacity, Tokenizer};
 use scholareval::judge::chat::Chat;
 use scholareval::judge::conversation::Conversation;
 use scholareval::judge::endpoint::Endpoint;
+use scholareval::judge::identity::ask_server;
 use scholareval::judge::kind::JudgeKind;
+use scholareval::judge::token_counter::TokenCounter;
 use scholareval::prompt::Messages;
 use serde_json::json;
 
@@ -35,7 +37,7 @@ fn ask(server: &LlamaServer, options: &RequestOptions, user: &str) -> (JudgeRepl
     let messages = Messages::new(Some("You grade answers from 1 to 5.".into()), user);
     let rendered = options.render(CallKind::Aspect, &messages, 0, 0);
     let judge = Chat::new(endpoint(server), Arc::default()).unwrap().through(options.endpoint);
-    let counter = TokenCounter::new(&endpoint(server), Tokenizer::LlamaCpp).unwrap();
+    let counter = TokenCounter::of_server(&endpoint(server), Tokenizer::LlamaCpp).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let counted = counter.count(&rendered.body).await;
@@ -74,11 +76,7 @@ fn a_raw_chatml_prompt_is_read_as_the_servers_own_template_makes_it() {
 fn the_server_tells_the_context_of_a_slot() {
     let Some(server) = shared() else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let capacity = runtime.block_on(Capacity::of(&endpoint(&server), ALIAS)).unwrap();
-    let expected = Capacity {
-        context_tokens: Some(u64::from(CONTEXT)),
-        counts_reply: false,
-        tokenizer: Some(Tokenizer::LlamaCpp),
-    };
-    assert_eq!(capacity, expected);
+    let report = runtime.block_on(ask_server(&endpoint(&server), Some(ALIAS))).unwrap();
+    let expected = Capacity { context_tokens: u64::from(CONTEXT), tokenizer: Tokenizer::LlamaCpp };
+    assert_eq!(report.capacity, Some(expected));
 }

@@ -1,9 +1,10 @@
-//! Whether a replica can be asked, as its calls tell.
+//! Whether a replica can be asked, judged by its calls, and what they cost.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::domain::{EndpointStats, JudgeReply};
 use crate::error::Error;
 use crate::judge::{AskError, Outcome};
 
@@ -12,35 +13,43 @@ const FAILURES: u32 = 3;
 /// How long it is left alone then: at first, doubled each time it still fails, and at most.
 const COOL_DOWN: Duration = Duration::from_secs(5);
 const LONGEST_COOL_DOWN: Duration = Duration::from_secs(5 * 60);
-/// The same at the least for a replica that said what would stop a run.
+/// The same at the least for a replica whose error would stop a run.
 const COOL_DOWN_OF_LOST: Duration = Duration::from_secs(60);
 /// A shorter pause is waited for where the answer's prefix is; a longer one sends its calls elsewhere.
 const LONG_PAUSE: Duration = Duration::from_secs(5);
-/// A replica counts as throttled for so long after it said so, or for as long as it asked to wait.
+/// A replica counts as throttled for so long after it reported it, or for as long as it asked to wait.
 const THROTTLED: Duration = Duration::from_secs(2);
 /// The weight of the newest latency in the moving mean.
 const NEWEST: f64 = 0.2;
-/// Of fewer replies nothing is said.
-const FEWEST_REPLIES: u32 = 8;
+/// Of fewer replies no latency is given.
+const FEWEST_REPLIES: usize = 8;
 
-/// How a replica stands.
+/// The state of a replica.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum State {
     /// It can be asked.
     Up,
     /// It asked for a long pause.
     Resting,
-    /// Its cool-down is over: one call may find out.
+    /// Its cool-down is over: one call may probe it.
     MayBeBack,
     /// It fails.
     Down,
-    /// It said what would stop a run.
+    /// Its error would stop a run.
     Lost,
 }
 
 /// What is known of one replica.
 #[derive(Debug)]
 pub(super) struct Health {
+    /// What it did so far; its latencies and whether it is down are added by [`Health::stats`].
+    counted: EndpointStats,
+    /// Of each reply, in milliseconds.
+    latencies: Vec<u32>,
+    /// Moving mean of the same.
+    latency: f64,
+    /// Calls that are here, waiting ones included.
+    pub(super) here: usize,
     /// In a row, since the last answer.
     failures: u32,
     down: Option<Down>,
@@ -48,12 +57,8 @@ pub(super) struct Health {
     cool_down: Duration,
     resting: Option<Instant>,
     throttled: Option<Instant>,
-    /// Calls that it has sent away with that since its last reply.
+    /// Calls that it has refused as throttled since its last reply.
     sent_away: usize,
-    /// Moving mean of the latencies in milliseconds, and of how many replies.
-    latency: f64,
-    replies: u32,
-    last_failure: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -63,86 +68,100 @@ struct Down {
     is_probed: bool,
 }
 
-impl Default for Health {
-    fn default() -> Self {
+impl Health {
+    pub(super) fn new(name: &str) -> Self {
         Self {
+            counted: EndpointStats { name: name.to_owned(), ..EndpointStats::default() },
+            latencies: Vec::new(),
+            latency: 0.0,
+            here: 0,
             failures: 0,
             down: None,
             cool_down: COOL_DOWN,
             resting: None,
             throttled: None,
             sent_away: 0,
-            latency: 0.0,
-            replies: 0,
-            last_failure: None,
         }
     }
-}
 
-impl Health {
-    pub(super) fn standing(&self, now: Instant) -> Standing {
+    /// What it did so far.
+    pub(super) fn stats(&self, now: Instant) -> EndpointStats {
+        let mut sorted = self.latencies.clone();
+        sorted.sort_unstable();
+        // Nearest rank: the smallest that a share of all does not exceed.
+        let rank = |share: f64| (sorted.len() as f64 * share).ceil() as usize;
+        let quantile = |share| sorted.get(rank(share).saturating_sub(1)).map(|millis| f64::from(*millis));
+        EndpointStats {
+            calls: self.counted.replies + self.counted.errors,
+            latency_p50_ms: quantile(0.5),
+            latency_p95_ms: quantile(0.95),
+            is_down: self.is_down(now),
+            ..self.counted.clone()
+        }
+    }
+
+    pub(super) fn state(&self, now: Instant) -> State {
         match self.down {
-            Some(down) if down.until <= now && !down.is_probed => Standing::MayBeBack,
-            Some(Down { is_lost: true, .. }) => Standing::Lost,
-            Some(_) => Standing::Down,
-            None if self.resting.is_some_and(|until| until > now) => Standing::Resting,
-            None => Standing::Up,
+            Some(down) if down.until <= now && !down.is_probed => State::MayBeBack,
+            Some(Down { is_lost: true, .. }) => State::Lost,
+            Some(_) => State::Down,
+            None if self.resting.is_some_and(|until| until > now) => State::Resting,
+            None => State::Up,
         }
     }
 
     /// True while no ordinary call should come here.
     pub(super) fn is_down(&self, now: Instant) -> bool {
-        !matches!(self.standing(now), Standing::Up | Standing::Resting)
+        !matches!(self.state(now), State::Up | State::Resting)
     }
 
-    /// True for a while after it said that it has too much to do.
+    /// True for a while after it reported that it has too much to do.
     pub(super) fn is_throttled(&self, now: Instant) -> bool {
         self.throttled.is_some_and(|until| until > now)
     }
 
-    /// How many calls wait elsewhere to come back to it, as long as it is throttled.
-    pub(super) fn sent_away(&self, now: Instant) -> usize {
-        if self.is_throttled(now) { self.sent_away } else { 0 }
+    /// Calls here, and those that wait elsewhere to come back to it as long as it is throttled.
+    pub(super) fn load(&self, now: Instant) -> usize {
+        self.here + if self.is_throttled(now) { self.sent_away } else { 0 }
     }
 
-    /// True for what said that a run must stop, and was not heard of since.
-    pub(super) fn is_lost(&self, now: Instant) -> bool {
-        self.standing(now) == Standing::Lost
-    }
-
-    /// What it said when it was found down last.
-    pub(super) fn last_failure(&self) -> Option<&str> {
-        self.last_failure.as_deref()
+    /// Its error when it was found down last.
+    pub(super) fn last_failure(&self) -> &str {
+        self.counted.last_failure.as_deref().unwrap_or_default()
     }
 
     /// Moving mean of the latencies in milliseconds; `None` before there are enough.
     pub(super) fn latency(&self) -> Option<f64> {
-        (self.replies >= FEWEST_REPLIES).then_some(self.latency)
+        (self.latencies.len() >= FEWEST_REPLIES).then_some(self.latency)
     }
 
     /// A call goes here; true if it is the one that finds out whether the replica is back.
-    pub(super) fn begin_probe(&mut self, now: Instant) -> bool {
-        let may_be_back = self.standing(now) == Standing::MayBeBack;
+    pub(super) fn enter(&mut self, now: Instant) -> bool {
+        self.here += 1;
+        let may_be_back = self.state(now) == State::MayBeBack;
         if let Some(down) = self.down.as_mut().filter(|_| may_be_back) {
             down.is_probed = true;
         }
         may_be_back
     }
 
-    /// The call that was to find out was dropped.
-    pub(super) fn end_probe(&mut self) {
-        if let Some(down) = &mut self.down {
+    /// A call has left; `is_probe` if it was to find out and did not.
+    pub(super) fn leave(&mut self, is_probe: bool) {
+        self.here -= 1;
+        if let Some(down) = self.down.as_mut().filter(|_| is_probe) {
             down.is_probed = false;
         }
     }
 
     /// Takes notice of how a call ended; true if the replica failed it.
     pub(super) fn settle(&mut self, result: &Result<Outcome, AskError>, is_probe: bool) -> bool {
+        let now = Instant::now();
+        self.counted.errors += u64::from(result.is_err());
         match result {
             Ok(outcome) => {
                 self.answered();
                 if let Outcome::Reply(reply) = outcome {
-                    self.measure(reply.latency_ms as f64);
+                    self.count(reply);
                 }
                 false
             }
@@ -152,11 +171,12 @@ impl Health {
             }
             Err(AskError::Transient { message, status, retry_after }) => {
                 if let Some(wait) = retry_after.filter(|wait| *wait >= LONG_PAUSE) {
-                    self.resting = Some(Instant::now() + wait);
+                    self.resting = Some(now + wait);
                 }
                 if matches!(status, Some(429 | 503 | 529)) {
+                    self.counted.throttled += 1;
                     self.sent_away += 1;
-                    self.throttled = Some(Instant::now() + retry_after.unwrap_or_default().max(THROTTLED));
+                    self.throttled = Some(now + retry_after.unwrap_or_default().max(THROTTLED));
                 }
                 let is_failure = status.is_none_or(|status| status == 408 || status >= 500);
                 if is_failure {
@@ -171,14 +191,11 @@ impl Health {
                 self.lose(message);
                 true
             }
-            Err(AskError::Fatal(_)) => {
-                self.end_probe();
-                false
-            }
+            Err(AskError::Fatal(_)) => false,
         }
     }
 
-    /// It said what would stop a run with no other.
+    /// Its error would stop a run with no other replica.
     pub(super) fn lose(&mut self, message: &str) {
         self.close(message, COOL_DOWN_OF_LOST, true);
     }
@@ -206,19 +223,16 @@ impl Health {
         let until = self.resting.map_or(until, |rested| rested.max(until));
         self.down = Some(Down { until, is_lost, is_probed: false });
         self.cool_down = (wait * 2).min(LONGEST_COOL_DOWN);
-        self.last_failure = Some(message.to_owned());
+        self.counted.last_failure = Some(message.to_owned());
     }
 
-    fn measure(&mut self, millis: f64) {
-        self.latency += if self.replies == 0 { millis } else { NEWEST * (millis - self.latency) };
-        self.replies = self.replies.saturating_add(1);
+    fn count(&mut self, reply: &JudgeReply) {
+        self.counted.replies += 1;
+        self.counted.prompt_tokens += reply.usage.prompt_tokens;
+        self.counted.cached_prompt_tokens += reply.usage.cached_prompt_tokens;
+        let millis = u32::try_from(reply.latency_ms).unwrap_or(u32::MAX);
+        let change = f64::from(millis) - self.latency;
+        self.latency += if self.latencies.is_empty() { change } else { NEWEST * change };
+        self.latencies.push(millis);
     }
-}
-
-/// The middle one, or the mean of the two in the middle; `None` of nothing.
-pub(super) fn median(mut numbers: Vec<f64>) -> Option<f64> {
-    numbers.sort_by(f64::total_cmp);
-    let upper = *numbers.get(numbers.len() / 2)?;
-    let lower = *numbers.get((numbers.len() - 1) / 2)?;
-    Some(f64::midpoint(lower, upper))
 }

@@ -107,7 +107,7 @@ fn fleet(names: &[&str]) -> (Vec<Arc<Scripted>>, Pool<Arc<Scripted>>) {
 fn homes(names: &[&str]) -> BTreeMap<String, String> {
     let (_, pool) = fleet(names);
     let home = |case: String| {
-        let (index, _) = pool.choose(&call(&case, 0));
+        let index = pool.with(|shared| pool.choose(&call(&case, 0), shared));
         (case, names[index].to_owned())
     };
     (0..1000).map(|i| home(format!("case {i}"))).collect()
@@ -115,7 +115,10 @@ fn homes(names: &[&str]) -> BTreeMap<String, String> {
 
 /// A case that lives at the replica `index`.
 fn case_at<J: Judge>(pool: &Pool<J>, index: usize) -> String {
-    (0..).map(|i| format!("case {i}")).find(|case| pool.choose(&call(case, 0)).0 == index).unwrap()
+    (0..)
+        .map(|i| format!("case {i}"))
+        .find(|case| pool.with(|shared| pool.choose(&call(case, 0), shared)) == index)
+        .unwrap()
 }
 
 #[tokio::test(start_paused = true)]

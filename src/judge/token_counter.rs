@@ -1,4 +1,7 @@
-//! Exact token counts of OpenAI's models, without asking anybody.
+//! Exact token counts of prompts, before they are asked. No reply is ever requested.
+//!
+//! A server counts with the tokenizer of its model: vLLM by `POST /tokenize` `{model, prompt}`, llama.cpp by
+//! `POST /tokenize` `{content}`. For OpenAI's models the vocabulary is built in:
 //!
 //! | models | encoding |
 //! |---|---|
@@ -13,10 +16,24 @@
 //! A vocabulary is unpacked at its first use, which takes a moment and some tens of megabytes: only what counts pays for it.
 
 use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
 
+use bytes::Bytes;
 use serde::Deserialize;
+use serde_json::{Map, Value, json};
 use tiktoken::CoreBpe;
 
+use super::capacity::Tokenizer;
+use super::chat::transport::{Fault, Transport};
+use super::endpoint::Endpoint;
+use crate::error::Result;
+
+/// Counting the tokens of one prompt takes no longer.
+const COUNT_LIMIT: Duration = Duration::from_secs(30);
+/// Members of a body (from `--extra-body`) that change how the server's chat template writes a prompt, such as whether a
+/// model thinks.
+const TEMPLATE_SETTINGS: [&str; 2] = ["chat_template_kwargs", "add_generation_prompt"];
 /// Tokens that frame a message.
 const PER_MESSAGE: u64 = 3;
 /// Further tokens of a message with a name.
@@ -112,6 +129,89 @@ impl Encoding {
     fn vocabulary(self) -> Option<&'static CoreBpe> {
         tiktoken::get_encoding(self.as_str())
     }
+}
+
+/// Counts the prompt tokens of rendered calls.
+pub struct TokenCounter(Counter);
+
+enum Counter {
+    Server { transport: Transport, endpoint: Endpoint, tokenizer: Tokenizer },
+    BuiltIn(Encoding),
+}
+
+impl TokenCounter {
+    /// Counts with the tokenizer of the server at `endpoint`.
+    ///
+    /// # Errors
+    /// When no HTTP client can be set up.
+    pub fn of_server(endpoint: &Endpoint, tokenizer: Tokenizer) -> Result<Self> {
+        let transport = Transport::new(Arc::new(endpoint.clone()))?;
+        Ok(Self(Counter::Server { transport, endpoint: endpoint.clone(), tokenizer }))
+    }
+
+    /// Counts with the built-in vocabulary of a model of OpenAI; `None` for other models.
+    pub fn built_in(model: &str) -> Option<Self> {
+        Encoding::of_model(model).map(|encoding| Self(Counter::BuiltIn(encoding)))
+    }
+
+    /// What counts: `llama.cpp`, `vllm`, or the name of an encoding.
+    pub fn name(&self) -> &'static str {
+        match self.0 {
+            Counter::Server { tokenizer: Tokenizer::LlamaCpp, .. } => "llama.cpp",
+            Counter::Server { tokenizer: Tokenizer::Vllm, .. } => "vllm",
+            Counter::BuiltIn(encoding) => encoding.as_str(),
+        }
+    }
+
+    /// True if counting costs no request.
+    pub fn is_built_in(&self) -> bool {
+        matches!(self.0, Counter::BuiltIn(_))
+    }
+
+    /// The tokens of the prompt of a rendered body, chat or raw; `None` if they cannot be counted.
+    pub async fn count(&self, body: &Bytes) -> Option<u64> {
+        match &self.0 {
+            Counter::BuiltIn(encoding) => {
+                let (encoding, body) = (*encoding, body.clone());
+                tokio::task::spawn_blocking(move || encoding.count_body(&body)).await.ok().flatten()
+            }
+            Counter::Server { tokenizer: Tokenizer::Vllm, .. } => {
+                let body: Map<String, Value> = serde_json::from_slice(body).ok()?;
+                let member = if body.contains_key("prompt") { "prompt" } else { "messages" };
+                let asked = members(&body, &["model", member])?;
+                self.ask("/tokenize", asked).await?["count"].as_u64()
+            }
+            Counter::Server { tokenizer: Tokenizer::LlamaCpp, .. } => {
+                let body: Map<String, Value> = serde_json::from_slice(body).ok()?;
+                let prompt = match body.get("prompt") {
+                    Some(prompt) => prompt.clone(),
+                    None => self.ask("/apply-template", members(&body, &["messages"])?).await?["prompt"].clone(),
+                };
+                let asked = json!({"content": prompt, "add_special": true, "parse_special": true});
+                let counted = self.ask("/tokenize", asked).await?;
+                counted["tokens"].as_array().map(|tokens| tokens.len() as u64)
+            }
+        }
+    }
+
+    async fn ask(&self, path: &str, json: Value) -> Option<Value> {
+        let Counter::Server { transport, endpoint, .. } = &self.0 else { return None };
+        let counted = transport.post(&endpoint.beside_v1(path), json.to_string().into_bytes(), COUNT_LIMIT).await;
+        let log = |fault: Fault| tracing::debug!(%fault, path, "the server did not count the tokens of a prompt");
+        serde_json::from_slice(&counted.map_err(log).ok()?).ok()
+    }
+}
+
+/// These members of a body, and of a chat what changes its template; `None` if one is missing.
+fn members(body: &Map<String, Value>, names: &[&str]) -> Option<Value> {
+    let mut asked = Map::new();
+    for name in names {
+        asked.insert((*name).to_owned(), body.get(*name)?.clone());
+    }
+    for name in TEMPLATE_SETTINGS.into_iter().filter(|_| body.contains_key("messages")) {
+        asked.extend(body.get(name).map(|value| (name.to_owned(), value.clone())));
+    }
+    Some(Value::Object(asked))
 }
 
 #[cfg(test)]

@@ -1,12 +1,10 @@
-//! How many calls at once: as many as the server bears, and never more than were given.
+//! How many calls at once: as many as the server can take, and never more than were given.
 //!
 //! Additive increase, multiplicative decrease (Chiu and Jain 1989, as TCP has it): an overloaded server loses 40% of its
 //! calls at once, and gets a sixteenth of the given number back after each window of replies.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Notify;
 use tokio::time::Instant;
 
 /// What is left of the window after an overload.
@@ -39,8 +37,8 @@ impl Window {
 
     /// A call that left at `sent` met an overloaded server; true if the window was cut.
     ///
-    /// All calls that were in flight together tell of the same overload: those that had left before the last cut say
-    /// nothing of the smaller window, and in one second there is one cut at most.
+    /// All calls that were in flight together report the same overload: those that had left before the last cut say
+    /// nothing about the smaller window, and in one second there is one cut at most.
     pub(super) fn overloaded(&mut self, sent: Instant) -> bool {
         let now = Instant::now();
         if self.cut.is_some_and(|cut| sent < cut || now < cut + DEBOUNCE) {
@@ -68,80 +66,9 @@ impl Window {
     }
 }
 
-/// Places for calls in flight, as many as the [`Window`] allows. For one waiter at a time: whoever holds the gate.
-#[derive(Debug)]
-pub(super) struct Slots {
-    state: Mutex<State>,
-    freed: Notify,
-}
-
-#[derive(Debug)]
-struct State {
-    window: Window,
-    taken: usize,
-}
-
-impl Slots {
-    pub(super) fn new(given: usize) -> Self {
-        Self { state: Mutex::new(State { window: Window::new(given), taken: 0 }), freed: Notify::new() }
-    }
-
-    /// Waits for a free place.
-    pub(super) async fn take(&self) -> Slot<'_> {
-        loop {
-            let slot = self.with(|state| {
-                let is_free = state.taken < state.window.limit();
-                state.taken += usize::from(is_free);
-                is_free.then(|| Slot { slots: self })
-            });
-            match slot {
-                Some(slot) => return slot,
-                // A place that is given back between the look and the wait leaves a permit here: nothing is missed.
-                None => self.freed.notified().await,
-            }
-        }
-    }
-
-    /// How many calls may be in flight now.
-    pub(super) fn limit(&self) -> usize {
-        self.with(|state| state.window.limit())
-    }
-
-    /// See [`Window::overloaded`].
-    pub(super) fn overloaded(&self, sent: Instant) {
-        if self.with(|state| state.window.overloaded(sent)) {
-            tracing::debug!(limit = self.limit(), "the judge is overloaded: fewer calls at once");
-        }
-    }
-
-    /// See [`Window::answered`].
-    pub(super) fn answered(&self, sent: Instant) {
-        if self.with(|state| state.window.answered(sent)) {
-            self.freed.notify_one();
-        }
-    }
-
-    fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
-        act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-/// One call's place; free again when dropped.
-#[derive(Debug)]
-pub(super) struct Slot<'a> {
-    slots: &'a Slots,
-}
-
-impl Drop for Slot<'_> {
-    fn drop(&mut self) {
-        self.slots.with(|state| state.taken -= 1);
-        self.slots.freed.notify_one();
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use tokio::time::{advance, timeout};
+    use tokio::time::advance;
 
     use super::*;
 
@@ -195,23 +122,5 @@ mod tests {
         // 32 / 16 = 2 more after 19 replies, then after 21 more, 23, ..
         assert_eq!(grown_after[..3], [(19, 21), (40, 23), (63, 25)]);
         assert_eq!(grown_after.last().unwrap().1, 32);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_smaller_window_holds_calls_back_until_enough_have_ended() {
-        let slots = Slots::new(4);
-        let mut taken = Vec::new();
-        for _ in 0..4 {
-            taken.push(slots.take().await);
-        }
-        slots.overloaded(Instant::now());
-        assert_eq!(slots.limit(), 2);
-        for still_there in [3, 2] {
-            taken.pop();
-            assert_eq!(taken.len(), still_there);
-            assert!(timeout(Duration::from_millis(1), slots.take()).await.is_err(), "{still_there} are in flight");
-        }
-        taken.pop();
-        assert!(timeout(Duration::from_millis(1), slots.take()).await.is_ok());
     }
 }

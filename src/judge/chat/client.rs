@@ -1,0 +1,185 @@
+//! The judge behind one endpoint.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use bytes::Bytes;
+use tokio::time::Instant as TokioInstant;
+
+use super::reply::{error_in_place_of_reply, read_reply};
+use super::server_error::{EqualRefusals, ServerError, helping_option, no_server};
+use super::stream;
+use super::transport::{Fault, Transport, read_json};
+use crate::domain::{CallKind, JudgeReply, UnscoredKind};
+use crate::error::{Error, Result};
+use crate::judge::body::RequestOptions;
+use crate::judge::endpoint::Endpoint;
+use crate::judge::kind::JudgeKind;
+use crate::judge::meters::Meters;
+use crate::judge::server_limits::ServerLimits;
+use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
+use crate::prompt::Messages;
+
+/// So many connections must have failed, besides the time, before no server is taken to be there.
+const FEWEST_FAILED_CONNECTIONS: u32 = 3;
+
+/// A judge behind `POST {base}/chat/completions`, or `/completions`. Shared by reference; one connection pool.
+pub struct Chat {
+    transport: Transport,
+    endpoint: Arc<Endpoint>,
+    kind: JudgeKind,
+    meters: Arc<Meters>,
+    refusals: EqualRefusals,
+    reach: Mutex<Reach>,
+}
+
+/// Whether the server can be reached.
+#[derive(Debug, Default)]
+struct Reach {
+    /// It has answered at least once.
+    has_answered: bool,
+    /// Since when connections fail, and how many have; `None` while they succeed.
+    failing: Option<(TokioInstant, u32)>,
+}
+
+impl Chat {
+    /// A chat judge at `endpoint`; replies and their tokens are counted in `meters`.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] if no HTTP client can be set up (no CA certificates), [`Error::JudgeUnavailable`] for a key
+    /// that no header can hold.
+    pub fn new(endpoint: Endpoint, meters: Arc<Meters>) -> Result<Self> {
+        let endpoint = Arc::new(endpoint);
+        let transport = Transport::new(Arc::clone(&endpoint))?;
+        let (refusals, reach) = (EqualRefusals::default(), Mutex::default());
+        Ok(Self { transport, endpoint, kind: JudgeKind::Chat, meters, refusals, reach })
+    }
+
+    /// The same judge asked through the route of `kind`, for bodies that were rendered for it
+    /// ([`RequestOptions::endpoint`]).
+    #[must_use]
+    pub fn through(self, kind: JudgeKind) -> Self {
+        Self { kind, ..self }
+    }
+
+    /// Where this judge lives.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// The limits that this server's headers state, kept up to date with each response: for
+    /// [`crate::judge::layers::rate_limited::RateLimited::learning_from`].
+    pub fn server_limits(&self) -> Arc<ServerLimits> {
+        self.transport.limits()
+    }
+
+    /// Sends `body` (a completion request as JSON, chat or raw) once, byte by byte as it is, and reads the reply. Only
+    /// with [`Endpoint::stream`] its `"stream":false` becomes a request for a stream with usage; the reply is the same.
+    ///
+    /// # Errors
+    /// [`AskError::Transient`] for time-outs, resets, cut bodies, HTML under status 200, 408, 409, 429 and 5xx;
+    /// [`AskError::Refused`] for other 4xx; [`AskError::Fatal`] for a wrong key, a spent quota, an unknown model or
+    /// route, five equal 400s in a row, and a server that cannot be reached for a while.
+    pub async fn send(&self, body: &Bytes) -> Result<JudgeReply, AskError> {
+        let streaming = self.endpoint.stream.then(|| stream::requested(body)).flatten();
+        let started = Instant::now();
+        let sent = self.transport.call(self.kind, streaming.unwrap_or_else(|| body.clone())).await;
+        let latency_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let read = sent.and_then(|(body, wait)| Ok((read_json(&body, &self.endpoint)?, wait)));
+        if !matches!(read, Err(Fault::Connect(_))) {
+            self.note_answer();
+        }
+        let (body, wait) = read.map_err(|fault| self.failure(fault))?;
+        if let Some(error) = error_in_place_of_reply(&body) {
+            return Err(self.refusal(ServerError::under_200(error, wait, &self.endpoint)));
+        }
+        let reply = read_reply(&body, latency_ms)
+            .ok_or_else(|| transient("the reply is JSON, but no completion (it has no choices)".to_owned()))?;
+        self.refusals.reset();
+        self.meters.count_reply(&reply.usage);
+        Ok(reply)
+    }
+
+    /// One tiny call with the run's own parameters: finds a wrong key, model, route or parameter before anything is
+    /// paid for. `options` must be for this judge's route.
+    ///
+    /// # Errors
+    /// [`Error::JudgeUnavailable`] with the server's message and, where a parameter is refused, the option that helps.
+    pub async fn ping(&self, options: &RequestOptions) -> Result<JudgeReply> {
+        let user = "Reply with this JSON object and nothing else: {\"score\": 1}";
+        let rendered = options.render(CallKind::Property, &Messages::new(None, user), 0, 0);
+        let url = self.endpoint.masked_url();
+        self.send(&rendered.body).await.map_err(|error| match error {
+            AskError::Fatal(error) => error,
+            AskError::Transient { message, .. } => Error::JudgeUnavailable(format!(
+                "the judge at {url} failed: {message}; try again later, or give it time with --wait-server 20m"
+            )),
+            AskError::Refused { message, .. } => {
+                let option = helping_option(&message);
+                Error::JudgeUnavailable(format!("the judge at {url} refuses calls like ours ({message}); try {option}"))
+            }
+        })
+    }
+
+    fn failure(&self, fault: Fault) -> AskError {
+        match fault {
+            Fault::Connect(words) => self.no_connection(&words),
+            Fault::Status { status, retry_after, body } => {
+                self.refusal(ServerError::of_body(status, retry_after, &body, &self.endpoint))
+            }
+            Fault::TooLong(_) => {
+                let message = format!("{fault}; a judge that does not stop");
+                AskError::Refused { message, status: 200, kind: UnscoredKind::Refused }
+            }
+            // The server's own word for it is 408; either way what was asked may still be worked on.
+            Fault::TimedOut(_) | Fault::NoFirstByte(_) => {
+                AskError::Transient { message: fault.to_string(), status: Some(408), retry_after: None }
+            }
+            Fault::Broken(_) | Fault::NotJson(_) => transient(fault.to_string()),
+        }
+    }
+
+    fn refusal(&self, error: ServerError) -> AskError {
+        self.refusals.count(error.classify(&self.endpoint, self.kind))
+    }
+
+    /// A connection that failed: transient, until it has failed for too long.
+    fn no_connection(&self, words: &str) -> AskError {
+        let mut reach = self.reach.lock().unwrap_or_else(PoisonError::into_inner);
+        let (since, before) = reach.failing.unwrap_or((TokioInstant::now(), 0));
+        reach.failing = Some((since, before + 1));
+        let timeouts = &self.endpoint.timeouts;
+        let patience = if reach.has_answered { timeouts.server_gone } else { timeouts.no_server };
+        if before + 1 < FEWEST_FAILED_CONNECTIONS || since.elapsed() < patience {
+            return transient(format!("cannot connect: {words}"));
+        }
+        let url = self.endpoint.masked_url();
+        AskError::Fatal(Error::JudgeUnavailable(if reach.has_answered {
+            format!("the judge at {url} has gone ({words}); start it and give the same command again")
+        } else {
+            no_server(&url, words)
+        }))
+    }
+
+    fn note_answer(&self) {
+        let mut reach = self.reach.lock().unwrap_or_else(PoisonError::into_inner);
+        *reach = Reach { has_answered: true, failing: None };
+    }
+}
+
+fn transient(message: String) -> AskError {
+    AskError::Transient { message, status: None, retry_after: None }
+}
+
+impl Judge for Chat {
+    fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
+        Box::pin(async move {
+            let Some(rendered) = &request.rendered else {
+                return Err(AskError::Fatal(Error::Internal(
+                    "a judge behind a server was asked a call without a body".into(),
+                )));
+            };
+            self.send(&rendered.body).await.map(Outcome::Reply)
+        })
+    }
+}

@@ -1,0 +1,410 @@
+//! Error responses: the server's message, cleaned, and what to do about it.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::domain::UnscoredKind;
+use crate::error::Error;
+use crate::judge::AskError;
+use crate::judge::endpoint::Endpoint;
+use crate::judge::kind::JudgeKind;
+
+/// So many 400s of one message in a row stop the run.
+const EQUAL_REFUSALS: u32 = 5;
+/// How a refusal begins that is about the text of an answer.
+const MODERATED: &str = "moderated: ";
+/// Longest quotation of a server in a message, in characters.
+const LONGEST_QUOTE: usize = 300;
+
+/// What an error is recognized by: its `code` or `type`, or a lower-case phrase of its message.
+struct Sign {
+    names: &'static [&'static str],
+    phrases: &'static [&'static str],
+}
+
+const QUOTA: Sign =
+    Sign { names: &["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"], phrases: &[] };
+const MODERATION: Sign = Sign {
+    names: &["content_filter", "content_policy_violation"],
+    phrases: &["moderation", "flagged", "content filter", "content policy", "content management policy"],
+};
+const CONTEXT_OVERFLOW: Sign = Sign {
+    names: &["context_length_exceeded", "exceed_context_size_error"],
+    phrases: &[
+        "maximum context length",
+        "exceeds the available context size",
+        "longer than the maximum model length",
+        "context window",
+        "prompt is too long",
+    ],
+};
+const UNKNOWN_MODEL: Sign = Sign { names: &["model_not_found"], phrases: &["model"] };
+/// A single request above the limit per minute, which is answered with 429 for ever.
+const TOO_LARGE: Sign = Sign { names: &[], phrases: &["request too large"] };
+
+/// The status that an error under status 200 stands for, by its `code` or `type`.
+const STATUS_OF_NAME: [(&[&str], u16); 6] = [
+    (QUOTA.names, 429),
+    (&["rate_limit_exceeded", "rate_limit_error"], 429),
+    (&["invalid_api_key", "authentication_error"], 401),
+    (UNKNOWN_MODEL.names, 404),
+    (&["overloaded_error", "overloaded"], 529),
+    (&["invalid_request_error", "BadRequestError"], 400),
+];
+
+/// The option that changes what the server complains about, by phrases of the complaint.
+const HELPING_OPTIONS: [(&[&str], &str); 4] = [
+    (&["max_tokens", "max_completion_tokens"], "--max-tokens-field max_completion_tokens"),
+    (&["logprobs"], "--logprobs with fewer alternatives, or without it"),
+    (&["temperature"], "--no-temperature"),
+    (&["response_format", "json_object"], "--no-json-mode"),
+];
+
+/// An error response, or an error in place of a reply under status 200.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct ServerError {
+    /// HTTP status, or the one that the error stands for.
+    status: u16,
+    /// How long the server asks to wait.
+    retry_after: Option<Duration>,
+    /// The message, cleaned by [`quote`].
+    message: String,
+    /// `code`, whether written as a string or a number.
+    code: String,
+    /// `type`.
+    kind: String,
+}
+
+impl ServerError {
+    /// Reads the body of an error response: OpenAI's `{"error": {..}}`, a bare `{"message": ..}` (older vLLM),
+    /// `{"detail": ..}` (FastAPI), or any text.
+    pub(super) fn of_body(status: u16, retry_after: Option<Duration>, body: &[u8], endpoint: &Endpoint) -> Self {
+        let error = match serde_json::from_slice::<Value>(body) {
+            Ok(Value::Object(object)) => match object.get("error").filter(|error| !error.is_null()) {
+                Some(error) => Self::of_value(error, endpoint),
+                None => Self::of_value(&Value::Object(object), endpoint),
+            },
+            _ => Self { message: quote(&String::from_utf8_lossy(body), endpoint), ..Self::default() },
+        };
+        Self { status, retry_after, ..error }
+    }
+
+    /// An error that came under status 200: its `code` (a number or a string of one) is the status; else the one that
+    /// its name stands for; else 500, for a gateway that lost its server.
+    pub(super) fn under_200(error: &Value, retry_after: Option<Duration>, endpoint: &Endpoint) -> Self {
+        let error = Self { retry_after, ..Self::of_value(error, endpoint) };
+        let numeric = error.code.parse::<u16>().ok().filter(|code| (400..=599).contains(code));
+        let named = STATUS_OF_NAME.iter().find(|(names, _)| error.is_named(names)).map(|(_, status)| *status);
+        let overflow = error.is(&CONTEXT_OVERFLOW).then_some(400);
+        Self { status: numeric.or(overflow).or(named).unwrap_or(500), ..error }
+    }
+
+    /// Reads the value of an `error` member.
+    fn of_value(error: &Value, endpoint: &Endpoint) -> Self {
+        let named = ["message", "detail", "error", "msg"].into_iter().find_map(|name| error.get(name));
+        let message = named.unwrap_or(error);
+        let message = message.as_str().map_or_else(|| message.to_string(), str::to_owned);
+        let scalar = |value: Option<&Value>| match value {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Number(number)) => number.to_string(),
+            _ => String::new(),
+        };
+        Self {
+            message: quote(&message, endpoint),
+            code: scalar(error.get("code").or_else(|| error.get("status"))),
+            kind: scalar(error.get("type")),
+            ..Self::default()
+        }
+    }
+
+    fn is_named(&self, names: &[&str]) -> bool {
+        names.contains(&self.code.as_str()) || names.contains(&self.kind.as_str())
+    }
+
+    fn is(&self, sign: &Sign) -> bool {
+        let message = self.message.to_lowercase();
+        self.is_named(sign.names) || sign.phrases.iter().any(|phrase| message.contains(phrase))
+    }
+
+    /// What to do about it, asked through the route of `kind`: the first line that fits counts. Equal 400s in a row are
+    /// counted by [`EqualRefusals`].
+    pub(super) fn classify(self, endpoint: &Endpoint, kind: JudgeKind) -> AskError {
+        let status = self.status;
+        let quoted = if self.message.is_empty() {
+            format!("status {status}")
+        } else {
+            format!("status {status}: {}", self.message)
+        };
+        let (url, refused) = (endpoint.masked_url(), UnscoredKind::Refused);
+        let refuse = |message: String, kind| AskError::Refused { message, status, kind };
+        match status {
+            _ if status == 402 || self.is(&QUOTA) => fatal(format!(
+                "the quota of the judge's account is spent ({quoted}); add credit or give another key in {}, \
+                 the same command continues where it stopped",
+                endpoint.api_key_env
+            )),
+            400 | 413 | 422 | 500 if self.is(&CONTEXT_OVERFLOW) => refuse(quoted, UnscoredKind::ContextOverflow),
+            400 | 401 | 403 | 422 if self.is(&MODERATION) => refuse(format!("{MODERATED}{quoted}"), refused),
+            401 | 403 => fatal(key_refused(endpoint, &quoted)),
+            404 | 405 if self.is(&UNKNOWN_MODEL) => {
+                fatal(format!("the judge at {url} does not serve the model ({quoted}); check --model"))
+            }
+            404 | 405 => {
+                let other = if kind.is_raw() { "; servers of chat models alone do not have it" } else { "" };
+                let path = kind.path();
+                fatal(format!("{url} has no {path} ({quoted}); check --base-url, it usually ends in /v1{other}"))
+            }
+            300..=399 => fatal(format!(
+                "the judge at {url} redirects elsewhere ({quoted}); give the new address with --base-url"
+            )),
+            429 if self.is(&TOO_LARGE) => refuse(quoted, refused),
+            408 | 409 | 425 | 429 | 500.. => {
+                AskError::Transient { message: quoted, status: Some(status), retry_after: self.retry_after }
+            }
+            _ => refuse(quoted, refused),
+        }
+    }
+}
+
+/// The message of an error object: one line, whatever looks like a key masked.
+pub(in crate::judge) fn error_words(error: &Value) -> String {
+    let error = ServerError::of_value(error, &Endpoint::unknown());
+    if error.message.is_empty() { error.code } else { error.message }
+}
+
+/// The message for a key that is wrong or missing.
+pub(in crate::judge) fn key_refused(endpoint: &Endpoint, quoted: &str) -> String {
+    let (url, variable) = (endpoint.masked_url(), &endpoint.api_key_env);
+    if endpoint.api_key.is_some() {
+        format!(
+            "the judge at {url} refused the key from {variable} ({quoted}); check {variable} or name another with --api-key-env"
+        )
+    } else {
+        format!(
+            "the judge at {url} wants a key and {variable} holds none ({quoted}); set {variable} or name another with --api-key-env"
+        )
+    }
+}
+
+/// The message for a server that never answered.
+pub(in crate::judge) fn no_server(url: &str, words: &str) -> String {
+    format!("no judge answers at {url} ({words}); check --base-url, or wait for it to load with --wait-server 20m")
+}
+
+/// The option that changes what the server complains about.
+pub(super) fn helping_option(complaint: &str) -> &'static str {
+    let complaint = complaint.to_lowercase();
+    let helps = |(phrases, _): &&(&[&str], &str)| phrases.iter().any(|phrase| complaint.contains(phrase));
+    HELPING_OPTIONS.iter().find(helps).map_or("--extra-body JSON to send what the server wants", |(_, option)| option)
+}
+
+fn fatal(message: String) -> AskError {
+    AskError::Fatal(Error::JudgeUnavailable(message))
+}
+
+/// Counts 400s of one message (numbers apart) that come in a row: the request itself is wrong, not the answers.
+#[derive(Debug, Default)]
+pub(super) struct EqualRefusals(Mutex<(String, u32)>);
+
+impl EqualRefusals {
+    /// A reply came: the row is broken.
+    pub(super) fn reset(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).1 = 0;
+    }
+
+    /// Counts `error` where it is a plain 400 or 422, and turns the fifth equal one into the end of the run. What is
+    /// said about one answer is no fault of the request.
+    pub(super) fn count(&self, error: AskError) -> AskError {
+        let message = match &error {
+            AskError::Refused { message, status: 400 | 422, kind: UnscoredKind::Refused }
+                if !message.starts_with(MODERATED) =>
+            {
+                message
+            }
+            _ => return error,
+        };
+        let shape: String = message.split(|c: char| c.is_ascii_digit()).filter(|part| !part.is_empty()).collect();
+        let mut row = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = if row.0 == shape { row.1 } else { 0 };
+        *row = (shape, before + 1);
+        if row.1 < EQUAL_REFUSALS {
+            return error;
+        }
+        let option = helping_option(message);
+        fatal(format!("the judge refused {} calls in a row with {message:?}; try {option}", row.1))
+    }
+}
+
+/// `text` fit for one line of a message: secrets masked, control characters and runs of white space made one
+/// space, at most [`LONGEST_QUOTE`] characters.
+pub(super) fn quote(text: &str, endpoint: &Endpoint) -> String {
+    // Only so much of a long page is read: masking can shorten, never by this much.
+    let start: String = text.chars().take(16 * LONGEST_QUOTE).collect();
+    let clean = endpoint.scrub(&start);
+    let is_gap = |c: char| c.is_whitespace() || c.is_control() || is_invisible(c);
+    let line = clean.split(is_gap).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONGEST_QUOTE) {
+        Some((cut, _)) => format!("{}..", &line[..cut]),
+        None => line,
+    }
+}
+
+/// Characters that reorder or hide text on a terminal without being control characters.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn endpoint() -> Endpoint {
+        Endpoint::new("http://localhost:8000").unwrap()
+    }
+
+    fn classify(status: u16, body: &str) -> AskError {
+        let retry_after = Some(Duration::from_secs(1));
+        ServerError::of_body(status, retry_after, body.as_bytes(), &endpoint()).classify(&endpoint(), JudgeKind::Chat)
+    }
+
+    fn stops_with(error: &AskError, part: &str) -> bool {
+        matches!(error, AskError::Fatal(Error::JudgeUnavailable(message)) if message.contains(part))
+    }
+
+    fn refused(error: &AskError) -> Option<UnscoredKind> {
+        if let AskError::Refused { kind, .. } = error { Some(*kind) } else { None }
+    }
+
+    #[test]
+    fn keys_quotas_models_and_routes_stop_the_run() {
+        assert!(stops_with(&classify(401, "{}"), "OPENAI_API_KEY"));
+        assert!(stops_with(&classify(403, "no"), "--api-key-env"));
+        assert!(stops_with(&classify(402, "pay"), "quota"));
+        assert!(stops_with(&classify(429, r#"{"error":{"code":"insufficient_quota"}}"#), "quota"));
+        assert!(stops_with(&classify(429, r#"{"error":{"type":"insufficient_quota","code":429}}"#), "quota"));
+        assert!(stops_with(&classify(404, r#"{"error":{"message":"The model `x` does not exist"}}"#), "--model"));
+        assert!(stops_with(&classify(404, r#"{"detail":"Not Found"}"#), "--base-url"));
+        assert!(stops_with(&classify(301, ""), "redirects"));
+    }
+
+    #[test]
+    fn a_missing_route_is_named() {
+        let error = ServerError::of_body(404, None, br#"{"detail":"Not Found"}"#, &endpoint());
+        let error = error.classify(&endpoint(), JudgeKind::Label);
+        assert!(stops_with(&error, "has no /completions"), "{error:?}");
+    }
+
+    #[test]
+    fn passing_failures_keep_their_retry_after() {
+        for status in [408, 409, 425, 429, 500, 502, 503, 504, 529] {
+            let wait = Some(Duration::from_secs(1));
+            let error = classify(status, "busy");
+            assert!(
+                matches!(&error, AskError::Transient { status: Some(s), retry_after, .. } if *s == status && *retry_after == wait),
+                "{status}: {error:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn moderated_answers_do_not_stop_the_run() {
+        let refusals = EqualRefusals::default();
+        for _ in 0..3 * EQUAL_REFUSALS {
+            let error = classify(400, r#"{"error":{"code":"content_filter","message":"The response was filtered"}}"#);
+            assert_eq!(refused(&refusals.count(error)), Some(UnscoredKind::Refused));
+        }
+    }
+
+    #[test]
+    fn a_full_context_is_a_refusal_of_its_own_kind() {
+        for body in [
+            r#"{"error":{"type":"exceed_context_size_error","code":400,"message":"request (5000 tokens) exceeds"}}"#,
+            r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#,
+            r#"{"object":"error","message":"This model's maximum context length is 4096 tokens."}"#,
+        ] {
+            assert_eq!(refused(&classify(400, body)), Some(UnscoredKind::ContextOverflow), "{body}");
+        }
+        assert_eq!(refused(&classify(400, "bad")), Some(UnscoredKind::Refused));
+        assert_eq!(refused(&classify(422, "bad")), Some(UnscoredKind::Refused));
+        assert_eq!(refused(&classify(403, "input was flagged")), Some(UnscoredKind::Refused));
+        assert_eq!(refused(&classify(429, "Request too large for m on tokens per min")), Some(UnscoredKind::Refused));
+    }
+
+    #[test]
+    fn an_error_under_200_stands_for_its_code() {
+        let status = |error: Value| ServerError::under_200(&error, None, &endpoint()).status;
+        assert_eq!(status(json!({"code": 502})), 502);
+        assert_eq!(status(json!({"code": "429"})), 429);
+        assert_eq!(status(json!({"code": "invalid_api_key"})), 401);
+        assert_eq!(status(json!({"type": "insufficient_quota"})), 429);
+        assert_eq!(status(json!({"code": "context_length_exceeded"})), 400);
+        assert_eq!(status(json!("gone")), 500);
+        assert_eq!(status(json!({"code": 7})), 500);
+    }
+
+    #[test]
+    fn the_fifth_equal_400_in_a_row_stops_the_run_with_the_option_that_helps() {
+        let row = EqualRefusals::default();
+        let refuse = |n: u32, words: &str| row.count(classify(400, &format!("{words} in request {n}")));
+        for n in 0..4 {
+            assert!(refused(&refuse(n, "max_tokens is unsupported")).is_some());
+        }
+        assert!(stops_with(&refuse(10, "max_tokens is unsupported"), "--max-tokens-field max_completion_tokens"));
+        assert!(refused(&refuse(0, "temperature")).is_some(), "another message starts another row");
+        for n in 1..4 {
+            refuse(n, "temperature");
+        }
+        row.reset();
+        assert!(refused(&refuse(5, "temperature")).is_some(), "a reply in between breaks the row");
+    }
+
+    #[test]
+    fn long_answers_in_a_row_do_not_stop_the_run() {
+        let row = EqualRefusals::default();
+        for _ in 0..20 {
+            let error = row.count(classify(400, r#"{"error":{"code":"context_length_exceeded"}}"#));
+            assert_eq!(refused(&error), Some(UnscoredKind::ContextOverflow));
+        }
+    }
+
+    #[test]
+    fn each_complaint_has_its_option() {
+        assert_eq!(helping_option("temperature must be 1"), "--no-temperature");
+        assert_eq!(helping_option("response_format is unknown"), "--no-json-mode");
+        let words = "requested sample logprobs of 8, which is greater than max allowed: 5";
+        assert!(helping_option(words).starts_with("--logprobs"));
+        assert!(helping_option("?").starts_with("--extra-body"));
+    }
+
+    fn read(body: &str) -> ServerError {
+        ServerError::of_body(400, None, body.as_bytes(), &endpoint())
+    }
+
+    #[test]
+    fn each_shape_of_error_body_gives_its_words() {
+        for body in [
+            r#"{"error":{"message":"too long","code":"400","type":"bad"}}"#,
+            r#"{"error":{"message":"too long","code":400,"type":"bad"}}"#,
+            r#"{"object":"error","message":"too long","code":400,"type":"bad"}"#,
+        ] {
+            let ServerError { message, code, kind, .. } = read(body);
+            assert_eq!([message.as_str(), &code, &kind], ["too long", "400", "bad"], "{body}");
+        }
+        assert_eq!(read(r#"{"error":"no luck"}"#).message, "no luck");
+        assert_eq!(read(r#"{"detail":"Not Found"}"#).message, "Not Found");
+        assert_eq!(read(r#"{"detail":[{"msg":"x"}]}"#).message, r#"[{"msg":"x"}]"#);
+        assert_eq!(read("<html>\n<h1>Bad\tGateway</h1>").message, "<html> <h1>Bad Gateway</h1>");
+        assert_eq!(read("").message, "");
+    }
+
+    #[test]
+    fn hostile_words_are_cleaned_and_cut() {
+        assert_eq!(read("a\u{1b}[31mred\u{7}\u{202e}b").message, "a [31mred b");
+        let long = read(&"x".repeat(1000)).message;
+        assert_eq!(long.chars().count(), 302, "300 and two dots");
+    }
+}
