@@ -77,7 +77,8 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint at `url` (see [`Endpoint::parse_base_url`]) without key, headers or query beyond those in the URL.
+    /// An endpoint at `url` without key, headers or query beyond those in the URL. What people leave out or paste by
+    /// mistake is mended: a missing scheme or `/v1`, a route behind it.
     ///
     /// # Errors
     /// [`Error::Settings`] if the URL cannot be used.
@@ -98,20 +99,6 @@ impl Endpoint {
             max_reply_bytes: 16 << 20,
             stream: false,
         }
-    }
-
-    /// Mends what people type into a base URL; gives it without query and without a slash at the end.
-    ///
-    /// - A missing scheme becomes `http` for what can hardly be a public service: an IP address, `localhost`, a name
-    ///   without a dot (`gpu07:8000`), a name ending in `.local`, or any name with a port other than 443. Otherwise
-    ///   it becomes `https`.
-    /// - Slashes at the end and a pasted `/chat/completions`, `/completions` or `/models` are taken off.
-    /// - A URL without a path gets `/v1`; any other path is kept (`/openai/deployments/x`).
-    ///
-    /// # Errors
-    /// [`Error::Settings`] for an empty text, another scheme than `http` or `https`, or what is no URL at all.
-    pub fn parse_base_url(text: &str) -> Result<String> {
-        split_base_url(text).map(|(base_url, _)| base_url)
     }
 
     /// The base URL with its query, passwords and key-like query values masked: fit for messages and manifests.
@@ -235,6 +222,16 @@ fn mask_openai_keys(text: &str) -> String {
     clean
 }
 
+/// Mends what people type into a base URL; gives it without a slash at the end, and its query.
+///
+/// - A missing scheme becomes `http` for what can hardly be a public service: an IP address, `localhost`, a name
+///   without a dot (`gpu07:8000`), a name ending in `.local`, or any name with a port other than 443. Otherwise
+///   it becomes `https`.
+/// - Slashes at the end and a pasted `/chat/completions`, `/completions` or `/models` are taken off.
+/// - A URL without a path gets `/v1`; any other path is kept (`/openai/deployments/x`).
+///
+/// # Errors
+/// [`Error::Settings`] for an empty text, another scheme than `http` or `https`, or what is no URL at all.
 fn split_base_url(text: &str) -> Result<(String, Vec<(String, String)>)> {
     let text = text.trim();
     if text.is_empty() {
@@ -300,14 +297,14 @@ mod tests {
             ("judge.example.org:443", "https://judge.example.org/v1"),
             ("  example.org/v1  ", "https://example.org/v1"),
         ] {
-            assert_eq!(Endpoint::parse_base_url(typed).unwrap(), mended, "{typed}");
+            assert_eq!(Endpoint::new(typed).unwrap().base_url, mended, "{typed}");
         }
     }
 
     #[test]
     fn an_unusable_base_url_is_told_with_an_example() {
         for typed in ["", "ftp://host/v1", "http://", "https://[bad"] {
-            let message = Endpoint::parse_base_url(typed).unwrap_err().to_string();
+            let message = Endpoint::new(typed).unwrap_err().to_string();
             assert!(message.contains("http://localhost:8000/v1"), "{typed}: {message}");
         }
     }

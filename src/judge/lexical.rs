@@ -16,7 +16,6 @@
 
 mod claims;
 mod index;
-mod stop_words;
 mod vocabulary;
 
 use std::collections::{HashMap, VecDeque};
@@ -36,8 +35,6 @@ const LATER_WINDOWS: [f64; 2] = [0.7, 0.5];
 const SNIPPET_PRESENT: f64 = 0.5;
 /// A snippet is looked for in a window so many times its own length.
 const SNIPPET_ROOM: u32 = 2;
-/// Words of at least so many characters count as demanding.
-const LONG_WORD: usize = 9;
 /// A difference of the shares of long words that leaves no point.
 const NO_FIT: f64 = 0.5;
 /// The question's own words count against so many words of an average question.
@@ -71,21 +68,21 @@ impl Lexical {
     pub fn new(corpus: &[Arc<TestCase>]) -> Self {
         let mut vocabulary = Vocabulary::default();
         let mut queries: HashMap<Box<str>, Arc<Query>> = HashMap::new();
-        let mut documents: HashMap<&str, Vec<u64>> = HashMap::new();
+        let mut documents: HashMap<&str, Vec<Arc<str>>> = HashMap::new();
         let mut questions = (0.0, 0.0);
         for case in corpus {
             let question: &str = &case.rubric.question;
             let criteria = case.rubric.criteria.iter();
             let texts = criteria.flat_map(|c| c.snippets.iter().map(String::as_str).chain([&*c.criterion]));
             for text in texts.chain([question]) {
-                documents.entry(text).or_insert_with(|| Query::distinct(&vocabulary.content_keys(text)));
+                documents.entry(text).or_insert_with(|| vocabulary.distinct_stems(text));
             }
             let (long, all) = long_words(&vocabulary, question);
             questions = (questions.0 + long, questions.1 + all);
         }
         vocabulary.count_documents(documents.values());
-        for (text, keys) in documents {
-            queries.insert(text.into(), Arc::new(Query::new(keys, &vocabulary)));
+        for (text, stems) in documents {
+            queries.insert(text.into(), Arc::new(Query::new(stems, &vocabulary)));
         }
         let typical_share = if questions.1 > 0.0 { questions.0 / questions.1 } else { TYPICAL_SHARE };
         Self { vocabulary, queries, typical_share, recent: Mutex::default() }
@@ -130,7 +127,7 @@ impl Lexical {
     fn query(&self, text: &str) -> Arc<Query> {
         match self.queries.get(text) {
             Some(query) => Arc::clone(query),
-            None => Arc::new(Query::new(Query::distinct(&self.vocabulary.content_keys(text)), &self.vocabulary)),
+            None => Arc::new(Query::new(self.vocabulary.distinct_stems(text), &self.vocabulary)),
         }
     }
 

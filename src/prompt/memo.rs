@@ -1,18 +1,16 @@
 //! Remembers the last shared prefixes: an answer is fenced once, not once per call.
 
 use std::collections::VecDeque;
-use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// So many prefixes are kept, 10 to 35 MB of them by the length of the answers; more than answers are worked on at a time,
 /// so that none is fenced twice. With fewer than there are lanes every call would fence its own.
 const KEPT: usize = 512;
 
-/// The start that the user messages of one answer share, and what is made of it once instead of once a call.
+/// The start that the user messages of one answer share.
+#[derive(Debug, PartialEq, Eq)]
 pub struct SharedPrefix {
     text: String,
-    json: OnceLock<Vec<u8>>,
-    size: OnceLock<usize>,
 }
 
 impl SharedPrefix {
@@ -21,42 +19,14 @@ impl SharedPrefix {
         // Hundreds are kept: a text that grew to its size may have taken twice the room.
         let mut text = text.into();
         text.shrink_to_fit();
-        Self { text, json: OnceLock::new(), size: OnceLock::new() }
+        Self { text }
     }
 
     /// The text.
     pub fn text(&self) -> &str {
         &self.text
     }
-
-    /// The text as it stands in JSON, without quotes; `escape` is called for it the first time.
-    pub fn json(&self, escape: impl FnOnce(&str) -> Vec<u8>) -> &[u8] {
-        self.json.get_or_init(|| {
-            let mut json = escape(&self.text);
-            json.shrink_to_fit();
-            json
-        })
-    }
-
-    /// A size of the text in whatever unit the one caller counts; `count` is called for it the first time.
-    pub fn size(&self, count: impl FnOnce(&str) -> usize) -> usize {
-        *self.size.get_or_init(|| count(&self.text))
-    }
 }
-
-impl fmt::Debug for SharedPrefix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("SharedPrefix").field(&self.text).finish()
-    }
-}
-
-impl PartialEq for SharedPrefix {
-    fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
-    }
-}
-
-impl Eq for SharedPrefix {}
 
 struct Entry {
     prefix: usize,

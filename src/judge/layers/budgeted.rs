@@ -131,7 +131,7 @@ impl Ledger {
             let settled = self.settled.notified();
             tokio::pin!(settled);
             settled.as_mut().enable();
-            {
+            let is_end = {
                 let mut account = self.account();
                 if account.is_spent {
                     return None;
@@ -142,8 +142,9 @@ impl Ledger {
                     return Some(Reservation { ledger: self, amount, cost: Amount::default() });
                 }
                 account.is_spent = account.open == 0;
-            }
-            if self.account().is_spent {
+                account.is_spent
+            };
+            if is_end {
                 self.end();
                 return None;
             }

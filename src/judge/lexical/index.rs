@@ -1,16 +1,18 @@
 //! Where the content words of an answer stand, and how much of a query its windows cover.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use super::vocabulary::Vocabulary;
 use crate::text::tokens::tokens;
 
-use super::LONG_WORD;
-use super::vocabulary::Vocabulary;
+/// Words of at least so many characters count as demanding.
+pub(super) const LONG_WORD: usize = 9;
 
 /// An answer, tokenised and stemmed.
 pub(super) struct Index {
-    /// Positions among the content words, ascending, by key.
-    positions: HashMap<u64, Vec<u32>>,
+    /// Positions among the content words, ascending, by stem.
+    positions: HashMap<Arc<str>, Vec<u32>>,
     pub(super) content_words: u32,
     pub(super) long_words: u32,
 }
@@ -19,8 +21,8 @@ impl Index {
     pub(super) fn new(text: &str, vocabulary: &Vocabulary) -> Self {
         let mut index = Self { positions: HashMap::new(), content_words: 0, long_words: 0 };
         for token in tokens(text) {
-            let Some(key) = vocabulary.key(&token.text) else { continue };
-            index.positions.entry(key).or_default().push(index.content_words);
+            let Some(stem) = vocabulary.stem(&token.text) else { continue };
+            index.positions.entry(stem).or_default().push(index.content_words);
             index.content_words = index.content_words.saturating_add(1);
             index.long_words += u32::from(token.text.chars().count() >= LONG_WORD);
         }
@@ -30,18 +32,16 @@ impl Index {
 
 /// The distinct content words of a criterion or snippet with their weights.
 pub(super) struct Query {
-    words: Vec<(u64, f64)>,
+    words: Vec<(Arc<str>, f64)>,
 }
 
 impl Query {
-    /// Each key once, in the order of first occurrence.
-    pub(super) fn distinct(keys: &[u64]) -> Vec<u64> {
-        let mut seen = std::collections::HashSet::new();
-        keys.iter().copied().filter(|key| seen.insert(*key)).collect()
-    }
-
-    pub(super) fn new(distinct: Vec<u64>, vocabulary: &Vocabulary) -> Self {
-        Self { words: distinct.into_iter().map(|key| (key, vocabulary.weight(key))).collect() }
+    pub(super) fn new(distinct: Vec<Arc<str>>, vocabulary: &Vocabulary) -> Self {
+        let weighted = |stem: Arc<str>| {
+            let weight = vocabulary.weight(&stem);
+            (stem, weight)
+        };
+        Self { words: distinct.into_iter().map(weighted).collect() }
     }
 
     pub(super) fn word_count(&self) -> u32 {
@@ -73,7 +73,7 @@ impl Coverage<'_> {
         }
         let mut hits: Vec<Hit> = Vec::new();
         for (word, (key, _)) in query.words.iter().enumerate() {
-            let positions = index.positions.get(key).map_or(&[][..], Vec::as_slice);
+            let positions = index.positions.get(&**key).map_or(&[][..], Vec::as_slice);
             hits.extend(positions.iter().map(|position| Hit { position: *position, word }));
         }
         hits.sort_unstable_by_key(|hit| hit.position);
@@ -125,7 +125,7 @@ mod tests {
 
     fn coverage(query: &str, answer: &str, width: u32, later_windows: &[f64]) -> f64 {
         let vocabulary = Vocabulary::default();
-        let query = Query::new(Query::distinct(&vocabulary.content_keys(query)), &vocabulary);
+        let query = Query::new(vocabulary.distinct_stems(query), &vocabulary);
         Coverage { width, later_windows }.of(&query, &Index::new(answer, &vocabulary))
     }
 
