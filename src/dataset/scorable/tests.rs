@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::dataset::{
-    Conversion, PairOptions, ReferencesBlock, convert, load_references, parse_answers, parse_system, parse_test_cases,
-    render_answer,
+    Conversion, PairOptions, convert, load_references, parse_answers, parse_system, parse_test_cases, render_answer,
 };
 use crate::domain::{Mode, Prediction};
 
