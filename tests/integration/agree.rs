@@ -80,7 +80,8 @@ fn a_run_is_compared_with_what_people_said() {
     assert_eq!(pair["overall"]["n"], 15);
     near(&pair["overall"]["pearson"]["estimate"], pearson(&x, &y));
     near(&pair["overall"]["kendall_tau_b"]["estimate"], tau_b(&x, &y));
-    assert!(pair["overall"]["pearson"]["low"].as_f64().unwrap() <= pearson(&x, &y));
+    // five questions give the same three pairs of numbers each, so no resample differs: an interval would have no width
+    assert!(pair["overall"]["pearson"]["low"].is_null(), "{pair}");
     // lexical shares and grades from 1 to 5 have no kappa
     assert!(pair["overall"]["kappa"]["undefined"].as_str().unwrap().starts_with("not on one scale"), "{pair}");
     // five labels and one verdict without one: too few verdicts

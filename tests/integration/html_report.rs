@@ -95,8 +95,7 @@ fn eight_systems_with_names_of_any_length_have_room_in_a_browser() {
     work.score(&server, &[]).exits_with(0);
     work.run(&["report", "out"]).exits_with(0);
     let page = work.read("report.html");
-    let shown = format!("{}\u{2026}{}</span>", "x".repeat(23), "x".repeat(24));
-    assert!(page.contains(&shown) && page.contains(&format!("title=\"{}\"", "x".repeat(240))));
+    assert!(page.contains(&format!("title=\"{}\"", "x".repeat(240))));
     browse(work.path("report.html"), &[]);
 }
 

@@ -86,7 +86,8 @@ fn the_manifest_says_that_nobody_here_judged_and_whose_arithmetic_it_is() {
     assert_eq!(manifest["settings"]["imported"], true);
     // the questions are known without the answers
     let cases = work.lines("imported/inputs.jsonl");
-    assert!(cases.iter().all(|line| line["type"] == "case") && cases.len() == 2, "{cases:?}");
+    let known = cases.iter().filter(|line| line["type"] == "case").count();
+    assert!(known == 2 && cases.iter().all(|line| line["type"] != "answer"), "{cases:?}");
     work.run(&import(&["--judge", "gpt-4o", "--mode", "default", "--overwrite"])).exits_with(0);
     let manifest = work.json("imported/manifest.json");
     assert_eq!((&manifest["judge"]["id"], &manifest["mode"]), (&json!("imported:gpt-4o"), &json!("default")));
@@ -174,7 +175,7 @@ fn what_does_not_fit_the_test_cases_is_named_with_file_system_and_case() {
     let done = work.run(&import(&[])).exits_with(0);
     let done = done.says(&["(case zz): system \"a\": no test case in tests.json has this case_id; left out"]);
     let done = done.says(&["1 of 2 questions of tests.json have no scores of any system; left out"]);
-    assert!(done.stdout.contains("1/1"), "nobody has c2: {}", done.stdout);
+    assert!(done.stdout.lines().any(|line| line.starts_with("a             1  ")), "nobody has c2: {}", done.stdout);
     work.write("results.json", &json!({"a.jsonl": [entry("zz", &constant_scores())]}).to_string());
     work.run(&import(&["--overwrite"])).exits_with(3).says(&["no answer has a test case in tests.json"]);
     work.write("results.json", "{\"a.jsonl\": [}");

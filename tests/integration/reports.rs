@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use scholareval::analysis::{AggregateOptions, agreement, summarize};
-use scholareval::domain::{CaseId, Mode, Rubric, Score, ScoredAnswer, SystemName, TestCase};
+use scholareval::domain::{CaseId, Component, ComponentKind, Mode, Rubric, Score, ScoredAnswer, SystemName, TestCase};
 use scholareval::report::{ReportContext, TableStyle, scorecard, scorecard_csv, scorecard_json};
 use scholareval::stats::intraclass_correlation;
 use serde_json::Value;
@@ -54,7 +54,15 @@ fn answer(system: &str, line: &Value) -> ScoredAnswer {
         value: line[4].as_f64(),
         ann_score: line[5].as_f64(),
         ann_divisor: 0.6,
-        components: Vec::new(),
+        components: vec![Component {
+            name: "p0".to_owned(),
+            kind: ComponentKind::Property,
+            text: String::new(),
+            weight: 1.0,
+            value: line[4].as_f64(),
+            reason: None,
+            feedback: None,
+        }],
         notes: Vec::new(),
         claims: Vec::new(),
     };

@@ -137,10 +137,11 @@ impl Presentation<'_> {
 
     /// The rubric's judge, or all of its panel.
     fn rubric_judges(&self) -> String {
-        match self.manifest.roles.get("rubric") {
-            Some(entry) => entry.judges.iter().map(|judge| judge.id.as_str()).collect::<Vec<_>>().join(" and "),
-            None => self.manifest.judge_id().to_owned(),
-        }
+        let judges = match self.manifest.roles.get("rubric") {
+            Some(entry) => entry.judges.iter().collect(),
+            None => Vec::from_iter(&self.manifest.judge),
+        };
+        judges.into_iter().map(|judge| judge.model.as_deref().unwrap_or(&judge.id)).collect::<Vec<_>>().join(" and ")
     }
 
     fn exit_code(&self, summary: &Summary) -> ExitCode {

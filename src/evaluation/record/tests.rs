@@ -133,7 +133,7 @@ fn a_system_called_tests_hides_no_change_of_the_test_cases() {
     assert_ne!(there.identity(), here.identity());
     assert_eq!(
         differences(&there, &here),
-        ["input tests: there 010101010101+030303030303, here 020202020202+030303030303"]
+        ["input tests: there 010101010101,030303030303, here 020202020202,030303030303"]
     );
 }
 

@@ -134,7 +134,7 @@ fn unknown_fields_are_let_be() {
     work.write("answers/alpha.jsonl", "\u{feff}{\"case_id\": \"c1\", \"answer_text\": \"Short.\", \"x\": []}\n\n");
     let server = FakeServer::start(constant_judge());
     let done = work.score(&server, &["--strict"]).exits_with(0);
-    assert!(done.stdout.lines().any(|line| line.starts_with("alpha       1  ")), "{}", done.stdout);
+    assert!(done.stdout.lines().any(|line| line.starts_with("alpha         1  ")), "{}", done.stdout);
 }
 
 /// Two annotators wrote a rubric for one question.

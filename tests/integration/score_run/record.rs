@@ -43,7 +43,7 @@ fn a_run_prints_the_table_and_says_where_its_record_is() {
         // the numbers of `constant_judge`, in percent
         assert_eq!(cells[..7], [system, "3", "75.5", "[75.5,", "75.5]", "77.5", "[77.5,"]);
     }
-    for note in ["judge fake-judge", "prompts scholareval@", "not comparable with published", "95% intervals"] {
+    for note in ["by fake-judge", "prompts scholareval@", "not comparable with published", "95% intervals"] {
         assert!(done.stdout.contains(note), "{note} is not in\n{}", done.stdout);
     }
     assert_eq!(server.chat_count(), 2 * 3 * AT_MOST, "every gate is open, every call is asked once");

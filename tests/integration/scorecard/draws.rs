@@ -136,7 +136,7 @@ fn a_panel_of_one_judge_twice_is_refused_before_it_is_asked() {
         work.run(&["score", "alpha.json", "--config", "eval.toml", "--out", "out"])
     };
     run("aspect = [\"one\", \"two\"]").exits_with(3).says(&["one and two are one judge (fake-judge)", "cache_id"]);
-    run("aspect = [\"one\", \"one\"]").exits_with(3).says(&["eval.toml:", "one stands twice in this panel"]);
+    run("aspect = [\"one\", \"one\"]").exits_with(3).says(&["eval.toml:", "one is named twice in this panel"]);
     assert_eq!(server.chat_count(), 0);
     assert!(!work.path("out").exists());
 }

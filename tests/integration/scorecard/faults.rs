@@ -83,7 +83,7 @@ fn unknown_aspects_roles_and_judges_are_told_with_the_known_ones() {
     refused(&work, &server, &arguments, 3, &["aspects.json: no aspect is called \"coverage\"", "it describes wit"]);
     let table = judge_table("mine", &server, "");
     for (roles, line, says) in [
-        ("citations = \"mine\"", 6, &["unknown role citations in [roles]", "did you mean citation?"][..]),
+        ("citations = \"mine\"", 6, &["roles.citations: unknown role", "did you mean citation?"][..]),
         ("aspect = \"mina\"", 6, &["there is no judge \"mina\"", "did you mean mine?"]),
         ("aspect = 7", 6, &["expected the name of a judge"]),
     ] {

@@ -34,7 +34,7 @@ fn compared(told: &Value, name: &str, system: &str) -> [Value; 3] {
     let metric = metric.unwrap_or_else(|| panic!("no {name} in {told}"));
     let systems = metric["systems"].as_array().unwrap();
     let own = systems.iter().find(|own| own["label"] == system).unwrap();
-    [own["mean"].clone(), own["interval"][0].clone(), own["interval"][1].clone()]
+    [own["mean"].clone(), own["interval"]["low"].clone(), own["interval"]["high"].clone()]
 }
 
 /// The same of an object of `summary.json`.
