@@ -125,7 +125,7 @@ impl RequestOptions {
         } else {
             let message = |role: &str, content: &str| json!({"role": role, "content": content});
             let system = messages.system.as_deref().map(|system| message("system", system));
-            let list = system.into_iter().chain([message("user", &messages.user())]).collect();
+            let list = system.into_iter().chain([message("user", &messages.user)]).collect();
             let fingerprint = self.chat_fingerprint(call, messages, &extra);
             (("messages", Value::Array(list)), fingerprint, estimate_messages(messages), self.max_tokens_field.as_str())
         };
@@ -167,7 +167,7 @@ impl RequestOptions {
         key.part(call.kind.as_str().as_bytes());
         key.part(self.judge_id.as_bytes());
         key.option(messages.system.as_deref().map(str::as_bytes));
-        key.part(messages.user().as_bytes());
+        key.part(messages.user.as_bytes());
         self.key_of_sampling(&mut key, call, Some(self.json_mode && is_json(call.kind)), extra);
         // The first version had none of these; a call that uses none is encoded as it was then.
         if self.top_p.is_some() || !self.stop.is_empty() || self.logprobs.is_some() {

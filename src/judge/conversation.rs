@@ -76,8 +76,7 @@ impl Conversation {
     pub fn render(self, messages: &Messages, neutralise: bool) -> String {
         let text = |text| if neutralise { without_marks(text) } else { Cow::Borrowed(text) };
         let system = messages.system.as_deref().map(text);
-        let user = messages.user();
-        let user = text(&user);
+        let user = text(&messages.user);
         match (self, system) {
             (Self::Llama2, Some(system)) => format!("[INST] <<SYS>>\n{system}\n<</SYS>>\n\n{user} [/INST]"),
             (Self::Mistral, Some(system)) => format!("[INST] {system}\n\n{user} [/INST]"),

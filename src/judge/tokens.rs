@@ -35,8 +35,7 @@ pub fn estimate_tokens(text: &str) -> u64 {
 
 /// About how many tokens a chat prompt of these messages has, their framing included.
 pub fn estimate_messages(messages: &Messages) -> u64 {
-    let user = messages.user();
-    let texts = messages.system.as_deref().into_iter().chain([&*user]);
+    let texts = messages.system.as_deref().into_iter().chain([messages.user.as_str()]);
     texts.map(|text| estimate_tokens(text) + TOKENS_PER_MESSAGE).sum()
 }
 

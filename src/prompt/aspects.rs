@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use serde_json::Value;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::files::read_text;
@@ -11,8 +11,6 @@ use crate::domain::Aspect;
 use crate::error::{Error, InputFault, Result};
 
 const BUILTIN: &str = include_str!("../../rubrics/aspects/aspects.json");
-const SCORES: [&str; 5] =
-    ["score1_description", "score2_description", "score3_description", "score4_description", "score5_description"];
 
 /// The aspects scholareval comes with, worded by us: organization, coverage (which wants the titles of cited sources)
 /// and relevance, in the published order.
@@ -34,115 +32,95 @@ pub fn load_aspects(path: &Path) -> Result<Vec<Aspect>> {
     parse_aspects(&read_text(path)?, path)
 }
 
-/// Reads the text of a file of aspects, a JSON list; `path` stands in messages. The aspects keep their order, no two have
+/// Reads the text of a file of aspects, a JSON list; `path` is for messages. The aspects keep their order, no two have
 /// one name, and no description is empty.
 ///
 /// # Errors
-/// [`Error::Input`] with every fault found, each with the line its entry begins on.
+/// [`Error::Input`] with the first fault of every entry that has one, each with the line its entry begins on.
 pub fn parse_aspects(text: &str, path: &Path) -> Result<Vec<Aspect>> {
     let text = text.trim_start_matches('\u{feff}');
     let entries: Vec<&RawValue> = serde_json::from_str(text).map_err(|error| not_a_list(&error, path))?;
-    let mut found = Vec::new();
+    let mut faults = Vec::new();
     let mut aspects: Vec<(Aspect, usize)> = Vec::new();
     for raw in entries {
-        // An entry is a slice of `text`: its address tells its line.
+        // An entry is a slice of `text`: its address gives its line.
         let offset = (raw.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len());
         let line = 1 + text.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count();
-        let mut entry = Entry { path, line, name: None, found: &mut found };
-        let Some(aspect) = entry.read(raw) else { continue };
-        if let Some((_, first)) = aspects.iter().find(|(known, _)| known.name == aspect.name) {
-            let what = format!("is there twice, first on line {first}");
-            entry.fault(&what, "keep one of them, or give one another name");
+        let aspect = read(raw.get()).and_then(|aspect| match aspects.iter().find(|(of, _)| of.name == aspect.name) {
+            Some((_, first)) => {
+                Err(format!("aspect {}: is there twice, first on line {first}", aspect.name.escape_debug()))
+            }
+            None => Ok(aspect),
+        });
+        match aspect {
+            Ok(aspect) => aspects.push((aspect, line)),
+            Err(what) => faults.push(InputFault::new(path, what).at_line(line).hint(EXPECTED)),
         }
-        aspects.push((aspect, line));
     }
-    if aspects.is_empty() && found.is_empty() {
-        found.push(InputFault::new(path, "no aspects in the file").hint(EXPECTED));
+    if aspects.is_empty() && faults.is_empty() {
+        faults.push(InputFault::new(path, "no aspects in the file").hint(EXPECTED));
     }
-    if found.is_empty() {
+    if faults.is_empty() {
         Ok(aspects.into_iter().map(|(aspect, _)| aspect).collect())
     } else {
-        Err(Error::Input(found))
+        Err(Error::Input(faults))
     }
 }
 
 const EXPECTED: &str = "expected a JSON list of objects with aspect, criteria_description and score1_description to \
                         score5_description";
 
-fn not_a_list(error: &serde_json::Error, path: &Path) -> Error {
+/// An aspect as the file has it.
+#[derive(Deserialize)]
+struct Entry {
+    aspect: String,
+    criteria_description: String,
+    score1_description: String,
+    score2_description: String,
+    score3_description: String,
+    score4_description: String,
+    score5_description: String,
+    #[serde(default)]
+    use_title: bool,
+    #[serde(default)]
+    use_docs: bool,
+}
+
+/// One aspect, or what is wrong with it.
+fn read(text: &str) -> Result<Aspect, String> {
+    if !text.starts_with('{') {
+        return Err("an entry of the list is no object".to_owned());
+    }
+    let entry: Entry = serde_json::from_str(text).map_err(|error| without_place(&error))?;
+    let score_descriptions = [
+        entry.score1_description,
+        entry.score2_description,
+        entry.score3_description,
+        entry.score4_description,
+        entry.score5_description,
+    ];
+    if entry.aspect.trim().is_empty() {
+        return Err("aspect is empty".to_owned());
+    }
+    if score_descriptions.iter().chain([&entry.criteria_description]).any(|text| text.trim().is_empty()) {
+        return Err(format!("aspect {}: a description is empty", entry.aspect.escape_debug()));
+    }
+    let Entry { aspect, criteria_description, use_title, use_docs, .. } = entry;
+    Ok(Aspect { name: aspect.into(), criteria_description, score_descriptions, use_title, use_docs })
+}
+
+/// The message without line and column, which are those within the entry.
+fn without_place(error: &serde_json::Error) -> String {
     let message = error.to_string();
-    let message = message.split(" at line ").next().unwrap_or_default();
-    let what = match error.is_data() {
-        true => "is no JSON list of aspects".to_owned(),
-        false => format!("invalid JSON at column {}: {message}", error.column()),
-    };
-    let fault = InputFault::new(path, what).hint(EXPECTED);
-    if error.is_data() { fault.into() } else { fault.at_line(error.line()).into() }
+    message.split(" at line ").next().unwrap_or_default().to_owned()
 }
 
-/// One entry of the list, and where its faults go.
-struct Entry<'a> {
-    path: &'a Path,
-    line: usize,
-    name: Option<String>,
-    found: &'a mut Vec<InputFault>,
-}
-
-impl Entry<'_> {
-    fn fault(&mut self, what: &str, hint: &str) {
-        let what = match &self.name {
-            Some(name) => format!("aspect {}: {what}", name.escape_debug()),
-            None => what.to_owned(),
-        };
-        self.found.push(InputFault::new(self.path, what).at_line(self.line).hint(hint));
+fn not_a_list(error: &serde_json::Error, path: &Path) -> Error {
+    if error.is_data() {
+        return InputFault::new(path, "is no JSON list of aspects").hint(EXPECTED).into();
     }
-
-    /// The aspect; faults of its fields are noted, so that all are told at once.
-    fn read(&mut self, raw: &RawValue) -> Option<Aspect> {
-        let value: Value = match serde_json::from_str(raw.get()) {
-            Ok(value @ Value::Object(_)) => value,
-            _ => {
-                self.fault("an entry of the list is no object", EXPECTED);
-                return None;
-            }
-        };
-        let name = self.text(&value, "aspect");
-        self.name.clone_from(&name);
-        let criteria_description = self.text(&value, "criteria_description");
-        let score_descriptions = SCORES.map(|field| self.text(&value, field));
-        let use_title = self.flag(&value, "use_title");
-        let use_docs = self.flag(&value, "use_docs");
-        let [one, two, three, four, five] = score_descriptions;
-        Some(Aspect {
-            name: name?.as_str().into(),
-            criteria_description: criteria_description?,
-            score_descriptions: [one?, two?, three?, four?, five?],
-            use_title: use_title?,
-            use_docs: use_docs?,
-        })
-    }
-
-    fn text(&mut self, value: &Value, field: &str) -> Option<String> {
-        match value.get(field) {
-            Some(Value::String(text)) if !text.trim().is_empty() => return Some(text.clone()),
-            Some(Value::String(_)) => self.fault(&format!("{field} is empty"), "write a description"),
-            Some(_) => self.fault(&format!("{field} is no text"), "put it between double quotes"),
-            None => self.fault(&format!("{field} is missing"), EXPECTED),
-        }
-        None
-    }
-
-    /// `true` or `false`; false where the field is not there.
-    fn flag(&mut self, value: &Value, field: &str) -> Option<bool> {
-        match value.get(field) {
-            None => Some(false),
-            Some(Value::Bool(flag)) => Some(*flag),
-            Some(_) => {
-                self.fault(&format!("{field} is neither true nor false"), "write true or false without quotes");
-                None
-            }
-        }
-    }
+    let what = format!("invalid JSON at column {}: {}", error.column(), without_place(error));
+    InputFault::new(path, what).at_line(error.line()).hint(EXPECTED).into()
 }
 
 #[cfg(test)]
@@ -164,30 +142,22 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_of_every_entry_is_told_with_its_line() {
+    fn every_entry_with_a_fault_is_listed_with_its_line() {
         let complete = BUILTIN.trim().trim_start_matches('[').trim_end_matches(']').trim();
-        let broken = complete.replacen("\"score2_description\"", "\"score_2\"", 1).replacen(
-            "\"use_docs\": false",
-            "\"use_docs\": \"no\"",
-            1,
-        );
-        let told = faults(&format!(
+        let broken = complete.replacen("\"score2_description\"", "\"score_2\"", 1);
+        let last_use = broken.rfind("\"use_docs\": false").unwrap();
+        let broken = format!("{}\"use_docs\": \"no\"{}", &broken[..last_use], &broken[last_use + 17..]);
+        let listed = faults(&format!(
             "[{broken},\n7,\n{}]",
             complete.replacen("organization", " ", 1).replacen("\"aspect\": \"relevance\"", "\"aspect\": \"\"", 1)
         ));
-        assert_eq!(
-            told[0].split("; ").next(),
-            Some("aspects.json:1: aspect organization: score2_description is missing")
-        );
-        assert_eq!(
-            told[1],
-            "aspects.json:1: aspect organization: use_docs is neither true nor false; write true or false without quotes"
-        );
-        let rest: Vec<&str> = told[2..].iter().filter_map(|fault| fault.split("; ").next()).collect();
+        let listed: Vec<&str> = listed.iter().filter_map(|fault| fault.split("; ").next()).collect();
         // the first copy fills lines 1 to 32: three objects of 11 lines, the last without a line feed
         assert_eq!(
-            rest,
+            listed,
             [
+                "aspects.json:1: missing field `score2_description`",
+                "aspects.json:23: invalid type: string \"no\", expected a boolean",
                 "aspects.json:34: an entry of the list is no object",
                 "aspects.json:35: aspect is empty",
                 "aspects.json:46: aspect coverage: is there twice, first on line 12",

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use super::fence::Guard;
 use crate::domain::CallKind;
 
 /// Calls whose prompts belong together; each family of a set has a fingerprint and a label of its own.
@@ -44,13 +43,6 @@ impl PromptFamily {
             Self::Rubric => "rubric",
             Self::Aspect => "aspect",
             Self::Attribution => "attribution",
-        }
-    }
-
-    pub(super) fn guard(self) -> Guard {
-        match self {
-            Self::Rubric => Guard::Rubric,
-            Self::Aspect | Self::Attribution => Guard::Graded,
         }
     }
 }

@@ -54,7 +54,7 @@ impl PromptSet {
         BUILTIN.get_or_init(Self::builtin)
     }
 
-    /// Reads the set in `dir`: `manifest.toml` and the files it names; other files are let be. Families that the
+    /// Reads the set in `dir`: `manifest.toml` and the files it names; other files are ignored. Families that the
     /// manifest does not have are the built-in ones.
     ///
     /// # Errors
@@ -70,14 +70,14 @@ impl PromptSet {
         let manifest = Manifest::parse(&manifest_source, &manifest_path)?;
         let mut files = BTreeMap::new();
         for name in manifest.files() {
-            if !files.contains_key(name) {
-                let path = dir.join(name);
+            if !files.contains_key(&name) {
+                let path = dir.join(&name);
                 if !path.is_file() {
                     return Err(InputFault::new(&manifest_path, format!("names the file {name}, which is not there"))
                         .hint(format!("write {} or change the manifest", path.display()))
                         .into());
                 }
-                files.insert(name.to_owned(), read_text(&path)?);
+                files.insert(name, read_text(&path)?);
             }
         }
         Self::compile(manifest_source, files, dir)
@@ -124,10 +124,14 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
 mod tests {
     use super::*;
     use crate::domain::{CallKind, JudgeTask};
-    use crate::prompt::InsertMode;
+    use crate::prompt::{Family, InsertMode};
 
     fn property() -> JudgeTask {
         JudgeTask::Property { question: "q".into(), answer: "a".into(), criterion: "c".into() }
+    }
+
+    fn rubric(set: &PromptSet) -> &Family {
+        set.family(CallKind::Property)
     }
 
     /// An exported built-in set in which one file has been changed.
@@ -144,8 +148,8 @@ mod tests {
     fn an_exported_set_is_the_same_set_when_loaded() {
         let (_dir, set) = edited("README.md", |text| text + "mine");
         let set = set.unwrap();
-        assert_eq!(set.fingerprint(), PromptSet::builtin().fingerprint());
-        assert!(set.label().starts_with("scholareval@"), "{}", set.label());
+        assert_eq!(rubric(&set).fingerprint(), rubric(&PromptSet::builtin()).fingerprint());
+        assert!(rubric(&set).label().starts_with("scholareval@"), "{}", rubric(&set).label());
         assert_eq!(set.render(&property()), PromptSet::builtin().render(&property()));
     }
 
@@ -172,7 +176,7 @@ mod tests {
         let set = PromptSet::load(dir.path()).unwrap();
         let modes: Vec<InsertMode> = set.families().iter().map(|family| family.mode()).collect();
         assert_eq!(modes, [InsertMode::Fenced, InsertMode::Fenced, InsertMode::Verbatim]);
-        assert_eq!(set.fingerprint(), PromptSet::builtin().fingerprint());
+        assert_eq!(rubric(&set).fingerprint(), rubric(&PromptSet::builtin()).fingerprint());
         assert!(set.family(CallKind::Attribution).label().starts_with("custom@"));
         assert_eq!((set.max_tokens(CallKind::Attribution), set.max_tokens(CallKind::Aspect)), (None, Some(512)));
     }
@@ -181,14 +185,14 @@ mod tests {
     fn an_edited_set_is_reported_as_custom_and_not_comparable() {
         let (_dir, set) = edited("property.txt", |text| text + "Be kind.");
         let set = set.unwrap();
-        assert_eq!(set.label(), format!("custom@{}", set.fingerprint().short(8)));
-        assert_eq!(set.comparability_note(), Some("not comparable with published numbers"));
+        assert_eq!(rubric(&set).label(), format!("custom@{}", rubric(&set).fingerprint().short(8)));
+        assert_eq!(rubric(&set).comparability_note(), Some("not comparable with published numbers"));
     }
 
     #[test]
     fn line_breaks_at_the_end_and_of_another_system_change_nothing() {
         let (_dir, set) = edited("evidence.txt", |text| text.replace('\n', "\r\n") + "\r\n\r\n");
-        assert_eq!(set.unwrap().fingerprint(), PromptSet::builtin().fingerprint());
+        assert_eq!(rubric(&set.unwrap()).fingerprint(), rubric(&PromptSet::builtin()).fingerprint());
     }
 
     #[test]

@@ -65,7 +65,7 @@ impl PromptSet {
             |manifest: &Manifest| toml::to_string(manifest).map_err(|error| Error::Internal(error.to_string()));
         let set = Self::compile(source(&manifest)?, files, &path)?;
         let Some(commit) = head_commit(checkout) else { return Ok(set) };
-        manifest.imported = Some(Imported { commit, fingerprint: set.fingerprint() });
+        manifest.imported = Some(Imported { commit, fingerprint: set.families()[0].fingerprint() });
         Self::compile(source(&manifest)?, set.files, &path)
     }
 }

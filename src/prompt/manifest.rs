@@ -14,7 +14,7 @@ pub(crate) const MANIFEST: &str = "manifest.toml";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InsertMode {
-    /// Between tags that the text cannot close; see [`super::fence`].
+    /// Between delimiters that the text cannot close; see [`super::delimiters`].
     Fenced,
     /// Byte for byte, for published wordings.
     Verbatim,
@@ -110,22 +110,13 @@ pub(crate) struct AspectVariant {
     pub(crate) without_reference: Vec<String>,
 }
 
-/// One list of user files of a manifest with what is beside it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct UserFiles<'a> {
+/// The files and parameters of one task: of a kind of call, of an aspect one variant.
+#[derive(Debug, Clone)]
+pub(super) struct NamedTask {
     pub(super) kind: CallKind,
-    /// How it is called in messages and in the fingerprint: `user`, `with_reference`, ..
+    /// How the user files are named in the manifest and in the fingerprint: `user`, `with_reference`, ..
     pub(super) part: &'static str,
-    pub(super) system: Option<&'a String>,
-    pub(super) user: &'a [String],
-    pub(super) criterion: Option<&'a String>,
-}
-
-/// What a family's calls are sent with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Parameters {
-    pub(super) max_tokens: Option<u64>,
-    pub(super) json_mode: bool,
+    pub(super) entry: TaskEntry,
 }
 
 impl Manifest {
@@ -139,39 +130,21 @@ impl Manifest {
             fault
         })?;
         manifest.check_tables(path)?;
-        for entry in CallKind::ALL.iter().flat_map(|kind| manifest.entries(*kind)) {
-            let table = entry.table();
-            if entry.user.is_empty() {
-                return Err(InputFault::new(path, format!("{table} has no {} file", entry.part))
-                    .hint(format!("name at least one file, as in {} = [\"answer.txt\"]", entry.key()))
-                    .into());
-            }
-            if entry.criterion.is_some() && entry.kind != CallKind::Expertise {
-                return Err(InputFault::new(path, format!("{table} has a fixed criterion"))
-                    .hint("only [expertise] can have one; remove the line")
-                    .into());
-            }
-            if let Some(name) = entry.files().find(|name| !is_plain(name)) {
-                return Err(InputFault::new(path, format!("{table} names the file {name:?}"))
-                    .hint("use a plain file name in the directory of the manifest")
-                    .into());
-            }
-        }
+        CallKind::ALL.iter().flat_map(|kind| manifest.tasks(*kind)).try_for_each(|task| task.check(path))?;
         Ok(manifest)
     }
 
     /// The rubric's four tables come together, and there is a table at all.
     fn check_tables(&self, path: &Path) -> Result<()> {
-        let there = CallKind::RUBRIC.map(|kind| self.rubric_entry(kind).is_some());
-        if there.contains(&true)
-            && let Some(at) = there.iter().position(|there| !there)
-        {
-            let what = format!("has no [{}], but other tables of the rubric", CallKind::RUBRIC[at]);
+        let missing = CallKind::RUBRIC.into_iter().find(|kind| self.tasks(*kind).is_empty());
+        let has_rubric = CallKind::RUBRIC.iter().any(|kind| !self.tasks(*kind).is_empty());
+        if let Some(missing) = missing.filter(|_| has_rubric) {
+            let what = format!("has no [{missing}], but other tables of the rubric");
             return Err(InputFault::new(path, what)
                 .hint("give all of [expertise], [property], [evidence] and [citations], or none of them")
                 .into());
         }
-        if !there.contains(&true) && self.aspect.is_none() && self.attribution.is_none() {
+        if !has_rubric && self.aspect.is_none() && self.attribution.is_none() {
             return Err(InputFault::new(path, "names no prompts")
                 .hint("give the four tables of the rubric, [aspect] or [attribution]")
                 .into());
@@ -179,74 +152,76 @@ impl Manifest {
         Ok(())
     }
 
-    fn rubric_entry(&self, kind: CallKind) -> Option<&TaskEntry> {
-        match kind {
-            CallKind::Expertise => self.expertise.as_ref(),
-            CallKind::Property => self.property.as_ref(),
-            CallKind::Evidence => self.evidence.as_ref(),
-            CallKind::Citations => self.citations.as_ref(),
-            CallKind::Attribution => self.attribution.as_ref(),
-            CallKind::Aspect => None,
-        }
-    }
-
-    /// The lists of user files for a kind of call; none if its family is absent. Those of an aspect stand in the order
-    /// with and without a reference, then the same without headers.
-    pub(super) fn entries(&self, kind: CallKind) -> Vec<UserFiles<'_>> {
-        if let Some(entry) = self.rubric_entry(kind) {
-            let (system, criterion) = (entry.system.as_ref(), entry.criterion.as_ref());
-            return vec![UserFiles { kind, part: "user", system, user: &entry.user, criterion }];
-        }
-        let Some(entry) = self.aspect.as_ref().filter(|_| kind == CallKind::Aspect) else { return Vec::new() };
-        let mut lists =
-            vec![("with_reference", &entry.with_reference), ("without_reference", &entry.without_reference)];
-        if let Some(plain) = &entry.without_headers {
-            lists.push(("without_headers.with_reference", &plain.with_reference));
-            lists.push(("without_headers.without_reference", &plain.without_reference));
-        }
-        let files = |(part, user): (&'static str, _)| UserFiles {
-            kind,
-            part,
-            system: entry.system.as_ref(),
-            user,
-            criterion: None,
+    /// The tasks of a kind of call; none if its table is missing. Those of an aspect are, in this order, with and
+    /// without a reference answer, then the same without headers.
+    pub(super) fn tasks(&self, kind: CallKind) -> Vec<NamedTask> {
+        let entry = match kind {
+            CallKind::Expertise => &self.expertise,
+            CallKind::Property => &self.property,
+            CallKind::Evidence => &self.evidence,
+            CallKind::Citations => &self.citations,
+            CallKind::Attribution => &self.attribution,
+            CallKind::Aspect => return self.aspect.iter().flat_map(AspectEntry::variants).collect(),
         };
-        lists.into_iter().map(|(part, user)| files((part, user.as_slice()))).collect()
-    }
-
-    /// The parameters of a kind of call; `None` if its family is absent.
-    pub(super) fn parameters(&self, kind: CallKind) -> Option<Parameters> {
-        let of_task = |entry: &TaskEntry| Parameters { max_tokens: entry.max_tokens, json_mode: entry.json_mode };
-        let of_aspect = |entry: &AspectEntry| Parameters { max_tokens: entry.max_tokens, json_mode: entry.json_mode };
-        match kind {
-            CallKind::Aspect => self.aspect.as_ref().map(of_aspect),
-            _ => self.rubric_entry(kind).map(of_task),
-        }
+        entry.iter().map(|entry| NamedTask { kind, part: "user", entry: entry.clone() }).collect()
     }
 
     /// The names of all files, some more than once.
-    pub(super) fn files(&self) -> impl Iterator<Item = &str> {
-        CallKind::ALL.into_iter().flat_map(|kind| self.entries(kind)).flat_map(|entry| entry.files())
+    pub(super) fn files(&self) -> Vec<String> {
+        let tasks = CallKind::ALL.into_iter().flat_map(|kind| self.tasks(kind));
+        tasks.flat_map(|task| task.files().map(str::to_owned).collect::<Vec<_>>()).collect()
     }
 }
 
-impl<'a> UserFiles<'a> {
-    /// The files it names.
-    fn files(self) -> impl Iterator<Item = &'a str> {
-        self.system.into_iter().chain(self.user).chain(self.criterion).map(String::as_str)
-    }
-
-    /// The table it stands in, for messages.
-    fn table(self) -> String {
-        match self.part.split_once('.') {
-            Some((table, _)) => format!("[{}.{table}]", self.kind),
-            None => format!("[{}]", self.kind),
+impl AspectEntry {
+    fn variants(&self) -> Vec<NamedTask> {
+        let task = |part, user: &[String]| NamedTask {
+            kind: CallKind::Aspect,
+            part,
+            entry: TaskEntry {
+                system: self.system.clone(),
+                user: user.to_vec(),
+                criterion: None,
+                max_tokens: self.max_tokens,
+                json_mode: self.json_mode,
+            },
+        };
+        let mut variants =
+            vec![task("with_reference", &self.with_reference), task("without_reference", &self.without_reference)];
+        if let Some(plain) = &self.without_headers {
+            variants.push(task("without_headers.with_reference", &plain.with_reference));
+            variants.push(task("without_headers.without_reference", &plain.without_reference));
         }
+        variants
+    }
+}
+
+impl NamedTask {
+    /// The files it names.
+    fn files(&self) -> impl Iterator<Item = &str> {
+        let TaskEntry { system, user, criterion, .. } = &self.entry;
+        system.iter().chain(user).chain(criterion).map(String::as_str)
     }
 
-    /// The key of the list in its table.
-    fn key(self) -> &'static str {
-        self.part.rsplit('.').next().unwrap_or(self.part)
+    fn check(&self, path: &Path) -> Result<()> {
+        let (kind, part) = (self.kind, self.part);
+        let (table, key) = match part.split_once('.') {
+            Some((table, key)) => (format!("[{kind}.{table}]"), key),
+            None => (format!("[{kind}]"), part),
+        };
+        let fault = |what: String, hint: &str| Err(InputFault::new(path, format!("{table} {what}")).hint(hint).into());
+        if self.entry.user.is_empty() {
+            let hint = format!("name at least one file, as in {key} = [\"answer.txt\"]");
+            return fault(format!("has no {part} file"), &hint);
+        }
+        if self.entry.criterion.is_some() && kind != CallKind::Expertise {
+            return fault("has a fixed criterion".to_owned(), "only [expertise] can have one; remove the line");
+        }
+        if let Some(name) = self.files().find(|name| !is_plain(name)) {
+            let hint = "use a plain file name in the directory of the manifest";
+            return fault(format!("names the file {name:?}"), hint);
+        }
+        Ok(())
     }
 }
 
@@ -273,9 +248,10 @@ mod tests {
     fn our_own_manifest_is_read() {
         let manifest = Manifest::parse(BUILTIN, Path::new("m")).unwrap();
         assert_eq!(manifest.mode, InsertMode::Fenced);
-        assert_eq!(manifest.parameters(CallKind::Citations), Some(Parameters { max_tokens: None, json_mode: true }));
-        assert_eq!(manifest.entries(CallKind::Evidence)[0].user, ["answer.txt", "evidence.txt"]);
-        assert_eq!(manifest.parameters(CallKind::Aspect), None);
+        let citations = &manifest.tasks(CallKind::Citations)[0].entry;
+        assert_eq!((citations.max_tokens, citations.json_mode), (None, true));
+        assert_eq!(manifest.tasks(CallKind::Evidence)[0].entry.user, ["answer.txt", "evidence.txt"]);
+        assert!(manifest.tasks(CallKind::Aspect).is_empty());
     }
 
     #[test]

@@ -1,32 +1,41 @@
 //! A prompt set and how it renders tasks.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::Path;
 
-use super::Messages;
-use super::compile::{CompiledTask, Source, Wording, fingerprint_of};
 use super::family::PromptFamily;
-use super::manifest::{Imported, InsertMode, MANIFEST, Manifest, Parameters};
-use super::memo::PrefixMemo;
+use super::manifest::{Imported, InsertMode, MANIFEST, Manifest};
 use super::published;
-use super::values::{BETWEEN_FILES, Values};
+use super::task::TaskTemplates;
 use crate::domain::{CallKind, Fingerprint, JudgeTask};
 use crate::error::{Error, Result};
+
+/// What is sent for one task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Messages {
+    /// The system message, if the set has one for this task.
+    pub system: Option<String>,
+    /// The user message.
+    pub user: String,
+}
+
+impl Messages {
+    /// These messages.
+    pub fn new(system: Option<String>, user: impl Into<String>) -> Self {
+        Self { system, user: user.into() }
+    }
+}
 
 /// Templates for every task of a judge, with the parameters they were written for.
 ///
 /// A set has three [families](PromptFamily). What a directory lacks is taken from the built-in set, so a family's
-/// [label](Family::label) is what tells whose words were sent.
-///
-/// Cheap to render with: the part of a message that the calls of one answer share is fenced once and remembered.
+/// [label](Family::label) says whose words were sent.
+#[derive(Debug)]
 pub struct PromptSet {
-    name: String,
     model: Option<String>,
     pub(super) manifest_source: String,
     pub(super) files: BTreeMap<String, String>,
     families: [Family; 3],
-    memo: PrefixMemo,
 }
 
 impl PromptSet {
@@ -35,18 +44,17 @@ impl PromptSet {
         let manifest = Manifest::parse(&manifest_source, &dir.join(MANIFEST))?;
         let family = |id: PromptFamily| {
             let own = Family::compile(&manifest, id, &files, dir)?;
-            Ok::<_, crate::Error>(own.unwrap_or_else(|| Self::shared_builtin().family_of(id).clone()))
+            Ok::<_, Error>(own.unwrap_or_else(|| Self::shared_builtin().family_of(id).clone()))
         };
         let [rubric, aspect, attribution] = PromptFamily::ALL;
         let families = [family(rubric)?, family(aspect)?, family(attribution)?];
-        let Manifest { name, model, .. } = manifest;
-        Ok(Self { name, model, manifest_source, files, families, memo: PrefixMemo::default() })
+        Ok(Self { model: manifest.model, manifest_source, files, families })
     }
 
     /// The same set, its aspects sent without headers over the sections (`without_header` of the published script).
     ///
     /// # Errors
-    /// [`crate::Error::Settings`] if the set has no such variant.
+    /// [`Error::Settings`] if the set has no such variant.
     pub fn without_headers(self) -> Result<Self> {
         let [rubric, aspect, attribution] = self.families;
         Ok(Self { families: [rubric, aspect.without_headers()?, attribution], ..self })
@@ -54,34 +62,8 @@ impl PromptSet {
 
     /// The messages for one task.
     pub fn render(&self, task: &JudgeTask) -> Messages {
-        let family = self.family(task.kind());
-        let compiled = family.task_for(task);
-        let values = Values::of(task, compiled, family.mode());
-        let system = compiled.system.as_ref().map(|template| {
-            let mut out = String::new();
-            template.fill(&mut out, |out, variable| values.insert_verbatim(out, variable));
-            out
-        });
-        match family.mode() {
-            InsertMode::Verbatim => {
-                let mut user = String::with_capacity(task.answer().len() + task.question().len() + 1024);
-                for template in &compiled.user {
-                    template.fill(&mut user, |out, variable| values.insert_verbatim(out, variable));
-                }
-                Messages::new(system, user)
-            }
-            InsertMode::Fenced => self.fenced(system, compiled, &values),
-        }
-    }
-
-    fn fenced(&self, system: Option<String>, task: &CompiledTask, values: &Values<'_>) -> Messages {
-        let (shared, own) = task.user.split_at(task.shared);
-        if shared.is_empty() {
-            return Messages::new(system, values.fenced("", own.iter()));
-        }
-        let prefix = self.memo.get(task.prefix, values.shared(), || values.fenced("", shared.iter()));
-        let own = if own.is_empty() { String::new() } else { values.fenced(BETWEEN_FILES, own.iter()) };
-        Messages::starting_with(system, prefix, own)
+        let templates = self.family(task.kind()).templates_of(task);
+        Messages { system: templates.system(task), user: templates.user(task) }
     }
 
     /// The family that renders this kind of call.
@@ -104,48 +86,9 @@ impl PromptSet {
         &self.families
     }
 
-    fn rubric(&self) -> &Family {
-        self.family_of(PromptFamily::Rubric)
-    }
-
-    /// The rubric family's [fingerprint](Family::fingerprint).
-    pub fn fingerprint(&self) -> Fingerprint {
-        self.rubric().fingerprint()
-    }
-
-    /// The rubric family's [label](Family::label).
-    pub fn label(&self) -> String {
-        self.rubric().label()
-    }
-
-    /// True if the rubric family [is the published wording](Family::is_published).
-    pub fn is_published(&self) -> bool {
-        self.rubric().is_published()
-    }
-
-    /// The rubric family's [differences](Family::differences_from_published).
-    pub fn differences_from_published(&self) -> Vec<String> {
-        self.rubric().differences_from_published()
-    }
-
-    /// The rubric family's [note](Family::comparability_note).
-    pub fn comparability_note(&self) -> Option<&'static str> {
-        self.rubric().comparability_note()
-    }
-
     /// True if every family gives the same messages as the built-in one.
     pub fn is_builtin(&self) -> bool {
         self.families.iter().all(Family::is_builtin)
-    }
-
-    /// The name the manifest gives.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// How texts are put into the rubric family's templates.
-    pub fn mode(&self) -> InsertMode {
-        self.rubric().mode()
     }
 
     /// The model the rubric's wording was published with, where known.
@@ -155,18 +98,12 @@ impl PromptSet {
 
     /// The reply limit in tokens that belongs to this kind of call; `None` is no limit.
     pub fn max_tokens(&self, kind: CallKind) -> Option<u64> {
-        self.family(kind).parameters(kind).and_then(|parameters| parameters.max_tokens)
+        self.family(kind).task(kind).named.entry.max_tokens
     }
 
     /// Whether this kind of call asks for JSON mode.
     pub fn json_mode(&self, kind: CallKind) -> bool {
-        self.family(kind).parameters(kind).is_some_and(|parameters| parameters.json_mode)
-    }
-}
-
-impl fmt::Debug for PromptSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PromptSet").field("label", &self.label()).field("mode", &self.mode()).finish_non_exhaustive()
+        self.family(kind).task(kind).named.entry.json_mode
     }
 }
 
@@ -177,9 +114,7 @@ pub struct Family {
     mode: InsertMode,
     imported: Option<Imported>,
     /// One per kind of the rubric; for aspects with and without reference, then the same without headers.
-    tasks: Vec<CompiledTask>,
-    parameters: Vec<Parameters>,
-    wording: Vec<(CallKind, Wording)>,
+    tasks: Vec<TaskTemplates>,
     without_headers: bool,
 }
 
@@ -191,32 +126,12 @@ impl Family {
         files: &BTreeMap<String, String>,
         dir: &Path,
     ) -> Result<Option<Self>> {
-        let source = Source { mode: manifest.mode, files, dir };
-        let entries: Vec<_> = id.kinds().iter().flat_map(|kind| manifest.entries(*kind)).collect();
-        if entries.is_empty() {
-            return Ok(None);
-        }
-        let mut tasks = entries.iter().map(|entry| source.compile(*entry)).collect::<Result<Vec<_>>>()?;
-        // A number that no other family uses.
-        let base = 16 * PromptFamily::ALL.iter().position(|family| *family == id).unwrap_or_default();
-        for i in 0..tasks.len() {
-            let shared_files = |i: usize| &entries[i].user[..tasks[i].shared];
-            tasks[i].prefix = base + (0..i).find(|j| shared_files(*j) == shared_files(i)).unwrap_or(i);
-        }
-        let wording_of = |kind: &CallKind| {
-            let mut wording = Wording::new();
-            for (_, task) in entries.iter().zip(&tasks).filter(|(entry, _)| entry.kind == *kind) {
-                // The variants of an aspect have one system message.
-                let is_new = |part: &str| part != "system" || !wording.iter().any(|(known, _)| *known == "system");
-                let texts: Wording = task.wording.iter().filter(|(part, _)| is_new(part)).cloned().collect();
-                wording.extend(texts);
-            }
-            (*kind, wording)
-        };
-        let wording = id.kinds().iter().map(wording_of).collect();
-        let parameters = id.kinds().iter().filter_map(|kind| manifest.parameters(*kind)).collect();
-        let imported = manifest.imported.clone();
-        Ok(Some(Self { id, mode: manifest.mode, imported, tasks, parameters, wording, without_headers: false }))
+        let named = id.kinds().iter().flat_map(|kind| manifest.tasks(*kind));
+        let compile = |task| TaskTemplates::compile(task, manifest.mode, files, dir);
+        let tasks = named.map(compile).collect::<Result<Vec<_>>>()?;
+        let family =
+            Self { id, mode: manifest.mode, imported: manifest.imported.clone(), tasks, without_headers: false };
+        Ok(Some(family).filter(|family| !family.tasks.is_empty()))
     }
 
     /// The same family, sending its variant without headers over the sections.
@@ -230,22 +145,33 @@ impl Family {
     }
 
     /// The templates for a task of this family.
-    pub(super) fn task_for(&self, task: &JudgeTask) -> &CompiledTask {
-        let index = match task {
+    fn templates_of(&self, task: &JudgeTask) -> &TaskTemplates {
+        match task {
             JudgeTask::Aspect { reference, .. } => {
-                usize::from(reference.is_none()) + if self.without_headers { 2 } else { 0 }
+                &self.tasks[usize::from(reference.is_none()) + if self.without_headers { 2 } else { 0 }]
             }
-            _ => self.index_of(task.kind()).unwrap_or_default(),
-        };
-        &self.tasks[index]
+            _ => self.task(task.kind()),
+        }
     }
 
-    fn index_of(&self, kind: CallKind) -> Option<usize> {
-        self.id.kinds().iter().position(|own| *own == kind)
+    /// The first task of a kind of call.
+    fn task(&self, kind: CallKind) -> &TaskTemplates {
+        &self.tasks[self.id.kinds().iter().position(|own| *own == kind).unwrap_or_default()]
     }
 
-    pub(super) fn parameters(&self, kind: CallKind) -> Option<Parameters> {
-        self.parameters.get(self.index_of(kind)?).copied()
+    /// The texts that a judge is sent, with the kind of call and the part of its prompt.
+    fn texts(&self) -> Vec<(CallKind, &'static str, &str)> {
+        let mut texts = Vec::new();
+        for task in &self.tasks {
+            let kind = task.named.kind;
+            for (part, text) in task.texts() {
+                // The variants of an aspect have one system message.
+                if part != "system" || !texts.iter().any(|(of, part, _)| (*of, *part) == (kind, "system")) {
+                    texts.push((kind, part, text));
+                }
+            }
+        }
+        texts
     }
 
     /// Which family it is.
@@ -264,7 +190,28 @@ impl Family {
     /// Equal for families that give equal messages: file names, the manifest's comments and, in fenced sets, line
     /// breaks at the end of a file do not count.
     pub fn fingerprint(&self) -> Fingerprint {
-        fingerprint_of(self.mode, &self.wording, self.without_headers)
+        let mut hasher = blake3::Hasher::new();
+        let mut field = |text: &str| {
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        };
+        field("scholareval prompt set 1");
+        field(match self.mode {
+            InsertMode::Fenced => "fenced",
+            InsertMode::Verbatim => "verbatim",
+        });
+        let texts = self.texts();
+        for of_kind in texts.chunk_by(|(a, ..), (b, ..)| a == b) {
+            field(of_kind[0].0.as_str());
+            for (_, part, text) in of_kind {
+                field(part);
+                field(text);
+            }
+        }
+        if self.without_headers {
+            field("without headers");
+        }
+        hasher.finalize().into()
     }
 
     /// The name under which results of this family are reported: `scholareval@<8 hex digits>` for the built-in
@@ -280,7 +227,7 @@ impl Family {
     /// True if this family gives the same messages as the built-in one.
     pub fn is_builtin(&self) -> bool {
         let builtin = PromptSet::shared_builtin().family_of(self.id);
-        self.mode == builtin.mode && self.wording == builtin.wording
+        self.mode == builtin.mode && self.texts() == builtin.texts()
     }
 
     /// True if every text is the published one, inserted verbatim.
@@ -304,10 +251,9 @@ impl Family {
 
     /// The texts that are not the published ones (`evidence system`, ..); empty for the published wording.
     pub fn differences_from_published(&self) -> Vec<String> {
-        let texts = self.wording.iter().flat_map(|(kind, texts)| texts.iter().map(move |text| (kind, text)));
-        let ours: Vec<_> = texts
-            .map(|(kind, (part, text))| (format!("{kind} {part}"), blake3::hash(text.as_bytes()).to_hex().to_string()))
-            .collect();
+        let hash = |text: &str| blake3::hash(text.as_bytes()).to_hex().to_string();
+        let ours: Vec<_> =
+            self.texts().iter().map(|(kind, part, text)| (format!("{kind} {part}"), hash(text))).collect();
         published::differences(self.id, &ours)
     }
 

@@ -71,6 +71,15 @@ impl Variable {
         !matches!(self, Self::SnippetCount | Self::OpenBraces)
     }
 
+    /// The name of its section between delimiters.
+    pub(crate) fn section(self) -> &'static str {
+        match self {
+            Self::Reference => "reference",
+            Self::ScoreRubric => "rubric",
+            _ => self.name(),
+        }
+    }
+
     /// True for variables that have one value for many calls: what is asked of one answer, or of one document.
     pub(crate) fn is_shared(self) -> bool {
         matches!(self, Self::Question | Self::Response | Self::Instruction | Self::Reference | Self::Document)
@@ -83,7 +92,7 @@ pub(crate) fn list_of(variables: &[Variable]) -> String {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Piece {
+enum Piece {
     Text(String),
     /// A variable and the 1-based line it stands on.
     Variable(Variable, usize),
@@ -92,7 +101,8 @@ pub(crate) enum Piece {
 /// A parsed template.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Template {
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) source: String,
+    pieces: Vec<Piece>,
 }
 
 impl Template {
@@ -127,7 +137,7 @@ impl Template {
         if !text.is_empty() {
             pieces.push(Piece::Text(text));
         }
-        Ok(Self { pieces })
+        Ok(Self { source: source.to_owned(), pieces })
     }
 
     /// The variables in the order they stand, with their lines.

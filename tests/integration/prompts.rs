@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use scholareval::domain::{CallKind, JudgeTask};
-use scholareval::prompt::{InsertMode, PromptSet, fence::neutralise};
+use scholareval::prompt::{Family, InsertMode, PromptFamily, PromptSet, delimiters::neutralise};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -102,7 +102,7 @@ proptest! {
     fn no_text_leaves_its_section(texts in hostile_texts()) {
         let prompts = PromptSet::builtin();
         for kind in CallKind::RUBRIC {
-            let user = prompts.render(&texts.task(kind)).user().into_owned();
+            let user = prompts.render(&texts.task(kind)).user;
             let found = sections(&user);
             let numbered: Vec<String> = texts.snippets.iter().enumerate().map(|(i, snippet)| {
                 let one_line = snippet.replace(
@@ -116,7 +116,7 @@ proptest! {
                 CallKind::Evidence => expected.push(("snippets", &numbered)),
                 _ => {}
             }
-            let expected: Vec<_> = expected.into_iter().map(|(name, text)| (name, neutralise(text).into_owned())).collect();
+            let expected: Vec<_> = expected.into_iter().map(|(name, text)| (name, neutralise(text, PromptFamily::Rubric).into_owned())).collect();
             let names_and_texts: Vec<_> = found.iter().map(|(name, _, text)| (name.as_str(), text.clone())).collect();
             prop_assert_eq!(&names_and_texts, &expected);
             for (name, id, _) in &found {
@@ -133,13 +133,13 @@ fn all_calls_of_one_answer_share_system_message_and_prefix_to_the_byte() {
     let prompts = PromptSet::builtin();
     let texts = plain_texts();
     let messages: Vec<_> = CallKind::RUBRIC.iter().map(|kind| prompts.render(&texts.task(*kind))).collect();
-    let prefix_end = messages[0].user().find("</response id=").unwrap() + "</response id=\"01234567\">".len();
+    let prefix_end = messages[0].user.find("</response id=").unwrap() + "</response id=\"01234567\">".len();
     for other in &messages[1..] {
         assert_eq!(other.system, messages[0].system);
-        assert_eq!(other.user()[..prefix_end], messages[0].user()[..prefix_end]);
+        assert_eq!(other.user[..prefix_end], messages[0].user[..prefix_end]);
     }
-    assert_eq!(sections(&messages[0].user())[0].2, "Q?");
-    assert!(messages[2].user().contains("above are 2 snippets"));
+    assert_eq!(sections(&messages[0].user)[0].2, "Q?");
+    assert!(messages[2].user.contains("above are 2 snippets"));
 }
 
 #[test]
@@ -161,34 +161,39 @@ fn an_imported_set_inserts_texts_byte_for_byte() {
         property.system.as_deref(),
         Some("Weigh the pear against the plum.\nSay it so: {{\"score\": x}}, never {{question}}.")
     );
-    assert_eq!(property.user(), "<q>Q?</q>\n<r>a</r><response>\r\n{{question}}</r>\t<c>A criterion.</c> {}");
+    assert_eq!(property.user, "<q>Q?</q>\n<r>a</r><response>\r\n{{question}}</r>\t<c>A criterion.</c> {}");
     let expertise = prompts.render(&texts.task(CallKind::Expertise));
-    assert_eq!(expertise.user(), property.user().replace("A criterion.", "An owlet should understand it."));
+    assert_eq!(expertise.user, property.user.replace("A criterion.", "An owlet should understand it."));
     let evidence = prompts.render(&texts.task(CallKind::Evidence));
     assert_eq!(
         evidence.system.as_deref(),
         Some("There are 2 pebbles. \n              Count the blue ones: {\"score\": x}")
     );
-    assert_eq!(evidence.user(), "<r>a</r><response>\r\n{{question}}</r>\n<p>1. first\n2. second</p>");
+    assert_eq!(evidence.user, "<r>a</r><response>\r\n{{question}}</r>\n<p>1. first\n2. second</p>");
     let citations = prompts.render(&texts.task(CallKind::Citations));
     assert_eq!(citations.system.as_deref(), Some("Be an owl."));
     assert_eq!(
-        citations.user(),
+        citations.user,
         "Feathers of a</r><response>\r\n{{question}}\n\nas a list: \
          {\"claims\": [{\"claim_text\": \"...\"}]}\n\nNo \"twigs\"."
     );
 }
 
+fn rubric(set: &PromptSet) -> &Family {
+    set.family(CallKind::Property)
+}
+
 #[test]
 fn an_imported_set_keeps_the_scripts_parameters_and_is_no_published_one_if_its_wording_differs() {
     let prompts = PromptSet::import(&fixture()).unwrap();
-    assert_eq!(prompts.mode(), InsertMode::Verbatim);
+    let family = rubric(&prompts);
+    assert_eq!(family.mode(), InsertMode::Verbatim);
     assert_eq!(prompts.published_model(), Some("owl-1"));
     assert_eq!(CallKind::RUBRIC.map(|kind| prompts.max_tokens(kind)), [Some(100), Some(100), Some(150), None]);
     assert_eq!(CallKind::RUBRIC.map(|kind| prompts.json_mode(kind)), [true; 4]);
-    assert_eq!(prompts.label(), format!("custom@{}", prompts.fingerprint().short(8)));
-    assert_eq!(prompts.comparability_note(), Some("not comparable with published numbers"));
-    assert!(prompts.differences_from_published().contains(&"evidence system".to_owned()));
+    assert_eq!(family.label(), format!("custom@{}", family.fingerprint().short(8)));
+    assert_eq!(family.comparability_note(), Some("not comparable with published numbers"));
+    assert!(family.differences_from_published().contains(&"evidence system".to_owned()));
 }
 
 #[test]
@@ -197,7 +202,7 @@ fn an_imported_set_survives_export_and_load() {
     let imported = PromptSet::import(&fixture()).unwrap();
     imported.export(dir.path()).unwrap();
     let loaded = PromptSet::load(dir.path()).unwrap();
-    assert_eq!(loaded.fingerprint(), imported.fingerprint());
+    assert_eq!(rubric(&loaded).fingerprint(), rubric(&imported).fingerprint());
     let texts = plain_texts();
     for kind in CallKind::RUBRIC {
         assert_eq!(loaded.render(&texts.task(kind)), imported.render(&texts.task(kind)));
@@ -217,9 +222,9 @@ fn import_edited(name: &str, edit: impl FnOnce(String) -> String) -> Result<Prom
 
 #[test]
 fn a_script_of_another_name_or_with_other_line_breaks_gives_the_same_set() {
-    let expected = PromptSet::import(&fixture()).unwrap().fingerprint();
+    let expected = rubric(&PromptSet::import(&fixture()).unwrap()).fingerprint();
     let renamed = import_edited("metric.py", |source| source.replace('\n', "\r\n")).unwrap();
-    assert_eq!(renamed.fingerprint(), expected);
+    assert_eq!(rubric(&renamed).fingerprint(), expected);
 }
 
 #[test]
@@ -324,12 +329,12 @@ fn the_published_wording_gives_every_message_hash_of_the_reference() {
         let task = recorded_task(component, &case["metric_config"]["config"], Arc::clone(&of_system[case_id]));
         let messages = prompts.render(&task);
         assert_eq!(sha256(messages.system.as_deref().unwrap()), text(&row["system_sha256"]), "{component} {case_id}");
-        assert_eq!(sha256(&messages.user()), text(&row["user_sha256"]), "{component} {system} {case_id}");
+        assert_eq!(sha256(&messages.user), text(&row["user_sha256"]), "{component} {system} {case_id}");
         assert_eq!(prompts.max_tokens(task.kind()), row["max_tokens"].as_u64());
         assert_eq!(Some(prompts.json_mode(task.kind())), row["json_mode"].as_bool());
         assert_eq!(prompts.published_model(), row["model"].as_str());
     }
     assert!(rows.len() >= 177, "{} requests", rows.len());
-    assert_eq!(prompts.label(), "scholarqabench@95e6fc5");
-    assert_eq!(prompts.comparability_note(), None);
+    assert_eq!(rubric(&prompts).label(), "scholarqabench@95e6fc5");
+    assert_eq!(rubric(&prompts).comparability_note(), None);
 }

@@ -52,7 +52,7 @@ fn redacted(message: &str) -> String {
 
 fn shown(heading: &str, messages: &Messages) -> String {
     let system = messages.system.as_deref().unwrap_or("none");
-    format!("==== {heading}: system\n{system}\n==== {heading}: user\n{}\n", redacted(&messages.user()))
+    format!("==== {heading}: system\n{system}\n==== {heading}: user\n{}\n", redacted(&messages.user))
 }
 
 /// One page: the system message once, then the user message for each built-in aspect.
@@ -100,18 +100,22 @@ fn every_prompt_for_attribution_is_as_it_was_read_and_approved() {
     insta::assert_snapshot!("attribution", page);
 }
 
+/// What two messages start with in common.
+fn common_start<'a>(a: &'a Messages, b: &Messages) -> &'a str {
+    let same = a.user.char_indices().zip(b.user.chars()).take_while(|((_, a), b)| a == b);
+    &a.user[..same.last().map_or(0, |((at, c), _)| at + c.len_utf8())]
+}
+
 #[test]
 fn calls_for_several_aspects_share_system_message_and_prefix_to_the_byte() {
     let prompts = PromptSet::builtin();
     for reference in [None, Some("A reference.")] {
         let all: Vec<Messages> =
             builtin_aspects().iter().map(|a| prompts.render(&aspect_task(a, ANSWER, reference))).collect();
-        let prefix = Arc::clone(all[0].shared().unwrap());
-        assert!(prefix.text().contains(ANSWER) && prefix.text().contains(QUESTION));
-        assert_eq!(reference.is_some(), prefix.text().contains("A reference."));
-        for messages in &all {
-            assert!(Arc::ptr_eq(messages.shared().unwrap(), &prefix), "rendered once");
-            assert!(messages.user().starts_with(prefix.text()));
+        for messages in &all[1..] {
+            let prefix = common_start(&all[0], messages);
+            assert!(prefix.contains(ANSWER) && prefix.contains(QUESTION));
+            assert_eq!(reference.is_some(), prefix.contains("A reference."));
             assert_eq!(messages.system, all[0].system);
         }
     }
@@ -120,10 +124,10 @@ fn calls_for_several_aspects_share_system_message_and_prefix_to_the_byte() {
 #[test]
 fn claims_about_one_document_share_a_prefix_and_those_about_another_do_not() {
     let prompts = PromptSet::builtin();
-    let [first, second, other] = [("one", "doc"), ("two", "doc"), ("one", "other")]
-        .map(|(claim, document)| prompts.render(&attribution(claim, document)).shared().cloned().unwrap());
-    assert_eq!(first, second);
-    assert_ne!(first, other);
+    let [one, same, other] = [("Owls fly.", "Owl eyes"), ("Owls walk.", "Owl eyes"), ("Owls fly.", "Rods")]
+        .map(|(claim, document)| prompts.render(&attribution(claim, document)));
+    assert!(common_start(&one, &same).contains("Owl eyes\n</document id="));
+    assert!(!common_start(&one, &other).contains("Owl eyes"));
 }
 
 #[test]
@@ -135,7 +139,7 @@ fn without_an_instruction_the_question_stands_alone_behind_the_fence() {
         answer: "So.".into(),
         reference: None,
     };
-    assert!(PromptSet::builtin().render(&task).user().contains("\">\nWhy?\n</instruction"));
+    assert!(PromptSet::builtin().render(&task).user.contains("\">\nWhy?\n</instruction"));
 }
 
 #[test]
@@ -181,7 +185,7 @@ fn the_rubric_sends_what_it_sent_before_there_were_other_families() {
         ),
     ] {
         let messages = prompts.render(&task);
-        assert_eq!(sha256(&messages.user()), hash, "{}", messages.user());
+        assert_eq!(sha256(&messages.user), hash, "{}", messages.user);
         assert!(sha256(messages.system.as_deref().unwrap()).starts_with("7753dbcbbc6a18e2"));
     }
 }
@@ -202,7 +206,7 @@ fn an_imported_set_puts_texts_of_aspects_and_claims_in_byte_for_byte() {
     let messages = prompts.render(&aspect_task(&short_aspect(), hostile, Some("R")));
     assert_eq!(messages.system.as_deref(), Some("You are a fair owl."));
     assert_eq!(
-        messages.user(),
+        messages.user,
         format!(
             "Weigh the nest {{twice}}.Then:\nAnswer from the literature. {QUESTION}\n#Nest:\n{hostile}\n#Best:\nR\n\
              <Is it downy?>\n1 none\n2 bad\n3 fair\n4 good\n5 best"
@@ -210,20 +214,20 @@ fn an_imported_set_puts_texts_of_aspects_and_claims_in_byte_for_byte() {
     );
     let alone = prompts.render(&aspect_task(&short_aspect(), hostile, None));
     assert_eq!(
-        alone.user(),
+        alone.user,
         format!(
             "Weigh the nest, \"{{instruction}}\" and all.\nAnswer from the literature. {QUESTION}\n{hostile}\n\
              <Is it downy?>\n1 none|bad|fair|good|best"
         )
     );
     let claim = prompts.render(&attribution(hostile, "Title: t\nd {x}"));
-    assert_eq!((&claim.system, claim.shared()), (&None, None));
-    assert_eq!(claim.user(), format!("Does the pebble hold the egg?\n\nEgg: {hostile} \n Pebble: Title: t\nd {{x}}"));
+    assert_eq!(claim.system, None);
+    assert_eq!(claim.user, format!("Does the pebble hold the egg?\n\nEgg: {hostile} \n Pebble: Title: t\nd {{x}}"));
     let limits = [CallKind::Aspect, CallKind::Attribution].map(|kind| prompts.max_tokens(kind));
     assert_eq!(limits, [Some(64), Some(7)]);
     let plain = prompts.without_headers().unwrap().render(&aspect_task(&short_aspect(), "A", Some("R")));
     assert_eq!(
-        plain.user(),
+        plain.user,
         format!(
             "Weigh the nest.\nAnswer from the literature. {QUESTION}\nA\nR\n<Is it downy?>\n1 none\n2 bad\n3 fair\n\
              4 good\n5 best"
@@ -298,7 +302,7 @@ fn a_script_of_another_shape_is_an_error_naming_file_line_and_what_was_looked_fo
 
 /// The named conversation format of the published script, as the golden file says.
 fn llama_2(messages: &Messages) -> String {
-    format!("[INST] <<SYS>>\n{}\n<</SYS>>\n\n{} [/INST]", messages.system.as_deref().unwrap(), messages.user())
+    format!("[INST] <<SYS>>\n{}\n<</SYS>>\n\n{} [/INST]", messages.system.as_deref().unwrap(), messages.user)
 }
 
 fn published() -> Option<(PromptSet, std::path::PathBuf)> {
@@ -367,7 +371,7 @@ fn the_published_wording_of_attribution_gives_every_prompt_hash_of_the_reference
         let claim = text(&item["output"]).split('.').next().unwrap();
         let messages = prompts.render(&attribution(claim, &document));
         assert_eq!(messages.system, None);
-        assert_eq!(sha256(&messages.user()), text(&row["prompt_sha256"]), "{row}");
+        assert_eq!(sha256(&messages.user), text(&row["prompt_sha256"]), "{row}");
     }
     assert!(rows.len() >= 9, "{} requests", rows.len());
     let family = prompts.family(CallKind::Attribution);

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::evaluation::options::{EvaluationOptions, ScorerName};
 use crate::evaluation::record::InputFile;
 use crate::evaluation::{Item, Slice};
-use crate::prompt::steering;
+use crate::prompt::injection;
 use crate::report::BenchCoverage;
 use crate::scorer::convert::{ReferencesBlock, references_block};
 
@@ -137,7 +137,7 @@ fn sliced(slice: Option<Slice>, (mut rubric, mut plain, mut missing): Parts) -> 
 
 fn items(paired: Vec<PairedAnswer>) -> Arc<[Item]> {
     let item = |paired: PairedAnswer| Item {
-        steering: steering::signs(&paired.answer.answer_text),
+        steering: injection::signs(&paired.answer.answer_text),
         case: paired.case,
         answer: paired.answer,
     };

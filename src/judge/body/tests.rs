@@ -133,7 +133,7 @@ fn the_fingerprint_covers_what_shapes_the_reply() {
         options.render(CallKind::Evidence, &messages(), 0, 0),
         options.render(CallKind::Property, &messages(), 1, 0),
         options.render(CallKind::Property, &messages(), 0, 1),
-        options.render(CallKind::Property, &Messages::new(None, messages().user()), 0, 0),
+        options.render(CallKind::Property, &Messages::new(None, messages().user), 0, 0),
     ];
     let mut all: Vec<Fingerprint> = changed.into_iter().chain(calls.map(|call| call.fingerprint)).collect();
     all.push(base);

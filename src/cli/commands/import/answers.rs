@@ -10,7 +10,7 @@ use crate::domain::{Answer, CaseId, Mode, Prediction, SystemName};
 use crate::error::{InputFault, Result};
 use crate::evaluation::Item;
 use crate::evaluation::record::InputFile;
-use crate::prompt::steering;
+use crate::prompt::injection;
 use crate::scorer::citation::IndexBase;
 use crate::scorer::convert::references_block;
 
@@ -23,7 +23,7 @@ pub(super) struct Texts {
     pub(super) files: Vec<InputFile>,
 }
 
-/// Finds the texts of the scored answers and marks those that look like steering; what has no counterpart is a warning.
+/// Finds the texts of the scored answers and flags those with injection signs; what has no counterpart is a warning.
 ///
 /// # Errors
 /// Faults of the answer files, see [`dataset::load_systems`].
@@ -61,7 +61,7 @@ pub(super) fn with_texts(paths: &[PathBuf], tests: &TestCases, imported: &mut Im
             without += 1;
             continue;
         };
-        let signs = steering::signs(&answer.answer_text);
+        let signs = injection::signs(&answer.answer_text);
         let case = Arc::clone(&scored.case);
         Arc::make_mut(scored).steering.clone_from(&signs);
         items.push(Item { case, answer, steering: signs });
