@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::TokenLogprob;
 
+/// At most this many characters of a reply are quoted in a message.
+const QUOTED_CHARS: usize = 40;
+
 /// Tokens of one call as the server counted them; 0 where it did not say.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
@@ -48,4 +51,25 @@ impl JudgeReply {
     pub fn is_cut(&self) -> bool {
         self.finish_reason.as_deref() == Some("length")
     }
+}
+
+/// What follows a leading `<think>` block. A chat template may have swallowed the opening tag: then everything up to
+/// the closing one is thinking.
+pub(super) fn after_thinking(text: &str) -> Result<&str, String> {
+    const OPEN: &str = "<think>";
+    const CLOSE: &str = "</think>";
+    match (text.strip_prefix(OPEN), text.split_once(CLOSE)) {
+        (_, Some((_, rest))) => Ok(rest),
+        (Some(_), None) => Err("the reply ends inside its <think> block".to_owned()),
+        (None, None) => Ok(text),
+    }
+}
+
+/// The first characters of hostile text, escaped, for messages.
+pub(super) fn quoted(text: &str) -> String {
+    let mut out: String = text.chars().take(QUOTED_CHARS).flat_map(char::escape_debug).collect();
+    if text.chars().nth(QUOTED_CHARS).is_some() {
+        out.push_str("..");
+    }
+    out
 }

@@ -5,7 +5,10 @@
 //! and of equal keys the last. What a number is worth is decided by `reading`; here nothing is rounded or refused
 //! that Python keeps.
 
+use std::collections::HashMap;
 use std::fmt;
+
+use serde::de::IgnoredAny;
 
 /// A JSON value with Python's distinctions.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,33 +94,28 @@ pub(crate) const MAX_DEPTH: usize = 990;
 
 /// Reads `text` as one JSON value with nothing but white space around it.
 pub(crate) fn parse(text: &str) -> Result<Value, Fault> {
-    let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, depth: 0 };
-    reader.skip_space();
+    let mut reader = Reader { text, at: 0, depth: 0 };
     let value = reader.value()?;
-    reader.skip_space();
-    if reader.at == text.len() { Ok(value) } else { Err(Fault::Decode(reader.at)) }
+    if reader.peek().is_none() { Ok(value) } else { reader.fault() }
 }
 
+/// Reads brackets, words and numbers; strings and the grammar of numbers are left to `serde_json`.
 struct Reader<'a> {
     text: &'a str,
-    bytes: &'a [u8],
     at: usize,
     depth: usize,
 }
 
 impl Reader<'_> {
-    fn peek(&self) -> Option<u8> {
-        self.bytes.get(self.at).copied()
+    /// The next byte after white space.
+    fn peek(&mut self) -> Option<u8> {
+        let rest = &self.text[self.at..];
+        self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
+        self.text.as_bytes().get(self.at).copied()
     }
 
     fn fault<T>(&self) -> Result<T, Fault> {
         Err(Fault::Decode(self.at))
-    }
-
-    fn skip_space(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-            self.at += 1;
-        }
     }
 
     /// Moves past `byte` if it is next.
@@ -127,81 +125,54 @@ impl Reader<'_> {
         found
     }
 
-    fn word(&mut self, word: &str, value: Value) -> Result<Value, Fault> {
-        if self.bytes[self.at..].starts_with(word.as_bytes()) {
-            self.at += word.len();
-            Ok(value)
-        } else {
-            self.fault()
-        }
-    }
-
     fn value(&mut self) -> Result<Value, Fault> {
         match self.peek() {
             Some(b'"') => self.string().map(Value::Str),
-            Some(b'{') => self.nested(Self::dict),
-            Some(b'[') => self.nested(Self::list),
-            Some(b'n') => self.word("null", Value::Null),
-            Some(b't') => self.word("true", Value::Bool(true)),
-            Some(b'f') => self.word("false", Value::Bool(false)),
-            Some(b'N') => self.word("NaN", Value::Float(f64::NAN)),
-            Some(b'I') => self.word("Infinity", Value::Float(f64::INFINITY)),
-            Some(b'-') if self.bytes.get(self.at + 1) == Some(&b'I') => {
-                self.word("-Infinity", Value::Float(f64::NEG_INFINITY))
+            Some(b'{') => self.dict(),
+            Some(b'[') => {
+                let mut values = Vec::new();
+                self.elements(b']', |reader| {
+                    values.push(reader.value()?);
+                    Ok(())
+                })?;
+                Ok(Value::List(values))
             }
-            Some(b'-' | b'0'..=b'9') => self.number(),
-            _ => self.fault(),
+            _ => self.scalar(),
         }
     }
 
-    fn nested(&mut self, read: fn(&mut Self) -> Result<Value, Fault>) -> Result<Value, Fault> {
+    /// What is between brackets, separated by commas; `read` reads one element.
+    fn elements(&mut self, close: u8, mut read: impl FnMut(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
         if self.depth == MAX_DEPTH {
             return Err(Fault::TooDeep);
         }
         self.depth += 1;
         self.at += 1;
-        self.skip_space();
-        let value = read(self)?;
-        self.depth -= 1;
-        Ok(value)
-    }
-
-    fn list(&mut self) -> Result<Value, Fault> {
-        let mut values = Vec::new();
-        if self.take(b']') {
-            return Ok(Value::List(values));
-        }
-        loop {
-            values.push(self.value()?);
-            self.skip_space();
-            if self.take(b']') {
-                return Ok(Value::List(values));
-            }
-            if !self.take(b',') {
+        let mut is_closed = self.take(close);
+        while !is_closed {
+            read(self)?;
+            is_closed = self.take(close);
+            if !is_closed && !self.take(b',') {
                 return self.fault();
             }
-            self.skip_space();
         }
+        self.depth -= 1;
+        Ok(())
     }
 
     fn dict(&mut self) -> Result<Value, Fault> {
         let mut pairs: Vec<(String, Value)> = Vec::new();
         // A long object with many equal keys must not cost quadratic time.
-        let mut places = std::collections::HashMap::<String, usize>::new();
-        if self.take(b'}') {
-            return Ok(Value::Dict(pairs));
-        }
-        loop {
-            if self.peek() != Some(b'"') {
-                return self.fault();
+        let mut places = HashMap::<String, usize>::new();
+        self.elements(b'}', |reader| {
+            if reader.peek() != Some(b'"') {
+                return reader.fault();
             }
-            let key = self.string()?;
-            self.skip_space();
-            if !self.take(b':') {
-                return self.fault();
+            let key = reader.string()?;
+            if !reader.take(b':') {
+                return reader.fault();
             }
-            self.skip_space();
-            let value = self.value()?;
+            let value = reader.value()?;
             match places.get(&key).and_then(|place| pairs.get_mut(*place)) {
                 Some(pair) => pair.1 = value,
                 None => {
@@ -209,128 +180,69 @@ impl Reader<'_> {
                     pairs.push((key, value));
                 }
             }
-            self.skip_space();
-            if self.take(b'}') {
-                return Ok(Value::Dict(pairs));
-            }
-            if !self.take(b',') {
-                return self.fault();
-            }
-            self.skip_space();
-        }
+            Ok(())
+        })?;
+        Ok(Value::Dict(pairs))
     }
 
-    fn digits(&mut self) -> usize {
-        let start = self.at;
-        while matches!(self.peek(), Some(b'0'..=b'9')) {
-            self.at += 1;
-        }
-        self.at - start
-    }
-
-    /// A number; like Python's scanner it stops where the number stops, so that `007` or `1.` is refused by what
-    /// follows it.
-    fn number(&mut self) -> Result<Value, Fault> {
-        let start = self.at;
-        let negative = self.take(b'-');
-        let whole_digits = if self.take(b'0') { 1 } else { self.digits() };
-        if whole_digits == 0 {
-            return self.fault();
-        }
-        let whole_end = self.at;
-        if self.take(b'.') && self.digits() == 0 {
-            self.at = whole_end;
-        }
-        let mantissa_end = self.at;
-        if matches!(self.peek(), Some(b'e' | b'E')) {
-            self.at += 1;
-            if matches!(self.peek(), Some(b'+' | b'-')) {
-                self.at += 1;
-            }
-            if self.digits() == 0 {
-                self.at = mantissa_end;
-            }
-        }
-        let literal = &self.text[start..self.at];
-        if self.at > whole_end {
-            return literal.parse().map(Value::Float).or_else(|_| self.fault());
-        }
-        if whole_digits > MAX_INT_DIGITS {
-            return Err(Fault::TooManyDigits);
-        }
-        Ok(Value::Int(if negative && literal == "-0" { "0" } else { literal }.to_owned()))
+    fn scalar(&mut self) -> Result<Value, Fault> {
+        let rest = &self.text[self.at..];
+        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+        let word = &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())];
+        let value = match word {
+            "null" => Value::Null,
+            "true" => Value::Bool(true),
+            "false" => Value::Bool(false),
+            "NaN" => Value::Float(f64::NAN),
+            "Infinity" => Value::Float(f64::INFINITY),
+            "-Infinity" => Value::Float(f64::NEG_INFINITY),
+            // serde_json would refuse a number beyond the range of floats, but not where it only skips it.
+            _ if serde_json::from_str::<IgnoredAny>(word).is_err() => return self.fault(),
+            _ if word.contains(['.', 'e', 'E']) => word.parse().map(Value::Float).or_else(|_| self.fault())?,
+            _ if word.trim_start_matches('-').len() > MAX_INT_DIGITS => return Err(Fault::TooManyDigits),
+            "-0" => Value::Int("0".to_owned()),
+            _ => Value::Int(word.to_owned()),
+        };
+        self.at += word.len();
+        Ok(value)
     }
 
     fn string(&mut self) -> Result<String, Fault> {
-        self.at += 1;
-        let mut out = String::new();
-        loop {
-            let start = self.at;
-            while !matches!(self.peek(), None | Some(b'"' | b'\\' | 0..=0x1f)) {
-                self.at += 1;
-            }
-            // Stops are ASCII, so both ends are character boundaries.
-            out.push_str(&self.text[start..self.at]);
-            match self.peek() {
-                Some(b'"') => {
-                    self.at += 1;
-                    return Ok(out);
-                }
-                Some(b'\\') => {
-                    self.at += 1;
-                    out.push(self.escape()?);
-                }
-                _ => return self.fault(),
-            }
-        }
+        let mut is_escaped = false;
+        let is_end = |c: char| {
+            let is_end = c == '"' && !is_escaped;
+            is_escaped = c == '\\' && !is_escaped;
+            is_end
+        };
+        let rest = &self.text[self.at..];
+        let Some(end) = rest[1..].find(is_end) else { return Err(Fault::Decode(self.text.len())) };
+        let literal = &rest[..end + 2];
+        let text = serde_json::from_str(literal).or_else(|_| serde_json::from_str(&without_surrogates(literal)));
+        let text = text.or_else(|_| self.fault())?;
+        self.at += literal.len();
+        Ok(text)
     }
+}
 
-    fn escape(&mut self) -> Result<char, Fault> {
-        let Some(byte) = self.peek() else { return self.fault() };
-        self.at += 1;
-        Ok(match byte {
-            b'"' | b'\\' | b'/' => char::from(byte),
-            b'b' => '\u{8}',
-            b'f' => '\u{c}',
-            b'n' => '\n',
-            b'r' => '\r',
-            b't' => '\t',
-            b'u' => {
-                let unit = self.hex4()?;
-                self.joined(unit)?
-            }
-            _ => {
-                self.at -= 1;
-                return self.fault();
-            }
-        })
+/// The literal of a string with U+FFFD for every escaped surrogate: Python keeps a lone one, which UTF-8 cannot hold.
+fn without_surrogates(literal: &str) -> String {
+    let mut out = String::with_capacity(literal.len());
+    let mut rest = literal;
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        out.push_str(before);
+        let unit = escape.strip_prefix("\\u").and_then(|hex| u32::from_str_radix(hex.get(..4)?, 16).ok());
+        let length = if unit.is_some_and(|unit| (0xd800..0xe000).contains(&unit)) {
+            out.push(char::REPLACEMENT_CHARACTER);
+            "\\ud800".len()
+        } else {
+            let length = 1 + escape[1..].chars().next().map_or(0, char::len_utf8);
+            out.push_str(&escape[..length]);
+            length
+        };
+        rest = &escape[length..];
     }
-
-    fn hex4(&mut self) -> Result<u32, Fault> {
-        let mut unit = 0;
-        for _ in 0..4 {
-            let Some(digit) = self.peek().and_then(|byte| char::from(byte).to_digit(16)) else { return self.fault() };
-            unit = unit * 16 + digit;
-            self.at += 1;
-        }
-        Ok(unit)
-    }
-
-    /// Joins a high surrogate with the low one escaped behind it; what has no partner stands alone, as in Python.
-    fn joined(&mut self, unit: u32) -> Result<char, Fault> {
-        let before = self.at;
-        if (0xd800..0xdc00).contains(&unit) && self.bytes[self.at..].starts_with(b"\\u") {
-            self.at += 2;
-            // Python leaves a broken second escape to the next round, where it is an error as well.
-            let low = self.hex4()?;
-            if (0xdc00..0xe000).contains(&low) {
-                let joined = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
-                return Ok(char::from_u32(joined).unwrap_or(char::REPLACEMENT_CHARACTER));
-            }
-            self.at = before;
-        }
-        Ok(char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER))
-    }
+    out + rest
 }
 
 #[cfg(test)]

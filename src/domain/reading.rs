@@ -1,27 +1,59 @@
-//! Reads replies to the rubric's questions in default mode: a reply counts only if it says exactly what was asked; anything
-//! else is unreadable, with the reason, and never a silent zero.
+//! From a judge's raw reply to a verdict. Here are the rubric's questions in default mode: a reply counts only if it says
+//! exactly what was asked; anything else is unreadable, with the reason, and never a silent zero.
 
+use super::judge_reply::{after_thinking, quoted};
 use super::python_json::{self, Value};
-use super::{ClaimShares, JudgeReply, JudgeTask, Unreadable, UnscoredKind, Verdict};
-
-/// What a readable reply holds: the verdict, and what the judge said besides it.
-pub type Reading = (Verdict, Option<String>);
+use super::{ClaimShares, JudgeReply, JudgeTask, Mode, Reading, Unreadable, Verdict, reading_compat, reading_graded};
 
 /// Points are asked for on a scale of 0 to this.
 const MAX_POINTS: f64 = 10.0;
 
-/// At most this many characters of a reply are quoted in a message.
-const QUOTED_CHARS: usize = 40;
-
 /// Keys under which judges explain themselves, best first.
 const FEEDBACK_KEYS: [&str; 3] = ["feedback", "reason", "explanation"];
 
-/// The verdict of a reply to one of the rubric's questions in default mode, with the judge's feedback.
-pub(super) fn read(task: &JudgeTask, reply: &JudgeReply) -> Result<Reading, Unreadable> {
-    if reply.is_cut() {
-        return Err(cut(reply.usage.completion_tokens));
+impl JudgeTask {
+    /// Reads a reply to this task.
+    ///
+    /// Default mode: the text is a JSON object, or holds one as its outermost `{..}` after a leading `<think>..</think>`.
+    /// `score` must be a number, 0..=10 for points and not negative for counts; `claims` a list of objects, each with a
+    /// list `citations` of objects, each with a list `excerpts`. With the verdict comes the judge's `feedback` (or
+    /// `reason`, `explanation`), where it is a string. Aspects end in a grade, attribution is a label.
+    ///
+    /// Compat mode: what the reference makes of the text, in range or not, and never feedback.
+    ///
+    /// A count above the number of snippets is that number, in both modes: before samples or judges are merged, or one
+    /// that counts too many would make up for one that finds none.
+    ///
+    /// # Errors
+    /// [`Unreadable`], which says what was wrong and whether asking again may help: not for a reply cut at the token
+    /// limit (default mode only; compat reads it as it is), nor where the reference would have raised (compat).
+    pub fn parse(&self, reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
+        let (verdict, feedback) = match (self, mode) {
+            (Self::Aspect { .. }, _) => return reading_graded::grade(reply, mode),
+            (Self::Attribution { .. }, _) => return reading_graded::label(reply, mode),
+            (_, Mode::Compat) => (reading_compat::read(self, &reply.content)?, None),
+            (_, Mode::Default) => read(self, reply)?,
+        };
+        Ok((self.capped(verdict), feedback))
     }
-    let object = outermost_object(&reply.content).map_err(unreadable)?;
+
+    /// A count that is at most the number of snippets; NaN stays NaN.
+    fn capped(&self, verdict: Verdict) -> Verdict {
+        match (self, verdict) {
+            (Self::Evidence { snippets, .. }, Verdict::Count(count)) if count > snippets.len() as f64 => {
+                Verdict::Count(snippets.len() as f64)
+            }
+            (_, verdict) => verdict,
+        }
+    }
+}
+
+/// The verdict of a reply to one of the rubric's questions in default mode, with the judge's feedback.
+fn read(task: &JudgeTask, reply: &JudgeReply) -> Result<Reading, Unreadable> {
+    if reply.is_cut() {
+        return Err(Unreadable::cut(reply.usage.completion_tokens));
+    }
+    let object = outermost_object(&reply.content).map_err(Unreadable::new)?;
     let verdict = match task {
         JudgeTask::Expertise { .. } | JudgeTask::Property { .. } => points(&object).map(Verdict::Points),
         JudgeTask::Evidence { .. } => count(&object).map(Verdict::Count),
@@ -29,17 +61,7 @@ pub(super) fn read(task: &JudgeTask, reply: &JudgeReply) -> Result<Reading, Unre
             claim_shares(&object).map(Verdict::Claims)
         }
     };
-    Ok((verdict.map_err(unreadable)?, feedback(&object)))
-}
-
-pub(super) fn unreadable(what: String) -> Unreadable {
-    Unreadable { what, ask_again: true, kind: UnscoredKind::Unreadable }
-}
-
-pub(super) fn cut(tokens: u64) -> Unreadable {
-    let what =
-        if tokens > 0 { format!("reply cut at {tokens} tokens") } else { "reply cut at the token limit".to_owned() };
-    Unreadable { what, ask_again: false, kind: UnscoredKind::Cut }
+    Ok((verdict.map_err(Unreadable::new)?, feedback(&object)))
 }
 
 /// The JSON object of a reply: the whole text, or the outermost braces of what follows the judge's thinking.
@@ -59,18 +81,6 @@ fn outermost_object(content: &str) -> Result<Value, String> {
         return Err("no JSON object in the reply".to_owned());
     }
     python_json::parse(&text[start..=end]).map_err(|fault| format!("no JSON object in the reply: {fault}"))
-}
-
-/// What follows a leading `<think>` block. A chat template may have swallowed the opening tag: then everything up to
-/// the closing one is thinking.
-pub(super) fn after_thinking(text: &str) -> Result<&str, String> {
-    const OPEN: &str = "<think>";
-    const CLOSE: &str = "</think>";
-    match (text.strip_prefix(OPEN), text.split_once(CLOSE)) {
-        (_, Some((_, rest))) => Ok(rest),
-        (Some(_), None) => Err("the reply ends inside its <think> block".to_owned()),
-        (None, None) => Ok(text),
-    }
 }
 
 /// The number under `score`.
@@ -130,29 +140,7 @@ fn claim_shares(object: &Value) -> Result<ClaimShares, String> {
             quoted += usize::from(!list_of(citation, "excerpts", &of, j)?.is_empty());
         }
     }
-    Ok(shares_of(Tally { claims: claims.len(), cited, citations, quoted }))
-}
-
-/// Counts of one claims reply.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Tally {
-    pub(super) claims: usize,
-    /// Claims with a citation.
-    pub(super) cited: usize,
-    pub(super) citations: usize,
-    /// Citations with an excerpt.
-    pub(super) quoted: usize,
-}
-
-/// `cited / max(claims, 1)` and `quoted / max(citations, 1)`.
-pub(super) fn shares_of(tally: Tally) -> ClaimShares {
-    let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
-    ClaimShares {
-        citations: share(tally.cited, tally.claims),
-        excerpts: share(tally.quoted, tally.citations),
-        claim_count: tally.claims as u64,
-        citation_count: tally.citations as u64,
-    }
+    Ok(ClaimShares::of_counts((cited, claims.len()), (quoted, citations)))
 }
 
 fn feedback(object: &Value) -> Option<String> {
@@ -160,15 +148,6 @@ fn feedback(object: &Value) -> Option<String> {
         Some(Value::Str(text)) if !text.trim().is_empty() => Some(text.clone()),
         _ => None,
     })
-}
-
-/// The first characters of hostile text, escaped.
-pub(super) fn quoted(text: &str) -> String {
-    let mut out: String = text.chars().take(QUOTED_CHARS).flat_map(char::escape_debug).collect();
-    if text.chars().nth(QUOTED_CHARS).is_some() {
-        out.push_str("..");
-    }
-    out
 }
 
 #[cfg(test)]

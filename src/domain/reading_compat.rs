@@ -2,38 +2,33 @@
 //!
 //! Source: what `run_utils.extract_json_from_response` and the `_score_*` methods of `scholarqacs_rubric.py`
 //! (ScholarQABench 95e6fc5) give. Python's rules of truth, iteration and arithmetic are followed value by value: `true`
-//! is 1, a string is iterated by characters, an object by keys. Where the script would raise, the exception's name
-//! becomes the reason.
+//! is 1, a string is iterated by characters, an object by keys. Where the script would raise an exception, the reply has
+//! no verdict.
 
 use super::python_json::{self, Fault, Value};
-use super::reading::{Tally, shares_of};
 use super::{ClaimShares, JudgeTask, Unreadable, UnscoredKind, Verdict};
 
-/// A Python exception, by name.
+/// The script raises an exception here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Raised(&'static str);
-
-const KEY_ERROR: Raised = Raised("KeyError");
-const TYPE_ERROR: Raised = Raised("TypeError");
-const OVERFLOW_ERROR: Raised = Raised("OverflowError");
+struct Raised;
 
 /// Reads a reply to `task` as the reference does.
 ///
 /// # Errors
-/// The exception the reference dies with; asking again would not be what it does.
+/// Where the reference raises an exception; asking again would not be what it does.
 pub(super) fn read(task: &JudgeTask, text: &str) -> Result<Verdict, Unreadable> {
-    let object = extract_json(text);
-    let verdict = match task {
-        JudgeTask::Expertise { .. } | JudgeTask::Property { .. } => object.and_then(points).map(Verdict::Points),
-        JudgeTask::Evidence { snippets, .. } => {
-            object.and_then(|object| count(object, snippets.len())).map(Verdict::Count)
-        }
+    let verdict = extract_json(text).and_then(|object| match task {
+        // An integer is made a float before it is divided by the float 10.0.
+        JudgeTask::Expertise { .. } | JudgeTask::Property { .. } => number(object.as_ref(), 1.0).map(Verdict::Points),
+        JudgeTask::Evidence { snippets, .. } => number(object.as_ref(), snippets.len() as f64).map(Verdict::Count),
         JudgeTask::Citations { .. } | JudgeTask::Aspect { .. } | JudgeTask::Attribution { .. } => {
-            object.map(|object| Verdict::Claims(claim_shares(object.as_ref())))
+            // Any exception here is caught by the script and gives 0 and 0, and so does a reply without an object.
+            let shares = object.as_ref().and_then(claim_shares);
+            Ok(Verdict::Claims(shares.unwrap_or_else(|| ClaimShares::of_counts((0, 0), (0, 0)))))
         }
-    };
-    verdict.map_err(|Raised(name)| Unreadable {
-        what: name.to_owned(),
+    });
+    verdict.map_err(|Raised| Unreadable {
+        what: "the reference script raises an exception on this reply".to_owned(),
         ask_again: false,
         kind: UnscoredKind::Exception,
     })
@@ -52,90 +47,52 @@ fn extract_json(text: &str) -> Result<Option<Value>, Raised> {
     match read {
         Ok(value) => Ok(Some(value).filter(Value::is_truthy)),
         Err(Fault::Decode(_)) => Ok(None),
-        Err(Fault::TooManyDigits) => Err(Raised("ValueError")),
-        Err(Fault::TooDeep) => Err(Raised("RecursionError")),
+        Err(Fault::TooManyDigits | Fault::TooDeep) => Err(Raised),
     }
 }
 
-/// The operand of a division: Python's numbers, `bool` among them.
-fn score_of(object: &Value) -> Result<&Value, Raised> {
-    match object.get("score").ok_or(KEY_ERROR)? {
-        score @ (Value::Bool(_) | Value::Int(_) | Value::Float(_)) => Ok(score),
-        _ => Err(TYPE_ERROR),
-    }
-}
-
-fn points(object: Option<Value>) -> Result<f64, Raised> {
+/// The number under `score`, if Python can divide it by `divisor`; 0 without an object.
+fn number(object: Option<&Value>, divisor: f64) -> Result<f64, Raised> {
     let Some(object) = object else { return Ok(0.0) };
-    match score_of(&object)? {
-        Value::Float(value) => Ok(*value),
-        Value::Int(digits) => {
-            // Divided by the float 10.0, an integer is first made a float, which fails beyond its range.
-            let value: f64 = digits.parse().map_err(|_| TYPE_ERROR)?;
-            if value.is_finite() { Ok(value) } else { Err(OVERFLOW_ERROR) }
+    match object.get("score") {
+        Some(Value::Bool(value)) => Ok(f64::from(u8::from(*value))),
+        Some(Value::Float(value)) => Ok(*value),
+        Some(Value::Int(digits)) => {
+            // The quotient must be a float. Compared a factor of 1e20 lower, where the integer is one, too; the largest
+            // float stands for a larger count, which is capped anyway.
+            let scaled: f64 = format!("{digits}e-20").parse().map_err(|_| Raised)?;
+            let value: f64 = digits.parse().map_err(|_| Raised)?;
+            let overflows = (scaled / divisor).abs() > f64::MAX / 1e20;
+            if overflows { Err(Raised) } else { Ok(value.clamp(f64::MIN, f64::MAX)) }
         }
-        score => Ok(f64::from(u8::from(score.is_truthy()))),
+        _ => Err(Raised),
     }
 }
 
-fn count(object: Option<Value>, snippets: usize) -> Result<f64, Raised> {
-    let Some(object) = object else { return Ok(0.0) };
-    match score_of(&object)? {
-        Value::Float(value) => Ok(*value),
-        Value::Int(digits) => {
-            let value: f64 = digits.parse().map_err(|_| TYPE_ERROR)?;
-            if value.is_finite() {
-                return Ok(value);
-            }
-            // Divided by an integer, it is the quotient that must fit. Compared a factor of 1e20 lower, where both
-            // do; a count that large is stood in for by the largest float, since it is capped anyway.
-            let scaled: f64 = format!("{digits}e-20").parse().map_err(|_| TYPE_ERROR)?;
-            if (scaled / snippets as f64).abs() > f64::MAX / 1e20 {
-                return Err(OVERFLOW_ERROR);
-            }
-            Ok(f64::MAX.copysign(value))
-        }
-        score => Ok(f64::from(u8::from(score.is_truthy()))),
-    }
-}
-
-fn claim_shares(object: Option<&Value>) -> ClaimShares {
-    let nothing = Tally { claims: 0, cited: 0, citations: 0, quoted: 0 };
-    // A KeyError or TypeError anywhere gives 0 and 0, and so does a reply without an object.
-    let tally = object.map_or(Ok(nothing), tally_of);
-    shares_of(tally.unwrap_or(nothing))
-}
-
-fn tally_of(object: &Value) -> Result<Tally, Raised> {
-    let claims = items(object.get("claims").ok_or(KEY_ERROR)?)?;
-    let mut tally = Tally { claims: claims.len(), cited: 0, citations: 0, quoted: 0 };
+/// The shares of claims and citations; `None` where Python would raise an exception.
+fn claim_shares(object: &Value) -> Option<ClaimShares> {
+    let claims = items(object.get("claims")?)?;
+    let (mut cited, mut citation_count, mut quoted) = (0, 0, 0);
     for claim in &claims {
-        let citations = subscript(claim, "citations")?;
-        tally.cited += usize::from(citations.is_truthy());
+        let citations = (*claim)?.get("citations")?;
+        cited += usize::from(citations.is_truthy());
         let citations = items(citations)?;
-        tally.citations += citations.len();
-        for citation in &citations {
-            tally.quoted += usize::from(subscript(citation, "excerpts")?.is_truthy());
+        citation_count += citations.len();
+        for citation in citations {
+            quoted += usize::from(citation?.get("excerpts")?.is_truthy());
         }
     }
-    Ok(tally)
+    Some(ClaimShares::of_counts((cited, claims.len()), (quoted, citation_count)))
 }
 
-/// What Python's `for` gives over a value. Characters and keys are strings, and all that is done with an item is to
-/// look up a key in it, which fails for every string alike: `None` stands for them.
-fn items(value: &Value) -> Result<Vec<Option<&Value>>, Raised> {
+/// What Python's `for` gives over a value; `None` for what cannot be iterated. Characters and keys are strings, and all
+/// that is done with an item is to look up a key in it, which fails for every string alike: `None` represents them.
+fn items(value: &Value) -> Option<Vec<Option<&Value>>> {
     match value {
-        Value::List(values) => Ok(values.iter().map(Some).collect()),
-        Value::Dict(pairs) => Ok(vec![None; pairs.len()]),
-        Value::Str(text) => Ok(vec![None; text.chars().count()]),
-        _ => Err(TYPE_ERROR),
-    }
-}
-
-fn subscript<'a>(item: &Option<&'a Value>, key: &str) -> Result<&'a Value, Raised> {
-    match item {
-        Some(object @ Value::Dict(_)) => object.get(key).ok_or(KEY_ERROR),
-        _ => Err(TYPE_ERROR),
+        Value::List(values) => Some(values.iter().map(Some).collect()),
+        Value::Dict(pairs) => Some(vec![None; pairs.len()]),
+        Value::Str(text) => Some(vec![None; text.chars().count()]),
+        _ => None,
     }
 }
 
@@ -153,13 +110,14 @@ mod tests {
         }
     }
 
-    fn number(kind: &str, text: &str) -> Result<f64, String> {
+    /// The number of a reply; `None` where the script raises an exception.
+    fn number(kind: &str, text: &str) -> Option<f64> {
         match task(kind).parse(&JudgeReply::of_text(text), Mode::Compat) {
-            Ok((Verdict::Points(value) | Verdict::Count(value), None)) => Ok(value),
+            Ok((Verdict::Points(value) | Verdict::Count(value), None)) => Some(value),
             Ok(other) => panic!("{other:?}"),
             Err(unreadable) => {
                 assert!(!unreadable.ask_again && unreadable.kind == UnscoredKind::Exception);
-                Err(unreadable.what)
+                None
             }
         }
     }
@@ -174,8 +132,8 @@ mod tests {
     #[test]
     fn what_has_no_object_or_an_empty_one_is_zero() {
         for text in ["", "7", "[]", "{}", "} {", "{\"score\": 7", "{\"score\": 7} {\"score\": 8}", "{\"score\": 7,}"] {
-            assert_eq!(number("property", text), Ok(0.0), "{text}");
-            assert_eq!(number("evidence", text), Ok(0.0), "{text}");
+            assert_eq!(number("property", text), Some(0.0), "{text}");
+            assert_eq!(number("evidence", text), Some(0.0), "{text}");
             assert_eq!(shares(text), (0.0, 0.0), "{text}");
         }
     }
@@ -185,28 +143,22 @@ mod tests {
         for (text, value) in
             [("11", 11.0), ("-3", -3.0), ("true", 1.0), ("false", 0.0), ("-0.0", 0.0), ("1e400", f64::INFINITY)]
         {
-            assert_eq!(number("property", &format!("{{\"score\": {text}}}")), Ok(value), "{text}");
+            assert_eq!(number("property", &format!("{{\"score\": {text}}}")), Some(value), "{text}");
         }
         assert!(number("evidence", "{\"score\": NaN}").unwrap().is_nan());
     }
 
     #[test]
-    fn what_python_cannot_divide_raises_its_exception() {
+    fn what_python_cannot_divide_is_an_exception() {
         let huge = format!("{{\"score\": 1{}}}", "0".repeat(309));
-        for (text, name) in [
-            ("{\"score\": \"7\"}", "TypeError"),
-            ("{\"score\": null}", "TypeError"),
-            ("{\"score\": [7]}", "TypeError"),
-            ("{\"rating\": 7}", "KeyError"),
-            (huge.as_str(), "OverflowError"),
-        ] {
-            assert_eq!(number("property", text), Err(name.to_owned()), "{text}");
+        for text in ["{\"score\": \"7\"}", "{\"score\": null}", "{\"score\": [7]}", "{\"rating\": 7}", huge.as_str()] {
+            assert_eq!(number("property", text), None, "{text}");
         }
         // 10^309 / 3 is still beyond the largest float 1.8e308; 10^308 * 5 / 3 = 1.67e308 is not.
-        assert_eq!(number("evidence", &huge), Err("OverflowError".into()));
-        assert_eq!(number("evidence", &format!("{{\"score\": 5{}}}", "0".repeat(308))), Ok(3.0));
-        assert_eq!(number("property", &format!("{{\"score\": {}}}", "1".repeat(4301))), Err("ValueError".into()));
-        assert_eq!(number("property", &format!("{{\"a\": {}}}", "[".repeat(2000))), Err("RecursionError".into()));
+        assert_eq!(number("evidence", &huge), None);
+        assert_eq!(number("evidence", &format!("{{\"score\": 5{}}}", "0".repeat(308))), Some(3.0));
+        assert_eq!(number("property", &format!("{{\"score\": {}}}", "1".repeat(4301))), None);
+        assert_eq!(number("property", &format!("{{\"a\": {}}}", "[".repeat(2000))), None);
     }
 
     #[test]

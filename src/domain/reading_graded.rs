@@ -3,11 +3,9 @@
 //! Source of compat: what `get_grading_dict` and `extract_score` of ScholarQABench's `prometheus_eval.py`, and the
 //! comparison with the literal label in its `citation_correctness_eval.py`, give (95e6fc5).
 
-use std::collections::HashMap;
-
-use super::aspect::GradeMerge;
-use super::reading::{Reading, after_thinking, cut, quoted, unreadable};
-use super::{Attribution, JudgeReply, Mode, Unreadable, UnscoredKind, Verdict};
+use super::judge_reply::{after_thinking, quoted};
+use super::{Attribution, JudgeReply, Mode, Reading, Unreadable, UnscoredKind, Verdict};
+use crate::text::digits::decimal_digit;
 
 /// What stands before a grade.
 const MARKER: &str = "[RESULT]";
@@ -40,11 +38,11 @@ pub(super) fn grade(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadabl
     }
     let Found { grade, feedback, rest } = match found(&reply.content) {
         Ok(found) => found,
-        Err(_) if reply.is_cut() => return Err(cut(reply.usage.completion_tokens)),
-        Err(what) => return Err(unreadable(what)),
+        Err(_) if reply.is_cut() => return Err(Unreadable::cut(reply.usage.completion_tokens)),
+        Err(what) => return Err(Unreadable::new(what)),
     };
     if reply.is_cut() && matches!(rest, "" | ".") {
-        return Err(cut(reply.usage.completion_tokens));
+        return Err(Unreadable::cut(reply.usage.completion_tokens));
     }
     Ok((Verdict::Grade(grade), feedback))
 }
@@ -132,24 +130,9 @@ fn overall_score(feedback: &str) -> Option<&str> {
     const PHRASE: &str = "the overall score is ";
     feedback.match_indices(PHRASE).find_map(|(at, phrase)| {
         let behind = &feedback[at + phrase.len()..];
-        let digits = &behind[..behind.find(|c| digit(c).is_none()).unwrap_or(behind.len())];
+        let digits = &behind[..behind.find(|c| decimal_digit(c).is_none()).unwrap_or(behind.len())];
         (!digits.is_empty()).then_some(digits)
     })
-}
-
-/// The zeros of the 66 blocks of ten decimal digits in Unicode 14 (Python 3.11): the table of `text::digits`, which
-/// this layer may not use (`foreign_digits_are_those_of_the_text_room` compares the two).
-const ZEROS: [u32; 66] = [
-    0x30, 0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6, 0xe50, 0xed0,
-    0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50, 0x1bb0, 0x1c40, 0x1c50, 0xa620,
-    0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0xff10, 0x104a0, 0x10d30, 0x11066, 0x110f0, 0x11136, 0x111d0,
-    0x112f0, 0x11450, 0x114d0, 0x11650, 0x116c0, 0x11730, 0x118e0, 0x11950, 0x11c50, 0x11d50, 0x11da0, 0x16a60,
-    0x16ac0, 0x16b50, 0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
-];
-
-fn digit(c: char) -> Option<u32> {
-    let code = u32::from(c);
-    ZEROS.iter().find_map(|zero| code.checked_sub(*zero).filter(|value| *value < 10))
 }
 
 /// Python's `int(text)`: white space around it, a sign, digits of any script with single underscores between them.
@@ -164,7 +147,7 @@ fn python_int(text: &str) -> Option<f64> {
     for part in digits.split('_') {
         let before = value.len();
         for c in part.chars() {
-            value.push(char::from_digit(digit(c)?, 10)?);
+            value.push(char::from(b'0' + decimal_digit(c)?));
         }
         if value.len() == before {
             return None;
@@ -181,32 +164,18 @@ fn grade_of(text: &str) -> Option<f64> {
     }
 }
 
-/// Merges the replies to several draws as the reference's self-consistency does: by the most common *text* (the first
-/// seen among equally common ones), of which only 1..5 is a grade. By the mean it dies when it sums up, so that
-/// nothing can be compared with it; the median is no rule of its own.
-///
-/// # Errors
-/// The name of the exception: always, for [`GradeMerge::Mean`] and [`GradeMerge::Median`].
-pub fn merge_as_reference(rule: GradeMerge, replies: &[&str]) -> Result<Option<f64>, &'static str> {
-    if rule != GradeMerge::MostCommon {
-        return Err("AttributeError");
-    }
-    let mut counts: Vec<(String, usize)> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
-    for reply in replies {
-        let text = reference_score(reply).text;
-        let place = *places.entry(text.clone()).or_insert(counts.len());
-        match counts.get_mut(place) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((text, 1)),
-        }
-    }
+/// Merges the replies of several samples as the reference's self-consistency does: by the most common *text* (the first
+/// seen of equally common ones), of which only 1..5 is a grade. It raises an exception where it merges by the mean, so
+/// that no number can be compared with that.
+pub fn merge_as_reference(replies: &[&str]) -> Option<f64> {
+    let texts: Vec<String> = replies.iter().map(|reply| reference_score(reply).text).collect();
+    let count = |text: &String| texts.iter().filter(|other| *other == text).count();
     // `max_by_key` takes the last of equals; the first seen is the last one backwards.
-    Ok(counts.iter().rev().max_by_key(|(_, count)| *count).and_then(|(text, _)| grade_of(text)))
+    texts.iter().rev().max_by_key(|text| count(text)).and_then(|text| grade_of(text))
 }
 
 /// The mean of what Python's `int()` makes of the stored scores, 10 and 55 among them; `None` if it makes nothing of
-/// any. This is the reference's merge by mean before it dies of it.
+/// any. This is the reference's merge by mean before it raises an exception.
 pub fn reference_mean_of_draws(replies: &[&str]) -> Option<f64> {
     let numbers: Vec<f64> = replies.iter().filter_map(|reply| python_int(&reference_score(reply).text)).collect();
     (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
@@ -224,13 +193,13 @@ pub(super) fn label(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadabl
         return Ok((Verdict::Attribution(literal.unwrap_or(Attribution::Extrapolatory)), None));
     }
     if reply.is_cut() {
-        return Err(cut(reply.usage.completion_tokens));
+        return Err(Unreadable::cut(reply.usage.completion_tokens));
     }
     let text = reply.content.trim();
     if text.is_empty() {
-        return Err(unreadable("the reply is empty".to_owned()));
+        return Err(Unreadable::new("the reply is empty"));
     }
-    let text = after_thinking(text).map_err(unreadable)?.trim();
+    let text = after_thinking(text).map_err(Unreadable::new)?.trim();
     let bare = text.trim_matches(|c: char| c.is_whitespace() || (c.is_ascii_punctuation() || "“”‘’«»。".contains(c)));
     if let Some(label) = label_of(bare) {
         return Ok((Verdict::Attribution(label), None));
@@ -240,7 +209,10 @@ pub(super) fn label(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadabl
         let start = end - line.len();
         if let Some((label, negated)) = only_label(line) {
             if negated {
-                return Err(unreadable(format!("\"{}\" denies a label instead of giving one", quoted(line.trim()))));
+                return Err(Unreadable::new(format!(
+                    "\"{}\" denies a label instead of giving one",
+                    quoted(line.trim())
+                )));
             }
             // What stands around the label: all of a reply of one line, else the other lines.
             let others = format!("{}\n{}", text[..start].trim(), text[end..].trim());
@@ -249,7 +221,7 @@ pub(super) fn label(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadabl
         }
         end = start.saturating_sub(1);
     }
-    Err(unreadable(format!("\"{}\" holds no label (Attributable, Extrapolatory, Contradictory)", quoted(text))))
+    Err(Unreadable::new(format!("\"{}\" holds no label (Attributable, Extrapolatory, Contradictory)", quoted(text))))
 }
 
 fn label_of(word: &str) -> Option<Attribution> {

@@ -30,6 +30,22 @@ pub struct ClaimShares {
     pub citation_count: u64,
 }
 
+impl ClaimShares {
+    /// The shares `(cited, claims)` and `(quoted, citations)`, each a part and its whole; a whole of 0 gives 0.
+    pub(super) fn of_counts((cited, claims): (usize, usize), (quoted, citations): (usize, usize)) -> Self {
+        let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
+        Self {
+            citations: share(cited, claims),
+            excerpts: share(quoted, citations),
+            claim_count: claims as u64,
+            citation_count: citations as u64,
+        }
+    }
+}
+
+/// What a readable reply holds: the verdict, and the judge's feedback.
+pub type Reading = (Verdict, Option<String>);
+
 /// A reply that has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -55,6 +71,19 @@ pub struct Unreadable {
     pub ask_again: bool,
     /// Which kind of unscored it becomes when it is not asked again.
     pub kind: UnscoredKind,
+}
+
+impl Unreadable {
+    /// A reply that may be read when it is asked for again.
+    pub(super) fn new(what: impl Into<String>) -> Self {
+        Self { what: what.into(), ask_again: true, kind: UnscoredKind::Unreadable }
+    }
+
+    /// A reply that the token limit cut after so many tokens (0: unknown).
+    pub(super) fn cut(tokens: u64) -> Self {
+        let at = if tokens > 0 { format!("{tokens} tokens") } else { "the token limit".to_owned() };
+        Self { what: format!("reply cut at {at}"), ask_again: false, kind: UnscoredKind::Cut }
+    }
 }
 
 /// Groups of reasons, for counting.

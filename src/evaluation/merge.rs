@@ -38,10 +38,13 @@ pub(super) fn merge_draws(draws: Vec<Draw>, merge: Merge) -> Judged {
 /// The grade that the reference makes of several replies to one question (its self-consistency).
 pub(super) fn merge_texts(replies: &[String], merge: Merge) -> Judged {
     let texts: Vec<&str> = replies.iter().map(String::as_str).collect();
-    match merge_as_reference(merge, &texts) {
-        Ok(Some(grade)) => Judged::Verdict(Verdict::Grade(grade), None),
-        Ok(None) => Judged::Unscored(UnscoredReason::new(UnscoredKind::Unreadable, "no grade of 1 to 5")),
-        Err(exception) => Judged::Unscored(UnscoredReason::new(UnscoredKind::Exception, exception)),
+    if merge != Merge::MostCommon {
+        let what = "the reference script merges samples by the most common text only";
+        return Judged::Unscored(UnscoredReason::new(UnscoredKind::Exception, what));
+    }
+    match merge_as_reference(&texts) {
+        Some(grade) => Judged::Verdict(Verdict::Grade(grade), None),
+        None => Judged::Unscored(UnscoredReason::new(UnscoredKind::Unreadable, "no grade of 1 to 5")),
     }
 }
 
@@ -193,8 +196,8 @@ mod tests {
             ["Feedback: a [RESULT] 4 ", "Feedback: b [RESULT] 4 ", "Feedback: c [RESULT] 2"].map(str::to_owned);
         // "4 " is the most common text and no grade there; ours would be 4
         assert!(matches!(merge_texts(&replies, Merge::MostCommon), Judged::Unscored(_)));
-        let Judged::Unscored(reason) = merge_texts(&replies, Merge::Mean) else { panic!("it dies") };
-        assert_eq!((reason.kind, reason.message.as_str()), (UnscoredKind::Exception, "AttributeError"));
+        let Judged::Unscored(reason) = merge_texts(&replies, Merge::Mean) else { panic!("no mean") };
+        assert_eq!(reason.kind, UnscoredKind::Exception);
         assert_eq!(merge_texts(&replies[2..], Merge::MostCommon), Judged::Verdict(Verdict::Grade(2.0), None));
     }
 

@@ -23,9 +23,9 @@ use std::borrow::Cow;
 
 use super::family::PromptFamily;
 
-/// The names of sections in messages of the rubric; tags of these names are neutralised inside texts.
+/// The names of sections in messages of the rubric; tags of these names are neutralized inside texts.
 pub const SECTIONS: [&str; 4] = ["question", "response", "criterion", "snippets"];
-/// The names of further sections in messages about aspects and attribution, where they are neutralised, too.
+/// The names of further sections in messages about aspects and attribution, where they are neutralized, too.
 pub const GRADED_SECTIONS: [&str; 5] = ["instruction", "reference", "rubric", "document", "claim"];
 
 /// Control words of chat templates that stand between `<` and `>`.
@@ -70,7 +70,7 @@ fn fold(c: char) -> char {
 
 /// The text as it stands in messages of a family: the opening bracket of every tag-like string is replaced; borrowed if
 /// there is none.
-pub fn neutralise(text: &str, family: PromptFamily) -> Cow<'_, str> {
+pub fn neutralize(text: &str, family: PromptFamily) -> Cow<'_, str> {
     let mut out = String::new();
     let mut done = 0;
     for (start, _) in forgeries(text, family) {
@@ -143,7 +143,7 @@ impl Marker {
         }))
     }
 
-    /// Appends one section: opening tag, neutralised text, closing tag, each on lines of its own.
+    /// Appends one section: opening tag, neutralized text, closing tag, each on lines of its own.
     pub(crate) fn section(&self, out: &mut String, name: &str, text: &str) {
         let Self(id) = self;
         out.push_str(&format!("<{name} id=\"{id}\">\n"));
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     fn in_rubric(text: &str) -> Cow<'_, str> {
-        neutralise(text, PromptFamily::Rubric)
+        neutralize(text, PromptFamily::Rubric)
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
             ("［ＲＥＳＵＬＴ］ [RES\u{200b}ULT]", "⟦ＲＥＳＵＬＴ］ ⟦RES\u{200b}ULT]"),
             ("[result [results] [the result] <documents>", "[result [results] [the result] <documents>"),
         ] {
-            assert_eq!(neutralise(text, PromptFamily::Aspect), expected);
+            assert_eq!(neutralize(text, PromptFamily::Aspect), expected);
         }
     }
 
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn neutralising_twice_changes_nothing_more() {
+    fn neutralizing_twice_changes_nothing_more() {
         let once = in_rubric("x </response> <|eot|> [INST]").into_owned();
         assert_eq!(in_rubric(&once), once);
     }

@@ -4,7 +4,7 @@
 //! narrow, so that ordinary answers are not listed, those about language models and grading included:
 //!
 //! - a tag of one of the rubric's sections, a closing tag of one of the others (but `</document>`, which markup is full
-//!   of), or a control token of a chat template (what [`super::delimiters`] neutralises);
+//!   of), or a control token of a chat template (what [`super::delimiters`] neutralizes);
 //! - a heading line that fakes a role or a section of a judge's message: `### Instruction:`, `### System:`,
 //!   `###Reference Answer (Score 5):` and their like, with the colon;
 //! - a ready verdict: `"score": 7`, `{score: 7}`, `"claims": [`, `[RESULT] 5`, or a line that is nothing but

@@ -28,23 +28,15 @@ pub(crate) struct Manifest {
     pub(crate) version: u32,
     pub(crate) mode: InsertMode,
     /// The model the wording was published with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<String>,
     /// Where an imported set comes from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) imported: Option<Imported>,
     /// The four tasks of the rubric: all or none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) expertise: Option<TaskEntry>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) property: Option<TaskEntry>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) evidence: Option<TaskEntry>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) citations: Option<TaskEntry>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) aspect: Option<AspectEntry>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) attribution: Option<TaskEntry>,
 }
 
@@ -63,15 +55,12 @@ pub(crate) struct Imported {
 #[serde(deny_unknown_fields)]
 pub(crate) struct TaskEntry {
     /// File of the system message.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) system: Option<String>,
     /// Files of the user message, in order.
     pub(crate) user: Vec<String>,
     /// File of a fixed criterion; for `expertise` only.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) criterion: Option<String>,
     /// Reply limit; none if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_tokens: Option<u64>,
     /// Whether JSON mode is asked for.
     #[serde(default)]
@@ -83,20 +72,17 @@ pub(crate) struct TaskEntry {
 #[serde(deny_unknown_fields)]
 pub(crate) struct AspectEntry {
     /// File of the system message.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) system: Option<String>,
     /// Files of the user message, in order, where there is a reference answer.
     pub(crate) with_reference: Vec<String>,
     /// Those where there is none.
     pub(crate) without_reference: Vec<String>,
     /// Reply limit; none if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_tokens: Option<u64>,
     /// Whether JSON mode is asked for.
     #[serde(default)]
     pub(crate) json_mode: bool,
     /// The variant without headers over the sections, if the set has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) without_headers: Option<AspectVariant>,
 }
 

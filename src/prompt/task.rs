@@ -1,11 +1,12 @@
 //! One task of a prompt set: its templates, checked, and how they are filled.
 
 use std::borrow::Cow;
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::delimiters::{Marker, neutralise, one_line};
+use super::delimiters::{Marker, neutralize, one_line};
 use super::family::PromptFamily;
 use super::manifest::{InsertMode, NamedTask};
 use super::template::{Template, Variable, list_of};
@@ -66,7 +67,7 @@ impl TaskTemplates {
     fn fill(&self, templates: &[Template], task: &JudgeTask) -> String {
         let is_fenced = self.mode == InsertMode::Fenced;
         let family = PromptFamily::of(task.kind());
-        let shared = is_fenced.then(|| Marker::of(&shared_texts(task)));
+        let shared = LazyCell::new(|| Marker::of(&shared_texts(task)));
         let mut out = String::with_capacity(task.answer().len() + task.question().len() + 1024);
         for (i, template) in templates.iter().enumerate() {
             if is_fenced && i > 0 {
@@ -74,14 +75,12 @@ impl TaskTemplates {
             }
             template.fill(&mut out, |out, variable| {
                 let text = self.value(task, variable);
-                match &shared {
-                    Some(marker) if variable.is_shared() => {
-                        marker.section(out, variable.section(), &neutralise(&text, family));
-                    }
-                    Some(_) if variable.is_text() => {
-                        Marker::of(&[&*text]).section(out, variable.section(), &neutralise(&text, family));
-                    }
-                    _ => out.push_str(&text),
+                if !is_fenced || !variable.is_text() {
+                    out.push_str(&text);
+                } else if variable.is_shared() {
+                    shared.section(out, variable.section(), &neutralize(&text, family));
+                } else {
+                    Marker::of(&[&*text]).section(out, variable.section(), &neutralize(&text, family));
                 }
             });
         }

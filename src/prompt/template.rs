@@ -23,47 +23,30 @@ pub(crate) enum Variable {
     OpenBraces,
 }
 
-impl Variable {
-    pub(crate) const ALL: [Self; 17] = [
-        Self::Question,
-        Self::Response,
-        Self::Criterion,
-        Self::Snippets,
-        Self::SnippetCount,
-        Self::Instruction,
-        Self::Reference,
-        Self::ScoreRubric,
-        Self::CriteriaDescription,
-        Self::ScoreDescription(1),
-        Self::ScoreDescription(2),
-        Self::ScoreDescription(3),
-        Self::ScoreDescription(4),
-        Self::ScoreDescription(5),
-        Self::Document,
-        Self::Claim,
-        Self::OpenBraces,
-    ];
+/// Every variable by its name.
+const VARIABLES: [(&str, Variable); 17] = [
+    ("question", Variable::Question),
+    ("response", Variable::Response),
+    ("criterion", Variable::Criterion),
+    ("snippets", Variable::Snippets),
+    ("snippet_count", Variable::SnippetCount),
+    ("instruction", Variable::Instruction),
+    ("reference_answer", Variable::Reference),
+    ("score_rubric", Variable::ScoreRubric),
+    ("criteria_description", Variable::CriteriaDescription),
+    ("score1_description", Variable::ScoreDescription(1)),
+    ("score2_description", Variable::ScoreDescription(2)),
+    ("score3_description", Variable::ScoreDescription(3)),
+    ("score4_description", Variable::ScoreDescription(4)),
+    ("score5_description", Variable::ScoreDescription(5)),
+    ("document", Variable::Document),
+    ("claim", Variable::Claim),
+    ("open_braces", Variable::OpenBraces),
+];
 
+impl Variable {
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Question => "question",
-            Self::Response => "response",
-            Self::Criterion => "criterion",
-            Self::Snippets => "snippets",
-            Self::SnippetCount => "snippet_count",
-            Self::Instruction => "instruction",
-            Self::Reference => "reference_answer",
-            Self::ScoreRubric => "score_rubric",
-            Self::CriteriaDescription => "criteria_description",
-            Self::ScoreDescription(1) => "score1_description",
-            Self::ScoreDescription(2) => "score2_description",
-            Self::ScoreDescription(3) => "score3_description",
-            Self::ScoreDescription(4) => "score4_description",
-            Self::ScoreDescription(_) => "score5_description",
-            Self::Document => "document",
-            Self::Claim => "claim",
-            Self::OpenBraces => "open_braces",
-        }
+        VARIABLES.iter().find(|(_, variable)| *variable == self).map_or("", |(name, _)| *name)
     }
 
     /// True for variables that stand for text somebody else wrote.
@@ -122,15 +105,15 @@ impl Template {
             };
             text.push_str(&rest[..at]);
             let line = 1 + source[..source.len() - rest.len() + at].matches('\n').count();
-            let variable = Variable::ALL.into_iter().find(|variable| variable.name() == word).ok_or_else(|| {
-                InputFault::new(path, format!("unknown variable {{{{{word}}}}}"))
-                    .at_line(line)
-                    .hint(format!("the variables are {}", list_of(&Variable::ALL)))
-            })?;
+            let Some((_, variable)) = VARIABLES.iter().find(|(name, _)| *name == word) else {
+                let hint = format!("the variables are {}", list_of(&VARIABLES.map(|(_, variable)| variable)));
+                let fault = InputFault::new(path, format!("unknown variable {{{{{word}}}}}"));
+                return Err(fault.at_line(line).hint(hint).into());
+            };
             if !text.is_empty() {
                 pieces.push(Piece::Text(std::mem::take(&mut text)));
             }
-            pieces.push(Piece::Variable(variable, line));
+            pieces.push(Piece::Variable(*variable, line));
             rest = after;
         }
         text.push_str(rest);

@@ -119,14 +119,12 @@ impl Scorer for RubricScorer {
             return Step::Done(self.fold(plan, states));
         }
         let mut states = self.states(&plan, case, answer, verdicts);
-        if self.mode == Mode::Compat
-            && let Some(name) = states.iter().find_map(exception)
-        {
-            // The reference has died: what it did not come to is not paid for.
-            let message = format!("the reference raised {name} before this was asked");
+        if self.mode == Mode::Compat && states.iter().any(is_exception) {
+            // What the reference script does not reach is not paid for.
+            let message = "the reference script raises an exception before this is asked";
             for state in &mut states {
                 if matches!(state, State::Open(_) | State::Waiting) {
-                    *state = unscored(UnscoredKind::NotAsked, &message);
+                    *state = unscored(UnscoredKind::NotAsked, message);
                 }
             }
         }
@@ -201,11 +199,8 @@ fn unscored(kind: UnscoredKind, message: &str) -> State {
     State::Unscored(UnscoredReason::new(kind, message))
 }
 
-fn exception(state: &State) -> Option<String> {
-    match state {
-        State::Unscored(reason) if reason.kind == UnscoredKind::Exception => Some(reason.message.clone()),
-        _ => None,
-    }
+fn is_exception(state: &State) -> bool {
+    matches!(state, State::Unscored(reason) if reason.kind == UnscoredKind::Exception)
 }
 
 /// The state of a part whose gate is open; `None` if there is no verdict yet.

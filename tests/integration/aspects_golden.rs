@@ -7,7 +7,6 @@ use scholareval::domain::{
     Aspect, GradeMerge, JudgeReply, JudgeTask, Mode, Verdict, aspect_means, merge_as_reference, merge_grades,
     reference_mean_of_draws, reference_score,
 };
-use scholareval::text::digits::decimal_digit;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -53,7 +52,6 @@ struct Draws {
     most_common: String,
     mean_of_valid: Value,
     summary_most_common: Value,
-    summary_mean: Value,
 }
 
 fn grade(output: &str, mode: Mode) -> Option<f64> {
@@ -175,12 +173,7 @@ fn every_golden_self_consistency_merge_is_the_references_in_compat() {
     for draws in file.self_consistency {
         let replies: Vec<&str> = draws.outputs.iter().map(String::as_str).collect();
         assert_close(reference_mean_of_draws(&replies), draws.mean_of_valid.as_f64());
-        assert_eq!(merge_as_reference(GradeMerge::MostCommon, &replies).unwrap(), draws.summary_most_common.as_f64());
-        let exception = draws.summary_mean["exception"].as_str().unwrap();
-        assert_eq!(
-            merge_as_reference(GradeMerge::Mean, &replies),
-            Err(exception.split(':').next().unwrap()).map(|()| None)
-        );
+        assert_eq!(merge_as_reference(&replies), draws.summary_most_common.as_f64());
         assert!(replies.iter().any(|reply| reference_score(reply).text == draws.most_common));
         let Some((_, own)) = DRAWS.iter().find(|(i, _)| *i == draws.i) else { continue };
         let graded: Vec<Option<f64>> = replies.iter().map(|reply| grade(reply, Mode::Default)).collect();
@@ -189,14 +182,5 @@ fn every_golden_self_consistency_merge_is_the_references_in_compat() {
         assert_close(merge_grades(GradeMerge::Mean, &graded), Some(valid.iter().sum::<f64>() / valid.len() as f64));
         // Of two different grades the first seen; two equal ones are the first, too.
         assert_eq!(merge_grades(GradeMerge::MostCommon, &graded), valid.first().copied());
-    }
-}
-
-#[test]
-fn foreign_digits_are_those_of_the_text_room() {
-    for c in '\0'..=char::MAX {
-        let reply = format!("Feedback: the overall score is {c}. [RESULT] xx");
-        let is_digit = reference_score(&reply).text.chars().eq([c]);
-        assert_eq!(is_digit, decimal_digit(c).is_some(), "{c:?}");
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use scholareval::domain::{CallKind, JudgeTask};
-use scholareval::prompt::{Family, InsertMode, PromptFamily, PromptSet, delimiters::neutralise};
+use scholareval::prompt::{Family, InsertMode, PromptFamily, PromptSet, delimiters::neutralize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -116,7 +116,7 @@ proptest! {
                 CallKind::Evidence => expected.push(("snippets", &numbered)),
                 _ => {}
             }
-            let expected: Vec<_> = expected.into_iter().map(|(name, text)| (name, neutralise(text, PromptFamily::Rubric).into_owned())).collect();
+            let expected: Vec<_> = expected.into_iter().map(|(name, text)| (name, neutralize(text, PromptFamily::Rubric).into_owned())).collect();
             let names_and_texts: Vec<_> = found.iter().map(|(name, _, text)| (name.as_str(), text.clone())).collect();
             prop_assert_eq!(&names_and_texts, &expected);
             for (name, id, _) in &found {

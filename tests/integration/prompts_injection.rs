@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use scholareval::domain::{Aspect, JudgeTask};
-use scholareval::prompt::delimiters::neutralise;
+use scholareval::prompt::delimiters::neutralize;
 use scholareval::prompt::{PromptFamily, PromptSet, injection};
 
 use crate::prompts::hostile_text;
@@ -105,7 +105,7 @@ impl Texts {
         }
         expected
             .into_iter()
-            .map(|(name, text)| (name.to_owned(), neutralise(text, PromptFamily::Aspect).into_owned()))
+            .map(|(name, text)| (name.to_owned(), neutralize(text, PromptFamily::Aspect).into_owned()))
             .collect()
     }
 }

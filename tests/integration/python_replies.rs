@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use scholareval::domain::{JudgeReply, JudgeTask, Mode, Verdict};
+use scholareval::domain::{JudgeReply, JudgeTask, Mode, UnscoredKind, Verdict};
 use serde_json::Value;
 
 /// Python's `repr` of a float, read back.
@@ -16,14 +16,14 @@ fn same(actual: f64, expected: f64) -> bool {
     actual == expected || (actual.is_nan() && expected.is_nan())
 }
 
-/// The number or numbers that compat mode makes of a reply, or the exception's name.
-fn read(task: &JudgeTask, raw: &str) -> Result<Vec<f64>, String> {
+/// The number or numbers that compat mode makes of a reply, or that Python raises an exception.
+fn read(task: &JudgeTask, raw: &str) -> Result<Vec<f64>, UnscoredKind> {
     match task.parse(&JudgeReply::of_text(raw), Mode::Compat) {
         Ok((Verdict::Points(points), _)) => Ok(vec![points / 10.0]),
         Ok((Verdict::Count(count), _)) => Ok(vec![if count / 3.0 > 1.0 { 1.0 } else { count / 3.0 }]),
         Ok((Verdict::Grade(_) | Verdict::Attribution(_), _)) => panic!("the rubric does not ask this"),
         Ok((Verdict::Claims(shares), _)) => Ok(vec![shares.citations, shares.excerpts]),
-        Err(unreadable) => Err(unreadable.what),
+        Err(unreadable) => Err(unreadable.kind),
     }
 }
 
@@ -48,7 +48,7 @@ fn compat_reads_nasty_replies_as_python_does() {
         for (kind, task) in &tasks {
             let actual = read(task, raw);
             let agrees = match (&actual, &row[kind]) {
-                (Err(name), Value::Object(exception)) => exception["exception"] == name.as_str(),
+                (Err(kind), Value::Object(_)) => *kind == UnscoredKind::Exception,
                 (Ok(actual), expected @ Value::String(_)) => same(actual[0], python_float(expected)),
                 (Ok(actual), Value::Array(expected)) => {
                     actual.iter().zip(expected).all(|(actual, expected)| same(*actual, python_float(expected)))

@@ -1,7 +1,7 @@
 //! Behaviour of default parsing; what compat makes of replies is tested beside it and against CPython.
 
 use super::*;
-use crate::domain::{Mode, Usage};
+use crate::domain::{UnscoredKind, Usage};
 use proptest::prelude::*;
 
 fn tasks() -> [JudgeTask; 4] {

@@ -249,7 +249,7 @@ fn in_compat_nothing_more_is_asked_once_the_reference_has_died() {
     });
     assert_eq!(rounds.len(), 1);
     let reason = score.component("a_evidence").unwrap().reason.clone().unwrap();
-    assert_eq!(reason.message, "the reference raised KeyError before this was asked");
+    assert_eq!(reason.message, "the reference script raises an exception before this is asked");
     assert_eq!((score.value, score.ann_score), (None, None));
 }
 
