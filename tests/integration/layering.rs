@@ -20,7 +20,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("judge", &["domain", "text", "prompt"]),
     ("scorer", &["domain", "text"]),
     ("facts", &["domain", "text", "stats", "dataset"]),
-    ("analysis", &["domain", "stats", "scorer", "dataset"]),
+    ("analysis", &["domain", "text", "stats", "scorer", "dataset"]),
     ("evaluation", &["domain", "text", "stats", "dataset", "prompt", "judge", "scorer", "analysis"]),
     ("report", &["domain", "text", "stats", "dataset", "scorer", "facts", "analysis", "evaluation"]),
 ];

@@ -101,7 +101,7 @@ fn without_a_shared_case_only_own_means_are_known() {
     assert_eq!(labels(&metric), ["b", "a"]);
     assert_eq!((metric.systems[0].mean, metric.systems[0].rank, metric.systems[0].own_mean), (None, None, Some(0.4)));
     assert!(metric.pairs.is_empty() && metric.groups.is_empty() && metric.ranks.is_none());
-    assert!(metric.notes.iter().any(|note| note.text.contains("no case")));
+    assert!(metric.notes.iter().any(|note| note.text.contains("No case")));
 }
 
 #[test]
@@ -323,7 +323,7 @@ fn numbers_are_those_of_scipy_and_statsmodels() {
                 (pair.cohens_dz.unwrap(), "cohens_dz"),
                 (pair.cliffs_delta.unwrap(), "cliffs_delta"),
                 (pair.detectable.unwrap(), "detectable"),
-                (pair.length.clone().map_or(length.intercept, |own| own.adjusted), "adjusted"),
+                (pair.length.clone().map_or(length.intercept, |own| own.adjusted), "at_equal_length"),
                 (length.intercept_interval.low, "length_low"),
                 (length.intercept_interval.high, "length_high"),
                 (100.0 * length.slope, "per_100_words"),

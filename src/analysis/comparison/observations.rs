@@ -8,6 +8,7 @@ use super::super::options::{CITATION_F1_MACRO, range};
 use crate::domain::{CaseId, Note, SystemName, Unit};
 use crate::error::{Error, Result};
 use crate::stats::Interval;
+use crate::text::nearest::nearest;
 
 /// The metric that is compared if none is named: the first of these that there is.
 const MAIN: [&str; 7] = ["score", "lexical_score", "aspect_mean", "citation_f1_macro", "f1", "rouge_l", "match"];
@@ -178,13 +179,9 @@ impl Observations {
 
 /// The error for a name that nothing has: the nearest name that there is (or `meant`), and a list of all.
 pub fn unknown_name(what: &str, name: &str, known: &[&str], meant: Option<&str>) -> Error {
-    let similarity =
-        |known: &&&str| strsim::normalized_damerau_levenshtein(&name.to_lowercase(), &known.to_lowercase());
-    let nearest = || {
-        let near = known.iter().filter(|known| similarity(known) >= 0.6);
-        near.max_by(|a, b| similarity(a).total_cmp(&similarity(b))).copied()
-    };
-    let meant = meant.or_else(nearest).map_or(String::new(), |meant| format!(" (did you mean {meant}?)"));
+    let meant = meant
+        .or_else(|| nearest(name, known.iter().copied()))
+        .map_or(String::new(), |meant| format!(" (did you mean {meant}?)"));
     let more = known.len().saturating_sub(LISTED);
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     let listed = known.iter().take(LISTED).copied().collect::<Vec<_>>().join(", ");

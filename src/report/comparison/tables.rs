@@ -119,50 +119,10 @@ pub(in crate::report) fn pairs_table(comparison: &Comparison, metric: &MetricCom
 /// (`pair`), the better system in `system`. A row leaves empty what its kind does not have; `warnings` is the same in every
 /// row.
 pub(super) fn tidy(comparison: &Comparison, warnings: &str) -> Table {
-    let text =
-        ["kind", "scorer", "metric", "unit", "system", "against", "group", "exact", "differs", "sensitive", "warnings"];
-    let keys = [
-        "kind",
-        "scorer",
-        "metric",
-        "unit",
-        "system",
-        "against",
-        "rank",
-        "group",
-        "cases",
-        "questions",
-        "estimate",
-        "own_mean",
-        "own_cases",
-        "unscored",
-        "missing",
-        "lower_bound",
-        "upper_bound",
-        "p_best",
-        "length_spearman",
-        "p",
-        "p_holm",
-        "exact",
-        "differs",
-        "sensitive",
-        "pairwise_cases",
-        "pairwise_difference",
-        "pairwise_p_holm",
-        "wins",
-        "ties",
-        "losses",
-        "cohens_dz",
-        "cliffs_delta",
-        "length_adjusted",
-        "detectable_difference",
-        "warnings",
-    ];
-    let format = |key: &str| if text.contains(&key) { Format::Text } else { Format::Number(6) };
-    let mut table = Table::new("", keys.iter().map(|key| Column::new(key, format(key))).collect());
+    let mut rows: Vec<Vec<(&str, Cell)>> = Vec::new();
     for metric in &comparison.metrics {
-        let mut push = |kind: &str, mut own: Vec<(&str, Cell)>| {
-            own.extend([
+        let mut push = |kind: &str, own: Vec<(&'static str, Cell)>| {
+            let mut row = vec![
                 ("kind", Cell::text(kind)),
                 ("scorer", Cell::text(&metric.metric.scorer)),
                 ("metric", Cell::text(&metric.metric.name)),
@@ -170,9 +130,9 @@ pub(super) fn tidy(comparison: &Comparison, warnings: &str) -> Table {
                 ("cases", Cell::count(metric.cases.len())),
                 ("questions", Cell::count(metric.questions)),
                 ("warnings", Cell::text(warnings)),
-            ]);
-            let cell = |key: &&str| own.iter().find(|(name, _)| name == key).map_or(Cell::Missing, |own| own.1.clone());
-            table.rows.push(keys.iter().map(cell).collect());
+            ];
+            row.extend(own);
+            rows.push(row);
         };
         for (rank, system) in metric.systems.iter().enumerate() {
             push("system", system_cells(metric, rank, system));
@@ -181,6 +141,17 @@ pub(super) fn tidy(comparison: &Comparison, warnings: &str) -> Table {
             push("pair", pair_cells(metric, pair));
         }
     }
+    let mut keys: Vec<&str> = Vec::new();
+    for (key, _) in rows.iter().flatten() {
+        if !keys.contains(key) {
+            keys.push(key);
+        }
+    }
+    let cell = |row: &[(&str, Cell)], key: &str| {
+        row.iter().find(|(name, _)| *name == key).map_or(Cell::Missing, |(_, cell)| cell.clone())
+    };
+    let mut table = Table::new("", keys.iter().map(|key| Column::new(key, Format::Text)).collect());
+    table.rows = rows.iter().map(|row| keys.iter().map(|key| cell(row, key)).collect()).collect();
     table
 }
 
