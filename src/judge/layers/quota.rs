@@ -1,62 +1,92 @@
 //! A quota per minute, handed out evenly.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::Instant;
+use governor::RateLimiter;
+use governor::clock::Clock;
+use governor::middleware::NoOpMiddleware;
+use governor::state::{InMemoryState, NotKeyed};
+use tokio::time::{Instant, sleep};
 
 /// Handed out so much slower than the quota allows: servers measure a minute by their own clock, and calls do not
 /// all travel equally long.
 const SLACK: f64 = 1.005;
 
-/// A quota per minute: at most one second's worth at once, and never more than the quota within any minute (the generic
-/// cell rate algorithm; ITU-T I.371).
+/// A quota per minute: at most one second's worth at once, and never more than the quota within any minute.
 ///
 /// A burst of `b` and a steady rate of `r` let `b - 1 + r` through within 60 s, so a quota of `q` gives the rate
 /// `q - (b - 1)`, and a little less ([`SLACK`]). Of 60 a minute that is one every 1.005 s, of 6000 (bursts of 100) 97.9% of
 /// the quota.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Quota {
     per_minute: NonZeroU32,
-    period: Duration,
-    burst: Duration,
-    /// When everything that was handed out would be used up at the steady rate.
-    used_until: Instant,
+    burst: NonZeroU32,
+    limiter: Arc<RateLimiter<NotKeyed, InMemoryState, TokioClock, NoOpMiddleware<Duration>>>,
 }
 
 impl Quota {
     pub(super) fn new(per_minute: NonZeroU32) -> Self {
-        let burst = (per_minute.get() / 60).max(1);
-        let period = Duration::from_secs_f64(60.0 * SLACK / f64::from(per_minute.get() - (burst - 1)));
-        Self { per_minute, period, burst: period * burst, used_until: Instant::now() }
+        let burst = NonZeroU32::new(per_minute.get() / 60).unwrap_or(NonZeroU32::MIN);
+        // The burst is a sixtieth of the quota at most, so something is left.
+        let rate = per_minute.get() - (burst.get() - 1);
+        let period = Duration::from_secs_f64(60.0 * SLACK / f64::from(rate));
+        // `None` is a period of zero, which no 32 bits of a minute are.
+        let steady = governor::Quota::with_period(period).unwrap_or(governor::Quota::per_minute(per_minute));
+        let clock = TokioClock { start: Instant::now() };
+        let limiter = Arc::new(RateLimiter::direct_with_clock(steady.allow_burst(burst), clock));
+        Self { per_minute, burst, limiter }
     }
 
     pub(super) fn per_minute(&self) -> NonZeroU32 {
         self.per_minute
     }
 
-    /// Hands out `cost`, to be used at the time that is given back.
-    pub(super) fn reserve(&mut self, cost: u64) -> Instant {
-        let now = Instant::now();
-        self.used_until = self.used_until.max(now) + self.period.mul_f64(cost as f64);
-        self.used_until.checked_sub(self.burst).map_or(now, |at| at.max(now))
+    /// Takes `cost`, waiting where needed; in parts, because governor refuses more than the burst.
+    pub(super) async fn take(&self, cost: u64) {
+        let mut left = cost;
+        while left > 0 {
+            let part =
+                u32::try_from(left).ok().and_then(NonZeroU32::new).map_or(self.burst, |left| left.min(self.burst));
+            // The outer error is a part above the burst, which was just made impossible.
+            if let Ok(Err(not_until)) = self.limiter.check_n(part) {
+                // Tokio's timer has a grain of a millisecond: never less, so that the loop cannot spin.
+                let wait = not_until.wait_time_from(self.limiter.clock().now());
+                sleep(wait.max(Duration::from_millis(1))).await;
+                continue;
+            }
+            left -= u64::from(part.get());
+        }
+    }
+}
+
+/// Tokio's clock for governor, so that a test's paused clock holds for both.
+#[derive(Debug, Clone)]
+struct TokioClock {
+    start: Instant,
+}
+
+impl Clock for TokioClock {
+    type Instant = Duration;
+
+    fn now(&self) -> Duration {
+        self.start.elapsed()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use tokio::time::sleep_until;
-
     use super::*;
 
     #[tokio::test(start_paused = true)]
     async fn no_minute_holds_more_than_the_quota() {
         for quota in [1, 7, 60, 100, 600] {
-            let mut pace = Quota::new(NonZeroU32::new(quota).unwrap());
+            let pace = Quota::new(NonZeroU32::new(quota).unwrap());
             let start = Instant::now();
             let mut left = Vec::new();
             for _ in 0..2 * quota + 1 {
-                sleep_until(pace.reserve(1)).await;
+                pace.take(1).await;
                 left.push(start.elapsed());
             }
             // The call that comes `quota` places later leaves more than a minute later.

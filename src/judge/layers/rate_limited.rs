@@ -125,8 +125,8 @@ impl<J> RateLimited<J> {
             self.freed.notified().await;
         }
         for (dimension, cost) in [(Dimension::Tokens, tokens), (Dimension::Requests, 1)] {
-            if let Some(at) = self.with(|state| state.quota(dimension).as_mut().map(|quota| quota.reserve(cost))) {
-                sleep_until(at).await;
+            if let Some(quota) = self.with(|state| state.quota(dimension).clone()) {
+                quota.take(cost).await;
             }
         }
         // Last: a pause may have come while the quotas were waited for, and may grow while it is waited for.
