@@ -262,7 +262,7 @@ mod tests {
             "mode": "default", "reference": null, "settings": {"judge.temperature": 0.0, "score.samples": 1},
             "inputs": [{"name": "tests", "path": "t.json", "blake3": hash}, {"name": "a", "path": "a", "blake3": hash}],
             "prompts": {"label": "p", "fingerprint": hash, "comparable_with_published": false}, "judge": judge,
-            "seed": 1, "answers": 0, "missing": [], "kept_cases": ["c1", "c2"], "warnings": [],
+            "scorers": ["rubric"], "seed": 1, "answers": 0, "missing": [], "kept_cases": ["c1", "c2"], "warnings": [],
         });
         change(&mut manifest);
         let manifest = serde_json::from_value(manifest).expect("a manifest");

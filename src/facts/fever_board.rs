@@ -19,6 +19,9 @@ const PUBLISHED: &str = include_str!("../../data/fever_2018_leaderboard.csv");
 /// What ranks systems, the first first.
 const RANKED_BY: [&str; 3] = ["fever_score", "label_accuracy", "evidence_f1"];
 
+/// The measures of one file, the counts behind them, and notes.
+type FileScore = (Vec<Measurement>, Map<String, Value>, Vec<Note>);
+
 /// What is scored and how.
 #[derive(Debug, Clone, Args)]
 pub struct FeverOptions {
@@ -121,7 +124,7 @@ impl FeverOptions {
     }
 
     /// The measures of one file, counts behind them, and notes.
-    fn score(&self, path: &Path, gold: Option<&GoldFile>) -> Result<(Vec<Measurement>, Map<String, Value>, Vec<Note>)> {
+    fn score(&self, path: &Path, gold: Option<&GoldFile>) -> Result<FileScore> {
         let most = self.max_evidence.0;
         let read = self.read(path, gold, |instance| score_instance(instance.gold, &instance.prediction, most))?;
         let mut tally = Tally::default();

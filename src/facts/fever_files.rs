@@ -33,11 +33,14 @@ pub enum Join {
 }
 
 /// A line of any FEVER file. `S` is a predicted sentence.
+/// Annotation id, evidence id, page, line.
+type GoldSentence = (IgnoredAny, IgnoredAny, Option<String>, Option<i64>);
+
 #[derive(Debug, Deserialize)]
 struct RawLine<S> {
     id: Option<Id>,
     label: Option<String>,
-    evidence: Option<Vec<Vec<(IgnoredAny, IgnoredAny, Option<String>, Option<i64>)>>>,
+    evidence: Option<Vec<Vec<GoldSentence>>>,
     predicted_label: Option<String>,
     predicted_evidence: Option<Vec<S>>,
 }
@@ -89,11 +92,14 @@ fn unknown_label(field: &str, label: &str) -> Option<String> {
     (!is_known).then(|| format!("{field}: expected one of {}, found {label:?}", LABELS.join(", ")))
 }
 
+/// A claim with its id, where it has one.
+type Claim = (Option<Id>, Gold);
+
 /// The gold of all claims, in file order.
 #[derive(Debug)]
 pub struct GoldFile {
     path: PathBuf,
-    claims: Vec<(Option<Id>, Gold)>,
+    claims: Vec<Claim>,
     /// Positions in `claims`; only for [`Join::Id`].
     by_id: HashMap<Id, usize>,
 }
@@ -230,11 +236,7 @@ impl Predictions<'_> {
     }
 
     /// The gold file's entry for a prediction and its position; `None` if there is none.
-    fn partner(
-        &self,
-        line: &JsonLine<'_>,
-        id: Option<&Id>,
-    ) -> Result<Option<(usize, &(Option<Id>, Gold))>, InputFault> {
+    fn partner(&self, line: &JsonLine<'_>, id: Option<&Id>) -> Result<Option<(usize, &Claim)>, InputFault> {
         let Some(gold) = self.gold else {
             return Err(fault(line, id, "the line has no gold label and evidence").hint("give --gold FILE"));
         };

@@ -134,6 +134,7 @@ impl Encoding {
 /// Counts the prompt tokens of rendered calls.
 pub struct TokenCounter(Counter);
 
+#[expect(clippy::large_enum_variant, reason = "there is one for each judge")]
 enum Counter {
     Server { transport: Transport, endpoint: Endpoint, tokenizer: Tokenizer },
     BuiltIn(Encoding),

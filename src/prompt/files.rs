@@ -70,15 +70,13 @@ impl PromptSet {
         let manifest = Manifest::parse(&manifest_source, &manifest_path)?;
         let mut files = BTreeMap::new();
         for name in manifest.files() {
-            if !files.contains_key(&name) {
-                let path = dir.join(&name);
-                if !path.is_file() {
-                    return Err(InputFault::new(&manifest_path, format!("names the file {name}, which is not there"))
-                        .hint(format!("write {} or change the manifest", path.display()))
-                        .into());
-                }
-                files.insert(name, read_text(&path)?);
+            let path = dir.join(&name);
+            if !path.is_file() {
+                return Err(InputFault::new(&manifest_path, format!("names the file {name}, which is not there"))
+                    .hint(format!("write {} or change the manifest", path.display()))
+                    .into());
             }
+            files.insert(name, read_text(&path)?);
         }
         Self::compile(manifest_source, files, dir)
     }

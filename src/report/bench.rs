@@ -99,7 +99,7 @@ impl Bench {
                 if lexical(column) { ("lexical_rubric", "lexical_score") } else { (column.scorer, column.metric) };
             let scorer = summary.scorer(scorer)?;
             let has = |name: &&str| scorer.metric(system, name).is_some_and(|own| own.estimate.is_some());
-            column.needs.iter().all(|name| has(name)).then(|| scorer.metric(system, metric).copied()).flatten()
+            column.needs.iter().all(has).then(|| scorer.metric(system, metric).copied()).flatten()
         };
         let row = |system: &SystemName| {
             let rows = || self.scorers(summary).filter_map(|scorer| scorer.row(system));

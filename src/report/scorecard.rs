@@ -162,8 +162,8 @@ fn heading(column: &MetricColumn) -> String {
 /// The systems by one scorer.
 pub(super) fn scorer_table(scorer: &ScorerSummary, title: String) -> Table {
     let mut columns = vec![Column::new("system", Format::Text), Column::new("answers", Format::Count)];
-    let counts: [(&str, fn(&SystemSummary) -> usize); 2] =
-        [("missing", |row| row.missing), ("unscored", |row| row.unscored)];
+    type Count = fn(&SystemSummary) -> usize;
+    let counts: [(&str, Count); 2] = [("missing", |row| row.missing), ("unscored", |row| row.unscored)];
     let counts: Vec<_> = counts.into_iter().filter(|(_, count)| scorer.rows.iter().any(|row| count(row) > 0)).collect();
     columns.extend(counts.iter().map(|(name, _)| Column::new(name, Format::Count)));
     columns.extend(

@@ -73,7 +73,7 @@ Examples:
   scholareval export parquet runs/mine --out tables
   duckdb -c \"select system, avg(value) from 'tables/scores.parquet' where kind = 'score' group by all\"
 
-The columns are in docs/formats.md. A program built with --no-default-features cannot do it.")]
+The columns are in docs/formats.md. It needs a program built with `--features parquet`.")]
     Parquet(ParquetArgs),
     /// Write a log for each system that the viewer of inspect-ai opens
     #[command(after_long_help = "\

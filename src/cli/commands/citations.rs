@@ -55,7 +55,7 @@ pub(super) fn entailment_args(args: &CitationsArgs) -> ScoreArgs {
 
 /// A judge without anything to judge is a slip.
 pub(super) fn refuse_judge(context: &Context<'_>) -> Result<()> {
-    let is_given = |id: &&&str| context.matches.value_source(**id) == Some(ValueSource::CommandLine);
+    let is_given = |id: &&&str| context.matches.value_source(id) == Some(ValueSource::CommandLine);
     match ["model", "base_url", "kind"].iter().find(is_given) {
         Some(id) => {
             let flag = if *id == "kind" { "judge".to_owned() } else { id.replace('_', "-") };

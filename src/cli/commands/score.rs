@@ -156,7 +156,8 @@ async fn score(settings: &Settings, context: &Context<'_>, preset: Option<&Prese
     let dir = RunDir::open(&path)?;
     let resumed = dir.claim(manifest, options.output.overwrite)?;
     let inputs_path = path.join("inputs.jsonl");
-    if !options.output.no_inputs && !(resumed && inputs_path.exists()) {
+    let has_inputs = resumed && inputs_path.exists();
+    if !options.output.no_inputs && !has_inputs {
         prepared.write_inputs(&inputs_path)?;
     }
     let (jobs, endpoints) = prepared.jobs(settings, recorded()?, &meters)?;

@@ -162,7 +162,7 @@ impl Judges {
         Ok(())
     }
 
-    /// The reference script dies when it merges several grades by their mean: nothing is paid for that.
+    /// The reference script cannot merge several grades by their mean: nothing is paid for that.
     ///
     /// # Errors
     /// [`Error::Usage`] with what to type.
@@ -171,7 +171,7 @@ impl Judges {
         let mut judges = of_aspects.flat_map(|(_, of)| &of.judges).filter_map(|name| self.by_name.get(name));
         if judges.any(|(named, _)| named.samples > 1 && named.merge != Merge::MostCommon) {
             return Err(Error::Usage(
-                "--compat: the reference script dies (AttributeError) when it merges several grades by mean or median; \
+                "--compat: the reference script cannot merge several grades by mean or median; \
                  give --merge most-common, or --samples 1"
                     .to_owned(),
             ));

@@ -119,7 +119,7 @@ fn a_run_that_did_not_finish_is_compared_and_marked() {
     // The report lists it.
     work.run(&["report", "out", "--out", "page.html"]).exits_with(0);
     let page = work.read("page.html");
-    assert!(page.contains("Unfinished runs") && !page.contains("Compared in spite of differences"));
+    assert!(page.contains("Unfinished: out was stopped early") && !page.contains("Not comparable:"));
     assert!(page.contains("the run did not get to it"));
 }
 
