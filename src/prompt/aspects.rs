@@ -102,8 +102,10 @@ fn read(text: &str) -> Result<Aspect, String> {
     if entry.aspect.trim().is_empty() {
         return Err("aspect is empty".to_owned());
     }
-    if score_descriptions.iter().chain([&entry.criteria_description]).any(|text| text.trim().is_empty()) {
-        return Err(format!("aspect {}: a description is empty", entry.aspect.escape_debug()));
+    let names = ["score1", "score2", "score3", "score4", "score5", "criteria"];
+    let descriptions = score_descriptions.iter().chain([&entry.criteria_description]);
+    if let Some((name, _)) = names.iter().zip(descriptions).find(|(_, text)| text.trim().is_empty()) {
+        return Err(format!("aspect {}: {name}_description is empty", entry.aspect.escape_debug()));
     }
     let Entry { aspect, criteria_description, use_title, use_docs, .. } = entry;
     Ok(Aspect { name: aspect.into(), criteria_description, score_descriptions, use_title, use_docs })

@@ -147,7 +147,7 @@ fn a_judge_over_http_scores_the_released_answers_as_the_pure_scorer_does() {
         let own = scores.iter().filter(|score| score["system"] == row["system"]);
         let mean = own.map(|score| score["score"].as_f64().unwrap()).sum::<f64>() / 100.0;
         assert!((row["metrics"]["score"]["estimate"].as_f64().unwrap() - mean).abs() < 1e-12, "{row}");
-        assert_eq!(row["metrics"]["lexical_score"]["n"], 100);
+        assert_eq!(row["metrics"]["score"]["n"], 100);
     }
     // once more from the cache, into another place: nothing is sent, and the table is the same
     let asked = server.chat_count();

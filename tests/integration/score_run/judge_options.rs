@@ -151,7 +151,7 @@ fn a_quota_that_is_spent_midway_loses_nothing() {
     let work = Workspace::new(&["alpha"], 3);
     let quota = Act::error(429, "insufficient_quota", "You exceeded your current quota");
     let server = FakeServer::start(constant_judge().nth(10, quota.clone()).nth(11, quota));
-    work.score(&server, &["--concurrency", "1"]).exits_with(4).says(&["the same command goes on where it stopped"]);
+    work.score(&server, &["--concurrency", "1"]).exits_with(4).says(&["the same command continues where it stopped"]);
     assert_eq!(server.chat_count(), 11);
     assert_eq!(work.json("out/manifest.json")["status"], "stopped");
     // 10 replies: the 6 calls of one answer, and 4 of the next

@@ -85,7 +85,7 @@ fn unknown_aspects_roles_and_judges_are_told_with_the_known_ones() {
     for (roles, line, says) in [
         ("citations = \"mine\"", 6, &["roles.citations: unknown role", "did you mean citation?"][..]),
         ("aspect = \"mina\"", 6, &["there is no judge \"mina\"", "did you mean mine?"]),
-        ("aspect = 7", 6, &["expected the name of a judge"]),
+        ("aspect = 7", 6, &["expected a string, or an array of strings"]),
     ] {
         work.write("eval.toml", &format!("{table}[roles]\n{roles}\n"));
         let place = format!("eval.toml:{line}: ");

@@ -64,7 +64,7 @@ fn without_tests_or_judge_the_input_decides_and_what_is_left_out_is_told() {
         row("beta").split_whitespace().collect::<Vec<_>>(),
         ["beta", "2", "3.0", "[2.0,", "4.0]", "-", "-", "-"]
     );
-    assert_eq!(row("alpha").split_whitespace().nth(3), Some("50.0"));
+    assert!(row("alpha").contains(" 50.0 "), "{}", row("alpha"));
     let again = work.run(&["rescore", "out"]).exits_with(0);
     assert_eq!(again.stdout, done.stdout, "a record that holds no call can be scored again");
 }
