@@ -3,28 +3,23 @@
 //! The program `scholareval` is a thin layer over this library. What it computes stands in `docs/metrics.md`, every file
 //! it reads or writes in `docs/formats.md`, why it is built this way in `docs/design.md`.
 //!
-//! # The way of one answer
+//! # From files to numbers
 //!
-//! 1. [`dataset`] reads test cases, answers, predictions with their sources and golds, and joins them: every fault is told
-//!    with file, line and case.
-//! 2. A [`Scorer`] is asked to [`step`](Scorer::step). It is a pure function: it gives the questions it needs
-//!    ([`JudgeCall`](domain::JudgeCall)s, structured tasks and no prompts, each for a [`Role`](domain::Role)) or the finished
-//!    [`Score`](domain::Score). There are [`rubric`](scorer::rubric), [`prometheus`](scorer::prometheus) for aspects,
-//!    [`entailment`](scorer::entailment) of citations, and two that ask nobody:
-//!    [`citation_scorer`](scorer::citation_scorer), [`overlap`](scorer::overlap).
-//! 3. [`prompt`] turns a task into messages, where the judge reads prompts at all.
-//! 4. A [`Judge`] replies; a role with several has a [`Panel`](pipeline::Panel). Judges wrap judges: [`judge::cache`] and
-//!    [`judge::layers`] stand around [`judge::chat`], which also speaks raw completions and labels;
-//!    [`judge::lexical`] is a baseline that answers the task itself.
-//! 5. [`JudgeTask::parse`](domain::JudgeTask::parse) reads the raw reply into a [`Verdict`](domain::Verdict), or says why
-//!    it cannot. What has no verdict is *unscored*, with a reason, and never a silent 0.
-//! 6. [`pipeline`] runs the loop over all answers of every scorer's [`Job`](pipeline::Job), first as a plan that asks nothing,
-//!    then for real, and tells what happens as events; [`pipeline::record`] writes them down.
-//! 7. [`aggregate`] makes means with intervals and ranks of the scores ([`scorecard`](aggregate::scorecard())), [`report`]
-//!    makes text of those.
+//! 1. [`dataset`] reads test cases, answers, predictions with their sources and gold answers, and joins them; an error names
+//!    file, line and case.
+//! 2. A [`Scorer`] [`step`](Scorer::step)s: a pure function that returns the questions it needs
+//!    ([`JudgeCall`](domain::JudgeCall)s: structured tasks, not prompts, each for a [`Role`](domain::Role)) or the finished
+//!    [`Score`](domain::Score). See [`scorer`].
+//! 3. [`prompt`] turns a task into messages, for judges that read prompts.
+//! 4. A [`Judge`] replies; a role with several judges has a [`Panel`](evaluation::Panel). Judges wrap judges: see
+//!    [`judge::cache`], [`judge::layers`], [`judge::chat`]; [`judge::lexical`] is a baseline that answers the task itself.
+//! 5. [`JudgeTask::parse`](domain::JudgeTask::parse) reads the raw reply into a [`Verdict`](domain::Verdict). What has no
+//!    verdict is *unscored*, with a reason, and never a silent 0.
+//! 6. [`evaluation`] runs the loop over all answers of every scorer's [`Job`](evaluation::Job), first as a plan that asks
+//!    nothing, then for real, and emits events; [`evaluation::record`] writes them down.
+//! 7. [`analysis`] makes means with intervals, ranks, comparisons and agreement of the scores; [`report`] renders them.
 //!
-//! Shared tasks with files of their own need none of that: [`facts::scifact`], [`facts::fever`]. [`stats`] compares
-//! systems and raters; [`text`] cuts sentences, finds citation markers, stems words.
+//! SciFact and FEVER have files of their own: [`facts`]. [`stats`] and [`text`] can be used by themselves.
 //!
 //! # One answer, scored by hand
 //!
@@ -70,7 +65,7 @@
 //! # }
 //! ```
 //!
-//! `examples/score_one.rs` does the same through the pipeline, with a judge made of a closure; `examples/custom_scorer.rs`
+//! `examples/score_one.rs` does the same through `evaluation`, with a judge made of a closure; `examples/custom_scorer.rs`
 //! runs a scorer of its own over many answers.
 //!
 //! # What is promised
