@@ -174,23 +174,23 @@ mod tests {
 
     #[tokio::test]
     async fn a_dropped_call_gives_its_lease_back() {
-        struct Never;
+        struct Never(tokio::sync::Notify);
         impl Judge for Never {
             fn ask<'a>(&'a self, _request: &'a JudgeRequest) -> AskFuture<'a> {
+                self.0.notify_one();
                 std::future::pending().boxed()
             }
         }
         let (_dir, counting, _, meters) = judge();
-        let never = Cached::new(Never, counting.cache.clone(), "gpt", meters);
+        let never = Cached::new(Never(tokio::sync::Notify::new()), counting.cache.clone(), "gpt", meters);
         let request = request(Some(1));
         let mut asking = never.ask(&request).map(drop).boxed();
-        let other = Cache::open(never.cache.path()).unwrap();
-        loop {
-            assert!(futures::poll!(&mut asking).is_pending());
-            if other.try_lease(&Fingerprint::from([1; 32])).await.unwrap().is_none() {
-                break;
-            }
+        tokio::select! {
+            () = &mut asking => panic!("answered by nobody"),
+            () = never.inner.0.notified() => {}
         }
+        let other = Cache::open(never.cache.path()).unwrap();
+        assert!(other.try_lease(&Fingerprint::from([1; 32])).await.unwrap().is_none());
         drop(asking);
         assert!(matches!(other.lease(&Fingerprint::from([1; 32])).await.unwrap(), Leased::Granted(_)));
     }
