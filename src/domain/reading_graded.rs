@@ -5,7 +5,7 @@
 
 use super::judge_reply::{after_thinking, quoted};
 use super::{Attribution, JudgeReply, Mode, Reading, Unreadable, UnscoredKind, Verdict};
-use crate::text::digits::decimal_digit;
+use crate::text::python_chars::decimal_digit;
 
 /// What stands before a grade.
 const MARKER: &str = "[RESULT]";

@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 
-use crate::text::python_chars::is_python_word;
-use crate::text::words::{is_python_whitespace, words};
+use crate::text::python_chars::{is_python_whitespace, is_python_word};
+use crate::text::words::words;
 
 /// Lower case; ASCII punctuation deleted; the words `a`, `an`, `the` replaced by a space; white space made single spaces.
 ///

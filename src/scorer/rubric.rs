@@ -17,7 +17,7 @@ use crate::domain::{
     WeightedSums,
 };
 use crate::scorer::{Judged, Scorer, Step, Verdicts};
-use crate::text::words::word_count_up_to;
+use crate::text::words::word_count;
 
 use plan::{Part, Plan, Source};
 
@@ -79,10 +79,7 @@ impl RubricScorer {
 
     /// The value of the component `length`.
     fn length(&self, case: &TestCase, answer: &Answer) -> f64 {
-        let rubric = &case.rubric;
-        // Words above both bounds change nothing.
-        let enough = usize::try_from(rubric.low_length.max(rubric.high_length)).unwrap_or(0).saturating_add(1);
-        length_score(rubric, word_count_up_to(self.counted(answer), enough))
+        length_score(&case.rubric, word_count(self.counted(answer)))
     }
 
     /// What is known of each part; [`Source::Length`] waits for [`RubricScorer::length`].

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::digits::decimal_digit;
-use super::words::is_python_whitespace;
+use super::python_chars::{decimal_digit, is_python_whitespace};
 
 /// The longest author-year marker that is looked for, in bytes: more is a remark in brackets.
 const LONGEST_AUTHOR_YEAR: usize = 240;

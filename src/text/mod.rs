@@ -1,7 +1,6 @@
 //! Text primitives: words, tokens, stems, sentences, citation markers.
 
 pub mod citation_markers;
-pub mod digits;
 pub mod nearest;
 pub mod punkt;
 pub mod python_chars;

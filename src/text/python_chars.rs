@@ -1,36 +1,10 @@
-//! Character classes as Python's `str` methods and `re` see them, where Rust's differ.
-//!
-//! The reference scripts rest on `\w`, `\d` and `\b` of Python 3.11 (Unicode 14). White space: [`words`](super::words).
+//! Character classes of Python 3.11's `str` methods and `re`, which the reference scripts rest on, where Rust's differ.
 
-/// True for what Python's `\w` matches: letters and numbers (`str.isalnum`) and the underscore.
-///
-/// Rust's `char::is_alphanumeric` also holds vowel signs and other marks (Unicode's `Other_Alphabetic`), Python's does
-/// not: `"a\u{93e}"` has a word boundary after the `a`.
-pub fn is_python_word(c: char) -> bool {
-    if c.is_ascii() {
-        return c.is_ascii_alphanumeric() || c == '_';
-    }
-    c.is_alphanumeric() && !within(NOT_ALPHANUMERIC, c)
-}
+use icu_properties::CodePointMapData;
+use icu_properties::props::{GeneralCategory, GeneralCategoryGroup};
 
-/// True for what Python's `\d` matches: decimal digits of any script (`str.isdecimal`).
-pub fn is_python_digit(c: char) -> bool {
-    if c.is_ascii() {
-        return c.is_ascii_digit();
-    }
-    let code = u32::from(c);
-    let before = ZEROS.partition_point(|zero| *zero <= code);
-    before > 0 && code - ZEROS[before - 1] < 10
-}
-
-fn within(ranges: &[(u32, u32)], c: char) -> bool {
-    let code = u32::from(c);
-    let at = ranges.partition_point(|(_, last)| *last < code);
-    ranges.get(at).is_some_and(|(first, _)| *first <= code)
-}
-
-/// The zeros of the scripts' decimal digits; nine digits follow each.
-const ZEROS: &[u32] = &[
+/// The zeros of the 66 blocks of ten decimal digits (category `Nd` of Unicode 14, the version of Python 3.11).
+const ZEROS: [u32; 66] = [
     0x30, 0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6, 0xe50, 0xed0,
     0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50, 0x1bb0, 0x1c40, 0x1c50, 0xa620,
     0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0xff10, 0x104a0, 0x10d30, 0x11066, 0x110f0, 0x11136, 0x111d0,
@@ -38,174 +12,56 @@ const ZEROS: &[u32] = &[
     0x16ac0, 0x16b50, 0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
 ];
 
-/// Ranges in which every character that is alphanumeric to Rust is none to Python.
-const NOT_ALPHANUMERIC: &[(u32, u32)] = &[
-    (0x345, 0x36f),
-    (0x5b0, 0x5c7),
-    (0x610, 0x61a),
-    (0x64b, 0x65f),
-    (0x670, 0x670),
-    (0x6d6, 0x6e4),
-    (0x6e7, 0x6ed),
-    (0x711, 0x711),
-    (0x730, 0x73f),
-    (0x7a6, 0x7b0),
-    (0x816, 0x817),
-    (0x81b, 0x823),
-    (0x825, 0x827),
-    (0x829, 0x82c),
-    (0x8d4, 0x903),
-    (0x93a, 0x93b),
-    (0x93e, 0x94f),
-    (0x955, 0x957),
-    (0x962, 0x963),
-    (0x981, 0x983),
-    (0x9be, 0x9cc),
-    (0x9d7, 0x9d7),
-    (0x9e2, 0x9e3),
-    (0xa01, 0xa03),
-    (0xa3e, 0xa51),
-    (0xa70, 0xa71),
-    (0xa75, 0xa83),
-    (0xabe, 0xacc),
-    (0xae2, 0xae3),
-    (0xafa, 0xb03),
-    (0xb3e, 0xb57),
-    (0xb62, 0xb63),
-    (0xb82, 0xb82),
-    (0xbbe, 0xbcc),
-    (0xbd7, 0xbd7),
-    (0xc00, 0xc04),
-    (0xc3e, 0xc56),
-    (0xc62, 0xc63),
-    (0xc81, 0xc83),
-    (0xcbe, 0xcd6),
-    (0xce2, 0xce3),
-    (0xd00, 0xd03),
-    (0xd3e, 0xd4c),
-    (0xd57, 0xd57),
-    (0xd62, 0xd63),
-    (0xd81, 0xd83),
-    (0xdcf, 0xddf),
-    (0xdf2, 0xdf3),
-    (0xe31, 0xe31),
-    (0xe34, 0xe3a),
-    (0xe4d, 0xe4d),
-    (0xeb1, 0xeb1),
-    (0xeb4, 0xebc),
-    (0xecd, 0xecd),
-    (0xf71, 0xf83),
-    (0xf8d, 0xfbc),
-    (0x102b, 0x103e),
-    (0x1056, 0x1059),
-    (0x105e, 0x1060),
-    (0x1062, 0x1064),
-    (0x1067, 0x106d),
-    (0x1071, 0x1074),
-    (0x1082, 0x108d),
-    (0x108f, 0x108f),
-    (0x109a, 0x109d),
-    (0x1712, 0x1713),
-    (0x1732, 0x1733),
-    (0x1752, 0x1753),
-    (0x1772, 0x1773),
-    (0x17b6, 0x17c8),
-    (0x1885, 0x1886),
-    (0x18a9, 0x18a9),
-    (0x1920, 0x1938),
-    (0x1a17, 0x1a1b),
-    (0x1a55, 0x1a74),
-    (0x1abf, 0x1b04),
-    (0x1b35, 0x1b43),
-    (0x1b80, 0x1b82),
-    (0x1ba1, 0x1bad),
-    (0x1be7, 0x1bf1),
-    (0x1c24, 0x1c36),
-    (0x1dd3, 0x1df4),
-    (0x24b6, 0x24e9),
-    (0x2de0, 0x2dff),
-    (0xa674, 0xa67b),
-    (0xa69e, 0xa69f),
-    (0xa802, 0xa802),
-    (0xa80b, 0xa80b),
-    (0xa823, 0xa827),
-    (0xa880, 0xa881),
-    (0xa8b4, 0xa8c5),
-    (0xa8ff, 0xa8ff),
-    (0xa926, 0xa92a),
-    (0xa947, 0xa952),
-    (0xa980, 0xa983),
-    (0xa9b4, 0xa9bf),
-    (0xa9e5, 0xa9e5),
-    (0xaa29, 0xaa36),
-    (0xaa43, 0xaa43),
-    (0xaa4c, 0xaa4d),
-    (0xaa7b, 0xaa7d),
-    (0xaab0, 0xaab0),
-    (0xaab2, 0xaab4),
-    (0xaab7, 0xaab8),
-    (0xaabe, 0xaabe),
-    (0xaaeb, 0xaaef),
-    (0xaaf5, 0xaaf5),
-    (0xabe3, 0xabea),
-    (0xfb1e, 0xfb1e),
-    (0x10376, 0x1037a),
-    (0x10a01, 0x10a0f),
-    (0x10d24, 0x10d27),
-    (0x10eab, 0x10eac),
-    (0x11000, 0x11002),
-    (0x11038, 0x11045),
-    (0x11073, 0x11074),
-    (0x11080, 0x11082),
-    (0x110b0, 0x110c2),
-    (0x11100, 0x11102),
-    (0x11127, 0x11132),
-    (0x11145, 0x11146),
-    (0x11180, 0x11182),
-    (0x111b3, 0x111bf),
-    (0x111ce, 0x111cf),
-    (0x1122c, 0x1123e),
-    (0x112df, 0x112e8),
-    (0x11300, 0x11303),
-    (0x1133e, 0x1134c),
-    (0x11357, 0x11357),
-    (0x11362, 0x11363),
-    (0x11435, 0x11445),
-    (0x114b0, 0x114c1),
-    (0x115af, 0x115be),
-    (0x115dc, 0x115dd),
-    (0x11630, 0x11640),
-    (0x116ab, 0x116b5),
-    (0x1171d, 0x1172a),
-    (0x1182c, 0x11838),
-    (0x11930, 0x1193c),
-    (0x11940, 0x11940),
-    (0x11942, 0x11942),
-    (0x119d1, 0x119df),
-    (0x119e4, 0x119e4),
-    (0x11a01, 0x11a0a),
-    (0x11a35, 0x11a39),
-    (0x11a3b, 0x11a3e),
-    (0x11a51, 0x11a5b),
-    (0x11a8a, 0x11a97),
-    (0x11c2f, 0x11c3e),
-    (0x11c92, 0x11cb6),
-    (0x11d31, 0x11d43),
-    (0x11d47, 0x11d47),
-    (0x11d8a, 0x11d96),
-    (0x11ef3, 0x11ef6),
-    (0x16f4f, 0x16f4f),
-    (0x16f51, 0x16f92),
-    (0x16ff0, 0x16ff1),
-    (0x1bc9e, 0x1bc9e),
-    (0x1e000, 0x1e02a),
-    (0x1e947, 0x1e947),
-    (0x1f130, 0x1f189),
-];
+/// True for the 29 characters that Python's `str.split()` splits at: Unicode's `White_Space` and U+001C..U+001F.
+pub fn is_python_whitespace(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
+}
+
+/// True for what Python's `\w` matches: letters and numbers of any script (`str.isalnum`) and the underscore.
+///
+/// Rust's `char::is_alphanumeric` also holds vowel signs and other marks (Unicode's `Other_Alphabetic`), Python's does
+/// not: `"a\u{93e}"` has a word boundary after the `a`.
+pub fn is_python_word(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_alphanumeric() || c == '_';
+    }
+    has_category(c, GeneralCategoryGroup::Letter.union(GeneralCategoryGroup::Number))
+}
+
+/// The value of what Python's `\d` matches, a decimal digit of any script, 0..=9: `2` and `２`, not `²` and `Ⅳ`.
+pub fn decimal_digit(c: char) -> Option<u8> {
+    let code = u32::from(c);
+    let block = ZEROS.partition_point(|zero| *zero <= code).checked_sub(1)?;
+    let digit = code - ZEROS.get(block)?;
+    (digit < 10).then_some(digit as u8)
+}
+
+/// True for letters, combining marks, connectors (`_`) and joiners, not for digits and other numbers: `[^\W\d]` of the
+/// package `regex`, which NLTK uses (UTS 18).
+pub(super) fn is_word_letter(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_alphabetic() || c == '_';
+    }
+    let joins = GeneralCategoryGroup::Mark.union(GeneralCategoryGroup::ConnectorPunctuation);
+    c.is_alphabetic() || matches!(c, '\u{200c}' | '\u{200d}') || has_category(c, joins)
+}
+
+fn has_category(c: char, group: GeneralCategoryGroup) -> bool {
+    group.contains(CodePointMapData::<GeneralCategory>::new().get(c))
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn exactly_pythons_29_white_space_characters_split() {
+        let split: Vec<u32> = ('\0'..=char::MAX).filter(|c| is_python_whitespace(*c)).map(u32::from).collect();
+        // 9-13 (5), 28-32 (5), 0x85, 0xa0, 0x1680, 0x2000-0x200a (11), 0x2028, 0x2029, 0x202f, 0x205f, 0x3000 = 29.
+        assert_eq!(split.len(), 29);
+        // Zero-width space, Mongolian vowel separator and the byte order mark are none.
+        assert!(!split.contains(&0x200b) && !split.contains(&0x180e) && !split.contains(&0xfeff));
+    }
 
     #[test]
     fn marks_that_rust_takes_for_letters_end_words() {
@@ -224,12 +80,21 @@ mod tests {
     }
 
     #[test]
-    fn decimal_digits_are_digits_and_other_numbers_are_not() {
-        for digit in ['0', '9', '٣', '９', '\u{1d7ff}'] {
-            assert!(is_python_digit(digit), "{digit:?}");
-        }
-        assert!(!is_python_digit('²') && !is_python_digit('½') && !is_python_digit('Ⅷ') && !is_python_digit('a'));
+    fn digits_of_every_script_have_their_value() {
+        let value = |c| decimal_digit(c);
+        assert_eq!(['0', '9', '２', '٣', '𝟗'].map(value), [Some(0), Some(9), Some(2), Some(3), Some(9)]);
+        assert_eq!(['/', ':', '²', 'Ⅳ', '½', 'a', '\0'].map(value), [None; 7]);
         // 66 scripts' digits of 10 each: what Python 3.11 calls decimal.
-        assert_eq!(('\0'..=char::MAX).filter(|c| is_python_digit(*c)).count(), 660);
+        assert_eq!(('\0'..=char::MAX).filter(|c| decimal_digit(*c).is_some()).count(), 660);
+    }
+
+    #[test]
+    fn letters_marks_and_connectors_count_and_numbers_do_not() {
+        for letter in ['a', '_', 'É', '字', '\u{301}', '\u{e31}', '\u{203f}', '\u{200d}', 'Ⅷ'] {
+            assert!(is_word_letter(letter), "{letter:?}");
+        }
+        for other in ['7', '٣', '²', '½', '-', '’', ' '] {
+            assert!(!is_word_letter(other), "{other:?}");
+        }
     }
 }

@@ -1,16 +1,16 @@
 //! Porter's stemmer in NLTK's extended mode, as google's `rouge_score` uses it, with a memory.
 
-mod porter;
-
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+
+use nltk_porter::{Mode, PorterStemmer};
+
+static PORTER: LazyLock<PorterStemmer> = LazyLock::new(|| PorterStemmer::new(Mode::Nltk));
 
 /// So many words are remembered; the language of one benchmark has about 40,000.
 const REMEMBERED: usize = 200_000;
-/// Longer words (encoded data, addresses) are not remembered.
-const LONGEST_REMEMBERED: usize = 64;
-/// Words of at most so many characters stay as they are.
-const LONGEST_UNSTEMMED: usize = 3;
+/// Words of at most so many bytes are stemmed: longer ones are data, of which the stemmer may take quadratic time.
+const LONGEST_WORD: usize = 1_000;
 
 /// A stemmer that remembers what it has stemmed, for words repeat. May be shared between threads.
 #[derive(Debug, Default)]
@@ -24,17 +24,17 @@ impl Stems {
         Self::default()
     }
 
-    /// The stem of a lower-cased word; words of at most three characters are their own stem.
+    /// The stem of a lower-cased word; words of at most three characters or over 1,000 bytes are their own stem.
     pub fn stem(&self, word: &str) -> Arc<str> {
-        if word.chars().nth(LONGEST_UNSTEMMED).is_none() {
+        if word.chars().nth(3).is_none() || word.len() > LONGEST_WORD {
             return word.into();
         }
         if let Some(stem) = self.known.read().unwrap_or_else(PoisonError::into_inner).get(word) {
             return Arc::clone(stem);
         }
-        let stem: Arc<str> = porter::stem(word).into();
+        let stem: Arc<str> = PORTER.stem(word).into();
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        if known.len() < REMEMBERED && word.len() <= LONGEST_REMEMBERED {
+        if known.len() < REMEMBERED {
             known.insert(word.into(), Arc::clone(&stem));
         }
         stem
@@ -59,9 +59,12 @@ mod tests {
     }
 
     #[test]
-    fn words_of_any_length_are_stemmed() {
+    fn long_words_are_stemmed_and_data_is_not() {
         let long = "x".repeat(100);
         assert_eq!(&*Stems::new().stem(&format!("{long}s")), long);
+        // Quadratic work would take many minutes.
+        let data = "y".repeat(1_000_000);
+        assert_eq!(&*Stems::new().stem(&data), data);
     }
 
     proptest! {

@@ -22,66 +22,20 @@ pub fn tokens(text: &str) -> Vec<Token> {
     token_ranges(text).map(|range| token(text, range)).collect()
 }
 
-/// Where the tokens of [`tokens`] stand, one after another; for callers that need only the first few or their number.
-pub fn token_ranges(text: &str) -> TokenRanges<'_> {
-    TokenRanges { text, at: 0 }
-}
-
-/// The iterator of [`token_ranges`].
-#[derive(Debug, Clone)]
-pub struct TokenRanges<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-/// What a character is for a token.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Letter,
-    Mark,
-    /// A letter that is a token by itself.
-    Alone,
-    Separator,
-}
-
-impl TokenRanges<'_> {
-    /// The next character's part and length in bytes; ASCII first, which nearly every character is.
-    fn peek(&self) -> Option<(Part, usize)> {
-        let byte = *self.text.as_bytes().get(self.at)?;
-        if byte < 0x80 {
-            return Some((if byte.is_ascii_alphanumeric() { Part::Letter } else { Part::Separator }, 1));
+/// Where the tokens of [`tokens`] are, one after another; for callers that need only the first few or their number.
+pub fn token_ranges(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut chars = text.char_indices().peekable();
+    std::iter::from_fn(move || {
+        let (start, first) = chars.find(|(_, c)| c.is_alphanumeric())?;
+        let mut end = start + first.len_utf8();
+        let is_part = |c: char| is_mark(c) || (c.is_alphanumeric() && !is_unspaced(c));
+        while !is_unspaced(first)
+            && let Some((at, c)) = chars.next_if(|(_, c)| is_part(*c))
+        {
+            end = at + c.len_utf8();
         }
-        let c = self.text[self.at..].chars().next()?;
-        let part = match c {
-            _ if is_unspaced(c) && c.is_alphanumeric() => Part::Alone,
-            _ if c.is_alphanumeric() => Part::Letter,
-            _ if is_mark(c) => Part::Mark,
-            _ => Part::Separator,
-        };
-        Some((part, c.len_utf8()))
-    }
-}
-
-impl Iterator for TokenRanges<'_> {
-    type Item = Range<usize>;
-
-    fn next(&mut self) -> Option<Range<usize>> {
-        let (first, length) = loop {
-            let (part, length) = self.peek()?;
-            if matches!(part, Part::Letter | Part::Alone) {
-                break (part, length);
-            }
-            self.at += length;
-        };
-        let start = self.at;
-        self.at += length;
-        if first == Part::Letter {
-            while let Some((Part::Letter | Part::Mark, length)) = self.peek() {
-                self.at += length;
-            }
-        }
-        Some(start..self.at)
-    }
+        Some(start..end)
+    })
 }
 
 fn token(text: &str, range: Range<usize>) -> Token {

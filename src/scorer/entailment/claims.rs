@@ -8,7 +8,7 @@ use crate::domain::{Answer, Mode, Prediction, TestCase};
 use crate::scorer::predicted::{prediction_of, question_of};
 use crate::text::citation_markers::{citation_ids, first_numbers, number_markers, without_citations};
 use crate::text::punkt::sentences;
-use crate::text::words::is_python_whitespace;
+use crate::text::python_chars::is_python_whitespace;
 
 use super::sources::Sources;
 use super::{EntailmentScorer, Form};

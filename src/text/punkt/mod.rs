@@ -6,7 +6,6 @@
 //!
 //! The model and the numbers of [`sentences`] are those of `nltk.sent_tokenize` (NLTK 3.10.4, `punkt_tab/english`).
 
-mod letters;
 mod parameters;
 mod rules;
 mod tokens;
@@ -14,9 +13,9 @@ mod tokens;
 use std::ops::Range;
 
 use parameters::Parameters;
-use tokens::{QUOTATION_MARKS, Tokens, punctuation_length};
+use tokens::{QUOTATION_MARKS, ends_word, tokens};
 
-use crate::text::words::is_python_whitespace;
+use crate::text::python_chars::is_python_whitespace;
 
 /// The sentences of a text as byte ranges, in order, none empty.
 ///
@@ -65,7 +64,7 @@ impl Candidate {
     }
 
     fn ends_sentence(&self, text: &str, model: &Parameters) -> bool {
-        let mut tokens = Tokens::new(self.context(text));
+        let mut tokens = tokens(self.context(text));
         let Some(mut token) = tokens.next() else { return false };
         tokens.any(|next| rules::ends_sentence(std::mem::replace(&mut token, next), next, model))
     }
@@ -111,9 +110,8 @@ fn slices(text: &str) -> Vec<Range<usize>> {
 
 /// What stands behind a mark; `None` where it ends nothing: within a word, and at the end of the text.
 fn what_follows(text: &str, at: usize) -> Option<Behind> {
-    let punctuation = punctuation_length(&text[at..]);
-    if punctuation > 0 {
-        return Some(Behind::Punctuation(at + punctuation));
+    if let Some(c) = text[at..].chars().next().filter(|c| ends_word(*c)) {
+        return Some(Behind::Punctuation(at + c.len_utf8()));
     }
     let rest = text[at..].trim_start();
     let next = text.len() - rest.len();

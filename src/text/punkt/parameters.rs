@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-/// NLTK's English parameters (`punkt_tab/english`), sorted; origin and licence are told in `NOTICE`.
+/// NLTK's English parameters (`punkt_tab/english`), sorted; origin and license: `NOTICE`.
 const ENGLISH: &str = include_str!("english.tsv");
 
 /// Seen with a capital inside a sentence.
@@ -37,81 +37,41 @@ impl Contexts {
     }
 }
 
-/// A trained model.
-#[derive(Debug, Default)]
+/// A trained model. All words are in lower case.
+#[derive(Debug)]
 pub(super) struct Parameters {
-    abbreviations: HashSet<&'static str>,
-    longest_abbreviation: usize,
-    collocations: HashMap<&'static str, HashSet<&'static str>>,
-    longest_collocation: usize,
-    starters: HashSet<&'static str>,
+    /// Without their last full stop.
+    pub(super) abbreviations: HashSet<&'static str>,
+    /// Words between which a full stop ends no sentence.
+    pub(super) collocations: HashSet<(&'static str, &'static str)>,
+    pub(super) starters: HashSet<&'static str>,
     contexts: HashMap<&'static str, Contexts>,
 }
 
 impl Parameters {
     /// The English model; read once.
     pub(super) fn english() -> &'static Self {
-        static PARAMETERS: LazyLock<Parameters> = LazyLock::new(|| Parameters::parse(ENGLISH));
+        static PARAMETERS: LazyLock<Parameters> = LazyLock::new(|| Parameters {
+            abbreviations: section("abbreviations").collect(),
+            collocations: section("collocations").filter_map(|line| line.split_once('\t')).collect(),
+            starters: section("sentence_starters").collect(),
+            contexts: section("orthography")
+                .filter_map(|line| line.split_once('\t'))
+                .map(|(word, contexts)| (word, Contexts(contexts.parse().unwrap_or(0))))
+                .collect(),
+        });
         &PARAMETERS
-    }
-
-    /// Sections are separated by an empty line and begin with their name.
-    fn parse(text: &'static str) -> Self {
-        let mut parameters = Self { contexts: HashMap::with_capacity(20_480), ..Self::default() };
-        for section in text.split("\n\n") {
-            let (name, lines) = section.split_once('\n').unwrap_or((section, ""));
-            for line in lines.split('\n').filter(|line| !line.is_empty()) {
-                parameters.add(name, line);
-            }
-        }
-        parameters
-    }
-
-    fn add(&mut self, section: &str, line: &'static str) {
-        match (section, line.split_once('\t')) {
-            ("abbreviations", _) => {
-                self.abbreviations.insert(line);
-                self.longest_abbreviation = self.longest_abbreviation.max(line.len());
-            }
-            ("collocations", Some((first, second))) => {
-                self.collocations.entry(first).or_default().insert(second);
-                self.longest_collocation = self.longest_collocation.max(first.len());
-            }
-            ("sentence_starters", _) => {
-                self.starters.insert(line);
-            }
-            (_, Some((word, contexts))) => {
-                self.contexts.insert(word, Contexts(contexts.parse().unwrap_or(0)));
-            }
-            (_, None) => {}
-        }
-    }
-
-    /// Whether a lower-cased word without its full stop is an abbreviation.
-    pub(super) fn is_abbreviation(&self, word: &str) -> bool {
-        word.len() <= self.longest_abbreviation && self.abbreviations.contains(word)
-    }
-
-    /// The words that may follow `first` within a sentence in spite of the full stop between them.
-    pub(super) fn collocates_of(&self, first: &str) -> Option<&HashSet<&'static str>> {
-        if first.len() > self.longest_collocation {
-            return None;
-        }
-        self.collocations.get(first)
-    }
-
-    pub(super) fn is_starter(&self, word: &str) -> bool {
-        self.starters.contains(word)
     }
 
     pub(super) fn contexts_of(&self, word: &str) -> Contexts {
         self.contexts.get(word).copied().unwrap_or_default()
     }
+}
 
-    /// No longer word is an abbreviation (bytes).
-    pub(super) fn longest_abbreviation(&self) -> usize {
-        self.longest_abbreviation
-    }
+/// The lines of a section: it begins with its name and ends at an empty line.
+fn section(name: &str) -> impl Iterator<Item = &'static str> {
+    let lines = ENGLISH.split("\n\n").find_map(|section| section.strip_prefix(name)?.strip_prefix('\n'));
+    lines.unwrap_or_default().split('\n').filter(|line| !line.is_empty())
 }
 
 #[cfg(test)]
@@ -121,19 +81,17 @@ mod tests {
     #[test]
     fn the_model_is_whole() {
         let english = Parameters::english();
-        let collocations: usize = english.collocations.values().map(HashSet::len).sum();
-        let sizes = (english.abbreviations.len(), collocations, english.starters.len(), english.contexts.len());
-        assert_eq!(sizes, (156, 37, 39, 20_366));
+        let sizes = [english.abbreviations.len(), english.collocations.len(), english.starters.len()];
+        assert_eq!((sizes, english.contexts.len()), ([156, 37, 39], 20_366));
         assert!(english.contexts.values().all(|contexts| contexts.0 != 0), "every number was read");
     }
 
     #[test]
-    fn what_was_learned_can_be_asked() {
+    fn words_are_known_with_what_was_learned_of_them() {
         let english = Parameters::english();
-        assert!(english.is_abbreviation("dr") && english.is_abbreviation("u.s") && !english.is_abbreviation("fig"));
-        assert!(english.is_abbreviation(". . "), "the blank at the end belongs to it");
-        assert!(english.collocates_of("##number##").is_some_and(|words| words.contains("international")));
-        assert!(english.is_starter("however") && !english.is_starter("cat"));
+        assert!(["dr", "u.s"].iter().all(|word| english.abbreviations.contains(word)));
+        assert!(english.abbreviations.contains(". . "), "the blank at the end belongs to it");
+        assert!(english.collocations.contains(&("##number##", "international")));
         // coverage: 36 = 4 + 32, seen inside sentences in both cases.
         let coverage = english.contexts_of("coverage");
         assert!(coverage.upper_within() && coverage.lower() && coverage.upper() && !coverage.lower_at_beginning());

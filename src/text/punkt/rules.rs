@@ -3,11 +3,8 @@
 //! Kiss and Strunk call the first step type-based (is it a known abbreviation?) and the second token-based (what does
 //! the next word look like?); section 4 of the paper has the heuristics that are named below.
 
-use std::borrow::Cow;
-
-use super::letters::is_letter;
 use super::parameters::{Contexts, Parameters};
-use crate::text::python_chars::is_python_digit;
+use crate::text::python_chars::{decimal_digit, is_word_letter};
 
 /// The type of all numbers.
 const NUMBER: &str = "##number##";
@@ -21,25 +18,19 @@ pub(super) fn ends_sentence(token: &str, next: &str, model: &Parameters) -> bool
     let initial = is_initial(token);
     let word_type = word_type(token);
     let plain_type = without_full_stop(&word_type);
-    if let Some(collocates) = model.collocates_of(plain_type)
-        && collocates.contains(next_type(next, model).as_ref())
-    {
+    let following = next_type(next, model);
+    if model.collocations.contains(&(plain_type, following.as_str())) {
         return false;
     }
-    if kind != Kind::SentenceEnd && kind != Kind::Unmarked && !initial {
-        let following = next_type(next, model);
-        if starts_sentence(next, model.contexts_of(&following)) == Some(true) {
-            return true;
-        }
-        return starts_upper(next) && model.is_starter(&following);
+    let contexts = model.contexts_of(&following);
+    let starts = starts_sentence(next, contexts);
+    if kind == Kind::Abbreviation && !initial {
+        return starts == Some(true) || (starts_upper(next) && model.starters.contains(following.as_str()));
     }
     if initial || plain_type == NUMBER {
-        let following = next_type(next, model);
-        let contexts = model.contexts_of(&following);
-        match starts_sentence(next, contexts) {
-            Some(false) => return false,
-            None if initial && starts_upper(next) && !contexts.lower() => return false,
-            Some(true) | None => {}
+        let is_name = initial && starts.is_none() && starts_upper(next) && !contexts.lower();
+        if starts == Some(false) || is_name {
+            return false;
         }
     }
     kind == Kind::SentenceEnd
@@ -49,39 +40,29 @@ pub(super) fn ends_sentence(token: &str, next: &str, model: &Parameters) -> bool
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     SentenceEnd,
+    /// An abbreviation, or an ellipsis, which is treated alike.
     Abbreviation,
-    Ellipsis,
     /// Dots at its end, yet no ellipsis.
     Unmarked,
 }
 
 impl Kind {
     fn of(token: &str, model: &Parameters) -> Self {
-        if token.len() >= 2 && token.bytes().all(|byte| byte == b'.') {
-            return Self::Ellipsis;
-        }
-        if token == "." {
-            return Self::SentenceEnd;
-        }
-        if token.ends_with("..") {
-            return Self::Unmarked;
-        }
-        let word = &token[..token.len() - 1];
-        // Only what stands behind the last hyphen may be short enough; lower-casing changes no ASCII length.
-        let last = word.rsplit('-').next().unwrap_or(word);
-        if last.len() > model.longest_abbreviation() && last.is_ascii() {
-            return Self::SentenceEnd;
-        }
-        let lower = lower_case(word);
-        let last = lower.rsplit('-').next().unwrap_or(&lower);
-        if model.is_abbreviation(&lower) || model.is_abbreviation(last) {
+        let Some(word) = token.strip_suffix('.').filter(|word| !word.is_empty()) else { return Self::SentenceEnd };
+        if word.bytes().all(|byte| byte == b'.') {
             return Self::Abbreviation;
         }
-        Self::SentenceEnd
+        if word.ends_with('.') {
+            return Self::Unmarked;
+        }
+        let lower = word.to_lowercase();
+        let last = lower.rsplit('-').next().unwrap_or(&lower);
+        let is_known = model.abbreviations.contains(lower.as_str()) || model.abbreviations.contains(last);
+        if is_known { Self::Abbreviation } else { Self::SentenceEnd }
     }
 }
 
-/// The orthographic heuristic (4.1.1 of the paper): does this word begin a sentence? `None`: cannot be told.
+/// The orthographic heuristic (4.1.1 of the paper): does this word begin a sentence? `None`: undecided.
 fn starts_sentence(token: &str, contexts: Contexts) -> Option<bool> {
     if matches!(token, ";" | ":" | "," | "." | "!" | "?") {
         return Some(false);
@@ -103,25 +84,19 @@ fn starts_upper(token: &str) -> bool {
 /// One letter (mark, underscore) and a full stop.
 fn is_initial(token: &str) -> bool {
     let mut chars = token.chars();
-    chars.next().is_some_and(is_letter) && chars.as_str() == "."
+    chars.next().is_some_and(is_word_letter) && chars.as_str() == "."
 }
 
 /// The token in lower case; all numbers have one type.
-fn word_type(token: &str) -> Cow<'_, str> {
-    if is_number(token) { Cow::Borrowed(NUMBER) } else { lower_case(token) }
+fn word_type(token: &str) -> String {
+    if is_number(token) { NUMBER.to_owned() } else { token.to_lowercase() }
 }
 
 /// The type of the second word of a pair: without its full stop if that seems to end a sentence.
-fn next_type<'a>(token: &'a str, model: &Parameters) -> Cow<'a, str> {
+fn next_type(token: &str, model: &Parameters) -> String {
     let word_type = word_type(token);
     let ends = token.ends_with('.') && word_type != NUMBER && Kind::of(token, model) == Kind::SentenceEnd;
-    if !ends {
-        return word_type;
-    }
-    match word_type {
-        Cow::Borrowed(text) => Cow::Borrowed(without_full_stop(text)),
-        Cow::Owned(text) => Cow::Owned(without_full_stop(&text).to_owned()),
-    }
+    if ends { without_full_stop(&word_type).to_owned() } else { word_type }
 }
 
 fn without_full_stop(word_type: &str) -> &str {
@@ -132,17 +107,8 @@ fn without_full_stop(word_type: &str) -> &str {
 fn is_number(token: &str) -> bool {
     let unsigned = token.strip_prefix('-').unwrap_or(token);
     let digits = unsigned.strip_prefix(['.', ',']).unwrap_or(unsigned);
-    digits.starts_with(is_python_digit) && digits.chars().all(|c| is_python_digit(c) || matches!(c, ',' | '.' | '-'))
-}
-
-fn lower_case(text: &str) -> Cow<'_, str> {
-    if text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
-        Cow::Borrowed(text)
-    } else if text.is_ascii() {
-        Cow::Owned(text.to_ascii_lowercase())
-    } else {
-        Cow::Owned(text.to_lowercase())
-    }
+    let is_digit = |c: char| decimal_digit(c).is_some();
+    digits.starts_with(is_digit) && digits.chars().all(|c| is_digit(c) || matches!(c, ',' | '.' | '-'))
 }
 
 #[cfg(test)]
