@@ -144,7 +144,7 @@ fn two_cases_are_judged_with_usage_cached_prefixes_and_nothing_paid_twice() {
                 call["verdict"].is_null() != call["unscored"]["message"].is_null(),
                 "neither read nor told why not: {call}"
             );
-            let tokens = |name: &str| call[name].as_u64().unwrap();
+            let tokens = |name: &str| call["reply"]["usage"][name].as_u64().unwrap();
             assert!((1..=40).contains(&tokens("completion_tokens")), "{call}");
             // a word is a token or more
             assert!(tokens("prompt_tokens") > words, "{call}");

@@ -72,7 +72,7 @@ fn the_plan_tells_the_tokens_that_the_server_counts_and_an_answer_is_read_once()
     let run = work.score(&server, KEY, "run", &["--max-unscored", "1"]).exits_with(0);
     let read_by_its_counter = server.counter("prompt_tokens_total") - read_before;
     let calls = run.calls();
-    let sum = |name: &str| calls.iter().map(|call| call[name].as_u64().unwrap()).sum::<u64>() as f64;
+    let sum = |name: &str| calls.iter().map(|call| call["reply"]["usage"][name].as_u64().unwrap()).sum::<u64>() as f64;
     // expertise, citations, three criteria
     assert_eq!((calls.len(), plan["total"]["now"]["calls"].as_f64()), (10, Some(10.0)));
     assert_eq!((&plan["counting"][0]["by"], &plan["counting"][0]["counted"]), (&json!("llama.cpp"), &json!(10)));
