@@ -276,14 +276,11 @@ pub struct PruneArgs {
     /// Only replies to this kind of question: expertise, property, evidence or citations
     #[arg(long, value_name = "KIND", group = "which")]
     pub kind: Option<String>,
-    /// Only replies that hold no verdict that can be read
-    #[arg(long, group = "which")]
-    pub unreadable: bool,
     /// Only entries that are damaged
-    #[arg(long, group = "which", conflicts_with_all = ["older_than", "judge", "kind", "unreadable"])]
+    #[arg(long, group = "which", conflicts_with_all = ["older_than", "judge", "kind"])]
     pub damaged: bool,
     /// Every entry
-    #[arg(long, group = "which", conflicts_with_all = ["older_than", "judge", "kind", "unreadable", "damaged"])]
+    #[arg(long, group = "which", conflicts_with_all = ["older_than", "judge", "kind", "damaged"])]
     pub all: bool,
 }
 

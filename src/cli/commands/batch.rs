@@ -18,9 +18,12 @@ use crate::cli::settings::Settings;
 use crate::cli::terminal;
 use crate::error::{Error, Result};
 use crate::evaluation::{self, BatchExport, Plan};
-use crate::judge::batch::{BatchLimits, BatchManifest, BatchPart, BatchService, CALLS_FILE, ImportReport, Importer};
-use crate::judge::cache::Cache;
+use crate::judge::batch::{BatchCalls, BatchLimits, BatchManifest, BatchPart, BatchService, CALLS_FILE, ImportReport};
+use crate::judge::cache::{Cache, Inserted};
 use crate::judge::endpoint::{Endpoint, OPENAI_BASE_URL};
+
+/// Requests without a reply that are listed after an import.
+const ERRORS_SHOWN: usize = 20;
 
 /// Runs the command.
 ///
@@ -98,35 +101,28 @@ fn export_text(manifest: &BatchManifest, plan: &Plan) -> String {
 }
 
 fn import(args: &BatchImportArgs) -> Result<ExitCode> {
-    let path = args.cache.cache.clone();
+    let path = &args.cache.cache;
     let files = result_files(&args.files)?;
-    let lists = call_lists(args, &files)?;
-    let cache = Cache::open(&path)?;
-    let mut importer = Importer::new(&cache);
-    lists.iter().try_for_each(|list| importer.add_calls(list))?;
-    files.iter().try_for_each(|file| importer.import(file))?;
-    let report = importer.into_report();
-    terminal::write_stdout(import_text(&report, &path).as_bytes())?;
-    if report.is_empty() {
-        terminal::note(&format!(
-            "warning: the files hold no result; {} requests of the export have none",
-            grouped(report.calls)
-        ));
+    let cache = Cache::open(path)?;
+    let (mut calls, mut report, mut known) = (BatchCalls::default(), ImportReport::default(), 0);
+    for list in call_lists(args, &files)? {
+        known = calls.read(&list)?;
     }
-    for (id, reason) in &report.first_errors {
+    files.iter().try_for_each(|file| calls.import(file, &cache, &mut report))?;
+    terminal::write_stdout(import_text(&report, path).as_bytes())?;
+    for (id, reason) in report.errors.iter().take(ERRORS_SHOWN) {
         terminal::note(&format!("no reply: {id}: {reason}"));
     }
-    let hidden = report.errors - report.first_errors.len() as u64;
-    if hidden > 0 {
-        terminal::note(&format!("and {} requests without a reply more", grouped(hidden)));
+    if report.errors.len() > ERRORS_SHOWN {
+        terminal::note(&format!("and {} requests without a reply more", report.errors.len() - ERRORS_SHOWN));
     }
-    let mut faults = report.first_faults;
-    let hidden = report.faults - faults.len() as u64;
-    let Some(last) = faults.last_mut() else { return Ok(ExitCode::Ok) };
-    if hidden > 0 {
-        last.hint.push_str(&format!(" ({} such lines more)", grouped(hidden)));
+    if !report.faults.is_empty() {
+        return Err(Error::Input(report.faults));
     }
-    Err(Error::Input(faults))
+    if report.inserted == Inserted::default() && report.errors.is_empty() {
+        terminal::note(&format!("warning: the files hold no result; {known} requests of the export have none"));
+    }
+    Ok(ExitCode::Ok)
 }
 
 /// The files that were named; of a batch's directory its results.
@@ -168,20 +164,15 @@ fn call_lists(args: &BatchImportArgs, files: &[PathBuf]) -> Result<BTreeSet<Path
 }
 
 fn import_text(report: &ImportReport, cache: &Path) -> String {
-    let mut text = format!(
-        "imported into {}: {} replies added ({} prompt tokens, {} reply tokens), {} there already\n",
-        shown(cache),
-        grouped(report.added),
-        grouped(report.prompt_tokens),
-        grouped(report.completion_tokens),
-        grouped(report.known + report.conflicts)
-    );
-    if report.conflicts > 0 {
-        let conflicts = grouped(report.conflicts);
+    let Inserted { added, known, conflicts } = report.inserted;
+    let (added, there) = (grouped(added), grouped(known + conflicts));
+    let mut text = format!("imported into {}: {added} replies added, {there} there already\n", shown(cache));
+    if conflicts > 0 {
+        let conflicts = grouped(conflicts);
         text.push_str(&format!("{conflicts} of these had another reply; the one that was there stays\n"));
     }
-    if report.errors > 0 {
-        text.push_str(&format!("{} requests have no reply and can be asked again\n", grouped(report.errors)));
+    if !report.errors.is_empty() {
+        text.push_str(&format!("{} requests have no reply and can be asked again\n", report.errors.len()));
     }
     text.push_str("next: scholareval plan, with the arguments of score, shows what can be asked now\n");
     text

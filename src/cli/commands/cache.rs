@@ -2,30 +2,30 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
 use crate::cli::ExitCode;
-use crate::cli::args::{CacheCommand, CacheFileArgs, OutputFormat, PruneArgs};
+use crate::cli::args::{CacheCommand, OutputFormat, PruneArgs};
 use crate::cli::origin::escape_controls;
 use crate::cli::progress::grouped;
-use crate::cli::terminal::{forgive_closed_pipe, note, write_stdout};
-use crate::domain::{CallKind, JudgeTask, Mode};
+use crate::cli::terminal::{note, write_stdout};
+use crate::domain::CallKind;
 use crate::error::{Error, Result};
-use crate::judge::cache::{self, Cache, CacheStats, Entry, MergeReport, StoredEntry};
+use crate::judge::cache::{self, Cache, CacheStats, Inserted, MergeReport, StoredEntry};
+use crate::report::render_json;
 use crate::text::nearest::nearest;
 
 pub(super) fn run(command: &CacheCommand) -> Result<ExitCode> {
     match command {
         CacheCommand::Stats { file, format } => {
-            let path = existing(file)?;
-            let stats = Cache::open(&path)?.stats()?;
+            let path = existing(&file.cache)?;
+            let stats = Cache::open(path)?.stats()?;
             let text = match format.unwrap_or_default() {
-                OutputFormat::Table => stats_text(&path, &stats),
-                OutputFormat::Json => stats_json(&path, &stats)?,
+                OutputFormat::Table => stats_text(path, &stats),
+                OutputFormat::Json => render_json(&Named { path, stats: &stats })?,
                 OutputFormat::Csv => {
                     return Err(Error::Usage("--format csv: cache stats prints table or json".to_owned()));
                 }
@@ -34,13 +34,13 @@ pub(super) fn run(command: &CacheCommand) -> Result<ExitCode> {
         }
         CacheCommand::Prune(args) => {
             let kind = checked_kind(args)?;
-            let path = existing(&args.file)?;
-            let removed = Cache::open(&path)?.prune(|stored| is_unwanted(stored, args, kind))?;
-            write_stdout(format!("deleted {removed} replies from {}\n", shown(&path)).as_bytes())?;
+            let path = existing(&args.file.cache)?;
+            let removed = Cache::open(path)?.prune(|stored| is_unwanted(stored, args, kind))?;
+            write_stdout(format!("deleted {removed} replies from {}\n", shown(path)).as_bytes())?;
         }
-        CacheCommand::Export { file, out } => export(&existing(file)?, out)?,
+        CacheCommand::Export { file, out } => export(existing(&file.cache)?, out)?,
         CacheCommand::Merge { sources, into } => {
-            sources.iter().try_for_each(|source| must_exist(source))?;
+            sources.iter().try_for_each(|source| existing(source).map(drop))?;
             let report = cache::merge(sources, into)?;
             write_stdout(merge_text(into, &report).as_bytes())?;
             // Whoever deletes the sources next must not take this for the whole of them.
@@ -52,16 +52,10 @@ pub(super) fn run(command: &CacheCommand) -> Result<ExitCode> {
     Ok(ExitCode::Ok)
 }
 
-/// The same, which must exist: a command that reads must not create one.
-fn existing(file: &CacheFileArgs) -> Result<PathBuf> {
-    let path = file.cache.clone();
-    must_exist(&path)?;
-    Ok(path)
-}
-
-fn must_exist(path: &Path) -> Result<()> {
+/// The same path if it is a file: a command that reads must not create one.
+fn existing(path: &Path) -> Result<&Path> {
     if path.is_file() {
-        return Ok(());
+        return Ok(path);
     }
     let what = "there is no such cache; name one with --cache FILE".to_owned();
     Err(Error::Cache { path: path.to_path_buf(), what })
@@ -78,6 +72,14 @@ fn checked_kind(args: &PruneArgs) -> Result<Option<&'static str>> {
 
 fn shown(path: &Path) -> String {
     escape_controls(&path.display().to_string())
+}
+
+/// Statistics with their file, for JSON.
+#[derive(Serialize)]
+struct Named<'a> {
+    path: &'a Path,
+    #[serde(flatten)]
+    stats: &'a CacheStats,
 }
 
 fn stats_text(path: &Path, stats: &CacheStats) -> String {
@@ -103,23 +105,10 @@ fn stats_text(path: &Path, stats: &CacheStats) -> String {
     text
 }
 
-fn stats_json(path: &Path, stats: &CacheStats) -> Result<String> {
-    #[derive(Serialize)]
-    struct Named<'a> {
-        path: &'a Path,
-        #[serde(flatten)]
-        stats: &'a CacheStats,
-    }
-    serde_json::to_string_pretty(&Named { path, stats })
-        .map(|text| text + "\n")
-        .map_err(|error| Error::Internal(format!("cannot write statistics as JSON: {error}")))
-}
-
 /// Unix seconds in UTC, or the number itself where no calendar reaches it.
 fn date(seconds: u64) -> String {
     const YEAR_9999: u64 = 253_402_300_799;
-    let time: Option<SystemTime> = UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
-    match time {
+    match UNIX_EPOCH.checked_add(Duration::from_secs(seconds)) {
         Some(time) if seconds <= YEAR_9999 => humantime::format_rfc3339_seconds(time).to_string(),
         _ => seconds.to_string(),
     }
@@ -133,57 +122,27 @@ fn is_unwanted(stored: &StoredEntry, args: &PruneArgs, kind: Option<&str>) -> bo
         && args.older_than.is_none_or(|age| entry.created_at.saturating_add(age.as_secs()) < now)
         && args.judge.as_ref().is_none_or(|judge| entry.label.judge == *judge)
         && kind.is_none_or(|kind| entry.label.kind == kind)
-        && !(args.unreadable && is_readable(entry))
-}
-
-/// Whether a verdict can be read in the reply. That does not depend on the texts that were asked about.
-fn is_readable(entry: &Entry) -> bool {
-    let text: Arc<str> = Arc::from("");
-    let (question, answer) = (Arc::clone(&text), Arc::clone(&text));
-    let task = match CallKind::from_name(&entry.label.kind) {
-        Some(CallKind::Expertise) => JudgeTask::Expertise { question, answer },
-        Some(CallKind::Property) => JudgeTask::Property { question, answer, criterion: text },
-        Some(CallKind::Evidence) => JudgeTask::Evidence { question, answer, snippets: Arc::from(vec![String::new()]) },
-        Some(CallKind::Citations) => JudgeTask::Citations { question, answer },
-        Some(CallKind::Attribution) => JudgeTask::Attribution { claim: answer, document: question },
-        Some(CallKind::Aspect) => {
-            JudgeTask::Aspect { aspect: Arc::default(), instruction: text, question, answer, reference: None }
-        }
-        // A kind of a later version: not ours to call unreadable.
-        None => return true,
-    };
-    task.parse(&entry.reply, Mode::Default).is_ok()
 }
 
 fn export(path: &Path, out: &Path) -> Result<()> {
     let cache = Cache::open(path)?;
-    let report = if out == Path::new("-") {
-        cache.export(&mut BufWriter::new(ForgivingStdout), Path::new("standard output"))?
+    let (entries, damaged) = if out == Path::new("-") {
+        cache.export(write_stdout)?
     } else {
-        cache.export(&mut BufWriter::new(File::create(out).map_err(Error::io(out, "create"))?), out)?
+        let mut file = BufWriter::new(File::create(out).map_err(Error::io(out, "create"))?);
+        let exported = cache.export(|line| file.write_all(line).map_err(Error::io(out, "write")))?;
+        file.flush().map_err(Error::io(out, "write"))?;
+        exported
     };
-    if report.damaged > 0 {
-        note(&format!("warning: {} damaged replies were left out", report.damaged));
+    if damaged > 0 {
+        note(&format!("warning: {damaged} damaged replies were left out"));
     }
-    note(&format!("exported {} replies", report.entries));
+    note(&format!("exported {entries} replies"));
     Ok(())
 }
 
-/// Standard output; a reader that has gone away is no fault.
-struct ForgivingStdout;
-
-impl Write for ForgivingStdout {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        forgive_closed_pipe(std::io::stdout().lock().write_all(bytes)).map(|()| bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        forgive_closed_pipe(std::io::stdout().lock().flush())
-    }
-}
-
 fn merge_text(into: &Path, report: &MergeReport) -> String {
-    let MergeReport { added, known, conflicts, damaged, incomplete } = report;
+    let MergeReport { inserted: Inserted { added, known, conflicts }, damaged, incomplete } = report;
     let mut text = format!("merged into {}: {added} added, {} there already\n", shown(into), known + conflicts);
     if *conflicts > 0 {
         text.push_str(&format!("{conflicts} of these had another reply; the one that was there stays\n"));
@@ -199,6 +158,8 @@ fn merge_text(into: &Path, report: &MergeReport) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     #[test]
@@ -226,10 +187,13 @@ mod tests {
 
     #[test]
     fn a_merge_names_trouble_only_where_there_was_some() {
-        let calm = MergeReport { added: 2, known: 3, ..MergeReport::default() };
+        let calm = MergeReport { inserted: Inserted { added: 2, known: 3, conflicts: 0 }, ..MergeReport::default() };
         assert_eq!(merge_text(Path::new("c"), &calm), "merged into c: 2 added, 3 there already\n");
         let incomplete = vec![(PathBuf::from("s"), "malformed page".to_owned())];
-        let text = merge_text(Path::new("c"), &MergeReport { conflicts: 1, damaged: 4, incomplete, ..calm });
+        let text = merge_text(
+            Path::new("c"),
+            &MergeReport { inserted: Inserted { conflicts: 1, ..calm.inserted }, damaged: 4, incomplete },
+        );
         assert!(text.ends_with(
             "1 of these had another reply; the one that was there stays\n4 damaged ones were left out\n\
              s: not read to its end: malformed page\n"

@@ -1,4 +1,4 @@
-//! Results into the cache.
+//! Results of a batch service into the cache.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -6,16 +6,12 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::result::parse_result;
-use crate::domain::Fingerprint;
+use crate::domain::{Fingerprint, JudgeReply};
 use crate::error::{Error, InputFault, Result};
 use crate::judge::cache::{Cache, CallLabel, Entry, Inserted};
-
-/// Replies that are stored in one transaction.
-const GROUP: usize = 512;
-/// Errors and faults that are kept for showing; all are counted.
-const KEPT: usize = 20;
+use crate::judge::chat::{error_in, error_words, read_reply};
 
 /// One line of `calls.jsonl`: what a request asks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,144 +26,110 @@ pub struct BatchCall {
 /// What an import did.
 #[derive(Debug, Default)]
 pub struct ImportReport {
-    /// Calls that were read from `calls.jsonl`.
-    pub calls: u64,
-    /// Replies that are new in the cache.
-    pub added: u64,
-    /// Replies that were there already, word for word.
-    pub known: u64,
-    /// Replies that were there with other words; those stay.
-    pub conflicts: u64,
-    /// Prompt tokens of the new ones, as the service counted them.
-    pub prompt_tokens: u64,
-    /// Reply tokens of the new ones.
-    pub completion_tokens: u64,
-    /// Requests without a reply.
-    pub errors: u64,
-    /// The first of these: custom id, and the reason.
-    pub first_errors: Vec<(String, String)>,
+    /// Replies.
+    pub inserted: Inserted,
+    /// Requests without a reply: custom id, and the reason.
+    pub errors: Vec<(String, String)>,
     /// Lines that are no results, or belong to no known batch.
-    pub faults: u64,
-    /// The first of these.
-    pub first_faults: Vec<InputFault>,
+    pub faults: Vec<InputFault>,
 }
 
-impl ImportReport {
-    /// True if the files held no line at all, neither a result nor a fault.
-    pub fn is_empty(&self) -> bool {
-        self.added + self.known + self.conflicts + self.errors + self.faults == 0
-    }
+/// The calls of batches, by the id of their request.
+#[derive(Debug, Default)]
+pub struct BatchCalls(HashMap<Fingerprint, CallLabel>);
 
-    fn add_error(&mut self, custom_id: String, reason: String) {
-        self.errors += 1;
-        if self.first_errors.len() < KEPT {
-            self.first_errors.push((custom_id, reason));
-        }
-    }
-
-    fn add_fault(&mut self, fault: InputFault) {
-        self.faults += 1;
-        if self.first_faults.len() < KEPT {
-            self.first_faults.push(fault);
-        }
-    }
-}
-
-/// Puts results into one cache.
-#[derive(Debug)]
-pub struct Importer<'a> {
-    cache: &'a Cache,
-    calls: HashMap<Fingerprint, CallLabel>,
-    waiting: Vec<Entry>,
-    report: ImportReport,
-}
-
-impl<'a> Importer<'a> {
-    /// An importer that has no calls yet.
-    pub fn new(cache: &'a Cache) -> Self {
-        Self { cache, calls: HashMap::new(), waiting: Vec::new(), report: ImportReport::default() }
-    }
-
-    /// Adds the calls of a `calls.jsonl`, whose results may come.
+impl BatchCalls {
+    /// Adds the calls of a `calls.jsonl`. Returns how many calls are known now.
     ///
     /// # Errors
     /// [`Error::Io`] if it cannot be read, [`Error::Input`] with file and line for a line of another form.
-    pub fn add_calls(&mut self, path: &Path) -> Result<()> {
+    pub fn read(&mut self, path: &Path) -> Result<usize> {
         for_each_line(path, |number, line| {
             let call: BatchCall = serde_json::from_slice(line).map_err(|error| {
                 InputFault::new(path, format!("not a line of a batch's calls: {error}"))
                     .at_line(number)
                     .hint("export the batch again")
             })?;
-            self.calls.insert(call.custom_id, call.label);
+            self.0.insert(call.custom_id, call.label);
             Ok(())
-        })
+        })?;
+        Ok(self.0.len())
     }
 
-    /// Imports the results of one file, line by line. A line that is no result is noted and the others are imported all the
+    /// Stores the replies of a result file. A line that is no result is reported, and the others are imported all the
     /// same: what they hold is paid.
     ///
     /// # Errors
     /// [`Error::Io`] if the file cannot be read, [`Error::Cache`] if the cache cannot be written.
-    pub fn import(&mut self, path: &Path) -> Result<()> {
+    pub fn import(&self, path: &Path, cache: &Cache, report: &mut ImportReport) -> Result<()> {
+        let mut entries = Vec::new();
         for_each_line(path, |number, line| {
-            let fault = |what: &str, hint: &str| InputFault::new(path, what).at_line(number).hint(hint);
-            let parsed = std::str::from_utf8(line).map_err(|_| "not UTF-8 text".to_owned()).and_then(parse_result);
-            let result = match parsed {
-                Ok(result) => result,
-                Err(what) => {
-                    let hint = if line.ends_with(b"\n") { "" } else { "its end is missing: fetch the file again" };
-                    self.report.add_fault(fault(&what, hint));
-                    return Ok(());
-                }
-            };
-            let key = Fingerprint::from_hex(&result.custom_id);
-            let Some((key, label)) = key.and_then(|key| Some((key, self.calls.get(&key)?))) else {
-                let id: String = result.custom_id.chars().take(80).collect();
-                let hint = "name the directory that batch export wrote with --batch DIR";
-                self.report.add_fault(fault(&format!("the request {id:?} is in no calls.jsonl that was read"), hint));
-                return Ok(());
-            };
-            match result.outcome {
-                Ok(reply) => self.waiting.push(Entry::new(key, label.clone(), reply)),
-                Err(reason) => self.report.add_error(result.custom_id, reason),
+            match self.read_result(line) {
+                Ok((call, Ok(reply))) => entries.push(Entry::new(call.custom_id, call.label, reply)),
+                Ok((call, Err(reason))) => report.errors.push((call.custom_id.to_string(), reason)),
+                Err((what, hint)) => report.faults.push(InputFault::new(path, what).at_line(number).hint(hint)),
             }
-            if self.waiting.len() >= GROUP { self.store() } else { Ok(()) }
+            Ok(())
         })?;
-        self.store()
-    }
-
-    fn store(&mut self) -> Result<()> {
-        let stored = self.cache.insert_all(&self.waiting)?;
-        for (entry, inserted) in self.waiting.drain(..).zip(stored) {
-            match inserted {
-                Inserted::Known => self.report.known += 1,
-                Inserted::Conflict => self.report.conflicts += 1,
-                Inserted::Added => {
-                    self.report.added += 1;
-                    self.report.prompt_tokens += entry.reply.usage.prompt_tokens;
-                    self.report.completion_tokens += entry.reply.usage.completion_tokens;
-                }
-            }
-        }
+        let Inserted { added, known, conflicts } = cache.insert_all(&entries)?;
+        report.inserted.added += added;
+        report.inserted.known += known;
+        report.inserted.conflicts += conflicts;
         Ok(())
     }
 
-    /// What was done.
-    pub fn into_report(self) -> ImportReport {
-        ImportReport { calls: self.calls.len() as u64, ..self.report }
+    /// The call that a line answers, with its reply or why there is none; else what is wrong with the line, and what to
+    /// do about it.
+    fn read_result(&self, line: &[u8]) -> Result<(BatchCall, Result<JudgeReply, String>), (String, &'static str)> {
+        let line: ResultLine = serde_json::from_slice(line).map_err(|error| {
+            let message = error.to_string();
+            // The position is in this line; the caller adds the file's line.
+            let what = message.split(" at line ").next().unwrap_or_default();
+            let hint = if error.is_eof() { "its end is missing: fetch the file again" } else { "" };
+            (format!("not a result of a batch ({what} at column {})", error.column()), hint)
+        })?;
+        let key = Fingerprint::from_hex(&line.custom_id);
+        let Some((custom_id, label)) = key.and_then(|key| Some((key, self.0.get(&key)?.clone()))) else {
+            let id: String = line.custom_id.chars().take(80).collect();
+            let hint = "name the directory that batch export wrote with --batch DIR";
+            return Err((format!("the request {id:?} is in no calls.jsonl that was read"), hint));
+        };
+        Ok((BatchCall { custom_id, label }, line.outcome()))
+    }
+}
+
+/// `{custom_id, response: {status_code, body}, error}`; some services write the completion itself as the response.
+#[derive(Deserialize)]
+struct ResultLine {
+    custom_id: String,
+    #[serde(default)]
+    response: Value,
+    #[serde(default)]
+    error: Value,
+}
+
+impl ResultLine {
+    /// The reply, however blank or cut; or why there is none: one line, secrets masked.
+    fn outcome(self) -> Result<JudgeReply, String> {
+        let Self { response, error, .. } = self;
+        let body = if response["choices"].is_null() { &response["body"] } else { &response };
+        let error = if error.is_null() { error_in(body) } else { Some(&error) };
+        let words = error.map(|error| error_words(error_in(error).unwrap_or(error)));
+        match (response["status_code"].as_u64().unwrap_or(200), words) {
+            (200, Some(words)) => Err(words),
+            (200, None) if response.is_null() => Err("no response and no error".to_owned()),
+            (200, None) => read_reply(body, 0).ok_or_else(|| "status 200 without a completion".to_owned()),
+            (status, Some(words)) => Err(format!("status {status}: {words}")),
+            (status, None) => Err(format!("status {status}")),
+        }
     }
 }
 
 /// Calls `visit` with the number and the bytes of every line that is not blank.
 fn for_each_line(path: &Path, mut visit: impl FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
-    let mut reader = BufReader::new(File::open(path).map_err(Error::io(path, "read"))?);
-    let mut line = Vec::new();
-    for number in 1.. {
-        line.clear();
-        if reader.read_until(b'\n', &mut line).map_err(Error::io(path, "read"))? == 0 {
-            break;
-        }
+    let reader = BufReader::new(File::open(path).map_err(Error::io(path, "read"))?);
+    for (line, number) in reader.split(b'\n').zip(1..) {
+        let line = line.map_err(Error::io(path, "read"))?;
         if !line.trim_ascii().is_empty() {
             visit(number, &line)?;
         }
@@ -192,8 +154,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("calls.jsonl");
         std::fs::write(&path, "\n{\"custom_id\":\"xyz\"}\n").unwrap();
-        let cache = Cache::open(&dir.path().join("c.sqlite")).unwrap();
-        let error = Importer::new(&cache).add_calls(&path).unwrap_err().to_string();
+        let error = BatchCalls::default().read(&path).unwrap_err().to_string();
         assert!(error.contains("calls.jsonl:2: not a line of a batch's calls"), "{error}");
     }
 
@@ -218,17 +179,92 @@ mod tests {
         let text = [&line(1, "a"), "\n", &line(1, "a"), &line(1, "other"), &line(2, "b"), &error, &line(9, "z"), torn]
             .concat();
         std::fs::write(&results, text).unwrap();
-        let mut importer = Importer::new(&cache);
-        importer.add_calls(&calls_path).unwrap();
-        importer.import(&results).unwrap();
-        let report = importer.into_report();
-        assert_eq!((report.added, report.known, report.conflicts, report.errors, report.faults), (2, 1, 1, 1, 2));
-        // two replies of 10 + 2 tokens
-        assert_eq!((report.prompt_tokens, report.completion_tokens), (20, 4));
-        let faults: Vec<String> = report.first_faults.iter().map(ToString::to_string).collect();
+        let (mut calls, mut report) = (BatchCalls::default(), ImportReport::default());
+        assert_eq!(calls.read(&calls_path).unwrap(), 3);
+        calls.import(&results, &cache, &mut report).unwrap();
+        assert_eq!(report.inserted, Inserted { added: 2, known: 1, conflicts: 1 });
+        assert_eq!((report.errors.len(), report.faults.len()), (1, 2));
+        let faults: Vec<String> = report.faults.iter().map(ToString::to_string).collect();
         assert!(faults[0].contains("r.jsonl:7") && faults[0].contains("--batch DIR"), "{faults:?}");
         assert!(faults[1].contains("r.jsonl:8") && faults[1].contains("its end is missing"), "{faults:?}");
         let kept = cache.get(&Fingerprint::from([1; 32])).unwrap().unwrap();
         assert_eq!((kept.content.as_str(), kept.usage.prompt_tokens), ("a", 10));
+    }
+
+    fn reply(line: &str) -> JudgeReply {
+        serde_json::from_str::<ResultLine>(line).unwrap().outcome().unwrap()
+    }
+
+    fn refused(line: &str) -> String {
+        serde_json::from_str::<ResultLine>(line).unwrap().outcome().unwrap_err()
+    }
+
+    #[test]
+    fn openai_vllm_and_ray_results_are_read() {
+        let body = r#"{"model":"m","choices":[{"message":{"content":"{\"score\": 3}"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":2}}"#;
+        for line in [
+            format!(
+                r#"{{"id":"b1","custom_id":"k","response":{{"status_code":200,"request_id":"r","body":{body}}},"error":null}}"#
+            ),
+            format!(r#"{{"custom_id":"k","response":{{"body":{body},"status_code":200}}}}"#),
+            format!(r#"{{"custom_id":"k","response":{body}}}"#),
+        ] {
+            let reply = reply(&line);
+            assert_eq!((reply.content.as_str(), reply.usage.prompt_tokens), ("{\"score\": 3}", 9), "{line}");
+            assert!(!reply.cached);
+        }
+    }
+
+    #[test]
+    fn cut_and_blank_completions_are_replies_as_they_are() {
+        let line = |choice: &str| {
+            format!(r#"{{"custom_id":"k","response":{{"status_code":200,"body":{{"choices":[{choice}]}}}}}}"#)
+        };
+        assert!(reply(&line(r#"{"text":" Attrib","finish_reason":"length"}"#)).is_cut());
+        assert_eq!(reply(&line(r#"{"message":{"content":null}}"#)).content, "");
+    }
+
+    #[test]
+    fn errors_hold_the_words_of_the_service() {
+        for (line, said) in [
+            (r#"{"custom_id":"k","response":null,"error":{"code":"batch_expired","message":"too late"}}"#, "too late"),
+            (
+                r#"{"custom_id":"k","response":{"status_code":400,"body":{"error":{"message":"bad field"}}},"error":null}"#,
+                "status 400: bad field",
+            ),
+            (
+                r#"{"custom_id":"k","response":{"status_code":500,"body":null},"error":{"message":"boom"}}"#,
+                "status 500: boom",
+            ),
+            (r#"{"custom_id":"k","response":{"status_code":429}}"#, "status 429"),
+            (r#"{"custom_id":"k","response":{"status_code":200,"body":{"error":{"message":"gone"}}}}"#, "gone"),
+            (r#"{"custom_id":"k","response":{"status_code":200,"body":{"x":1}}}"#, "without a completion"),
+            (r#"{"custom_id":"k","response":{"status_code":200}}"#, "without a completion"),
+            (r#"{"custom_id":"k"}"#, "no response and no error"),
+            (r#"{"custom_id":"k","response":7}"#, "without a completion"),
+        ] {
+            assert!(refused(line).contains(said), "{line}: {}", refused(line));
+        }
+    }
+
+    #[test]
+    fn a_key_in_an_error_is_masked() {
+        let said = refused(
+            r#"{"custom_id":"k","response":{"status_code":401,"body":{"error":{"message":"Incorrect API key provided: sk-abcdefgh1234."}}}}"#,
+        );
+        assert!(!said.contains("abcdefgh"), "{said}");
+    }
+
+    #[test]
+    fn a_line_that_is_no_result_is_an_error() {
+        let wrong = |line: &str| BatchCalls::default().read_result(line.as_bytes()).unwrap_err();
+        let (cut, hint) = wrong("{\"custom_id\":\"ab");
+        assert_eq!(cut, "not a result of a batch (EOF while parsing a string at column 16)");
+        assert!(hint.contains("its end is missing"));
+        assert!(
+            [wrong("{\"custom_id\":7}"), wrong("[]")]
+                .iter()
+                .all(|(what, hint)| what.contains("not a result") && hint.is_empty())
+        );
     }
 }

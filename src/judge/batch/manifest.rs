@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, InputFault, Result};
 
 /// Name of the manifest in a batch directory.
-pub const MANIFEST_FILE: &str = "batch.json";
+pub(super) const MANIFEST_FILE: &str = "batch.json";
 /// Name of the list of calls in a batch directory.
 pub const CALLS_FILE: &str = "calls.jsonl";
 /// Version of the file's form.

@@ -11,12 +11,10 @@
 
 mod import;
 mod manifest;
-mod result;
 mod service;
 mod writer;
 
-pub use import::{BatchCall, ImportReport, Importer};
-pub use manifest::{BatchManifest, BatchPart, CALLS_FILE, MANIFEST_FILE};
-pub use result::{BatchResult, parse_result};
+pub use import::{BatchCall, BatchCalls, ImportReport};
+pub use manifest::{BatchManifest, BatchPart, CALLS_FILE};
 pub use service::BatchService;
 pub use writer::{BatchLimits, BatchWriter};

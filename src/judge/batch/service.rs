@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use super::manifest::{BatchManifest, BatchPart, write_whole};
 use crate::error::{Error, Result};
 use crate::judge::chat::transport::{Fault, Transport, request_headers};
-use crate::judge::chat::{error_words, key_refused, no_server};
+use crate::judge::chat::{error_text, error_words, key_refused, no_server};
 use crate::judge::endpoint::Endpoint;
 
 /// Files of 200 MB take their time.
@@ -130,26 +130,22 @@ impl BatchService {
         if manifest.parts[part].batch_id.is_some() {
             return Ok(false);
         }
-        let (file_id, is_resumed) = match manifest.parts[part].file_id.clone() {
-            Some(file_id) => (file_id, true),
+        let known = match manifest.parts[part].file_id.clone() {
+            Some(file_id) => self.find_batch(&file_id).await?,
             None => {
                 let file_id = self.upload(&manifest.path_of(part), &manifest.parts[part].file).await?;
-                manifest.parts[part].file_id = Some(file_id.clone());
+                manifest.parts[part].file_id = Some(file_id);
                 manifest.save()?;
-                (file_id, false)
+                None
             }
         };
-        let known = if is_resumed { self.find_batch(&file_id).await? } else { None };
         let batch = match known {
             Some(batch) => batch,
             None => {
-                let body = json!({
-                    "input_file_id": file_id, "endpoint": manifest.parts[part].url, "completion_window": "24h",
-                });
-                let is_safe = |fault: &Fault| {
-                    // Only a refusal is certain to have created nothing.
-                    matches!(fault, Fault::Status { status: 429, .. } | Fault::Connect(_))
-                };
+                let BatchPart { file_id, url, .. } = &manifest.parts[part];
+                let body = json!({"input_file_id": file_id, "endpoint": url, "completion_window": "24h"});
+                // Only a refusal is certain to have created nothing.
+                let is_safe = |fault: &Fault| matches!(fault, Fault::Status { status: 429, .. } | Fault::Connect(_));
                 let create = || async { self.client.batches().create_byot::<_, Batch>(body.clone()).await };
                 self.send(QUICK_LIMIT, is_safe, create).await?
             }
@@ -228,14 +224,10 @@ impl BatchService {
         for _ in 0..PAGES {
             let list = || async { self.client.batches().query(&query)?.list_byot::<Page>().await };
             let page = self.send(QUICK_LIMIT, is_passing, list).await?;
-            let last = page.data.last().map(|batch| batch.id.clone());
+            let next = page.data.last().filter(|_| page.has_more).map(|batch| ("after", batch.id.clone()));
             let found = page.data.into_iter().find(|batch| batch.input_file_id.as_deref() == Some(file_id));
-            match last {
-                Some(last) if found.is_none() && page.has_more => {
-                    query = vec![("limit", "100".to_owned()), ("after", last)];
-                }
-                _ => return Ok(found),
-            }
+            let (None, Some(next)) = (&found, next) else { return Ok(found) };
+            query = vec![("limit", "100".to_owned()), next];
         }
         Ok(None)
     }
@@ -250,57 +242,55 @@ impl BatchService {
     where
         F: Future<Output = std::result::Result<T, OpenAIError>>,
     {
-        for tries in 0.. {
+        let mut pause = PAUSE.0;
+        for is_last in (1..=TRIES).map(|tries| tries == TRIES) {
             let fault = match tokio::time::timeout(limit, request()).await {
                 Ok(Ok(response)) => return Ok(response),
                 Ok(Err(error)) => self.fault(error, limit)?,
                 Err(_) => Fault::TimedOut(limit),
             };
-            if !may_be_repeated(&fault) || tries + 1 >= TRIES {
-                return Err(self.error(fault));
+            if is_last || !may_be_repeated(&fault) {
+                return Err(self.error(&fault));
             }
             let asked = if let Fault::Status { retry_after, .. } = &fault { *retry_after } else { None };
-            tokio::time::sleep(asked.unwrap_or(PAUSE.0 * 2_u32.pow(tries)).min(PAUSE.1)).await;
+            tokio::time::sleep(asked.unwrap_or(pause).min(PAUSE.1)).await;
+            pause *= 2;
         }
         Err(Error::Internal("a request to the batch service was never sent".to_owned()))
     }
 
     /// The fault behind an error of the client; the error itself where none is.
     fn fault(&self, error: OpenAIError, limit: Duration) -> Result<Fault> {
-        match error {
-            OpenAIError::Reqwest(error) => Ok(self.transport.fault(error, limit)),
+        let what = match error {
+            OpenAIError::Reqwest(error) => return Ok(self.transport.fault(error, limit)),
             OpenAIError::Boxed(error) => match error.downcast::<Fault>() {
-                Ok(fault) => Ok(*fault),
-                Err(error) => Err(Error::Internal(format!("a request to the batch service failed: {error}"))),
+                Ok(fault) => return Ok(*fault),
+                Err(error) => error.to_string(),
             },
-            OpenAIError::JSONDeserialize(..) => Err(Error::JudgeUnavailable(
-                "the batch service sent something else than its JSON objects; check --base-url".to_owned(),
-            )),
-            other => Err(Error::Internal(format!("a request to the batch service failed: {other}"))),
-        }
+            OpenAIError::JSONDeserialize(..) => {
+                let what = "the batch service sent something else than its JSON objects; check --base-url";
+                return Err(Error::JudgeUnavailable(what.to_owned()));
+            }
+            other => other.to_string(),
+        };
+        Err(Error::Internal(format!("a request to the batch service failed: {what}")))
     }
 
-    fn error(&self, fault: Fault) -> Error {
+    fn error(&self, fault: &Fault) -> Error {
         let url = self.endpoint.masked_url();
-        let reason = match &fault {
+        let words = |body: &[u8]| error_text(body, &self.endpoint);
+        let reason = match fault {
             Fault::Connect(words) => return Error::JudgeUnavailable(no_server(&url, words)),
-            Fault::Status { status, body, .. } => {
-                let value: Value = serde_json::from_slice(body).unwrap_or_default();
-                let inner = value.get("error").filter(|error| !error.is_null()).unwrap_or(&value);
-                let words = if inner.is_null() { String::new() } else { error_words(inner) };
-                let words = self.endpoint.scrub(&words);
-                match status {
-                    401 | 403 => {
-                        let quoted = format!("status {status}: {words}");
-                        return Error::JudgeUnavailable(key_refused(&self.endpoint, &quoted));
-                    }
-                    404 | 405 => format!(
-                        "status {status} {words}; it may have no batch service: vllm run-batch and \
-                         contrib/ray_batch.py take the same files"
-                    ),
-                    _ => format!("status {status}: {words}"),
-                }
+            Fault::Status { status: status @ (401 | 403), body, .. } => {
+                let quoted = format!("status {status}: {}", words(body));
+                return Error::JudgeUnavailable(key_refused(&self.endpoint, &quoted));
             }
+            Fault::Status { status: status @ (404 | 405), body, .. } => format!(
+                "status {status} {}; it may have no batch service: vllm run-batch and contrib/ray_batch.py take the \
+                 same files",
+                words(body)
+            ),
+            Fault::Status { status, body, .. } => format!("status {status}: {}", words(body)),
             _ => fault.to_string(),
         };
         Error::JudgeUnavailable(format!(

@@ -35,9 +35,8 @@ pub struct BatchWriter {
     dir: PathBuf,
     limits: BatchLimits,
     calls: BufWriter<File>,
-    parts: Vec<BatchPart>,
-    /// The files that are being written: at most one for each judge and route.
-    open: Vec<(usize, BufWriter<File>)>,
+    /// Each with its file while it may still take a request: the last part of each judge and route.
+    parts: Vec<(BatchPart, Option<BufWriter<File>>)>,
 }
 
 impl BatchWriter {
@@ -47,9 +46,7 @@ impl BatchWriter {
     /// [`Error::Io`] if nothing can be written there.
     pub fn create(dir: &Path, limits: BatchLimits) -> Result<Self> {
         fs::create_dir_all(dir).map_err(Error::io(dir, "create"))?;
-        let path = dir.join(CALLS_FILE);
-        let calls = BufWriter::new(File::create(&path).map_err(Error::io(&path, "create"))?);
-        Ok(Self { dir: dir.to_path_buf(), limits, calls, parts: Vec::new(), open: Vec::new() })
+        Ok(Self { dir: dir.to_path_buf(), limits, calls: create(&dir.join(CALLS_FILE))?, parts: Vec::new() })
     }
 
     /// Writes one call: its body goes to `route` unchanged.
@@ -66,42 +63,42 @@ impl BatchWriter {
                  score that answer without a batch"
             )));
         }
-        let at = self.part(&call.label.judge, &url(route), size)?;
-        let Some((index, file)) = self.open.get_mut(at) else {
-            return Err(Error::Internal("a batch file was not opened".into()));
-        };
-        let part = &mut self.parts[*index];
-        file.write_all(&line).map_err(Error::io(self.dir.join(&part.file), "write"))?;
+        let (part, file) = self.part(&call.label.judge, &url(route), size)?;
         part.requests += 1;
         part.bytes += size;
         part.prompt_tokens += prompt_tokens;
+        let name = part.file.clone();
+        file.write_all(&line).map_err(Error::io(self.dir.join(name), "write"))?;
         let mut label = serde_json::to_vec(call)
             .map_err(|error| Error::Internal(format!("cannot write a call's label as JSON: {error}")))?;
         label.push(b'\n');
         self.calls.write_all(&label).map_err(Error::io(self.dir.join(CALLS_FILE), "write"))
     }
 
-    /// The place among the open files of the one that takes a line of that size; a full one is closed.
-    fn part(&mut self, judge: &str, url: &str, size: u64) -> Result<usize> {
-        let fits = |part: &BatchPart| part.requests < self.limits.requests && part.bytes + size <= self.limits.bytes;
-        let known = self.open.iter().position(|(index, _)| {
-            let part = &self.parts[*index];
-            part.judge == judge && part.url == url
-        });
-        if let Some(at) = known {
-            if fits(&self.parts[self.open[at].0]) {
-                return Ok(at);
+    /// The part that takes a line of that size; a full one is closed.
+    fn part(&mut self, judge: &str, url: &str, size: u64) -> Result<(&mut BatchPart, &mut BufWriter<File>)> {
+        let BatchLimits { requests, bytes } = self.limits;
+        let of_judge = |part: &BatchPart| part.judge == judge && part.url == url;
+        let last = self.parts.iter().rposition(|(part, _)| of_judge(part));
+        let fits = |at: &usize| self.parts[*at].0.requests < requests && self.parts[*at].0.bytes + size <= bytes;
+        let at = match last.filter(fits) {
+            Some(at) => at,
+            None => {
+                if let Some((part, file)) = last.and_then(|at| self.parts.get_mut(at)) {
+                    close(file.take(), &self.dir.join(&part.file))?;
+                }
+                let number = 1 + self.parts.iter().filter(|(part, _)| of_judge(part)).count();
+                let file = format!("{}-{number:03}.jsonl", file_stem(judge, url));
+                let writer = create(&self.dir.join(&file))?;
+                let part = BatchPart { file, judge: judge.into(), url: url.into(), ..BatchPart::default() };
+                self.parts.push((part, Some(writer)));
+                self.parts.len() - 1
             }
-            let (index, file) = self.open.swap_remove(at);
-            close(file, &self.dir.join(&self.parts[index].file))?;
+        };
+        match self.parts.get_mut(at) {
+            Some((part, Some(file))) => Ok((part, file)),
+            _ => Err(Error::Internal("the file of a batch is closed too early".into())),
         }
-        let number = 1 + self.parts.iter().filter(|part| part.judge == judge && part.url == url).count();
-        let name = format!("{}-{number:03}.jsonl", file_stem(judge, url));
-        let path = self.dir.join(&name);
-        let file = BufWriter::new(File::create(&path).map_err(Error::io(&path, "create"))?);
-        self.open.push((self.parts.len(), file));
-        self.parts.push(BatchPart { file: name, judge: judge.into(), url: url.into(), ..BatchPart::default() });
-        Ok(self.open.len() - 1)
     }
 
     /// Ends the batch: its manifest is written last. `address` gives the address of the judge of an identity, secrets
@@ -109,21 +106,25 @@ impl BatchWriter {
     ///
     /// # Errors
     /// [`Error::Io`] if a file cannot be written.
-    pub fn finish(mut self, address: impl Fn(&str) -> Option<String>) -> Result<BatchManifest> {
-        for part in &mut self.parts {
-            part.base_url = address(&part.judge);
+    pub fn finish(self, address: impl Fn(&str) -> Option<String>) -> Result<BatchManifest> {
+        let mut parts = Vec::with_capacity(self.parts.len());
+        for (part, file) in self.parts {
+            close(file, &self.dir.join(&part.file))?;
+            parts.push(BatchPart { base_url: address(&part.judge), ..part });
         }
-        for (index, file) in self.open {
-            close(file, &self.dir.join(&self.parts[index].file))?;
-        }
-        close(self.calls, &self.dir.join(CALLS_FILE))?;
-        let manifest = BatchManifest::new(&self.dir, self.parts);
+        close(Some(self.calls), &self.dir.join(CALLS_FILE))?;
+        let manifest = BatchManifest::new(&self.dir, parts);
         manifest.save()?;
         Ok(manifest)
     }
 }
 
-fn close(mut file: BufWriter<File>, path: &Path) -> Result<()> {
+fn create(path: &Path) -> Result<BufWriter<File>> {
+    File::create(path).map(BufWriter::new).map_err(Error::io(path, "create"))
+}
+
+fn close(file: Option<BufWriter<File>>, path: &Path) -> Result<()> {
+    let Some(mut file) = file else { return Ok(()) };
     file.flush().and_then(|()| file.get_ref().sync_all()).map_err(Error::io(path, "write"))
 }
 
@@ -134,13 +135,9 @@ fn url(route: JudgeKind) -> String {
 
 /// One line of a request file. The body stands there byte by byte as it would be sent.
 fn request_line(call: &BatchCall, route: JudgeKind, body: &[u8]) -> Vec<u8> {
-    let head =
-        format!("{{\"custom_id\":\"{}\",\"method\":\"POST\",\"url\":\"{}\",\"body\":", call.custom_id, url(route));
-    let mut line = Vec::with_capacity(head.len() + body.len() + 2);
-    line.extend_from_slice(head.as_bytes());
-    line.extend_from_slice(body);
-    line.extend_from_slice(b"}\n");
-    line
+    let (id, url) = (call.custom_id, url(route));
+    let head = format!(r#"{{"custom_id":"{id}","method":"POST","url":"{url}","body":"#);
+    [head.as_bytes(), body, b"}\n"].concat()
 }
 
 /// A file name for a judge and a route. Identities come from servers and may hold anything: what is no letter, digit, dot

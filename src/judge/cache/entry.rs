@@ -115,17 +115,17 @@ pub(super) fn find(connection: &Connection, key: &Fingerprint) -> rusqlite::Resu
     }))
 }
 
-/// Calls `visit` with the rowid and content of every row, in the order they were stored. The outer error is SQLite's.
-pub(super) fn for_each<E>(
+/// Calls `visit` with the rowid and content of every row, in the order they were stored, as long as it returns true.
+pub(super) fn for_each(
     connection: &Connection,
-    mut visit: impl FnMut(i64, StoredEntry) -> Result<(), E>,
-) -> rusqlite::Result<Result<(), E>> {
+    mut visit: impl FnMut(i64, StoredEntry) -> bool,
+) -> rusqlite::Result<()> {
     let mut select = connection.prepare(SELECT_ALL)?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {
-        if let Err(error) = visit(row.get(2)?, StoredEntry::read(row)?) {
-            return Ok(Err(error));
+        if !visit(row.get(2)?, StoredEntry::read(row)?) {
+            break;
         }
     }
-    Ok(Ok(()))
+    Ok(())
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use reqwest::Url;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use crate::error::{Error, Result};
@@ -34,7 +35,7 @@ CREATE TABLE servers (
 
 /// How long another process's write may hold us up before it is an error.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
-/// The same for the switch to WAL mode, where SQLite does not wait by itself.
+/// The same for the switch to WAL mode.
 const WAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An [`Error::Cache`] about `path`.
@@ -93,7 +94,8 @@ pub(super) fn open_or_create(path: &Path) -> Result<Connection> {
     } else {
         check_version(path, &open_bare(path)?)?;
     }
-    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+    let access = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let mut connection = connect(path, access).map_err(failed(path, "open it"))?;
     // SQLite falls back to reading where it may not write; that must not come out after the first paid call.
     if connection.is_readonly("main").map_err(failed(path, "open it"))? {
         return Err(fault(path, NOT_WRITABLE));
@@ -108,7 +110,7 @@ pub(super) fn open_or_create(path: &Path) -> Result<Connection> {
 
 /// Opens a cache that is open already for reading.
 pub(super) fn open_reader(path: &Path) -> Result<Connection> {
-    connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+    connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(failed(path, "open it"))
 }
 
 /// Opens another's cache: checked, never written, and on a network file system without locks.
@@ -117,28 +119,25 @@ pub(super) fn open_source(path: &Path) -> Result<Connection> {
         return Err(fault(path, "is missing or empty; name an existing cache"));
     }
     check_version(path, &open_bare(path)?)?;
-    let in_use = has_content(&beside(path, "-wal")) || beside(path, "-shm").exists();
-    let connection = match network_file_system(path) {
-        Some(kind) if in_use => {
-            let what =
-                format!("is in use, or was left by a killed process, on {kind}; copy it and its -wal to a local disk");
-            return Err(fault(path, what));
+    let is_in_use = has_content(&beside(path, "-wal")) || beside(path, "-shm").exists();
+    let connection = match network_file_system(path).filter(|_| is_in_use) {
+        Some(kind) => {
+            let what = "is in use, or was left by a killed process, on";
+            return Err(fault(path, format!("{what} {kind}; copy it and its -wal to a local disk")));
         }
-        _ if in_use => open_reader(path)?,
-        _ => open_immutable(path)?,
+        None if is_in_use => open_reader(path)?,
+        None => open_immutable(path)?,
     };
     check_tables(path, &connection)?;
     Ok(connection)
 }
 
-fn connect(path: &Path, access: OpenFlags) -> Result<Connection> {
-    let open = || {
-        let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-        connection.busy_timeout(BUSY_TIMEOUT)?;
-        connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")?;
-        Ok(connection)
-    };
-    open().map_err(failed(path, "open it"))
+/// Opens the file of that path or URI.
+fn connect(name: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(name, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")?;
+    Ok(connection)
 }
 
 /// The type of the network file system that `path`, which need not exist, lies on. SQLite's write-ahead log needs
@@ -225,24 +224,9 @@ fn open_bare(path: &Path) -> Result<Connection> {
 
 fn open_immutable(path: &Path) -> Result<Connection> {
     let absolute = std::path::absolute(path).map_err(Error::io(path, "read"))?;
-    let mut uri = String::from("file://");
-    for &byte in absolute.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => uri.push(char::from(byte)),
-            _ => uri.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    uri.push_str("?immutable=1");
-    connect(Path::new(&uri), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)
-        .map_err(|error| renamed(error, path))
-}
-
-/// The error with the path that the user named.
-fn renamed(error: Error, path: &Path) -> Error {
-    match error {
-        Error::Cache { what, .. } => fault(path, what),
-        other => other,
-    }
+    let url = Url::from_file_path(absolute).map_err(|()| fault(path, "is no path of a file; name one with --cache"))?;
+    let access = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    connect(Path::new(&format!("{url}?immutable=1")), access).map_err(failed(path, "open it"))
 }
 
 /// The number in a header pragma.
@@ -285,20 +269,16 @@ fn create_tables(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// Switches to WAL, again and again while another process is doing the same.
+/// Switches to WAL, again and again while another process is doing the same: SQLite does not wait here by itself.
 fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
     let deadline = Instant::now() + WAL_TIMEOUT;
     loop {
-        let mode: rusqlite::Result<String> =
-            connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0));
-        let is_busy = match &mode {
-            Ok(mode) => !mode.eq_ignore_ascii_case("wal"),
-            Err(error) => error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy),
-        };
-        if !is_busy || Instant::now() > deadline {
-            return mode.map(drop);
+        match connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get::<_, String>(0)) {
+            Ok(mode) if mode.eq_ignore_ascii_case("wal") => return Ok(()),
+            Err(error) if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => return Err(error),
+            busy if Instant::now() > deadline => return busy.map(drop),
+            _ => std::thread::sleep(Duration::from_millis(5)),
         }
-        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

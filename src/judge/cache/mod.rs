@@ -23,7 +23,7 @@
 //!     kind: "property".into(), judge: "gpt-x".into(), role: "rubric".into(), draw: 0, attempt: 0,
 //! };
 //! let entry = Entry::new(key, label, JudgeReply::of_text(r#"{"score": 7}"#));
-//! futures::executor::block_on(cache.put(entry))?;
+//! futures::executor::block_on(cache.put(entry, None))?;
 //! assert_eq!(cache.get(&key)?.map(|reply| reply.content).as_deref(), Some(r#"{"score": 7}"#));
 //! # drop(cache);
 //! # let _ = std::fs::remove_dir_all(&dir);
@@ -43,7 +43,7 @@ mod tests;
 pub use entry::{CallLabel, Entry, StoredEntry};
 pub use file::{APPLICATION_ID, SCHEMA_VERSION};
 pub use store::Cache;
-pub use upkeep::{CacheStats, ExportReport, Inserted, MergeReport, merge};
+pub use upkeep::{CacheStats, Inserted, MergeReport, merge};
 pub use writer::{Lease, Leased};
 
 #[cfg(doc)]

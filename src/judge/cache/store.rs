@@ -85,24 +85,12 @@ impl Cache {
         }
     }
 
-    /// Stores a reply unless its key already has one. Queued at once (before the future is first polled, and also if
-    /// it is dropped); the future resolves when the reply is committed.
+    /// Stores a reply unless its key already has one, and gives its lease back in the same transaction. Queued at once
+    /// (before the future is first polled, and also if it is dropped); the future resolves when the reply is committed.
     ///
     /// # Errors
     /// The future gives [`Error::Cache`] where the disk is full or fails; what was committed before stays whole.
-    pub fn put(&self, entry: Entry) -> impl Future<Output = Result<()>> + Send + 'static {
-        self.queue_put(entry, None)
-    }
-
-    /// As [`Cache::put`], and gives the lease back in the same transaction.
-    ///
-    /// # Errors
-    /// As [`Cache::put`].
-    pub fn put_leased(&self, entry: Entry, lease: Lease) -> impl Future<Output = Result<()>> + Send + 'static {
-        self.queue_put(entry, Some(lease))
-    }
-
-    fn queue_put(&self, entry: Entry, lease: Option<Lease>) -> impl Future<Output = Result<()>> + Send + 'static {
+    pub fn put(&self, entry: Entry, lease: Option<Lease>) -> impl Future<Output = Result<()>> + Send + 'static {
         let (done, answer) = oneshot::channel();
         // A failed send drops `done`, which the future sees.
         let _ = self.inner.jobs.send(Job::Put { entry: Box::new(entry), lease, done });

@@ -65,7 +65,7 @@ fn a_reply_comes_back_as_it_was_stored_and_marked_cached() {
     let (_dir, path) = dir();
     let cache = Cache::open(&path).unwrap();
     let stored = entry(1, "{\"score\": 7}\0 end");
-    block_on(cache.put(stored.clone())).unwrap();
+    block_on(cache.put(stored.clone(), None)).unwrap();
     assert_eq!(cache.get(&key(1)).unwrap(), Some(stored.reply.clone()));
     assert!(stored.reply.cached);
     assert_eq!(cache.get(&key(2)).unwrap(), None);
@@ -77,8 +77,8 @@ fn a_reply_comes_back_as_it_was_stored_and_marked_cached() {
 fn the_first_reply_of_a_key_stays() {
     let (_dir, path) = dir();
     let cache = Cache::open(&path).unwrap();
-    block_on(cache.put(entry(1, "first"))).unwrap();
-    block_on(cache.put(entry(1, "second"))).unwrap();
+    block_on(cache.put(entry(1, "first"), None)).unwrap();
+    block_on(cache.put(entry(1, "second"), None)).unwrap();
     assert_eq!(content(&cache, 1).as_deref(), Some("first"));
     assert_eq!(cache.stats().unwrap().entries, 1);
 }
@@ -88,7 +88,7 @@ fn a_dropped_put_is_committed_all_the_same() {
     let (_dir, path) = dir();
     let cache = Cache::open(&path).unwrap();
     for n in 0..200 {
-        drop(cache.put(entry(n, "paid")));
+        drop(cache.put(entry(n, "paid"), None));
     }
     drop(cache);
     assert_eq!(Cache::open(&path).unwrap().stats().unwrap().entries, 200);
@@ -124,7 +124,7 @@ fn a_database_without_our_tables_is_refused_even_with_our_marks() {
 fn an_emptied_file_beside_a_full_log_is_refused() {
     let (_dir, path) = dir();
     let cache = Cache::open(&path).unwrap();
-    block_on(cache.put(entry(1, "x"))).unwrap();
+    block_on(cache.put(entry(1, "x"), None)).unwrap();
     let copy = path.with_file_name("copy.sqlite");
     std::fs::write(&copy, b"").unwrap();
     std::fs::copy(file::beside(&path, "-wal"), file::beside(&copy, "-wal")).unwrap();
@@ -137,8 +137,8 @@ fn an_emptied_file_beside_a_full_log_is_refused() {
 fn a_reply_changed_behind_our_back_is_an_error_and_not_a_reply() {
     let (_dir, path) = dir();
     let cache = Cache::open(&path).unwrap();
-    block_on(cache.put(entry(1, "{\"score\": 3}"))).unwrap();
-    block_on(cache.put(entry(2, "whole"))).unwrap();
+    block_on(cache.put(entry(1, "{\"score\": 3}"), None)).unwrap();
+    block_on(cache.put(entry(2, "whole"), None)).unwrap();
     let other = rusqlite::Connection::open(&path).unwrap();
     let changed =
         other.execute("UPDATE replies SET entry = replace(entry, 'score', 'scare') WHERE rowid = 1", []).unwrap();
@@ -157,7 +157,7 @@ fn a_full_disk_is_an_error_with_a_remedy_and_the_cache_stays_whole() {
     let (_dir, path) = dir();
     let cache = small(&path);
     let long = "y".repeat(3000);
-    let done: Vec<_> = block_on(join_all((0..100).map(|n| cache.put(entry(n, &long)))));
+    let done: Vec<_> = block_on(join_all((0..100).map(|n| cache.put(entry(n, &long), None))));
     let refused = done.iter().filter(|done| done.is_err()).count();
     assert!((80..100).contains(&refused), "{refused}");
     let text = message(done.into_iter().find_map(Result::err).unwrap());
@@ -166,7 +166,7 @@ fn a_full_disk_is_an_error_with_a_remedy_and_the_cache_stays_whole() {
     let cache = Cache::open(&path).unwrap();
     let kept = (0..100).filter(|&n| content(&cache, n).as_deref() == Some(&long)).count();
     assert_eq!(kept, 100 - refused);
-    block_on(cache.put(entry(1000, "room again"))).unwrap();
+    block_on(cache.put(entry(1000, "room again"), None)).unwrap();
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn a_lease_whose_reply_could_not_be_stored_is_given_back() {
     let (_dir, path) = dir();
     let (cache, other) = (small(&path), Cache::open(&path).unwrap());
     let lease = lease(&cache, 1);
-    assert!(block_on(cache.put_leased(entry(1, &"z".repeat(100_000)), lease)).is_err());
+    assert!(block_on(cache.put(entry(1, &"z".repeat(100_000)), Some(lease))).is_err());
     // A lease on another key waits behind the release in the writer's queue.
     drop(block_on(cache.try_lease(&key(2))).unwrap());
     assert!(is_granted(block_on(other.try_lease(&key(1)))));
@@ -187,7 +187,7 @@ fn of_two_handles_one_gets_the_lease_and_the_other_the_reply() {
     let lease = lease(&one, 1);
     assert!(block_on(two.try_lease(&key(1))).unwrap().is_none());
     assert!(block_on(one.try_lease(&key(1))).unwrap().is_none(), "an identical call of this handle waits, too");
-    block_on(one.put_leased(entry(1, "x"), lease)).unwrap();
+    block_on(one.put(entry(1, "x"), Some(lease))).unwrap();
     let found = block_on(two.try_lease(&key(1))).unwrap();
     assert!(matches!(found, Some(Leased::Cached(reply)) if reply.content == "x"));
     let rows: i64 = rusqlite::Connection::open(&path)
@@ -249,7 +249,7 @@ fn stats_count_by_kind_and_judge() {
     other.label = CallLabel { kind: "evidence".into(), judge: "llama".into(), ..label() };
     other.created_at = 1_000;
     for entry in [entry(1, "x"), other, entry(3, "z")] {
-        block_on(cache.put(entry)).unwrap();
+        block_on(cache.put(entry, None)).unwrap();
     }
     let stats = cache.stats().unwrap();
     // Three entries of 100 prompt (40 cached) and 7 reply tokens.
@@ -266,7 +266,7 @@ fn pruning_removes_what_is_unwanted_and_shrinks_the_file() {
     let (_dir, path) = dir();
     let cache = Cache::open(&path).unwrap();
     let long = "w".repeat(20_000);
-    block_on(join_all((0..100).map(|n| cache.put(entry(n, &long))))).into_iter().for_each(|done| done.unwrap());
+    block_on(join_all((0..100).map(|n| cache.put(entry(n, &long), None)))).into_iter().for_each(|done| done.unwrap());
     let before = cache.stats().unwrap().bytes;
     let is_even = |stored: &StoredEntry| match stored {
         StoredEntry::Whole(entry) => (0..100).step_by(2).any(|n| entry.key == key(n)),
@@ -277,6 +277,13 @@ fn pruning_removes_what_is_unwanted_and_shrinks_the_file() {
     let after = cache.stats().unwrap();
     assert!(after.bytes < before && after.entries == 50, "{before} {after:?}");
     assert_eq!(cache.prune(is_even).unwrap(), 0);
+}
+
+/// The lines of an export.
+fn exported(cache: &Cache) -> String {
+    let mut lines = Vec::new();
+    cache.export(|line| Ok(lines.extend_from_slice(line))).unwrap();
+    String::from_utf8(lines).unwrap()
 }
 
 fn merged(sources: &[&Path], into: &Path) -> crate::Result<MergeReport> {
@@ -290,13 +297,16 @@ fn merging_keeps_what_is_there_and_counts_conflicts() {
     for (path, entries) in [(&a, [(1, "one"), (2, "two")]), (&b, [(2, "TWO"), (3, "three")])] {
         let cache = Cache::open(path).unwrap();
         for (number, content) in entries {
-            block_on(cache.put(entry(number, content))).unwrap();
+            block_on(cache.put(entry(number, content), None)).unwrap();
         }
     }
     let before = std::fs::read(&a).unwrap();
     let report = merged(&[&a, &b, &a], &c).unwrap();
     // a: 2 new; b: 1 new, 1 in conflict; a again: 2 known
-    assert_eq!(report, MergeReport { added: 3, known: 2, conflicts: 1, ..MergeReport::default() });
+    assert_eq!(
+        report,
+        MergeReport { inserted: Inserted { added: 3, known: 2, conflicts: 1 }, ..MergeReport::default() }
+    );
     let cache = Cache::open(&c).unwrap();
     assert_eq!([1, 2, 3].map(|n| content(&cache, n).unwrap()), ["one", "two", "three"]);
     assert_eq!(std::fs::read(&a).unwrap(), before);
@@ -314,8 +324,8 @@ fn merging_reads_a_cache_that_is_in_use_its_log_included() {
     let dir = tempfile::tempdir().unwrap();
     let (a, c) = (dir.path().join("a"), dir.path().join("c"));
     let open = Cache::open(&a).unwrap();
-    block_on(open.put(entry(1, "only in the log"))).unwrap();
-    assert_eq!(merged(&[&a], &c).unwrap().added, 1);
+    block_on(open.put(entry(1, "only in the log"), None)).unwrap();
+    assert_eq!(merged(&[&a], &c).unwrap().inserted.added, 1);
 }
 
 #[test]
@@ -335,12 +345,13 @@ fn a_damaged_entry_is_left_out_of_a_merge_and_an_export() {
     let dir = tempfile::tempdir().unwrap();
     let (a, c) = (dir.path().join("a"), dir.path().join("c"));
     let cache = Cache::open(&a).unwrap();
-    block_on(join_all([cache.put(entry(1, "x")), cache.put(entry(2, "y"))])).into_iter().for_each(|done| done.unwrap());
+    block_on(join_all([cache.put(entry(1, "x"), None), cache.put(entry(2, "y"), None)]))
+        .into_iter()
+        .for_each(|done| done.unwrap());
     rusqlite::Connection::open(&a).unwrap().execute("UPDATE replies SET digest = 5 WHERE rowid = 1", []).unwrap();
     let report = merged(&[&a], &c).unwrap();
-    assert_eq!((report.added, report.damaged), (1, 1));
-    let mut lines = Vec::new();
-    assert_eq!(cache.export(&mut lines, Path::new("out")).unwrap(), ExportReport { entries: 1, damaged: 1 });
+    assert_eq!((report.inserted.added, report.damaged), (1, 1));
+    assert_eq!(cache.export(|_| Ok(())).unwrap(), (1, 1));
 }
 
 fn with_logprobs(number: u32) -> Entry {
@@ -355,15 +366,13 @@ fn probabilities_are_kept_exported_and_merged_and_their_damage_is_found() {
     let dir = tempfile::tempdir().unwrap();
     let (a, c) = (dir.path().join("a"), dir.path().join("c"));
     let cache = Cache::open(&a).unwrap();
-    block_on(join_all([cache.put(with_logprobs(1)), cache.put(entry(2, "plain"))]));
+    block_on(join_all([cache.put(with_logprobs(1), None), cache.put(entry(2, "plain"), None)]));
     assert_eq!(cache.get(&key(1)).unwrap(), Some(with_logprobs(1).reply), "to the last bit");
-    let mut lines = Vec::new();
-    cache.export(&mut lines, Path::new("out")).unwrap();
-    let lines = String::from_utf8(lines).unwrap();
+    let lines = exported(&cache);
     let lines: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let exported = serde_json::json!([{"token": "7", "logprob": -0.1, "top": [["7", -0.1], ["8", -1.0 / 3.0]]}]);
     assert_eq!((&lines[0]["reply"]["logprobs"], lines[1]["reply"].get("logprobs")), (&exported, None));
-    assert_eq!(merged(&[&a], &c).unwrap().added, 2);
+    assert_eq!(merged(&[&a], &c).unwrap().inserted.added, 2);
     assert_eq!(Cache::open(&c).unwrap().get(&key(1)).unwrap(), Some(with_logprobs(1).reply));
     let behind = rusqlite::Connection::open(&a).unwrap();
     behind.execute("UPDATE replies SET entry = replace(entry, '-0.1', '-0.2') WHERE rowid = 1", []).unwrap();
@@ -409,12 +418,10 @@ proptest! {
             entry.reply.model.clone_from(&model);
             entry.reply.usage.prompt_tokens = u64::MAX;
             entry.label = CallLabel { judge: judge.clone(), draw, ..label() };
-            block_on(a.put(entry.clone())).unwrap();
+            block_on(a.put(entry.clone(), None)).unwrap();
             stored.push(entry);
         }
-        let mut lines = Vec::new();
-        a.export(&mut lines, Path::new("out")).unwrap();
-        let lines = String::from_utf8(lines).unwrap();
+        let lines = exported(&a);
         let exported: Vec<Entry> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         prop_assert_eq!(&exported, &stored);
         for entry in stored {

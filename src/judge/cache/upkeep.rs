@@ -1,19 +1,15 @@
 //! What the commands about a cache do: count, prune, export, merge.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::{Connection, TransactionBehavior};
 use serde::Serialize;
 
 use super::entry::{self, Entry, StoredEntry};
 use super::file::{self, beside, failed, fault};
 use super::store::{Cache, SELECT_SERVERS};
 use crate::error::{Error, Result};
-
-/// Entries that are stored in one transaction.
-const GROUP: usize = 512;
 
 /// A server's report replaces one that is older.
 const TAKE_SERVER: &str = "INSERT INTO servers VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE \
@@ -58,35 +54,22 @@ impl CacheStats {
     }
 }
 
-/// What [`Cache::export`] wrote.
+/// How entries met what was in the cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ExportReport {
-    /// Lines written.
-    pub entries: u64,
-    /// Entries left out because they are damaged.
-    pub damaged: u64,
-}
-
-/// How an entry met what was in the cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Inserted {
-    /// Its key was new.
-    Added,
-    /// Its key had the same reply.
-    Known,
-    /// Its key had another reply, which stays.
-    Conflict,
+pub struct Inserted {
+    /// Their key was new.
+    pub added: u64,
+    /// Their key had the same reply.
+    pub known: u64,
+    /// Their key had another reply, which stays.
+    pub conflicts: u64,
 }
 
 /// What [`merge`] did, over all sources.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MergeReport {
-    /// Entries that were new.
-    pub added: u64,
-    /// Entries whose key was there with the same reply.
-    pub known: u64,
-    /// Entries whose key was there with another reply, which stays.
-    pub conflicts: u64,
+    /// Whole entries.
+    pub inserted: Inserted,
     /// Entries left out because they are damaged.
     pub damaged: u64,
     /// Sources that could not be read to their end, with the reason; what came before it was copied.
@@ -121,9 +104,7 @@ impl Cache {
         let mut connection = file::open_or_create(path)?;
         let mut unwanted: Vec<i64> = Vec::new();
         for_each(&connection, path, |rowid, stored| {
-            if is_unwanted(&stored) {
-                unwanted.push(rowid);
-            }
+            unwanted.extend(is_unwanted(&stored).then_some(rowid));
             Ok(())
         })?;
         let removed = unwanted.len() as u64;
@@ -138,33 +119,55 @@ impl Cache {
         Ok(removed)
     }
 
-    /// Writes every entry as one JSON line, in the order they were stored; `name` stands in errors of `writer`.
+    /// Gives `write` every entry as a line of JSON, in the order they were stored. Returns the numbers of entries that
+    /// were written and of damaged ones, which are left out.
     ///
     /// # Errors
-    /// [`Error::Cache`] for a damaged file, [`Error::Io`] where `writer` fails.
-    pub fn export(&self, writer: &mut dyn Write, name: &Path) -> Result<ExportReport> {
-        let mut report = ExportReport::default();
+    /// [`Error::Cache`] for a damaged file, and those of `write`.
+    pub fn export(&self, mut write: impl FnMut(&[u8]) -> Result<()>) -> Result<(u64, u64)> {
+        let (mut entries, mut damaged) = (0, 0);
         for_each(&file::open_reader(self.path())?, self.path(), |_, stored| {
             let StoredEntry::Whole(entry) = stored else {
-                report.damaged += 1;
+                damaged += 1;
                 return Ok(());
             };
-            report.entries += 1;
+            entries += 1;
             let mut line = serde_json::to_vec(&entry)
                 .map_err(|error| Error::Internal(format!("cannot write an entry as JSON: {error}")))?;
             line.push(b'\n');
-            writer.write_all(&line).map_err(Error::io(name, "write"))
+            write(&line)
         })?;
-        writer.flush().map_err(Error::io(name, "write"))?;
-        Ok(report)
+        Ok((entries, damaged))
     }
 
     /// Stores entries in one transaction, all or none; what was there stays.
     ///
     /// # Errors
     /// [`Error::Cache`] where the file cannot be written.
-    pub fn insert_all(&self, entries: &[Entry]) -> Result<Vec<Inserted>> {
-        insert_all(&mut file::open_or_create(self.path())?, self.path(), entries)
+    pub fn insert_all(&self, entries: &[Entry]) -> Result<Inserted> {
+        let mut connection = file::open_or_create(self.path())?;
+        let mut insert = || {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let mut inserted = Inserted::default();
+            entries.iter().try_for_each(|entry| inserted.insert(entry, &transaction))?;
+            transaction.commit()?;
+            Ok(inserted)
+        };
+        insert().map_err(failed(self.path(), "store entries"))
+    }
+}
+
+impl Inserted {
+    /// Stores the entry if its key is new, and counts it.
+    fn insert(&mut self, entry: &Entry, connection: &Connection) -> rusqlite::Result<()> {
+        let is_new = entry.insert(connection)?;
+        let counter = match entry::find(connection, &entry.key)? {
+            _ if is_new => &mut self.added,
+            Some(StoredEntry::Whole(known)) if known.has_same_reply(entry) => &mut self.known,
+            _ => &mut self.conflicts,
+        };
+        *counter += 1;
+        Ok(())
     }
 }
 
@@ -187,8 +190,9 @@ pub fn merge(sources: &[PathBuf], into: &Path) -> Result<MergeReport> {
     let mut target = file::open_or_create(into)?;
     let mut report = MergeReport::default();
     for (path, source) in opened {
-        copy_entries((path, &source), (into, &mut target), &mut report)?;
-        copy_servers(&source, &target).map_err(failed(into, "copy the servers' identities"))?;
+        let read = copy(&source, &mut target, &mut report).map_err(failed(into, "store entries"))?;
+        let incomplete = read.err().map(|error| file::explain(path, "read its entries", &error).to_string());
+        report.incomplete.extend(incomplete.map(|why| (path.clone(), why)));
     }
     Ok(report)
 }
@@ -198,74 +202,45 @@ fn is_same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
-fn copy_entries(
-    (path, source): (&Path, &Connection),
-    (into, target): (&Path, &mut Connection),
+/// Copies what can be read of a source in one transaction. The inner error is the source's.
+fn copy(
+    source: &Connection,
+    target: &mut Connection,
     report: &mut MergeReport,
-) -> Result<()> {
-    let mut damaged = 0;
-    let mut group: Vec<Entry> = Vec::new();
-    let mut copy = |group: &mut Vec<Entry>| -> Result<()> {
-        for inserted in insert_all(target, into, group)? {
-            match inserted {
-                Inserted::Added => report.added += 1,
-                Inserted::Known => report.known += 1,
-                Inserted::Conflict => report.conflicts += 1,
-            }
+) -> rusqlite::Result<rusqlite::Result<()>> {
+    let transaction = target.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let mut stored = Ok(());
+    let entries = entry::for_each(source, |_, entry| {
+        match entry {
+            StoredEntry::Whole(entry) => stored = report.inserted.insert(&entry, &transaction),
+            StoredEntry::Damaged => report.damaged += 1,
         }
-        group.clear();
-        Ok(())
-    };
-    let read = entry::for_each(source, |_, stored| {
-        match stored {
-            StoredEntry::Whole(entry) => group.push(*entry),
-            StoredEntry::Damaged => damaged += 1,
-        }
-        if group.len() >= GROUP { copy(&mut group) } else { Ok(()) }
+        stored.is_ok()
     });
-    copy(&mut group)?;
-    report.damaged += damaged;
-    match read {
-        Ok(copied) => copied,
-        Err(error) => {
-            report.incomplete.push((path.to_path_buf(), file::explain(path, "read its entries", &error).to_string()));
-            Ok(())
-        }
-    }
+    stored?;
+    let servers = copy_servers(source, &transaction)?;
+    transaction.commit()?;
+    Ok(entries.and(servers))
 }
 
-fn copy_servers(source: &Connection, target: &Connection) -> rusqlite::Result<()> {
-    let mut select = source.prepare(SELECT_SERVERS)?;
-    let mut rows = select.query([])?;
-    while let Some(row) = rows.next()? {
-        let (name, identity, seen_at): (String, String, f64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        target.execute(TAKE_SERVER, params![name, identity, seen_at])?;
-    }
-    Ok(())
-}
-
-fn insert_all(connection: &mut Connection, path: &Path, entries: &[Entry]) -> Result<Vec<Inserted>> {
-    let mut insert = || {
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut all = Vec::with_capacity(entries.len());
-        for entry in entries {
-            all.push(if entry.insert(&transaction)? {
-                Inserted::Added
-            } else {
-                match entry::find(&transaction, &entry.key)? {
-                    Some(StoredEntry::Whole(known)) if known.has_same_reply(entry) => Inserted::Known,
-                    _ => Inserted::Conflict,
-                }
-            });
-        }
-        transaction.commit()?;
-        Ok(all)
+/// As [`copy`], for what servers reported.
+fn copy_servers(source: &Connection, target: &Connection) -> rusqlite::Result<rusqlite::Result<()>> {
+    let read = || -> rusqlite::Result<Vec<(String, String, f64)>> {
+        source.prepare(SELECT_SERVERS)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
     };
-    insert().map_err(failed(path, "store entries"))
+    match read() {
+        Ok(servers) => servers.into_iter().try_for_each(|server| target.execute(TAKE_SERVER, server).map(drop)).map(Ok),
+        Err(error) => Ok(Err(error)),
+    }
 }
 
-fn for_each(connection: &Connection, path: &Path, visit: impl FnMut(i64, StoredEntry) -> Result<()>) -> Result<()> {
-    entry::for_each(connection, visit).map_err(failed(path, "read its entries"))?
+fn for_each(connection: &Connection, path: &Path, mut visit: impl FnMut(i64, StoredEntry) -> Result<()>) -> Result<()> {
+    let mut visited = Ok(());
+    let read = entry::for_each(connection, |rowid, stored| {
+        visited = visit(rowid, stored);
+        visited.is_ok()
+    });
+    read.map_err(failed(path, "read its entries")).and(visited)
 }
 
 fn remove(connection: &mut Connection, rowids: &[i64]) -> rusqlite::Result<()> {

@@ -50,7 +50,7 @@ impl Drop for Lease {
 /// What came of asking for a lease.
 #[derive(Debug)]
 pub enum Leased {
-    /// Ask the call; pass the lease to [`Cache::put_leased`](super::Cache::put_leased) or drop it.
+    /// Ask the call; pass the lease to [`Cache::put`](super::Cache::put) or drop it.
     Granted(Lease),
     /// The reply is in the cache.
     Cached(JudgeReply),
@@ -69,12 +69,11 @@ pub(super) enum Job {
     Stop,
 }
 
-/// The effect of a job, before it is committed.
-enum Effect {
-    Written,
-    Granted,
-    Taken,
-    Found(StoredEntry),
+/// What a job finds before it is committed; those that only write find nothing.
+enum Found {
+    Nothing,
+    Reply(StoredEntry),
+    FreeLease,
 }
 
 pub(super) struct Writer {
@@ -127,7 +126,7 @@ impl Writer {
     /// Commits a group and answers its jobs. If one job spoils the group, each is tried alone.
     fn commit(&mut self, group: Vec<Job>) {
         match self.try_commit(&group) {
-            Ok(effects) => group.into_iter().zip(effects).for_each(|(job, effect)| self.answer(job, effect)),
+            Ok(found) => group.into_iter().zip(found).for_each(|(job, found)| self.answer(job, found)),
             Err(error) if group.len() > 1 && error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => {
                 group.into_iter().for_each(|job| self.commit(vec![job]));
             }
@@ -135,50 +134,41 @@ impl Writer {
         }
     }
 
-    fn try_commit(&mut self, group: &[Job]) -> rusqlite::Result<Vec<Effect>> {
+    fn try_commit(&mut self, group: &[Job]) -> rusqlite::Result<Vec<Found>> {
         let end_of_lease = self.end_of_lease();
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut effects = Vec::with_capacity(group.len());
-        for job in group {
-            effects.push(match job {
+        let write = |job: &Job| {
+            match job {
                 Job::Put { entry, lease, .. } => {
                     entry.insert(&transaction)?;
-                    if let Some(lease) = lease {
-                        release(&transaction, &lease.key, &self.owner)?;
-                    }
-                    Effect::Written
+                    lease.iter().try_for_each(|lease| release(&transaction, &lease.key, &self.owner))?;
                 }
-                Job::Lease { key, .. } => grant(&transaction, key, &self.owner, end_of_lease)?,
-                Job::Release { key } => {
-                    release(&transaction, key, &self.owner)?;
-                    Effect::Written
-                }
-                Job::Stop => Effect::Written,
-            });
-        }
+                Job::Lease { key, .. } => return grant(&transaction, key, &self.owner, end_of_lease),
+                Job::Release { key } => release(&transaction, key, &self.owner)?,
+                Job::Stop => {}
+            }
+            Ok(Found::Nothing)
+        };
+        let found = group.iter().map(write).collect::<rusqlite::Result<_>>()?;
         transaction.commit()?;
-        Ok(effects)
+        Ok(found)
     }
 
     /// Answers a job that is committed. Whoever asked may have gone away: a lease that nobody takes releases itself.
-    fn answer(&self, job: Job, effect: Effect) {
+    fn answer(&self, job: Job, found: Found) {
         match job {
             Job::Put { lease, done, .. } => {
-                if let Some(mut lease) = lease {
-                    lease.is_held = false;
-                }
+                lease.into_iter().for_each(|mut lease| lease.is_held = false);
                 let _ = done.send(Ok(()));
             }
             Job::Lease { key, done } => {
-                let leased = match effect {
-                    Effect::Granted => {
-                        Ok(Some(Leased::Granted(Lease { key, jobs: self.sender.clone(), is_held: true })))
-                    }
-                    Effect::Found(StoredEntry::Whole(entry)) => Ok(Some(Leased::Cached(entry.reply))),
-                    Effect::Found(StoredEntry::Damaged) => Err(super::store::damaged(&self.path, &key)),
-                    Effect::Taken | Effect::Written => Ok(None),
-                };
-                let _ = done.send(leased);
+                let lease = || Lease { key, jobs: self.sender.clone(), is_held: true };
+                let _ = done.send(match found {
+                    Found::FreeLease => Ok(Some(Leased::Granted(lease()))),
+                    Found::Reply(StoredEntry::Whole(entry)) => Ok(Some(Leased::Cached(entry.reply))),
+                    Found::Reply(StoredEntry::Damaged) => Err(super::store::damaged(&self.path, &key)),
+                    Found::Nothing => Ok(None),
+                });
             }
             Job::Release { .. } | Job::Stop => {}
         }
@@ -189,8 +179,7 @@ impl Writer {
         match job {
             Job::Put { done, .. } => drop(done.send(Err(explain(&self.path, "store a reply", error)))),
             Job::Lease { done, .. } => drop(done.send(Err(explain(&self.path, "lease a call", error)))),
-            Job::Release { key } => tracing::debug!(key = %key.short(12), %error, "could not give a lease back"),
-            Job::Stop => {}
+            Job::Release { .. } | Job::Stop => tracing::debug!(%error, "could not give a lease back"),
         }
     }
 
@@ -200,16 +189,16 @@ impl Writer {
 }
 
 /// Finds the reply, else takes the lease unless another holds it.
-fn grant(connection: &Connection, key: &Fingerprint, owner: &str, end: i64) -> rusqlite::Result<Effect> {
+fn grant(connection: &Connection, key: &Fingerprint, owner: &str, end: i64) -> rusqlite::Result<Found> {
     if let Some(found) = entry::find(connection, key)? {
-        return Ok(Effect::Found(found));
+        return Ok(Found::Reply(found));
     }
     let mut select = connection.prepare_cached(OWNER)?;
     let other: Option<String> = select.query_row([key.as_bytes()], |row| row.get(0)).optional()?;
     let ended = other.filter(|other| has_ended(other));
     let values = params![key.as_bytes(), owner, end, to_sql(now_ms()), ended];
     let is_granted = connection.prepare_cached(LEASE)?.execute(values)? > 0;
-    Ok(if is_granted { Effect::Granted } else { Effect::Taken })
+    Ok(if is_granted { Found::FreeLease } else { Found::Nothing })
 }
 
 fn release(connection: &Connection, key: &Fingerprint, owner: &str) -> rusqlite::Result<()> {

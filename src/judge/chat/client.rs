@@ -6,7 +6,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use tokio::time::Instant as TokioInstant;
 
-use super::reply::{error_in_place_of_reply, read_reply};
+use super::reply::{error_in, read_reply};
 use super::server_error::{EqualRefusals, ServerError, helping_option, no_server};
 use super::stream;
 use super::transport::{Fault, Transport, read_json};
@@ -90,7 +90,7 @@ impl Chat {
             self.note_answer();
         }
         let (body, wait) = read.map_err(|fault| self.failure(fault))?;
-        if let Some(error) = error_in_place_of_reply(&body) {
+        if let Some(error) = error_in(&body) {
             return Err(self.refusal(ServerError::under_200(error, wait, &self.endpoint)));
         }
         let reply = read_reply(&body, latency_ms)

@@ -6,21 +6,20 @@
 
 use serde_json::Value;
 
-use super::server_error::error_words;
 use crate::domain::{JudgeReply, TokenLogprob, Usage};
 
 /// Stands for a probability of zero, whose logarithm JSON cannot write: what vLLM sends in its place.
 const NEVER: f64 = -9999.0;
 
 /// The error that stands in place of a reply: the `error` member of a body without choices.
-pub(super) fn error_in_place_of_reply(body: &Value) -> Option<&Value> {
+pub(in crate::judge) fn error_in(body: &Value) -> Option<&Value> {
     let has_choice = body["choices"].as_array().is_some_and(|choices| !choices.is_empty());
     Some(&body["error"]).filter(|error| !has_choice && !error.is_null())
 }
 
 /// The reply of a completion, chat or raw; the first choice counts. No choice or null content give empty text: the call
 /// is paid all the same. `None` for a body without a list of choices, which is no completion.
-pub(super) fn read_reply(body: &Value, latency_ms: u64) -> Option<JudgeReply> {
+pub(in crate::judge) fn read_reply(body: &Value, latency_ms: u64) -> Option<JudgeReply> {
     let choice = body["choices"].as_array()?.first().unwrap_or(&Value::Null);
     let content = if choice["message"].is_null() { &choice["text"] } else { &choice["message"]["content"] };
     let owned = |value: &Value| value.as_str().map(str::to_owned);
@@ -34,20 +33,6 @@ pub(super) fn read_reply(body: &Value, latency_ms: u64) -> Option<JudgeReply> {
         note: None,
         cached: false,
     })
-}
-
-/// Reads a completion that came another way: the body of a line of a batch's results.
-///
-/// # Errors
-/// The error that the service reports, or that the body is no completion: one line, secrets masked.
-pub(in crate::judge) fn read_completion(body: &str) -> Result<JudgeReply, String> {
-    let body: Value = serde_json::from_str(body).map_err(|error| format!("the body is no completion: {error}"))?;
-    match error_in_place_of_reply(&body) {
-        Some(error) => Err(error_words(error)),
-        None => {
-            read_reply(&body, 0).ok_or_else(|| "the body is JSON, but no completion (it has no choices)".to_owned())
-        }
-    }
 }
 
 /// Message text: a string, null, or a list of parts with a `text`.
@@ -195,7 +180,7 @@ mod tests {
 
     #[test]
     fn an_error_counts_only_where_there_is_no_choice() {
-        let error = |body: &str| error_in_place_of_reply(&serde_json::from_str(body).unwrap()).is_some();
+        let error = |body: &str| error_in(&serde_json::from_str(body).unwrap()).is_some();
         assert!(error(r#"{"error":{"code":502}}"#) && error(r#"{"choices":[],"error":"x"}"#));
         assert!(!error(r#"{"choices":[{}],"error":{"code":502}}"#) && !error(r#"{"choices":[],"error":null}"#));
     }

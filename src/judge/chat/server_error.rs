@@ -174,6 +174,11 @@ pub(in crate::judge) fn error_words(error: &Value) -> String {
     if error.message.is_empty() { error.code } else { error.message }
 }
 
+/// The message in the body of an error response: one line, secrets masked.
+pub(in crate::judge) fn error_text(body: &[u8], endpoint: &Endpoint) -> String {
+    ServerError::of_body(0, None, body, endpoint).message
+}
+
 /// The message for a key that is wrong or missing.
 pub(in crate::judge) fn key_refused(endpoint: &Endpoint, quoted: &str) -> String {
     let (url, variable) = (endpoint.masked_url(), &endpoint.api_key_env);

@@ -51,7 +51,7 @@ impl<J: Judge> Cached<J> {
         let outcome = self.inner.ask(request).await?;
         let Outcome::Reply(reply) = outcome else { return Ok(outcome) };
         let entry = Entry::new(*key, CallLabel::of(request, &self.judge), reply.clone());
-        self.cache.put_leased(entry, lease).await.map_err(AskError::Fatal)?;
+        self.cache.put(entry, Some(lease)).await.map_err(AskError::Fatal)?;
         Ok(if reply.cached { self.hit(reply) } else { Outcome::Reply(reply) })
     }
 }
