@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 use super::Job;
 use super::event::{EventSink, Plan};
 use super::run::plan_sampling;
-use super::tally::{PlanGroup, PlannedCalls};
+use super::tally::PlanGroup;
 use crate::domain::Usage;
 use crate::error::Result;
 use crate::judge::layers::budgeted::Price;
@@ -54,19 +54,17 @@ pub struct JudgeTerms {
     pub counter: Option<TokenCounter>,
 }
 
-/// So many calls with what they need.
+/// Calls with what they need.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Cost {
     /// Calls.
     pub calls: f64,
-    /// Counted, or estimated, as [`CountedTokens`] says.
+    /// Counted, or estimated, as [`JudgePlan`] says.
     pub prompt_tokens: f64,
-    /// Of these: a prefix shared with the call before, which a server's prefix cache can save.
-    pub shared_prefix_tokens: f64,
     /// From one token a call to the reply limits (a call without one: as long as its prompt).
     pub reply_tokens: Interval,
-    /// `None` without a price. Low: shared prefixes from the cache, shortest replies, prompts shorter by the error; high:
-    /// nothing from the cache, longest replies, prompts longer by the error.
+    /// `None` without a price. Low: shortest replies, prompts shorter by the error; high: longest replies, prompts longer
+    /// by the error.
     pub usd: Option<Interval>,
 }
 
@@ -74,42 +72,41 @@ impl Cost {
     const NOTHING: Self = Self {
         calls: 0.0,
         prompt_tokens: 0.0,
-        shared_prefix_tokens: 0.0,
         reply_tokens: Interval { low: 0.0, high: 0.0 },
         usd: Some(Interval { low: 0.0, high: 0.0 }),
     };
 
-    fn of(calls: PlannedCalls, tokens: Scale, price: Option<Price>) -> Self {
-        let prompt_tokens = (calls.prompt_tokens as f64 * tokens.ratio).round();
-        let shared_prefix_tokens = (calls.shared_tokens as f64 * tokens.ratio).round();
-        let reply_tokens = Interval { low: calls.calls.min(calls.reply_limit) as f64, high: calls.reply_limit as f64 };
+    /// The calls of a group, of those behind n gates a share of `gate_rate`^n.
+    fn of(group: &PlanGroup, gate_rate: f64, tokens: Scale, price: Option<Price>) -> Self {
+        let (mut calls, mut prompt_tokens, mut reply_limit) = (0.0, 0.0, 0.0);
+        for (planned, gates) in group.by_gates.iter().zip(0_i32..) {
+            let share = gate_rate.powi(gates);
+            calls += share * planned.calls as f64;
+            prompt_tokens += share * planned.prompt_tokens as f64;
+            reply_limit += share * planned.reply_limit as f64;
+        }
+        let prompt_tokens = (prompt_tokens * tokens.ratio).round();
+        let reply_tokens = Interval { low: calls.min(reply_limit), high: reply_limit };
         let usd = price.map(|price| {
-            let cost = |factor: f64, cached: f64, reply: f64| {
-                price.cost(&Usage {
-                    prompt_tokens: (prompt_tokens * factor).round() as u64,
-                    cached_prompt_tokens: (cached * factor).round() as u64,
-                    completion_tokens: reply as u64,
-                })
+            let cost = |prompt: f64, reply: f64| {
+                let (prompt_tokens, completion_tokens) = (prompt.round() as u64, reply.round() as u64);
+                price.cost(&Usage { prompt_tokens, cached_prompt_tokens: 0, completion_tokens })
             };
             Interval {
-                low: cost(1.0 - tokens.error, shared_prefix_tokens, reply_tokens.low),
-                high: cost(1.0 + tokens.error, 0.0, reply_tokens.high),
+                low: cost(prompt_tokens * (1.0 - tokens.error), reply_tokens.low),
+                high: cost(prompt_tokens * (1.0 + tokens.error), reply_tokens.high),
             }
         });
-        Self { calls: calls.calls as f64, prompt_tokens, shared_prefix_tokens, reply_tokens, usd }
+        Self { calls, prompt_tokens, reply_tokens, usd }
     }
 
-    /// This, and `share` of the other.
-    fn plus(self, other: Self, share: f64) -> Self {
-        let sum = |own: f64, other: f64| own + share * other;
-        let both =
-            |own: Interval, other: Interval| Interval { low: sum(own.low, other.low), high: sum(own.high, other.high) };
+    fn plus(self, other: Self) -> Self {
+        let both = |a: Interval, b: Interval| Interval { low: a.low + b.low, high: a.high + b.high };
         Self {
-            calls: sum(self.calls, other.calls),
-            prompt_tokens: sum(self.prompt_tokens, other.prompt_tokens),
-            shared_prefix_tokens: sum(self.shared_prefix_tokens, other.shared_prefix_tokens),
+            calls: self.calls + other.calls,
+            prompt_tokens: self.prompt_tokens + other.prompt_tokens,
             reply_tokens: both(self.reply_tokens, other.reply_tokens),
-            usd: self.usd.zip(other.usd).map(|(own, other)| both(own, other)),
+            usd: self.usd.zip(other.usd).map(|(a, b)| both(a, b)),
         }
     }
 }
@@ -133,36 +130,38 @@ pub struct PlanLine {
 
 impl PlanLine {
     fn of(group: &PlanGroup, tokens: Scale, price: Option<Price>, gate_rate: f64) -> Self {
-        let by_gates = || group.by_gates.iter().map(|calls| Cost::of(*calls, tokens, price)).zip(0_i32..);
-        let sum = |rate: f64| by_gates().fold(Cost::NOTHING, |sum, (cost, gates)| sum.plus(cost, rate.powi(gates)));
+        let cost = |rate: f64| Cost::of(group, rate, tokens, price);
         Self {
             role: group.role.name().into_owned(),
             kind: group.kind.as_str(),
             judge: group.judge.to_string(),
-            now: sum(0.0),
-            expected: sum(gate_rate),
-            at_most: sum(1.0),
+            now: cost(0.0),
+            expected: cost(gate_rate),
+            at_most: cost(1.0),
         }
     }
 
-    fn total<'a>(lines: impl IntoIterator<Item = &'a Self>) -> Self {
-        let (role, kind, judge) = ("all".to_owned(), "", String::new());
-        let nothing = Self { role, kind, judge, now: Cost::NOTHING, expected: Cost::NOTHING, at_most: Cost::NOTHING };
-        lines.into_iter().fold(nothing, |sum, line| Self {
-            now: sum.now.plus(line.now, 1.0),
-            expected: sum.expected.plus(line.expected, 1.0),
-            at_most: sum.at_most.plus(line.at_most, 1.0),
-            ..sum
-        })
+    fn total(lines: &[Self]) -> Self {
+        let sum = |of: fn(&Self) -> Cost| lines.iter().map(of).fold(Cost::NOTHING, Cost::plus);
+        Self {
+            role: "all".to_owned(),
+            kind: "",
+            judge: String::new(),
+            now: sum(|line| line.now),
+            expected: sum(|line| line.expected),
+            at_most: sum(|line| line.at_most),
+        }
     }
 }
 
-/// How the prompt tokens of one judge were found.
+/// How the prompt tokens of one judge were counted, and how long it takes under its limits for what is expected.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CountedTokens {
+pub struct JudgePlan {
     /// Identity of the judge.
     pub judge: String,
-    /// `llama.cpp`, `vllm`, the name of an encoding; `None`: they are estimated.
+    /// The model.
+    pub model: String,
+    /// `llama.cpp`, `vllm`, the name of an encoding; `None`: prompt tokens are estimated.
     pub by: Option<&'static str>,
     /// Who was asked to count, and did not.
     pub failed: Option<&'static str>,
@@ -172,40 +171,16 @@ pub struct CountedTokens {
     pub of: u64,
     /// The sum may be off by this share either way (95%).
     pub error: f64,
-}
-
-/// How long one judge takes under its limits, for what is expected.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct JudgeTime {
-    /// Identity of the judge.
-    pub judge: String,
-    /// The model.
-    pub model: String,
-    /// By the requests a minute.
+    /// Seconds by the requests a minute.
     pub seconds_by_rpm: Option<f64>,
-    /// By the tokens a minute: prompts and reply limits, as providers count.
+    /// Seconds by the tokens a minute: prompts and reply limits, as providers count.
     pub seconds_by_tpm: Option<f64>,
-    /// For every second that a call takes, by the calls at once.
+    /// Seconds for every second that a call takes, by the calls at once.
     pub seconds_per_second_of_a_call: f64,
     /// Calls in flight at once.
     pub concurrency: usize,
     /// Whether the model has a price.
     pub has_price: bool,
-}
-
-impl JudgeTime {
-    fn of(judge: &str, terms: &JudgeTerms, expected: &Cost) -> Self {
-        let tokens = expected.prompt_tokens + expected.reply_tokens.high;
-        Self {
-            judge: judge.to_owned(),
-            model: terms.model.clone(),
-            seconds_by_rpm: terms.requests_per_minute.map(|limit| expected.calls * 60.0 / limit as f64),
-            seconds_by_tpm: terms.tokens_per_minute.map(|limit| tokens * 60.0 / limit as f64),
-            seconds_per_second_of_a_call: expected.calls / terms.concurrency as f64,
-            concurrency: terms.concurrency,
-            has_price: terms.price.is_some(),
-        }
-    }
 }
 
 /// What a run would ask of models, and what it would cost.
@@ -219,14 +194,12 @@ pub struct PlanEstimate {
     pub cached: u64,
     /// The share of gates that are taken to open.
     pub gate_rate: f64,
-    /// Of each judge, how prompt tokens were found.
-    pub counting: Vec<CountedTokens>,
+    /// Of each judge, how tokens were counted and how long it takes.
+    pub judges: Vec<JudgePlan>,
     /// By role, kind and judge.
     pub lines: Vec<PlanLine>,
     /// All together.
     pub total: PlanLine,
-    /// Of each judge, how long it takes.
-    pub time: Vec<JudgeTime>,
 }
 
 /// Plans the jobs and estimates what a run would cost. Nothing is asked but, of servers that can, how many tokens prompts
@@ -242,22 +215,66 @@ pub async fn estimate(
 ) -> Result<PlanEstimate> {
     let planned = plan_sampling(jobs, sink, SAMPLE).await?;
     let Plan { answers, answer_scores, cached, .. } = planned.plan;
-    let (mut counting, mut lines, mut time) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut judges, mut lines) = (Vec::new(), Vec::new());
     for (judge, terms) in terms {
-        let groups: Vec<&PlanGroup> = planned.groups.iter().filter(|group| *group.judge == *judge).collect();
-        let (counted, scales) = count(judge, terms.counter.as_ref(), &groups).await;
-        let own: Vec<PlanLine> = groups
-            .iter()
-            .zip(scales)
-            .map(|(group, tokens)| PlanLine::of(group, tokens, terms.price, gate_rate))
-            .collect();
-        counting.push(counted);
-        time.push(JudgeTime::of(judge, terms, &PlanLine::total(&own).expected));
+        let groups = planned.groups.iter().filter(|group| *group.judge == *judge);
+        let (plan, own) = plan_judge(judge, terms, groups, gate_rate).await;
+        judges.push(plan);
         lines.extend(own);
     }
     lines.sort_by(|a, b| (&a.role, a.kind, &a.judge).cmp(&(&b.role, b.kind, &b.judge)));
     let total = PlanLine::total(&lines);
-    Ok(PlanEstimate { answers, answer_scores, cached, gate_rate, counting, lines, total, time })
+    Ok(PlanEstimate { answers, answer_scores, cached, gate_rate, judges, lines, total })
+}
+
+/// Counts samples of one judge's groups, scales, and adds up.
+async fn plan_judge(
+    judge: &str,
+    terms: &JudgeTerms,
+    groups: impl Iterator<Item = &PlanGroup>,
+    gate_rate: f64,
+) -> (JudgePlan, Vec<PlanLine>) {
+    let deadline = Instant::now() + TIME_LIMIT;
+    let floor = if terms.counter.as_ref().is_some_and(TokenCounter::is_built_in) { FRAME_ERROR } else { 0.0 };
+    let (mut lines, mut counted, mut of) = (Vec::new(), 0, 0);
+    let (mut tokens, mut off) = (0.0, 0.0);
+    let mut counter = terms.counter.as_ref();
+    for group in groups {
+        let pairs = match counter {
+            Some(counter) => count_sample(counter, group, deadline).await,
+            None => Vec::new(),
+        };
+        counter = counter.filter(|_| pairs.len() == group.sample.len());
+        let calls = group.at_most().calls;
+        let scale = Scale::of(&pairs, calls).unwrap_or(Scale::ESTIMATE);
+        let scale = Scale { error: scale.error.max(floor), ..scale };
+        let line = PlanLine::of(group, scale, terms.price, gate_rate);
+        counted += pairs.len() as u64;
+        of += calls;
+        tokens += line.at_most.prompt_tokens;
+        off += scale.error * line.at_most.prompt_tokens;
+        lines.push(line);
+    }
+    let name = terms.counter.as_ref().map(TokenCounter::name);
+    let (by, failed) = if counted > 0 { (name, None) } else { (None, name.filter(|_| of > 0)) };
+    let Cost { calls, prompt_tokens, reply_tokens, .. } = PlanLine::total(&lines).expected;
+    let minutes = |count: f64, limit: Option<u64>| limit.map(|limit| count * 60.0 / limit as f64);
+    let plan = JudgePlan {
+        judge: judge.to_owned(),
+        model: terms.model.clone(),
+        by,
+        failed,
+        counted,
+        of,
+        // Six digits: sums of the same share must give that share.
+        error: if tokens > 0.0 { (1e6 * off / tokens).round() / 1e6 } else { 0.0 },
+        seconds_by_rpm: minutes(calls, terms.requests_per_minute),
+        seconds_by_tpm: minutes(prompt_tokens + reply_tokens.high, terms.tokens_per_minute),
+        seconds_per_second_of_a_call: calls / terms.concurrency as f64,
+        concurrency: terms.concurrency,
+        has_price: terms.price.is_some(),
+    };
+    (plan, lines)
 }
 
 /// From estimated to counted tokens.
@@ -285,37 +302,6 @@ impl Scale {
     }
 }
 
-/// Counts the samples of one judge's groups; how that was done, and the scale of each group.
-async fn count(judge: &str, counter: Option<&TokenCounter>, groups: &[&PlanGroup]) -> (CountedTokens, Vec<Scale>) {
-    let deadline = Instant::now() + TIME_LIMIT;
-    let floor = if counter.is_some_and(TokenCounter::is_built_in) { FRAME_ERROR } else { 0.0 };
-    let (mut scales, mut counted) = (Vec::new(), 0);
-    let (mut tokens, mut off, mut of) = (0.0, 0.0, 0);
-    let mut working = counter;
-    for group in groups {
-        let pairs = match working {
-            Some(counter) => count_sample(counter, group, deadline).await,
-            None => Vec::new(),
-        };
-        if pairs.len() < group.sample.len() {
-            working = None;
-        }
-        let at_most = group.at_most();
-        let scale = Scale::of(&pairs, at_most.calls).unwrap_or(Scale::ESTIMATE);
-        let scale = Scale { error: scale.error.max(floor), ..scale };
-        counted += pairs.len() as u64;
-        of += at_most.calls;
-        tokens += scale.ratio * at_most.prompt_tokens as f64;
-        off += scale.error * scale.ratio * at_most.prompt_tokens as f64;
-        scales.push(scale);
-    }
-    let name = counter.map(TokenCounter::name);
-    let (by, failed) = if counted > 0 { (name, None) } else { (None, name.filter(|_| of > 0)) };
-    // Six digits: sums of the same share must give that share.
-    let error = if tokens > 0.0 { (1e6 * off / tokens).round() / 1e6 } else { 0.0 };
-    (CountedTokens { judge: judge.to_owned(), by, failed, counted, of, error }, scales)
-}
-
 /// Estimated and counted tokens of the sampled calls, up to the first that cannot be counted, or to the deadline.
 async fn count_sample(counter: &TokenCounter, group: &PlanGroup, deadline: Instant) -> Vec<(f64, f64)> {
     let counts = stream::iter(&group.sample).map(|call| async move {
@@ -332,11 +318,12 @@ async fn count_sample(counter: &TokenCounter, group: &PlanGroup, deadline: Insta
 
 #[cfg(test)]
 mod tests {
+    use super::super::tally::PlannedCalls;
     use super::*;
     use crate::domain::{CallKind, Role};
 
     fn calls(calls: u64, prompt_tokens: u64) -> PlannedCalls {
-        PlannedCalls { calls, prompt_tokens, shared_tokens: prompt_tokens / 2, reply_limit: 100 * calls }
+        PlannedCalls { calls, prompt_tokens, reply_limit: 100 * calls }
     }
 
     fn group(by_gates: &[PlannedCalls]) -> PlanGroup {
@@ -350,9 +337,9 @@ mod tests {
         let line = PlanLine::of(&group(&[calls(10, 1000), calls(10, 2000)]), Scale::ESTIMATE, Some(price), 0.5);
         let replies = Interval { low: 10.0, high: 1000.0 };
         assert_eq!((line.now.calls, line.now.prompt_tokens, line.now.reply_tokens), (10.0, 1000.0, replies));
-        // low: 880 tokens, 440 of them cached: 440 + 220, and 10 replies of a token: 100; high: 1120 + 1000 * 10
+        // low: 880 tokens, and 10 replies of a token: 100; high: 1120 + 1000 * 10
         let usd = line.now.usd.unwrap();
-        assert!((usd.low - 760e-6).abs() < 1e-12 && (usd.high - 11_120e-6).abs() < 1e-12, "{usd:?}");
+        assert!((usd.low - 980e-6).abs() < 1e-12 && (usd.high - 11_120e-6).abs() < 1e-12, "{usd:?}");
         // half of the gates
         assert_eq!((line.expected.calls, line.expected.prompt_tokens), (15.0, 2000.0));
         assert_eq!((line.at_most.calls, line.at_most.prompt_tokens), (20.0, 3000.0));
@@ -366,9 +353,8 @@ mod tests {
         assert!(PlanLine::total(&[of(Some(price)), of(None)]).now.usd.is_none());
     }
 
-    #[test]
-    fn time_is_what_each_limit_takes() {
-        let line = PlanLine::of(&group(&[calls(10, 1000), calls(10, 2000)]), Scale::ESTIMATE, None, 0.5);
+    #[tokio::test]
+    async fn time_is_what_each_limit_takes() {
         let terms = JudgeTerms {
             model: "m".into(),
             price: None,
@@ -377,10 +363,11 @@ mod tests {
             tokens_per_minute: Some(1000),
             counter: None,
         };
-        let time = JudgeTime::of("j", &terms, &line.expected);
+        let group = group(&[calls(10, 1000), calls(10, 2000)]);
+        let (plan, _) = plan_judge("j", &terms, std::iter::once(&group), 0.5).await;
         // 15 calls at 60 a minute; 2,000 prompt and 1,500 reply tokens at 1,000 a minute; 15 calls, 4 at once
-        assert_eq!((time.seconds_by_rpm, time.seconds_by_tpm), (Some(15.0), Some(210.0)));
-        assert_eq!(time.seconds_per_second_of_a_call, 3.75);
+        assert_eq!((plan.seconds_by_rpm, plan.seconds_by_tpm), (Some(15.0), Some(210.0)));
+        assert_eq!((plan.seconds_per_second_of_a_call, plan.error), (3.75, 0.12));
     }
 
     #[test]

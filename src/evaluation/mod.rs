@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 
 pub use agree::agree;
 pub use batch::BatchExport;
-pub use cost::{Cost, CountedTokens, JudgeTerms, JudgeTime, PlanEstimate, PlanLine, estimate};
+pub use cost::{Cost, JudgePlan, JudgeTerms, PlanEstimate, PlanLine, estimate};
 pub use event::{CallRecord, EventSink, Plan, RunEvent};
 pub use merge::Merge;
 pub use panel::{Member, Panel, Panels};

@@ -51,8 +51,6 @@ pub struct PlannedCalls {
     pub calls: u64,
     /// About how many prompt tokens they have together.
     pub prompt_tokens: u64,
-    /// Of these, tokens of a prefix shared with the call before it, of the same answer and judge.
-    pub shared_tokens: u64,
     /// Their reply limits together; a call without one is taken to reply with as many tokens as its prompt has.
     pub reply_limit: u64,
 }
@@ -61,7 +59,6 @@ impl PlannedCalls {
     fn add(&mut self, other: Self) {
         self.calls += other.calls;
         self.prompt_tokens += other.prompt_tokens;
-        self.shared_tokens += other.shared_tokens;
         self.reply_limit += other.reply_limit;
     }
 }
@@ -129,19 +126,13 @@ struct Group {
     sample: BTreeMap<Fingerprint, SampledCall>,
 }
 
-/// A call of a plan; a plan may hold a million of them.
+/// A call of a plan.
 #[derive(Debug, Clone, Copy)]
 struct Ahead {
-    group: u32,
+    group: usize,
     /// Behind so many gates; 0 is askable now.
-    gates: u32,
-    prompt_tokens: u32,
-    shared_tokens: u32,
-    reply_limit: u32,
-}
-
-fn in_32_bits<T: TryInto<u32>>(number: T) -> u32 {
-    number.try_into().unwrap_or(u32::MAX)
+    gates: usize,
+    call: PlannedCalls,
 }
 
 impl Counts {
@@ -170,18 +161,13 @@ impl Tally {
     }
 
     /// Counts a call that is not cached. One that is behind a gate here and askable elsewhere is askable.
-    fn count(&self, request: &JudgeRequest, judge: &Arc<str>, gates: usize, shared_tokens: u64) {
+    fn count(&self, request: &JudgeRequest, judge: &Arc<str>, gates: usize) {
         let counts = &mut *self.counts();
         let group = counts.group(&request.call.role, request.call.task.kind(), judge);
         let rendered = request.rendered.as_ref();
         let prompt_tokens = rendered.map_or(0, |rendered| rendered.prompt_tokens);
-        let ahead = Ahead {
-            group: in_32_bits(group),
-            gates: in_32_bits(gates),
-            prompt_tokens: in_32_bits(prompt_tokens),
-            shared_tokens: in_32_bits(shared_tokens),
-            reply_limit: in_32_bits(rendered.and_then(|rendered| rendered.max_tokens).unwrap_or(prompt_tokens)),
-        };
+        let reply_limit = rendered.and_then(|rendered| rendered.max_tokens).unwrap_or(prompt_tokens);
+        let ahead = Ahead { group, gates, call: PlannedCalls { calls: 1, prompt_tokens, reply_limit } };
         let Some(rendered) = rendered else {
             counts.keyless.push(ahead);
             return;
@@ -204,10 +190,10 @@ impl Tally {
     pub(super) fn add_to(&self, plan: &mut Plan) {
         for ahead in self.counts().all() {
             plan.at_most += 1;
-            plan.prompt_tokens_at_most += u64::from(ahead.prompt_tokens);
+            plan.prompt_tokens_at_most += ahead.call.prompt_tokens;
             if ahead.gates == 0 {
                 plan.askable_now += 1;
-                plan.prompt_tokens_now += u64::from(ahead.prompt_tokens);
+                plan.prompt_tokens_now += ahead.call.prompt_tokens;
             }
         }
     }
@@ -224,17 +210,11 @@ impl Tally {
         };
         let mut groups: Vec<PlanGroup> = counts.groups.iter().map(empty).collect();
         for ahead in counts.all() {
-            let by_gates = &mut groups[ahead.group as usize].by_gates;
-            let gates = ahead.gates as usize;
-            if by_gates.len() <= gates {
-                by_gates.resize(gates + 1, PlannedCalls::default());
+            let by_gates = &mut groups[ahead.group].by_gates;
+            if by_gates.len() <= ahead.gates {
+                by_gates.resize(ahead.gates + 1, PlannedCalls::default());
             }
-            by_gates[gates].add(PlannedCalls {
-                calls: 1,
-                prompt_tokens: ahead.prompt_tokens.into(),
-                shared_tokens: ahead.shared_tokens.into(),
-                reply_limit: ahead.reply_limit.into(),
-            });
+            by_gates[ahead.gates].add(ahead.call);
         }
         groups.sort_by_cached_key(|group| {
             (group.role.name().into_owned(), group.kind.as_str(), Arc::clone(&group.judge))
@@ -247,57 +227,37 @@ impl Tally {
 pub(super) struct AnswerTally<'a> {
     tally: &'a Tally,
     keeps: bool,
-    own: Mutex<Own>,
-}
-
-#[derive(Default)]
-struct Own {
-    collected: Vec<DeferredCall>,
-    /// The body that each judge would read last.
-    last: HashMap<Arc<str>, Bytes>,
+    collected: Mutex<Vec<DeferredCall>>,
 }
 
 impl<'a> AnswerTally<'a> {
     /// `keeps`: calls askable now are kept with their bodies.
     pub(super) fn new(tally: &'a Tally, keeps: bool) -> Self {
-        Self { tally, keeps, own: Mutex::default() }
+        Self { tally, keeps, collected: Mutex::default() }
     }
 
     /// Counts a call to this member.
     pub(super) fn count(&self, request: &JudgeRequest, member: &Member, gates: usize) {
-        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut shared = 0;
-        if let Some(rendered) = &request.rendered {
-            let before = own.last.insert(Arc::clone(&member.judge_id), rendered.body.clone());
-            let same = before.map_or(0, |before| common_prefix(&before, &rendered.body));
-            // The share of the bytes stands for the share of the tokens.
-            shared = rendered.prompt_tokens * same as u64 / (rendered.body.len() as u64).max(1);
-            if self.keeps && gates == 0 {
-                own.collected.push(DeferredCall {
-                    fingerprint: rendered.fingerprint,
-                    body: rendered.body.clone(),
-                    route: member.renderer.route(),
-                    kind: request.call.task.kind(),
-                    role: request.call.role.clone(),
-                    judge: Arc::clone(&member.judge_id),
-                    draw: request.call.draw,
-                    attempt: request.attempt,
-                    prompt_tokens: rendered.prompt_tokens,
-                });
-            }
+        if let Some(rendered) = request.rendered.as_ref().filter(|_| self.keeps && gates == 0) {
+            self.collected.lock().unwrap_or_else(PoisonError::into_inner).push(DeferredCall {
+                fingerprint: rendered.fingerprint,
+                body: rendered.body.clone(),
+                route: member.renderer.route(),
+                kind: request.call.task.kind(),
+                role: request.call.role.clone(),
+                judge: Arc::clone(&member.judge_id),
+                draw: request.call.draw,
+                attempt: request.attempt,
+                prompt_tokens: rendered.prompt_tokens,
+            });
         }
-        self.tally.count(request, &member.judge_id, gates, shared);
+        self.tally.count(request, &member.judge_id, gates);
     }
 
     /// What was kept.
     pub(super) fn into_collected(self) -> Vec<DeferredCall> {
-        self.own.into_inner().unwrap_or_else(PoisonError::into_inner).collected
+        self.collected.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// How many bytes two texts begin with in common.
-fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
 /// Hands the calls of answers on in the order in which the answers were begun, each fingerprint once.
@@ -363,7 +323,7 @@ mod tests {
     fn identical_calls_are_one_and_askable_if_one_of_them_is() {
         let tally = Tally::default();
         let judge: Arc<str> = "j".into();
-        let count = |key, tokens, gates| tally.count(&request(key, tokens, None), &judge, gates, 0);
+        let count = |key, tokens, gates| tally.count(&request(key, tokens, None), &judge, gates);
         count(Some(1), 10, 0);
         count(Some(1), 10, 0);
         count(Some(2), 7, 1);
@@ -381,26 +341,21 @@ mod tests {
     fn calls_are_summed_by_the_gates_before_them() {
         let tally = Tally::default();
         let judge: Arc<str> = "j".into();
-        tally.count(&request(Some(1), 100, Some(10)), &judge, 0, 0);
-        tally.count(&request(Some(2), 40, Some(10)), &judge, 1, 20);
-        tally.count(&request(Some(3), 40, None), &judge, 2, 0);
+        tally.count(&request(Some(1), 100, Some(10)), &judge, 0);
+        tally.count(&request(Some(2), 40, Some(10)), &judge, 1);
+        tally.count(&request(Some(3), 40, None), &judge, 2);
         let group = tally.groups().remove(0);
-        let calls = |prompt_tokens, shared_tokens, reply_limit| PlannedCalls {
-            calls: 1,
-            prompt_tokens,
-            shared_tokens,
-            reply_limit,
-        };
+        let calls = |prompt_tokens, reply_limit| PlannedCalls { calls: 1, prompt_tokens, reply_limit };
         // without a limit a reply is taken to be as long as its prompt
-        assert_eq!(group.by_gates, [calls(100, 0, 10), calls(40, 20, 10), calls(40, 0, 40)]);
-        assert_eq!((group.now().calls, group.at_most()), (1, PlannedCalls { calls: 3, ..calls(180, 20, 60) }));
+        assert_eq!(group.by_gates, [calls(100, 10), calls(40, 10), calls(40, 40)]);
+        assert_eq!((group.now().calls, group.at_most()), (1, PlannedCalls { calls: 3, ..calls(180, 60) }));
     }
 
     #[test]
     fn the_sample_does_not_depend_on_the_order() {
         let drawn = |keys: &mut dyn Iterator<Item = u8>, size: usize| -> Vec<u64> {
             let tally = Tally::sampling(size);
-            keys.for_each(|key| tally.count(&request(Some(key), key.into(), None), &"j".into(), 0, 0));
+            keys.for_each(|key| tally.count(&request(Some(key), key.into(), None), &"j".into(), 0));
             tally.groups()[0].sample.iter().map(|call| call.prompt_tokens).collect()
         };
         assert_eq!(drawn(&mut (0..100), 3), [0, 1, 2]);
@@ -434,13 +389,5 @@ mod tests {
         order.take(places[1], vec![call(2), call(3)]).unwrap();
         order.take(places[0], vec![call(1), call(2)]).unwrap();
         assert_eq!(kept.0, [1, 2, 3]);
-    }
-
-    #[test]
-    fn a_common_prefix_ends_at_the_first_difference() {
-        assert_eq!(
-            (common_prefix(b"abcd", b"abxd"), common_prefix(b"", b"abxd"), common_prefix(b"ab", b"abc")),
-            (2, 0, 2)
-        );
     }
 }

@@ -87,18 +87,6 @@ fn the_table_shows_calls_tokens_money_and_time() {
 }
 
 #[test]
-fn shared_prefixes_are_most_of_an_answers_later_calls() {
-    let work = Workspace::new(&[], 1);
-    work.answers("alpha", [("c1", "A long answer about causes and effects. ".repeat(200))]);
-    let server = FakeServer::start(Behaviour::good());
-    let bill = planned(&work, &server, &[]);
-    let (prompt, shared) =
-        (number(&bill, "/total/now/prompt_tokens"), number(&bill, "/total/now/shared_prefix_tokens"));
-    // four calls, of which three share the answer: 3/4 less their own criteria
-    assert!(shared > 0.6 * prompt && shared < 0.75 * prompt, "{shared} of {prompt}");
-}
-
-#[test]
 fn a_budget_in_tokens_is_not_passed_and_the_same_command_goes_on() {
     let work = Workspace::new(&["alpha", "beta"], 4);
     let server = FakeServer::start(Behaviour::good());

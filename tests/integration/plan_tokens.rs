@@ -86,7 +86,7 @@ fn a_small_plan_counts_every_call_by_the_server() {
     let server = FakeServer::start(vllm());
     let (plan, table) = plan(&work, &server.base_url(), &["--model", "fake-judge"]);
     assert_eq!(server.chat_count(), 0, "no reply is paid for a plan");
-    let counting = &plan["counting"][0];
+    let counting = &plan["judges"][0];
     assert_eq!((&counting["by"], &counting["counted"], &counting["of"]), (&json!("vllm"), &json!(36), &json!(36)));
     assert_eq!(number(counting, "/error"), 0.0);
     assert!(table.contains("counted by vllm on all 36 calls, ±0.0%\n"), "{table}");
@@ -102,7 +102,7 @@ fn of_many_calls_a_sample_is_counted_and_scaled() {
     let server = FakeServer::start(llama_cpp());
     let more = ["--model", "fake-judge", "--extra-body", r#"{"chat_template_kwargs": {"enable_thinking": false}}"#];
     let (plan, table) = plan(&work, &server.base_url(), &more);
-    let counting = &plan["counting"][0];
+    let counting = &plan["judges"][0];
     let (counted, of) = (number(counting, "/counted"), number(counting, "/of"));
     // 4 kinds, 128 of each; 150 answers of 6 calls at most
     assert_eq!((counted, of), (4.0 * 128.0, 900.0), "{counting}");
@@ -132,7 +132,7 @@ fn raw_completions_are_counted_as_prompts() {
     let server = FakeServer::start(vllm());
     let more = ["--model", "fake-judge", "--judge", "completions"];
     let (plan, _) = plan(&work, &server.base_url(), &more);
-    assert_eq!(plan["counting"][0]["by"], "vllm");
+    assert_eq!(plan["judges"][0]["by"], "vllm");
     let counted = server.requests().into_iter().filter(|request| request.path == "/tokenize");
     assert!(counted.into_iter().all(|request| request.json()["prompt"].is_string()));
 }
@@ -144,7 +144,7 @@ fn where_a_server_cannot_count_the_estimate_is_used() {
     let broken = Behaviour::good().models(Act::json(&models)).route("/tokenize", Act::status(500, "no"));
     let server = FakeServer::start(broken);
     let (plan, table) = plan(&work, &server.base_url(), &["--model", "fake-judge"]);
-    let counting = &plan["counting"][0];
+    let counting = &plan["judges"][0];
     assert_eq!((&counting["by"], &counting["failed"], &counting["counted"]), (&Value::Null, &json!("vllm"), &json!(0)));
     assert_eq!(number(counting, "/error"), 0.12);
     assert!(table.contains("estimated, ±12.0% (vllm could not count them)"), "{table}");
@@ -157,7 +157,7 @@ fn a_plan_needs_no_server_where_the_judge_is_known() {
     // nobody listens on the discard port of this machine
     let more = ["--model", "some-model", "--cache-id", "mine"];
     let (plan, table) = plan(&work, "http://127.0.0.1:9/v1", &more);
-    assert_eq!(plan["counting"][0]["by"], Value::Null);
+    assert_eq!(plan["judges"][0]["by"], Value::Null);
     assert!(table.contains("estimated, ±12.0%\n"), "{table}");
 }
 
@@ -166,7 +166,7 @@ fn a_model_of_openai_is_counted_by_its_own_vocabulary() {
     let work = uneven(20);
     let server = FakeServer::start(closed(Behaviour::good()));
     let (plan, table) = plan(&work, &server.base_url(), &["--model", "gpt-4o-2024-11-20"]);
-    assert_eq!(plan["counting"][0]["by"], "o200k_base");
+    assert_eq!(plan["judges"][0]["by"], "o200k_base");
     assert!(table.contains("counted by o200k_base on all 120 calls, ±1.0%"), "{table}");
     let url = server.base_url();
     let score = ["score", "answers", "--tests", "tests.json", "--base-url", &url, "--model", "gpt-4o-2024-11-20"];

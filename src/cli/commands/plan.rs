@@ -15,10 +15,10 @@ use crate::cli::terminal;
 use crate::domain::TimeSpan;
 use crate::error::{Error, Result};
 use crate::evaluation::options::check_share;
-use crate::evaluation::{self, Cost, CountedTokens, JudgeTerms, JudgeTime, Plan, PlanEstimate, PlanLine};
+use crate::evaluation::{self, Cost, JudgePlan, JudgeTerms, Plan, PlanEstimate, PlanLine};
 use crate::judge::layers::budgeted::Price;
-use crate::report::TableStyle;
 use crate::report::table::{Cell, Column, Format, Table};
+use crate::report::{TableStyle, render_json};
 use crate::stats::Interval;
 
 use super::score::Prepared;
@@ -49,9 +49,7 @@ pub(super) fn run(args: &PlanArgs, settings: &Settings) -> Result<ExitCode> {
         }
         let estimate = evaluation::estimate(&jobs, &mut Nobody, &terms, gate_rate).await?;
         let text = match settings.format {
-            OutputFormat::Json => serde_json::to_string_pretty(&estimate)
-                .map(|text| text + "\n")
-                .map_err(|error| Error::Internal(format!("cannot write a plan as JSON: {error}")))?,
+            OutputFormat::Json => render_json(&estimate)?,
             OutputFormat::Csv => table(&estimate).csv()?,
             OutputFormat::Table => text(&estimate),
         };
@@ -75,33 +73,19 @@ fn text(estimate: &PlanEstimate) -> String {
     if at_most.calls == 0.0 {
         return text;
     }
-    text.push('\n');
     let style = TableStyle { width: terminal::stdout_width().unwrap_or(120), ..TableStyle::default() };
-    text.push_str(&table(estimate).terminal(&style));
+    let (table, rate) = (table(estimate).terminal(&style), estimate.gate_rate);
     text.push_str(&format!(
-        "\nexpected: {:.0}% of the questions that depend on a reply are asked (--gate-rate {}); tokens and USD are of the \
-         expected calls, replies up to their limits; unreadable replies are asked for again (--parse-retries), which is \
-         not counted\n",
-        100.0 * estimate.gate_rate,
-        estimate.gate_rate,
-    ));
-    let counted = estimate.counting.iter().filter(|counted| counted.of > 0);
-    counted.for_each(|counted| text.push_str(&counted_line(counted)));
-    text.push_str(&format!(
-        "shared prefixes: {} of the {} expected prompt tokens are also in the call before; a server with a prefix cache \
-         reads them once\n",
-        whole(expected.shared_prefix_tokens),
-        whole(expected.prompt_tokens),
+        "\n{table}\nexpected: {:.0}% of the questions that depend on a reply are asked (--gate-rate {rate}); tokens and USD \
+         are of the expected calls, replies up to their limits; unreadable replies are asked for again \
+         (--parse-retries), which is not counted\n",
+        100.0 * rate,
     ));
     if let (Some(now), Some(expected), Some(at_most)) = (now.usd, expected.usd, at_most.usd) {
         let (now, expected, at_most) = (dollars(now), dollars(expected), dollars(at_most));
         text.push_str(&format!("cost in USD: now {now}, expected {expected}, at most {at_most}\n"));
     }
-    for time in estimate.time.iter().filter(|time| !time.has_price) {
-        let what = Price::how_to_set(&time.model);
-        text.push_str(&format!("no price for {}: {what}\n", escape_controls(&time.model)));
-    }
-    estimate.time.iter().for_each(|time| text.push_str(&time_line(time)));
+    estimate.judges.iter().filter(|judge| judge.of > 0).for_each(|judge| text.push_str(&judge_lines(judge)));
     text
 }
 
@@ -139,30 +123,34 @@ fn row(line: &PlanLine) -> Vec<Cell> {
     ]
 }
 
-/// How the prompt tokens of one judge were found, and how far they may be off.
-fn counted_line(counted: &CountedTokens) -> String {
-    let (some, of, error) = (grouped(counted.counted), grouped(counted.of), 100.0 * counted.error);
-    let how = match (counted.by, counted.failed) {
-        (Some(by), _) if counted.counted >= counted.of => format!("counted by {by} on all {of} calls, ±{error:.1}%"),
-        (Some(by), _) => format!("counted by {by} on {some} of {of} calls, ±{error:.1}%"),
-        (None, Some(failed)) => format!("estimated, ±{error:.1}% ({failed} could not count them)"),
-        (None, None) => format!("estimated, ±{error:.1}%"),
+/// How the prompt tokens of one judge were counted, how far they may be off, and how long it takes.
+fn judge_lines(judge: &JudgePlan) -> String {
+    let (some, of, name) = (grouped(judge.counted), grouped(judge.of), escape_controls(&judge.judge));
+    let (how, failed) = match (judge.by, judge.failed) {
+        (Some(by), _) if judge.counted >= judge.of => (format!("counted by {by} on all {of} calls"), String::new()),
+        (Some(by), _) => (format!("counted by {by} on {some} of {of} calls"), String::new()),
+        (None, failed) => {
+            ("estimated".to_owned(), failed.map_or_else(String::new, |by| format!(" ({by} could not count them)")))
+        }
     };
-    format!("prompt tokens of {}: {how}\n", escape_controls(&counted.judge))
-}
-
-fn time_line(time: &JudgeTime) -> String {
     let took = |seconds: f64| TimeSpan::from_secs(seconds.ceil() as u64).to_string();
-    let mut parts = Vec::new();
-    parts.extend(time.seconds_by_rpm.map(|seconds| format!("{} by its requests per minute", took(seconds))));
-    parts.extend(time.seconds_by_tpm.map(|seconds| format!("{} by its tokens per minute", took(seconds))));
-    let (per, at_once) = (took(time.seconds_per_second_of_a_call), time.concurrency);
-    parts.push(format!("{per} for every second that a call takes ({at_once} at once)"));
-    format!("time of {}: at least {}\n", escape_controls(&time.judge), parts.join("; "))
-}
-
-fn whole(number: f64) -> String {
-    grouped(number.round() as u64)
+    let by = |seconds: Option<f64>, what: &str| {
+        seconds.map_or_else(String::new, |seconds| format!("{} by its {what} per minute; ", took(seconds)))
+    };
+    let mut lines = format!(
+        "prompt tokens of {name}: {how}, ±{:.1}%{failed}\ntime of {name}: at least {}{}{} for every second that a call \
+         takes ({} at once)\n",
+        100.0 * judge.error,
+        by(judge.seconds_by_rpm, "requests"),
+        by(judge.seconds_by_tpm, "tokens"),
+        took(judge.seconds_per_second_of_a_call),
+        judge.concurrency,
+    );
+    if !judge.has_price {
+        let (model, what) = (escape_controls(&judge.model), Price::how_to_set(&judge.model));
+        lines.push_str(&format!("no price for {model}: {what}\n"));
+    }
+    lines
 }
 
 fn dollars(range: Interval) -> String {
@@ -181,7 +169,25 @@ mod tests {
     #[test]
     fn the_line_on_tokens_says_who_counted_how_many_and_the_error() {
         let line = |by, failed, counted, error| {
-            counted_line(&CountedTokens { judge: "j".into(), by, failed, counted, of: 4206, error })
+            let (judge, model) = ("j".into(), "m".into());
+            let (seconds_by_rpm, seconds_by_tpm, seconds_per_second_of_a_call) = (Some(90.0), None, 5.0);
+            let (of, concurrency, has_price) = (4206, 2, true);
+            let lines = judge_lines(&JudgePlan {
+                judge,
+                model,
+                by,
+                failed,
+                counted,
+                of,
+                error,
+                seconds_by_rpm,
+                seconds_by_tpm,
+                seconds_per_second_of_a_call,
+                concurrency,
+                has_price,
+            });
+            let time = "time of j: at least 1m30s by its requests per minute; 5s for every second that a call takes (2 at once)\n";
+            lines.strip_suffix(time).unwrap_or_else(|| panic!("{lines}")).to_owned()
         };
         assert_eq!(
             line(Some("vllm"), None, 4206, 0.0),

@@ -75,7 +75,7 @@ fn the_plan_tells_the_tokens_that_the_server_counts_and_an_answer_is_read_once()
     let sum = |name: &str| calls.iter().map(|call| call["reply"]["usage"][name].as_u64().unwrap()).sum::<u64>() as f64;
     // expertise, citations, three criteria
     assert_eq!((calls.len(), plan["total"]["now"]["calls"].as_f64()), (10, Some(10.0)));
-    assert_eq!((&plan["counting"][0]["by"], &plan["counting"][0]["counted"]), (&json!("llama.cpp"), &json!(10)));
+    assert_eq!((&plan["judges"][0]["by"], &plan["judges"][0]["counted"]), (&json!("llama.cpp"), &json!(10)));
     let planned = plan["total"]["now"]["prompt_tokens"].as_f64().unwrap();
     eprintln!("prompt tokens: planned {planned}, counted by the server {}", sum("prompt_tokens"));
     assert!((planned / sum("prompt_tokens") - 1.0).abs() <= 0.02, "{planned} planned, {}", sum("prompt_tokens"));
