@@ -238,5 +238,5 @@ fn a_batch_goes_to_the_first_server_that_is_there() {
     let mut arguments = scoring(&both, &["--format", "json", "--concurrency", "3"]);
     arguments[0] = "plan";
     let planned: Value = serde_json::from_str(&work.run(&arguments).exits_with(0).stdout).unwrap();
-    assert_eq!(planned["time"][0]["concurrency"], 6);
+    assert_eq!(planned["judges"][0]["concurrency"], 6);
 }
