@@ -169,18 +169,16 @@ fn exchange(lanes: &mut [(f64, usize)], low: usize, high: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::made::{case, simple_score};
+    use crate::analysis::test_support::{answer_to, case, simple_score};
 
     fn answer(system: &str, annotator: u8, question: &str, ann_score: Option<f64>) -> ScoredAnswer {
         let mut score = simple_score(Some(0.5));
         score.ann_score = ann_score;
-        ScoredAnswer {
-            system: SystemName::from(system),
-            case: case(&format!("{question}{annotator}"), question, &format!("Annotator {annotator}"), true),
+        answer_to(
+            system,
+            case(&format!("{question}{annotator}"), question, &format!("Annotator {annotator}"), true),
             score,
-            members: std::collections::BTreeMap::new(),
-            steering: Vec::new(),
-        }
+        )
     }
 
     /// Two annotators' scores of systems a, b, c, ..

@@ -1,13 +1,13 @@
 //! Scored answers to results: means, comparisons, agreement.
 //!
 //! [`summarize`] gives the means of every scorer for every system, [`comparison`] tests differences between systems,
-//! [`agreement`] compares two annotators' rubrics, [`panel_agreement`] the judges of a panel. What is unscored is counted
-//! and named, never a silent 0.
+//! [`rater_agreement`] compares judges with people, [`agreement`] two annotators' rubrics. What is unscored is counted and
+//! named, never a silent 0.
 
 mod agreement;
 pub mod comparison;
-mod options;
 mod panel;
+mod quantity;
 mod questions;
 pub mod rater_agreement;
 mod ratings;
@@ -15,14 +15,14 @@ mod summarize;
 mod summary;
 
 pub use agreement::{Agreement, QuestionAgreement, agreement};
-pub use options::{ASPECT_MEAN, AggregateOptions, CITATION_F1, CITATION_F1_MACRO, OnUnscored};
-pub use panel::{DrawNoise, ItemGroup, PanelAgreement, PanelJudge, Scale, panel_agreement};
+pub use panel::{DrawNoise, ItemGroup, PanelAgreement, PanelJudge, Scale};
+pub use quantity::{ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO};
 pub use ratings::Estimate;
 pub use summarize::summarize;
 pub use summary::{
-    AnswerId, Injection, Metric, MetricColumn, NoteCount, ReasonCount, ScorerSummary, SharedMean, Summary,
-    SystemSummary,
+    AggregateOptions, AnswerId, Injection, Metric, MetricColumn, NoteCount, OnUnscored, ReasonCount, ScorerSummary,
+    SharedMean, Summary, SystemSummary,
 };
 
 #[cfg(test)]
-pub(crate) mod made;
+pub(crate) mod test_support;

@@ -10,8 +10,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::AggregateOptions;
-use super::options::CITATION_RECALL;
+use super::quantity::{CITATION_RECALL, finite};
 use super::questions::Questions;
 use super::ratings::{Estimate, Ratings};
 use crate::domain::{CaseId, ComponentKind, MemberValues, Score, ScoredAnswer};
@@ -166,18 +165,10 @@ pub struct DrawNoise {
 
 /// The agreement of every panel of several judges, and the noise of every judge that was asked several times; scorers in
 /// the order of their first answer. Empty lists where every judge was one and was asked once.
-pub fn panel_agreement<A: Borrow<ScoredAnswer>>(
-    scored: &[A],
-    options: AggregateOptions,
-) -> (Vec<PanelAgreement>, Vec<DrawNoise>) {
-    panel_agreement_over(scored, &Questions::of(scored.iter().map(Borrow::borrow)), options)
-}
-
-/// [`panel_agreement`] where more is known of the questions than these answers tell.
-pub(super) fn panel_agreement_over<A: Borrow<ScoredAnswer>>(
+pub(super) fn panel_agreement<A: Borrow<ScoredAnswer>>(
     scored: &[A],
     questions: &Questions<'_>,
-    options: AggregateOptions,
+    bca: BcaOptions,
 ) -> (Vec<PanelAgreement>, Vec<DrawNoise>) {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut scorers: Vec<&'static str> = Vec::new();
@@ -197,7 +188,6 @@ pub(super) fn panel_agreement_over<A: Borrow<ScoredAnswer>>(
         (scorer, group.group.rank())
     };
     groups.sort_by_key(rank);
-    let bca = BcaOptions::seeded(options.seed);
     let of_panels = groups.iter().filter(|group| group.judges.len() > 1);
     let panels = of_panels.map(|group| group.agreement(questions, bca)).collect();
     (panels, groups.iter().flat_map(Group::noise).collect())
@@ -222,11 +212,6 @@ struct Group<'a> {
     group: ItemGroup,
     judges: Vec<&'a Arc<str>>,
     units: Vec<(&'a CaseId, &'a [MemberValues])>,
-}
-
-/// Compat mode lets numbers pass that are not finite: they are no ratings.
-fn finite(value: Option<f64>) -> Option<f64> {
-    value.filter(|value| value.is_finite())
 }
 
 impl Group<'_> {

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::domain::{CaseId, ScoredAnswer};
 use crate::stats::{BcaOptions, Interval, clustered_mean_intervals};
 
-/// The question of every case of a run, as a number: ascending in the order of case ids, as
-/// [`compare`](super::comparison::compare) numbers them. A case whose question is not told is one of its own.
+/// The question of every case of a run, as a number: ascending in the order of case ids. A case without a known question is one of its own.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Questions<'a> {
     of_case: BTreeMap<&'a CaseId, usize>,
@@ -60,24 +59,16 @@ impl FromIterator<(usize, f64)> for Sample {
 
 /// The BCa interval of each sample's mean: questions are drawn, each with all its cases. Samples over the same cases are
 /// drawn together.
-pub(crate) fn mean_intervals(samples: &[&Sample], options: BcaOptions) -> Vec<Option<Interval>> {
-    let repeats = |sample: &Sample| {
-        let distinct: BTreeSet<&usize> = sample.questions.iter().collect();
-        distinct.len() < sample.questions.len()
-    };
+pub(crate) fn mean_intervals(samples: &[Sample], options: BcaOptions) -> Vec<Option<Interval>> {
     let mut intervals = vec![None; samples.len()];
-    // `None`: no question repeats, and only the number of cases matters.
-    let mut groups: BTreeMap<Option<&[usize]>, Vec<usize>> = BTreeMap::new();
+    let mut groups: BTreeMap<&[usize], Vec<usize>> = BTreeMap::new();
     for (at, sample) in samples.iter().enumerate() {
-        let key = repeats(sample).then_some(sample.questions.as_slice());
-        groups.entry(key).or_default().push(at);
+        groups.entry(&sample.questions).or_default().push(at);
     }
     for (questions, places) in groups {
         let values: Vec<&[f64]> = places.iter().map(|at| samples[*at].values.as_slice()).collect();
-        let own = clustered_mean_intervals(&values, questions, options);
-        for (at, interval) in places.into_iter().zip(own) {
-            intervals[at] = interval;
-        }
+        let own = clustered_mean_intervals(&values, Some(questions), options);
+        places.into_iter().zip(own).for_each(|(at, interval)| intervals[at] = interval);
     }
     intervals
 }
@@ -85,11 +76,10 @@ pub(crate) fn mean_intervals(samples: &[&Sample], options: BcaOptions) -> Vec<Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::made::{case, simple_score};
+    use crate::analysis::test_support::{answer_to, case, simple_score};
 
     fn asked(case_id: &str, question: &str) -> ScoredAnswer {
-        let own = super::super::made::answer("s", case_id, simple_score(Some(1.0)));
-        ScoredAnswer { case: case(case_id, question, "Annotator 1", false), ..own }
+        answer_to("s", case(case_id, question, "Annotator 1", false), simple_score(Some(1.0)))
     }
 
     #[test]
@@ -107,12 +97,12 @@ mod tests {
         let values = [0.0, 0.0, 1.0, 1.0, 0.5, 0.5];
         let by_case: Sample = values.iter().copied().enumerate().collect();
         let by_question: Sample = values.iter().enumerate().map(|(at, value)| (at / 2, *value)).collect();
-        let [alone, together] = mean_intervals(&[&by_case, &by_question], options)[..] else { unreachable!() };
+        let [alone, together] = mean_intervals(&[by_case, by_question], options)[..] else { unreachable!() };
         let wide = |interval: Option<Interval>| interval.map_or(0.0, |interval| interval.high - interval.low);
         // Three questions tell less than six cases would.
         assert!(wide(together) > wide(alone), "{together:?} {alone:?}");
         // One question is every resample.
         let one: Sample = [(7, 0.25), (7, 0.75)].into_iter().collect();
-        assert_eq!(mean_intervals(&[&one, &Sample::default()], options), [None, None]);
+        assert_eq!(mean_intervals(&[one, Sample::default()], options), [None, None]);
     }
 }

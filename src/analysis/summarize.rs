@@ -6,17 +6,17 @@
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::options::{
-    ASPECT_MEAN, AggregateOptions, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, OnUnscored,
-    range,
+use super::panel::panel_agreement;
+use super::quantity::{
+    ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, Observation, Quantity, bounds,
+    finite, has_no_judge, quantities,
 };
-use super::panel::panel_agreement_over;
 use super::questions::{Questions, Sample, mean_intervals};
 use super::summary::{
-    AnswerId, Injection, Metric, MetricColumn, NoteCount, ReasonCount, ScorerSummary, SharedMean, Summary,
-    SystemSummary,
+    AggregateOptions, AnswerId, Injection, Metric, MetricColumn, NoteCount, OnUnscored, ReasonCount, ScorerSummary,
+    SharedMean, Summary, SystemSummary,
 };
-use crate::domain::{CaseId, Component, ComponentKind, Mode, ScoredAnswer, SystemName, Unit, UnscoredKind};
+use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName, Unit, UnscoredKind};
 use crate::stats::{BcaOptions, Interval, bca_sums_intervals, mean};
 
 /// Sums up a run.
@@ -47,7 +47,7 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
         for row in &mut rubric.rows {
             row.missing = missing.iter().filter(|(system, _)| *system == row.system).count();
         }
-        rank(&mut rubric.rows, score_names(options.lexical)[0]);
+        rank(&mut rubric.rows, if options.lexical { "lexical_score" } else { "score" });
         let rows = rubric.rows.iter().filter_map(|row| {
             let known = missing.iter().map(|(system, _)| system);
             known.chain(by_rubric.iter().map(|answer| &answer.system)).find(|system| **system == row.system)
@@ -70,7 +70,7 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
         scorers.push(summarize_scorer(scorer, systems.collect(), &questions, options));
     }
     let bca = BcaOptions::seeded(options.seed);
-    let (panels, noise) = panel_agreement_over(scored, &questions, options);
+    let (panels, noise) = panel_agreement(scored, &questions, bca);
     let (cases, questions) = questions.counts();
     let answer_id =
         |(system, case_id): &(SystemName, CaseId)| AnswerId { system: system.clone(), case_id: case_id.clone() };
@@ -103,71 +103,6 @@ fn unscored_share(scorer: &ScorerSummary) -> f64 {
     if answers == 0 { 0.0 } else { unscored as f64 / answers as f64 }
 }
 
-/// Names of the rubric's score and of its score over annotated criteria.
-fn score_names(lexical: bool) -> [&'static str; 2] {
-    if lexical { ["lexical_score", "lexical_ann_score"] } else { ["score", "ann_score"] }
-}
-
-/// Where the values of a column stand in a score.
-#[derive(Debug, Clone, Copy)]
-enum Quantity<'a> {
-    Score,
-    AnnScore,
-    Component(&'a str),
-}
-
-/// A quantity of an answer that it applies to.
-#[derive(Debug, Clone, Copy)]
-struct Observation {
-    /// `None` where it is unscored.
-    value: Option<f64>,
-    /// The lowest and the highest value it could have, where it is unscored.
-    range: Option<(f64, f64)>,
-    lacks_judge: bool,
-}
-
-impl Observation {
-    /// The value that counts in a mean.
-    fn counted(&self, on_unscored: OnUnscored) -> Option<f64> {
-        let lowest = self.range.filter(|_| on_unscored == OnUnscored::Zero).map(|(low, _)| low);
-        self.value.or(lowest)
-    }
-}
-
-impl Quantity<'_> {
-    /// `None` where the quantity does not apply to the answer.
-    fn observe(self, answer: &ScoredAnswer) -> Option<Observation> {
-        let score = &answer.score;
-        // Compat mode lets NaN pass; it is no number that could be averaged.
-        let of_sum = |value: Option<f64>, range| Observation {
-            value: finite(value),
-            range: if value.is_none() { range } else { None },
-            lacks_judge: false,
-        };
-        match self {
-            Self::Score => Some(of_sum(score.value, Some((score.filled(0.0).0, score.filled(1.0).0)))),
-            Self::AnnScore => {
-                let applies =
-                    score.ann_score.is_some() || score.components.iter().any(|component| component.kind.is_annotated());
-                applies.then(|| of_sum(score.ann_score, score.filled(0.0).1.zip(score.filled(1.0).1)))
-            }
-            Self::Component(name) => score.component(name).map(|component| Observation {
-                value: finite(component.value),
-                range: range(component.kind.unit()),
-                lacks_judge: lacks_judge(component),
-            }),
-        }
-    }
-}
-
-fn finite(value: Option<f64>) -> Option<f64> {
-    value.filter(|value| value.is_finite())
-}
-
-fn lacks_judge(component: &Component) -> bool {
-    component.reason.as_ref().is_some_and(|reason| reason.kind == UnscoredKind::NoJudge)
-}
-
 /// A system with its answers to one scorer.
 type SystemAnswers<'a> = (&'a SystemName, Vec<&'a ScoredAnswer>);
 
@@ -186,14 +121,18 @@ fn summarize_scorer(
 ) -> ScorerSummary {
     // The order decides what a seed draws: that of the case ids, as where systems are compared.
     systems.iter_mut().for_each(|(_, answers)| answers.sort_by(|a, b| a.case.case_id.cmp(&b.case.case_id)));
+    let answers: Vec<&ScoredAnswer> = systems.iter().flat_map(|(_, answers)| answers.iter().copied()).collect();
+    let mut columns = quantities(&answers);
+    for (column, quantity) in columns.iter_mut().filter(|_| options.lexical) {
+        if !matches!(quantity, Quantity::Component(_)) {
+            column.name.insert_str(0, "lexical_");
+        }
+    }
+    let notes = count_notes(answers.into_iter());
     let scored = Scored { systems, questions, options };
-    let columns = scored.columns();
-    let mut summary = ScorerSummary {
-        scorer,
-        rows: scored.systems.iter().map(|(system, answers)| scored.row(system, answers, &columns)).collect(),
-        columns: columns.iter().map(|(column, _)| column.clone()).collect(),
-        notes: count_notes(scored.systems.iter().flat_map(|(_, answers)| answers.iter().copied())),
-    };
+    let rows = scored.systems.iter().map(|(system, answers)| scored.row(system, answers, &columns)).collect();
+    let mut summary =
+        ScorerSummary { scorer, rows, columns: columns.iter().map(|(column, _)| column.clone()).collect(), notes };
     scored.add_shared_means(&mut summary, &columns);
     scored.add_aspect_mean(&mut summary);
     scored.add_citation_f1(&mut summary);
@@ -201,88 +140,71 @@ fn summarize_scorer(
 }
 
 impl<'a> Scored<'a> {
-    /// The columns: of a rubric its scores and the components that every case has, of other scorers all components, in
-    /// the order of their first appearance.
-    fn columns(&self) -> Vec<(MetricColumn, Quantity<'a>)> {
-        let answers = || self.systems.iter().flat_map(|(_, answers)| answers.iter().copied());
-        let column = |name: &str, unit| MetricColumn { name: name.to_owned(), unit };
-        let mut columns: Vec<(MetricColumn, Quantity<'a>)> = Vec::new();
-        // Without any answer, test cases of the rubric are missing.
-        if answers().next().is_none_or(|answer| answer.score.is_weighted_sum()) {
-            let [score, ann_score] = score_names(self.options.lexical);
-            columns.push((column(score, Unit::Share), Quantity::Score));
-            columns.push((column(ann_score, Unit::Share), Quantity::AnnScore));
-        }
-        for component in answers().flat_map(|answer| &answer.score.components) {
-            let is_of_case = matches!(component.kind, ComponentKind::Property | ComponentKind::Evidence);
-            if !is_of_case && !columns.iter().any(|(column, _)| column.name == component.name) {
-                let own = column(&component.name, component.kind.unit());
-                columns.push((own, Quantity::Component(&component.name)));
-            }
-        }
-        columns
-    }
-
     fn bca(&self) -> BcaOptions {
         BcaOptions::seeded(self.options.seed)
     }
 
-    fn sample(&self, answers: &[&ScoredAnswer], quantity: Quantity<'_>) -> Sample {
-        let number = |answer: &ScoredAnswer| self.questions.number(&answer.case.case_id);
-        let values = answers
-            .iter()
-            .filter_map(|answer| Some((number(answer), quantity.observe(answer)?.counted(self.options.on_unscored)?)));
-        values.collect()
+    /// The value of an answer that counts in a mean.
+    fn counted(&self, quantity: &Quantity, answer: &ScoredAnswer) -> Option<f64> {
+        match quantity.observe(answer) {
+            Observation::Unscored(range) if self.options.on_unscored == OnUnscored::Zero => finite(Some(range.low)),
+            other => other.value(),
+        }
+    }
+
+    fn component(&self, name: &str, answer: &ScoredAnswer) -> Option<f64> {
+        self.counted(&Quantity::Component(name.to_owned()), answer)
+    }
+
+    fn question(&self, answer: &ScoredAnswer) -> usize {
+        self.questions.number(&answer.case.case_id)
     }
 
     fn row(
         &self,
         system: &SystemName,
         answers: &[&ScoredAnswer],
-        columns: &[(MetricColumn, Quantity<'_>)],
+        columns: &[(MetricColumn, Quantity)],
     ) -> SystemSummary {
-        let observed: Vec<Vec<Observation>> = columns
-            .iter()
-            .map(|(_, quantity)| answers.iter().filter_map(|answer| quantity.observe(answer)).collect())
-            .collect();
-        let is_judged = |of: &[Observation]| !of.iter().any(|one| one.lacks_judge);
         // Where no judge has the role, answers that needed no judge would stand for all.
-        let samples: Vec<Sample> = columns
-            .iter()
-            .zip(&observed)
-            .map(|((_, quantity), of)| if is_judged(of) { self.sample(answers, *quantity) } else { Sample::default() })
-            .collect();
-        let intervals = mean_intervals(&samples.iter().collect::<Vec<_>>(), self.bca());
-        let metrics = samples.iter().zip(intervals).zip(&observed).map(|((sample, interval), of)| Metric {
-            estimate: mean(&sample.values),
-            interval,
-            n: sample.values.len(),
-            unscored: of.iter().filter(|one| one.value.is_none()).count(),
-            bounds: if is_judged(of) { bounds(of) } else { None },
-            shared: None,
-        });
-        let names = columns.iter().map(|(column, _)| column.name.clone());
+        let is_judged = |quantity: &Quantity| !answers.iter().any(|answer| quantity.is_unjudged(answer));
+        let sample = |quantity: &Quantity| -> Sample {
+            let own = answers.iter().filter(|_| is_judged(quantity));
+            own.filter_map(|answer| Some((self.question(answer), self.counted(quantity, answer)?))).collect()
+        };
+        let samples: Vec<Sample> = columns.iter().map(|(_, quantity)| sample(quantity)).collect();
+        let intervals = mean_intervals(&samples, self.bca());
+        let metric = |((sample, interval), quantity): ((&Sample, Option<Interval>), &Quantity)| {
+            let observed: Vec<Observation> = answers.iter().map(|answer| quantity.observe(answer)).collect();
+            Metric {
+                estimate: mean(&sample.values),
+                interval,
+                n: sample.values.len(),
+                unscored: observed.iter().filter(|own| matches!(own, Observation::Unscored(_))).count(),
+                bounds: bounds(&observed).filter(|_| is_judged(quantity)),
+                shared: None,
+            }
+        };
+        let quantities = columns.iter().map(|(_, quantity)| quantity);
+        let metrics = samples.iter().zip(intervals).zip(quantities).map(metric);
         SystemSummary {
             system: system.clone(),
             rank: None,
             answers: answers.len(),
             missing: 0,
             unscored: answers.iter().filter(|answer| is_unscored(answer)).count(),
-            without_judge: answers.iter().filter(|answer| lacks_only_judges(answer)).count(),
+            without_judge: answers.iter().filter(|answer| is_without_judge(answer)).count(),
             unscored_reasons: count_reasons(answers),
             injections: answers.iter().filter(|answer| !answer.steering.is_empty()).count(),
-            metrics: names.zip(metrics).collect(),
+            metrics: columns.iter().map(|(column, _)| column.name.clone()).zip(metrics).collect(),
         }
     }
 
     /// Adds the means over the cases that all systems (but those without any) have a value for.
-    fn add_shared_means(&self, summary: &mut ScorerSummary, columns: &[(MetricColumn, Quantity<'_>)]) {
+    fn add_shared_means(&self, summary: &mut ScorerSummary, columns: &[(MetricColumn, Quantity)]) {
         for (column, quantity) in columns {
             let of_system = |(_, answers): &SystemAnswers<'a>| -> BTreeMap<&CaseId, f64> {
-                let value = |answer: &&'a ScoredAnswer| {
-                    let value = quantity.observe(answer)?.counted(self.options.on_unscored)?;
-                    Some((&answer.case.case_id, value))
-                };
+                let value = |answer: &&'a ScoredAnswer| Some((&answer.case.case_id, self.counted(quantity, answer)?));
                 answers.iter().filter_map(value).collect()
             };
             let values: Vec<BTreeMap<&CaseId, f64>> = self.systems.iter().map(of_system).collect();
@@ -301,12 +223,8 @@ impl<'a> Scored<'a> {
     /// Adds the mean of the aspects' means. It has an interval where every answer has every aspect: then it is that of a
     /// mean over answers.
     fn add_aspect_mean(&self, summary: &mut ScorerSummary) {
-        let aspects: Vec<String> = summary
-            .columns
-            .iter()
-            .filter(|column| column.unit == Unit::Grade)
-            .map(|column| column.name.clone())
-            .collect();
+        let grades = summary.columns.iter().filter(|column| column.unit == Unit::Grade);
+        let aspects: Vec<String> = grades.map(|column| column.name.clone()).collect();
         if aspects.len() < 2 {
             return;
         }
@@ -315,28 +233,22 @@ impl<'a> Scored<'a> {
             let means: Vec<f64> = of_aspects.iter().filter_map(|metric| metric.estimate).collect();
             // With the policy's values for missing grades, as in the columns.
             let own = answers.iter().filter_map(|answer| {
-                let grade =
-                    |name: &String| Quantity::Component(name).observe(answer)?.counted(self.options.on_unscored);
-                let own = mean(&aspects.iter().filter_map(grade).collect::<Vec<_>>())?;
-                Some((self.questions.number(&answer.case.case_id), own))
+                let grades = aspects.iter().filter_map(|name| self.component(name, answer));
+                Some((self.question(answer), mean(&grades.collect::<Vec<_>>())?))
             });
             let own: Sample = own.collect();
-            let has_all = |metric: &Metric| metric.n == answers.len();
-            let is_whole = of_aspects.iter().all(has_all) && own.values.len() == answers.len();
+            let is_whole = of_aspects.iter().map(|metric| metric.n).chain([own.values.len()]);
+            let is_whole = is_whole.into_iter().all(|n| n == answers.len());
             let n = answers.iter().filter(|answer| answer.score.is_complete()).count();
             // An aspect without any grade makes the reference's average NaN.
             let is_undefined = self.options.mode == Mode::Compat && means.len() < aspects.len();
-            let ends = |end: fn(Interval) -> f64| {
-                let own = of_aspects.iter().filter_map(|metric| metric.bounds.map(end).or(metric.estimate));
-                mean(&own.collect::<Vec<_>>())
-            };
-            let bounds = ends(|bounds| bounds.low).zip(ends(|bounds| bounds.high));
+            let bounds = bounds_of(&of_aspects, |ends| mean(ends)).filter(|_| n < answers.len());
             let metric = Metric {
                 estimate: if is_undefined { None } else { mean(&means) },
-                interval: if is_whole { mean_intervals(&[&own], self.bca())[0] } else { None },
+                interval: mean_intervals(&[own], self.bca())[0].filter(|_| is_whole),
                 n,
                 unscored: answers.len() - n,
-                bounds: bounds.filter(|_| n < answers.len()).map(|(low, high)| Interval { low, high }),
+                bounds,
                 shared: None,
             };
             row.metrics.insert(ASPECT_MEAN.to_owned(), metric);
@@ -364,56 +276,48 @@ impl<'a> Scored<'a> {
     }
 
     fn citation_f1(&self, row: &SystemSummary, answers: &[&ScoredAnswer]) -> Metric {
-        let of = |name| row.metrics.get(name).copied().unwrap_or_default();
-        let (precision, recall) = (of(CITATION_PRECISION), of(CITATION_RECALL));
-        // A question is drawn with all its cases: one row of sums.
+        let both = [CITATION_PRECISION, CITATION_RECALL];
+        let [precision, recall] = both.map(|name| row.metrics.get(name).copied().unwrap_or_default());
+        // A question is drawn with all its cases: one row of sums and counts.
         let mut by_question: BTreeMap<usize, [f64; 4]> = BTreeMap::new();
         for answer in answers {
-            let value = |name| Quantity::Component(name).observe(answer)?.counted(self.options.on_unscored);
-            let (p, r) = (value(CITATION_PRECISION), value(CITATION_RECALL));
-            let count = |value: Option<f64>| f64::from(u8::from(value.is_some()));
-            let sums = by_question.entry(self.questions.number(&answer.case.case_id)).or_default();
-            let own = [p.unwrap_or(0.0), count(p), r.unwrap_or(0.0), count(r)];
-            sums.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
+            let sums = by_question.entry(self.question(answer)).or_default();
+            for (at, name) in both.into_iter().enumerate() {
+                if let Some(value) = self.component(name, answer) {
+                    sums[2 * at] += value;
+                    sums[2 * at + 1] += 1.0;
+                }
+            }
         }
         let sums: Vec<[f64; 4]> = by_question.into_values().collect();
         let share = |sum: f64, count: f64| if count > 0.0 { sum / count } else { 0.0 };
         let statistic = |sums: &[f64; 4]| [harmonic(share(sums[0], sums[1]), share(sums[2], sums[3]))];
         let [interval] = bca_sums_intervals(&sums, statistic, self.bca());
         let estimate = precision.estimate.zip(recall.estimate).map(|(p, r)| harmonic(p, r));
-        let end = |end: fn(Interval) -> f64| {
-            let own = |metric: Metric| metric.bounds.map(end).or(metric.estimate);
-            own(precision).zip(own(recall)).map(|(p, r)| harmonic(p, r))
-        };
         let is_bounded = precision.bounds.is_some() || recall.bounds.is_some();
-        let bounds = end(|bounds| bounds.low).zip(end(|bounds| bounds.high)).filter(|_| is_bounded);
+        let of_both = |ends: &[f64]| if let [p, r] = ends { Some(harmonic(*p, *r)) } else { None };
         Metric {
             estimate,
             interval: estimate.and(interval),
             n: precision.n.min(recall.n),
             unscored: precision.unscored.max(recall.unscored),
-            bounds: bounds.map(|(low, high)| Interval { low, high }),
+            bounds: bounds_of(&[precision, recall], of_both).filter(|_| is_bounded),
             shared: None,
         }
     }
 }
 
-fn harmonic(precision: f64, recall: f64) -> f64 {
-    if precision + recall > 0.0 { 2.0 * precision * recall / (precision + recall) } else { 0.0 }
+/// The lowest and the highest that a number made of several means can be.
+fn bounds_of(metrics: &[Metric], of: impl Fn(&[f64]) -> Option<f64>) -> Option<Interval> {
+    let ends = |end: fn(Interval) -> f64| {
+        let own = metrics.iter().filter_map(|metric| metric.bounds.map(end).or(metric.estimate));
+        of(&own.collect::<Vec<_>>())
+    };
+    ends(|bounds| bounds.low).zip(ends(|bounds| bounds.high)).map(|(low, high)| Interval { low, high })
 }
 
-/// The mean with every missing value at its lowest and at its highest.
-fn bounds(observed: &[Observation]) -> Option<Interval> {
-    if observed.iter().all(|one| one.value.is_some()) {
-        return None;
-    }
-    let filled = |end: fn((f64, f64)) -> f64| {
-        let values: Option<Vec<f64>> = observed.iter().map(|one| one.value.or(one.range.map(end))).collect();
-        // Weights sum to 1 within rounding: a bound of all ones is 1.
-        mean(&values?).map(|value| if (value - 1.0).abs() < 1e-12 { 1.0 } else { value })
-    };
-    let (low, high) = filled(|range| range.0).zip(filled(|range| range.1))?;
-    Some(Interval { low, high })
+fn harmonic(precision: f64, recall: f64) -> f64 {
+    if precision + recall > 0.0 { 2.0 * precision * recall / (precision + recall) } else { 0.0 }
 }
 
 fn is_unscored(answer: &ScoredAnswer) -> bool {
@@ -421,9 +325,9 @@ fn is_unscored(answer: &ScoredAnswer) -> bool {
     !score.is_complete() || (score.is_weighted_sum() && finite(score.value).is_none())
 }
 
-fn lacks_only_judges(answer: &ScoredAnswer) -> bool {
+fn is_without_judge(answer: &ScoredAnswer) -> bool {
     let mut missing = answer.score.components.iter().filter(|component| finite(component.value).is_none()).peekable();
-    missing.peek().is_some() && missing.all(lacks_judge)
+    missing.peek().is_some() && missing.all(has_no_judge)
 }
 
 /// Ranks the rows and orders them: by their means over the shared cases; without such cases by their own means.

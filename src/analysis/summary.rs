@@ -2,12 +2,37 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 
-use super::options::OnUnscored;
 use super::panel::{DrawNoise, PanelAgreement};
 use crate::domain::{CaseId, Mode, SystemName, Unit, UnscoredKind};
 use crate::stats::Interval;
+
+/// How a component without a value counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnUnscored {
+    /// The answer is left out of the mean.
+    #[default]
+    Exclude,
+    /// The component counts as the lowest value of its range.
+    Zero,
+}
+
+/// How answers are summed up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AggregateOptions {
+    /// The mode that the scores were made in.
+    pub mode: Mode,
+    /// How components without a value count.
+    pub on_unscored: OnUnscored,
+    /// Seeds the intervals.
+    pub seed: u64,
+    /// True if the lexical baseline judged the rubric: its scores are then called `lexical_score` and
+    /// `lexical_ann_score`.
+    pub lexical: bool,
+}
 
 /// A run summed up over its systems.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -8,7 +8,7 @@ use super::Slice;
 use super::record::{RecordedRun, RunStatus, load_run};
 use super::run_settings::{SettingDifference, judged_roles, setting_differences};
 use crate::analysis::comparison::{
-    Asked, ComparedRun, Comparison, ComparisonOptions, Observations, RunAnswers, compare, observe,
+    ComparedRun, Comparison, ComparisonOptions, Observations, RunAnswers, compare, observe,
 };
 use crate::domain::{CaseId, Component, ScoredAnswer, SystemName, UnscoredKind};
 use crate::error::{Error, InputFault, Result};
@@ -77,8 +77,12 @@ impl RunSet {
             run.items.iter().map(words).collect()
         };
         let runs = self.runs.iter();
-        let answers =
-            runs.map(|run| RunAnswers { name: &run.name, scored: &run.scored, words: answers(run), asked: asked(run) });
+        let answers = runs.map(|run| RunAnswers {
+            name: &run.name,
+            scored: &run.scored,
+            words: answers(run),
+            unanswered: unanswered(run),
+        });
         observe(&answers.collect::<Vec<_>>())
     }
 
@@ -217,9 +221,9 @@ fn without_score(run: &RecordedRun) -> usize {
     untouched.max().unwrap_or(0).max(missing)
 }
 
-/// What the run asked: the test cases it kept, and the systems without an answer to them. `None` where no test cases are
-/// recorded (it had none, or is imported from results that do not name them).
-fn asked(run: &RecordedRun) -> Option<Asked> {
+/// The systems and test cases that the run asked without getting an answer. `None` where no test cases are recorded (it had
+/// none, or is imported from results that do not name them).
+fn unanswered(run: &RecordedRun) -> Option<HashSet<(SystemName, CaseId)>> {
     let manifest = &run.manifest;
     let kept: HashSet<CaseId> = manifest.kept_cases.iter().map(|case| case.as_str().into()).collect();
     if kept.is_empty() {
@@ -228,12 +232,18 @@ fn asked(run: &RecordedRun) -> Option<Asked> {
     // The rubric's answers are paired with the test cases, so the record lists the missing ones; but a run that stopped
     // and has no inputs does not list the other answers without a score.
     let is_known = manifest.status == RunStatus::Complete || !run.items.is_empty();
-    let unanswered = if manifest.scorers.iter().any(|scorer| scorer == "rubric") && is_known {
+    let mut unanswered = if manifest.scorers.iter().any(|scorer| scorer == "rubric") && is_known {
         manifest.missing.iter().map(|(system, case)| (system.as_str().into(), case.as_str().into())).collect()
     } else {
         unscored_cases(run, &kept)
     };
-    Some(Asked { kept, unanswered })
+    // A question without a test case that one system of the run answered was asked of all its systems.
+    let others: HashSet<&CaseId> =
+        run.scored.iter().map(|answer| &answer.case.case_id).filter(|case| !kept.contains(case)).collect();
+    for system in run.systems() {
+        unanswered.extend(others.iter().map(|case| (system.clone(), (*case).clone())));
+    }
+    Some(unanswered)
 }
 
 /// The kept cases, or those of its slice, that each system has no score for.

@@ -235,7 +235,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::analysis::made::{answer, component, simple_score};
+    use crate::analysis::test_support::{answer, component, simple_score};
     use crate::analysis::{AggregateOptions, summarize};
     use crate::domain::{ComponentKind, Score, ScoredAnswer};
     use crate::report::TableStyle;

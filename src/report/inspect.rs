@@ -323,7 +323,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::analysis::made::{answer, component, score};
+    use crate::analysis::test_support::{answer, component, score};
     use crate::domain::{ComponentKind, Mode};
 
     fn run(name: &str, scored: Vec<ScoredAnswer>) -> RecordedRun {

@@ -128,7 +128,7 @@ pub fn render_items_csv<'a>(run: &str, scored: impl IntoIterator<Item = &'a Scor
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::made::{answer, component, score};
+    use crate::analysis::test_support::{answer, component, score};
 
     fn lines(components: Vec<Component>) -> Vec<String> {
         let answer = answer("gpt", "c1", score(components));

@@ -500,17 +500,17 @@ mod tests {
     }
 
     #[test]
-    fn of_intervals_at_95_percent_93_to_97_hold_the_mean_of_skewed_scores() {
-        // 2,000 samples of 100 scores u^3 with mean 1/4; the standard error of a 95% share of 2,000 is 0.5%.
+    fn of_intervals_at_95_percent_92_to_98_hold_the_mean_of_skewed_scores() {
+        // 500 samples of 100 scores u^3 with mean 1/4; the standard error of a 95% share of 500 is 1%.
         let mut rng = ChaCha8Rng::seed_from_u64(2026);
         let samples: Vec<Vec<f64>> =
-            (0..2_000).map(|_| (0..100).map(|_| rng.random::<f64>().powi(3)).collect()).collect();
+            (0..500).map(|_| (0..100).map(|_| rng.random::<f64>().powi(3)).collect()).collect();
         let borrowed: Vec<&[f64]> = samples.iter().map(Vec::as_slice).collect();
-        let options = BcaOptions { resamples: 500, ..BcaOptions::seeded(1) };
+        let options = BcaOptions { resamples: 200, ..BcaOptions::seeded(1) };
         let intervals = clustered_mean_intervals(&borrowed, None, options);
         let held = intervals.iter().flatten().filter(|i| i.low <= 0.25 && 0.25 <= i.high).count();
-        let rate = held as f64 / 2_000.0;
-        assert!((0.93..=0.97).contains(&rate), "{rate}");
+        let rate = held as f64 / 500.0;
+        assert!((0.92..=0.98).contains(&rate), "{rate}");
     }
 
     proptest! {

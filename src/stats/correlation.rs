@@ -1,7 +1,6 @@
 //! Correlations of two lists, with intervals: Pearson, Spearman, Kendall's tau-b.
 
 use super::bootstrap::{BcaOptions, Interval, bca_clustered_interval};
-use super::distributions::normal_quantile;
 use super::kendall::RankedPairs;
 use super::summary::{distinct, mean, place};
 
@@ -68,17 +67,6 @@ pub fn kendall_tau_b(x: &[f64], y: &[f64]) -> Option<f64> {
 /// [`Correlation::Pearson`] of two lists.
 pub fn pearson(x: &[f64], y: &[f64]) -> Option<f64> {
     Correlation::Pearson.of(x, y)
-}
-
-/// The interval of Pearson's `r` of `n` pairs by Fisher's transformation: tanh(atanh(r) -+ z / sqrt(n - 3)) (R. A.
-/// Fisher, "On the probable error of a coefficient of correlation", Metron 1, 1921). Exact for two normal variables.
-/// `None` for fewer than four pairs, `r` outside -1..=1 or a level outside 0..1.
-pub fn fisher_interval(r: f64, n: usize, level: f64) -> Option<Interval> {
-    if n < 4 || !(-1.0..=1.0).contains(&r) {
-        return None;
-    }
-    let half = normal_quantile(f64::midpoint(1.0, level)).filter(|z| *z > 0.0)? / ((n - 3) as f64).sqrt();
-    Some(Interval { low: (r.atanh() - half).tanh(), high: (r.atanh() + half).tanh() })
 }
 
 /// The intraclass correlation as the reference script of ScholarQABench computes it (`calculate_icc`): deviations
@@ -230,17 +218,6 @@ mod tests {
         let interval = Correlation::KendallTauB.clustered_interval(&x, &x, &own, BcaOptions::seeded(1)).unwrap();
         assert!((interval.low - 1.0).abs() < 1e-12 && (interval.high - 1.0).abs() < 1e-12);
         assert_eq!(Correlation::Pearson.clustered_interval(&x, &[2.0; 7], &own, BcaOptions::seeded(1)), None);
-    }
-
-    #[test]
-    fn fishers_interval_by_hand() {
-        // r = 0, n = 103: tanh(1.959964 / sqrt(100)) = tanh(0.1959964) = 0.193525
-        let interval = fisher_interval(0.0, 103, 0.95).unwrap();
-        assert!((interval.high - 0.193_525).abs() < 1e-6 && (interval.low + interval.high).abs() < 1e-15);
-        assert_eq!(fisher_interval(1.0, 10, 0.95), Some(Interval { low: 1.0, high: 1.0 }));
-        assert_eq!(fisher_interval(0.5, 3, 0.95), None);
-        assert_eq!(fisher_interval(0.5, 10, 1.0), None);
-        assert_eq!(fisher_interval(1.5, 10, 0.9), None);
     }
 
     #[test]

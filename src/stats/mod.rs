@@ -29,7 +29,6 @@ mod correlation;
 mod distributions;
 mod effect;
 mod groups;
-mod harmonic;
 mod holm;
 mod icc;
 mod kendall;
@@ -50,17 +49,14 @@ pub use bootstrap::{
     BcaOptions, Interval, bca_clustered_interval, bca_interval, bca_sums_intervals, cluster_sums,
     clustered_mean_intervals,
 };
-pub use correlation::{Correlation, fisher_interval, intraclass_correlation, kendall_tau_b, pearson};
+pub use correlation::{Correlation, intraclass_correlation, kendall_tau_b, pearson};
 pub use effect::{cliffs_delta, cohens_dz};
 pub use groups::{group_letters, indistinguishable_groups};
-pub use harmonic::{PrecisionRecall, SetF1, set_f1};
 pub use holm::holm;
 pub use icc::{IntraclassCorrelation, icc_2_1};
 pub use paired::{Paired, PairedDifference, paired_differences};
 pub use permutation::{SignFlipOptions, SignFlipTest, sign_flip_test, sign_flip_tests};
-pub use power::{
-    PowerTarget, WantedDifference, cases_needed, detectable_difference, detectable_difference_normal, paired_t_power,
-};
+pub use power::{PowerTarget, WantedDifference, cases_needed, detectable_difference, paired_t_power};
 pub use ppi::{PredictionPowered, PredictionPoweredMean};
 pub use ranks::rank_distribution;
 pub use regression::{Line, least_squares};

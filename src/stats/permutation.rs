@@ -212,15 +212,15 @@ mod tests {
 
     #[test]
     fn under_the_null_hypothesis_the_test_errs_as_often_as_it_says() {
-        // 4,000 samples of 30 skewed, symmetrised differences: the standard error of a 5% rate is 0.34%.
+        // 1,000 samples of 30 skewed, symmetrised differences: the standard error of a 5% rate is 0.7%.
         let mut rng = ChaCha8Rng::seed_from_u64(2026);
         let draw = |rng: &mut ChaCha8Rng| rng.random::<f64>().powi(3) - rng.random::<f64>().powi(3);
-        let samples: Vec<Vec<f64>> = (0..4_000).map(|_| (0..30).map(|_| draw(&mut rng)).collect()).collect();
+        let samples: Vec<Vec<f64>> = (0..1_000).map(|_| (0..30).map(|_| draw(&mut rng)).collect()).collect();
         let borrowed: Vec<&[f64]> = samples.iter().map(Vec::as_slice).collect();
-        let tests = sign_flip_tests(&borrowed, SignFlipOptions { flips: 999, ..SignFlipOptions::seeded(3) });
+        let tests = sign_flip_tests(&borrowed, SignFlipOptions { flips: 399, ..SignFlipOptions::seeded(3) });
         let wrong = tests.iter().flatten().filter(|test| test.p <= 0.05).count();
-        let rate = wrong as f64 / 4_000.0;
-        assert!((0.04..=0.06).contains(&rate), "{rate}");
+        let rate = wrong as f64 / 1_000.0;
+        assert!((0.03..=0.07).contains(&rate), "{rate}");
     }
 
     proptest! {

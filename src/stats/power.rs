@@ -3,7 +3,7 @@
 //! J. Cohen, "Statistical power analysis for the behavioral sciences" (1988), chapter 2. With sd the standard deviation of
 //! the differences over cases, the test statistic of a true difference d is noncentral t with n - 1 degrees of freedom and
 //! delta = d sqrt(n) / sd. These are the exact numbers of the t test, not the usual normal approximation
-//! (z_{1 - alpha/2} + z_{power}) sd / sqrt(n), which is too small for few cases; that one is given too.
+//! (z_{1 - alpha/2} + z_{power}) sd / sqrt(n), which is too small for few cases.
 
 use super::distributions::{noncentral_t_cdf, normal_cdf, normal_quantile, t_quantile};
 
@@ -82,14 +82,6 @@ pub fn detectable_difference(sd: f64, n: usize, target: PowerTarget) -> Option<f
     Some(high * sd)
 }
 
-/// [`detectable_difference`] by the normal approximation: (z_{1 - alpha/2} + z_{power}) sd / sqrt(n).
-pub fn detectable_difference_normal(sd: f64, n: usize, target: PowerTarget) -> Option<f64> {
-    if n == 0 || !(target.is_usable() && sd >= 0.0 && sd.is_finite()) {
-        return None;
-    }
-    Some(target.z()? * sd / (n as f64).sqrt())
-}
-
 /// A difference that shall be found, and how much differences vary over cases.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WantedDifference {
@@ -130,18 +122,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_normal_approximation_by_hand() {
-        // (1.959964 + 0.841621) * 0.3 / sqrt(100) = 0.0840476
-        let d = detectable_difference_normal(0.3, 100, PowerTarget::default()).unwrap();
-        assert!((d - 0.084_047_6).abs() < 1e-6);
-        // 400,000 cases: no difference to t any more.
-        let (t, z) = [detectable_difference, detectable_difference_normal]
-            .map(|f| f(1.0, 400_000, PowerTarget::default()).unwrap())
-            .into();
-        assert!((t / z - 1.0).abs() < 1e-4);
-    }
-
-    #[test]
     fn without_a_difference_power_is_alpha() {
         for n in [2, 10, 500, 50_000] {
             assert!((paired_t_power(0.0, n, 0.05).unwrap() - 0.05).abs() < 1e-10, "{n}");
@@ -167,7 +147,6 @@ mod tests {
         assert_eq!(detectable_difference(0.3, 1, target), None);
         assert_eq!(detectable_difference(-0.3, 10, target), None);
         assert_eq!(detectable_difference(0.3, 10, PowerTarget { power: 0.01, ..target }), None);
-        assert_eq!(detectable_difference_normal(0.3, 0, target), None);
         assert_eq!(cases_needed(WantedDifference { difference: 0.0, sd: 0.3 }, target), None);
         assert_eq!(cases_needed(WantedDifference { difference: 1e-9, sd: 0.3 }, target), None);
         assert_eq!(cases_needed(WantedDifference { difference: 0.1, sd: 0.0 }, target), Some(2));

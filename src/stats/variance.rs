@@ -34,10 +34,6 @@ pub struct VarianceComponents {
     pub draw: f64,
     /// Whether every judge judged every question equally often; if not, the estimates are Henderson's.
     pub balanced: bool,
-    /// Questions seen.
-    pub questions: usize,
-    /// Judges seen.
-    pub judges: usize,
 }
 
 /// How much is asked.
@@ -81,37 +77,13 @@ pub fn variance_components(values: &[Judged]) -> Option<VarianceComponents> {
         question_judge: (judges >= 2 && repeated).then_some(solved[2]),
         draw: solved[3],
         balanced: table.is_balanced(),
-        questions,
-        judges,
     })
 }
 
 impl VarianceComponents {
-    /// The standard error of a mean over such questions, judges and draws: sqrt(question / q + judge / j +
-    /// question_judge / (q j) + draw / (q j d)). For a comparison, take the components of the differences of two systems:
-    /// what both share cancels there. `None` for a plan of nothing.
-    pub fn standard_error(&self, plan: JudgingPlan) -> Option<f64> {
-        let (q, j, d) = (plan.questions as f64, plan.judges as f64, plan.draws as f64);
-        if plan.questions == 0 || plan.judges == 0 || plan.draws == 0 {
-            return None;
-        }
-        Some((self.without_draws(q, j) + self.draw / (q * j * d)).sqrt())
-    }
-
-    /// The variance of one question's mean over such judges and draws, without what judges share over all questions:
-    /// question + question_judge / j + draw / (j d). Its root is the sd that [`detectable_difference`] and
-    /// [`cases_needed`] ask for. `None` for a plan without judges or draws.
-    ///
-    /// [`detectable_difference`]: super::detectable_difference
-    /// [`cases_needed`]: super::cases_needed
-    pub fn of_a_question(&self, plan: JudgingPlan) -> Option<f64> {
-        let (j, d) = (plan.judges as f64, plan.draws as f64);
-        let usable = plan.judges > 0 && plan.draws > 0;
-        usable.then(|| self.question + self.question_judge.unwrap_or(0.0) / j + self.draw / (j * d))
-    }
-
-    /// The fewest draws of each judge on each question with which the standard error of a mean is at most `wanted`,
-    /// questions and judges as in `plan`. `None` where no number of draws suffices, because questions and judges alone
+    /// The fewest draws of each judge on each question with which the standard error of a mean, sqrt(question / q +
+    /// judge / j + question_judge / (q j) + draw / (q j d)), is at most `wanted`, questions and judges as in `plan`. For a
+    /// comparison, take the components of the differences of two systems: what both share cancels there. `None` where no number of draws suffices, because questions and judges alone
     /// bring more, and for a plan without questions or judges.
     pub fn draws_needed(&self, plan: JudgingPlan, wanted: f64) -> Option<usize> {
         let (q, j) = (plan.questions as f64, plan.judges as f64);
@@ -121,18 +93,6 @@ impl VarianceComponents {
         }
         let draws = (self.draw / (q * j * left)).ceil().max(1.0);
         (draws < 1e15).then_some(draws as usize)
-    }
-
-    /// The fewest questions with which the standard error of a mean is at most `wanted`, judges and draws as in `plan`.
-    /// `None` where the judges alone bring more, and for a plan without judges or draws.
-    pub fn questions_needed(&self, plan: JudgingPlan, wanted: f64) -> Option<usize> {
-        let per_question = self.of_a_question(plan)?;
-        let left = wanted * wanted - self.judge.unwrap_or(0.0) / plan.judges as f64;
-        if !(wanted > 0.0 && left > 0.0) {
-            return None;
-        }
-        let questions = (per_question / left).ceil().max(1.0);
-        (questions < 1e15).then_some(questions as usize)
     }
 
     fn without_draws(&self, questions: f64, judges: f64) -> f64 {
@@ -285,7 +245,6 @@ mod tests {
         let parts = variance_components(&judged(&rows)).unwrap();
         assert!((parts.question - 7.0).abs() < 1e-12 && (parts.judge.unwrap() - 0.5).abs() < 1e-12, "{parts:?}");
         assert!(parts.draw.abs() < 1e-12 && parts.question_judge.is_none() && parts.balanced);
-        assert_eq!((parts.questions, parts.judges), (3, 2));
     }
 
     #[test]
@@ -317,29 +276,19 @@ mod tests {
     }
 
     #[test]
-    fn a_standard_error_and_what_it_takes_by_hand() {
+    fn the_draws_of_a_standard_error_by_hand() {
         let parts = VarianceComponents {
             question: 0.04,
             judge: Some(0.0009),
             question_judge: Some(0.01),
             draw: 0.02,
             balanced: true,
-            questions: 10,
-            judges: 3,
         };
         let plan = JudgingPlan { questions: 100, judges: 2, draws: 2 };
-        // 0.04/100 + 0.0009/2 + 0.01/200 + 0.02/400 = 0.0004 + 0.00045 + 0.00005 + 0.00005 = 0.00095
-        assert!((parts.standard_error(plan).unwrap() - 0.000_95_f64.sqrt()).abs() < 1e-15);
-        // At most 0.00092: 0.0009 are there without draws, so 0.02 / 200 / d <= 0.00002, d >= 5.
+        // Without draws 0.04/100 + 0.0009/2 + 0.01/200 = 0.0009; at most 0.00092: 0.02 / 200 / d <= 0.00002, d >= 5.
         assert_eq!(parts.draws_needed(plan, (0.000_92_f64 - 1e-12).sqrt()), Some(6));
         assert_eq!(parts.draws_needed(plan, (0.000_92_f64 + 1e-12).sqrt()), Some(5));
         assert_eq!(parts.draws_needed(plan, 0.000_9_f64.sqrt()), None);
-        // 0.04 + 0.005 + 0.005 = 0.05 a question; 0.0005 - 0.00045 left: 1,000 questions.
-        assert_eq!(parts.questions_needed(plan, (0.000_5_f64 + 1e-15).sqrt()), Some(1_000));
-        assert!((parts.of_a_question(plan).unwrap() - 0.05).abs() < 1e-15);
-        assert_eq!(parts.questions_needed(plan, 0.000_45_f64.sqrt()), None);
-        assert_eq!(parts.standard_error(JudgingPlan { draws: 0, ..plan }), None);
         assert_eq!(parts.draws_needed(JudgingPlan { judges: 0, ..plan }, 1.0), None);
-        assert_eq!(parts.questions_needed(JudgingPlan { judges: 0, ..plan }, 1.0), None);
     }
 }

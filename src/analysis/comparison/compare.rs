@@ -1,14 +1,12 @@
 //! Observations to a comparison.
 
-use super::length::length_correlation;
 use super::noise::judge_noise;
 use super::pairs::compare_pairs;
-use super::shared::{SAME, Shared};
+use super::shared::{SAME, SharedCases};
 use super::{Comparison, ComparisonOptions, MetricComparison, MetricTable, Observation, Observations, SystemMean};
+use crate::analysis::quantity::bounds;
 use crate::domain::Note;
-use crate::stats::{
-    Interval, clustered_mean_intervals, group_letters, indistinguishable_groups, mean, rank_distribution,
-};
+use crate::stats::{clustered_mean_intervals, group_letters, indistinguishable_groups, mean, rank_distribution};
 
 /// Version of the JSON form of a comparison.
 const SCHEMA_VERSION: u32 = 1;
@@ -37,7 +35,7 @@ pub fn compare(observations: &Observations, options: &ComparisonOptions) -> Comp
 }
 
 fn compare_metric(all: &Observations, table: &MetricTable, options: &ComparisonOptions) -> MetricComparison {
-    let shared = Shared::of(all, table, options);
+    let shared = SharedCases::of(all, table, options);
     let mut systems = system_means(&shared);
     let pairs = compare_pairs(&shared);
     let mut groups = Vec::new();
@@ -67,7 +65,7 @@ fn compare_metric(all: &Observations, table: &MetricTable, options: &ComparisonO
     }
 }
 
-fn system_means(shared: &Shared<'_>) -> Vec<SystemMean> {
+fn system_means(shared: &SharedCases<'_>) -> Vec<SystemMean> {
     let lists: Vec<&[f64]> = shared.values.iter().map(Vec::as_slice).collect();
     let means: Vec<Option<f64>> = lists.iter().map(|values| mean(values)).collect();
     let intervals = clustered_mean_intervals(&lists, Some(&shared.questions), shared.bca());
@@ -90,48 +88,24 @@ fn system_means(shared: &Shared<'_>) -> Vec<SystemMean> {
             unscored: count(|own| matches!(own, Observation::Unscored(_))),
             missing: count(|own| *own == Observation::Missing),
             bounds: bounds(&own),
-            length_correlation: length_correlation(shared, rank),
         });
     }
     systems
 }
 
-/// The means with everything unscored at its lowest and at its highest; `None` if nothing is unscored.
-fn bounds(own: &[Observation]) -> Option<Interval> {
-    if !own.iter().any(|observation| matches!(observation, Observation::Unscored(_))) {
-        return None;
-    }
-    let (lows, highs): (Vec<f64>, Vec<f64>) =
-        own.iter().filter_map(|observation| observation.range()).map(|range| (range.low, range.high)).unzip();
-    // Weights sum to 1 within rounding: a bound of all ones is 1.
-    let tidy = |value: f64| if (value - 1.0).abs() < SAME { 1.0 } else { value };
-    Some(Interval { low: tidy(mean(&lows)?), high: tidy(mean(&highs)?) })
-}
-
-fn notes(shared: &Shared<'_>) -> Vec<Note> {
+fn notes(shared: &SharedCases<'_>) -> Vec<Note> {
     let mut notes = shared.table.notes.clone();
     let without: Vec<&str> = (shared.participants..shared.order.len()).map(|rank| shared.label(rank)).collect();
     if !without.is_empty() {
         notes.push(Note::warning(format!("No value, so not compared: {}.", without.join(", "))));
     }
-    let questions = shared.distinct_questions();
-    let cases = shared.cases.len();
-    if cases == 0 && shared.participants > 1 {
+    if shared.cases.is_empty() && shared.participants > 1 {
         notes.push(Note::warning("No case has a value for every system, so nothing can be compared."));
-    } else if questions < cases {
-        let text = format!("{cases} cases of {questions} questions: the cases of a question are resampled together.");
-        notes.push(Note::info(text));
-    }
-    if shared.cases.iter().any(|case| shared.all.cases[*case].question.trim().is_empty()) {
-        notes.push(Note::info("Recorded with --no-inputs: each case counts as a question of its own."));
     }
     if let Some(baseline) = &shared.options.baseline
         && !(0..shared.participants).any(|rank| shared.label(rank) == baseline)
     {
         notes.push(Note::warning(format!("The baseline {baseline} has no value, so nothing is compared with it.")));
-    }
-    if !shared.table.metric.higher_is_better {
-        notes.push(Note::info("A count: higher is not better by itself."));
     }
     notes
 }

@@ -3,7 +3,11 @@
 //! Missing data count against a gate: a mean must be high enough with every unscored component, and every missing answer,
 //! at its lowest; a verdict must hold whatever they are; a run with a part of its answers only meets no demand.
 
-use super::{Comparison, Floor, GateOptions, MetricComparison, MetricId, Observations, PairComparison, SystemMean};
+use std::str::FromStr;
+
+use clap::Args;
+
+use super::{Comparison, MetricComparison, MetricId, Observations, PairComparison, SystemMean};
 use crate::domain::Unit;
 use crate::error::{Error, Result};
 
@@ -12,6 +16,54 @@ const TOLERANCE: f64 = 1e-12;
 
 /// The hint where a demand is met but for missing data.
 const REMEDY: &str = "--tolerate-missing ignores missing data";
+
+/// What must hold for exit code 0.
+#[derive(Debug, Clone, Default, PartialEq, Args)]
+#[command(next_help_heading = "Gates")]
+pub struct GateOptions {
+    /// Require a mean: METRIC=VALUE or SYSTEM:METRIC=VALUE (repeatable); exit 6 if it is not reached
+    #[arg(long, value_name = "WHAT=VALUE")]
+    pub fail_under: Vec<Floor>,
+    /// Require an order: "A>B", "A>=B" or "METRIC:A>B" (repeatable); exit 6 if it does not hold
+    #[arg(long, value_name = "A>B", value_parser = parse_order)]
+    pub require: Vec<String>,
+    /// Check gates by the reported numbers, whatever is missing
+    #[arg(long)]
+    pub tolerate_missing: bool,
+}
+
+/// A mean that is demanded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Floor {
+    /// `METRIC` or `SYSTEM:METRIC`.
+    pub what: String,
+    /// In natural units, 0.5 for 50%.
+    pub value: f64,
+}
+
+impl FromStr for Floor {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let usage = || "write METRIC=VALUE or SYSTEM:METRIC=VALUE, such as score=0.5".to_owned();
+        let (what, value) = text.rsplit_once('=').ok_or_else(usage)?;
+        let value: Option<f64> = value.trim().parse().ok();
+        let value = value.filter(|value| value.is_finite()).ok_or_else(usage)?;
+        let what = what.trim().to_owned();
+        if what.is_empty() { Err(usage()) } else { Ok(Self { what, value }) }
+    }
+}
+
+fn parse_order(text: &str) -> Result<String, String> {
+    let has_sides = text
+        .match_indices('>')
+        .any(|(at, _)| !text[..at].trim().is_empty() && !text[at..].trim_matches(['>', '=', ' ']).is_empty());
+    if has_sides {
+        Ok(text.to_owned())
+    } else {
+        Err("write \"A>B\", \"A>=B\" or \"METRIC:A>B\", with quotes".to_owned())
+    }
+}
 
 /// A demand on a comparison.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,8 +78,8 @@ pub struct Gate {
 enum Demand {
     /// The mean of this system, or of all, is at least this.
     AtLeast(Option<String>, f64),
-    /// The first is better than the second, or (`or_equal`) not worse.
-    Order { first: String, second: String, or_equal: bool },
+    /// The first system is better than the second, or (`or_equal`) not worse.
+    Order { pair: [String; 2], or_equal: bool },
 }
 
 impl Gate {
@@ -45,19 +97,15 @@ impl Gate {
         let text = format!("--fail-under {}={}", floor.what, floor.value);
         let is_metric = !observations.find_metrics(&floor.what).is_empty();
         let (system, name) = match floor.what.rsplit_once(':').filter(|_| !is_metric) {
-            Some((system, name)) => (Some(observations.system_named(system)), name.trim()),
+            Some((system, name)) => (Some(observations.system_named(system)?.to_owned()), name.trim()),
             None => (None, floor.what.as_str()),
         };
-        let metric = one_metric(name, observations)?;
-        let Some(range) = metric.range() else {
-            return Err(Error::Usage(format!("{text}: {name} is a count, for which higher is not better")));
-        };
-        if floor.value < range.low || floor.value > range.high {
+        let metric = directed(one_metric(name, observations)?, &text)?;
+        if let Some(range) = metric.range().filter(|range| floor.value < range.low || floor.value > range.high) {
             let hint = if metric.unit == Unit::Share { "0.5 is 50%" } else { "grades are from 1 to 5" };
             let what = format!("{text}: {name} lies between {} and {}; {hint}", range.low, range.high);
             return Err(Error::Usage(what));
         }
-        let system = system.transpose()?.map(str::to_owned);
         Ok(Self { text, metric, demand: Demand::AtLeast(system, floor.value) })
     }
 
@@ -73,30 +121,27 @@ impl Gate {
         Err(first_error.unwrap_or_else(|| Error::Usage(format!("--require {text}: write \"A>B\" or \"A>=B\""))))
     }
 
-    fn order_split_at(text: &str, at: usize, observations: &Observations, baseline: Option<&str>) -> Result<Self> {
-        let usage = |what: String| Err(Error::Usage(format!("--require {text}: {what}")));
+    fn order_split_at(order: &str, at: usize, observations: &Observations, baseline: Option<&str>) -> Result<Self> {
+        let text = format!("--require {order}");
         let is_system = |name: &str| observations.system_named(name).is_ok();
-        let (left, right) = (&text[..at], &text[at + 1..]);
+        let (left, right) = (&order[..at], &order[at + 1..]);
         let (or_equal, right) = match right.strip_prefix('=') {
             Some(rest) if !is_system(right) => (true, rest),
             _ => (false, right),
         };
         let (metric, left) = match left.split_once(':').filter(|_| !is_system(left)) {
             Some((name, system)) => (one_metric(name.trim(), observations)?, system),
-            None => (observations.metrics[observations.main_metric()].metric.clone(), left),
+            None => (&observations.metrics[observations.main_metric()].metric, left),
         };
-        let (first, second) =
-            (observations.system_named(left)?.to_owned(), observations.system_named(right)?.to_owned());
-        if first == second {
-            return usage(format!("both sides are {first}"));
+        let pair = [observations.system_named(left)?.to_owned(), observations.system_named(right)?.to_owned()];
+        if pair[0] == pair[1] {
+            return Err(Error::Usage(format!("{text}: both sides are {}", pair[0])));
         }
-        if !metric.higher_is_better {
-            return usage(format!("{} is a count, for which higher is not better", metric.name));
+        let metric = directed(metric, &text)?;
+        if let Some(baseline) = baseline.filter(|baseline| pair.iter().all(|system| system != baseline)) {
+            return Err(Error::Usage(format!("{text}: only pairs with --baseline {baseline} are tested")));
         }
-        if let Some(baseline) = baseline.filter(|baseline| first != *baseline && second != *baseline) {
-            return usage(format!("only pairs with --baseline {baseline} are tested"));
-        }
-        Ok(Self { text: format!("--require {text}"), metric, demand: Demand::Order { first, second, or_equal } })
+        Ok(Self { text, metric, demand: Demand::Order { pair, or_equal } })
     }
 
     /// The metric that it is about.
@@ -109,33 +154,28 @@ impl Gate {
         let Some(metric) = comparison.metrics.iter().find(|metric| metric.metric == self.metric) else {
             return vec![format!("{} was not compared", self.metric.name)];
         };
+        let named: &[String] = match &self.demand {
+            Demand::AtLeast(system, _) => system.as_slice(),
+            Demand::Order { pair, .. } => pair,
+        };
+        let is_named = |label: &String| named.is_empty() || named.contains(label);
         let mut faults: Vec<String> = Vec::new();
         for (at, run) in comparison.runs.iter().enumerate().filter(|_| !tolerate_missing) {
-            let is_concerned = comparison.systems.iter().any(|system| system.run == at && self.concerns(&system.label));
-            let unfinished = run.unfinished.iter().filter(|_| is_concerned || self.concerns_all());
+            let is_concerned =
+                named.is_empty() || comparison.systems.iter().any(|system| system.run == at && is_named(&system.label));
+            let unfinished = run.unfinished.iter().filter(|_| is_concerned);
             faults.extend(unfinished.map(|unfinished| format!("{unfinished}; {REMEDY}")));
         }
         match &self.demand {
             Demand::AtLeast(_, least) => {
-                let systems = metric.systems.iter().filter(|system| self.concerns(&system.label));
+                let systems = metric.systems.iter().filter(|system| is_named(&system.label));
                 faults.extend(systems.filter_map(|system| too_low(system, &self.metric, *least, tolerate_missing)));
             }
-            Demand::Order { first, second, or_equal } => {
-                faults.extend(wrong_order(metric, [first, second], *or_equal, tolerate_missing));
+            Demand::Order { pair, or_equal } => {
+                faults.extend(wrong_order(metric, pair, *or_equal, tolerate_missing));
             }
         }
         faults
-    }
-
-    fn concerns_all(&self) -> bool {
-        matches!(self.demand, Demand::AtLeast(None, _))
-    }
-
-    fn concerns(&self, label: &str) -> bool {
-        match &self.demand {
-            Demand::AtLeast(system, _) => system.as_ref().is_none_or(|system| system == label),
-            Demand::Order { first, second, .. } => label == first || label == second,
-        }
     }
 }
 
@@ -149,11 +189,18 @@ pub fn unmet_gates(gates: &[Gate], comparison: &Comparison, tolerate_missing: bo
     gates.iter().flat_map(lines).collect()
 }
 
-fn one_metric(name: &str, observations: &Observations) -> Result<MetricId> {
+fn one_metric<'a>(name: &str, observations: &'a Observations) -> Result<&'a MetricId> {
     match observations.metrics_named(name)?[..] {
-        [one] => Ok(observations.metrics[one].metric.clone()),
+        [one] => Ok(&observations.metrics[one].metric),
         _ => Err(Error::Settings(format!("several scorers have a metric {name}; write SCORER.{name}"))),
     }
+}
+
+fn directed(metric: &MetricId, text: &str) -> Result<MetricId> {
+    if metric.higher_is_better {
+        return Ok(metric.clone());
+    }
+    Err(Error::Usage(format!("{text}: {} is a count, for which higher is not better", metric.name)))
 }
 
 /// Why the mean is not high enough.
@@ -184,7 +231,7 @@ fn worst_mean(system: &SystemMean, metric: &MetricId, mean: f64) -> Option<f64> 
 /// Why the order does not hold.
 fn wrong_order(
     metric: &MetricComparison,
-    [first, second]: [&String; 2],
+    [first, second]: &[String; 2],
     or_equal: bool,
     tolerate_missing: bool,
 ) -> Option<String> {
@@ -202,7 +249,7 @@ fn wrong_order(
     match (pair.differs, ordered.is_some()) {
         (true, false) => Some(format!("{second} is better: {numbers}")),
         (false, _) if !or_equal => Some(format!("not significantly different: {numbers}")),
-        _ if !tolerate_missing && (pair.is_sensitive() || pair.sensitive_to_missing) => {
+        _ if !tolerate_missing && pair.sensitive => {
             Some(format!("the verdict depends on missing data: {numbers}; {REMEDY}"))
         }
         _ => None,
@@ -223,16 +270,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_floor_is_split_at_its_last_equals_sign() {
+        let floor = |what: &str, value| Ok(Floor { what: what.to_owned(), value });
+        assert_eq!("score=0.5".parse(), floor("score", 0.5));
+        assert_eq!("a=b:score = 3".parse(), floor("a=b:score", 3.0));
+        for wrong in ["score", "=0.5", "score=half", "score=nan", "score="] {
+            assert!(wrong.parse::<Floor>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_order_needs_two_sides() {
+        assert!(parse_order("a>b").is_ok() && parse_order("score: a >= b").is_ok());
+        for wrong in ["a", "a>", ">b", "a>=", "score"] {
+            assert!(parse_order(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn a_count_is_refused_as_a_floor() {
         let mut observed = table(&[("a", &[0.5])]);
         let floor = |what: &str| Floor { what: what.into(), value: 0.5 };
         assert!(Gate::at_least(&floor("score"), &observed).is_ok());
-        observed.metrics[0].metric = MetricId {
-            scorer: "citation_audit".into(),
-            name: "dangling".into(),
-            unit: Unit::Count,
-            higher_is_better: false,
-        };
+        observed.metrics[0].metric = MetricId::new("citation_audit", "dangling".into(), Unit::Count);
         let Err(Error::Usage(message)) = Gate::at_least(&floor("dangling"), &observed) else { panic!("accepted") };
         assert!(message.contains("dangling is a count"), "{message}");
     }

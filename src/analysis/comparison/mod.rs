@@ -8,24 +8,22 @@
 mod compare;
 mod gates;
 mod length;
-mod measure;
 mod noise;
 mod observations;
 mod observe;
 mod options;
 mod pairs;
 mod result;
+mod samples;
 mod shared;
 
+pub use super::quantity::Observation;
 pub use compare::compare;
-pub use gates::{Gate, unmet_gates};
-pub use observations::{ComparedCase, MetricId, MetricTable, Observation, Observations, ObservedSystem, unknown_name};
-pub use observe::{Asked, RunAnswers, distinct_names, observe};
-pub use options::{ComparisonOptions, Floor, GateOptions};
-pub use result::{
-    ComparedRun, Comparison, JudgeNoise, LengthCorrelation, LengthEffect, LengthOmitted, MetricComparison,
-    PairComparison, PairwiseDifference, SamplesNeeded, SystemMean,
-};
+pub use gates::{Floor, Gate, GateOptions, unmet_gates};
+pub use observations::{ComparedCase, MetricId, MetricTable, Observations, ObservedSystem, unknown_name};
+pub use observe::{RunAnswers, distinct_names, observe};
+pub use options::ComparisonOptions;
+pub use result::{ComparedRun, Comparison, JudgeNoise, LengthEffect, MetricComparison, PairComparison, SystemMean};
 
 #[cfg(test)]
 mod compare_tests;

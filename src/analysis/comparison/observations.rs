@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::super::options::{CITATION_F1_MACRO, range};
+use crate::analysis::quantity::{CITATION_F1, CITATION_F1_MACRO, Observation, unit_range};
 use crate::domain::{CaseId, Note, SystemName, Unit};
 use crate::error::{Error, Result};
 use crate::stats::Interval;
@@ -31,9 +31,13 @@ pub struct MetricId {
 }
 
 impl MetricId {
+    pub(super) fn new(scorer: &str, name: String, unit: Unit) -> Self {
+        Self { scorer: scorer.to_owned(), name, unit, higher_is_better: unit != Unit::Count }
+    }
+
     /// The lowest and the highest value; `None` for counts.
     pub(super) fn range(&self) -> Option<Interval> {
-        range(self.unit).map(|(low, high)| Interval { low, high })
+        unit_range(self.unit)
     }
 
     fn is_called(&self, name: &str) -> bool {
@@ -60,36 +64,6 @@ pub struct ObservedSystem {
     pub system: SystemName,
     /// The place of its run among those compared.
     pub run: usize,
-}
-
-/// One answer by one metric.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Observation {
-    /// Its value, finite.
-    Value(f64),
-    /// An answer that could not be scored: the values it would have with every unscored component at its lowest and at
-    /// its highest; infinite where there is no lowest or highest, as for counts.
-    Unscored(Interval),
-    /// The system was asked and has no answer, or its answer has no value where the metric applies.
-    Missing,
-    /// The metric does not apply to the case, or the system was not asked.
-    NotApplicable,
-}
-
-impl Observation {
-    /// The value, if there is one.
-    pub fn value(self) -> Option<f64> {
-        if let Self::Value(value) = self { Some(value) } else { None }
-    }
-
-    /// The lowest and the highest that the value can be; `None` without an answer.
-    pub fn range(self) -> Option<Interval> {
-        match self {
-            Self::Value(value) => Some(Interval { low: value, high: value }),
-            Self::Unscored(range) => Some(range),
-            Self::Missing | Self::NotApplicable => None,
-        }
-    }
 }
 
 /// One metric over all systems and cases.
@@ -163,7 +137,7 @@ impl Observations {
 
     fn no_metric(&self, name: &str) -> Error {
         let plain = name.rsplit_once('.').map_or(name, |(_, metric)| metric);
-        if plain == "citation_f1" && !self.find_metrics(CITATION_F1_MACRO).is_empty() {
+        if plain == CITATION_F1 && !self.find_metrics(CITATION_F1_MACRO).is_empty() {
             return Error::Settings(format!(
                 "{name} cannot be compared: it is the F1 of a system's mean precision and mean recall, not a mean over \
                  answers; compare {CITATION_F1_MACRO}, the mean of the answers' own F1"

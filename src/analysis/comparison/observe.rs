@@ -3,9 +3,15 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::measure::{Judges, Measure, lacks_a_judge};
-use super::{ComparedCase, MetricTable, Observation, Observations, ObservedSystem};
-use crate::domain::{CaseId, Note, ScoredAnswer, SystemName};
+use super::samples::sample_values;
+use super::{ComparedCase, MetricId, MetricTable, Observation, Observations, ObservedSystem};
+use crate::analysis::quantity::{
+    ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, Quantity, quantities,
+};
+use crate::domain::{CaseId, Note, ScoredAnswer, SystemName, Unit};
+
+/// Prefix of the scorers and metrics of the lexical baseline.
+const LEXICAL_PREFIX: &str = "lexical_";
 
 /// The answers of one run.
 #[derive(Debug, Clone)]
@@ -16,17 +22,9 @@ pub struct RunAnswers<'a> {
     pub scored: &'a [Arc<ScoredAnswer>],
     /// Words of each answer; empty where the answers are not recorded.
     pub words: HashMap<(SystemName, CaseId), usize>,
-    /// What it asked; `None` where that is not recorded: then every system was asked every case that anyone answered.
-    pub asked: Option<Asked>,
-}
-
-/// What a run asked.
-#[derive(Debug, Clone, Default)]
-pub struct Asked {
-    /// The cases that the run kept.
-    pub kept: HashSet<CaseId>,
-    /// Systems and cases without an answer, of those that the run (or its slice) holds.
-    pub unanswered: HashSet<(SystemName, CaseId)>,
+    /// Systems and cases that were asked and have no answer; `None` where that is not recorded: then every system was
+    /// asked every case that anyone answered.
+    pub unanswered: Option<HashSet<(SystemName, CaseId)>>,
 }
 
 /// The answers of these runs by every metric: scorer by scorer in the order of their first answer, over the cases of any
@@ -38,7 +36,7 @@ pub struct Asked {
 /// ```
 /// use scholareval::analysis::comparison::{RunAnswers, observe};
 ///
-/// let run = RunAnswers { name: "mine", scored: &[], words: Default::default(), asked: None };
+/// let run = RunAnswers { name: "mine", scored: &[], words: Default::default(), unanswered: None };
 /// assert!(observe(&[run]).metrics.is_empty());
 /// ```
 pub fn observe(runs: &[RunAnswers<'_>]) -> Observations {
@@ -51,20 +49,37 @@ pub fn observe(runs: &[RunAnswers<'_>]) -> Observations {
             scorers.push(answer.score.scorer);
         }
     }
-    let placed: HashMap<&str, Vec<Placed<'_>>> =
-        scorers.iter().map(|scorer| (*scorer, frame.placed(runs, scorer))).collect();
     let mut metrics: Vec<MetricTable> = Vec::new();
-    for scorer in &scorers {
-        let own: Vec<&ScoredAnswer> = placed[scorer].iter().map(|placed| placed.answer).collect();
-        for measure in Measure::all_of(scorer, &own, &scorers) {
-            if metrics.iter().all(|table| table.metric != measure.metric) {
-                let answers: Vec<&Placed<'_>> = measure.scorers.iter().flat_map(|of| &placed[of]).collect();
-                metrics.extend(frame.table(measure, &answers));
-            }
-        }
+    for scorer in scorers {
+        let placed = frame.placed(runs, scorer);
+        let own: Vec<&ScoredAnswer> = placed.iter().map(|placed| placed.answer).collect();
+        metrics.extend(metrics_of(scorer, &own).into_iter().filter_map(|(id, own)| frame.table(id, &own, &placed)));
     }
     let words = frame.words(runs);
     Observations { words, metrics, systems, cases }
+}
+
+/// The metrics of a scorer with these answers. What the lexical baseline judged is called `lexical_..`; no judge affects
+/// the length.
+fn metrics_of(scorer: &str, answers: &[&ScoredAnswer]) -> Vec<(MetricId, Quantity)> {
+    let mut all = quantities(answers);
+    let has = |name: &str| all.iter().any(|(column, _)| column.name == name);
+    let is_entailment = has(CITATION_PRECISION) && has(CITATION_RECALL);
+    if let Some((column, _)) = all.iter_mut().find(|(column, _)| is_entailment && column.name == CITATION_F1) {
+        CITATION_F1_MACRO.clone_into(&mut column.name);
+    }
+    let mut metrics = Vec::new();
+    let grades = all.iter().filter(|(column, _)| column.unit == Unit::Grade);
+    let grades: Vec<String> = grades.map(|(column, _)| column.name.clone()).collect();
+    let prefix = if scorer.starts_with(LEXICAL_PREFIX) { LEXICAL_PREFIX } else { "" };
+    for (column, quantity) in all {
+        let prefix = if column.name == "length" { "" } else { prefix };
+        metrics.push((MetricId::new(scorer, format!("{prefix}{}", column.name), column.unit), quantity));
+    }
+    if grades.len() >= 2 {
+        metrics.push((MetricId::new(scorer, ASPECT_MEAN.to_owned(), Unit::Grade), Quantity::Mean(grades)));
+    }
+    metrics
 }
 
 /// Names made distinct: of equal ones the second gets ` (2)`, the third ` (3)`.
@@ -92,8 +107,8 @@ pub fn distinct_names(names: &[&str]) -> Vec<String> {
 fn systems(runs: &[RunAnswers<'_>]) -> Vec<ObservedSystem> {
     let mut found: Vec<(usize, &SystemName)> = Vec::new();
     for (run, answers) in runs.iter().enumerate() {
-        let unanswered: BTreeSet<_> = answers.asked.iter().flat_map(|asked| &asked.unanswered).collect();
-        let names = answers.scored.iter().map(|answer| &answer.system).chain(unanswered.iter().map(|pair| &pair.0));
+        let unanswered: BTreeSet<&SystemName> = answers.unanswered.iter().flatten().map(|pair| &pair.0).collect();
+        let names = answers.scored.iter().map(|answer| &answer.system).chain(unanswered);
         let mut seen = HashSet::new();
         found.extend(names.filter(|name| seen.insert(*name)).map(|name| (run, name)));
     }
@@ -127,10 +142,9 @@ fn cases(runs: &[RunAnswers<'_>]) -> (Vec<ComparedCase>, usize) {
         }
     }
     let answered = cases.len();
-    let unanswered = runs.iter().filter_map(|run| run.asked.as_ref()).flat_map(|asked| &asked.unanswered);
-    let unanswered: BTreeSet<&CaseId> = unanswered.map(|(_, case)| case).collect();
-    let unanswered = unanswered.into_iter().filter(|case| !places.contains_key(case));
-    cases.extend(unanswered.map(|case| ComparedCase { case_id: case.clone(), question: "".into() }));
+    let unanswered = runs.iter().filter_map(|run| run.unanswered.as_ref()).flatten().map(|(_, case)| case);
+    let unanswered: BTreeSet<&CaseId> = unanswered.filter(|case| !places.contains_key(case)).collect();
+    cases.extend(unanswered.into_iter().map(|case| ComparedCase { case_id: case.clone(), question: "".into() }));
     (cases, answered)
 }
 
@@ -148,45 +162,27 @@ struct Frame<'a> {
     case_places: HashMap<&'a CaseId, usize>,
     /// How many cases have an answer: they stand first.
     answered: usize,
-    /// Those of them that a run with a list kept.
-    kept: Vec<usize>,
     /// Whether the system was asked the case: by system, then by case.
     asked: Vec<Vec<bool>>,
 }
 
 impl<'a> Frame<'a> {
     fn new(runs: &[RunAnswers<'_>], systems: &'a [ObservedSystem], cases: &'a [ComparedCase], answered: usize) -> Self {
-        let is_kept = |case: &usize| {
-            runs.iter().filter_map(|run| run.asked.as_ref()).any(|asked| asked.kept.contains(&cases[*case].case_id))
-        };
-        let mut frame = Self {
-            systems,
-            system_places: systems.iter().enumerate().map(|(at, own)| ((own.run, &own.system), at)).collect(),
-            case_places: cases.iter().enumerate().map(|(at, case)| (&case.case_id, at)).collect(),
-            answered,
-            kept: (0..answered).filter(is_kept).collect(),
-            asked: Vec::new(),
-        };
-        frame.asked = systems.iter().map(|system| frame.asked_of(system, &runs[system.run])).collect();
-        frame
-    }
-
-    /// The cases that a system was asked.
-    fn asked_of(&self, system: &ObservedSystem, run: &RunAnswers<'_>) -> Vec<bool> {
-        let mut asked = vec![false; self.case_places.len()];
-        let Some(list) = &run.asked else {
-            asked[..self.answered].fill(true);
-            return asked;
-        };
-        let unanswered = list.unanswered.iter().filter(|(name, _)| *name == system.system).map(|(_, case)| case);
-        // A case outside of the list that one system of the run answered was asked of all its systems.
-        let is_own =
-            |answer: &&Arc<ScoredAnswer>| answer.system == system.system || !list.kept.contains(&answer.case.case_id);
-        let answered = run.scored.iter().filter(is_own).map(|answer| &answer.case.case_id);
-        for case in unanswered.chain(answered) {
-            asked[self.case_places[case]] = true;
+        let system_places: HashMap<(usize, &SystemName), usize> =
+            systems.iter().enumerate().map(|(at, own)| ((own.run, &own.system), at)).collect();
+        let case_places: HashMap<&CaseId, usize> =
+            cases.iter().enumerate().map(|(at, case)| (&case.case_id, at)).collect();
+        let has_list = |system: &ObservedSystem| runs[system.run].unanswered.is_some();
+        let row = |system| (0..cases.len()).map(|case| !has_list(system) && case < answered).collect();
+        let mut asked: Vec<Vec<bool>> = systems.iter().map(row).collect();
+        for (run, answers) in runs.iter().enumerate() {
+            let answered = answers.scored.iter().map(|answer| (&answer.system, &answer.case.case_id));
+            let unanswered = answers.unanswered.iter().flatten().map(|(system, case)| (system, case));
+            for (system, case) in answered.chain(unanswered) {
+                asked[system_places[&(run, system)]][case_places[case]] = true;
+            }
         }
-        asked
+        Self { systems, system_places, case_places, answered, asked }
     }
 
     fn words(&self, runs: &[RunAnswers<'_>]) -> Option<Vec<Vec<Option<f64>>>> {
@@ -222,46 +218,40 @@ impl<'a> Frame<'a> {
     }
 
     /// The table of a metric; `None` where no answer has it.
-    fn table(&self, measure: Measure, placed: &[&Placed<'_>]) -> Option<MetricTable> {
-        let lacks_judge = |placed: &&&Placed<'_>| measure.parts(placed.answer).any(lacks_a_judge);
-        let unjudged: BTreeSet<usize> = placed.iter().filter(lacks_judge).map(|placed| placed.system).collect();
+    fn table(&self, metric: MetricId, quantity: &Quantity, placed: &[Placed<'_>]) -> Option<MetricTable> {
+        let unjudged: BTreeSet<usize> =
+            placed.iter().filter(|placed| quantity.is_unjudged(placed.answer)).map(|placed| placed.system).collect();
         let mut values = vec![vec![Observation::NotApplicable; self.case_places.len()]; self.systems.len()];
         let mut samples = vec![vec![Vec::new(); self.case_places.len()]; self.systems.len()];
-        let mut judges = Judges::default();
+        let mut judges = Vec::new();
         for Placed { system, case, answer } in placed.iter().filter(|placed| !unjudged.contains(&placed.system)) {
-            let value = &mut values[*system][*case];
-            if *value == Observation::NotApplicable {
-                *value = measure.observation(answer);
-                samples[*system][*case] = measure.samples(answer, &mut judges);
-            }
+            values[*system][*case] = quantity.observe(answer);
+            samples[*system][*case] = sample_values(quantity, answer, &mut judges);
         }
         if values.iter().flatten().all(|value| *value == Observation::NotApplicable) {
             return None;
         }
         self.mark_missing(&mut values);
-        samples.iter_mut().flatten().for_each(|by_judge| by_judge.resize(judges.count(), Vec::new()));
-        let has_samples = judges.count() > 0;
-        let mut notes = measure.notes.clone();
-        notes.extend(measure.note_on_samples(placed.iter().map(|placed| placed.answer)).filter(|_| has_samples));
+        samples.iter_mut().flatten().for_each(|by_judge| by_judge.resize(judges.len(), Vec::new()));
+        let mut notes = Vec::new();
         if !unjudged.is_empty() {
             let labels: Vec<&str> = unjudged.iter().map(|place| self.systems[*place].label.as_str()).collect();
             notes.push(Note::warning(format!("nobody judged this of {}.", labels.join(", "))));
         }
-        Some(MetricTable { metric: measure.metric, values, samples: has_samples.then_some(samples), notes })
+        Some(MetricTable { metric, values, samples: (!judges.is_empty()).then_some(samples), notes })
     }
 
-    /// A value is missing where the system was asked and the metric applies: to a case that somebody answered if any answer
-    /// has it, to a case that nobody answered if every kept case has it.
+    /// A value is missing where the system was asked the case, unless the answers of others show that the metric does not
+    /// apply to it: a case that nobody answered counts.
     fn mark_missing(&self, values: &mut [Vec<Observation>]) {
-        let has_any = |case: usize| values.iter().any(|row| row[case] != Observation::NotApplicable);
-        let is_general = !self.kept.is_empty() && self.kept.iter().all(|case| has_any(*case));
-        let cases = 0..self.case_places.len();
-        let applies: Vec<bool> =
-            cases.map(|case| if case < self.answered { has_any(case) } else { is_general }).collect();
-        for (row, asked) in values.iter_mut().zip(&self.asked) {
-            for ((value, asked), applies) in row.iter_mut().zip(asked).zip(&applies) {
-                if *value == Observation::NotApplicable && *asked && *applies {
-                    *value = Observation::Missing;
+        for case in 0..self.case_places.len() {
+            let has_any = values.iter().any(|row| row[case] != Observation::NotApplicable);
+            if case < self.answered && !has_any {
+                continue;
+            }
+            for (row, asked) in values.iter_mut().zip(&self.asked) {
+                if asked[case] && row[case] == Observation::NotApplicable {
+                    row[case] = Observation::Missing;
                 }
             }
         }

@@ -1,6 +1,4 @@
-//! How systems are compared, and what is demanded of them.
-
-use std::str::FromStr;
+//! How systems are compared.
 
 use clap::Args;
 use serde::Serialize;
@@ -28,7 +26,7 @@ pub struct ComparisonOptions {
     #[arg(long, value_name = "SYSTEM")]
     pub baseline: Option<String>,
     /// Report how many questions (and samples, where there are several) it takes to find this difference (0.02 is two
-    /// points) [default: the observed one, with several samples only]
+    /// points)
     #[arg(long, value_name = "D", value_parser = parse_difference)]
     pub wanted_difference: Option<f64>,
 }
@@ -48,54 +46,6 @@ impl ComparisonOptions {
     }
 }
 
-/// What must hold for exit code 0.
-#[derive(Debug, Clone, Default, PartialEq, Args)]
-#[command(next_help_heading = "Gates")]
-pub struct GateOptions {
-    /// Require a mean: METRIC=VALUE or SYSTEM:METRIC=VALUE (repeatable); exit 6 if it is not reached
-    #[arg(long, value_name = "WHAT=VALUE")]
-    pub fail_under: Vec<Floor>,
-    /// Require an order: "A>B", "A>=B" or "METRIC:A>B" (repeatable); exit 6 if it does not hold
-    #[arg(long, value_name = "A>B", value_parser = parse_order)]
-    pub require: Vec<String>,
-    /// Check gates by the reported numbers, whatever is missing
-    #[arg(long)]
-    pub tolerate_missing: bool,
-}
-
-/// A mean that is demanded.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Floor {
-    /// `METRIC` or `SYSTEM:METRIC`.
-    pub what: String,
-    /// In natural units, 0.5 for 50%.
-    pub value: f64,
-}
-
-impl FromStr for Floor {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let usage = || "write METRIC=VALUE or SYSTEM:METRIC=VALUE, such as score=0.5".to_owned();
-        let (what, value) = text.rsplit_once('=').ok_or_else(usage)?;
-        let value: Option<f64> = value.trim().parse().ok();
-        let value = value.filter(|value| value.is_finite()).ok_or_else(usage)?;
-        let what = what.trim().to_owned();
-        if what.is_empty() { Err(usage()) } else { Ok(Self { what, value }) }
-    }
-}
-
-fn parse_order(text: &str) -> Result<String, String> {
-    let has_sides = text
-        .match_indices('>')
-        .any(|(at, _)| !text[..at].trim().is_empty() && !text[at..].trim_matches(['>', '=', ' ']).is_empty());
-    if has_sides {
-        Ok(text.to_owned())
-    } else {
-        Err("write \"A>B\", \"A>=B\" or \"METRIC:A>B\", with quotes".to_owned())
-    }
-}
-
 fn parse_share(text: &str) -> Result<f64, String> {
     let share: Option<f64> = text.trim().parse().ok();
     share
@@ -107,27 +57,4 @@ fn parse_difference(text: &str) -> Result<f64, String> {
     let difference: Option<f64> = text.trim().parse().ok();
     let difference = difference.filter(|difference| *difference > 0.0 && difference.is_finite());
     difference.ok_or_else(|| "not a difference above 0, in the unit of files, such as 0.02 for two points".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_floor_is_split_at_its_last_equals_sign() {
-        let floor = |what: &str, value| Ok(Floor { what: what.to_owned(), value });
-        assert_eq!("score=0.5".parse(), floor("score", 0.5));
-        assert_eq!("a=b:score = 3".parse(), floor("a=b:score", 3.0));
-        for wrong in ["score", "=0.5", "score=half", "score=nan", "score="] {
-            assert!(wrong.parse::<Floor>().is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn an_order_needs_two_sides() {
-        assert!(parse_order("a>b").is_ok() && parse_order("score: a >= b").is_ok());
-        for wrong in ["a", "a>", ">b", "a>=", "score"] {
-            assert!(parse_order(wrong).is_err(), "{wrong}");
-        }
-    }
 }

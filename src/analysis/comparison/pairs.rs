@@ -1,15 +1,15 @@
 //! Every pair of systems over the shared cases, and what missing data could change.
 
 use super::length::length_effect;
-use super::shared::{SAME, Shared};
-use super::{Observation, PairComparison, PairwiseDifference};
+use super::shared::{SAME, SharedCases};
+use super::{Observation, PairComparison};
 use crate::stats::{
     Interval, Paired, SignFlipOptions, SignFlipTest, WantedDifference, cases_needed, cluster_sums,
     detectable_difference, holm, mean, paired_differences, sign_flip_tests,
 };
 
 /// The pairs in table order, the better system first; with a baseline only its own. None without shared cases.
-pub(super) fn compare_pairs(shared: &Shared<'_>) -> Vec<PairComparison> {
+pub(super) fn compare_pairs(shared: &SharedCases<'_>) -> Vec<PairComparison> {
     let ranks = shared.pairs();
     if shared.cases.is_empty() || ranks.is_empty() {
         return Vec::new();
@@ -18,21 +18,19 @@ pub(super) fn compare_pairs(shared: &Shared<'_>) -> Vec<PairComparison> {
         |(first, second): &(usize, usize)| Paired { first: &shared.values[*first], second: &shared.values[*second] };
     let pairs: Vec<Paired<'_>> = ranks.iter().map(paired).collect();
     let compared = paired_differences(&pairs, Some(&shared.questions), shared.bca());
-    let samples: Vec<Differences> = (0..pairs.len())
-        .map(|pair| Differences {
-            pair,
-            values: pairs[pair].differences().unwrap_or_default(),
-            questions: shared.questions.clone(),
-        })
-        .collect();
+    let differences = |pair: &Paired<'_>| Differences {
+        values: pair.differences().unwrap_or_default(),
+        questions: shared.questions.clone(),
+    };
+    let samples: Vec<Differences> = pairs.iter().map(differences).collect();
     let tests = flip_tests(shared, &samples);
     let p_values: Vec<Option<f64>> = tests.iter().map(|test| test.map(|test| test.p)).collect();
     let corrected = corrected(&p_values);
     let mut results = Vec::with_capacity(pairs.len());
     for (index, (first, second)) in ranks.into_iter().enumerate() {
         let Some(found) = compared[index] else { continue };
-        let length = length_effect(shared, (first, second), found.interval);
         let spread = samples[index].spread();
+        let wanted = shared.options.wanted_difference.zip(spread);
         results.push(PairComparison {
             first,
             second,
@@ -48,47 +46,24 @@ pub(super) fn compare_pairs(shared: &Shared<'_>) -> Vec<PairComparison> {
             cohens_dz: found.cohens_dz,
             cliffs_delta: found.cliffs_delta,
             bounds: None,
-            sensitive_to_unscored: false,
-            sensitive_to_missing: false,
-            pairwise: None,
-            length_omitted: length.as_ref().and_then(|effect| effect.as_ref().err().copied()),
-            length: length.and_then(Result::ok),
+            sensitive: false,
+            length: length_effect(shared, (first, second), found.interval),
             detectable: spread.and_then(|(sd, questions)| detectable_difference(sd, questions, shared.power())),
-            questions_needed: shared
-                .options
-                .wanted_difference
-                .zip(spread)
+            questions_needed: wanted
                 .and_then(|(difference, (sd, _))| cases_needed(WantedDifference { difference, sd }, shared.power())),
         });
     }
     add_sensitivity(shared, &mut results, &p_values);
-    add_pairwise_differences(shared, &mut results, &p_values);
     results
 }
 
 /// First minus second of one pair over some cases.
 struct Differences {
-    /// The place of the pair.
-    pair: usize,
     values: Vec<f64>,
     questions: Vec<usize>,
 }
 
 impl Differences {
-    /// Over the cases where `difference` of the two observations is known.
-    fn of(
-        shared: &Shared<'_>,
-        (pair, of): (usize, &PairComparison),
-        difference: impl Fn(Observation, Observation) -> Option<f64>,
-    ) -> Self {
-        let own = |case: &usize| {
-            let both = [of.first, of.second].map(|rank| shared.observation(rank, *case));
-            Some((difference(both[0], both[1])?, shared.question_of[*case]))
-        };
-        let (values, questions) = shared.by_id.iter().filter_map(own).unzip();
-        Self { pair, values, questions }
-    }
-
     /// The standard deviation of the differences, and how many questions they come from; `None` if all are equal. Where
     /// questions have several cases, it is the standard error of the mean over whole questions times the root of their
     /// number.
@@ -112,7 +87,7 @@ impl Differences {
     }
 }
 
-fn flip_tests(shared: &Shared<'_>, samples: &[Differences]) -> Vec<Option<SignFlipTest>> {
+fn flip_tests(shared: &SharedCases<'_>, samples: &[Differences]) -> Vec<Option<SignFlipTest>> {
     let options = SignFlipOptions { flips: shared.options.flips, ..SignFlipOptions::seeded(shared.options.seed) };
     let sums: Vec<Vec<f64>> = samples.iter().map(Differences::sums).collect();
     sign_flip_tests(&sums.iter().map(Vec::as_slice).collect::<Vec<_>>(), options)
@@ -130,55 +105,34 @@ fn verdict(difference: f64, differs: bool) -> i8 {
     if !differs || difference.abs() <= SAME { 0 } else { difference.signum() as i8 }
 }
 
-/// What unscored components, and in addition missing answers, could make of each pair.
-fn add_sensitivity(shared: &Shared<'_>, pairs: &mut [PairComparison], p_values: &[Option<f64>]) {
-    for (pair, extremes) in extremes(shared, pairs, p_values, Observation::range) {
-        pairs[pair].bounds = extremes.bounds;
-        pairs[pair].sensitive_to_unscored = extremes.changes_verdict;
-    }
-    let infinite = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
-    let limits = shared.table.metric.range().unwrap_or(infinite);
-    let with_missing = |observation| match observation {
+/// What missing data could make of each pair: it is tested again, the other pairs as they are, over every case that both
+/// systems were asked, with all that has no value against its first system and then in favor of it. So neither unscored
+/// answers, nor missing ones, nor the gaps of a third system decide a verdict unnoticed.
+fn add_sensitivity(shared: &SharedCases<'_>, pairs: &mut [PairComparison], p_values: &[Option<f64>]) {
+    let unbounded = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
+    let limits = shared.table.metric.range().unwrap_or(unbounded);
+    let range = |rank: usize, case: usize| match shared.observation(rank, case) {
         Observation::Missing => Some(limits),
         other => other.range(),
     };
-    for (pair, extremes) in extremes(shared, pairs, p_values, with_missing) {
-        pairs[pair].sensitive_to_missing = extremes.changes_verdict;
-    }
-}
-
-/// A pair with everything that has no value against its first system and in favor of it.
-struct Extremes {
-    /// Both differences; `None` if a value has no bounds.
-    bounds: Option<Interval>,
-    changes_verdict: bool,
-}
-
-/// Tests each pair at both extremes, the other pairs as they are; pairs where everything has a value are left out. `range`
-/// gives the lowest and the highest value; cases without a range are left out.
-fn extremes(
-    shared: &Shared<'_>,
-    pairs: &[PairComparison],
-    p_values: &[Option<f64>],
-    range: impl Fn(Observation) -> Option<Interval>,
-) -> Vec<(usize, Extremes)> {
-    let mut samples: Vec<Differences> = Vec::new();
+    let (mut places, mut samples) = (Vec::new(), Vec::new());
     for (index, pair) in pairs.iter().enumerate() {
-        let lacks_value = |case: &usize| {
-            let both = [pair.first, pair.second].map(|rank| shared.observation(rank, *case));
-            both.iter().all(|own| range(*own).is_some()) && both.iter().any(|own| own.value().is_none())
-        };
-        if shared.by_id.iter().any(lacks_value) {
-            let low = |a: Observation, b: Observation| Some(range(a)?.low - range(b)?.high);
-            let high = |a: Observation, b: Observation| Some(range(a)?.high - range(b)?.low);
-            samples.push(Differences::of(shared, (index, pair), low));
-            samples.push(Differences::of(shared, (index, pair), high));
+        let (mut lows, mut highs, mut questions) = (Vec::new(), Vec::new(), Vec::new());
+        for case in &shared.by_id {
+            if let Some((own, other)) = range(pair.first, *case).zip(range(pair.second, *case)) {
+                lows.push(own.low - other.high);
+                highs.push(own.high - other.low);
+                questions.push(shared.question_of[*case]);
+            }
+        }
+        if lows.len() > shared.cases.len() {
+            places.push(index);
+            samples.push(Differences { values: lows, questions: questions.clone() });
+            samples.push(Differences { values: highs, questions });
         }
     }
     let tests = flip_tests(shared, &samples);
-    let extreme = |(both, tests): (&[Differences], &[Option<SignFlipTest>])| {
-        let index = both[0].pair;
-        let bounds = mean(&both[0].values).zip(mean(&both[1].values)).map(|(low, high)| Interval { low, high });
+    for ((index, extremes), tests) in places.into_iter().zip(samples.chunks(2)).zip(tests.chunks(2)) {
         let observed = verdict(pairs[index].difference, pairs[index].differs);
         let is_other = |difference: f64, test: Option<SignFlipTest>| {
             let mut p_values = p_values.to_vec();
@@ -186,36 +140,9 @@ fn extremes(
             let differs = corrected(&p_values)[index].is_some_and(|p| p < shared.options.alpha);
             verdict(difference, differs) != observed
         };
-        let changes_verdict =
-            bounds.is_none_or(|bounds| is_other(bounds.low, tests[0]) || is_other(bounds.high, tests[1]));
-        (index, Extremes { bounds, changes_verdict })
-    };
-    samples.chunks(2).zip(tests.chunks(2)).map(extreme).collect()
-}
-
-/// Tests each pair over all cases with a value of both where these are more than the shared ones, corrected with the
-/// other pairs over theirs: the gaps of a third system decide no verdict unnoticed.
-fn add_pairwise_differences(shared: &Shared<'_>, pairs: &mut [PairComparison], p_values: &[Option<f64>]) {
-    let difference = |a: Observation, b: Observation| Some(a.value()? - b.value()?);
-    let all = pairs.iter().enumerate().map(|pair| Differences::of(shared, pair, difference));
-    let more: Vec<Differences> = all.filter(|own| own.values.len() > shared.cases.len()).collect();
-    let mut p_values = p_values.to_vec();
-    for (own, test) in more.iter().zip(flip_tests(shared, &more)) {
-        p_values[own.pair] = test.map(|test| test.p);
-    }
-    let adjusted = corrected(&p_values);
-    for own in &more {
-        let Some(difference) = mean(&own.values) else { continue };
-        let p_holm = adjusted[own.pair];
-        let differs = p_holm.is_some_and(|p| p < shared.options.alpha);
-        let pair = &mut pairs[own.pair];
-        pair.pairwise = Some(PairwiseDifference {
-            cases: own.values.len(),
-            difference,
-            p: p_values[own.pair],
-            p_holm,
-            changes_verdict: verdict(difference, differs) != verdict(pair.difference, pair.differs),
-        });
+        let means = mean(&extremes[0].values).zip(mean(&extremes[1].values));
+        pairs[index].bounds = means.map(|(low, high)| Interval { low, high });
+        pairs[index].sensitive = means.is_none_or(|(low, high)| is_other(low, tests[0]) || is_other(high, tests[1]));
     }
 }
 
@@ -235,17 +162,15 @@ mod tests {
         assert_eq!((labels(&metric), metric.cases.len()), (vec!["a", "b", "c"], 2));
         let pair = &metric.pairs[0];
         assert_close(pair.difference, 0.4, 1e-12, "over the shared cases");
-        let own = pair.pairwise.unwrap();
-        // (2 x 0.4 - 10 x 0.5) / 12; of the 4096 signs of 0.4 0.4 and ten times 0.5 a sum of 4.2 or more in size has: none
-        // turned (5.8), one or both of the 0.4 turned (5.0, 4.2), one 0.5 turned (4.8), that many times two
-        assert_eq!((own.cases, own.changes_verdict), (12, true));
-        assert_close(own.difference, -0.35, 1e-12, "pairwise");
-        assert_close(own.p.unwrap(), 2.0 * (1.0 + 2.0 + 1.0 + 10.0) / 4096.0, 1e-12, "p");
-        assert!(pair.is_sensitive() && !pair.sensitive_to_unscored);
+        // (2 x 0.4 - 10 x 0.5) / 12 over the twelve that both have: b is better there
+        let bounds = pair.bounds.unwrap();
+        assert_close(bounds.low, -0.35, 1e-12, "low");
+        assert_close(bounds.high, -0.35, 1e-12, "high");
+        assert!(pair.sensitive);
         // with c the two have no more cases than all share
-        assert!(metric.pairs[1..].iter().all(|pair| pair.pairwise.is_none()));
+        assert!(metric.pairs[1..].iter().all(|pair| pair.bounds.is_none() && !pair.sensitive));
         observed.metrics[0].values[2].fill(Observation::Value(0.1));
-        assert!(compared(&observed, &quick()).pairs.iter().all(|pair| pair.pairwise.is_none()));
+        assert!(compared(&observed, &quick()).pairs.iter().all(|pair| pair.bounds.is_none() && !pair.sensitive));
     }
 
     #[test]
@@ -255,7 +180,7 @@ mod tests {
         let pair = compared(&observed, &quick()).pairs.remove(0);
         // the sign of the difference may change, which is no evidence with four cases
         let bounds = pair.bounds.unwrap();
-        assert!(bounds.low < 0.0 && bounds.high > 0.0 && !pair.differs && !pair.sensitive_to_unscored, "{pair:?}");
+        assert!(bounds.low < 0.0 && bounds.high > 0.0 && !pair.differs && !pair.sensitive, "{pair:?}");
     }
 
     #[test]
@@ -265,7 +190,10 @@ mod tests {
         let pair = compared(&observed, &quick()).pairs.remove(0);
         // Six wins of six: 2 / 64. With 0 for the four missing ones the sum is 6 x 0.07 - 4 x 0.755 = -2.6, and every
         // assignment where these four have one sign is as far from 0: 2 x 64 / 1024 = 0.125.
-        assert_eq!((pair.p, pair.differs, pair.bounds), (Some(2.0 / 64.0), true, None));
-        assert!(pair.sensitive_to_missing && !pair.sensitive_to_unscored && !pair.is_sensitive());
+        assert_eq!((pair.p, pair.differs, pair.sensitive), (Some(2.0 / 64.0), true, true));
+        // (6 x 0.07 - 4 x 0.755) / 10 and (6 x 0.07 + 4 x 0.245) / 10
+        let bounds = pair.bounds.unwrap();
+        assert_close(bounds.low, -0.26, 1e-12, "low");
+        assert_close(bounds.high, 0.14, 1e-12, "high");
     }
 }

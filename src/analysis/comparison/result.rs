@@ -89,17 +89,6 @@ pub struct SystemMean {
     /// The mean over all its answers with every unscored component at its lowest and at its highest; `None` if nothing is
     /// unscored or the metric has no bounds.
     pub bounds: Option<Interval>,
-    /// How values and words of its answers correlate.
-    pub length_correlation: Option<LengthCorrelation>,
-}
-
-/// Spearman's correlation of value and words over the answers of a system.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct LengthCorrelation {
-    /// -1 to 1.
-    pub rho: f64,
-    /// Its interval; `None` for few questions.
-    pub interval: Option<Interval>,
 }
 
 /// Two systems compared over the shared cases.
@@ -131,20 +120,14 @@ pub struct PairComparison {
     pub cohens_dz: Option<f64>,
     /// Cliff's delta.
     pub cliffs_delta: Option<f64>,
-    /// The difference over all cases both answered with every unscored component against and in favor of the first; `None`
-    /// if nothing is unscored or there are no bounds.
+    /// The difference over every case that both were asked, with all that has no value against the first and in favor of
+    /// it; `None` if these are the shared cases or there are no bounds.
     pub bounds: Option<Interval>,
-    /// Whether the verdict (significant or not, and which is better) could change once everything unscored is scored.
-    pub sensitive_to_unscored: bool,
-    /// Whether it could change once missing answers are there, too.
-    pub sensitive_to_missing: bool,
-    /// The same over all cases with a value of both; `None` if these are the shared cases.
-    pub pairwise: Option<PairwiseDifference>,
-    /// The length-adjusted difference; `None` where length does not apply to the metric, words are not recorded, or for the
-    /// reason in `length_omitted`.
+    /// Whether the verdict (significant or not, and which is better) could change over these cases.
+    pub sensitive: bool,
+    /// The length-adjusted difference; `None` where length does not apply to the metric, words are not recorded, there are
+    /// fewer than 20 questions, or one system is longer throughout.
     pub length: Option<LengthEffect>,
-    /// Why there is no length-adjusted difference, where words are recorded.
-    pub length_omitted: Option<LengthOmitted>,
     /// The smallest difference that these cases detect with 80% power (paired t test at alpha, this pair alone); `None` if
     /// all differences are equal.
     pub detectable: Option<f64>,
@@ -153,35 +136,15 @@ pub struct PairComparison {
 }
 
 impl PairComparison {
-    /// Whether the verdict could change: with what is unscored, or over the cases that other systems lack.
-    pub fn is_sensitive(&self) -> bool {
-        self.sensitive_to_unscored || self.pairwise.is_some_and(|pairwise| pairwise.changes_verdict)
-    }
-
     /// `*` for a significant difference, `!` for a verdict that could change.
     pub fn flags(&self) -> &'static str {
-        match (self.differs, self.is_sensitive()) {
+        match (self.differs, self.sensitive) {
             (true, true) => "*!",
             (true, false) => "*",
             (false, true) => "!",
             (false, false) => "",
         }
     }
-}
-
-/// Two systems over all cases with a value of both, more than the shared ones where other systems have gaps.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct PairwiseDifference {
-    /// How many cases.
-    pub cases: usize,
-    /// Mean of first minus second over them.
-    pub difference: f64,
-    /// Two-sided p of the paired permutation test.
-    pub p: Option<f64>,
-    /// The same corrected by Holm, every pair over its own cases.
-    pub p_holm: Option<f64>,
-    /// Whether the verdict is another than over the shared cases.
-    pub changes_verdict: bool,
 }
 
 /// The difference of two systems regressed on the difference of their answers' lengths.
@@ -191,25 +154,11 @@ pub struct LengthEffect {
     pub adjusted: f64,
     /// Its t interval.
     pub interval: Interval,
-    /// Difference per 100 words more.
-    pub per_100_words: f64,
-    /// Its t interval.
-    pub per_100_words_interval: Interval,
     /// Mean difference in words.
     pub words: f64,
     /// Whether the adjusted interval includes 0 and the unadjusted does not, or the reverse, or they lie on opposite
     /// sides of 0. Neither interval is corrected for the number of pairs.
     pub changes_conclusion: bool,
-}
-
-/// Why a length-adjusted difference is left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LengthOmitted {
-    /// Fewer than 20 questions with recorded words.
-    FewQuestions,
-    /// One system's answers are longer in every question: equal length would be extrapolated.
-    Extrapolated,
 }
 
 /// How noisy the judge is.
@@ -223,22 +172,7 @@ pub struct JudgeNoise {
     pub samples: usize,
     /// Standard error of a system's mean from asking the judge again alone.
     pub standard_error: Option<f64>,
-    /// The smallest difference between two systems that these cases detect with 80% power, as they were judged.
-    pub detectable: Option<f64>,
-    /// What a difference needs to be found.
-    pub needed: Option<SamplesNeeded>,
-}
-
-/// What it takes to find a difference with 80% power.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SamplesNeeded {
-    /// The difference.
-    pub difference: f64,
-    /// The pair that differs so much, as places in `systems` (the two best or, with a baseline, it and the best other one);
-    /// `None` for a wanted difference.
-    pub pair: Option<(usize, usize)>,
-    /// Samples on these questions; `None`: no number of samples is enough.
-    pub samples: Option<usize>,
-    /// Questions with the samples there are.
-    pub questions: Option<usize>,
+    /// With how many samples [`ComparisonOptions::wanted_difference`] is found on these questions; `None` if no number is
+    /// enough, or none is wanted.
+    pub samples_needed: Option<usize>,
 }

@@ -1,15 +1,16 @@
 //! One metric prepared for comparison: the systems best first, and the cases that all of them have a value for.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::{ComparisonOptions, MetricTable, Observation, Observations};
+use crate::analysis::questions::Questions;
 use crate::stats::{BcaOptions, PowerTarget, mean};
 
 /// Numbers closer than this are the same number summed in another order.
 pub(super) const SAME: f64 = 1e-12;
 
 /// Systems are given by their rank here (0 is the best), cases by their place in the observations.
-pub(super) struct Shared<'a> {
+pub(super) struct SharedCases<'a> {
     pub(super) all: &'a Observations,
     pub(super) table: &'a MetricTable,
     pub(super) options: &'a ComparisonOptions,
@@ -19,7 +20,7 @@ pub(super) struct Shared<'a> {
     pub(super) participants: usize,
     /// All cases, by id: so their order in files changes no number.
     pub(super) by_id: Vec<usize>,
-    /// The question of every case, as a number: ascending in the order of ids.
+    /// The question of every case, as a number.
     pub(super) question_of: Vec<usize>,
     /// The shared cases, by id.
     pub(super) cases: Vec<usize>,
@@ -29,11 +30,12 @@ pub(super) struct Shared<'a> {
     pub(super) values: Vec<Vec<f64>>,
 }
 
-impl<'a> Shared<'a> {
+impl<'a> SharedCases<'a> {
     pub(super) fn of(all: &'a Observations, table: &'a MetricTable, options: &'a ComparisonOptions) -> Self {
         let mut by_id: Vec<usize> = (0..all.cases.len()).collect();
         by_id.sort_by(|a, b| all.cases[*a].case_id.cmp(&all.cases[*b].case_id));
-        let question_of = number_questions(all, &by_id);
+        let numbers = Questions::of_texts(all.cases.iter().map(|case| (&case.case_id, &*case.question)));
+        let question_of: Vec<usize> = all.cases.iter().map(|case| numbers.number(&case.case_id)).collect();
         let value = |system: usize, case: usize| table.values[system][case].value();
         let (mut order, mut without): (Vec<usize>, Vec<usize>) =
             (0..all.systems.len()).partition(|system| by_id.iter().any(|case| value(*system, *case).is_some()));
@@ -72,34 +74,18 @@ impl<'a> Shared<'a> {
 
     /// The pairs that are tested, the better system first: all, or those with the baseline.
     pub(super) fn pairs(&self) -> Vec<(usize, usize)> {
-        let is_baseline = |rank: usize| self.options.baseline.as_deref() == Some(self.label(rank));
-        let all =
-            (0..self.participants).flat_map(|first| (first + 1..self.participants).map(move |second| (first, second)));
-        all.filter(|(first, second)| self.options.baseline.is_none() || is_baseline(*first) || is_baseline(*second))
-            .collect()
+        let baseline = self.options.baseline.as_deref();
+        let is_tested = |rank: usize| baseline.is_none_or(|baseline| baseline == self.label(rank));
+        let ranks = 0..self.participants;
+        let all = ranks.flat_map(|first| (first + 1..self.participants).map(move |second| (first, second)));
+        all.filter(|(first, second)| is_tested(*first) || is_tested(*second)).collect()
     }
 
     pub(super) fn observation(&self, rank: usize, case: usize) -> Observation {
         self.table.values[self.order[rank]][case]
     }
 
-    /// Words of an answer.
-    pub(super) fn words(&self, rank: usize, case: usize) -> Option<f64> {
-        self.all.words.as_ref()?[self.order[rank]][case]
-    }
-
     pub(super) fn distinct_questions(&self) -> usize {
         self.questions.iter().collect::<BTreeSet<_>>().len()
     }
-}
-
-/// The question of each case as a number; a case without a question is one of its own.
-fn number_questions(all: &Observations, by_id: &[usize]) -> Vec<usize> {
-    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut question_of = vec![0; all.cases.len()];
-    for (fresh, case) in by_id.iter().enumerate() {
-        let question = all.cases[*case].question.trim();
-        question_of[*case] = if question.is_empty() { fresh } else { *numbers.entry(question).or_insert(fresh) };
-    }
-    question_of
 }

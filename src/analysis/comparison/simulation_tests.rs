@@ -15,12 +15,13 @@ fn skewed(rng: &mut ChaCha8Rng) -> f64 {
 
 #[test]
 fn equal_systems_are_told_apart_as_often_as_alpha_says_and_families_of_pairs_no_more_often() {
-    // 1,500 sets of 4 systems over 12 questions: each p is exact, so P(p <= 0.05) = 204 / 4096 = 0.0498; of the 9,000
-    // pairs, which depend on each other within a set, the rate has a standard error of less than 0.4%.
+    // 400 sets of 4 systems over 12 questions: each p is exact, so P(p <= 0.05) = 204 / 4096 = 0.0498; of the 2,400
+    // pairs, which depend on each other within a set, the rate has a standard error of less than 0.8%. Without Holm about
+    // a fifth of the sets would have a significant pair.
     let mut rng = ChaCha8Rng::seed_from_u64(2026);
     let options = ComparisonOptions { resamples: 2, flips: 1, ..ComparisonOptions::seeded(1) };
     let (mut wrong_pairs, mut wrong_sets, mut pairs) = (0, 0, 0);
-    for _ in 0..1_500 {
+    for _ in 0..400 {
         let questions: Vec<f64> = (0..12).map(|_| skewed(&mut rng)).collect();
         let mut system = || -> Vec<f64> { questions.iter().map(|question| question + skewed(&mut rng)).collect() };
         let rows = [system(), system(), system(), system()];
@@ -30,15 +31,15 @@ fn equal_systems_are_told_apart_as_often_as_alpha_says_and_families_of_pairs_no_
         wrong_pairs += found.iter().filter(|pair| pair.p.is_some_and(|p| p <= 0.05)).count();
         wrong_sets += usize::from(found.iter().any(|pair| pair.differs));
     }
-    let (rate, family) = (wrong_pairs as f64 / pairs as f64, wrong_sets as f64 / 1_500.0);
-    assert_eq!(pairs, 9_000);
-    assert!((0.04..=0.06).contains(&rate), "{rate}");
-    assert!(family <= 0.06, "{family}");
+    let (rate, family) = (wrong_pairs as f64 / pairs as f64, wrong_sets as f64 / 400.0);
+    assert_eq!(pairs, 2_400);
+    assert!((0.03..=0.07).contains(&rate), "{rate}");
+    assert!(family <= 0.08, "{family}");
 }
 
 /// How often the interval of the pair holds the true difference (a is 0.05 better than b).
 fn coverage(sets: usize, mut made: impl FnMut() -> Observations) -> f64 {
-    let options = ComparisonOptions { resamples: 400, flips: 1, ..ComparisonOptions::seeded(1) };
+    let options = ComparisonOptions { resamples: 200, flips: 1, ..ComparisonOptions::seeded(1) };
     let held = (0..sets).filter(|_| {
         let metric = compare(&made(), &options).metrics.remove(0);
         let pair = &metric.pairs[0];
@@ -49,11 +50,11 @@ fn coverage(sets: usize, mut made: impl FnMut() -> Observations) -> f64 {
 }
 
 #[test]
-fn intervals_of_pairs_at_95_percent_hold_the_true_difference_in_93_to_97() {
-    // 1,000 sets of 100 questions: the standard error of a 95% share is 0.7%.
+fn intervals_of_pairs_at_95_percent_hold_the_true_difference_in_92_to_98() {
+    // 400 sets of 50 questions: the standard error of a 95% share is 1.1%.
     let mut rng = ChaCha8Rng::seed_from_u64(5);
-    let rate = coverage(1_000, || {
-        let (a, b): (Vec<f64>, Vec<f64>) = (0..100)
+    let rate = coverage(400, || {
+        let (a, b): (Vec<f64>, Vec<f64>) = (0..50)
             .map(|_| {
                 let question = rng.random::<f64>();
                 (question + skewed(&mut rng) + 0.05, question + skewed(&mut rng))
@@ -61,15 +62,15 @@ fn intervals_of_pairs_at_95_percent_hold_the_true_difference_in_93_to_97() {
             .unzip();
         table(&[("a", &a), ("b", &b)])
     });
-    assert!((0.93..=0.97).contains(&rate), "{rate}");
+    assert!((0.92..=0.98).contains(&rate), "{rate}");
 }
 
 #[test]
 fn intervals_hold_as_often_where_questions_have_several_cases_and_would_not_if_cases_were_drawn() {
-    // 100 questions of 3 cases; the difference is mostly the question's: cases of a question are no evidence of their own.
+    // 50 questions of 3 cases; the difference is mostly the question's: cases of a question are no evidence of their own.
     let made = |rng: &mut ChaCha8Rng, with_questions: bool| {
         let (mut a, mut b) = (Vec::new(), Vec::new());
-        for _ in 0..100 {
+        for _ in 0..50 {
             let lead = skewed(rng) - 0.25;
             for _ in 0..3 {
                 a.push(0.05 + lead + 0.1 * rng.random::<f64>());
@@ -83,9 +84,9 @@ fn intervals_hold_as_often_where_questions_have_several_cases_and_would_not_if_c
         observed
     };
     let mut rng = ChaCha8Rng::seed_from_u64(6);
-    let clustered = coverage(800, || made(&mut rng, true));
-    assert!((0.93..=0.97).contains(&clustered), "{clustered}");
+    let clustered = coverage(400, || made(&mut rng, true));
+    assert!((0.92..=0.98).contains(&clustered), "{clustered}");
     // An interval narrower by the root of nearly 3: P(|z| < 1.96 / 1.7) = 0.75.
-    let naive = coverage(200, || made(&mut rng, false));
+    let naive = coverage(150, || made(&mut rng, false));
     assert!(naive < 0.88, "{naive}");
 }

@@ -1,14 +1,11 @@
 //! Tests of `panel_agreement`.
 
 use super::*;
-use crate::analysis::made::{answer, component, simple_score};
+use crate::analysis::test_support::{answer, component, simple_score};
 
-const OPTIONS: AggregateOptions = AggregateOptions {
-    mode: crate::domain::Mode::Default,
-    on_unscored: crate::analysis::OnUnscored::Exclude,
-    seed: 1,
-    lexical: false,
-};
+fn agreed(scored: &[ScoredAnswer]) -> (Vec<PanelAgreement>, Vec<DrawNoise>) {
+    panel_agreement(scored, &Questions::of(scored.iter()), BcaOptions::seeded(1))
+}
 
 fn said(judge: &str, draws: &[Option<f64>]) -> MemberValues {
     let readable: Vec<f64> = draws.iter().flatten().copied().collect();
@@ -44,7 +41,7 @@ fn close(value: Option<f64>, expected: f64) {
 fn two_judges_of_an_aspect_by_hand() {
     let rows: [&[Option<f64>]; 4] =
         [&[Some(1.0), Some(2.0)], &[Some(2.0), Some(2.0)], &[Some(4.0), Some(5.0)], &[Some(5.0), Some(5.0)]];
-    let (panels, noise) = panel_agreement(&coverage(&rows), OPTIONS);
+    let (panels, noise) = agreed(&coverage(&rows));
     assert!(noise.is_empty());
     let panel = &panels[0];
     assert_eq!((panel.scorer, panel.group.name.as_str(), panel.group.scale), ("prometheus", "coverage", Scale::Grade));
@@ -70,7 +67,7 @@ fn alpha_takes_means_of_draws_as_they_are_and_kappa_rounds_them() {
     let item = "most_important_item_0";
     let rows = [("c0", 2.4, 2.0), ("c1", 6.6, 7.0), ("c2", 4.0, 4.0)];
     let scored = rows.map(|(case, a, b)| judged("s", case, score(), item, &[Some(a), Some(b)]));
-    let (panels, _) = panel_agreement(&scored, OPTIONS);
+    let (panels, _) = agreed(&scored);
     assert_eq!((panels[0].group.name.as_str(), panels[0].group.scale), ("points", Scale::Points));
     // 2, 7, 4 against 2, 7, 4
     close(panels[0].kappa.estimate, 1.0);
@@ -93,7 +90,7 @@ fn points_of_criteria_and_expertise_stand_together_and_groups_in_the_order_of_th
     let recall = component("citation_recall", ComponentKind::Share, 0.0, Some(1.0));
     let entailment = Score { scorer: "entailment", components: vec![recall], ..Score::default() };
     let cited = judged("s", "c", entailment, "s1[0]", &[Some(1.0), Some(0.0)]);
-    let (panels, _) = panel_agreement(&[scored, aspects, cited], OPTIONS);
+    let (panels, _) = agreed(&[scored, aspects, cited]);
     let told: Vec<_> =
         panels.iter().map(|panel| (panel.scorer, panel.group.name.as_str(), panel.group.scale, panel.units)).collect();
     assert_eq!(
@@ -119,7 +116,7 @@ fn a_judge_without_a_rating_is_missing_and_means_are_over_what_all_judged() {
         &[Some(3.0), None, None],
         &[Some(4.0), Some(f64::NAN), Some(3.0)],
     ];
-    let (panels, _) = panel_agreement(&coverage(&rows), OPTIONS);
+    let (panels, _) = agreed(&coverage(&rows));
     let panel = &panels[0];
     // Two ratings or more: the first, the second, the fourth. All three: the first alone.
     assert_eq!((panel.units, panel.pairable, panel.judged_by_all, panel.cases), (4, 3, 1, 3));
@@ -134,11 +131,11 @@ fn judges_who_never_vary_have_no_agreement_and_judges_who_never_meet_neither() {
     let same: [&[Option<f64>]; 2] = [&[Some(4.0), Some(4.0)], &[Some(4.0), Some(4.0)]];
     let apart: [&[Option<f64>]; 2] = [&[Some(4.0), None], &[None, Some(2.0)]];
     for (rows, pairable) in [(same, 2), (apart, 0)] {
-        let (panels, _) = panel_agreement(&coverage(&rows), OPTIONS);
+        let (panels, _) = agreed(&coverage(&rows));
         assert_eq!((panels[0].alpha.estimate, panels[0].kappa.estimate), (None, None));
         assert_eq!((panels[0].pairable, panels[0].cases), (pairable, pairable));
     }
-    let json = serde_json::to_value(&panel_agreement(&coverage(&apart), OPTIONS).0).unwrap();
+    let json = serde_json::to_value(&agreed(&coverage(&apart)).0).unwrap();
     assert!(json[0]["alpha"]["estimate"].is_null() && json[0]["judges"][0]["mean"].is_null());
 }
 
@@ -146,7 +143,7 @@ fn judges_who_never_vary_have_no_agreement_and_judges_who_never_meet_neither() {
 fn numbers_too_large_to_square_are_no_agreement_and_never_infinite() {
     // Compat mode lets any number of snippets pass.
     let rows: [&[Option<f64>]; 2] = [&[Some(1e300), Some(-1e300)], &[Some(1.0), Some(2.0)]];
-    let (panels, _) = panel_agreement(&coverage(&rows), OPTIONS);
+    let (panels, _) = agreed(&coverage(&rows));
     let numbers = [&panels[0].alpha, &panels[0].kappa].map(|of| [of.estimate, of.low, of.high]);
     assert!(numbers.iter().flatten().all(|number| number.is_none_or(f64::is_finite)));
 }
@@ -156,9 +153,9 @@ fn the_order_of_answers_changes_nothing() {
     let grade = |at: u32, step: u32| Some(f64::from(1 + at * step % 5));
     let rows: Vec<[Option<f64>; 2]> = (0..30).map(|at| [grade(at, 7), grade(at + at / 9, 7)]).collect();
     let mut scored = coverage(&rows.iter().map(|row| row.as_slice()).collect::<Vec<_>>());
-    let forth = panel_agreement(&scored, OPTIONS);
+    let forth = agreed(&scored);
     scored.reverse();
-    assert_eq!(forth, panel_agreement(&scored, OPTIONS));
+    assert_eq!(forth, agreed(&scored));
 }
 
 #[test]
@@ -172,8 +169,8 @@ fn the_answers_to_one_case_are_drawn_together() {
         };
         rows.iter().enumerate().map(one).collect()
     };
-    let once = panel_agreement(&of("s"), OPTIONS).0.remove(0);
-    let twice = panel_agreement(&[of("s"), of("t")].concat(), OPTIONS).0.remove(0);
+    let once = agreed(&of("s")).0.remove(0);
+    let twice = agreed(&[of("s"), of("t")].concat()).0.remove(0);
     assert_eq!((once.units, twice.units, once.cases, twice.cases), (40, 80, 40, 40));
     let (once, twice) = (once.kappa.interval().unwrap(), twice.kappa.interval().unwrap());
     assert!((once.low - twice.low).abs() < 1e-12 && (once.high - twice.high).abs() < 1e-12, "{once:?} {twice:?}");
@@ -191,7 +188,7 @@ fn noise_is_the_mean_spread_of_readable_draws_and_the_share_of_units_where_all_a
     for (answer, draws) in scored.iter_mut().zip(draws) {
         answer.members.insert("coverage".into(), vec![said("a", draws), said("b", &[Some(3.0)])]);
     }
-    let (panels, noise) = panel_agreement(&scored, OPTIONS);
+    let (panels, noise) = agreed(&scored);
     assert_eq!((panels.len(), noise.len()), (1, 1), "b was asked once: nothing is known of its noise");
     let noise = &noise[0];
     assert_eq!((&*noise.judge, noise.draws, noise.units), ("a", 3, 3));
@@ -204,9 +201,9 @@ fn noise_is_the_mean_spread_of_readable_draws_and_the_share_of_units_where_all_a
 fn one_judge_asked_twice_is_no_panel_and_one_judge_asked_once_is_nothing() {
     let mut scored = coverage(&[&[]]);
     scored[0].members.insert("coverage".into(), vec![said("a", &[None, Some(1.0)])]);
-    let (panels, noise) = panel_agreement(&scored, OPTIONS);
+    let (panels, noise) = agreed(&scored);
     assert!(panels.is_empty());
     assert_eq!((noise[0].draws, noise[0].units, noise[0].mean_sd, noise[0].all_equal), (2, 0, None, None));
     let plain = [answer("s", "c", simple_score(Some(1.0)))];
-    assert_eq!(panel_agreement(&plain, OPTIONS), (vec![], vec![]));
+    assert_eq!(agreed(&plain), (vec![], vec![]));
 }

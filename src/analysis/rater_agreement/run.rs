@@ -103,17 +103,11 @@ fn is_judged(kind: ComponentKind) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::made::{case, component, simple_score};
-    use crate::domain::{Score, SystemName};
+    use crate::analysis::test_support::{answer_to, case, component, simple_score};
+    use crate::domain::Score;
 
     fn answer(score: Score) -> Arc<ScoredAnswer> {
-        Arc::new(ScoredAnswer {
-            system: SystemName::from("s"),
-            case: case("c", "why?", "Annotator 1", false),
-            score,
-            members: BTreeMap::new(),
-            steering: Vec::new(),
-        })
+        Arc::new(answer_to("s", case("c", "why?", "Annotator 1", false), score))
     }
 
     fn run() -> Vec<Arc<ScoredAnswer>> {

@@ -1,6 +1,6 @@
 use super::*;
-use crate::analysis::made::{answer, component, score, simple_score};
-use crate::domain::{Component, Score, UnscoredReason};
+use crate::analysis::test_support::{answer, component, score, simple_score};
+use crate::domain::{Component, ComponentKind, Score, UnscoredReason};
 
 const EXCLUDE: AggregateOptions =
     AggregateOptions { mode: Mode::Default, on_unscored: OnUnscored::Exclude, seed: 1, lexical: false };

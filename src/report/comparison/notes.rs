@@ -1,10 +1,8 @@
 //! Notes of a comparison: warnings that a reader must have to use its numbers, and details for those who ask.
 
 use super::tables::{metric_name, percent, shown_difference};
-use super::verdict::{labels, points, shown_p};
-use crate::analysis::comparison::{
-    Comparison, JudgeNoise, LengthOmitted, MetricComparison, PairComparison, SystemMean,
-};
+use super::verdict::{labels, points};
+use crate::analysis::comparison::{Comparison, MetricComparison, PairComparison, SystemMean};
 use crate::domain::Note;
 use crate::report::layout::counted;
 use crate::report::table::Format;
@@ -42,18 +40,7 @@ pub(super) fn notes(comparison: &Comparison) -> Vec<Note> {
 
 /// Notes about one metric.
 pub(in crate::report) fn metric_notes(metric: &MetricComparison) -> Vec<Note> {
-    let all = [
-        sensitive(metric),
-        pairwise(metric),
-        length_changes(metric),
-        missing(metric),
-        own_means(metric),
-        detectable(metric),
-        metric.noise.as_ref().map(|noise| judge_noise(metric, noise)),
-        length_correlations(metric),
-        length_adjusted(metric),
-        length_omitted(metric),
-    ];
+    let all = [sensitive(metric), length_changes(metric), missing(metric), detectable(metric), judge_noise(metric)];
     all.into_iter().flatten().chain(metric.notes.iter().cloned()).collect()
 }
 
@@ -71,74 +58,29 @@ fn pair_name(metric: &MetricComparison, pair: &PairComparison) -> String {
 }
 
 fn sensitive(metric: &MetricComparison) -> Option<Note> {
-    let pairs = metric.pairs.iter().filter(|pair| pair.sensitive_to_unscored).map(|pair| {
+    let pairs = metric.pairs.iter().filter(|pair| pair.sensitive).map(|pair| {
         let format = Format::of_difference(metric.metric.unit);
         let range = pair.bounds.map(|bounds| format!(" (difference within {})", format.show_interval(bounds)));
         pair_name(metric, pair) + &range.unwrap_or_default()
     });
-    listed(pairs).map(|pairs| Note::warning(format!("With all answers scored the verdict could change: {pairs}.")))
-}
-
-fn pairwise(metric: &MetricComparison) -> Option<Note> {
-    let pairs = metric.pairs.iter().filter_map(|pair| {
-        let own = pair.pairwise.filter(|own| own.changes_verdict)?;
-        let shown = |difference| shown_difference(difference, None, metric.metric.unit);
-        Some(format!(
-            "{} {} in {} (Holm {}), not {}",
-            pair_name(metric, pair),
-            shown(own.difference),
-            counted(own.cases, "case"),
-            shown_p(own.p_holm),
-            shown(pair.difference)
-        ))
-    });
     let pairs = listed(pairs)?;
-    Some(Note::warning(format!(
-        "Over all cases that a pair shares, whatever other systems lack, the verdict changes: {pairs}."
-    )))
+    Some(Note::warning(format!("With all answers present and scored the verdict could change: {pairs}.")))
 }
 
 fn length_changes(metric: &MetricComparison) -> Option<Note> {
-    let changes = |pair: &&PairComparison| pair.length.as_ref().is_some_and(|length| length.changes_conclusion);
-    let pairs = listed(metric.pairs.iter().filter(changes).filter_map(|pair| length_effect(metric, pair)))?;
-    Some(Note::warning(format!("Length-adjusted the conclusion changes: {pairs}.")))
-}
-
-fn length_adjusted(metric: &MetricComparison) -> Option<Note> {
-    let pairs = listed(metric.pairs.iter().filter_map(|pair| length_effect(metric, pair)))?;
-    Some(Note::info(format!("Length-adjusted differences: {pairs}.")))
-}
-
-fn length_effect(metric: &MetricComparison, pair: &PairComparison) -> Option<String> {
-    let (length, unit) = (pair.length.as_ref()?, metric.metric.unit);
-    Some(format!(
-        "{} {} instead of {} ({:+.0} words)",
-        pair_name(metric, pair),
-        shown_difference(length.adjusted, Some(length.interval), unit),
-        shown_difference(pair.difference, pair.interval, unit),
-        length.words
-    ))
-}
-
-fn length_correlations(metric: &MetricComparison) -> Option<Note> {
-    let systems = metric.systems.iter().filter_map(|system| {
-        let length = system.length_correlation?;
-        Some(format!("{} {}", system.label, Format::Number(2).show_estimate(length.rho, length.interval)))
-    });
-    listed(systems).map(|systems| Note::info(format!("Spearman correlation of value and words: {systems}.")))
-}
-
-fn length_omitted(metric: &MetricComparison) -> Option<Note> {
-    let why = |omitted: LengthOmitted, text: &str| {
-        let pairs = metric.pairs.iter().filter(|pair| pair.length_omitted == Some(omitted));
-        listed(pairs.map(|pair| pair_name(metric, pair))).map(|pairs| format!("{text} ({pairs})"))
+    let unit = metric.metric.unit;
+    let effect = |pair: &PairComparison| {
+        let length = pair.length.as_ref().filter(|length| length.changes_conclusion)?;
+        Some(format!(
+            "{} {} instead of {} ({:+.0} words)",
+            pair_name(metric, pair),
+            shown_difference(length.adjusted, Some(length.interval), unit),
+            shown_difference(pair.difference, pair.interval, unit),
+            length.words
+        ))
     };
-    let reasons = [
-        why(LengthOmitted::FewQuestions, "fewer than 20 questions"),
-        why(LengthOmitted::Extrapolated, "one system is longer throughout"),
-    ];
-    let reasons: Vec<String> = reasons.into_iter().flatten().collect();
-    (!reasons.is_empty()).then(|| Note::info(format!("No length-adjusted difference: {}.", reasons.join("; "))))
+    let pairs = listed(metric.pairs.iter().filter_map(effect))?;
+    Some(Note::warning(format!("Length-adjusted the conclusion changes: {pairs}.")))
 }
 
 fn missing(metric: &MetricComparison) -> Option<Note> {
@@ -154,67 +96,21 @@ fn missing(metric: &MetricComparison) -> Option<Note> {
             counted(metric.cases_in_all, "case")
         )
     };
-    let lacking = metric.systems.iter().filter(|system| system.unscored > 0 || system.missing > 0);
-    listed(lacking.map(system)).map(|systems| Note::info(format!("Missing: {systems}.")))
-}
-
-fn own_means(metric: &MetricComparison) -> Option<Note> {
-    let others = metric.systems.iter().filter(|system| system.own_cases != metric.cases.len());
-    let mean = |system: &SystemMean| {
-        let mean = system.own_mean.map_or("-".to_owned(), |mean| Format::of_mean(metric.metric.unit).show(mean));
-        format!("{} {mean} (n={})", system.label, system.own_cases)
-    };
-    listed(others.map(mean)).map(|means| Note::info(format!("All cases of each system (not comparable): {means}.")))
+    let incomplete = metric.systems.iter().filter(|system| system.unscored > 0 || system.missing > 0);
+    listed(incomplete.map(system)).map(|systems| Note::info(format!("Missing: {systems}.")))
 }
 
 fn detectable(metric: &MetricComparison) -> Option<Note> {
-    let all = || metric.pairs.iter().filter_map(|pair| pair.detectable);
-    let unit = metric.metric.unit;
-    let (least, most) = (all().reduce(f64::min)?, all().reduce(f64::max)?);
-    let least = Format::of_mean(unit).show(least);
-    let most = points(most, unit);
-    let range =
-        if most.starts_with(&format!("{least} ")) || most == least { most } else { format!("{least} to {most}") };
-    let questions = counted(metric.questions, "question");
-    Some(Note::info(format!(
-        "Detectable difference with {questions}: {range} (paired t test, 80% power, uncorrected)."
-    )))
+    let most = metric.pairs.iter().filter_map(|pair| pair.detectable).reduce(f64::max)?;
+    let (most, questions) = (points(most, metric.metric.unit), counted(metric.questions, "question"));
+    Some(Note::info(format!("Detectable difference with {questions}: {most} (80% power, uncorrected).")))
 }
 
-fn judge_noise(metric: &MetricComparison, noise: &JudgeNoise) -> Note {
-    let (unit, parts) = (metric.metric.unit, &noise.components);
-    let parts = [
-        ("questions", Some(parts.question)),
-        ("judges", parts.judge),
-        ("questions x judges", parts.question_judge),
-        ("samples", Some(parts.draw)),
-    ];
-    let total: f64 = parts.iter().filter_map(|(_, part)| *part).sum();
-    let shares = parts.iter().filter_map(|(name, part)| Some(format!("{name} {:.1}%", 100.0 * (*part)? / total)));
-    let shares = if total > 0.0 { shares.collect::<Vec<_>>().join(", ") } else { "none".to_owned() };
-    let mut text = format!(
-        "Judge noise ({}, at most {} each): variance of a judged value: {shares}",
-        counted(noise.judges, "judge"),
-        counted(noise.samples, "sample")
-    );
-    if let Some(error) = noise.standard_error {
-        text += &format!("; standard error of a mean from sampling {error:.4}");
-    }
-    if let Some(detectable) = noise.detectable {
-        text += &format!("; detectable difference {}", points(detectable, unit));
-    }
-    if let Some(needed) = &noise.needed {
-        let count = |count: Option<usize>, noun: &str| {
-            count.map_or(format!("no number of {noun}s"), |count| counted(count, noun))
-        };
-        text += &format!(
-            "; a difference of {} takes {} on these questions, or {} with these samples",
-            points(needed.difference, unit),
-            count(needed.samples, "sample"),
-            count(needed.questions, "question")
-        );
-    }
-    Note::info(text + ".")
+fn judge_noise(metric: &MetricComparison) -> Option<Note> {
+    let noise = metric.noise.as_ref()?;
+    let error = Format::of_mean(metric.metric.unit).show(noise.standard_error?);
+    let (judges, samples) = (counted(noise.judges, "judge"), counted(noise.samples, "sample"));
+    Some(Note::info(format!("Judge noise ({judges}, at most {samples} each): standard error of a mean {error}.")))
 }
 
 /// How the numbers were made, as a sentence for a paper.

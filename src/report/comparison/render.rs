@@ -5,18 +5,17 @@ use super::tables::{metric_name, overview, pairs_table, systems, tidy};
 use super::verdict::verdict;
 use crate::analysis::comparison::Comparison;
 use crate::domain::{Note, Severity};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::report::markup::markdown_text;
 use crate::report::table::{Table, shown_notes};
-use crate::report::terminal_safe_json;
-use crate::report::{TableStyle, visible, wrapped};
+use crate::report::{TableStyle, render_json, visible, wrapped};
 
 /// A comparison to be shown.
 #[derive(Debug, Clone, Copy)]
 pub struct ComparisonReport<'a> {
     /// What was compared.
     pub comparison: &'a Comparison,
-    /// Whether all notes are shown, and not at most five warnings.
+    /// Whether pairs and all notes are shown, and not at most five warnings.
     pub all_notes: bool,
 }
 
@@ -49,20 +48,18 @@ impl ComparisonReport<'_> {
     /// One tidy CSV with a row for each system and each pair, in full precision.
     ///
     /// # Errors
-    /// [`Error::Internal`] if it cannot be written.
+    /// [`Error::Internal`](crate::error::Error::Internal) if it cannot be written.
     pub fn csv(&self) -> Result<String> {
         let warnings: Vec<String> = self.run_warnings().into_iter().map(|note| note.text).collect();
         tidy(self.comparison, &warnings.join(" ")).csv()
     }
 
-    /// The comparison as JSON, indented, with a line feed at the end; shares are 0..=1, what is not there is null.
+    /// The comparison as JSON; shares are 0..=1, what is not there is null.
     ///
     /// # Errors
-    /// [`Error::Internal`] if it cannot be serialized.
+    /// [`Error::Internal`](crate::error::Error::Internal) if it cannot be serialized.
     pub fn json(&self) -> Result<String> {
-        let json = serde_json::to_string_pretty(self.comparison);
-        let json = json.map_err(|error| Error::Internal(format!("comparison as JSON: {error}")))?;
-        Ok(terminal_safe_json(&json) + "\n")
+        render_json(self.comparison)
     }
 
     /// Warnings about the runs: settings that differ, runs that are unfinished.
@@ -70,23 +67,26 @@ impl ComparisonReport<'_> {
         run_warnings(self.comparison)
     }
 
-    /// Tables and verdict of each metric, then the notes.
+    /// The means, the verdict of each metric, then the notes. Pairs, and the systems of each of several metrics, are shown
+    /// with all notes.
     fn laid_out(
         &self,
-        mut table: impl FnMut(&Table) -> String,
+        table: impl FnMut(&Table) -> String,
         line: impl Fn(&str) -> String,
         item: impl Fn(&str) -> String,
     ) -> String {
-        let comparison = self.comparison;
-        let mut blocks: Vec<String> = overview(comparison).iter().map(&mut table).collect();
+        let (comparison, several) = (self.comparison, self.comparison.metrics.len() > 1);
+        let mut tables: Vec<Table> = overview(comparison).into_iter().collect();
+        let mut verdicts = String::new();
         for metric in &comparison.metrics {
-            blocks.push(table(&systems(comparison, metric)));
-            blocks.extend(pairs_table(comparison, metric).iter().map(&mut table));
+            tables.extend((self.all_notes || !several).then(|| systems(comparison, metric)));
+            tables.extend(pairs_table(comparison, metric).filter(|_| self.all_notes));
             let verdict = verdict(comparison, metric);
-            let several = comparison.metrics.len() > 1;
-            let verdict = if several { format!("{}: {verdict}", metric_name(comparison, metric)) } else { verdict };
-            blocks.extend((!metric.pairs.is_empty()).then(|| line(&verdict)));
+            let name = if several { format!("{}: ", metric_name(comparison, metric)) } else { String::new() };
+            verdicts += &if verdict.is_empty() { verdict } else { line(&(name + &verdict)) };
         }
+        let mut blocks: Vec<String> = tables.iter().map(table).collect();
+        blocks.extend((!verdicts.is_empty()).then_some(verdicts));
         let notes = notes(comparison);
         let shown = shown_notes(&notes, self.all_notes);
         let warnings = notes.iter().filter(|note| note.severity == Severity::Warning).count();

@@ -83,7 +83,7 @@ pub(in crate::report) fn pairs_table(comparison: &Comparison, metric: &MetricCom
         percent(options.level),
         options.alpha
     );
-    if metric.pairs.iter().any(PairComparison::is_sensitive) {
+    if metric.pairs.iter().any(|pair| pair.sensitive) {
         title += ", ! sensitive to missing data";
     }
     let columns = vec![
@@ -168,7 +168,6 @@ fn system_cells(metric: &MetricComparison, rank: usize, system: &SystemMean) -> 
         ("lower_bound", Cell::maybe(system.bounds.map(|bounds| bounds.low))),
         ("upper_bound", Cell::maybe(system.bounds.map(|bounds| bounds.high))),
         ("p_best", Cell::maybe(best(metric, rank))),
-        ("length_spearman", Cell::maybe(system.length_correlation.map(|length| length.rho))),
     ]
 }
 
@@ -185,10 +184,7 @@ fn pair_cells(metric: &MetricComparison, pair: &PairComparison) -> Vec<(&'static
         ("p_holm", Cell::maybe(pair.p_holm)),
         ("exact", Cell::text(pair.exact.to_string())),
         ("differs", Cell::text(pair.differs.to_string())),
-        ("sensitive", Cell::text(pair.is_sensitive().to_string())),
-        ("pairwise_cases", Cell::maybe(pair.pairwise.map(|own| own.cases as f64))),
-        ("pairwise_difference", Cell::maybe(pair.pairwise.map(|own| own.difference))),
-        ("pairwise_p_holm", Cell::maybe(pair.pairwise.and_then(|own| own.p_holm))),
+        ("sensitive", Cell::text(pair.sensitive.to_string())),
         ("wins", Cell::count(pair.wins)),
         ("ties", Cell::count(pair.ties)),
         ("losses", Cell::count(pair.losses)),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::ComparisonReport;
 use crate::analysis::comparison::{
-    ComparedCase, ComparedRun, Comparison, ComparisonOptions, JudgeNoise, LengthCorrelation, LengthEffect,
-    MetricComparison, MetricId, ObservedSystem, PairComparison, PairwiseDifference, SamplesNeeded, SystemMean,
+    ComparedCase, ComparedRun, Comparison, ComparisonOptions, JudgeNoise, LengthEffect, MetricComparison, MetricId,
+    ObservedSystem, PairComparison, SystemMean,
 };
 use crate::domain::{CaseId, Note, Unit};
 use crate::report::TableStyle;
@@ -31,7 +31,6 @@ fn system(at: usize, label: &str, mean: f64, letters: &str) -> SystemMean {
         unscored: 0,
         missing: 0,
         bounds: None,
-        length_correlation: Some(LengthCorrelation { rho: 0.25, interval: Some(Interval { low: 0.1, high: 0.4 }) }),
     }
 }
 
@@ -51,11 +50,8 @@ fn pair(first: usize, second: usize, difference: f64, p_holm: f64) -> PairCompar
         cohens_dz: Some(1.234),
         cliffs_delta: Some(0.5),
         bounds: None,
-        sensitive_to_unscored: false,
-        sensitive_to_missing: false,
-        pairwise: None,
+        sensitive: false,
         length: None,
-        length_omitted: None,
         detectable: Some(0.03),
         questions_needed: Some(40),
     }
@@ -76,32 +72,21 @@ fn metric(name: &str, unit: Unit) -> MetricComparison {
                 bounds: Some(Interval { low: 0.3, high: 0.5 }),
                 ..system(1, "brief", 0.42, "a")
             },
-            SystemMean { missing: 2, length_correlation: None, ..system(2, HOSTILE, 0.1, "b") },
+            SystemMean { missing: 2, ..system(2, HOSTILE, 0.1, "b") },
         ],
         pairs: vec![
             PairComparison {
-                sensitive_to_unscored: true,
+                sensitive: true,
                 bounds: Some(Interval { low: -0.05, high: 0.1 }),
                 length: Some(LengthEffect {
                     adjusted: -0.01,
                     interval: around(-0.01, 0.02),
-                    per_100_words: 0.02,
-                    per_100_words_interval: around(0.02, 0.01),
                     words: 123.4,
                     changes_conclusion: true,
                 }),
                 ..pair(0, 1, 0.065, 0.0499)
             },
-            PairComparison {
-                pairwise: Some(PairwiseDifference {
-                    cases: 12,
-                    difference: -0.35,
-                    p: Some(0.007),
-                    p_holm: Some(0.007),
-                    changes_verdict: true,
-                }),
-                ..pair(0, 2, 0.385, 0.000_01)
-            },
+            pair(0, 2, 0.385, 0.000_01),
             PairComparison {
                 p: None,
                 p_holm: None,
@@ -120,14 +105,11 @@ fn metric(name: &str, unit: Unit) -> MetricComparison {
                 question_judge: None,
                 draw: 0.01,
                 balanced: true,
-                questions: 2,
-                judges: 1,
             },
             judges: 1,
             samples: 3,
             standard_error: Some(0.0123),
-            detectable: Some(0.045),
-            needed: Some(SamplesNeeded { difference: 0.02, pair: Some((0, 1)), samples: None, questions: Some(40) }),
+            samples_needed: None,
         }),
         notes: vec![Note::info("A note on the metric.")],
     }
@@ -180,7 +162,7 @@ fn a_terminal_shows_tables_verdict_and_warnings() {
 fn all_notes_are_shown_on_request() {
     let comparison = one();
     let text = ComparisonReport { all_notes: true, ..report(&comparison) }.terminal(&TableStyle::default());
-    insta::assert_snapshot!(text.split_once("- Not comparable").unwrap().1);
+    insta::assert_snapshot!(text.split_once("Differences in score").unwrap().1);
 }
 
 #[test]
@@ -232,7 +214,7 @@ fn json_is_the_comparison() {
 #[test]
 fn hostile_names_stay_text_in_every_format() {
     let comparison = one();
-    let report = report(&comparison);
+    let report = ComparisonReport { all_notes: true, ..report(&comparison) };
     let (csv, markdown, latex) = (report.csv().unwrap(), report.markdown(), report.latex());
     for text in [&terminal(&comparison), &csv, &markdown, &latex] {
         assert!(has_no_unseen(text), "{text}");

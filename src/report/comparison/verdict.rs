@@ -75,20 +75,14 @@ pub(super) fn points(value: f64, unit: Unit) -> String {
     Format::of_mean(unit).show(value) + name
 }
 
-/// `40 questions`, `40 to 60 questions`.
-pub(super) fn range(counts: impl Iterator<Item = usize> + Clone, noun: &str) -> Option<String> {
-    let (least, most) = (counts.clone().min()?, counts.max()?);
-    Some(if least == most { counted(most, noun) } else { format!("{least} to {most} {noun}s") })
-}
-
 /// What it takes to find the wanted difference, as answers were judged.
 fn needed(comparison: &Comparison, metric: &MetricComparison) -> Option<String> {
-    let wanted = comparison.options.wanted_difference?;
-    let questions = range(metric.pairs.iter().filter_map(|pair| pair.questions_needed), "question")?;
-    let samples = metric.noise.as_ref().and_then(|noise| noise.needed.as_ref()).map(|needed| {
-        let samples = needed.samples.map_or("no number of samples".to_owned(), |count| counted(count, "sample"));
+    let difference = points(comparison.options.wanted_difference?, metric.metric.unit);
+    let questions = metric.pairs.iter().filter_map(|pair| pair.questions_needed).max()?;
+    let samples = metric.noise.as_ref().map(|noise| {
+        let samples = noise.samples_needed.map_or("no number of samples".to_owned(), |count| counted(count, "sample"));
         format!(", or {samples} on these questions")
     });
-    let difference = points(wanted, metric.metric.unit);
+    let questions = counted(questions, "question");
     Some(format!("To find a difference of {difference} takes {questions}{} (80% power).", samples.unwrap_or_default()))
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::analysis::made::{answer, component, simple_score};
+use crate::analysis::test_support::{answer, component, simple_score};
 use crate::analysis::{AggregateOptions, summarize};
 use crate::domain::{CaseId, ComponentKind, MemberValues, Score, ScoredAnswer};
 use crate::report::TableStyle;

@@ -73,7 +73,8 @@ fn the_latex_form_compiles_as_it_is() {
     let work = Workspace::new(&["alpha", "[b]&_%$#{x}~^\\{}", "naïve *"], 3);
     let server = FakeServer::start(partial_judge());
     work.score(&server, &[]).exits_with(0);
-    let tables = compare(&work, &["out", "--metric", "score,ann_score", "--format", "latex"]).exits_with(0).stdout;
+    let tables =
+        compare(&work, &["out", "--metric", "score,ann_score", "--format", "latex", "--notes"]).exits_with(0).stdout;
     assert!(
         tables.contains("{[}b{]}\\&\\_\\%\\$\\#\\{x\\}\\textasciitilde{}\\textasciicircum{}\\textbackslash{}\\{\\}"),
         "{tables}"
@@ -98,7 +99,7 @@ fn all_metrics_of_four_systems_fit_the_page() {
     let work = Workspace::new(&["alpha", "beta", "gamma-large", "delta-2024"], 4);
     let server = FakeServer::start(partial_judge());
     work.score(&server, &[]).exits_with(0);
-    let tables = compare(&work, &["out", "--metric", "all", "--format", "latex"]).exits_with(0).stdout;
+    let tables = compare(&work, &["out", "--metric", "all", "--format", "latex", "--notes"]).exits_with(0).stdout;
     // score, ann_score, length, expertise, citations, excerpts; and systems and pairs of each.
     assert_eq!(tables.matches("\\begin{tabular}{lrrrrrr}").count(), 1, "{tables}");
     assert_eq!(tables.matches("\\begin{tabular}").count(), 13, "{tables}");

@@ -1,9 +1,9 @@
-//! Small made scores for the tests of `aggregate` and `report`.
+//! Small scores for the tests of `analysis` and `report`.
 
 use std::sync::Arc;
 
 use crate::domain::{
-    CaseId, Component, ComponentKind, Rubric, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind, UnscoredReason,
+    Component, ComponentKind, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind, UnscoredReason,
 };
 
 pub(crate) fn component(name: &str, kind: ComponentKind, weight: f64, value: Option<f64>) -> Component {
@@ -41,31 +41,15 @@ pub(crate) fn simple_score(property: Option<f64>) -> Score {
 }
 
 pub(crate) fn case(case_id: &str, question: &str, annotator: &str, agreement: bool) -> Arc<TestCase> {
-    let rubric = Rubric {
-        question: Arc::from(question),
-        low_length: 300,
-        high_length: 600,
-        length_weight: 0.05,
-        expertise_weight: 0.05,
-        citations_weight: 0.2,
-        excerpts_weight: 0.1,
-        criteria: Vec::new(),
-    };
-    Arc::new(TestCase {
-        case_id: CaseId::from(case_id),
-        initial_prompt: question.to_owned(),
-        annotator: annotator.to_owned(),
-        agreement,
-        rubric,
-    })
+    let case = TestCase::without_rubric(case_id.into(), question);
+    Arc::new(TestCase { annotator: annotator.to_owned(), agreement, ..case })
 }
 
 pub(crate) fn answer(system: &str, case_id: &str, score: Score) -> ScoredAnswer {
-    ScoredAnswer {
-        system: SystemName::from(system),
-        case: case(case_id, &format!("question of {case_id}"), "Annotator 1", false),
-        score,
-        members: std::collections::BTreeMap::new(),
-        steering: Vec::new(),
-    }
+    let case = case(case_id, &format!("question of {case_id}"), "Annotator 1", false);
+    answer_to(system, case, score)
+}
+
+pub(crate) fn answer_to(system: &str, case: Arc<TestCase>, score: Score) -> ScoredAnswer {
+    ScoredAnswer { score, ..ScoredAnswer::new(SystemName::from(system), case, Score::default()) }
 }

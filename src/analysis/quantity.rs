@@ -1,0 +1,169 @@
+//! A number that every answer of a scorer may have: summaries, comparisons and gates all take their values from here.
+
+use std::collections::HashSet;
+
+use super::summary::MetricColumn;
+use crate::domain::{Component, MAX_GRADE, MIN_GRADE, Score, ScoredAnswer, Unit, UnscoredKind};
+use crate::stats::{Interval, mean};
+
+/// The mean over a system's aspects.
+pub const ASPECT_MEAN: &str = "aspect_mean";
+/// The harmonic mean of a system's mean citation precision and mean citation recall.
+pub const CITATION_F1: &str = "citation_f1";
+/// The mean of the answers' own citation F1.
+pub const CITATION_F1_MACRO: &str = "citation_f1_macro";
+pub(super) const CITATION_PRECISION: &str = "citation_precision";
+pub(super) const CITATION_RECALL: &str = "citation_recall";
+
+/// Where the number stands in a score.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Quantity {
+    /// The weighted sum of all components.
+    Score,
+    /// The weighted sum of the annotated components.
+    AnnScore,
+    /// The component of this name.
+    Component(String),
+    /// The mean of the components of these names, where an answer has all of them.
+    Mean(Vec<String>),
+}
+
+/// The number of one answer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Observation {
+    /// Its value, finite.
+    Value(f64),
+    /// An answer that could not be scored: the values it would have with every unscored component at its lowest and at
+    /// its highest; infinite where there is no lowest or highest, as for counts.
+    Unscored(Interval),
+    /// The system was asked and has no answer, or its answer has no value where the metric applies.
+    Missing,
+    /// The metric does not apply to the case, or the system was not asked.
+    NotApplicable,
+}
+
+impl Observation {
+    /// The value, if there is one.
+    pub fn value(self) -> Option<f64> {
+        if let Self::Value(value) = self { Some(value) } else { None }
+    }
+
+    /// The lowest and the highest that the value can be; `None` without an answer.
+    pub fn range(self) -> Option<Interval> {
+        match self {
+            Self::Value(value) => Some(Interval { low: value, high: value }),
+            Self::Unscored(range) => Some(range),
+            Self::Missing | Self::NotApplicable => None,
+        }
+    }
+}
+
+/// The numbers of a scorer with these answers: of a rubric its two sums and the components that every case has, of other
+/// scorers all components, in the order of their first appearance. Without any answer, the sums.
+pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quantity)> {
+    let column = |name: &str, unit| MetricColumn { name: name.to_owned(), unit };
+    let mut all = Vec::new();
+    if answers.first().is_none_or(|answer| answer.score.is_weighted_sum()) {
+        all.push((column("score", Unit::Share), Quantity::Score));
+        all.push((column("ann_score", Unit::Share), Quantity::AnnScore));
+    }
+    let mut seen = HashSet::new();
+    for component in answers.iter().flat_map(|answer| &answer.score.components) {
+        if !component.kind.is_annotated() && seen.insert(component.name.as_str()) {
+            let own = column(&component.name, component.kind.unit());
+            all.push((own, Quantity::Component(component.name.clone())));
+        }
+    }
+    all
+}
+
+impl Quantity {
+    /// The components that the number is made of.
+    pub(super) fn components<'a>(&'a self, answer: &'a ScoredAnswer) -> impl Iterator<Item = &'a Component> {
+        answer.score.components.iter().filter(move |component| match self {
+            Self::Score => component.kind.is_weighted(),
+            Self::AnnScore => component.kind.is_annotated(),
+            Self::Component(name) => component.name == *name,
+            Self::Mean(names) => names.contains(&component.name),
+        })
+    }
+
+    /// The number of that answer.
+    pub(super) fn observe(&self, answer: &ScoredAnswer) -> Observation {
+        let score = &answer.score;
+        let of_component = |name: &String| score.component(name).map_or(Observation::NotApplicable, component_value);
+        match self {
+            Self::Score => weighted_sum(score.value, score, |filled| Some(filled.0)),
+            Self::AnnScore => weighted_sum(score.ann_score, score, |filled| filled.1),
+            Self::Component(name) => of_component(name),
+            Self::Mean(names) => mean_of(&names.iter().map(of_component).collect::<Vec<_>>()),
+        }
+    }
+
+    /// Whether nobody judged a part of it, since no judge has the role.
+    pub(super) fn is_unjudged(&self, answer: &ScoredAnswer) -> bool {
+        self.components(answer).any(has_no_judge)
+    }
+}
+
+/// Whether no judge has the component's role.
+pub(super) fn has_no_judge(component: &Component) -> bool {
+    component.reason.as_ref().is_some_and(|reason| reason.kind == UnscoredKind::NoJudge)
+}
+
+/// Compat mode can give NaN, which is no number that could be averaged.
+pub(super) fn finite(value: Option<f64>) -> Option<f64> {
+    value.filter(|value| value.is_finite())
+}
+
+/// The lowest and the highest value of a unit.
+pub(super) fn unit_range(unit: Unit) -> Option<Interval> {
+    match unit {
+        Unit::Share => Some(Interval { low: 0.0, high: 1.0 }),
+        Unit::Grade => Some(Interval { low: MIN_GRADE, high: MAX_GRADE }),
+        Unit::Count => None,
+    }
+}
+
+/// The means with everything unscored at its lowest and at its highest; `None` if nothing is unscored or has no bounds.
+pub(super) fn bounds(observed: &[Observation]) -> Option<Interval> {
+    if !observed.iter().any(|own| matches!(own, Observation::Unscored(_))) {
+        return None;
+    }
+    let (lows, highs): (Vec<f64>, Vec<f64>) =
+        observed.iter().filter_map(|own| own.range()).map(|range| (range.low, range.high)).unzip();
+    // Weights sum to 1 within rounding: a bound of all ones is 1.
+    let tidy = |value: f64| if (value - 1.0).abs() < 1e-12 { 1.0 } else { value };
+    Some(Interval { low: tidy(mean(&lows)?), high: tidy(mean(&highs)?) })
+}
+
+fn component_value(component: &Component) -> Observation {
+    let unbounded = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
+    let range = unit_range(component.kind.unit()).unwrap_or(unbounded);
+    finite(component.value).map_or(Observation::Unscored(range), Observation::Value)
+}
+
+fn mean_of(parts: &[Observation]) -> Observation {
+    let ranges: Option<Vec<Interval>> = parts.iter().map(|part| part.range()).collect();
+    let Some(ranges) = ranges else { return Observation::NotApplicable };
+    let mean = |end: fn(&Interval) -> f64| ranges.iter().map(end).sum::<f64>() / ranges.len() as f64;
+    let (low, high) = (mean(|range| range.low), mean(|range| range.high));
+    let is_known = parts.iter().all(|part| part.value().is_some());
+    if is_known { Observation::Value(low) } else { Observation::Unscored(Interval { low, high }) }
+}
+
+/// The value, or the values with every unscored component at its lowest and at its highest; not applicable if the score
+/// has no such sum.
+fn weighted_sum(value: Option<f64>, score: &Score, of: impl Fn((f64, Option<f64>)) -> Option<f64>) -> Observation {
+    if let Some(value) = finite(value) {
+        return Observation::Value(value);
+    }
+    let mut known = score.clone();
+    known.components.iter_mut().for_each(|component| component.value = finite(component.value));
+    match (of(known.filled(0.0)), of(known.filled(1.0))) {
+        (Some(low), Some(high)) if low.is_finite() && high.is_finite() => {
+            Observation::Unscored(Interval { low: low.min(high), high: low.max(high) })
+        }
+        _ => Observation::NotApplicable,
+    }
+}
