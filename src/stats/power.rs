@@ -68,16 +68,19 @@ pub fn detectable_difference(sd: f64, n: usize, target: PowerTarget) -> Option<f
     if !(target.is_usable() && sd >= 0.0 && sd.is_finite()) {
         return None;
     }
-    let (mut low, mut high) = (0.0, 37.0 / (n as f64).sqrt());
-    if paired_t_power(high, n, target.alpha)? < target.power {
-        return None;
-    }
-    for _ in 0..200 {
-        let middle = f64::midpoint(low, high);
-        if middle <= low || middle >= high {
-            break;
+    let root = (n as f64).sqrt();
+    let is_enough = |effect: f64| paired_t_power(effect, n, target.alpha).map(|power| power >= target.power);
+    // The normal approximation is near; a search from far away would sum hundreds of terms in each step.
+    let (mut low, mut high) = (0.0, target.z()? / root);
+    while !is_enough(high)? {
+        if high * root >= 37.0 {
+            return None;
         }
-        if paired_t_power(middle, n, target.alpha)? < target.power { low = middle } else { high = middle }
+        (low, high) = (high, (2.0 * high).min(37.0 / root));
+    }
+    while high - low > 1e-12 * high {
+        let middle = f64::midpoint(low, high);
+        if is_enough(middle)? { high = middle } else { low = middle }
     }
     Some(high * sd)
 }

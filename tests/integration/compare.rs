@@ -32,7 +32,7 @@ fn two_systems() -> (Workspace, FakeServer) {
 }
 
 fn compare(work: &Workspace, more: &[&str]) -> Finished {
-    work.run(&[&["compare", "--resamples", "500"], more].concat())
+    work.run(&[&["compare", "--resamples", "500", "--flips", "2000"], more].concat())
 }
 
 /// The text with line breaks as spaces: notes are wrapped.

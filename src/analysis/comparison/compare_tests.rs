@@ -280,7 +280,8 @@ fn numbers_are_those_of_scipy_and_statsmodels() {
         let systems: Vec<(&str, &[f64])> = names.into_iter().zip(values.iter().map(Vec::as_slice)).collect();
         let mut observed = table(&systems);
         observed.words = Some(words.iter().map(|row| row.iter().copied().map(Some).collect()).collect());
-        let metric = compared(&observed, &ComparisonOptions::seeded(1));
+        let options = ComparisonOptions { resamples: 4_000, flips: 20_000, ..ComparisonOptions::seeded(1) };
+        let metric = compared(&observed, &options);
         for system in &metric.systems {
             let theirs = &set["systems"][system.system];
             assert_close(system.mean.unwrap(), theirs["mean"].as_f64().unwrap(), 1e-10, "mean");
@@ -316,13 +317,13 @@ fn numbers_are_those_of_scipy_and_statsmodels() {
             }
             assert_eq!(pair.exact, theirs["exact"].as_bool().unwrap());
             for (ours, key) in [(pair.p, "p"), (pair.p_holm, "p_holm")] {
-                // Both drew 100,000: four standard errors of a difference of such shares, times Holm's factor of 3.
+                // SciPy drew 100,000: four standard errors of a difference of such shares, times Holm's factor of 3.
                 let p = number(key);
-                let drawn = 3.0 * 4.0 * (2.0 * (p * (1.0 - p)).max(1e-5) / 100_000.0).sqrt();
+                let drawn = 3.0 * 4.0 * ((p * (1.0 - p)).max(1e-5) * (1.0 / 20_000.0 + 1.0 / 100_000.0)).sqrt();
                 assert_close(ours.unwrap(), p, if pair.exact { 1e-10 } else { drawn }, key);
             }
             let Interval { low, high } = pair.interval.unwrap();
-            let tolerance = 0.03 * (number("high") - number("low"));
+            let tolerance = 0.05 * (number("high") - number("low"));
             assert_close(low, number("low"), tolerance, "low");
             assert_close(high, number("high"), tolerance, "high");
         }
@@ -403,7 +404,7 @@ fn tables() -> impl Strategy<Value = Observations> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn the_order_of_systems_and_cases_changes_no_number(
         (observed, cases) in tables().prop_flat_map(|observed| {

@@ -15,13 +15,13 @@ fn skewed(rng: &mut ChaCha8Rng) -> f64 {
 
 #[test]
 fn equal_systems_are_told_apart_as_often_as_alpha_says_and_families_of_pairs_no_more_often() {
-    // 400 sets of 4 systems over 12 questions: each p is exact, so P(p <= 0.05) = 204 / 4096 = 0.0498; of the 2,400
-    // pairs, which depend on each other within a set, the rate has a standard error of less than 0.8%. Without Holm about
-    // a fifth of the sets would have a significant pair.
+    // 150 sets of 4 systems over 12 questions: each p is exact, so P(p <= 0.05) = 204 / 4096 = 0.0498; of the 900 pairs,
+    // which depend on each other within a set, the rate has a standard error of about 1%. Without Holm about a fifth of the
+    // sets would have a significant pair.
     let mut rng = ChaCha8Rng::seed_from_u64(2026);
     let options = ComparisonOptions { resamples: 2, flips: 1, ..ComparisonOptions::seeded(1) };
     let (mut wrong_pairs, mut wrong_sets, mut pairs) = (0, 0, 0);
-    for _ in 0..400 {
+    for _ in 0..150 {
         let questions: Vec<f64> = (0..12).map(|_| skewed(&mut rng)).collect();
         let mut system = || -> Vec<f64> { questions.iter().map(|question| question + skewed(&mut rng)).collect() };
         let rows = [system(), system(), system(), system()];
@@ -31,10 +31,10 @@ fn equal_systems_are_told_apart_as_often_as_alpha_says_and_families_of_pairs_no_
         wrong_pairs += found.iter().filter(|pair| pair.p.is_some_and(|p| p <= 0.05)).count();
         wrong_sets += usize::from(found.iter().any(|pair| pair.differs));
     }
-    let (rate, family) = (wrong_pairs as f64 / pairs as f64, wrong_sets as f64 / 400.0);
-    assert_eq!(pairs, 2_400);
+    let (rate, family) = (wrong_pairs as f64 / pairs as f64, wrong_sets as f64 / 150.0);
+    assert_eq!(pairs, 900);
     assert!((0.03..=0.07).contains(&rate), "{rate}");
-    assert!(family <= 0.08, "{family}");
+    assert!(family <= 0.1, "{family}");
 }
 
 /// How often the interval of the pair holds the true difference (a is 0.05 better than b).
@@ -84,9 +84,9 @@ fn intervals_hold_as_often_where_questions_have_several_cases_and_would_not_if_c
         observed
     };
     let mut rng = ChaCha8Rng::seed_from_u64(6);
-    let clustered = coverage(400, || made(&mut rng, true));
-    assert!((0.92..=0.98).contains(&clustered), "{clustered}");
+    let clustered = coverage(200, || made(&mut rng, true));
+    assert!((0.91..=0.99).contains(&clustered), "{clustered}");
     // An interval narrower by the root of nearly 3: P(|z| < 1.96 / 1.7) = 0.75.
-    let naive = coverage(150, || made(&mut rng, false));
+    let naive = coverage(100, || made(&mut rng, false));
     assert!(naive < 0.88, "{naive}");
 }
