@@ -6,7 +6,6 @@ use std::path::Path;
 
 use super::args::{ColorChoice, OutputFormat};
 use super::origin::{Environment, escape_controls};
-use super::progress::grouped;
 use crate::error::{Error, Result};
 use crate::report::wrapped;
 
@@ -39,7 +38,7 @@ pub fn write_text(text: &str) -> Result<()> {
     write_stdout(fitted(text, stdout_width()).as_bytes())
 }
 
-/// Writes a result of this form: what is for people by [`write_text`], what is for programs as it is.
+/// Writes a result of this form: for people by [`write_text`], for programs as it is.
 ///
 /// # Errors
 /// As [`write_stdout`].
@@ -50,24 +49,29 @@ pub fn write_form(text: &str, format: OutputFormat) -> Result<()> {
     }
 }
 
-/// The text in lines that a terminal of so many columns shows whole; as it is where there is no terminal. Coloured
-/// lines stay: their columns are not their characters.
+/// The text in lines of so many columns; unchanged without a terminal. Colored lines stay: their columns are not their
+/// characters.
 fn fitted(text: &str, width: Option<u16>) -> Cow<'_, str> {
     let Some(width) = width.map(usize::from).filter(|width| *width > 0) else { return Cow::Borrowed(text) };
     let fit = |line: &str| if line.contains('\u{1b}') { line.to_owned() } else { wrapped(line, width) };
     Cow::Owned(text.split('\n').map(fit).collect::<Vec<_>>().join("\n"))
 }
 
-/// Writes lines to standard error, broken at blanks to the width of its terminal, if it is one; control characters visible (names in them may come from hostile files or servers).
-/// Where even that fails nobody is left to be told.
+/// Writes lines to standard error, broken at blanks to the width of its terminal, with control characters visible: names
+/// in them may come from hostile files or servers. Where even that fails nothing can be reported.
 pub fn note(text: &str) {
-    let mut stderr = std::io::stderr().lock();
-    let _ = writeln!(stderr, "{}", fitted(&escaped_lines(text), stderr_width()));
+    let width = std::io::stderr().is_terminal().then(|| console::Term::stderr().size().1);
+    let _ = writeln!(std::io::stderr().lock(), "{}", fitted(&escaped_lines(text), width));
 }
 
 /// The text with everything but its line breaks escaped.
 pub fn escaped_lines(text: &str) -> String {
     text.split('\n').map(escape_controls).collect::<Vec<_>>().join("\n")
+}
+
+/// `1,234,567`.
+pub fn grouped(number: u64) -> String {
+    indicatif::HumanCount(number).to_string()
 }
 
 /// `1 system`, `1,200 systems`.
@@ -76,22 +80,12 @@ pub fn counted(number: usize, noun: &str) -> String {
     format!("{} {noun}{plural}", grouped(number as u64))
 }
 
-/// True if standard error is a terminal: then progress is a bar.
-pub fn stderr_is_terminal() -> bool {
-    std::io::stderr().is_terminal()
-}
-
 /// Columns of the terminal behind standard output; `None` if there is none.
 pub fn stdout_width() -> Option<u16> {
     std::io::stdout().is_terminal().then(|| console::Term::stdout().size().1)
 }
 
-/// Columns of the terminal behind standard error; `None` if there is none.
-fn stderr_width() -> Option<u16> {
-    stderr_is_terminal().then(|| console::Term::stderr().size().1)
-}
-
-/// True if what goes to standard output may be coloured.
+/// True if what goes to standard output may be colored.
 pub fn stdout_color(choice: ColorChoice, environment: &Environment) -> bool {
     color(choice, std::io::stdout().is_terminal(), environment)
 }
@@ -111,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn auto_colours_a_terminal_unless_told_otherwise() {
+    fn auto_colors_a_terminal_unless_the_environment_says_otherwise() {
         let none = Environment::default();
         let no_color = Environment::from_pairs([("NO_COLOR", "1")]);
         let dumb = Environment::from_pairs([("TERM", "dumb")]);
@@ -132,8 +126,8 @@ mod tests {
         assert_eq!(fitted(text, None), text);
         let shown = "note: one two\nthree four\n  /a/path/of/many/characters\n  is not there\n";
         assert_eq!(fitted(text, Some(15)), shown);
-        let coloured = "\u{1b}[1ma line of several words\u{1b}[0m\n";
-        assert_eq!(fitted(coloured, Some(10)), coloured);
+        let colored = "\u{1b}[1ma line of several words\u{1b}[0m\n";
+        assert_eq!(fitted(colored, Some(10)), colored);
     }
 
     #[test]

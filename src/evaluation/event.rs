@@ -100,8 +100,6 @@ impl CallRecord {
 /// One thing that happened in a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RunEvent {
-    /// The run is about to ask; comes first.
-    Started(Plan),
     /// A call has an outcome.
     Call(Box<CallRecord>),
     /// An answer has its score.

@@ -39,7 +39,7 @@ fn parquet(_args: &ParquetArgs) -> Result<String> {
 
 #[cfg(feature = "parquet")]
 fn parquet(args: &ParquetArgs) -> Result<String> {
-    use crate::cli::progress::grouped;
+    use crate::cli::terminal::grouped;
 
     let run = open(&args.export)?;
     let [scores, calls] = crate::report::write_parquet_tables(&run, &args.export.out, args.overwrite)?;

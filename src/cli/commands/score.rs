@@ -9,7 +9,7 @@ use crate::analysis::OnUnscored;
 use crate::cli::ExitCode;
 use crate::cli::origin::escape_controls;
 use crate::cli::outputs::refuse_input;
-use crate::cli::progress::{Progress, ProgressMode, grouped};
+use crate::cli::progress::Progress;
 use crate::cli::scoring::choice::Choice;
 use crate::cli::scoring::endpoints::{Endpoints, endpoint_line};
 use crate::cli::scoring::inputs::LoadedInputs;
@@ -22,13 +22,13 @@ use crate::cli::scoring::sinks::{Nobody, Sinks};
 use crate::cli::scoring::words::{of_models, plan_line};
 use crate::cli::scoring::{results_file, runtime};
 use crate::cli::settings::Settings;
-use crate::cli::signals::Signals;
-use crate::cli::terminal;
+use crate::cli::signals::stop_on_signal;
+use crate::cli::terminal::{self, grouped};
 use crate::domain::{Mode, Role, ScoredAnswer};
 use crate::error::{Error, Result};
 use crate::evaluation::options::ScorerName;
 use crate::evaluation::record::{Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus};
-use crate::evaluation::{self, EventSink, Job, Options, Plan, PlanOutcome, RunEvent, StopHandle};
+use crate::evaluation::{self, Job, Options, PlanOutcome, StopHandle};
 use crate::judge::meters::Meters;
 use crate::prompt::{PromptFamily, PromptSet};
 use crate::report::Bench;
@@ -214,34 +214,28 @@ async fn ask(
     settings: &Settings,
     prepared: &Prepared,
     asked: &Asked<'_>,
-    mut planned: PlanOutcome,
+    planned: PlanOutcome,
     sinks: &mut Sinks,
 ) -> Result<Vec<Arc<ScoredAnswer>>> {
     let jobs = asked.jobs;
-    let mut scored = std::mem::take(&mut planned.scored);
+    let mut scored = planned.scored.clone();
     if !planned.is_done() {
         if let Some(error) = prepared.cannot_be_asked(&planned) {
             return Err(error);
         }
         let stop = StopHandle::new();
         prepared.judges.spending().bound(&stop);
-        let listener = stop.clone();
-        let signals = Signals::listen()?;
-        let watch = tokio::spawn(async move { listener.stop(signals.first().await) });
-        let settled = planned.plan.cached - planned.pending_cached;
-        let whole = Plan { at_most: planned.plan.at_most + planned.plan.cached, ..planned.plan };
-        let progress = Progress::new(
-            ProgressMode::choose(settings.quiet, terminal::stderr_is_terminal()),
-            Arc::clone(asked.meters),
-        );
-        progress.watch(asked.endpoints.clone());
-        progress.judging(jobs);
-        progress.behind(settled, &scored);
-        sinks.progress = Some(progress);
-        sinks.on_event(&RunEvent::Started(whole))?;
+        stop_on_signal(stop.clone())?;
+        if !settings.quiet {
+            let endpoints = asked.endpoints.clone();
+            let waiting = move || match endpoints.down() {
+                (all, down) if all > 1 && down > 0 => Some(format!("{down} of {all} endpoints down")),
+                _ => None,
+            };
+            sinks.progress = Some(Progress::start(&planned, Arc::clone(asked.meters), Box::new(waiting)));
+        }
         let ran = evaluation::run(jobs, &planned.pending, sinks, &stop).await;
-        watch.abort();
-        if let Some(mut progress) = sinks.progress.take() {
+        if let Some(progress) = sinks.progress.take() {
             progress.finish();
         }
         let used = asked.endpoints.stats();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::servers::Fleet;
 use crate::cli::origin::escape_controls;
-use crate::cli::progress::grouped;
+use crate::cli::terminal::grouped;
 use crate::domain::EndpointUse;
 
 /// The endpoints that a run asks, by the names of their judges.

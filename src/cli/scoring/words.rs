@@ -1,6 +1,6 @@
 //! The lines that a run says about itself on standard error.
 
-use crate::cli::progress::grouped;
+use crate::cli::terminal::grouped;
 use crate::evaluation::{Plan, PlanOutcome};
 
 use super::setup::LEXICAL_ID;

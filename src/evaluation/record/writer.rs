@@ -256,7 +256,7 @@ impl EventSink for RunRecord {
         match event {
             RunEvent::Call(call) => self.write_call(call),
             RunEvent::Scored(scored) => self.scores.write(&**scored),
-            RunEvent::Started(_) | RunEvent::Stopping(_) => Ok(()),
+            RunEvent::Stopping(_) => Ok(()),
         }
     }
 }
