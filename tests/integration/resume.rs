@@ -179,7 +179,7 @@ fn a_second_signal_ends_the_run_at_once() {
         std::thread::sleep(Duration::from_millis(20));
         child.try_wait().unwrap().is_some()
     });
-    finish(child).exits_with(7).says(&["the same command goes on"]);
+    finish(child).exits_with(7).says(&["the same command continues"]);
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub use inputs::Inputs;
 pub use lines::FileStamp;
 pub use manifest::{InputFile, JudgeEntry, Manifest, PolicyEntry, PromptsEntry, RoleEntry, RunStatus, differences};
 pub use run::{RecordedRun, load_run};
-pub use writer::{RunDir, RunRecord, write_whole};
+pub use writer::{FILES, RunDir, RunRecord, write_whole};
 
 /// Version of all formats of a run directory.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -18,7 +18,7 @@ use crate::evaluation::{CallRecord, EventSink, RunEvent};
 const STAMPED: [&str; 3] = ["inputs.jsonl", "calls.jsonl", "scores.jsonl"];
 
 /// The files this program writes into a run directory; nothing else in it is touched.
-const FILES: [&str; 7] =
+pub const FILES: [&str; 7] =
     ["manifest.json", "inputs.jsonl", "calls.jsonl", "scores.jsonl", "items.csv", "summary.json", "summary.csv"];
 
 /// A run directory that this process holds alone.

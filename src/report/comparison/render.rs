@@ -1,7 +1,7 @@
 //! The comparison in each format: tables, verdicts, notes.
 
 use super::notes::{notes, run_warnings};
-use super::tables::{metric_name, overview, pairs_table, systems, tidy};
+use super::tables::{metric_name, overview, pairs_table, systems_table, tidy};
 use super::verdict::verdict;
 use crate::analysis::comparison::Comparison;
 use crate::domain::{Note, Severity};
@@ -79,7 +79,7 @@ impl ComparisonReport<'_> {
         let mut tables: Vec<Table> = overview(comparison).into_iter().collect();
         let mut verdicts = String::new();
         for metric in &comparison.metrics {
-            tables.extend((self.all_notes || !several).then(|| systems(comparison, metric)));
+            tables.extend((self.all_notes || !several).then(|| systems_table(comparison, metric)));
             tables.extend(pairs_table(comparison, metric).filter(|_| self.all_notes));
             let verdict = verdict(comparison, metric);
             let name = if several { format!("{}: ", metric_name(comparison, metric)) } else { String::new() };

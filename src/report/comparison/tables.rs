@@ -29,14 +29,14 @@ pub(super) fn overview(comparison: &Comparison) -> Option<Table> {
 }
 
 /// The metric's name, with its scorer's if two scorers have a metric of that name.
-pub(super) fn metric_name(comparison: &Comparison, metric: &MetricComparison) -> String {
+pub(in crate::report) fn metric_name(comparison: &Comparison, metric: &MetricComparison) -> String {
     let id = &metric.metric;
     let same = comparison.metrics.iter().filter(|other| other.metric.name == id.name).count();
     if same > 1 { format!("{}.{}", id.scorer, id.name) } else { id.name.clone() }
 }
 
 /// The systems of a metric, best first.
-pub(super) fn systems(comparison: &Comparison, metric: &MetricComparison) -> Table {
+pub(in crate::report) fn systems_table(comparison: &Comparison, metric: &MetricComparison) -> Table {
     let several = metric.systems.len() > 1;
     let has_ranks = metric.ranks.is_some() && metric.metric.higher_is_better && several;
     let has_missing = metric.systems.iter().any(|system| system.missing > 0);

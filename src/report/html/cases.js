@@ -26,7 +26,7 @@ function caseRow(place) {
 const filters = {
   "": () => true,
   unscored: (row) => row.values.some((value) => Array.isArray(value)),
-  absent: (row) => row.values.some((value) => value === null),
+  missing: (row) => row.values.some((value) => value === null),
 };
 
 /** The rows of the table, in order. */
@@ -50,7 +50,7 @@ const listedCases = () => orderedRows().map((row) => row.place);
 
 function showCases() {
   const metric = metrics[state.metric];
-  for (const name of ["find", "sort", "only"]) if (byId(name).value !== state[name]) byId(name).value = state[name];
+  for (const name of ["find", "sort", "only", "first", "second"]) if (byId(name).value !== String(state[name])) byId(name).value = state[name];
   const rows = orderedRows();
   const paired = systems.length > 1;
   byId("cases-count").textContent = rows.length === cases.length ? `${cases.length}` : `${rows.length} of ${cases.length}`;
@@ -59,7 +59,6 @@ function showCases() {
   const high = numbers.reduce((a, b) => Math.max(a, b), numbers[0] ?? 1);
   const most = rows.reduce((widest, row) => Math.max(widest, Math.abs(row.delta ?? 0)), 0);
   const legend = [figure(low, metric?.unit), make("span", { class: "ramp" }), `${figure(high, metric?.unit)} ${unitNames[metric?.unit] ?? ""}`];
-  if (paired) legend.push(`· Δ is ${shortNames[state.first]} minus ${shortNames[state.second]}`);
   byId("heat-legend").replaceChildren(...legend.map((part) => make("span", {}, part)));
   const scale = { low, width: high - low || 1, most: most || 1, unit: metric?.unit };
   const columns = rankedSystems();
@@ -79,9 +78,9 @@ function heatRow(row, columns, paired, scale) {
       td.style.setProperty("--v", share.toFixed(3));
       return td;
     }
-    if (!Array.isArray(value)) return make("td", { class: "absent", title: "no answer", on: { click: open } }, "–");
+    if (!Array.isArray(value)) return make("td", { class: "missing", title: "no answer", on: { click: open } }, "–");
     const title = `unscored: between ${figure(value[0], scale.unit)} and ${figure(value[1], scale.unit)}`;
-    return make("td", { class: "lacks", title, on: { click: open } }, "?");
+    return make("td", { class: "unscored", title, on: { click: open } }, "?");
   };
   const link = make("a", { href: address({ case: row.place, systems: firstSystems(null) }), title: `${entry.question}\n${entry.id}` }, entry.question || entry.id);
   const tr = make("tr", {}, make("th", { scope: "row", class: "question" }, link), row.values.map(cell));
@@ -103,20 +102,14 @@ function firstSystems(chosen) {
 function showMetric() {
   const metric = metrics[state.metric];
   for (const section of document.querySelectorAll("section.metric")) section.hidden = section.dataset.metric !== metric?.key;
-  for (const section of document.querySelectorAll("section.distribution")) section.hidden = metric !== undefined && section.dataset.scorer !== metric.scorer;
   if (metric) byId("metric").value = metric.key;
-  for (const button of document.querySelectorAll(".matrix button")) {
-    const chosen = Number(button.dataset.first) === state.first && Number(button.dataset.second) === state.second;
-    button.setAttribute("aria-pressed", String(chosen && state.sort.endsWith("delta")));
-  }
 }
 
 function startOverview() {
-  for (const button of document.querySelectorAll(".matrix button")) {
-    button.addEventListener("click", () => {
-      go({ first: Number(button.dataset.first), second: Number(button.dataset.second), sort: "-delta" }, true);
-      byId("cases-title").scrollIntoView({ block: "start" });
-    });
+  for (const id of ["first", "second"]) {
+    byId(id).append(...shortNames.map((name, place) => make("option", { value: place }, name)));
+    byId(id).addEventListener("change", (event) => go({ [id]: Number(event.target.value) }, true));
+    byId(id).parentElement.hidden = systems.length < 2;
   }
   byId("metric").addEventListener("change", (event) => {
     const metric = placeOf(metrics.map((other) => other.key), event.target.value) ?? core.first;

@@ -1,28 +1,24 @@
 //! What the script reads: one block of JSON with the values of all metrics, and one for each case.
-//!
-//! Keys are short, and texts that a block has several times (criteria, equal replies) are in it once, since a page has
-//! thousands of them. `docs/formats.md` describes the form.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::HtmlReport;
 use super::citations::citations;
-use super::leaderboard::metric_key;
 use super::safety::embedded;
-use super::{HtmlReport, HtmlRun};
 use crate::analysis::comparison::Observation;
-use crate::domain::{Answer, CaseId, ClaimSupport, Criterion, Score, ScoredAnswer, SystemName, Unit};
+use crate::domain::{Answer, CaseId, Role, Score, ScoredAnswer, Source, SystemName, Unit};
 use crate::error::Result;
 use crate::evaluation::CallRecord;
+use crate::report::comparison::metric_name;
 use crate::report::table::short_names;
 use crate::text::words::word_count;
 
 /// Six digits behind the point: finer than anything shown. Null without a finite value.
-fn short(value: Option<f64>) -> Value {
-    value.filter(|value| value.is_finite()).map_or(Value::Null, |value| json!((value * 1e6).round() / 1e6))
+fn short(value: f64) -> Value {
+    if value.is_finite() { json!((value * 1e6).round() / 1e6) } else { Value::Null }
 }
 
 /// Systems, cases, and the values of every metric by system and case: a number, `[low, high]` where it is unscored,
@@ -32,8 +28,8 @@ pub(super) fn core(report: &HtmlReport<'_>, first: usize) -> Value {
     let names = short_names(comparison.systems.iter().map(|system| system.label.as_str()));
     let systems = comparison.systems.iter().zip(names);
     let observed = |observation: &Observation| match observation {
-        Observation::Value(value) => short(Some(*value)),
-        Observation::Unscored(range) => json!([short(Some(range.low)), short(Some(range.high))]),
+        Observation::Value(value) => short(*value),
+        Observation::Unscored(range) => json!([short(range.low), short(range.high)]),
         Observation::Missing | Observation::NotApplicable => Value::Null,
     };
     let metrics = comparison.metrics.iter().map(|metric| {
@@ -41,7 +37,7 @@ pub(super) fn core(report: &HtmlReport<'_>, first: usize) -> Value {
         let values = table
             .map(|table| table.values.iter().map(|row| row.iter().map(observed).collect::<Value>()).collect::<Value>());
         json!({
-            "key": metric_key(&metric.metric, comparison),
+            "key": metric_name(comparison, metric),
             "scorer": metric.metric.scorer,
             "unit": metric.metric.unit,
             "order": metric.systems.iter().map(|row| row.system).collect::<Vec<_>>(),
@@ -49,7 +45,6 @@ pub(super) fn core(report: &HtmlReport<'_>, first: usize) -> Value {
         })
     });
     json!({
-        "v": 1,
         "first": first,
         "systems": systems.map(|(system, short)| json!({"label": system.label, "short": short})).collect::<Vec<_>>(),
         "cases": observations.cases.iter().map(|case| json!([case.case_id, case.question])).collect::<Vec<_>>(),
@@ -57,47 +52,42 @@ pub(super) fn core(report: &HtmlReport<'_>, first: usize) -> Value {
     })
 }
 
-/// The texts of a block, each once.
-#[derive(Default)]
-struct Texts<'a> {
-    list: Vec<Cow<'a, str>>,
-    places: HashMap<Cow<'a, str>, usize>,
+/// What a case's block has of one system: its answer, its scores as `scores.jsonl` has them, and the judges' replies.
+#[derive(Default, Serialize)]
+struct SystemEntry<'a> {
+    answer: Option<AnswerEntry<'a>>,
+    scores: Vec<ScoreEntry<'a>>,
+    calls: Vec<CallEntry<'a>>,
 }
 
-impl<'a> Texts<'a> {
-    fn place(&mut self, text: impl Into<Cow<'a, str>>) -> usize {
-        let text = text.into();
-        *self.places.entry(text).or_insert_with_key(|text| {
-            self.list.push(text.clone());
-            self.list.len() - 1
-        })
-    }
-
-    fn optional(&mut self, text: Option<&'a str>) -> Option<usize> {
-        text.map(|text| self.place(text))
-    }
-
-    fn places(&mut self, texts: &'a [String]) -> Vec<usize> {
-        texts.iter().map(|text| self.place(text)).collect()
-    }
-}
-
-/// What a case's block has of one system.
 #[derive(Serialize)]
-struct SystemEntry {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    answer: Option<Value>,
-    scores: Vec<Value>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    calls: Vec<Value>,
+struct AnswerEntry<'a> {
+    text: &'a str,
+    /// Where an appended list of references begins.
+    own: Option<usize>,
+    words: usize,
+    /// Begin, end, places of the cited sources, and numbers without a source.
+    cites: Vec<(usize, usize, Vec<usize>, Vec<u64>)>,
+    sources: &'a [Source],
 }
 
-/// The records of one answer.
-#[derive(Default)]
-struct Records<'a> {
-    answer: Option<(&'a Answer, u64)>,
-    scored: Vec<&'a ScoredAnswer>,
-    calls: Vec<&'a CallRecord>,
+#[derive(Serialize)]
+struct ScoreEntry<'a> {
+    unit: Unit,
+    #[serde(flatten)]
+    scored: &'a ScoredAnswer,
+}
+
+#[derive(Serialize)]
+struct CallEntry<'a> {
+    item: &'a str,
+    role: &'a Role,
+    judge: &'a str,
+    draw: u32,
+    attempt: u32,
+    reply: Option<&'a str>,
+    unscored: Option<&'a str>,
+    note: Option<&'a str>,
 }
 
 /// The blocks of all cases, in their order.
@@ -105,74 +95,72 @@ struct Records<'a> {
 /// # Errors
 /// When one cannot be serialized.
 pub(super) fn case_blocks(report: &HtmlReport<'_>) -> Result<Vec<String>> {
-    let mut records: HashMap<(usize, &SystemName, &CaseId), Records<'_>> = HashMap::new();
+    let mut entries: HashMap<(usize, &SystemName, &CaseId), SystemEntry<'_>> = HashMap::new();
+    let mut snippets: HashMap<&CaseId, BTreeMap<String, &[String]>> = HashMap::new();
     for (at, run) in report.runs.iter().enumerate() {
-        gather(at, run, &mut records);
+        for scored in &run.scored {
+            let case = &scored.case;
+            let entry = entries.entry((at, &scored.system, &case.case_id)).or_default();
+            entry.scores.push(ScoreEntry { unit: unit_of(&scored.score), scored });
+            snippets.entry(&case.case_id).or_insert_with(|| {
+                let criteria = case.rubric.criteria.iter().filter(|criterion| !criterion.snippets.is_empty());
+                criteria.map(|criterion| (format!("{}_evidence", criterion.name), &*criterion.snippets)).collect()
+            });
+        }
+        // Scorers of citations keep the number that cites the first source.
+        let base = run.manifest.settings.values().find_map(|setting| setting.get("index_base")?.as_u64()).unwrap_or(0);
+        for item in run.items.iter().filter(|_| report.with_answers) {
+            let answer = &item.answer;
+            let entry = entries.entry((at, &answer.system, &answer.case_id)).or_default();
+            entry.answer = Some(answer_entry(answer, base));
+        }
+        for call in report.calls.get(at).into_iter().flatten() {
+            let entry = entries.entry((at, &call.system, &call.case_id)).or_default();
+            entry.calls.push(call_entry(call));
+        }
     }
-    let systems = &report.comparison.systems;
     let block = |case: &CaseId| {
-        let own: Vec<Option<&Records<'_>>> =
-            systems.iter().map(|system| records.get(&(system.run, &system.system, case))).collect();
-        case_block(&own)
+        let systems = report.comparison.systems.iter();
+        let own: Vec<_> = systems.map(|system| entries.get(&(system.run, &system.system, case))).collect();
+        embedded(&json!({"systems": own, "snippets": snippets.get(case)}))
     };
     report.observations.cases.iter().map(|case| block(&case.case_id)).collect()
 }
 
-fn gather<'a>(
-    at: usize,
-    run: &'a HtmlRun<'_>,
-    records: &mut HashMap<(usize, &'a SystemName, &'a CaseId), Records<'a>>,
-) {
-    for scored in run.scored {
-        records.entry((at, &scored.system, &scored.case.case_id)).or_default().scored.push(scored);
-    }
-    for item in run.items {
-        let answer = &item.answer;
-        records.entry((at, &answer.system, &answer.case_id)).or_default().answer = Some((answer, run.index_base));
-    }
-    for call in &run.calls {
-        records.entry((at, &call.system, &call.case_id)).or_default().calls.push(call);
-    }
-}
-
-fn case_block(systems: &[Option<&Records<'_>>]) -> Result<String> {
-    let mut texts = Texts::default();
-    let mut entries = Vec::new();
-    for records in systems {
-        entries.push(records.map(|records| SystemEntry {
-            answer: records.answer.map(|(answer, base)| answer_entry(answer, base, &mut texts)),
-            scores: records.scored.iter().map(|scored| score_entry(scored, &mut texts)).collect(),
-            calls: records.calls.iter().map(|call| call_entry(call, &mut texts)).collect(),
-        }));
-    }
-    // The snippets of the case by the component that counts them.
-    let rubric = systems.iter().flatten().flat_map(|records| &records.scored).next().map(|scored| &scored.case.rubric);
-    let criteria = rubric.into_iter().flat_map(|rubric| &rubric.criteria).filter(|own| !own.snippets.is_empty());
-    let mut snippets = Map::new();
-    for Criterion { name, snippets: own, .. } in criteria {
-        let places: Vec<usize> = own.iter().map(|snippet| texts.place(snippet)).collect();
-        snippets.insert(format!("{name}_evidence"), places.into());
-    }
-    embedded(&json!({"texts": texts.list, "systems": entries, "snippets": snippets}))
-}
-
-fn answer_entry<'a>(answer: &'a Answer, index_base: u64, texts: &mut Texts<'a>) -> Value {
+fn answer_entry(answer: &Answer, index_base: u64) -> AnswerEntry<'_> {
     let text: &str = &answer.answer_text;
     let prediction = answer.prediction.as_deref();
     let mut units = Utf16::new(text);
-    let cites: Vec<Value> = citations(answer.own_text(), prediction, index_base)
-        .into_iter()
-        .map(|cite| json!([units.at(cite.range.start), units.at(cite.range.end), cite.sources, cite.dangling]))
-        .collect();
-    let sources: Vec<Value> = prediction
-        .map_or(&[][..], |prediction| prediction.sources.as_slice())
-        .iter()
-        .map(|source| json!([texts.optional(source.title.as_deref()), texts.optional(source.text.as_deref())]))
-        .collect();
-    let own = answer.own_bytes.filter(|own| *own < text.len()).map(|own| Utf16::new(text).at(own));
-    json!({
-        "text": texts.place(text), "own": own, "words": word_count(answer.own_text()), "cites": cites, "sources": sources,
-    })
+    let cites = citations(answer.own_text(), prediction, index_base).into_iter();
+    AnswerEntry {
+        text,
+        own: answer.own_bytes.filter(|own| *own < text.len()).map(|own| Utf16::new(text).at(own)),
+        words: word_count(answer.own_text()),
+        cites: cites
+            .map(|cite| (units.at(cite.range.start), units.at(cite.range.end), cite.sources, cite.dangling))
+            .collect(),
+        sources: prediction.map_or(&[], |prediction| &prediction.sources),
+    }
+}
+
+fn call_entry(call: &CallRecord) -> CallEntry<'_> {
+    let reply = call.reply.as_ref();
+    CallEntry {
+        item: &call.item,
+        role: &call.role,
+        judge: &call.judge,
+        draw: call.draw,
+        attempt: call.attempt,
+        reply: reply.map(|reply| reply.content.as_str()),
+        unscored: call.verdict.as_ref().err().map(|reason| reason.message.as_str()),
+        note: reply.and_then(|reply| reply.note.as_deref()),
+    }
+}
+
+/// The unit of a whole score: that of aspects is the mean of their grades, every other one a share.
+fn unit_of(score: &Score) -> Unit {
+    let is_grade = score.components.iter().any(|component| component.kind.unit() == Unit::Grade);
+    if is_grade && !score.is_weighted_sum() { Unit::Grade } else { Unit::Share }
 }
 
 /// Places in UTF-16 units, as scripts count them, for places in bytes that only grow.
@@ -196,81 +184,6 @@ impl<'a> Utf16<'a> {
         }
         self.units
     }
-}
-
-fn score_entry<'a>(scored: &'a ScoredAnswer, texts: &mut Texts<'a>) -> Value {
-    let score = &scored.score;
-    let weighted = score.is_weighted_sum();
-    let mut parts: Vec<Value> = Vec::new();
-    for component in &score.components {
-        let reason = component.reason.as_ref().map(|reason| reason.message.as_str());
-        parts.push(json!([
-            texts.place(&component.name),
-            component.kind,
-            texts.place(text_of(scored, &component.name, &component.text)),
-            short(Some(component.weight).filter(|_| weighted && component.kind.is_weighted())),
-            short(component.value),
-            texts.optional(reason),
-            texts.optional(component.feedback.as_deref()),
-        ]));
-    }
-    let mut members = Map::new();
-    for (item, own) in &scored.members {
-        let of = own.iter().map(|member| {
-            let samples: Vec<Value> = member.draws.iter().map(|sample| short(*sample)).collect();
-            json!([texts.place(&*member.judge), short(member.value), samples])
-        });
-        members.insert(item.to_string(), of.collect::<Vec<_>>().into());
-    }
-    json!({
-        "scorer": score.scorer, "unit": unit_of(score), "value": short(score.value), "ann": short(score.ann_score),
-        "parts": parts, "members": members, "notes": texts.places(&score.notes),
-        "injection": texts.places(&scored.steering),
-        "claims": score.claims.iter().map(|claim| claim_entry(claim, texts)).collect::<Vec<_>>(),
-    })
-}
-
-/// The unit of a whole score: that of aspects is the mean of their grades, every other one a share.
-fn unit_of(score: &Score) -> &'static str {
-    let is_grade = score.components.iter().any(|component| component.kind.unit() == Unit::Grade);
-    if is_grade && !score.is_weighted_sum() { "grade" } else { "share" }
-}
-
-/// What a component was judged by: its own text, else that of the rubric.
-fn text_of<'a>(scored: &'a ScoredAnswer, name: &str, text: &'a str) -> &'a str {
-    if !text.is_empty() {
-        return text;
-    }
-    let criteria = &scored.case.rubric.criteria;
-    criteria.iter().find(|criterion| criterion.name == name).map_or("", |criterion| &criterion.criterion)
-}
-
-fn claim_entry<'a>(claim: &'a ClaimSupport, texts: &mut Texts<'a>) -> Value {
-    let why = claim.unscored.as_ref().map(|reason| reason.message.as_str()).or(claim.why.as_deref());
-    json!([
-        texts.place(&claim.claim),
-        claim.citations,
-        claim.inherited,
-        claim.label,
-        claim.supported,
-        claim.precise_citations,
-        texts.optional(why),
-        texts.optional(claim.feedback.as_deref()),
-    ])
-}
-
-fn call_entry<'a>(call: &'a CallRecord, texts: &mut Texts<'a>) -> Value {
-    let reply = call.reply.as_ref();
-    json!([
-        texts.place(&*call.item),
-        texts.place(call.role.name()),
-        texts.place(&*call.judge),
-        call.draw,
-        call.attempt,
-        texts.optional(reply.map(|reply| reply.content.as_str())),
-        texts.optional(call.verdict.as_ref().err().map(|reason| reason.message.as_str())),
-        texts.optional(reply.and_then(|reply| reply.note.as_deref())),
-    ])
 }
 
 #[cfg(test)]

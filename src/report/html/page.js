@@ -4,7 +4,6 @@ const overviewTitle = document.title;
 
 function show() {
   readAddress();
-  hideSources();
   const wasCase = !byId("case").hidden;
   const isCase = state.case !== null;
   if (isCase && !wasCase) casePage.scroll = scrollY;
@@ -29,15 +28,7 @@ function show() {
   }
 }
 
-function toggleHelp() {
-  const help = byId("help");
-  if (help.open) help.close();
-  else help.showModal();
-}
-
 const keys = {
-  "?": toggleHelp,
-  m: () => byId("metric").focus(),
   n: () => state.case !== null && stepCase(1),
   p: () => state.case !== null && stepCase(-1),
   "/": () => {
@@ -50,13 +41,11 @@ function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   const typing = event.target.closest?.("input, select, textarea");
   if (event.key === "Escape") {
-    if (byId("help").open) return;
-    if (card) hideSources();
-    else if (typing) typing.blur();
+    if (typing) typing.blur();
     else if (state.case !== null) closeCase();
     return;
   }
-  if ((typing && typing.type !== "checkbox") || (byId("help").open && event.key !== "?")) return;
+  if (typing && typing.type !== "checkbox") return;
   const act = keys[event.key];
   if (act) {
     event.preventDefault();
@@ -66,13 +55,9 @@ function onKey(event) {
 
 for (const element of document.querySelectorAll("[data-script]")) element.hidden = false;
 startOverview();
-byId("keys").addEventListener("click", toggleHelp);
 addEventListener("keydown", onKey);
 addEventListener("popstate", show);
 addEventListener("hashchange", show);
-addEventListener("scroll", (event) => {
-  if (!card?.contains(event.target)) hideSources();
-}, { passive: true, capture: true });
 history.scrollRestoration = "manual";
 // Links to other parts of the page, such as the one to the results, are no state.
 document.querySelector(".skip").addEventListener("click", (event) => {

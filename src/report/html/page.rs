@@ -5,16 +5,16 @@ use minijinja::{Environment, Value, context};
 use serde::Serialize;
 
 use super::HtmlReport;
+use super::axis::{Axis, Tick};
 use super::data::{case_blocks, core};
-use super::distribution::scorer_views;
-use super::leaderboard::{TableView, metric_key, metric_views};
 use super::safety::{content_security_policy, embedded};
+use crate::analysis::comparison::{Comparison, MetricComparison};
 use crate::error::{Error, Result};
-use crate::report::comparison::run_warnings;
-use crate::report::panel_notes::panel_notes;
-use crate::report::scorecard::overview;
-use crate::report::table::{Format, short_names};
+use crate::evaluation::record::{Manifest, RunStatus};
+use crate::report::comparison::{metric_name, metric_notes, pairs_table, run_warnings, systems_table};
+use crate::report::table::{Cell, Format, Table, short_names};
 use crate::report::visible;
+use crate::stats::Interval;
 
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = concat!(include_str!("page.css"), "\n", include_str!("case.css"));
@@ -31,9 +31,6 @@ const SCRIPT: &str = concat!(
     include_str!("page.js"),
     "\n})();\n"
 );
-
-/// Unscored answers listed in the page; the table of cases finds the others.
-const LISTED: usize = 1000;
 
 /// The page as UTF-8.
 ///
@@ -57,43 +54,134 @@ pub fn page(report: &HtmlReport<'_>) -> Result<Vec<u8>> {
 fn first_metric(report: &HtmlReport<'_>) -> Result<usize> {
     let metrics = &report.comparison.metrics;
     let Some(wanted) = report.metric else { return Ok(0) };
-    let is_wanted = |id: &crate::analysis::comparison::MetricId| {
+    let is_wanted = |metric: &MetricComparison| {
+        let id = &metric.metric;
         id.name == wanted || format!("{}.{}", id.scorer, id.name) == wanted
     };
-    metrics.iter().position(|metric| is_wanted(&metric.metric)).ok_or_else(|| {
-        let known: Vec<String> = metrics.iter().map(|metric| metric_key(&metric.metric, report.comparison)).collect();
+    metrics.iter().position(is_wanted).ok_or_else(|| {
+        let known: Vec<String> = metrics.iter().map(|metric| metric_name(report.comparison, metric)).collect();
         Error::Usage(format!("--metric {wanted}: no metric of these runs; one of {}", known.join(", ")))
     })
 }
 
-/// An answer with an unscored component.
+/// A metric as the template shows it.
 #[derive(Serialize)]
-struct Unscored<'a> {
-    label: &'a str,
-    case: &'a str,
-    scorer: &'static str,
-    reasons: Vec<(&'a str, &'a str)>,
+struct MetricView {
+    /// Its name in the page's address.
+    key: String,
+    first: bool,
+    systems: TableView,
+    ticks: Vec<Tick>,
+    /// What is drawn beside each system.
+    marks: Vec<Mark>,
+    pairs: Option<TableView>,
+    notes: Vec<String>,
 }
 
-/// A run of the page.
 #[derive(Serialize)]
-struct RunView<'a> {
-    name: &'a str,
-    facts: &'a [(String, String)],
-    scorecard: Option<TableView>,
-    notes: Vec<String>,
+struct Mark {
+    color: usize,
+    /// Mean and ends of the interval on the axis.
+    at: Option<[f64; 3]>,
+}
+
+fn metric_view(comparison: &Comparison, metric: &MetricComparison, first: bool) -> MetricView {
+    let rows = metric.systems.iter();
+    let drawn = rows.clone().flat_map(|row| {
+        let ends = row.interval.into_iter().flat_map(|ends| [ends.low, ends.high]);
+        row.mean.into_iter().chain(ends)
+    });
+    let axis = Axis::around(drawn);
+    let marks = rows.map(|row| Mark {
+        color: row.system % 10,
+        at: row.mean.zip(axis).map(|(mean, axis)| {
+            let Interval { low, high } = row.interval.unwrap_or(Interval { low: mean, high: mean });
+            [mean, low, high].map(|value| axis.at(value))
+        }),
+    });
+    MetricView {
+        key: metric_name(comparison, metric),
+        first,
+        systems: TableView::of(&systems_table(comparison, metric)),
+        ticks: axis.map(|axis| axis.ticks(metric.metric.unit)).unwrap_or_default(),
+        marks: marks.collect(),
+        pairs: pairs_table(comparison, metric).as_ref().map(TableView::of),
+        notes: metric_notes(metric).into_iter().map(|note| note.text).collect(),
+    }
+}
+
+/// A [`Table`] for the template.
+#[derive(Serialize)]
+struct TableView {
+    title: String,
+    columns: Vec<ColumnView>,
+    rows: Vec<Vec<CellView>>,
+}
+
+#[derive(Serialize)]
+struct ColumnView {
+    heading: String,
+    is_number: bool,
+}
+
+#[derive(Serialize)]
+struct CellView {
+    text: String,
+    interval: Option<String>,
+}
+
+impl TableView {
+    fn of(table: &Table) -> Self {
+        let column = |column: &crate::report::table::Column| ColumnView {
+            heading: column.heading.clone(),
+            is_number: column.format != Format::Text,
+        };
+        let cell = |(cell, column): (&Cell, &crate::report::table::Column)| match cell {
+            Cell::Text(text) => CellView { text: text.clone(), interval: None },
+            Cell::Missing => CellView { text: "\u{2013}".to_owned(), interval: None },
+            Cell::Value { value, interval, flag } => CellView {
+                text: column.format.show(*value) + flag,
+                interval: interval.map(|interval| column.format.show_interval(interval)),
+            },
+        };
+        Self {
+            title: table.title.clone(),
+            columns: table.columns.iter().map(column).collect(),
+            rows: table.rows.iter().map(|row| row.iter().zip(&table.columns).map(cell).collect()).collect(),
+        }
+    }
+}
+
+/// What was run, by name. Settings are not shown: they may name headers, paths and addresses.
+fn facts(manifest: &Manifest) -> Vec<(String, String)> {
+    let of = |name: &str, value: String| (name.to_owned(), value);
+    let mut facts = vec![
+        of("mode", format!("{:?}", manifest.mode).to_lowercase()),
+        of("scorers", manifest.scorers.join(", ")),
+        of("answers", manifest.answers.to_string()),
+        of("missing answers", manifest.missing.len().to_string()),
+        of("warnings about the input", manifest.warnings.len().to_string()),
+        of("started", manifest.started_at.clone()),
+        of(
+            "finished",
+            match (&manifest.finished_at, manifest.status) {
+                (Some(at), RunStatus::Complete) => at.clone(),
+                _ => "no".to_owned(),
+            },
+        ),
+        of("scholareval", manifest.scholareval_version.clone()),
+    ];
+    let inputs = manifest.inputs.iter();
+    facts.extend(inputs.map(|input| (format!("input {}", input.name), format!("blake3 {}..", input.blake3.short(12)))));
+    facts
 }
 
 fn markup(report: &HtmlReport<'_>, first: usize) -> Result<String> {
     let comparison = report.comparison;
     let options = &comparison.options;
-    let runs = report.runs.iter().map(|run| RunView {
-        name: &run.name,
-        facts: &run.facts,
-        scorecard: run.summary.as_ref().map(|summary| TableView::of(&overview(summary, true))),
-        notes: run.summary.as_ref().map(|summary| panel_notes(&summary.panels, &summary.noise)).unwrap_or_default(),
-    });
-    let unscored = unscored(report);
+    let metrics = comparison.metrics.iter().enumerate();
+    let metrics: Vec<_> = metrics.map(|(at, metric)| metric_view(comparison, metric, at == first)).collect();
+    let runs: Vec<_> = report.runs.iter().map(|run| (&run.name, facts(&run.manifest))).collect();
     let values = context! {
         policy => content_security_policy(SCRIPT, STYLE),
         style => STYLE,
@@ -101,17 +189,12 @@ fn markup(report: &HtmlReport<'_>, first: usize) -> Result<String> {
         version => env!("CARGO_PKG_VERSION"),
         systems => comparison.systems.len(),
         cases => report.observations.cases.len(),
-        runs => Value::from(Serde(runs.collect::<Vec<_>>())),
         warnings => run_warnings(comparison).into_iter().map(|note| note.text).collect::<Vec<_>>(),
-        metrics => Value::from(Serde(metric_views(comparison, first))),
-        scorers => Value::from(Serde(scorer_views(report))),
-        unscored_count => unscored.len(),
-        unscored => Value::from(Serde(&unscored[..unscored.len().min(LISTED)])),
-        level => format!("{:.0}%", 100.0 * options.level),
-        alpha => options.alpha,
+        metrics => Value::from(Serde(metrics)),
+        judged_by => comparison.judged_by.clone(),
+        runs => Value::from(Serde(runs)),
         resamples => Format::Count.show(f64::from(options.resamples)),
         seed => options.seed,
-        baseline => options.baseline.clone(),
     };
     let labels: Vec<&str> = comparison.systems.iter().map(|system| system.label.as_str()).collect();
     let short = short_names(labels.iter().copied());
@@ -124,39 +207,6 @@ fn markup(report: &HtmlReport<'_>, first: usize) -> Result<String> {
         name.split_inclusive(['_', '/', '-']).map(str::to_owned).collect::<Vec<_>>()
     });
     environment.add_filter("visible", |text: &str| visible(text).into_owned());
-    environment.add_filter("percent_encoded", percent_encoded);
     environment.add_template("page.html", TEMPLATE).map_err(fault)?;
     environment.get_template("page.html").and_then(|template| template.render(values)).map_err(fault)
-}
-
-fn unscored<'a>(report: &'a HtmlReport<'_>) -> Vec<Unscored<'a>> {
-    let mut list = Vec::new();
-    for (run_at, run) in report.runs.iter().enumerate() {
-        for answer in run.scored {
-            let missing = answer.score.components.iter().filter(|component| component.value.is_none());
-            let reason = |component: &'a crate::domain::Component| {
-                let why = component.reason.as_ref().map_or("not asked", |reason| reason.message.as_str());
-                (component.name.as_str(), why)
-            };
-            let reasons: Vec<(&str, &str)> = missing.map(reason).collect();
-            if reasons.is_empty() {
-                continue;
-            }
-            let own = report.comparison.systems.iter();
-            let own = own.filter(|system| system.run == run_at && system.system == answer.system).map(|own| &own.label);
-            let label = own.into_iter().next().map_or(answer.system.as_str(), String::as_str);
-            list.push(Unscored { label, case: answer.case.case_id.as_str(), scorer: answer.score.scorer, reasons });
-        }
-    }
-    list
-}
-
-/// The text as a part of an address: everything but ASCII letters, digits and `-_.~` as `%XX` of its UTF-8.
-fn percent_encoded(text: &str) -> String {
-    let encoded = text.bytes().map(|byte| match byte {
-        b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
-        _ if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
-        _ => format!("%{byte:02X}"),
-    });
-    encoded.collect()
 }

@@ -67,7 +67,7 @@ function readAddress() {
   const chosen = list("systems");
   state.systems = chosen.length ? chosen : null;
   state.find = text("find");
-  state.only = ["unscored", "absent"].includes(text("only")) ? text("only") : "";
+  state.only = ["unscored", "missing"].includes(text("only")) ? text("only") : "";
   const [first, second] = list("pair");
   const order = metrics[state.metric]?.order ?? [];
   state.first = first ?? order[0] ?? 0;
@@ -107,16 +107,15 @@ function go(changes, replace) {
   show();
 }
 
-// --- the blocks of the cases, parsed when they are opened ---
-
-const opened = new Map();
-
+/** The block of a case. Names in it are anything, so they are looked up in maps. */
 function caseBlock(place) {
-  if (!opened.has(place)) {
-    const element = byId(`case-${place}`);
-    opened.set(place, element ? JSON.parse(element.textContent) : { texts: [], systems: [] });
-    // Only the last few stay.
-    if (opened.size > 8) opened.delete(opened.keys().next().value);
+  const element = byId(`case-${place}`);
+  const block = element ? JSON.parse(element.textContent) : { systems: [] };
+  for (const score of block.systems.flatMap((entry) => entry?.scores ?? [])) {
+    score.parts = new Map(Object.entries(score.details));
+    score.value = score.score ?? score.lexical_score ?? null;
+    score.annotated = score.ann_score ?? score.lexical_ann_score ?? null;
   }
-  return opened.get(place);
+  block.snippets = new Map(Object.entries(block.snippets ?? {}));
+  return block;
 }
