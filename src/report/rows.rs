@@ -38,31 +38,6 @@ pub struct ComponentRow<'a> {
     pub feedback: Option<&'a str>,
 }
 
-impl ComponentRow<'_> {
-    /// The columns, in the order of the fields.
-    pub const COLUMNS: [&'static str; 14] = [
-        "run",
-        "system",
-        "case_id",
-        "scorer",
-        "component",
-        "kind",
-        "unit",
-        "question",
-        "text",
-        "weight",
-        "value",
-        "reason_kind",
-        "reason",
-        "feedback",
-    ];
-
-    /// True for the score and the annotated score.
-    pub fn is_sum(&self) -> bool {
-        matches!(self.kind, "score" | "ann_score")
-    }
-}
-
 /// The sums of an answer, where it has any, then its components in the order of the score.
 pub fn component_rows<'a>(run: &'a str, scored: &'a ScoredAnswer) -> Vec<ComponentRow<'a>> {
     let score = &scored.score;
@@ -105,7 +80,7 @@ pub fn component_rows<'a>(run: &'a str, scored: &'a ScoredAnswer) -> Vec<Compone
     rows
 }
 
-/// `items.csv` of a run: a header and a line a row, quoted as RFC 4180 says, lines end in a line feed.
+/// `items.csv` of a run: a header and a line a row (nothing without rows), quoted as RFC 4180 says, lines end in a line feed.
 ///
 /// Texts stand as they are: one that begins with `=` or `+` gets no guard against spreadsheets, since an added character
 /// would change the data for everyone who reads the file with a program. Import the columns as text in a spreadsheet.
@@ -114,14 +89,9 @@ pub fn component_rows<'a>(run: &'a str, scored: &'a ScoredAnswer) -> Vec<Compone
 /// [`Error::Internal`] if a row cannot be written.
 pub fn render_items_csv<'a>(run: &str, scored: impl IntoIterator<Item = &'a ScoredAnswer>) -> Result<Vec<u8>> {
     let failed = |error: &dyn std::fmt::Display| Error::Internal(format!("items.csv cannot be made: {error}"));
-    let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
-    csv.write_record(ComponentRow::COLUMNS).map_err(|error| failed(&error))?;
-    for answer in scored {
-        component_rows(run, answer)
-            .into_iter()
-            .try_for_each(|row| csv.serialize(row))
-            .map_err(|error| failed(&error))?;
-    }
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    let mut rows = scored.into_iter().flat_map(|answer| component_rows(run, answer));
+    rows.try_for_each(|row| csv.serialize(row)).map_err(|error| failed(&error))?;
     csv.into_inner().map_err(|error| failed(&error))
 }
 
@@ -142,7 +112,9 @@ mod tests {
             component("length", ComponentKind::Length, 0.05, Some(0.5)),
             component("a", ComponentKind::Property, 0.6, None),
         ]);
-        assert_eq!(lines[0], ComponentRow::COLUMNS.join(",") + "\n");
+        let header =
+            "run,system,case_id,scorer,component,kind,unit,question,text,weight,value,reason_kind,reason,feedback";
+        assert_eq!(lines[0].trim_end(), header);
         assert!(lines[1].starts_with("r,gpt,c1,rubric,score,score,share,"), "{}", lines[1]);
         assert!(lines[3].starts_with("r,gpt,c1,rubric,length,length,share,"), "{}", lines[3]);
         assert!(lines[3].ends_with(",text of length,0.05,0.5,,,\n"), "{}", lines[3]);

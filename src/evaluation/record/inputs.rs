@@ -1,14 +1,13 @@
 //! `inputs.jsonl`: the cases and answers as they were scored.
 
 use std::collections::{HashMap, HashSet};
-use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::lines::LineReader;
-use super::writer::write_whole;
+use super::writer::{write_line, write_whole};
 use crate::domain::{CaseId, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::Item;
@@ -82,10 +81,7 @@ impl Inputs {
     /// When it cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
         write_whole(path, |out| {
-            let mut line = |line: InputLine<&TestCase, &Item>| {
-                serde_json::to_writer(&mut *out, &line).map_err(std::io::Error::from)?;
-                out.write_all(b"\n")
-            };
+            let mut line = |line: InputLine<&TestCase, &Item>| write_line(out, &line);
             let mut write = || {
                 self.cases.iter().try_for_each(|case| line(InputLine::Case(case)))?;
                 self.items.iter().try_for_each(|item| line(InputLine::Answer(item)))?;

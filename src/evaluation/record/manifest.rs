@@ -17,14 +17,15 @@ use crate::evaluation::Merge;
 const REFERENCE: &str = "ScholarQABench 95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
 
 /// How far a run came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
-    /// Begun; still going on, or ended without a word (killed).
+    /// Still running, or killed.
+    #[default]
     Running,
     /// Every answer has been through its scorer.
     Complete,
-    /// Stopped early; the same command goes on.
+    /// Stopped early; the same command continues.
     Stopped,
 }
 
@@ -92,7 +93,7 @@ pub struct RoleEntry {
 }
 
 /// What was run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Version of the formats in this directory.
     pub schema_version: u32,
@@ -138,9 +139,6 @@ pub struct Manifest {
     /// What the endpoints did in the last session that asked any; no part of what the run is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<EndpointUse>,
-    /// Lines of `scores.jsonl`; `None` while the run is not finished.
-    #[serde(default)]
-    pub scores: Option<u64>,
     /// `inputs.jsonl`, `calls.jsonl` and `scores.jsonl` as the run left them; empty while it is not finished.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, FileStamp>,
@@ -176,27 +174,10 @@ impl Manifest {
         Self {
             schema_version: SCHEMA_VERSION,
             scholareval_version: env!("CARGO_PKG_VERSION").to_owned(),
-            status: RunStatus::Running,
-            label: None,
             started_at: now(),
-            finished_at: None,
             mode,
             reference: (mode == Mode::Compat).then(|| REFERENCE.to_owned()),
-            settings: BTreeMap::new(),
-            inputs: Vec::new(),
-            prompts: None,
-            judge: None,
-            scorers: Vec::new(),
-            roles: BTreeMap::new(),
-            seed: 0,
-            answers: 0,
-            missing: Vec::new(),
-            kept_cases: Vec::new(),
-            warnings: Vec::new(),
-            policy: None,
-            endpoints: Vec::new(),
-            scores: None,
-            files: BTreeMap::new(),
+            ..Self::default()
         }
     }
 
@@ -292,43 +273,25 @@ pub(super) fn now() -> String {
 /// What differs between the run that is in a directory and the one that is to be: lines `name: there .., here ..`.
 /// Paths and times may differ; contents, settings, prompts and judges may not.
 pub fn differences(there: &Manifest, here: &Manifest) -> Vec<String> {
-    let parts = |of: &Manifest| Value::Object(of.identity_parts(12).into_iter().collect());
-    let mut lines = Vec::new();
-    push_differences("", &parts(there), &parts(here), &mut lines);
-    lines
-}
-
-/// Of two objects the fields that differ, each by its name; fields are compared in name order.
-fn push_differences(name: &str, there: &Value, here: &Value, lines: &mut Vec<String>) {
-    if there == here {
-        return;
-    }
-    let (Value::Object(old), Value::Object(new)) = (there, here) else {
-        let (mut old, mut new) = (in_words(there), in_words(here));
-        if old == new {
-            (old, new) = (there.to_string(), here.to_string());
-        }
-        lines.push(format!("{name}: there {old}, here {new}"));
-        return;
+    let parts = |of: &Manifest| {
+        let mut parts = BTreeMap::new();
+        of.identity_parts(12).into_iter().for_each(|(name, value)| flatten(name, &value, &mut parts));
+        parts
     };
-    let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-    let unset = json!("unset");
-    for key in keys {
-        let name = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
-        push_differences(&name, old.get(key).unwrap_or(&unset), new.get(key).unwrap_or(&unset), lines);
-    }
+    let (there, here) = (parts(there), parts(here));
+    let names: BTreeSet<&String> = there.keys().chain(here.keys()).collect();
+    let shown = |of: &BTreeMap<String, String>, name: &str| of.get(name).map_or("unset", String::as_str).to_owned();
+    let differing = names.into_iter().filter(|name| there.get(*name) != here.get(*name));
+    differing.map(|name| format!("{name}: there {}, here {}", shown(&there, name), shown(&here, name))).collect()
 }
 
-/// A value without the marks of JSON.
-fn in_words(value: &Value) -> String {
+/// Every value that is no object, by its path of names.
+fn flatten(name: String, value: &Value, parts: &mut BTreeMap<String, String>) {
     match value {
-        Value::Null => "none".to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Array(values) if values.is_empty() => "nothing".to_owned(),
-        Value::Array(values) => values.iter().map(in_words).collect::<Vec<_>>().join(","),
         Value::Object(fields) => {
-            fields.iter().map(|(key, value)| format!("{key} {}", in_words(value))).collect::<Vec<_>>().join(", ")
+            fields.iter().for_each(|(key, value)| flatten(format!("{name}.{key}"), value, parts));
         }
-        other => other.to_string(),
+        Value::String(text) => drop(parts.insert(name, text.clone())),
+        other => drop(parts.insert(name, other.to_string())),
     }
 }

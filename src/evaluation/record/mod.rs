@@ -3,7 +3,7 @@
 //! `manifest.json` says what was run, `inputs.jsonl` holds cases and answers, `calls.jsonl` every call with its raw
 //! reply, `scores.jsonl` a line for every system and case. All of it is described in `docs/formats.md`.
 //!
-//! `calls.jsonl` is only ever appended to while a run goes on: a call that is in it is not lost by a kill, and a
+//! `calls.jsonl` is only ever appended to while a run lasts: a call that is in it is not lost by a kill, and a
 //! resumed run adds what is missing. The other files can be made again from it. Lines are the domain types by serde:
 //! [`TestCase`](crate::domain::TestCase), [`Item`](super::Item), [`CallRecord`](super::CallRecord),
 //! [`ScoredAnswer`](crate::domain::ScoredAnswer). The manifest of a finished run holds length and hash of each file.

@@ -121,7 +121,7 @@ fn of_structured_settings_only_the_parts_that_differ_are_told_in_words() {
     let here = with(serde_json::json!({"draws": ["mean", "median"], "judges": "mean", "samples": 3}));
     assert_eq!(
         differences(&there, &here),
-        ["merge.draws: there mean, here mean,median", "merge.judges: there none, here mean"]
+        ["merge.draws: there [\"mean\"], here [\"mean\",\"median\"]", "merge.judges: there null, here mean"]
     );
 }
 
@@ -133,7 +133,7 @@ fn a_system_called_tests_hides_no_change_of_the_test_cases() {
     assert_ne!(there.identity(), here.identity());
     assert_eq!(
         differences(&there, &here),
-        ["input tests: there 010101010101,030303030303, here 020202020202,030303030303"]
+        ["input tests: there [\"010101010101\",\"030303030303\"], here [\"020202020202\",\"030303030303\"]"]
     );
 }
 
@@ -240,7 +240,6 @@ fn scores_are_read_back_as_they_were_written() {
     finished(dir.path(), &answers);
     let run = load_run(dir.path()).expect("a run");
     assert_eq!(run.scored.iter().map(|answer| (**answer).clone()).collect::<Vec<_>>(), answers);
-    assert_eq!(run.manifest.scores, Some(4));
     let text = std::fs::read_to_string(dir.path().join("scores.jsonl")).expect("text");
     assert_eq!(run.manifest.files["scores.jsonl"].blake3, blake3::hash(text.as_bytes()).into());
     let lexical = text.lines().nth(2).expect("a line");

@@ -60,31 +60,21 @@ impl RunDir {
     /// When the directory holds a run of other settings, or files of ours without a manifest.
     pub fn claim(&self, manifest: &Manifest, overwrite: bool) -> Result<bool> {
         if overwrite {
-            for name in FILES {
-                let path = self.path.join(name);
-                match std::fs::remove_file(&path) {
-                    Ok(()) => {}
-                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                    Err(error) => return Err(Error::io(&path, "remove")(error)),
-                }
+            for path in FILES.map(|name| self.path.join(name)).iter().filter(|path| path.exists()) {
+                std::fs::remove_file(path).map_err(Error::io(path, "remove"))?;
             }
             return Ok(false);
         }
-        let Some(there) = Manifest::load(&self.path)? else {
-            return match self.foreign_file()? {
-                None => Ok(false),
-                Some(name) => {
-                    Err(InputFault::new(&self.path, format!("holds {name:?} but no manifest.json: it is no run"))
-                        .hint("name another place with --out, or add --overwrite")
-                        .into())
-                }
-            };
+        let what = match Manifest::load(&self.path)? {
+            Some(there) => match differences(&there, manifest) {
+                differ if differ.is_empty() => return Ok(true),
+                differ => format!("holds a run of other settings ({})", differ.join("; ")),
+            },
+            None => match self.foreign_file()? {
+                None => return Ok(false),
+                Some(name) => format!("holds {name:?} but no manifest.json: it is no run"),
+            },
         };
-        let differ = differences(&there, manifest);
-        if differ.is_empty() {
-            return Ok(true);
-        }
-        let what = format!("holds a run of other settings ({})", differ.join("; "));
         Err(InputFault::new(&self.path, what).hint("name another place with --out, or add --overwrite").into())
     }
 
@@ -100,16 +90,8 @@ impl RunDir {
     /// # Errors
     /// When the file cannot be written.
     pub fn write_file(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.write_with(name, |out| out.write_all(bytes))
-    }
-
-    /// Writes the file of that name piece by piece, whole or not at all.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn write_with(&self, name: &str, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
         let path = self.path.join(name);
-        write_whole(&path, |out| write(out).map_err(Error::io(&path, "write")))
+        write_whole(&path, |out| out.write_all(bytes).map_err(Error::io(&path, "write")))
     }
 }
 
@@ -197,18 +179,16 @@ impl RunRecord {
         if self.superseded {
             self.drop_superseded()?;
         }
-        self.dir.write_with("scores.jsonl", |out| {
-            scored.iter().try_for_each(|answer| {
-                serde_json::to_writer(&mut *out, answer.as_ref())?;
-                out.write_all(b"\n")
-            })
+        let path = self.dir.path.join("scores.jsonl");
+        write_whole(&path, |out| {
+            let mut answers = scored.iter();
+            answers.try_for_each(|answer| write_line(out, answer.as_ref())).map_err(Error::io(&path, "write"))
         })?;
         for name in STAMPED {
             if let Some(stamp) = FileStamp::of(&self.dir.path.join(name))? {
                 self.manifest.files.insert(name.to_owned(), stamp);
             }
         }
-        self.manifest.scores = Some(scored.len() as u64);
         self.manifest.status = status;
         self.manifest.finished_at = Some(now());
         self.write_manifest()
@@ -267,7 +247,6 @@ struct JsonLines {
     path: PathBuf,
     out: BufWriter<File>,
     flush_each_line: bool,
-    line: Vec<u8>,
 }
 
 impl JsonLines {
@@ -280,19 +259,21 @@ impl JsonLines {
             Ok(file)
         };
         let file = open().map_err(Error::io(&path, "open"))?;
-        Ok(Self { path, out: BufWriter::with_capacity(1 << 16, file), flush_each_line, line: Vec::new() })
+        Ok(Self { path, out: BufWriter::with_capacity(1 << 16, file), flush_each_line })
     }
 
     fn write(&mut self, value: &impl Serialize) -> Result<()> {
-        self.line.clear();
-        serde_json::to_writer(&mut self.line, value)
-            .map_err(|error| Error::Internal(format!("a record line cannot be written: {error}")))?;
-        self.line.push(b'\n');
-        self.out.write_all(&self.line).map_err(|error| Error::io(&self.path, "append to")(error))?;
+        write_line(&mut self.out, value).map_err(|error| Error::io(&self.path, "append to")(error))?;
         if self.flush_each_line { self.flush() } else { Ok(()) }
     }
 
     fn flush(&mut self) -> Result<()> {
         self.out.flush().map_err(|error| Error::io(&self.path, "append to")(error))
     }
+}
+
+/// Writes the value as a line of JSON.
+pub(super) fn write_line(out: &mut impl Write, value: &impl Serialize) -> std::io::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    out.write_all(b"\n")
 }

@@ -67,7 +67,7 @@ fn every_file_of_the_record_has_the_documented_fields() {
     let tests_hash = blake3::hash(work.read("tests.json").as_bytes()).to_hex().to_string();
     let scores = std::fs::read(work.path("out/scores.jsonl")).unwrap();
     let stamp = json!({"bytes": scores.len(), "blake3": blake3::hash(&scores).to_hex().to_string()});
-    assert_eq!((&manifest["files"]["scores.jsonl"], &manifest["scores"]), (&stamp, &json!(4)));
+    assert_eq!(manifest["files"]["scores.jsonl"], stamp);
     has_exactly(&manifest["files"], "inputs.jsonl calls.jsonl scores.jsonl");
     assert_eq!(manifest["inputs"][0], json!({"name": "tests", "path": "tests.json", "blake3": tests_hash}));
     let inputs = work.lines("out/inputs.jsonl");
