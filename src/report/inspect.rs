@@ -100,7 +100,11 @@ fn log(run: &RecordedRun, system: &SystemName, samples: &[Sample<'_>]) -> Value 
             "task": format!("scholareval/{}", run.name),
             "task_id": task_id,
             "task_version": 0,
-            "dataset": dataset(manifest, samples),
+            "dataset": {
+                "samples": samples.len(),
+                "sample_ids": samples.iter().map(|sample| &sample.case.case_id).collect::<Vec<_>>(),
+                "shuffled": false,
+            },
             "model": system,
             "model_roles": judges(manifest),
             "config": {},
@@ -125,33 +129,21 @@ fn log(run: &RecordedRun, system: &SystemName, samples: &[Sample<'_>]) -> Value 
     })
 }
 
-fn dataset(manifest: &Manifest, samples: &[Sample<'_>]) -> Value {
-    let ids: Vec<&CaseId> = samples.iter().map(|sample| &sample.case.case_id).collect();
-    let mut dataset = json!({"samples": samples.len(), "sample_ids": ids, "shuffled": false});
-    let tests = manifest.inputs.iter().find(|input| input.name == "tests");
-    if let Some(name) = tests.and_then(|tests| Path::new(&tests.path).file_name()) {
-        dataset["name"] = name.to_string_lossy().into();
-    }
-    dataset
-}
-
-/// Judge and address by role: `rubric`, `aspect.coverage`, `citation`; the members of a panel after the first have a number
-/// behind it.
+/// The judges by role: `rubric`, `aspect.coverage`, `citation`; the members of a panel after the first have a number behind
+/// it.
 fn judges(manifest: &Manifest) -> Value {
     let mut judges = Map::new();
-    let mut add = |role: &str, at: usize, judge: &JudgeEntry| {
-        let role = if at == 0 { role.to_owned() } else { format!("{role}.{}", at + 1) };
-        let mut entry = json!({"model": judge.id, "config": {}, "args": {}});
-        if let Some(base_url) = &judge.base_url {
-            entry["base_url"] = base_url.as_str().into();
+    let entry = |judge: &JudgeEntry| json!({"model": judge.id, "base_url": judge.base_url, "config": {}, "args": {}});
+    for (role, of_role) in &manifest.roles {
+        for (at, judge) in of_role.judges.iter().enumerate() {
+            let name = if at == 0 { role.clone() } else { format!("{role}.{}", at + 1) };
+            judges.insert(name, entry(judge));
         }
-        judges.entry(role).or_insert(entry);
-    };
-    manifest.judge.iter().for_each(|judge| add("rubric", 0, judge));
-    for (role, entry) in &manifest.roles {
-        entry.judges.iter().enumerate().for_each(|(at, judge)| add(role, at, judge));
     }
-    Value::Object(judges)
+    if let Some(judge) = &manifest.judge {
+        judges.entry("rubric").or_insert_with(|| entry(judge));
+    }
+    judges.into()
 }
 
 /// The numbers of a score with scorer and name: of a weighted sum the sums, each its own scorer, since its components
@@ -217,13 +209,7 @@ fn sample(system: &SystemName, sample: &Sample<'_>, has_score: impl Fn(&ScoredAn
         }
     }
     let assistant = json!({"role": "assistant", "content": answer, "model": system, "source": "generate"});
-    let mut metadata = Map::new();
-    if !sample.case.annotator.is_empty() {
-        metadata.insert("annotator".to_owned(), sample.case.annotator.as_str().into());
-    }
-    if sample.answer.is_none() {
-        metadata.insert("note".to_owned(), "the record of the run does not hold this answer".into());
-    }
+    let note = sample.answer.is_none().then_some("the record of the run does not hold this answer");
     json!({
         "id": sample.case.case_id,
         "epoch": 1,
@@ -236,7 +222,7 @@ fn sample(system: &SystemName, sample: &Sample<'_>, has_score: impl Fn(&ScoredAn
             "completion": answer,
         },
         "scores": scores,
-        "metadata": metadata,
+        "metadata": {"annotator": sample.case.annotator, "note": note},
         "store": {},
         "events": [],
         "model_usage": {},
@@ -257,18 +243,9 @@ fn entry(scored: &ScoredAnswer, value: Value, is_unscored: bool) -> Value {
 
 /// Which of inspect-ai's reasons it is: the judge failed, or there was nothing to judge with.
 fn inspect_reason(reason: &UnscoredReason) -> &'static str {
-    match reason.kind {
-        UnscoredKind::Unreadable
-        | UnscoredKind::Cut
-        | UnscoredKind::ContextOverflow
-        | UnscoredKind::Refused
-        | UnscoredKind::Unreachable => "grader_failed",
-        UnscoredKind::DependsOnUnscored
-        | UnscoredKind::Exception
-        | UnscoredKind::NotAsked
-        | UnscoredKind::NeedsOtherCalls
-        | UnscoredKind::NoJudge => "scoring_failed",
-    }
+    use UnscoredKind::{ContextOverflow, Cut, Refused, Unreachable, Unreadable};
+    let is_of_judge = matches!(reason.kind, Unreadable | Cut | ContextOverflow | Refused | Unreachable);
+    if is_of_judge { "grader_failed" } else { "scoring_failed" }
 }
 
 /// A line a component with its value and the judge's feedback, then the notes.

@@ -147,7 +147,7 @@ fn refuse_table_of_another_run(path: &Path, run: &RecordedRun) -> error::Result<
 }
 
 /// A row group is closed at so many bytes of text and of other values.
-const BYTES_OF_A_GROUP: usize = 32 << 20;
+const BYTES_OF_A_GROUP: usize = if cfg!(test) { 1 << 12 } else { 32 << 20 };
 
 /// A table on its way into a file.
 struct ParquetTable<'a, W: Write + Send> {

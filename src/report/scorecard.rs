@@ -1,5 +1,7 @@
 //! The scorecard of a run: a table a scorer, and where several scored, one with the main means of all of them first.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::json::render_json;
@@ -30,7 +32,7 @@ const MAIN: [(&str, &[&str]); 5] = [
 pub fn scorecard(summary: &Summary, context: &ReportContext) -> Vec<Table> {
     let mut tables = Vec::new();
     if summary.scorers.len() > 1 {
-        tables.push(overview(summary, false));
+        tables.push(overview(summary));
     }
     let level = 100.0 * summary.level;
     tables.extend(summary.scorers.iter().map(|scorer| {
@@ -112,9 +114,8 @@ pub fn scorecard_json(summary: &Summary, context: &ReportContext) -> Result<Stri
 }
 
 /// The main means of all scorers.
-pub(super) fn overview(summary: &Summary, with_intervals: bool) -> Table {
-    let title =
-        if with_intervals { "Scorecard: means with intervals" } else { "Scorecard: means; intervals are below" };
+fn overview(summary: &Summary) -> Table {
+    let title = "Scorecard: means; intervals are below";
     let mut table = Table::new(title, vec![Column::new("system", Format::Text)]);
     let columns: Vec<(&ScorerSummary, &MetricColumn)> = main_columns(summary).collect();
     table.columns.extend(columns.iter().map(|(scorer, column)| {
@@ -123,7 +124,7 @@ pub(super) fn overview(summary: &Summary, with_intervals: bool) -> Table {
     for system in summary.systems() {
         let cell = |(scorer, column): &(&ScorerSummary, &MetricColumn)| {
             let metric = scorer.metric(system, &column.name).copied().unwrap_or_default();
-            flagged(&metric, scorer, metric.interval.filter(|_| with_intervals))
+            flagged(&metric, scorer, None)
         };
         let cells = std::iter::once(Cell::text(system.as_str())).chain(columns.iter().map(cell));
         table.rows.push(cells.collect());
@@ -288,33 +289,15 @@ fn unscored(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Option<String> {
         format!("{name} {} of {}{bounds}", row.unscored, row.answers)
     };
     let systems = listed(rows.iter().zip(names).map(system), LISTED);
-    let mut reasons: Vec<(UnscoredKind, usize, &str)> = Vec::new();
+    let mut reasons: BTreeMap<UnscoredKind, (usize, &str)> = BTreeMap::new();
     for reason in rows.iter().flat_map(|row| &row.unscored_reasons) {
-        match reasons.iter_mut().find(|(kind, ..)| *kind == reason.kind) {
-            Some((_, components, _)) => *components += reason.components,
-            None => reasons.push((reason.kind, reason.components, &reason.example)),
-        }
+        reasons.entry(reason.kind).or_insert((0, &reason.example)).0 += reason.components;
     }
-    let reasons = reasons.into_iter().map(|(kind, components, example)| {
-        format!("{} {}, e.g. {}", counted(components, "component"), kind_name(kind), shortened(example, 60))
-    });
+    let reasons = reasons.into_values();
+    let reasons =
+        reasons.map(|(count, example)| format!("{} ({})", counted(count, "component"), shortened(example, 60)));
     let reasons = reasons.collect::<Vec<_>>().join("; ");
     Some(format!("{}: unscored answers are {policy}: {systems}. Reasons: {reasons}.", scorer.scorer))
-}
-
-fn kind_name(kind: UnscoredKind) -> &'static str {
-    match kind {
-        UnscoredKind::Unreadable => "unreadable",
-        UnscoredKind::Cut => "cut off",
-        UnscoredKind::ContextOverflow => "beyond the context",
-        UnscoredKind::Refused => "refused",
-        UnscoredKind::Unreachable => "unreachable",
-        UnscoredKind::DependsOnUnscored => "depending on an unscored one",
-        UnscoredKind::Exception => "exceptions of the reference",
-        UnscoredKind::NeedsOtherCalls => "in need of other calls",
-        UnscoredKind::NotAsked => "not asked",
-        UnscoredKind::NoJudge => "without a judge",
-    }
 }
 
 /// Columns that are blank because no judge has the role for them.
@@ -336,30 +319,24 @@ fn without_judge(scorer: &ScorerSummary) -> Option<String> {
 fn fewer_answers(scorer: &ScorerSummary) -> Option<String> {
     let most = most_answers(scorer);
     let names = short_names(scorer.rows.iter().map(|row| row.system.as_str()));
-    let mut groups: Vec<(Vec<String>, String)> = Vec::new();
+    let mut groups: BTreeMap<Vec<String>, Vec<&str>> = BTreeMap::new();
     for column in &scorer.columns {
         let flagged = scorer.rows.iter().zip(&names).filter_map(|(row, name)| {
             let metric = row.metrics.get(&column.name)?;
             (metric.estimate.is_some() && metric.n < most).then(|| format!("{name} {} of {most}", metric.n))
         });
-        let flagged: Vec<String> = flagged.collect();
-        if flagged.is_empty() {
-            continue;
-        }
-        let systems = listed(flagged.into_iter(), LISTED);
-        let name = visible(&column.name).into_owned();
-        match groups.iter_mut().find(|(_, same)| *same == systems) {
-            Some((names, _)) => names.push(name),
-            None => groups.push((vec![name], systems)),
-        }
+        groups.entry(flagged.collect()).or_default().push(&column.name);
     }
+    groups.remove(&Vec::new());
     if groups.is_empty() {
         return None;
     }
-    let groups: Vec<String> =
-        groups.iter().map(|(names, systems)| format!("{}: {systems}", names.join(", "))).collect();
+    let group = |(systems, columns): (Vec<String>, Vec<&str>)| {
+        format!("{}: {}", visible(&columns.join(", ")), listed(systems.into_iter(), LISTED))
+    };
+    let groups = groups.into_iter().map(group).collect::<Vec<_>>().join("; ");
     let shared = shared_means(scorer, &names).unwrap_or_default();
-    Some(format!("{} *: a mean over fewer answers: {}.{shared}", scorer.scorer, groups.join("; ")))
+    Some(format!("{} *: a mean over fewer answers: {groups}.{shared}", scorer.scorer))
 }
 
 /// The means of the first column over the cases that all systems share, where that are not all cases.

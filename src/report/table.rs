@@ -120,16 +120,12 @@ fn signed(text: &str) -> String {
 }
 
 fn grouped(value: f64) -> String {
-    let digits = format!("{value:.0}");
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        let after = digits.len() - at;
-        if at > 0 && after % 3 == 0 && !out.ends_with('-') {
-            out.push(',');
-        }
-        out.push(digit);
+    let mut text = format!("{value:.0}");
+    let first = usize::from(text.starts_with('-'));
+    for at in (first + 1..text.len()).rev().filter(|at| (text.len() - at).is_multiple_of(3)).collect::<Vec<_>>() {
+        text.insert(at, ',');
     }
-    out
+    text
 }
 
 /// What stands in a row under a column.

@@ -1,4 +1,4 @@
-//! `scholareval config`: the settings in force, each with its origin.
+//! `scholareval config`: the effective settings, each with its origin.
 
 use serde_json::{Value, json};
 
@@ -8,13 +8,15 @@ use crate::cli::origin::SettingLine;
 use crate::cli::settings::Settings;
 use crate::cli::terminal::{write_stdout, write_text};
 use crate::error::Result;
+use crate::report::Table;
+use crate::report::table::{Cell, Column, Format};
 
 pub(super) fn run(settings: &Settings) -> Result<ExitCode> {
     let lines = settings.describe();
     match settings.format {
         OutputFormat::Table => write_text(&render_table(lines))?,
         OutputFormat::Json => write_stdout(render_json(lines).as_bytes())?,
-        OutputFormat::Csv => write_stdout(render_csv(lines).as_bytes())?,
+        OutputFormat::Csv => write_stdout(render_csv(lines)?.as_bytes())?,
     }
     Ok(ExitCode::Ok)
 }
@@ -31,25 +33,15 @@ fn render_table(lines: &[SettingLine]) -> String {
 
 /// An array of `{key, value, origin}`.
 fn render_json(lines: &[SettingLine]) -> String {
-    let rows: Vec<Value> = lines
-        .iter()
-        .map(|line| json!({"key": line.key, "value": line.value, "origin": line.origin.to_string()}))
-        .collect();
-    format!("{:#}\n", Value::Array(rows))
+    let row = |line: &SettingLine| json!({"key": line.key, "value": line.value, "origin": line.origin.to_string()});
+    format!("{:#}\n", lines.iter().map(row).collect::<Value>())
 }
 
-fn render_csv(lines: &[SettingLine]) -> String {
-    let cell = |text: &str| {
-        if text.contains(['"', ',', '\n', '\r']) {
-            format!("\"{}\"", text.replace('"', "\"\""))
-        } else {
-            text.to_owned()
-        }
-    };
-    let row = |line: &SettingLine| {
-        format!("{},{},{}\n", cell(&line.key), cell(&line.shown()), cell(&line.origin.to_string()))
-    };
-    std::iter::once("key,value,origin\n".to_owned()).chain(lines.iter().map(row)).collect()
+fn render_csv(lines: &[SettingLine]) -> Result<String> {
+    let mut table = Table::new("", ["key", "value", "origin"].map(|key| Column::new(key, Format::Text)).to_vec());
+    let cells = |line: &SettingLine| [line.key.clone(), line.shown(), line.origin.to_string()].map(Cell::Text).to_vec();
+    table.rows = lines.iter().map(cells).collect();
+    table.csv()
 }
 
 #[cfg(test)]
@@ -75,7 +67,10 @@ mod tests {
 
     #[test]
     fn csv_quotes_cells_with_commas() {
-        assert_eq!(render_csv(&lines()), "key,value,origin\njudge.model,\"a,b\",flag --model\nlimits.rpm,-,default\n");
+        assert_eq!(
+            render_csv(&lines()).unwrap(),
+            "key,value,origin\njudge.model,\"a,b\",flag --model\nlimits.rpm,-,default\n"
+        );
     }
 
     #[test]
