@@ -20,7 +20,7 @@ pub enum ExitCode {
     TooManyUnscored = 5,
     /// 6: finished, but below a threshold that was demanded.
     BelowThreshold = 6,
-    /// 7: stopped early (signal, budget, time limit); the same command goes on.
+    /// 7: stopped early (signal, budget, time limit); the same command continues.
     Stopped = 7,
 }
 
@@ -51,7 +51,7 @@ impl ExitCode {
             Self::BadInput => "bad input or settings",
             Self::JudgeUnavailable => "judge unavailable: wrong key, quota gone, no server",
             Self::TooManyUnscored => "finished, but more unscored than tolerated",
-            Self::BelowThreshold => "finished, below a demanded threshold",
+            Self::BelowThreshold => "finished, below a required threshold",
             Self::Stopped => "stopped early, can be resumed",
         }
     }

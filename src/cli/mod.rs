@@ -108,7 +108,7 @@ fn command_of(arguments: impl Iterator<Item = String>) -> String {
     arguments.find(|argument| known.find_subcommand(argument).is_some()).unwrap_or_default()
 }
 
-/// The error as it is told: one fault a line, control characters visible (names in it may come from hostile files).
+/// The error as it is printed: one fault per line, control characters escaped (names may come from hostile files).
 fn error_text(error: &Error, command: &str) -> String {
     let message = error.to_string();
     let lines: Vec<String> = message.lines().map(origin::escape_controls).collect();
@@ -128,7 +128,7 @@ mod tests {
     use crate::error::InputFault;
 
     #[test]
-    fn an_error_is_told_without_control_characters_one_fault_a_line() {
+    fn an_error_is_printed_without_control_characters_one_fault_per_line() {
         let error = Error::Input(vec![InputFault::new("a", "bad \u{1b}[2J"), InputFault::new("b", "worse")]);
         assert_eq!(error_text(&error, "score"), "error: a: bad \\u{1b}[2J\n       b: worse");
     }

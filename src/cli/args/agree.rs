@@ -42,7 +42,7 @@ pub struct AgreeArgs {
     /// How raters are compared.
     #[command(flatten)]
     pub options: AgreementOptions,
-    /// Output format on standard output: table, json or csv [default: table]
+    /// Format of standard output: table, json or csv [default: table]
     #[arg(long, value_name = "FORM", value_enum)]
     pub format: Option<OutputFormat>,
     /// Show all notes below the tables, not the warnings only

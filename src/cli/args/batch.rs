@@ -16,25 +16,25 @@ Examples:
   scholareval batch export answers/ --tests tests.json --model gpt-4.1 --out batches/one
   scholareval batch export answers/ --tests tests.json --model my-judge --vllm --max-bytes 100MB --out batches/one
 
-Then submit it, or run the files by hand; import the results; export again what they made askable.")]
+Then submit it, or run the files by hand; import the results; export again: new questions depend on them.")]
     Export(Box<BatchExportArgs>),
-    /// Put results into the cache
+    /// Import results into the cache
     #[command(after_long_help = "\
 Examples:
   scholareval batch import batches/one
   scholareval batch import results.jsonl --batch batches/one")]
     Import(BatchImportArgs),
-    /// Hand the request files to a batch service
+    /// Submit the request files to a batch service
     #[command(after_long_help = "\
 Examples:
   scholareval batch submit batches/one")]
     Submit(BatchServiceArgs),
-    /// Show how far the service is
+    /// Show the progress of the service
     #[command(after_long_help = "\
 Examples:
   scholareval batch status batches/one")]
     Status(BatchServiceArgs),
-    /// Download the results that are there
+    /// Download the finished results
     #[command(after_long_help = "\
 Examples:
   scholareval batch fetch batches/one
@@ -45,13 +45,13 @@ Examples:
 /// Arguments of `batch export`. They may hold secrets: no `Debug` on purpose.
 #[derive(Clone, Default, Args)]
 pub struct BatchExportArgs {
-    /// Requests a file holds at most [default: 50000]
+    /// Maximum requests per file [default: 50000]
     #[arg(long, value_name = "N")]
     pub max_requests: Option<NonZeroU64>,
-    /// Bytes a file holds at most, such as 100MB [default: 200MB]
+    /// Maximum bytes per file, such as 100MB [default: 200MB]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub max_bytes: Option<u64>,
-    /// Refuse what `vllm run-batch` does not take
+    /// Refuse calls that `vllm run-batch` does not support
     #[arg(long)]
     pub vllm: bool,
     /// What is scored, and by whom; --out is the batch's directory.
@@ -78,7 +78,7 @@ pub struct BatchImportArgs {
 pub struct BatchServiceArgs {
     /// Directory that batch export wrote
     pub dir: PathBuf,
-    /// Address of the service [default: where the judge of each file lives]
+    /// Address of the service [default: that of the judge of each file]
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
     /// Environment variable that holds the API key
@@ -107,7 +107,7 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
         _ => return Err(wrong()),
     };
     let bytes = number * scale;
-    // Beyond that a float is no exact number any more.
+    // Above this a float is no longer exact.
     if !(1.0..9e15).contains(&bytes) {
         return Err(wrong());
     }

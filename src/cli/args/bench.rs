@@ -22,7 +22,7 @@ Examples:
 /// The rows of the benchmark's own table.
 const ROWS: [&str; 7] = ["scifact", "pubmedqa", "qasa", "cs", "multi", "bio", "neuro"];
 
-/// A row, what was predicted, and where the benchmark's data are. It may hold secrets: it has no `Debug` on purpose.
+/// A row, the predictions and the benchmark's data. It may hold secrets: it has no `Debug` on purpose.
 #[derive(Clone, Default, Args)]
 pub struct BenchArgs {
     /// The row: scifact, pubmedqa, qasa, cs, multi, bio or neuro
@@ -34,7 +34,7 @@ pub struct BenchArgs {
     /// The benchmark's data: a directory laid out as ScholarQABench's `data`, or the row's own data file
     #[arg(long, value_name = "DIR", required_unless_present = "list", help_heading = "Input")]
     pub data: Option<PathBuf>,
-    /// Score what is there where a system did not answer every question, and mark it
+    /// Score systems that did not answer every question, and flag them
     #[arg(long, help_heading = "Input")]
     pub allow_missing: bool,
     /// Show the rows with what each needs, and stop
@@ -49,13 +49,13 @@ pub struct BenchArgs {
     /// Make warnings about the input errors
     #[arg(long, help_heading = "Input")]
     pub strict: bool,
-    /// The number that means the first source: 0 or 1 [default: 0, as in ScholarQABench]
+    /// Number of the first source: 0 or 1 [default: 0, as in ScholarQABench]
     #[arg(long, value_name = "0|1", value_enum, hide_possible_values = true, help_heading = "Scorers")]
     pub index_base: Option<IndexBase>,
     /// Aspects with the descriptions of their scores, as released [default: built in]
     #[arg(long, value_name = "FILE", help_heading = "Scorers")]
     pub aspect_rubrics: Option<PathBuf>,
-    /// Cut what does not fit the judge's context, and mark it, instead of leaving it unscored
+    /// Cut prompts that do not fit the judge's context, and flag them, instead of leaving them unscored
     #[arg(long, help_heading = "Scorers")]
     pub truncate: bool,
     /// How it is scored.
@@ -67,7 +67,7 @@ pub struct BenchArgs {
     /// How fast.
     #[command(flatten)]
     pub limits: LimitOptions,
-    /// Where replies are kept.
+    /// The reply cache.
     #[command(flatten)]
     pub cache: CacheOptions,
     /// What is written.

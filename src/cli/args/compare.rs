@@ -37,7 +37,7 @@ Examples:
   A gate for CI:
     scholareval compare runs/1 --fail-under new:score=0.5 --require \"new>=old\"";
 
-/// Form of the comparison on standard output.
+/// Format of the comparison on standard output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum CompareFormat {
     /// For a terminal.

@@ -16,7 +16,7 @@ pub struct ImportArgs {
     /// Test cases that the answers were scored by
     #[arg(long, value_name = "FILE")]
     pub tests: PathBuf,
-    /// Directory of the run to be made
+    /// Directory of the new run
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
     /// The answers, files or directories as for score: reports then show the texts behind the numbers
@@ -25,7 +25,7 @@ pub struct ImportArgs {
     /// Who judged, as you know it: the run's judge is then imported:NAME [default: a hash of the files]
     #[arg(long, value_name = "NAME")]
     pub judge: Option<String>,
-    /// Whose arithmetic made the scores: compat (the reference script's) or default (ours) [default: compat, unless a
+    /// How the scores were computed: compat (the reference script's) or default (ours) [default: compat, unless a
     /// score is null or the lexical baseline's, which the script never writes]
     #[arg(long, value_enum, value_name = "MODE", hide_possible_values = true)]
     pub mode: Option<ModeChoice>,
@@ -38,7 +38,7 @@ pub struct ImportArgs {
     /// Replace the run record of another run in --out
     #[arg(long)]
     pub overwrite: bool,
-    /// Form of the summary on standard output: table, json or csv [default: table]
+    /// Format of the summary on standard output: table, json or csv [default: table]
     #[arg(long, value_name = "FORM", value_enum)]
     pub format: Option<OutputFormat>,
     /// No notes on standard error; errors only
@@ -46,7 +46,7 @@ pub struct ImportArgs {
     pub quiet: bool,
 }
 
-/// Whose arithmetic.
+/// How the scores of an import were computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ModeChoice {
     /// The reference script's.
@@ -86,7 +86,7 @@ Examples:
 /// Arguments of `export parquet`.
 #[derive(Debug, Clone, Args)]
 pub struct ParquetArgs {
-    /// Which run, and where to.
+    /// The run and the output directory.
     #[command(flatten)]
     pub export: ExportArgs,
     /// Replace tables of another run in --out
@@ -94,13 +94,13 @@ pub struct ParquetArgs {
     pub overwrite: bool,
 }
 
-/// What is exported, and where to.
+/// The run and the output directory.
 #[derive(Debug, Clone, Args)]
 pub struct ExportArgs {
     /// Directory of the run record
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Directory for the files; it is made where it is not there, and files of the same run are replaced
+    /// Directory for the files; created if missing, files of the same run are replaced
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
     /// No notes on standard error; errors only

@@ -10,7 +10,7 @@ use crate::facts::{FeverOptions, ScifactFiles, ScifactLabels, ScifactOptions};
 /// How a result is shown.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct FormatArgs {
-    /// Form of the result: table, json or csv [default: table]
+    /// Format of the result: table, json or csv [default: table]
     #[arg(long, value_name = "FORM", value_enum)]
     pub format: Option<OutputFormat>,
 }
@@ -65,7 +65,7 @@ pub enum ScifactCommand {
         /// Predicted labels, {claim_id, labels} a line
         #[arg(long, value_name = "FILE")]
         labels: PathBuf,
-        /// Submission to be written; - is standard output
+        /// Submission to write; - is standard output
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
     },
@@ -74,11 +74,11 @@ pub enum ScifactCommand {
         /// Claims with their evidence
         #[arg(long, value_name = "FILE")]
         gold: PathBuf,
-        /// Submission to be written; - is standard output
+        /// Submission to write; - is standard output
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
     },
-    /// Check a submission before it is sent; a blind claims file will do
+    /// Check a submission before it is sent (a blind claims file is enough)
     Check {
         /// The submission
         #[arg(value_name = "PREDICTIONS")]
@@ -115,7 +115,7 @@ pub enum FeverCommand {
         /// The file of predictions
         #[arg(value_name = "PREDICTIONS")]
         predictions: PathBuf,
-        /// The claims, blind or not: every one is to be predicted, in their order
+        /// The claims, blind or not: each needs a prediction, in this order
         #[arg(long, value_name = "FILE")]
         claims: Option<PathBuf>,
     },

@@ -48,14 +48,14 @@ Examples:
   With the answers' texts, and a name for the judge:
     scholareval import results.json --tests tests.json --answers answers/ --judge gpt-4o --out runs/published
 
-Scores are taken as they are. They are checked against the weighted sums of their components; differences are told.";
+Scores are kept as they are and checked against the weighted sums of their components; differences are reported.";
 
 /// Scores long-form answers to scientific questions.
 #[derive(Parser)]
 #[command(name = "scholareval", version, propagate_version = true, subcommand_required = true)]
 #[command(arg_required_else_help = true, after_long_help = format!("Exit codes:\n{}", ExitCode::table()))]
 pub struct Cli {
-    /// What is to be done.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
     /// Options of every command.
@@ -66,15 +66,15 @@ pub struct Cli {
 /// Options of every command.
 #[derive(Debug, Clone, Default, Args)]
 pub struct GlobalArgs {
-    /// Colours: auto, always or never (auto heeds NO_COLOR)
+    /// Colors: auto, always or never (auto respects NO_COLOR)
     #[arg(long, global = true, value_enum, default_value_t, hide_possible_values = true, value_name = "WHEN")]
     pub color: ColorChoice,
-    /// Tell more on standard error (-vv: everything); RUST_LOG refines it. Texts and keys are never told
+    /// Verbose logging (-vv for trace); see also RUST_LOG. Answers and API keys are never logged
     #[arg(long, short, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
 }
 
-/// When to colour what is printed.
+/// When output is colored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum ColorChoice {
     /// On a terminal, unless `NO_COLOR` is set or `TERM` is `dumb`.
@@ -86,7 +86,7 @@ pub enum ColorChoice {
     Never,
 }
 
-/// The form of what is printed on standard output.
+/// The format of standard output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OutputFormat {
@@ -103,7 +103,7 @@ pub enum OutputFormat {
 #[derive(Subcommand)]
 pub enum Command {
     /// Score answers and compare the systems
-    #[command(after_long_help = SCORE_EXAMPLES, long_about = "Score answers and compare the systems.\n\nEvery scorer runs that the input supports: the rubric of the test cases (--tests), aspects and citations where a judge has the role, the citation audit, and overlap with gold answers; the run says what it left out and why. Replies are kept, so the same command goes on where it stopped and pays nothing twice.")]
+    #[command(after_long_help = SCORE_EXAMPLES, long_about = "Score answers and compare the systems.\n\nEvery scorer runs that the input supports: the rubric of the test cases (--tests), aspects and citations where a judge has the role, the citation audit, and overlap with gold answers; the run says what it left out and why. Replies are cached, so the same command continues where it stopped and pays for nothing twice.")]
     Score(Box<ScoreArgs>),
     /// Score a row of ScholarQABench's own table: scifact, pubmedqa, qasa, cs, multi, bio or neuro
     #[command(after_long_help = bench::EXAMPLES)]
@@ -112,18 +112,18 @@ pub enum Command {
     Check(Box<ScoreArgs>),
     /// Estimate calls, tokens, time and cost (takes the same options as score)
     Plan(Box<PlanArgs>),
-    /// Calls as files for batch services, and their results into the cache
+    /// Write calls as files for batch services and import the results into the cache
     #[command(subcommand)]
     Batch(BatchCommand),
-    /// Make scores and tables of a run again from its raw replies, without a judge
+    /// Recompute the scores and tables of a run from its raw replies, without a judge
     Rescore(RescoreArgs),
-    /// Write one HTML page of runs: systems, pairs, cases, answers, the judge's words
-    #[command(after_long_help = report::EXAMPLES, long_about = "Write one HTML page of runs: leaderboard, pairs, every case by every system, and behind each number the answer, the judge's words and its raw replies. The page is one file, loads nothing and needs no server: open it in a browser.")]
+    /// Write one HTML page of runs: systems, pairs, cases, answers, the judge's feedback
+    #[command(after_long_help = report::EXAMPLES, long_about = "Write one HTML page of runs: leaderboard, pairs, every case by every system, and behind each number the answer, the judge's feedback and its raw replies. The page is one file, loads nothing and needs no server: open it in a browser.")]
     Report(ReportArgs),
-    /// Compare the systems of recorded runs: intervals, paired tests, groups, ranks, what is missing; no judge
+    /// Compare the systems of recorded runs: means, paired tests, intervals; no judge
     #[command(after_long_help = compare::EXAMPLES)]
     Compare(Box<CompareArgs>),
-    /// Show the settings in force and where each came from (same arguments as score)
+    /// Show the effective settings and where each came from (takes the same options as score)
     Config(Box<ScoreArgs>),
     /// Write, import or show prompt sets
     #[command(subcommand)]
@@ -137,18 +137,18 @@ pub enum Command {
     /// Score fact verification as the FEVER shared task does
     #[command(subcommand)]
     Fever(FeverCommand),
-    /// Tell how judges and people agree: correlations, agreement on pairs, kappa, alpha, ICC; means on the human scale
+    /// Measure how judges and people agree: correlations, pairwise agreement, kappa, alpha, ICC, PPI means
     #[command(after_long_help = agree::EXAMPLES)]
     Agree(AgreeArgs),
-    /// Audit citations without a judge: what is cited, what dangles, what is never cited
+    /// Audit citations without a judge: which sources are cited, which markers have no source
     Citations(Box<CitationsArgs>),
-    /// Compare outputs with gold answers: words in common, short answers, ROUGE; no judge
+    /// Compare outputs with gold answers: exact match, F1, short answers, ROUGE; no judge
     Overlap(OverlapArgs),
-    /// Make answers for score out of predictions with sources
+    /// Convert predictions with sources into answers for score
     Convert(ConvertArgs),
     /// Build test cases from annotated ingredients
     BuildTests(BuildTestsArgs),
-    /// Make a run out of the reference script's results file
+    /// Convert the reference script's results file into a run
     #[command(after_long_help = IMPORT_EXAMPLES)]
     Import(Box<ImportArgs>),
     /// Write a run for other programs: Parquet tables, logs of inspect-ai
@@ -168,13 +168,13 @@ pub struct RescoreArgs {
     /// Directory of the run record
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Parse and count as the reference script does, faults included [default: as the run did]
+    /// Parse and count as the reference script does, faults included [default: as in the run]
     #[arg(long)]
     pub compat: bool,
-    /// Leave unscored answers out of the means, or count their missing parts as 0 [default: as the run did]
+    /// Leave unscored answers out of the means, or count their missing components as 0 [default: as in the run]
     #[arg(long, value_name = "POLICY", value_enum)]
     pub on_unscored: Option<OnUnscored>,
-    /// Share of unscored answers that is tolerated; above it exit code 5 [default: as the run did]
+    /// Tolerated share of unscored answers; above it the exit code is 5 [default: as in the run]
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub max_unscored: Option<f64>,
     /// Seed of the resampling behind the intervals [default: 42]
@@ -186,7 +186,7 @@ pub struct RescoreArgs {
     /// Replace the run record of another run in --out
     #[arg(long, requires = "out")]
     pub overwrite: bool,
-    /// Form of the summary on standard output: table, json or csv [default: table]
+    /// Format of the summary on standard output: table, json or csv [default: table]
     #[arg(long, value_name = "FORM", value_enum)]
     pub format: Option<OutputFormat>,
     /// No notes; errors only
@@ -199,14 +199,14 @@ pub struct RescoreArgs {
 pub enum PromptsCommand {
     /// Write the built-in set into a directory, for editing
     Export {
-        /// Directory to be made
+        /// Directory to create
         dir: PathBuf,
     },
-    /// Make a set of the published wording from your own ScholarQABench checkout
+    /// Build a set of the published wording from your own ScholarQABench checkout
     Import {
         /// The checkout
         checkout: PathBuf,
-        /// Directory to be made
+        /// Directory to create
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
     },
@@ -245,16 +245,16 @@ pub enum CacheCommand {
         /// Which cache.
         #[command(flatten)]
         file: CacheFileArgs,
-        /// File to be made; - is standard output
+        /// File to write; - is standard output
         #[arg(long, value_name = "FILE", default_value = "-")]
         out: PathBuf,
     },
-    /// Copy the entries of caches into one; entries that are there already stay
+    /// Copy the entries of caches into one; existing entries stay
     Merge {
-        /// Caches to be read
+        /// Caches to read
         #[arg(required = true, value_name = "FILE")]
         sources: Vec<PathBuf>,
-        /// Cache to be written
+        /// Cache to write
         #[arg(long, value_name = "FILE")]
         into: PathBuf,
     },

@@ -7,31 +7,31 @@ use clap::Args;
 /// How the command is used, at the end of its help.
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  One page with everything, to be opened in a browser:
+  One page with everything, to open in a browser:
     scholareval report runs/2026-11-20 --out report.html
   Two runs side by side, aspects first, without answers and replies (small enough for a mail):
     scholareval report run1 run2 --out report.html --metric coverage --no-answers --no-replies
   Links lead to a case: report.html#case=ID&systems=a,b";
 
-/// Which runs become a page.
+/// The runs and the page.
 #[derive(Debug, Clone, Args)]
 pub struct ReportArgs {
-    /// Directories of run records, or directories that hold some
+    /// Run directories, or directories that hold several
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// The page to be made
+    /// The page to write
     #[arg(long, value_name = "FILE", default_value = "report.html")]
     pub out: PathBuf,
-    /// Metric that is shown first: score, ann_score, coverage, .. [default: the first there is]
+    /// Metric to show first: score, ann_score, coverage, .. [default: the run's first]
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
-    /// Leave the answers and their sources out
+    /// Omit the answers and their sources
     #[arg(long)]
     pub no_answers: bool,
-    /// Leave the judges' raw replies out
+    /// Omit the judges' raw replies
     #[arg(long)]
     pub no_replies: bool,
-    /// Compare runs that differ in judge, prompts, tests or parser, and mark it in the page
+    /// Compare runs that differ in judge, prompts, tests or parser, and flag it on the page
     #[arg(long)]
     pub anyway: bool,
     /// Seed of the resampling behind the comparison; the scorecard keeps that of its run

@@ -33,7 +33,7 @@ pub struct ScoreArgs {
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Output")]
 pub struct DisplayOptions {
-    /// Form of the summary on standard output
+    /// Format of the summary on standard output
     #[arg(long, value_name = "FORM", value_enum, env = "SCHOLAREVAL_FORMAT", default_value_t)]
     pub format: OutputFormat,
     /// No progress, no notes; errors only
