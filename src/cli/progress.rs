@@ -44,35 +44,19 @@ impl Progress {
         // Only calls from here on show how fast the judges are.
         bar.tick();
         bar.reset_eta();
-        let mut progress = Self { bar, counts, lines: None };
-        if progress.bar.is_hidden() {
-            progress.write_lines()
-        } else {
-            progress.draw()
+        if bar.is_hidden() {
+            let lines = Some(write_lines(&bar, &counts));
+            return Self { bar, counts, lines };
         }
-        progress
-    }
-
-    fn draw(&self) {
-        let counts = Arc::clone(&self.counts);
-        let template = format!("{{bar:{BAR}}} {{counters}}");
-        let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        self.bar.set_style(style.with_key("counters", move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+        let shown = Arc::clone(&counts);
+        let style =
+            ProgressStyle::with_template("{bar:12} {counters}").unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(style.with_key("counters", move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
             let room = usize::from(console::Term::stderr().size().1).saturating_sub(BAR + 2);
-            let _ = out.write_str(&console::truncate_str(&counts.line(state), room, ".."));
+            let _ = out.write_str(&console::truncate_str(&shown.line(state), room, ".."));
         }));
-        self.bar.enable_steady_tick(TICK);
-    }
-
-    fn write_lines(&mut self) {
-        let (stop, stopped) = channel();
-        let (bar, counts) = (self.bar.clone(), Arc::clone(&self.counts));
-        let thread = std::thread::spawn(move || {
-            while stopped.recv_timeout(LINES) == Err(RecvTimeoutError::Timeout) {
-                bar.update(|state| terminal::note(&counts.line(state)));
-            }
-        });
-        self.lines = Some((stop, thread));
+        bar.enable_steady_tick(TICK);
+        Self { bar, counts, lines: None }
     }
 
     /// Takes the display away and writes the closing line.
@@ -88,6 +72,17 @@ impl Progress {
     }
 }
 
+fn write_lines(bar: &ProgressBar, counts: &Arc<Counts>) -> (Sender<()>, JoinHandle<()>) {
+    let (stop, stopped) = channel();
+    let (bar, counts) = (bar.clone(), Arc::clone(counts));
+    let thread = std::thread::spawn(move || {
+        while stopped.recv_timeout(LINES) == Err(RecvTimeoutError::Timeout) {
+            bar.update(|state| terminal::note(&counts.line(state)));
+        }
+    });
+    (stop, thread)
+}
+
 impl EventSink for Progress {
     fn on_event(&mut self, event: &RunEvent) -> Result<()> {
         match event {
@@ -99,22 +94,14 @@ impl EventSink for Progress {
                 }
             }
             RunEvent::Scored(answer) => self.counts.scored(answer),
-            // The error that ends the command says why.
+            // The error that ends the command says why. A budget, a time limit or a lost judge needs no key.
             RunEvent::Stopping(reason) => {
-                let line = format!("stopping: calls in flight may finish{}", how_to_leave(reason));
-                self.bar.suspend(|| terminal::note(&line));
+                let is_signal = reason.starts_with("SIG") || reason == "Ctrl-C";
+                let how = if is_signal { "; press Ctrl-C to leave at once" } else { "" };
+                self.bar.suspend(|| terminal::note(&format!("stopping: calls in flight may finish{how}")));
             }
         }
         Ok(())
-    }
-}
-
-/// How to end at once what a signal is ending. A budget, a time limit or a lost judge needs no key.
-fn how_to_leave(reason: &str) -> &'static str {
-    match reason {
-        "SIGINT" | "Ctrl-C" => "; press Ctrl-C again to leave at once",
-        "SIGTERM" | "SIGHUP" | "SIGUSR1" => "; press Ctrl-C to leave at once",
-        _ => "",
     }
 }
 
@@ -242,11 +229,5 @@ mod tests {
             "5/1,105 calls, 0 of 4 scores, 4 cached, 1 asked again, 1 failed attempts, 1 of 3 endpoints down"
         );
         progress.finish();
-    }
-
-    #[test]
-    fn how_to_leave_at_once_follows_from_what_stopped_the_run() {
-        assert!(how_to_leave("SIGINT").contains("Ctrl-C again") && how_to_leave("SIGTERM").contains("press Ctrl-C to"));
-        assert_eq!(how_to_leave("the time limit of 2s (--time-limit)"), "");
     }
 }

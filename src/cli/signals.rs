@@ -61,8 +61,9 @@ fn exit_at_once() {
 }
 
 #[cfg(test)]
-#[cfg(unix)]
 mod tests {
+    #![cfg(unix)]
+
     use super::*;
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
