@@ -271,20 +271,6 @@ fn mistakes_are_told_with_what_to_type() {
     work.run(&narrowed).exits_with(3).says(&["bench scores whole rows"]);
 }
 
-#[test]
-fn the_list_shows_every_row_with_what_it_needs_and_what_is_there() {
-    let work = bench();
-    let list = work.run(&["bench", "--list", "--data", "data"]).exits_with(0).stdout;
-    for row in ["scifact", "pubmedqa", "qasa", "cs", "multi", "bio", "neuro"] {
-        assert!(list.lines().any(|line| line.starts_with(&format!("{row}: "))), "{row}: {list}");
-    }
-    assert!(list.contains("judges   aspect.organization, aspect.coverage, aspect.relevance, citation\n"), "{list}");
-    assert!(
-        list.contains("found    data/scholar_bio/questions.jsonl\n") && list.contains("found    nothing\n"),
-        "{list}"
-    );
-}
-
 /// The released data, where they are.
 fn shared() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");

@@ -12,8 +12,6 @@ use crate::scorer::citation::IndexBase;
 /// How the command is used, at the end of its help.
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  What each row needs, and which data are there:
-    scholareval bench --list --data ScholarQABench/data
   Accuracy on SciFact, without a judge:
     scholareval bench scifact predictions/ --data ScholarQABench/data
   Aspects and citations of ScholarQA-Multi, each by the judge that eval.toml gives the role:
@@ -26,20 +24,17 @@ const ROWS: [&str; 7] = ["scifact", "pubmedqa", "qasa", "cs", "multi", "bio", "n
 #[derive(Clone, Default, Args)]
 pub struct BenchArgs {
     /// The row: scifact, pubmedqa, qasa, cs, multi, bio or neuro
-    #[arg(value_parser = ROWS, value_name = "NAME", hide_possible_values = true, required_unless_present = "list")]
-    pub name: Option<String>,
+    #[arg(value_parser = ROWS, value_name = "NAME", hide_possible_values = true)]
+    pub name: String,
     /// Predictions {input, output, ctxs}, JSON or JSONL, or directories of them; a system's name is the file's stem
-    #[arg(value_name = "PREDICTIONS", required_unless_present_any = ["list", "config"])]
+    #[arg(value_name = "PREDICTIONS", required_unless_present = "config")]
     pub predictions: Vec<PathBuf>,
     /// The benchmark's data: a directory laid out as ScholarQABench's `data`, or the row's own data file
-    #[arg(long, value_name = "DIR", required_unless_present = "list", help_heading = "Input")]
-    pub data: Option<PathBuf>,
+    #[arg(long, value_name = "DIR", help_heading = "Input")]
+    pub data: PathBuf,
     /// Score systems that did not answer every question, and flag them
     #[arg(long, help_heading = "Input")]
     pub allow_missing: bool,
-    /// Show the rows with what each needs, and stop
-    #[arg(long, help_heading = "Input")]
-    pub list: bool,
     /// Only these systems, with or without .jsonl [default: all]
     #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = "Input")]
     pub systems: Vec<String>,

@@ -7,7 +7,6 @@
 mod data;
 mod rows;
 
-use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
@@ -18,29 +17,20 @@ use crate::cli::args::{BenchArgs, ScoreArgs};
 use crate::cli::origin::{Origin, SettingLine};
 use crate::cli::scoring::preset::Preset;
 use crate::cli::settings::Settings;
-use crate::cli::terminal;
 use crate::domain::Role;
 use crate::error::{Error, Result};
 use crate::evaluation::options::{EvaluationOptions, InputOptions, ScorerName, ScorerOptions};
 use crate::judge::kind::JudgeKind;
 use crate::report::{Bench, BenchBlank};
-use rows::{ASPECTS, AT_MOST, Data, INSTRUCTION, ROWS, Row, TOP_N};
+use rows::{ASPECTS, AT_MOST, Data, INSTRUCTION, Row, TOP_N};
 
 /// Runs the command.
 ///
 /// # Errors
 /// [`Error::Input`] where the row's data are not there or a system does not answer every question; else as `score`.
 pub(super) fn run(args: &BenchArgs, context: &Context<'_>) -> Result<ExitCode> {
-    if args.list {
-        terminal::write_text(&list(args.data.as_deref()))?;
-        return Ok(ExitCode::Ok);
-    }
-    let (Some(row), Some(data)) = (args.name.as_deref().and_then(Row::of), &args.data) else {
-        return Err(Error::Usage(
-            "name a row and its data: scholareval bench NAME PREDICTIONS.. --data DIR".to_owned(),
-        ));
-    };
-    let path = data::find(row, data)?;
+    let row = Row::of(&args.name).ok_or_else(|| Error::Usage(format!("no row is called {}", args.name)))?;
+    let path = data::find(row, &args.data)?;
     let score_args = score_args(row, args, &path);
     let mut settings = Settings::load(&score_args, context.matches, context.environment)?;
     let blank = settle(row, &mut settings, &score_args.options)?;
@@ -141,32 +131,4 @@ fn baseline_by_default(settings: &Settings) -> bool {
     settings.options.judge.kind() == JudgeKind::Lexical
         && !settings.options.roles.judges.contains_key("rubric")
         && settings.describe().iter().any(by_default)
-}
-
-/// The rows with what each needs; with a data directory also what is there.
-fn list(data: Option<&Path>) -> String {
-    let mut out = String::from("Rows of ScholarQABench, scored by: scholareval bench NAME PREDICTIONS.. --data DIR\n");
-    for row in &ROWS {
-        let columns: Vec<&str> = row.all_columns().iter().map(|column| column.name).collect();
-        let roles: Vec<String> = row.roles().iter().map(|role| role.name().into_owned()).collect();
-        let corr = if row.scorer == ScorerName::Overlap { "; corr needs none" } else { "" };
-        // Writing to a string cannot fail.
-        let _ = write!(
-            out,
-            "\n{}: {}\n  columns  {}\n  judges   {}{corr}\n  data     {}\n",
-            row.id,
-            row.task,
-            columns.join(", "),
-            roles.join(", "),
-            row.places().join(" or "),
-        );
-        if let Some(data) = data {
-            let found = match data::find(row, data) {
-                Ok(path) => path.display().to_string(),
-                Err(_) => "nothing".to_owned(),
-            };
-            let _ = writeln!(out, "  found    {}", terminal::escaped_lines(&found));
-        }
-    }
-    out
 }

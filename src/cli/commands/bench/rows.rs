@@ -1,6 +1,6 @@
 //! The seven rows, as ScholarQABench's README and commands have them.
 
-use crate::domain::{Role, Unit};
+use crate::domain::Unit;
 use crate::evaluation::options::ScorerName;
 use crate::report::BenchColumn;
 use crate::scorer::entailment::Form;
@@ -32,8 +32,6 @@ pub(super) enum Data {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) id: &'static str,
-    /// What it asks for.
-    pub(super) task: &'static str,
     /// Folders below the data directory that may hold its data; the first found counts.
     pub(super) folders: &'static [&'static str],
     /// Its data file there; `None`: the only JSONL or JSON file.
@@ -71,10 +69,9 @@ const GRADES_LEGEND: &str = "aspects: graded from 1 to 5 without a reference ans
                              table has its citations only); llm: their mean";
 
 /// All rows, in the order of the benchmark's table.
-pub(super) const ROWS: [Row; 7] = [
+const ROWS: [Row; 7] = [
     Row {
         id: "scifact",
-        task: "claims, true or false",
         folders: &["single_paper_tasks", "single_paper", "scifact", ""],
         file: Some("scifact_test.jsonl"),
         data: Data::Questions,
@@ -85,7 +82,6 @@ pub(super) const ROWS: [Row; 7] = [
     },
     Row {
         id: "pubmedqa",
-        task: "questions, yes or no",
         folders: &["single_paper_tasks", "single_paper", "pubmedqa", ""],
         file: Some("pubmed_test.jsonl"),
         data: Data::Questions,
@@ -96,7 +92,6 @@ pub(super) const ROWS: [Row; 7] = [
     },
     Row {
         id: "qasa",
-        task: "questions about one paper, long answers",
         folders: &["single_paper_tasks", "single_paper", "qasa", ""],
         file: Some("qasa_test.jsonl"),
         data: Data::Questions,
@@ -107,7 +102,6 @@ pub(super) const ROWS: [Row; 7] = [
     },
     Row {
         id: "cs",
-        task: "computer science, long answers, rubrics",
         folders: &["scholar_cs", "scholarqa_cs", ""],
         file: Some("test_configs_snippets.json"),
         data: Data::TestCases,
@@ -118,7 +112,6 @@ pub(super) const ROWS: [Row; 7] = [
     },
     Row {
         id: "multi",
-        task: "several domains, long answers, expert answers",
         folders: &["scholar_multi", "scholarqa_multi", ""],
         file: Some("human_answers.json"),
         data: Data::ReferenceAnswers,
@@ -129,7 +122,6 @@ pub(super) const ROWS: [Row; 7] = [
     },
     Row {
         id: "bio",
-        task: "biomedicine, long answers, no label",
         folders: &["scholar_bio", "scholarqa_bio"],
         file: None,
         data: Data::Questions,
@@ -140,7 +132,6 @@ pub(super) const ROWS: [Row; 7] = [
     },
     Row {
         id: "neuro",
-        task: "neuroscience, long answers, no label",
         folders: &["scholar_neuro", "scholarqa_neuro"],
         file: None,
         data: Data::Questions,
@@ -160,17 +151,6 @@ impl Row {
     /// The scorers that its columns are made from, and the audit, which costs nothing.
     pub(super) fn scorers(&self) -> Vec<ScorerName> {
         vec![self.scorer, ScorerName::Entailment, ScorerName::CitationAudit]
-    }
-
-    /// The roles that need a judge for every column to be filled.
-    pub(super) fn roles(&self) -> Vec<Role> {
-        let mut roles = match self.scorer {
-            ScorerName::Rubric => vec![Role::Rubric],
-            ScorerName::Prometheus => ASPECTS.iter().map(|aspect| Role::Aspect((*aspect).into())).collect(),
-            _ => Vec::new(),
-        };
-        roles.push(Role::Citation);
-        roles
     }
 
     /// All columns.
