@@ -1,16 +1,20 @@
-//! Answers: JSON lines of `{case_id, answer_text, references_from?}`, one file per system.
+//! What systems wrote: answers `{case_id, answer_text, references_from?}` or predictions, one file per system.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::domain::{Answer, CaseId, Fingerprint, Mode, SystemName};
 use crate::error::{Error, InputFault, Result};
 
-use super::answer_files::answer_files;
-use super::fields::{Fields, Findings, Place, describe};
-use super::text_file::{as_text, read_bytes};
+use super::files::{Kind, system_files};
+use super::reader::{JsonLine, all, elements, expected, read_text, without_bare_nan};
+use super::{Predictions, parse_predictions};
+
+const EXAMPLE: &str = "{\"case_id\": .., \"answer_text\": ..}";
 
 /// Where an appended block of references begins in `answer_text`: Unicode characters before it.
 const REFERENCES_FROM: &str = "references_from";
@@ -30,122 +34,172 @@ pub struct SystemAnswers {
     pub warnings: Vec<InputFault>,
 }
 
-/// Reads answer files and directories of them (`*.jsonl`, in name order): one system per file.
+/// What one system wrote, in either form.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SystemFile {
+    /// Lines of `{case_id, answer_text}`.
+    Answers(SystemAnswers),
+    /// Predictions: `{input or query, output, ctxs, ..}`.
+    Predictions(Predictions),
+}
+
+impl SystemFile {
+    /// The system: the stem of its file's name.
+    pub fn system(&self) -> &SystemName {
+        match self {
+            Self::Answers(answers) => &answers.system,
+            Self::Predictions(predictions) => &predictions.system,
+        }
+    }
+
+    /// Its file.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Answers(answers) => &answers.path,
+            Self::Predictions(predictions) => &predictions.path,
+        }
+    }
+
+    /// blake3 of the file's bytes.
+    pub fn blake3(&self) -> Fingerprint {
+        match self {
+            Self::Answers(answers) => answers.blake3,
+            Self::Predictions(predictions) => predictions.blake3,
+        }
+    }
+}
+
+/// Reads files of answers or predictions, one system a file; each is recognized by its keys. A directory stands for its
+/// `*.jsonl`, one without any for its `*.json`.
 ///
 /// In [`Mode::Compat`] the last of several answers with one `case_id` counts, with a warning.
 ///
 /// # Errors
-/// [`Error::Input`] with every fault of every file; [`Error::Usage`] without any path; [`Error::Io`] if a file cannot
-/// be read.
-pub fn load_answers(paths: &[PathBuf], mode: Mode) -> Result<Vec<SystemAnswers>> {
-    let mut systems = Vec::new();
-    let mut faults = Vec::new();
-    for (system, path) in answer_files(paths)? {
-        let (bytes, blake3) = read_bytes(&path)?;
-        match parse_answers(&bytes, system, &path, mode) {
-            Ok(answers) => systems.push(SystemAnswers { blake3, ..answers }),
-            Err(Error::Input(more)) => faults.extend(more),
-            Err(other) => return Err(other),
-        }
-    }
-    if faults.is_empty() { Ok(systems) } else { Err(Error::Input(faults)) }
+/// [`Error::Input`] with every fault of every file, two files of one stem and a file of mixed forms among them;
+/// [`Error::Usage`] without any path; [`Error::Io`] if a file cannot be read.
+pub fn load_systems(paths: &[PathBuf], mode: Mode) -> Result<Vec<SystemFile>> {
+    let load = |(system, path): (SystemName, PathBuf)| {
+        let (text, blake3) = read_text(&path)?;
+        Ok(match parse_system(&text, system, &path, mode)? {
+            SystemFile::Answers(answers) => SystemFile::Answers(SystemAnswers { blake3, ..answers }),
+            SystemFile::Predictions(read) => SystemFile::Predictions(Predictions { blake3, ..read }),
+        })
+    };
+    all(system_files(paths)?.into_par_iter().map(load).collect::<Vec<_>>())
 }
 
-/// Reads the bytes of one system's file; `path` stands in messages. See [`load_answers`].
+/// Reads the text of one system's file; `path` stands in messages. See [`load_systems`].
 ///
 /// # Errors
 /// [`Error::Input`] with every fault found.
-pub fn parse_answers(bytes: &[u8], system: SystemName, path: &Path, mode: Mode) -> Result<SystemAnswers> {
-    let mut found = Findings::default();
-    let mut answers: Vec<Answer> = Vec::new();
+pub fn parse_system(text: &str, system: SystemName, path: &Path, mode: Mode) -> Result<SystemFile> {
+    let (json, _) = without_bare_nan(text);
+    let elements = elements(&json, path)?;
+    if Kind::of(&elements) == Some(Kind::Predictions) {
+        return Ok(SystemFile::Predictions(parse_predictions(text, system, path)?));
+    }
+    Ok(SystemFile::Answers(parse_answers(text, system, path, mode)?))
+}
+
+/// Reads answer files and directories of them, as [`load_systems`] does.
+///
+/// # Errors
+/// As [`load_systems`].
+pub fn load_answers(paths: &[PathBuf], mode: Mode) -> Result<Vec<SystemAnswers>> {
+    all(system_files(paths)?.into_iter().map(|(system, path)| {
+        let (text, blake3) = read_text(&path)?;
+        Ok(SystemAnswers { blake3, ..parse_answers(&text, system, &path, mode)? })
+    }))
+}
+
+/// Reads the text of one system's file; `path` stands in messages. See [`load_answers`].
+///
+/// # Errors
+/// [`Error::Input`] with every fault found.
+pub fn parse_answers(text: &str, system: SystemName, path: &Path, mode: Mode) -> Result<SystemAnswers> {
+    let elements = elements(text, path)?;
+    Kind::Answers.check(&elements, path)?;
+    let (mut warnings, mut faults) = (Vec::new(), Vec::new());
+    let mut answers: Vec<Answer> = Vec::with_capacity(elements.len());
     let mut places: HashMap<CaseId, usize> = HashMap::new();
-    for (index, bytes) in bytes.split(|byte| *byte == b'\n').enumerate() {
-        let line = index + 1;
-        let place = Place { path, line, case_id: None };
-        let Some(answer) = read_line(bytes, &system, place, mode, &mut found) else { continue };
-        let place = Place { path, line, case_id: Some(answer.case_id.as_str()) };
-        match places.get(&answer.case_id).and_then(|place| answers.get_mut(*place)) {
-            None => {
-                places.insert(answer.case_id.clone(), answers.len());
-                answers.push(answer);
+    for line in &elements {
+        let answer = match read_answer(line, &system, mode, &mut warnings) {
+            Ok(answer) => answer,
+            Err(fault) => {
+                faults.push(fault);
+                continue;
             }
-            Some(first) => {
-                let what = format!("duplicate case_id, first on line {}", first.line);
-                match mode {
-                    Mode::Default => found.faults.push(place.fault(what).hint("keep one of the two lines")),
-                    Mode::Compat => {
-                        found.warnings.push(place.fault(format!("{what}; this one counts")));
-                        *first = answer;
-                    }
-                }
+        };
+        let Some(first) = places.get(&answer.case_id).and_then(|place| answers.get_mut(*place)) else {
+            places.insert(answer.case_id.clone(), answers.len());
+            answers.push(answer);
+            continue;
+        };
+        let what = format!("duplicate case_id, first on line {}", first.line);
+        let fault = |what: String| line.fault(what).of_case(answer.case_id.as_str());
+        match mode {
+            Mode::Default => faults.push(fault(what).hint("keep one of the two lines")),
+            Mode::Compat => {
+                warnings.push(fault(format!("{what}; this one counts")));
+                *first = answer;
             }
         }
     }
-    if !found.faults.is_empty() {
-        return Err(Error::Input(found.faults));
+    if !faults.is_empty() {
+        return Err(Error::Input(faults));
     }
     if answers.is_empty() {
-        found.warnings.push(InputFault::new(path, "no answers in the file"));
+        warnings.push(InputFault::new(path, "no answers in the file"));
     }
-    let blake3 = blake3::hash(bytes).into();
-    Ok(SystemAnswers { system, path: path.to_path_buf(), blake3, answers, warnings: found.warnings })
+    Ok(SystemAnswers { system, path: path.to_path_buf(), blake3: blake3::hash(text.as_bytes()).into(), answers, warnings })
 }
 
-/// The answer of one line; `None` if it is blank or faulty.
-fn read_line(bytes: &[u8], system: &SystemName, place: Place<'_>, mode: Mode, found: &mut Findings) -> Option<Answer> {
-    let text = match as_text(bytes, place.path, place.line) {
-        Ok(text) => text.trim(),
-        Err(fault) => {
-            found.faults.push(fault);
-            return None;
-        }
-    };
-    if text.is_empty() {
-        return None;
-    }
-    let value: Value = match serde_json::from_str(text) {
-        Ok(value) => value,
-        Err(error) => {
-            found.faults.push(invalid_json(place, &error));
-            return None;
-        }
-    };
-    let place = Place { case_id: value.get("case_id").and_then(Value::as_str), ..place };
-    if let Value::Array(_) = value {
-        let fault = place.fault("the line holds a list, not one answer");
-        found.faults.push(fault.hint("write one {\"case_id\": .., \"answer_text\": ..} object per line"));
-        return None;
-    }
-    let fields = Fields::of(&value, "", place, found)?;
-    let (case_id, answer_text) = (fields.string("case_id", found), fields.string("answer_text", found));
-    let (case_id, answer_text) = (case_id?, answer_text?);
+#[derive(Deserialize)]
+struct AnswerLine {
+    case_id: String,
+    answer_text: String,
+    references_from: Option<Value>,
+}
+
+fn read_answer(
+    line: &JsonLine<'_>,
+    system: &SystemName,
+    mode: Mode,
+    warnings: &mut Vec<InputFault>,
+) -> Result<Answer, InputFault> {
+    let AnswerLine { case_id, answer_text, references_from } = line.parse(EXAMPLE)?;
+    let fault = |what: String| line.fault(what).of_case(&case_id);
     if case_id.is_empty() {
-        found.faults.push(place.fault("case_id is empty"));
+        return Err(fault("case_id is empty".to_owned()));
     }
-    let own_bytes = own_bytes(value.get(REFERENCES_FROM), answer_text, mode, place, found);
-    let answer = Answer { line: place.line, own_bytes, ..Answer::new(system.clone(), case_id.into(), answer_text) };
+    let own_bytes = match references_from.map(|from| own_bytes(&from, &answer_text)).transpose() {
+        Ok(own_bytes) => own_bytes,
+        Err(what) => {
+            let fault = fault(what).hint("leave it out where no references were appended to the answer");
+            // Nothing depends on it in compat mode.
+            if mode == Mode::Default {
+                return Err(fault);
+            }
+            warnings.push(fault);
+            None
+        }
+    };
+    let answer =
+        Answer { line: line.number, own_bytes, ..Answer::new(system.clone(), case_id.as_str().into(), answer_text) };
     if answer.own_text().trim().is_empty() {
-        found.warnings.push(place.fault("the answer is empty"));
+        warnings.push(fault("the answer is empty".to_owned()));
     }
-    Some(answer)
+    Ok(answer)
 }
 
-/// How many bytes of the text are the system's own, from how many Unicode characters are. In compat mode, where nothing
-/// depends on it, what cannot be used is only a warning.
-fn own_bytes(from: Option<&Value>, text: &str, mode: Mode, place: Place<'_>, found: &mut Findings) -> Option<usize> {
-    let from = from.filter(|from| !from.is_null())?;
+/// How many bytes of the text are the system's own, from how many Unicode characters are.
+fn own_bytes(from: &Value, text: &str) -> Result<usize, String> {
     let characters = from.as_u64().and_then(|characters| usize::try_from(characters).ok());
     let own = characters.and_then(|own| text.char_indices().map(|(at, _)| at).chain([text.len()]).nth(own));
-    if own.is_none() {
-        let total = text.chars().count();
-        let what = format!(
-            "{REFERENCES_FROM}: expected a whole number from 0 to {total} (characters of answer_text), found {}",
-            describe(from)
-        );
-        let fault = place.fault(what).hint("leave it out where no references were appended to the answer");
-        if mode == Mode::Compat { &mut found.warnings } else { &mut found.faults }.push(fault);
-    }
-    own
+    own.ok_or_else(|| {
+        let wanted = format!("a whole number from 0 to {} (characters of answer_text)", text.chars().count());
+        format!("{REFERENCES_FROM}: {}", expected(&wanted, from))
+    })
 }
 
 /// An answer as a line of a file, for [`parse_answers`].
@@ -157,26 +211,18 @@ pub fn render_answer(answer: &Answer) -> String {
     format!("{line}\n")
 }
 
-fn invalid_json(place: Place<'_>, error: &serde_json::Error) -> InputFault {
-    let message = error.to_string();
-    let message = message.split(" at line ").next().unwrap_or_default();
-    let fault = place.fault(format!("invalid JSON at column {}: {message}", error.column()));
-    fault.hint(if message.contains("surrogate") || message.contains("hex escape") {
-        "half a character (an escape like \\ud800 without its other half): take it out of the text"
-    } else {
-        "write one {\"case_id\": .., \"answer_text\": ..} object per line"
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use proptest::prelude::*;
 
-    fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<SystemAnswers> {
+    use super::*;
+    use crate::dataset::parse_test_cases;
+
+    fn parse(text: impl AsRef<str>, mode: Mode) -> Result<SystemAnswers> {
         parse_answers(text.as_ref(), "gpt".into(), Path::new("gpt.jsonl"), mode)
     }
 
-    fn faults(text: impl AsRef<[u8]>) -> Vec<String> {
+    fn faults(text: impl AsRef<str>) -> Vec<String> {
         match parse(text, Mode::Default) {
             Err(Error::Input(faults)) => faults.iter().map(ToString::to_string).collect(),
             other => panic!("{other:?}"),
@@ -203,25 +249,27 @@ mod tests {
     }
 
     #[test]
-    fn every_faulty_line_is_told() {
+    fn every_faulty_line_is_reported() {
         let text =
-            b"{\"case_id\":\"1\"}\n{\"case_id\":2,\"answer_text\":\"a\"}\n{\"case_id\":\"3\",\"answer_text\":null}\n\
-            {bad}\n[1]\n\"x\"\n{\"case_id\":\"4\",\"answer_text\":\"\xff\"}\n{\"case_id\":\"\",\"answer_text\":\"a\"}";
-        assert_eq!(
-            faults(text),
-            [
-                "gpt.jsonl:1 (case 1): answer_text is missing",
-                "gpt.jsonl:2: case_id: expected a string, found the number 2",
-                "gpt.jsonl:3 (case 3): answer_text: expected a string, found null",
-                "gpt.jsonl:4: invalid JSON at column 2: key must be a string; write one {\"case_id\": .., \
-                 \"answer_text\": ..} object per line",
-                "gpt.jsonl:5: the line holds a list, not one answer; write one {\"case_id\": .., \"answer_text\": ..} \
-                 object per line",
-                "gpt.jsonl:6: each element: expected an object, found the string \"x\"",
-                "gpt.jsonl:7: invalid UTF-8 at byte 31 of the line; save the file as UTF-8",
-                "gpt.jsonl:8 (case ): case_id is empty",
-            ]
-        );
+            "{\"case_id\":\"1\"}\n{\"case_id\":2,\"answer_text\":\"a\"}\n{\"case_id\":\"3\",\"answer_text\":null}\n\
+            {bad}\n[1]\n\"x\"\n{\"case_id\":\"4\",\"answer_text\":\"\\ud800\"}\n{\"case_id\":\"\",\"answer_text\":\"a\"}";
+        let expected = [
+            "gpt.jsonl:1 (case 1): answer_text is missing; found case_id; write one {\"case_id\": .., \"answer_text\": \
+             ..} per line",
+            "gpt.jsonl:2 (case 2): case_id: invalid type: integer `2`, expected a string; write one",
+            "gpt.jsonl:3 (case 3): answer_text: invalid type: null, expected a string; write one",
+            "gpt.jsonl:4: invalid JSON at column 2: key must be a string; write one",
+            "gpt.jsonl:5: expected an object, found a list; write one",
+            "gpt.jsonl:6: invalid type: string \"x\", expected struct AnswerLine; write one",
+            "gpt.jsonl:7: invalid JSON at column 35: ",
+            "gpt.jsonl:8 (case ): case_id is empty",
+        ];
+        let faults = faults(text);
+        assert_eq!(faults.len(), expected.len());
+        for (fault, expected) in faults.iter().zip(expected) {
+            assert!(fault.starts_with(expected), "{fault}");
+        }
+        assert!(faults[6].contains("half a character"), "{faults:?}");
     }
 
     #[test]
@@ -252,5 +300,115 @@ mod tests {
         let answers = parse("{\"case_id\":\"1\",\"answer_text\":\" \"}", Mode::Default).unwrap();
         assert_eq!(answers.warnings[0].to_string(), "gpt.jsonl:1 (case 1): the answer is empty");
         assert_eq!(parse("\n", Mode::Default).unwrap().warnings[0].to_string(), "gpt.jsonl: no answers in the file");
+    }
+
+    fn read(text: impl AsRef<str>) -> Result<SystemFile> {
+        parse_system(text.as_ref(), "s".into(), Path::new("s.jsonl"), Mode::Default)
+    }
+
+    fn told(text: impl AsRef<str>) -> String {
+        read(text).unwrap_err().to_string()
+    }
+
+    const ANSWER: &str = "{\"case_id\": \"1\", \"answer_text\": \"a\"}";
+    const PREDICTION: &str = "{\"input\": \"q\", \"output\": \"o\"}";
+
+    #[test]
+    fn every_form_is_recognized_by_its_content() {
+        let answers = [
+            ANSWER.to_owned(),
+            format!("[{ANSWER}]"),
+            format!("\n\n{ANSWER}\n"),
+            String::new(),
+            "{\"case_id\": \"1\", \"answer_text\": \"a\", \"query\": \"q\"}".into(),
+        ];
+        for text in answers {
+            assert!(matches!(read(&text), Ok(SystemFile::Answers(_))), "{text}");
+        }
+        let predictions = [
+            PREDICTION.to_owned(),
+            format!("{PREDICTION}\n{PREDICTION}"),
+            format!(" [{PREDICTION}]"),
+            format!("{{\"data\": [{PREDICTION}, {PREDICTION}]}}"),
+            format!("{{\"data\": [\n{PREDICTION},\n{PREDICTION}\n]}}"),
+            PREDICTION.replace(',', ",\n"),
+            "{\"input\": \"q\", \"output\": \"o\", \"ctxs\": [{\"text\": NaN}]}".to_owned(),
+        ];
+        for text in predictions {
+            assert!(matches!(read(&text), Ok(SystemFile::Predictions(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_mixed_forms_is_a_fault_that_names_the_line() {
+        let mixed = told(format!("{ANSWER}\n\n{PREDICTION}"));
+        assert!(mixed.starts_with("s.jsonl:3: case_id is missing; found input, output; write one {\"case_id\""), "{mixed}");
+        assert!(told(format!("[{PREDICTION},\n{ANSWER}]")).starts_with("s.jsonl:2 (case 1): neither input nor query"));
+    }
+
+    #[test]
+    fn faults_are_those_of_the_form_that_the_file_has() {
+        assert!(told(format!("{{bad}}\n{ANSWER}")).starts_with("s.jsonl:1: invalid JSON at column 2: key must be"));
+        assert!(told("{\"case_id\": \"1\"}").starts_with("s.jsonl:1 (case 1): answer_text is missing"));
+        assert!(told("{\"id\": \"x\", \"output\": \"o\"}").starts_with("s.jsonl:1 (case x): neither input nor query"));
+    }
+
+    #[test]
+    fn a_file_given_in_the_place_of_another_is_one_fault() {
+        const CASE: &str = "{\"case_id\": \"1\", \"initial_prompt\": \"q\", \"metric_config\": {}}";
+        for text in [format!("[{CASE},\n{CASE}]"), format!("{CASE}\n{CASE}"), CASE.replace(',', ",\n")] {
+            assert!(told(&text).starts_with("s.jsonl: looks like a file of test cases {initial_prompt"), "{}", told(&text));
+            let error = parse_predictions(&text, "s".into(), Path::new("f")).unwrap_err().to_string();
+            assert!(error.starts_with("f: looks like a file of test cases {") && error.lines().count() == 1, "{error}");
+        }
+        let tests = |text: &str| parse_test_cases(text, Path::new("f"), Mode::Default).unwrap_err().to_string();
+        for text in [format!("{ANSWER}\n{ANSWER}"), format!("[{ANSWER}, {ANSWER}]")] {
+            assert_eq!(
+                tests(&text),
+                "f: looks like a file of answers {case_id, answer_text}; give it as ANSWERS, and a file of test cases as \
+                 --tests FILE"
+            );
+            let error = parse_predictions(&text, "s".into(), Path::new("f")).unwrap_err().to_string();
+            assert!(error.starts_with("f: looks like a file of answers {case_id, answer_text}; expected {input"));
+        }
+        for text in [PREDICTION.to_owned(), format!("{{\"data\": [{PREDICTION}]}}")] {
+            assert!(tests(&text).starts_with("f: looks like a file of predictions {input, output, ..}; give"), "{text}");
+        }
+        assert!(tests("{\"case_id\": \"1\"}").contains("initial_prompt is missing"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_reading_panic_and_a_prediction_is_never_taken_for_an_answer(
+            parts in prop::collection::vec(prop::sample::select(vec![
+                "{", "}", "[", "]", ",", "\n", "\"data\":", ANSWER, PREDICTION, "NaN", "\"", "\\", "\u{e9}", "{}",
+            ]), 0..9),
+            tail in ".{0,3}",
+        ) {
+            let text = parts.concat() + &tail;
+            match read(&text) {
+                Ok(SystemFile::Predictions(found)) => prop_assert!(parts.contains(&PREDICTION) && !found.items.is_empty()),
+                Ok(SystemFile::Answers(found)) => prop_assert!(found.answers.is_empty() || parts.contains(&ANSWER)),
+                Err(Error::Input(faults)) => prop_assert!(!faults.is_empty()),
+                Err(other) => prop_assert!(false, "{other}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_directory_without_jsonl_stands_for_its_json_and_two_files_of_one_stem_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+        let names = |systems: Vec<SystemFile>| systems.iter().map(|s| s.system().to_string()).collect::<Vec<_>>();
+        let load = |paths: &[PathBuf]| load_systems(paths, Mode::Default);
+        write("b.json", &format!("[{PREDICTION}]"));
+        write("a.json", PREDICTION);
+        let here = [dir.path().to_path_buf()];
+        assert_eq!(names(load(&here).unwrap()), ["a", "b"]);
+        write("c.jsonl", ANSWER);
+        assert_eq!(names(load(&here).unwrap()), ["c"]);
+        write("c.json", PREDICTION);
+        let error = load(&[dir.path().join("c.jsonl"), dir.path().join("c.json")]).unwrap_err().to_string();
+        assert!(error.contains("a second file of the system \"c\""), "{error}");
     }
 }

@@ -1,149 +1,178 @@
 //! Test cases from annotated ingredients: what an annotator finds important in an answer, with supporting snippets.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use md5::{Digest, Md5};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::domain::{Criterion, Rubric, TestCase};
 use crate::error::{Error, InputFault, Result};
 
-use super::elements::elements;
-use super::fields::{Fields, Findings, Place};
-use super::md5::md5_hex;
-use super::python_repr::python_repr;
-use super::text_file::{as_text, read_bytes};
+use super::reader::{JsonLine, elements, read_text};
 
 /// Share of the score that the ingredients have together.
 const TOTAL_WEIGHT: f64 = 0.6;
 
+const EXAMPLE: &str = "{\"question\": .., \"agreement\": false, \"spreadsheet\": {\"id\": .., \"name\": ..}, \"ingredients\": \
+                       {\"most_important\": [{\"text\": .., \"snippets\": [..]}], \"nice_to_have\": [..]}}";
+
 /// Reads annotated ingredients (`docs/formats.md`) and builds a test case of each.
 ///
 /// # Errors
-/// [`Error::Input`] with every fault found, two cases of one id among them; [`Error::Io`] if the file cannot be read.
+/// [`Error::Input`] with every faulty case, two cases of one id among them; [`Error::Io`] if the file cannot be read.
 pub fn load_ingredients(path: &Path) -> Result<Vec<TestCase>> {
-    let bytes = read_bytes(path)?.0;
-    build_test_cases(as_text(&bytes, path, 1)?, path)
+    build_test_cases(&read_text(path)?.0, path)
 }
 
 /// Builds test cases from the text of a file of ingredients; `path` stands in messages.
 ///
 /// With m most-important and n nice-to-have ingredients a nice-to-have one weighs 0.6 / (2 m + n), a most-important one
-/// twice that. An absent `case_id` is the MD5 of Python's `str((question, spreadsheet.id))`.
+/// twice that. A missing `case_id` is the MD5 of Python's `str((question, spreadsheet.id))`.
 ///
 /// # Errors
-/// [`Error::Input`] with every fault found.
+/// [`Error::Input`] with every faulty case.
 pub fn build_test_cases(text: &str, path: &Path) -> Result<Vec<TestCase>> {
-    let mut found = Findings::default();
-    let mut cases: Vec<TestCase> = Vec::new();
+    let (mut cases, mut faults) = (Vec::new(), Vec::new());
     let mut first_lines: HashMap<String, usize> = HashMap::new();
-    for element in elements(text, path)? {
-        let given = element.value.get("case_id").and_then(Value::as_str);
-        let place = Place { path, line: element.line, case_id: given };
-        let Some(case) = read_case(&element.value, place, &mut found) else { continue };
-        if let Some(first) = first_lines.insert(case.case_id.to_string(), element.line) {
-            let fault = place.fault(format!("the same case as on line {first}: {}", case.case_id));
-            found.faults.push(fault.hint("question and spreadsheet.id make the id; give each case a case_id"));
+    for line in elements(text, path)? {
+        match read_case(&line) {
+            Ok(case) => {
+                if let Some(first) = first_lines.insert(case.case_id.to_string(), line.number) {
+                    let fault = line.fault(format!("the same case as on line {first}: {}", case.case_id));
+                    faults.push(fault.hint("question and spreadsheet.id make the id; give each case a case_id"));
+                }
+                cases.push(case);
+            }
+            Err(fault) => faults.push(fault),
         }
-        cases.push(case);
     }
-    if cases.is_empty() && found.faults.is_empty() {
+    if cases.is_empty() && faults.is_empty() {
         let fault = InputFault::new(path, "no ingredients in the file");
-        found.faults.push(fault.hint("expected a list of {question, spreadsheet, agreement, ingredients}"));
+        faults.push(fault.hint("expected a list of {question, spreadsheet, agreement, ingredients}"));
     }
-    if found.faults.is_empty() { Ok(cases) } else { Err(Error::Input(found.faults)) }
+    if faults.is_empty() { Ok(cases) } else { Err(Error::Input(faults)) }
 }
 
-fn read_case(value: &Value, place: Place<'_>, found: &mut Findings) -> Option<TestCase> {
-    let fields = Fields::of(value, "", place, found)?;
-    let question = fields.string("question", found);
-    let agreement = fields.flag("agreement", found);
-    let spreadsheet = fields.object("spreadsheet", found);
-    let annotator = spreadsheet.as_ref().and_then(|sheet| sheet.string("name", found)).map(str::to_owned);
-    let sheet_id = match place.case_id {
-        Some(_) => Some(""),
-        None => spreadsheet.as_ref().and_then(|sheet| sheet.string("id", found)),
+#[derive(Deserialize)]
+struct CaseLine {
+    question: String,
+    case_id: Option<String>,
+    #[serde(default)]
+    agreement: bool,
+    spreadsheet: Spreadsheet,
+    ingredients: Ingredients,
+}
+
+#[derive(Deserialize)]
+struct Spreadsheet {
+    id: Option<String>,
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Ingredients {
+    #[serde(default)]
+    most_important: Vec<Ingredient>,
+    #[serde(default)]
+    nice_to_have: Vec<Ingredient>,
+}
+
+#[derive(Deserialize)]
+struct Ingredient {
+    text: Arc<str>,
+    #[serde(default)]
+    snippets: Arc<[String]>,
+}
+
+fn read_case(line: &JsonLine<'_>) -> Result<TestCase, InputFault> {
+    let CaseLine { question, case_id, agreement, spreadsheet, ingredients } = line.parse(EXAMPLE)?;
+    let Ingredients { most_important, nice_to_have } = ingredients;
+    if most_important.is_empty() && nice_to_have.is_empty() {
+        let fault = line.fault("no ingredients: most_important and nice_to_have are empty");
+        return Err(fault.hint("give at least one {text, snippets}"));
+    }
+    let case_id = match (case_id, spreadsheet.id) {
+        (Some(given), _) => given,
+        (None, Some(sheet)) => {
+            format!("{:x}", Md5::digest(format!("({}, {})", python_repr(&question), python_repr(&sheet))))
+        }
+        (None, None) => return Err(line.fault("spreadsheet.id is missing").hint("give it, or a case_id")),
     };
-    let ingredients = fields.object("ingredients", found);
-    let criteria = ingredients.and_then(|ingredients| read_criteria(&ingredients, place, found));
-    let question = question?;
-    let case_id = match place.case_id {
-        Some(given) => given.to_owned(),
-        None => md5_hex(format!("({}, {})", python_repr(question), python_repr(sheet_id?)).as_bytes()),
+    let unit = TOTAL_WEIGHT / (2 * most_important.len() + nice_to_have.len()) as f64;
+    let criteria = |name: &'static str, weight: f64, list: Vec<Ingredient>| {
+        list.into_iter().enumerate().map(move |(index, Ingredient { text, snippets })| Criterion {
+            name: format!("{name}_item_{index}"),
+            criterion: text,
+            weight,
+            snippets,
+        })
     };
-    let rubric = Rubric {
-        question: question.into(),
-        low_length: 300,
-        high_length: 600,
-        length_weight: 0.05,
-        expertise_weight: 0.05,
-        citations_weight: 0.2,
-        excerpts_weight: 0.1,
-        criteria: criteria?,
-    };
-    Some(TestCase {
+    let most_important = criteria("most_important", 2.0 * unit, most_important);
+    let criteria = most_important.chain(criteria("nice_to_have", unit, nice_to_have)).collect();
+    let rubric = Rubric { question: question.as_str().into(), criteria, ..Rubric::default() };
+    Ok(TestCase {
         case_id: case_id.into(),
-        initial_prompt: question.to_owned(),
-        annotator: annotator?,
-        agreement: agreement?,
+        initial_prompt: question,
+        annotator: spreadsheet.name,
+        agreement,
         rubric,
     })
-}
-
-fn read_criteria(ingredients: &Fields<'_>, place: Place<'_>, found: &mut Findings) -> Option<Vec<Criterion>> {
-    let most = ingredients.list("most_important", found)?;
-    let nice = ingredients.list("nice_to_have", found)?;
-    if most.is_empty() && nice.is_empty() {
-        let fault = place.fault("no ingredients: most_important and nice_to_have are empty");
-        found.faults.push(fault.hint("give at least one {text, snippets}"));
-        return None;
-    }
-    let unit = TOTAL_WEIGHT / (2 * most.len() + nice.len()) as f64;
-    let mut criteria = Vec::new();
-    let mut whole = true;
-    for (list, key, name, weight) in
-        [(most, "most_important", "most_important_item", 2.0 * unit), (nice, "nice_to_have", "nice_to_have_item", unit)]
-    {
-        for (index, item) in list.iter().enumerate() {
-            let within = ingredients.path_of(&format!("{key}[{index}]"));
-            let criterion = Fields::of(item, &within, place, found).and_then(|fields| {
-                let (text, snippets) = (fields.string("text", found), fields.strings("snippets", found));
-                let criterion: Arc<str> = text?.into();
-                Some(Criterion { name: format!("{name}_{index}"), criterion, weight, snippets: snippets? })
-            });
-            whole &= criterion.is_some();
-            criteria.extend(criterion);
-        }
-    }
-    whole.then_some(criteria)
 }
 
 /// Test cases as a JSON list in the released form, indented, with a line feed at the end.
 ///
 /// # Errors
-/// [`Error::Internal`] if they cannot be serialised.
+/// [`Error::Internal`] if they cannot be serialized.
 pub fn render_test_cases(cases: &[TestCase]) -> Result<String> {
-    let property = |criterion: &Criterion| {
-        json!({"name": criterion.name, "criterion": &*criterion.criterion, "weight": criterion.weight,
-               "evidence": &*criterion.snippets})
-    };
-    let wire = |case: &TestCase| {
-        let rubric = &case.rubric;
+    let element = |case: &TestCase| {
         json!({
             "initial_prompt": case.initial_prompt,
-            "metric_config": {"name": "rubric_corpusqa_generic", "config": {
-                "question": &*rubric.question, "low_length": rubric.low_length, "high_length": rubric.high_length,
-                "length_weight": rubric.length_weight, "expertise_weight": rubric.expertise_weight,
-                "citations_weight": rubric.citations_weight, "excerpts_weight": rubric.excerpts_weight,
-                "other_properties": rubric.criteria.iter().map(property).collect::<Vec<_>>(),
-            }},
-            "case_id": case.case_id.as_str(), "annotator": case.annotator, "agreement": case.agreement,
+            "metric_config": {"name": "rubric_corpusqa_generic", "config": case.rubric},
+            "case_id": case.case_id, "annotator": case.annotator, "agreement": case.agreement,
         })
     };
-    let list: Vec<Value> = cases.iter().map(wire).collect();
+    let list: Vec<Value> = cases.iter().map(element).collect();
     let text = serde_json::to_string_pretty(&list).map_err(|e| Error::Internal(format!("test cases as JSON: {e}")))?;
     Ok(text + "\n")
+}
+
+/// Python's `repr(text)`: in single quotes, or in double quotes where the text has single and no double ones; what cannot be
+/// printed is escaped.
+fn python_repr(text: &str) -> String {
+    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push(quote);
+    for c in text.chars() {
+        // Writing to a string cannot fail.
+        let _ = match c {
+            '\\' => write!(out, "\\\\"),
+            '\n' => write!(out, "\\n"),
+            '\r' => write!(out, "\\r"),
+            '\t' => write!(out, "\\t"),
+            c if c == quote => write!(out, "\\{c}"),
+            c if is_printable(c) => write!(out, "{c}"),
+            c if u32::from(c) < 0x100 => write!(out, "\\x{:02x}", u32::from(c)),
+            c if u32::from(c) < 0x1_0000 => write!(out, "\\u{:04x}", u32::from(c)),
+            c => write!(out, "\\U{:08x}", u32::from(c)),
+        };
+    }
+    out.push(quote);
+    out
+}
+
+/// Python's `str.isprintable`: Rust escapes the same categories in debug output of a string behind its first
+/// character (controls, formats, private use, unassigned, separators other than the space).
+fn is_printable(c: char) -> bool {
+    if matches!(c, '"' | '\'' | '\\') {
+        return true;
+    }
+    let pair: String = ['a', c].iter().collect();
+    let mut escaped = pair.escape_debug().skip(1);
+    escaped.next() == Some(c) && escaped.next().is_none()
 }
 
 #[cfg(test)]
@@ -201,5 +230,22 @@ mod tests {
         assert!(lines[0].starts_with("i.json:2: the same case as on line 1: "), "{error}");
         assert_eq!(lines[1], "i.json:3: ingredients.most_important[0].text is missing");
         assert!(lines[2].starts_with("i.json:4: no ingredients"), "{error}");
+    }
+
+    #[test]
+    fn strings_look_as_in_python() {
+        // Each pair as CPython 3.11 prints it.
+        for (text, expected) in [
+            ("plain", "'plain'"),
+            ("it's", "\"it's\""),
+            ("say \"it's\"", "'say \"it\\'s\"'"),
+            ("a\\b\n\t\r", "'a\\\\b\\n\\t\\r'"),
+            ("é \u{301}x 模", "'é \u{301}x 模'"),
+            ("\u{0}\u{7f}\u{a0}\u{ad}", "'\\x00\\x7f\\xa0\\xad'"),
+            ("\u{200b}\u{2028}\u{e000}", "'\\u200b\\u2028\\ue000'"),
+            ("\u{1f600}\u{10ffff}", "'\u{1f600}\\U0010ffff'"),
+        ] {
+            assert_eq!(python_repr(text), expected);
+        }
     }
 }

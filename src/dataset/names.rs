@@ -9,7 +9,7 @@ pub(crate) fn suggest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str
     let lower = unknown.to_lowercase();
     let mut close: Vec<(usize, &str)> = known
         .iter()
-        .map(|name| (distance(&lower, &name.to_lowercase()), *name))
+        .map(|name| (strsim::levenshtein(&lower, &name.to_lowercase()), *name))
         .filter(|(distance, name)| *distance <= (name.chars().count() / 3).max(1))
         .collect();
     close.sort();
@@ -30,22 +30,6 @@ pub(super) fn list<'a>(names: impl IntoIterator<Item = &'a str>, shown: usize) -
     text
 }
 
-/// Levenshtein's edit distance in characters.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,13 +45,5 @@ mod tests {
     #[test]
     fn long_lists_are_cut_and_counted() {
         assert_eq!(list(["a", "b", "c"], 2), "a, b and 1 more");
-    }
-
-    #[test]
-    fn distance_counts_edits() {
-        // kitten -> sitten -> sittin -> sitting.
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("abc", "abc"), 0);
     }
 }

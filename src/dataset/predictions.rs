@@ -1,18 +1,20 @@
-//! Prediction files: outputs with their sources and, where there are some, golds.
+//! Predictions: outputs with their sources and, where the file has them, gold answers.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
-use crate::domain::{Fingerprint, Prediction, SystemName};
+use crate::domain::{Fingerprint, Gold, Prediction, Source, SystemName};
 use crate::error::{Error, InputFault, Result};
 
-use super::answer_files::system_files;
-use super::elements::{Element, elements};
-use super::fields::{Findings, Place};
-use super::prediction_fields::{Question, read_prediction};
-use super::shape::Shape;
-use super::text_file::{as_text, read_bytes};
+use super::files::{Kind, system_files};
+use super::reader::{JsonLine, all, elements, expected, is_nan, read_text, typed, without_bare_nan};
+
+const EXAMPLE: &str = "{\"input\": .., \"output\": .., \"ctxs\": [{\"title\": .., \"text\": ..}]}";
 
 /// The predictions of one file, in file order.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,23 +38,11 @@ pub struct Predictions {
 /// [`Error::Input`] with every fault of every file; [`Error::Usage`] without any path; [`Error::Io`] if a file cannot
 /// be read.
 pub fn load_predictions(paths: &[PathBuf]) -> Result<Vec<Predictions>> {
-    let files = system_files(paths)?;
-    let read: Vec<Result<Predictions>> = files
-        .into_par_iter()
-        .map(|(system, path)| {
-            let (bytes, blake3) = read_bytes(&path)?;
-            Ok(Predictions { blake3, ..parse_predictions(as_text(&bytes, &path, 1)?, system, &path)? })
-        })
-        .collect();
-    let (mut systems, mut faults) = (Vec::new(), Vec::new());
-    for result in read {
-        match result {
-            Ok(predictions) => systems.push(predictions),
-            Err(Error::Input(more)) => faults.extend(more),
-            Err(other) => return Err(other),
-        }
-    }
-    if faults.is_empty() { Ok(systems) } else { Err(Error::Input(faults)) }
+    let load = |(system, path): (SystemName, PathBuf)| {
+        let (text, blake3) = read_text(&path)?;
+        Ok(Predictions { blake3, ..parse_predictions(&text, system, &path)? })
+    };
+    all(system_files(paths)?.into_par_iter().map(load).collect::<Vec<_>>())
 }
 
 /// Reads the text of one file; `path` stands in messages. See [`load_predictions`].
@@ -68,36 +58,282 @@ pub fn load_predictions(paths: &[PathBuf]) -> Result<Vec<Predictions>> {
 /// # Errors
 /// [`Error::Input`] with every fault found.
 pub fn parse_predictions(text: &str, system: SystemName, path: &Path) -> Result<Predictions> {
-    let (items, warnings) = read_predictions(&elements(text, path)?, Question::Required, path)?;
+    let (json, nan_line) = without_bare_nan(text);
+    let items = read_predictions(&elements(&json, path)?, path)?;
+    let unasked: Vec<InputFault> =
+        items.iter().filter(|item| item.input.is_empty()).map(|item| no_question(item, path)).collect();
+    if !unasked.is_empty() {
+        return Err(Error::Input(unasked));
+    }
+    let warnings = nan_warning(path, nan_line).into_iter().collect();
     Ok(Predictions { system, path: path.to_path_buf(), blake3: blake3::hash(text.as_bytes()).into(), items, warnings })
 }
 
-/// The predictions of these elements, and what is odd.
+/// The warning about a file with a bare `NaN`, first on `line`.
+pub(super) fn nan_warning(path: &Path, line: Option<usize>) -> Option<InputFault> {
+    let fault = InputFault::new(path, "a bare NaN is read as missing text").hint("write a text or null");
+    line.map(|line| fault.at_line(line))
+}
+
+/// The predictions of these elements; one without a question has an empty `input`.
 ///
 /// # Errors
 /// [`Error::Input`] with every fault found.
-pub(super) fn read_predictions(
-    elements: &[Element],
-    question: Question,
-    path: &Path,
-) -> Result<(Vec<Prediction>, Vec<InputFault>)> {
-    if let Some(other) = Shape::of(elements.iter().map(|element| &element.value), Shape::Predictions) {
-        return Err(other.fault(path, Shape::Predictions).into());
-    }
-    let mut found = Findings::default();
-    let mut items = Vec::new();
-    for (index, element) in elements.iter().enumerate() {
-        let place = Place { path, line: element.line, case_id: None };
-        items.extend(read_prediction(&element.value, index + 1, question, place, &mut found));
-    }
-    if items.is_empty() && found.faults.is_empty() {
+pub(super) fn read_predictions(elements: &[JsonLine<'_>], path: &Path) -> Result<Vec<Prediction>> {
+    Kind::Predictions.check(elements, path)?;
+    if elements.is_empty() {
         let fault = InputFault::new(path, "no predictions in the file");
-        found.faults.push(fault.hint("expected a JSON list, {\"data\": [..]} or lines of {input, output, ..}"));
+        return Err(fault.hint("expected a JSON list, {\"data\": [..]} or lines of {input, output, ..}").into());
     }
-    if !found.faults.is_empty() {
-        return Err(Error::Input(found.faults));
+    let read = |line: &JsonLine<'_>| Ok(line.parse::<PredictionLine>(EXAMPLE)?.prediction(line));
+    all(elements.iter().map(read))
+}
+
+/// The fault of a prediction without a question.
+pub(super) fn no_question(item: &Prediction, path: &Path) -> InputFault {
+    let fault = InputFault::new(path, "neither input nor query").at_line(item.line).of_case(&*item.id);
+    fault.hint("give each element the question as input")
+}
+
+/// The fault of a prediction that nobody wrote an output for; `None` where there is one.
+pub fn missing_output(item: &Prediction, path: &Path) -> Option<InputFault> {
+    let fault = InputFault::new(path, "output is missing").at_line(item.line).of_case(&*item.id);
+    item.output.is_none().then(|| fault.hint("write \"\" for an empty answer"))
+}
+
+/// An element as the file has it.
+#[derive(Deserialize)]
+#[serde(expecting = "an object with input and output")]
+struct PredictionLine {
+    id: Option<Id>,
+    case_id: Option<Id>,
+    input: Option<Text>,
+    query: Option<Text>,
+    output: Option<Text>,
+    answer: Option<Text>,
+    docs: Option<Sources>,
+    ctxs: Option<Sources>,
+    gold_ctxs: Option<GoldSources>,
+    gold_ctx: Option<Vec<GoldDocument>>,
+    id_mapping: Option<BTreeMap<String, Id>>,
+    qa_pairs: Option<Vec<ShortAnswers>>,
+    annotations: Option<Vec<LongAnswer>>,
+    final_passages: Option<Passages>,
+}
+
+impl PredictionLine {
+    fn prediction(self, line: &JsonLine<'_>) -> Prediction {
+        let text = |text: Option<Text>| text.and_then(Text::given);
+        let replaced_ctxs = self.docs.as_ref().and(self.ctxs.as_ref()).map(|ctxs| ctxs.0.len());
+        let (gold_ctxs, documents) = match self.gold_ctxs {
+            Some(GoldSources::Ids(ids)) => (Some(ids.into_iter().map(|id| id.0).collect()), None),
+            Some(GoldSources::Documents(documents)) => (None, Some(documents)),
+            None => (None, None),
+        };
+        let documents = self.gold_ctx.or(documents).unwrap_or_default();
+        let short_answers = self.qa_pairs.unwrap_or_default().into_iter();
+        let long_answers = self.annotations.unwrap_or_default().into_iter();
+        let id_mapping = self.id_mapping.map(|ids| ids.into_iter().map(|(number, id)| (number, id.0)).collect());
+        Prediction {
+            id: self.id.or(self.case_id).map_or_else(|| (line.index + 1).to_string(), |id| id.0),
+            input: text(self.input.or(self.query)).unwrap_or_default(),
+            output: text(self.output).map(Arc::from),
+            sources: self.docs.or(self.ctxs).map(|sources| sources.0).unwrap_or_default(),
+            replaced_ctxs,
+            final_passages: self.final_passages.and_then(Passages::text),
+            id_mapping,
+            gold: Gold {
+                answer: text(self.answer),
+                gold_ctxs,
+                gold_texts: documents.into_iter().filter_map(GoldDocument::text).collect(),
+                short_answers: short_answers
+                    .map(|pair| pair.short_answers.into_iter().filter_map(Text::given).collect())
+                    .collect(),
+                long_answers: long_answers.filter_map(|annotation| annotation.long_answer.given()).collect(),
+            },
+            line: line.number,
+        }
     }
-    Ok((items, found.warnings))
+}
+
+/// An id, written as a string or a number.
+#[derive(Deserialize)]
+#[serde(try_from = "Value")]
+struct Id(String);
+
+impl TryFrom<Value> for Id {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        match value {
+            Value::String(text) => Ok(Self(text)),
+            Value::Number(number) => Ok(Self(number.to_string())),
+            other => Err(expected("an id", &other)),
+        }
+    }
+}
+
+/// A text that may be missing: null, or Python's bare `NaN`.
+#[derive(Default, Deserialize)]
+#[serde(try_from = "Value")]
+enum Text {
+    #[default]
+    Missing,
+    Nan,
+    Given(String),
+}
+
+impl TryFrom<Value> for Text {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        match value {
+            Value::String(text) => Ok(Self::Given(text)),
+            Value::Null => Ok(Self::Missing),
+            other if is_nan(&other) => Ok(Self::Nan),
+            other => Err(expected("a string", &other)),
+        }
+    }
+}
+
+impl Text {
+    fn given(self) -> Option<String> {
+        match self {
+            Self::Given(text) => Some(text),
+            Self::Missing | Self::Nan => None,
+        }
+    }
+}
+
+/// A source of a list.
+#[derive(Deserialize)]
+#[serde(expecting = "an object with title and text")]
+struct SourceLine {
+    #[serde(default, deserialize_with = "present")]
+    title: Option<Text>,
+    #[serde(default)]
+    text: Text,
+    #[serde(default, deserialize_with = "present")]
+    sent: Option<Text>,
+}
+
+/// A field that is there, null too.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Text>, D::Error> {
+    Text::deserialize(deserializer).map(Some)
+}
+
+impl From<SourceLine> for Source {
+    fn from(line: SourceLine) -> Self {
+        let text = line.sent.unwrap_or(line.text);
+        Self {
+            title: line.title.map(|title| title.given().unwrap_or_default()),
+            text_is_nan: matches!(text, Text::Nan),
+            text: text.given(),
+            key: None,
+        }
+    }
+}
+
+/// Sources: a list of objects, or an object of `[text, title]`.
+#[derive(Deserialize)]
+#[serde(try_from = "Value")]
+struct Sources(Vec<Source>);
+
+impl TryFrom<Value> for Sources {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        let keyed = |(key, pair): (String, Value)| {
+            let (text, title) = typed::<(Text, Text)>(pair).map_err(|what| format!("{key}: {what}"))?;
+            let text_is_nan = matches!(text, Text::Nan);
+            Ok(Source { title: title.given(), text: text.given(), text_is_nan, key: Some(key) })
+        };
+        match value {
+            Value::Array(_) => {
+                typed::<Vec<SourceLine>>(value).map(|list| Self(list.into_iter().map(Source::from).collect()))
+            }
+            Value::Object(map) => map.into_iter().map(keyed).collect::<Result<_, _>>().map(Self),
+            other => Err(expected("a list or an object", &other)),
+        }
+    }
+}
+
+/// Ids of gold sources, or the gold documents themselves, as QASA's test file has them.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a list of ids, or of documents {text}")]
+enum GoldSources {
+    Ids(Vec<Id>),
+    Documents(Vec<GoldDocument>),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a text or {text}; a text may be {contexts: [..]}")]
+enum GoldDocument {
+    Wrapped { text: GoldText },
+    Bare(GoldText),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum GoldText {
+    Parts { contexts: Vec<String> },
+    Whole(Text),
+}
+
+impl GoldDocument {
+    /// The text; the parts of one are joined by spaces.
+    fn text(self) -> Option<String> {
+        let (Self::Wrapped { text } | Self::Bare(text)) = self;
+        match text {
+            GoldText::Parts { contexts } => Some(contexts.join(" ")),
+            GoldText::Whole(text) => text.given(),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct ShortAnswers {
+    short_answers: Vec<Text>,
+}
+
+#[derive(Deserialize)]
+struct LongAnswer {
+    long_answer: Text,
+}
+
+/// Passages behind an answer.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a text, or a list of texts and {title, text}")]
+enum Passages {
+    Parts(Vec<Passage>),
+    Whole(Text),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Passage {
+    Source(SourceLine),
+    Text(Text),
+}
+
+impl Passages {
+    /// One text: as it is, or the parts of a list, a line each. Parts that are texts stay as they are (a pipeline has
+    /// numbered them); objects become `[n] title text`, n counted from 0 as in ScholarQABench's files.
+    fn text(self) -> Option<String> {
+        let parts = match self {
+            Self::Whole(text) => return text.given(),
+            Self::Parts(parts) => parts,
+        };
+        let line = |(index, part): (usize, Passage)| match part {
+            Passage::Text(text) => text.given(),
+            Passage::Source(source) => {
+                let Source { title, text, .. } = source.into();
+                let texts = [title, text].into_iter().flatten().filter(|text| !text.is_empty());
+                Some(std::iter::once(format!("[{index}]")).chain(texts).collect::<Vec<_>>().join(" "))
+            }
+        };
+        Some(parts.into_iter().enumerate().filter_map(line).collect::<Vec<_>>().join("\n"))
+    }
 }
 
 #[cfg(test)]
@@ -165,7 +401,7 @@ mod tests {
         assert_eq!(of(objects).as_deref(), Some("[0] T X\n[1] Y\n[2] S"));
         assert_eq!(of(json!(null)), None);
         let wrong = json!([{"input": "q", "output": "o", "final_passages": 3}]).to_string();
-        assert_eq!(faults(&wrong), ["s.json:1: final_passages: expected a string, found the number 3"]);
+        assert!(faults(&wrong)[0].starts_with("s.json:1: final_passages: expected a text, or a list of texts and {title"));
     }
 
     #[test]
@@ -175,22 +411,27 @@ mod tests {
         assert!(read.items[0].sources[0].text_is_nan && read.items[0].sources[0].text.is_none());
         assert_eq!(
             read.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            ["s.json:2: ctxs[0].text is a bare NaN; read as missing; write a text or null"]
+            ["s.json:2: a bare NaN is read as missing text; write a text or null"]
         );
     }
 
     #[test]
     fn every_fault_is_told_with_line_and_id() {
         let text =
-            "{\"id\": \"a\", \"output\": 3}\n7\n{\"id\": \"b\", \"input\": \"q\", \"output\": \"\", \"ctxs\": [1]}";
+            "{\"id\": \"a\", \"output\": 3}\n7\n{\"id\": \"b\", \"input\": \"q\", \"output\": \"\", \"ctxs\": [1]}\n\
+            {\"id_mapping\": {\"0\": []}}";
+        let expected = [
+            "s.json:1 (case a): output: expected a string, found 3; write one {\"input\": ..",
+            "s.json:2: invalid type: integer `7`, expected an object with input and output; write one",
+            "s.json:3 (case b): ctxs: [0]: invalid type: integer `1`, expected an object with title and text; write",
+            "s.json:4: id_mapping.0: expected an id, found a list; write",
+        ];
+        for (fault, expected) in faults(text).iter().zip(expected) {
+            assert!(fault.starts_with(expected), "{fault}");
+        }
         assert_eq!(
-            faults(text),
-            [
-                "s.json:1 (case a): neither input nor query; give each element the question as input",
-                "s.json:1 (case a): output: expected a string, found the number 3",
-                "s.json:2: each element: expected an object, found the number 7",
-                "s.json:3 (case b): ctxs[0]: expected an object with title and text, found the number 1",
-            ]
+            faults("{\"id\": \"a\", \"output\": \"o\"}"),
+            ["s.json:1 (case a): neither input nor query; give each element the question as input"]
         );
         assert!(faults("[]")[0].starts_with("s.json: no predictions in the file"));
     }

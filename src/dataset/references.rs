@@ -8,12 +8,9 @@ use std::sync::Arc;
 use crate::domain::{Fingerprint, Gold, Prediction};
 use crate::error::{Error, InputFault, Result};
 
-use super::elements::elements;
-use super::fields::Place;
 use super::names::list;
-use super::prediction_fields::{Question, no_question};
-use super::predictions::{Predictions, read_predictions};
-use super::text_file::{as_text, read_bytes};
+use super::predictions::{Predictions, nan_warning, no_question, read_predictions};
+use super::reader::{elements, read_text, without_bare_nan};
 
 /// References, in file order.
 #[derive(Debug, Clone)]
@@ -39,9 +36,10 @@ pub struct References {
 /// [`Error::Input`] where two golds of one `input` differ, naming both lines, where a gold has no question, and for
 /// every other fault of the file.
 pub fn load_references(path: &Path) -> Result<References> {
-    let (bytes, blake3) = read_bytes(path)?;
-    let elements = elements(as_text(&bytes, path, 1)?, path)?;
-    let (items, warnings) = read_predictions(&elements, Question::Optional, path)?;
+    let (text, blake3) = read_text(path)?;
+    let (json, nan_line) = without_bare_nan(&text);
+    let items = read_predictions(&elements(&json, path)?, path)?;
+    let warnings = nan_warning(path, nan_line).into_iter().collect();
     let has_golds = items.iter().any(|item| has_gold(&item.gold));
     let has_answers = items.iter().any(|item| item.output.is_some());
     let answers = items.iter().map(|item| (question(&item.input).to_owned(), item.output.as_deref().map(Arc::from)));
@@ -65,7 +63,7 @@ fn golds_by_question(items: Vec<Prediction>, path: &Path) -> Result<HashMap<Stri
     // An answer without a gold says nothing of what is gold.
     for item in items.into_iter().filter(|item| item.output.is_none() || has_gold(&item.gold)) {
         if question(&item.input).is_empty() {
-            faults.push(no_question(Place { path, line: item.line, case_id: Some(&item.id) }));
+            faults.push(no_question(&item, path));
             continue;
         }
         match golds.get_mut(question(&item.input)) {

@@ -6,11 +6,13 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::domain::python_json::{self, Fault, Value};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
 use crate::domain::{CaseId, Fingerprint, SystemName};
 use crate::error::{Error, InputFault, Result};
 
-use super::text_file::{as_text, read_bytes};
+use super::reader::{JsonLine, expected, is_nan, read_text, typed, without_bare_nan};
 
 /// What a source is called in the file: the name of an answer file.
 const SOURCE_EXTENSION: &str = ".jsonl";
@@ -66,14 +68,14 @@ pub struct RecordedAnswer {
 /// # Errors
 /// [`Error::Input`] with every fault found, each with its source and case; [`Error::Io`] if the file cannot be read.
 pub fn load_results(path: &Path) -> Result<ResultsFile> {
-    let (bytes, blake3) = read_bytes(path)?;
-    Ok(ResultsFile { path: path.to_path_buf(), blake3, systems: parse_results(as_text(&bytes, path, 1)?, path)? })
+    let (text, blake3) = read_text(path)?;
+    Ok(ResultsFile { path: path.to_path_buf(), blake3, systems: parse_results(&text, path)? })
 }
 
 /// Reads the text of a results file; `path` stands in messages.
 ///
 /// # Errors
-/// [`Error::Input`] with every fault found.
+/// [`Error::Input`] with every faulty answer.
 ///
 /// ```
 /// let text = r#"{"gpt.jsonl": [{"scores": {"score": 0.5, "ann_score": NaN, "length": 1}, "case_id": "c1"}]}"#;
@@ -83,25 +85,27 @@ pub fn load_results(path: &Path) -> Result<ResultsFile> {
 /// # Ok::<(), scholareval::Error>(())
 /// ```
 pub fn parse_results(text: &str, path: &Path) -> Result<Vec<SystemResults>> {
-    let Value::Dict(sources) = python_json::parse(text).map_err(|fault| invalid_json(path, text, fault))? else {
+    let (text, _) = without_bare_nan(text);
+    let whole = JsonLine { path, number: 1, index: 0, text: &text };
+    let Value::Object(sources) = serde_json::from_str(&text).map_err(|error| whole.invalid_json(&error, HINT))? else {
         return Err(InputFault::new(path, "the file holds no object").hint(HINT).into());
     };
     let mut faults = Vec::new();
     let mut systems: Vec<SystemResults> = Vec::with_capacity(sources.len());
-    for (source, answers) in &sources {
-        let name = source.strip_suffix(SOURCE_EXTENSION).unwrap_or(source);
-        let Value::List(answers) = answers else {
-            let what = format!("{}: expected a list of answers, found {}", quoted(source), answers.kind());
+    for (source, answers) in sources {
+        let name = source.strip_suffix(SOURCE_EXTENSION).unwrap_or(&source);
+        let Value::Array(answers) = answers else {
+            let what = format!("{}: {}", quoted(&source), expected("a list of answers", &answers));
             faults.push(InputFault::new(path, what).hint(HINT));
             continue;
         };
         if name.is_empty() || systems.iter().any(|other| other.system.as_str() == name) {
-            let what = format!("{}: no name of a system, or that of another source", quoted(source));
+            let what = format!("{}: no name of a system, or that of another source", quoted(&source));
             faults.push(InputFault::new(path, what).hint("name each source by its answer file"));
             continue;
         }
-        let read = read_answers(answers, (source, path), &mut faults);
-        systems.push(SystemResults { system: name.into(), answers: read });
+        let system = SystemName::from(name);
+        systems.push(SystemResults { system, answers: read_answers(answers, &source, path, &mut faults) });
     }
     if faults.is_empty() && systems.iter().all(|system| system.answers.is_empty()) {
         faults.push(InputFault::new(path, "no answers in the file").hint(HINT));
@@ -109,109 +113,75 @@ pub fn parse_results(text: &str, path: &Path) -> Result<Vec<SystemResults>> {
     if faults.is_empty() { Ok(systems) } else { Err(Error::Input(faults)) }
 }
 
-fn read_answers(answers: &[Value], (source, path): (&str, &Path), faults: &mut Vec<InputFault>) -> Vec<RecordedAnswer> {
+fn read_answers(answers: Vec<Value>, source: &str, path: &Path, faults: &mut Vec<InputFault>) -> Vec<RecordedAnswer> {
     let mut places: HashMap<CaseId, usize> = HashMap::new();
     let mut read = Vec::with_capacity(answers.len());
-    for (index, answer) in answers.iter().enumerate() {
+    for (index, answer) in answers.into_iter().enumerate() {
         let place = index + 1;
-        let fault = |what: String| InputFault::new(path, format!("{}, answer {place}: {what}", quoted(source)));
+        let case_id = answer.get("case_id").and_then(Value::as_str).map(str::to_owned);
+        let fault = |what: String| {
+            let fault = InputFault::new(path, format!("{}, answer {place}: {what}", quoted(source)));
+            case_id.iter().fold(fault, |fault, case_id| fault.of_case(case_id))
+        };
         match read_answer(answer) {
             Ok(recorded) => {
                 if let Some(first) = places.insert(recorded.case_id.clone(), place) {
-                    let again = fault(format!("duplicate case_id, first in answer {first}"));
-                    faults.push(again.of_case(recorded.case_id.as_str()).hint("keep one of the two"));
+                    let what = format!("duplicate case_id, first in answer {first}");
+                    faults.push(fault(what).hint("keep one of the two"));
                 }
                 read.push(recorded);
             }
-            Err(what) => {
-                let case_id = text_of(answer, "case_id").ok().flatten();
-                let found = what.into_iter().map(fault).map(|fault| match &case_id {
-                    Some(case_id) => fault.of_case(case_id.as_str()),
-                    None => fault,
-                });
-                faults.extend(found);
-            }
+            Err(what) => faults.push(fault(what).hint(HINT)),
         }
     }
     read
 }
 
-/// One answer, or everything that is wrong with it.
-fn read_answer(answer: &Value) -> Result<RecordedAnswer, Vec<String>> {
-    let case_id = match text_of(answer, "case_id") {
-        Ok(Some(case_id)) if !case_id.is_empty() => case_id,
-        Ok(_) => return Err(vec!["case_id is missing or empty".to_owned()]),
-        Err(what) => return Err(vec![what]),
-    };
-    let Some(Value::Dict(scores)) = answer.get("scores") else {
-        return Err(vec!["scores are missing: expected an object of numbers by component".to_owned()]);
-    };
-    let mut wrong = Vec::new();
-    let optional = |key: &str, wrong: &mut Vec<String>| {
-        text_of(answer, key).unwrap_or_else(|what| {
-            wrong.push(what);
-            None
-        })
-    };
-    let (annotator, question) = (optional("annotator", &mut wrong), optional("question", &mut wrong));
-    let mut numbers: Vec<(String, Option<f64>)> = Vec::with_capacity(scores.len());
-    for (name, value) in scores {
-        match number(value) {
-            Some(number) => numbers.push((name.clone(), number)),
-            None => {
-                wrong.push(format!("{}: expected a number or null, found {}", quoted(name), value.kind()));
-            }
-        }
+/// An answer as the file has it.
+#[derive(Deserialize)]
+struct AnswerLine {
+    case_id: String,
+    annotator: Option<String>,
+    question: Option<String>,
+    scores: Map<String, Value>,
+}
+
+fn read_answer(answer: Value) -> Result<RecordedAnswer, String> {
+    if !answer.is_object() {
+        return Err(expected("an object with case_id and scores", &answer));
     }
-    let has = |name: &str| scores.iter().any(|(known, _)| known == name);
-    let lexical = has(&format!("{LEXICAL_PREFIX}score")) && !has("score");
+    let AnswerLine { case_id, annotator, question, scores } = typed(answer)?;
+    if case_id.is_empty() {
+        return Err("case_id is empty".to_owned());
+    }
+    let mut components = Vec::with_capacity(scores.len());
+    for (name, value) in scores {
+        let number = number(&value).map_err(|what| format!("{}: {what}", quoted(&name)))?;
+        components.push((name, number));
+    }
+    let has = |name: &str| components.iter().any(|(known, _)| known == name);
+    let lexical = has("lexical_score") && !has("score");
     let mut sum = |name: &str| {
         let name = if lexical { format!("{LEXICAL_PREFIX}{name}") } else { name.to_owned() };
-        if !has(&name) {
-            wrong.push(format!("{} is missing among the scores", quoted(&name)));
-        }
-        let at = numbers.iter().position(|(known, _)| *known == name)?;
-        numbers.remove(at).1
+        let at = components.iter().position(|(known, _)| *known == name);
+        let at = at.ok_or_else(|| format!("{} is missing among the scores", quoted(&name)))?;
+        Ok::<_, String>(components.remove(at).1)
     };
-    let (score, ann_score) = (sum("score"), sum("ann_score"));
-    if !wrong.is_empty() {
-        return Err(wrong);
-    }
-    Ok(RecordedAnswer { case_id: case_id.into(), annotator, question, lexical, score, ann_score, components: numbers })
+    let (score, ann_score) = (sum("score")?, sum("ann_score")?);
+    Ok(RecordedAnswer { case_id: case_id.into(), annotator, question, lexical, score, ann_score, components })
 }
 
-/// A number or a null; `None` for anything else.
-fn number(value: &Value) -> Option<Option<f64>> {
+/// A number, NaN or a null.
+fn number(value: &Value) -> Result<Option<f64>, String> {
     match value {
-        Value::Null => Some(None),
-        Value::Float(number) => Some(Some(*number)),
-        Value::Int(digits) => digits.parse().ok().map(Some),
-        Value::Bool(_) | Value::Str(_) | Value::List(_) | Value::Dict(_) => None,
-    }
-}
-
-/// The text under `key`; `None` where it is missing or null.
-fn text_of(object: &Value, key: &str) -> Result<Option<String>, String> {
-    match object.get(key) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::Str(text)) => Ok(Some(text.clone())),
-        Some(other) => Err(format!("{key}: expected a string, found {}", other.kind())),
+        Value::Null => Ok(None),
+        value if is_nan(value) => Ok(Some(f64::NAN)),
+        value => value.as_f64().map(Some).ok_or_else(|| expected("a number or null", value)),
     }
 }
 
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.escape_debug())
-}
-
-fn invalid_json(path: &Path, text: &str, fault: Fault) -> InputFault {
-    let told = InputFault::new(path, fault.to_string()).hint(HINT);
-    match fault {
-        Fault::Decode(at) => {
-            let before = text.as_bytes().get(..at).unwrap_or(text.as_bytes());
-            told.at_line(1 + before.iter().filter(|byte| **byte == b'\n').count())
-        }
-        Fault::TooManyDigits | Fault::TooDeep => told,
-    }
 }
 
 #[cfg(test)]
@@ -254,12 +224,11 @@ mod tests {
                 {"case_id": "c3"}, {"scores": {}}, 7], "b": {}}"#,
         );
         for part in [
-            "r.json (case c1): \"a\", answer 1: \"score\": expected a number or null, found a boolean",
-            "\"ann_score\": expected a number or null, found a string",
+            "r.json (case c1): \"a\", answer 1: \"score\": expected a number or null, found true",
             "(case c2): \"a\", answer 2: \"score\" is missing among the scores",
-            "(case c3): \"a\", answer 3: scores are missing",
-            "answer 4: case_id is missing or empty",
-            "answer 5: case_id is missing or empty",
+            "(case c3): \"a\", answer 3: scores is missing",
+            "answer 4: case_id is missing",
+            "answer 5: expected an object with case_id and scores, found 7",
             "\"b\": expected a list of answers, found an object",
         ] {
             assert!(told.contains(part), "{part}\n{told}");
@@ -277,7 +246,7 @@ mod tests {
 
     #[test]
     fn broken_json_is_told_with_its_line_and_an_empty_file_with_what_was_expected() {
-        assert!(faults("{\"a\":\n [}").starts_with("r.json:2: invalid JSON at byte"));
+        assert!(faults("{\"a\":\n [}").starts_with("r.json:2: invalid JSON at column"));
         assert!(faults("{}").contains("no answers in the file"));
         assert!(faults("[]").contains("holds no object"));
     }

@@ -1,19 +1,19 @@
-//! Test cases: a JSON list (or JSON lines) of questions with their rubrics.
+//! Test cases: questions with their rubrics.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::Value;
-use serde_json::value::RawValue;
+use serde::Deserialize;
 
-use crate::domain::{Criterion, Fingerprint, Mode, Rubric, TestCase};
+use crate::domain::{Fingerprint, Mode, Rubric, TestCase};
 use crate::error::{Error, InputFault, Result};
 
-use super::fields::{Fields, Findings, Place};
+use super::files::Kind;
+use super::reader::{elements, read_text};
 use super::rubric_faults::rubric_faults;
-use super::shape::Shape;
-use super::text_file::{as_text, read_bytes};
+
+const EXAMPLE: &str = "{\"case_id\": .., \"initial_prompt\": .., \"metric_config\": {\"config\": {..}}}";
 
 /// The test cases of one file, in file order.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,171 +24,94 @@ pub struct TestCases {
     pub blake3: Fingerprint,
     /// The cases; never empty, no two with one `case_id`.
     pub cases: Vec<Arc<TestCase>>,
-    /// What is odd but usable (weights written as strings, ..).
+    /// What is odd but usable (in compat mode).
     pub warnings: Vec<InputFault>,
 }
 
-/// Reads a file of test cases (`docs/formats.md`): a JSON list, or one JSON object after the other.
+/// Reads a file of test cases (`docs/formats.md`): a JSON list, `{"data": [..]}`, or one JSON object after the other.
 ///
 /// In [`Mode::Compat`] rubrics that the reference scores, or fails to score case by case, are warnings: weights that do
 /// not sum to 1 or are negative, names that collide, length bounds in the wrong order, criteria without any part.
 ///
 /// # Errors
-/// [`Error::Input`] with every fault found, each with its line; [`Error::Io`] if the file cannot be read.
+/// [`Error::Input`] with every faulty case, each with its line; [`Error::Io`] if the file cannot be read.
 pub fn load_test_cases(path: &Path, mode: Mode) -> Result<TestCases> {
-    let (bytes, blake3) = read_bytes(path)?;
-    Ok(TestCases { blake3, ..parse_test_cases(as_text(&bytes, path, 1)?, path, mode)? })
+    let (text, blake3) = read_text(path)?;
+    Ok(TestCases { blake3, ..parse_test_cases(&text, path, mode)? })
 }
 
 /// Reads the text of a file of test cases; `path` stands in messages. See [`load_test_cases`].
 ///
 /// # Errors
-/// [`Error::Input`] with every fault found.
+/// [`Error::Input`] with every faulty case.
 pub fn parse_test_cases(text: &str, path: &Path, mode: Mode) -> Result<TestCases> {
-    read_test_cases(text, path, mode).map_err(|error| match Shape::of_text(text, path, Shape::TestCases) {
-        Some(other) => other.fault(path, Shape::TestCases).into(),
-        None => error,
-    })
-}
-
-fn read_test_cases(text: &str, path: &Path, mode: Mode) -> Result<TestCases> {
-    let mut found = Findings::default();
-    let mut cases = Vec::new();
+    let elements = elements(text, path)?;
+    Kind::TestCases.check(&elements, path)?;
+    let (mut cases, mut faults, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
     let mut first_lines: HashMap<String, usize> = HashMap::new();
-    let (mut line, mut counted) = (1, 0);
-    for raw in elements(text, path)? {
-        // An element is a slice of `text`: its address tells its line.
-        let offset = (raw.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len());
-        line += newlines(&text.as_bytes()[counted..offset]);
-        counted = offset;
-        let value: Value = match serde_json::from_str(raw.get()) {
-            Ok(value) => value,
-            Err(error) => {
-                found.faults.push(invalid_json(path, line - 1, &error));
+    for line in &elements {
+        let case = match line.parse::<CaseLine>(EXAMPLE) {
+            Ok(case) => case,
+            Err(fault) => {
+                faults.push(fault);
                 continue;
             }
         };
-        let case = read_case(&value, Place { path, line, case_id: None }, mode, &mut found);
-        let Some(case) = case else { continue };
-        if let Some(first) = first_lines.insert(case.case_id.to_string(), line) {
+        let fault = |what: String| line.fault(what).of_case(&case.case_id);
+        if case.case_id.is_empty() {
+            faults.push(fault("case_id is empty".to_owned()));
+        }
+        if let Some(first) = first_lines.insert(case.case_id.clone(), line.number) {
             let what = format!("duplicate case_id, first on line {first}");
-            let fault = InputFault::new(path, what).at_line(line).of_case(case.case_id.as_str());
-            found.faults.push(fault.hint("give each test case an id of its own"));
+            faults.push(fault(what).hint("give each test case an id of its own"));
         }
-        cases.push(Arc::new(case));
+        let of_rubric = rubric_faults(&case.metric_config.config).into_iter();
+        let of_rubric = of_rubric.map(|(what, hint)| fault(what).hint(hint));
+        if mode == Mode::Compat { &mut warnings } else { &mut faults }.extend(of_rubric);
+        cases.push(Arc::new(TestCase::from(case)));
     }
-    if cases.is_empty() && found.faults.is_empty() {
+    if elements.is_empty() {
         let fault = InputFault::new(path, "no test cases in the file");
-        found.faults.push(fault.hint("expected a JSON list of objects with initial_prompt, case_id and metric_config"));
+        faults.push(fault.hint("expected a JSON list of objects with initial_prompt, case_id and metric_config"));
     }
-    if found.faults.is_empty() {
-        let blake3 = blake3::hash(text.as_bytes()).into();
-        Ok(TestCases { path: path.to_path_buf(), blake3, cases, warnings: found.warnings })
-    } else {
-        Err(Error::Input(found.faults))
+    if !faults.is_empty() {
+        return Err(Error::Input(faults));
     }
+    Ok(TestCases { path: path.to_path_buf(), blake3: blake3::hash(text.as_bytes()).into(), cases, warnings })
 }
 
-fn newlines(bytes: &[u8]) -> usize {
-    bytes.iter().filter(|byte| **byte == b'\n').count()
+/// A test case as the file has it.
+#[derive(Deserialize)]
+struct CaseLine {
+    case_id: String,
+    initial_prompt: String,
+    #[serde(default)]
+    annotator: String,
+    #[serde(default)]
+    agreement: bool,
+    metric_config: MetricConfig,
 }
 
-/// The elements of the list, or of the stream of objects, unread.
-fn elements<'a>(text: &'a str, path: &Path) -> Result<Vec<&'a RawValue>> {
-    let is_stream = text.trim_start().starts_with('{');
-    let elements = if is_stream {
-        serde_json::Deserializer::from_str(text).into_iter().collect()
-    } else if text.trim().is_empty() {
-        Ok(Vec::new())
-    } else {
-        serde_json::from_str(text)
-    };
-    elements.map_err(|error: serde_json::Error| invalid_json(path, 0, &error).into())
+#[derive(Deserialize)]
+struct MetricConfig {
+    config: Rubric,
 }
 
-/// What serde_json says, at the file's own line (`lines_before` those that it did not see).
-fn invalid_json(path: &Path, lines_before: usize, error: &serde_json::Error) -> InputFault {
-    let message = error.to_string();
-    let message = message.split(" at line ").next().unwrap_or_default();
-    InputFault::new(path, format!("invalid JSON at column {}: {message}", error.column()))
-        .at_line(lines_before + error.line())
-        .hint("expected a JSON list of test cases")
-}
-
-fn read_case(value: &Value, place: Place<'_>, mode: Mode, found: &mut Findings) -> Option<TestCase> {
-    // The id first, so that every other fault can name it.
-    let case_id = value.get("case_id").and_then(Value::as_str);
-    let place = Place { case_id, ..place };
-    let fields = Fields::of(value, "", place, found)?;
-    let case_id = fields.string("case_id", found);
-    let initial_prompt = fields.string("initial_prompt", found);
-    let annotator = fields.string_or("annotator", "", found);
-    let agreement = fields.flag("agreement", found);
-    let config = fields.object("metric_config", found).and_then(|config| config.object("config", found));
-    let rubric = config.and_then(|config| read_rubric(&config, place, found));
-    if let Some(rubric) = &rubric {
-        let faults = rubric_faults(rubric).into_iter().map(|(what, hint)| place.fault(what).hint(hint));
-        match mode {
-            Mode::Default => found.faults.extend(faults),
-            Mode::Compat => found.warnings.extend(faults),
+impl From<CaseLine> for TestCase {
+    fn from(line: CaseLine) -> Self {
+        let mut rubric = line.metric_config.config;
+        if rubric.question.is_empty() {
+            rubric.question = line.initial_prompt.as_str().into();
         }
+        let CaseLine { case_id, initial_prompt, annotator, agreement, .. } = line;
+        Self { case_id: case_id.into(), initial_prompt, annotator, agreement, rubric }
     }
-    if case_id == Some("") {
-        found.faults.push(place.fault("case_id is empty"));
-    }
-    Some(TestCase {
-        case_id: case_id?.into(),
-        initial_prompt: initial_prompt?.to_owned(),
-        annotator: annotator?.to_owned(),
-        agreement: agreement?,
-        rubric: rubric?,
-    })
-}
-
-/// `metric_config.config`; the defaults are the released files' values.
-fn read_rubric(config: &Fields<'_>, place: Place<'_>, found: &mut Findings) -> Option<Rubric> {
-    let question = config.string("question", found);
-    let low_length = config.whole_or("low_length", 300, found);
-    let high_length = config.whole_or("high_length", 600, found);
-    let length_weight = config.weight("length_weight", Some(0.05), found);
-    let expertise_weight = config.weight("expertise_weight", Some(0.05), found);
-    let citations_weight = config.weight("citations_weight", Some(0.2), found);
-    let excerpts_weight = config.weight("excerpts_weight", Some(0.1), found);
-    let properties = config.list("other_properties", found);
-    let mut criteria = Vec::new();
-    let mut whole = true;
-    for (index, property) in properties?.iter().enumerate() {
-        let within = config.path_of(&format!("other_properties[{index}]"));
-        let criterion = Fields::of(property, &within, place, found).and_then(|fields| read_criterion(&fields, found));
-        whole &= criterion.is_some();
-        criteria.extend(criterion);
-    }
-    // A rubric that lacks a criterion must not be checked as if it were whole.
-    whole.then_some(())?;
-    Some(Rubric {
-        question: question?.into(),
-        low_length: low_length?,
-        high_length: high_length?,
-        length_weight: length_weight?,
-        expertise_weight: expertise_weight?,
-        citations_weight: citations_weight?,
-        excerpts_weight: excerpts_weight?,
-        criteria,
-    })
-}
-
-fn read_criterion(fields: &Fields<'_>, found: &mut Findings) -> Option<Criterion> {
-    let name = fields.string("name", found);
-    let criterion = fields.string("criterion", found);
-    let weight = fields.weight("weight", None, found);
-    let snippets = fields.strings("evidence", found);
-    Some(Criterion { name: name?.to_owned(), criterion: criterion?.into(), weight: weight?, snippets: snippets? })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn case(id: &str) -> Value {
         json!({
@@ -224,19 +147,20 @@ mod tests {
 
     #[test]
     fn every_fault_is_told_with_its_line_and_case() {
-        let mut wrong = case("2");
-        wrong["metric_config"]["config"]["other_properties"][0]["weight"] = json!("heavy");
+        let (mut wrong, mut heavy) = (case("2"), case("2b"));
+        heavy["metric_config"]["config"]["other_properties"][0]["weight"] = json!("heavy");
         wrong["initial_prompt"] = json!(null);
-        let text = format!("[\n{},\n{wrong},\n{{\"case_id\": \"3\"}}\n, 7]", case("1"));
+        let text = format!("[\n{},\n{wrong},\n{heavy},\n{{\"case_id\": \"3\"}}\n, 7]", case("1"));
+        let faults = faults(&text);
+        let whats: Vec<&str> = faults.iter().filter_map(|fault| fault.split_once("; write one {").map(|it| it.0)).collect();
         assert_eq!(
-            faults(&text),
+            whats,
             [
-                "t.json:3 (case 2): initial_prompt: expected a string, found null",
-                "t.json:3 (case 2): metric_config.config.other_properties[0].weight: expected a number, found the \
-                 string \"heavy\"",
-                "t.json:4 (case 3): initial_prompt is missing",
-                "t.json:4 (case 3): metric_config is missing",
-                "t.json:5: each element: expected an object, found the number 7",
+                "t.json:3 (case 2): initial_prompt: invalid type: null, expected a string",
+                "t.json:4 (case 2b): metric_config.config.other_properties[0].weight: invalid type: string \"heavy\", \
+                 expected a number",
+                "t.json:5 (case 3): initial_prompt is missing; found case_id",
+                "t.json:6: invalid type: integer `7`, expected struct CaseLine",
             ]
         );
     }
@@ -262,12 +186,21 @@ mod tests {
     }
 
     #[test]
-    fn a_weight_written_as_a_string_is_read_with_a_warning() {
+    fn numbers_that_are_none_are_faults_of_their_field() {
+        let with = |weight: &str| {
+            let text = json!([case("1")]).to_string();
+            faults(&text.replacen("\"weight\":0.3", &format!("\"weight\":{weight}"), 1)).remove(0)
+        };
+        assert!(with("\"0.3\"").starts_with("t.json:1 (case 1): metric_config.config.other_properties[0].weight: "));
+        assert!(with("NaN").starts_with("t.json:1: invalid JSON at column "), "{}", with("NaN"));
+        assert!(with("1e999").contains("number out of range"), "{}", with("1e999"));
+    }
+
+    #[test]
+    fn a_rubric_without_a_question_asks_that_of_its_case() {
         let mut case = case("1");
-        case["metric_config"]["config"]["other_properties"][0]["weight"] = json!("0.3");
-        let cases = load(&json!([case]).to_string()).unwrap();
-        assert_eq!(cases.cases[0].rubric.criteria[0].weight, 0.3);
-        assert_eq!(cases.warnings.len(), 1);
+        case["metric_config"]["config"].as_object_mut().unwrap().remove("question");
+        assert_eq!(&*load(&json!([case]).to_string()).unwrap().cases[0].rubric.question, "Q?");
     }
 
     #[test]

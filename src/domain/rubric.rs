@@ -18,25 +18,42 @@ impl RubricParts {
     pub const BOTH: Self = Self { rubrics: true, snippets: true };
 }
 
-/// The rubric of one test case (`metric_config.config` on the wire).
+/// The rubric of one test case (`metric_config.config` of its file). The defaults are those of the released files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Rubric {
-    /// The question put to the judge.
+    /// The question put to the judge (default: the question of the case).
     pub question: Arc<str>,
-    /// Answers of at most this many words earn full marks for length (wire default 300).
+    /// Answers of at most this many words earn full marks for length (default 300).
     pub low_length: i64,
-    /// Answers of at least this many words earn none (wire default 600).
+    /// Answers of at least this many words earn none (default 600).
     pub high_length: i64,
-    /// Weight of component `length` (wire default 0.05).
+    /// Weight of component `length` (default 0.05).
     pub length_weight: f64,
-    /// Weight of component `expertise` (wire default 0.05).
+    /// Weight of component `expertise` (default 0.05).
     pub expertise_weight: f64,
-    /// Weight of component `citations` (wire default 0.2).
+    /// Weight of component `citations` (default 0.2).
     pub citations_weight: f64,
-    /// Weight of component `excerpts` (wire default 0.1).
+    /// Weight of component `excerpts` (default 0.1).
     pub excerpts_weight: f64,
-    /// The criteria, in file order (`other_properties` on the wire).
+    /// The criteria, in file order.
+    #[serde(rename = "other_properties")]
     pub criteria: Vec<Criterion>,
+}
+
+impl Default for Rubric {
+    fn default() -> Self {
+        Self {
+            question: "".into(),
+            low_length: 300,
+            high_length: 600,
+            length_weight: 0.05,
+            expertise_weight: 0.05,
+            citations_weight: 0.2,
+            excerpts_weight: 0.1,
+            criteria: Vec::new(),
+        }
+    }
 }
 
 impl Rubric {
@@ -70,6 +87,7 @@ pub struct Criterion {
     pub criterion: Arc<str>,
     /// Share of the score, over criterion and snippets together.
     pub weight: f64,
-    /// Texts that support the criterion (`evidence` on the wire).
+    /// Texts that support the criterion.
+    #[serde(rename = "evidence", default)]
     pub snippets: Arc<[String]>,
 }

@@ -198,7 +198,7 @@ fn too_few_raters_and_broken_labels_say_what_to_do() {
     work.write("bad.csv", "system,case_id,rater,value\ngood,c-rain,ann,five\n");
     work.run(&["agree", "--runs", "r1", "--labels", "bad.csv"])
         .exits_with(3)
-        .says(&["bad.csv:2 (case c-rain): value: expected a number, found the string \"five\""]);
+        .says(&["bad.csv:2 (case c-rain): value: expected a number, found \"five\""]);
     work.run(&["agree", "--runs", "nowhere", "--labels", "one.csv"]).exits_with(3).says(&["holds no manifest.json"]);
     work.run(&["agree", "--labels", "one.csv", "--tie-threshold", "-1"])
         .exits_with(2)

@@ -123,7 +123,6 @@ fn a_wrong_place_of_references_is_told() {
     let work = Workspace::with_cases(&[plain_case("c1")]);
     work.write("a.jsonl", "{\"case_id\": \"c1\", \"answer_text\": \"abc\", \"references_from\": 4}");
     work.run(&["score", "a.jsonl", "--tests", "tests.json", "--out", "o"]).exits_with(3).says(&[
-        "a.jsonl:1 (case c1): references_from: expected a whole number from 0 to 3 (characters of answer_text), found \
-         the number 4",
+        "a.jsonl:1 (case c1): references_from: expected a whole number from 0 to 3 (characters of answer_text), found 4",
     ]);
 }

@@ -136,7 +136,8 @@ fn faults_of_all_files_are_told_at_once() {
     dir.file("d/b.jsonl", b"\n{\"case_id\": \"1\", \"answer_text\": \"\xff\"}\n".as_slice());
     assert_eq!(
         dir.error(&["d"]),
-        "d/a.jsonl:1 (case 1): answer_text is missing\n\
+        "d/a.jsonl:1 (case 1): answer_text is missing; found case_id; write one {\"case_id\": .., \"answer_text\": ..} \
+         per line\n\
          d/b.jsonl:2: invalid UTF-8 at byte 34 of the line; save the file as UTF-8"
     );
 }
@@ -146,7 +147,7 @@ fn a_missing_or_broken_test_file_is_an_error_with_place() {
     let dir = Dir::new();
     let path = dir.file("tests.json", "[\n{\"case_id\": 1}\n]");
     let error = load_test_cases(&path, Mode::Default).unwrap_err().to_string();
-    assert!(error.contains("tests.json:2: case_id: expected a string, found the number 1"), "{error}");
+    assert!(error.contains("tests.json:2 (case 1): case_id: invalid type: integer `1`, expected a string"), "{error}");
     let error = load_test_cases(&dir.0.path().join("test.json"), Mode::Default).unwrap_err().to_string();
     assert!(error.ends_with("no such file or directory; did you mean tests.json?"), "{error}");
     let path = dir.file("latin.json", b"[\n\"\xe9\"]");

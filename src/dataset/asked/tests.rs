@@ -13,7 +13,7 @@ fn data(questions: &[(&str, &str)]) -> AskedQuestions {
 fn outputs(questions: &[&str]) -> SystemFile {
     let line = |(at, input): (usize, &&str)| format!("{{\"input\": \"{input}\", \"output\": \"o{at}\"}}\n");
     let text: String = questions.iter().enumerate().map(line).collect();
-    parse_system(text.as_bytes(), "s".into(), Path::new("s.jsonl"), Mode::Default).unwrap()
+    parse_system(&text, "s".into(), Path::new("s.jsonl"), Mode::Default).unwrap()
 }
 
 fn kept(covered: &Covered) -> Vec<(&str, Option<&str>)> {
@@ -103,7 +103,7 @@ fn cases(mode: Mode) -> AskedQuestions {
 fn of_two_annotations_of_a_question_the_first_needs_the_answer_and_in_compat_any() {
     let answers = |ids: [&str; 2]| {
         let text: String = ids.map(|id| format!("{{\"case_id\": \"{id}\", \"answer_text\": \"o\"}}\n")).concat();
-        parse_system(text.as_bytes(), "s".into(), Path::new("s.jsonl"), Mode::Default).unwrap()
+        parse_system(&text, "s".into(), Path::new("s.jsonl"), Mode::Default).unwrap()
     };
     assert_eq!(cases(Mode::Default).len(), 2);
     assert_eq!(cases(Mode::Default).cover(answers(["a", "c"])).unwrap().missing, None);

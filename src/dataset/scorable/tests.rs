@@ -27,7 +27,7 @@ fn tests() -> TestCases {
 
 fn file(name: &str, items: &[Value]) -> SystemFile {
     let text: String = items.iter().map(|item| format!("{item}\n")).collect();
-    parse_system(text.as_bytes(), name.into(), Path::new(&format!("{name}.jsonl")), Mode::Default).unwrap()
+    parse_system(&text, name.into(), Path::new(&format!("{name}.jsonl")), Mode::Default).unwrap()
 }
 
 fn said(input: &str, output: &str) -> Value {
@@ -119,7 +119,7 @@ fn both_ways(system: &SystemFile, tests: &TestCases, compat: bool) -> [Vec<Judge
     let SystemFile::Predictions(predictions) = system else { panic!("{system:?}") };
     let converted = convert(predictions, tests, &Conversion { block: Some(&block), mode }).unwrap();
     let text: String = converted.answers.iter().map(render_answer).collect();
-    let answers = parse_answers(text.as_bytes(), predictions.system.clone(), Path::new("c.jsonl"), mode).unwrap();
+    let answers = parse_answers(&text, predictions.system.clone(), Path::new("c.jsonl"), mode).unwrap();
     [system.clone(), SystemFile::Answers(answers)].map(|file| {
         let made = scorable(Some(tests), &[file], None, &with_block(compat)).unwrap();
         let items = made.rubric.into_iter();
@@ -254,7 +254,7 @@ fn what_cannot_be_scored_is_told() {
     // without a rubric nothing looks at the block
     let made = scorable(None, &raising, None, &with_block(true)).unwrap();
     assert_eq!(made.plain[1].answer.own_bytes, None);
-    let nothing = parse_system(b"", "e".into(), Path::new("e.jsonl"), Mode::Default).unwrap();
+    let nothing = parse_system("", "e".into(), Path::new("e.jsonl"), Mode::Default).unwrap();
     assert_eq!(
         told(scorable(None, &[nothing], None, &ScorableOptions::default())),
         "e.jsonl: no answers to score; name files that hold some"

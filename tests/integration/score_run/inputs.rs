@@ -43,8 +43,8 @@ fn bad_answers_are_refused_with_file_line_case_and_remedy() {
 fn faults_of_several_files_are_told_together() {
     let work = Workspace::new(&["alpha"], 1);
     work.write("answers/one.jsonl", "{\"case_id\": \"c1\"}\n");
-    work.write("answers/two.jsonl", "[]\n");
-    refused(&work, &[], 3, &["answers/one.jsonl:1 (case c1)", "answers/two.jsonl: no predictions in the file"]);
+    work.write("answers/two.jsonl", "\n[");
+    refused(&work, &[], 3, &["answers/one.jsonl:1 (case c1)", "answers/two.jsonl:2: invalid JSON at column 1"]);
 }
 
 #[test]

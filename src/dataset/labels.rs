@@ -1,0 +1,359 @@
+//! Labels: ratings and preferences of people (and other judges) on answers, from files of scores, of preferences, or of
+//! pairs that hold both.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::domain::{CaseId, ComparedPair, Note, Preference, Preferred, Rater, RaterKind, Rating, SystemName};
+use crate::error::{Error, InputFault, Result};
+
+use super::reader::{all, elements, expected, is_nan, read_text, typed, without_bare_nan};
+
+/// What a file of labels holds.
+const EXPECTED: &str = "expected scores (system, case_id, item, rater, value), preferences (case_id, system_a, system_b, \
+                        rater, preference), or pairs (question, models, preference_ranking_norm, ..)";
+/// The rater of `model_..` numbers: a judge, whatever the shape.
+const MODEL: &str = "model";
+/// The item that is the answer as a whole.
+const OVERALL: &str = "overall";
+const RANKING: &str = "preference_ranking_norm";
+
+/// The labels of some files.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Labels {
+    /// Everyone who rated something, in order of first appearance.
+    pub raters: Vec<Rater>,
+    /// Repeated labels; not counting the ratings of pairs, which each pair of an answer repeats.
+    pub repeated: usize,
+    /// What a reader must know of how the files were read.
+    pub notes: Vec<Note>,
+}
+
+/// Reads files of labels (`docs/formats.md`).
+///
+/// # Errors
+/// [`Error::Input`] with every fault of every file; [`Error::Io`] if a file cannot be read.
+pub fn load_labels(paths: &[PathBuf]) -> Result<Labels> {
+    let mut collector = Collector::default();
+    all(paths.iter().map(|path| collector.read(&read_text(path)?.0, path)))?;
+    Ok(collector.labels)
+}
+
+/// Reads the text of one file; the extension of `path` tells CSV (`.csv`) from JSON. See [`load_labels`].
+///
+/// ```
+/// use scholareval::dataset::parse_labels;
+///
+/// let text = "system,case_id,rater,value\ngpt,c1,ann,0.5\n";
+/// let labels = parse_labels(text, "labels.csv".as_ref())?;
+/// assert_eq!((&*labels.raters[0].name, labels.raters[0].ratings[0].value), ("ann", 0.5));
+/// # Ok::<(), scholareval::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Input`] with every fault found.
+pub fn parse_labels(text: &str, path: &Path) -> Result<Labels> {
+    let mut collector = Collector::default();
+    collector.read(text, path)?;
+    Ok(collector.labels)
+}
+
+/// One row; a field that is missing, null or an empty cell is not in it.
+struct Row<'a> {
+    path: &'a Path,
+    line: usize,
+    /// From CSV every value is a string.
+    fields: Map<String, Value>,
+}
+
+impl Row<'_> {
+    fn has(&self, field: &str) -> bool {
+        self.fields.contains_key(field)
+    }
+
+    fn fault(&self, what: impl Into<String>) -> InputFault {
+        InputFault::new(self.path, what).at_line(self.line)
+    }
+
+    fn required<T: DeserializeOwned>(&self, field: &str) -> Result<T, InputFault> {
+        let value = self.fields.get(field);
+        let value = value.ok_or_else(|| self.fault(format!("{field} is missing")).hint(EXPECTED))?;
+        typed(value.clone()).map_err(|what| self.fault(format!("{field}: {what}")).hint(EXPECTED))
+    }
+
+    /// A text; identifiers may be written as whole numbers.
+    fn text(&self, field: &str) -> Result<String, InputFault> {
+        self.required::<Text>(field).map(|text| text.0)
+    }
+
+    /// A number for each of two systems.
+    fn two_numbers(&self, field: &str) -> Result<[f64; 2], InputFault> {
+        self.required::<[Number; 2]>(field).map(|numbers| numbers.map(|number| number.0))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(try_from = "Value")]
+struct Text(String);
+
+impl TryFrom<Value> for Text {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        match value {
+            Value::String(text) if !text.trim().is_empty() => Ok(Self(text)),
+            Value::Number(number) if !number.is_f64() => Ok(Self(number.to_string())),
+            other => Err(expected("a text", &other)),
+        }
+    }
+}
+
+/// A finite number, as such or spelled.
+#[derive(Deserialize)]
+#[serde(try_from = "Value")]
+struct Number(f64);
+
+impl TryFrom<Value> for Number {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        let number: Option<f64> = match &value {
+            Value::String(text) => text.trim().parse().ok(),
+            other if is_nan(other) => None,
+            other => other.as_f64(),
+        };
+        number.filter(|number| number.is_finite()).map(Self).ok_or_else(|| expected("a number", &value))
+    }
+}
+
+/// The rows of a text.
+fn rows<'a>(text: &str, path: &'a Path) -> Result<Vec<Row<'a>>> {
+    let is_csv = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"))
+        || !(text.trim_start().is_empty() || text.trim_start().starts_with(['[', '{']));
+    if is_csv {
+        return Ok(csv_rows(text, path)?);
+    }
+    let (text, _) = without_bare_nan(text);
+    let elements = elements(&text, path)?;
+    all(elements.iter().map(|line| {
+        let mut fields: Map<String, Value> = line.parse("object").map_err(|fault| fault.hint(EXPECTED))?;
+        fields.retain(|_, value| !value.is_null());
+        Ok(Row { path, line: line.number, fields })
+    }))
+}
+
+/// Rows of CSV: the header names the fields.
+fn csv_rows<'a>(text: &str, path: &'a Path) -> Result<Vec<Row<'a>>, InputFault> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
+    let mut names: Vec<String> = Vec::new();
+    let (mut rows, mut line) = (Vec::new(), 1);
+    for record in reader.records() {
+        let record = record.map_err(|error| InputFault::new(path, format!("invalid CSV: {error}")))?;
+        line = record.position().map_or(line, |position| position.line() as usize);
+        let fault = |what| InputFault::new(path, what).at_line(line);
+        if names.is_empty() {
+            names = record.iter().map(|name| name.trim().to_owned()).collect();
+            if let Some((at, name)) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
+                let what = format!("column {} is called {name:?}, as an earlier one is", at + 1);
+                return Err(fault(what).hint("give every column its own name"));
+            }
+            continue;
+        }
+        if record.len() != names.len() {
+            let what = format!("expected {} cells as in the header, found {}", names.len(), record.len());
+            return Err(fault(what).hint("put quotes around a cell that holds a comma, and close every quote"));
+        }
+        let filled = names.iter().zip(&record).filter(|(_, cell)| !cell.trim().is_empty());
+        let fields = filled.map(|(name, cell)| (name.clone(), Value::from(cell))).collect();
+        rows.push(Row { path, line, fields });
+    }
+    // An open quote takes in the rest of the file.
+    if text.matches('"').count() % 2 == 1 {
+        let fault = InputFault::new(path, "a quote that is never closed").at_line(line);
+        return Err(fault.hint("close it with \", and write \"\" for a quote in a cell"));
+    }
+    Ok(rows)
+}
+
+/// One label.
+enum Label {
+    Rating(Rating),
+    Preference(Preference),
+}
+
+/// A rated thing.
+#[derive(PartialEq, Eq, Hash)]
+enum Thing {
+    Answer(CaseId, SystemName, Option<Arc<str>>),
+    Pair(ComparedPair),
+}
+
+impl Thing {
+    fn description(&self) -> String {
+        let shown = |name: &SystemName| name.as_str().escape_debug().to_string();
+        match self {
+            Self::Answer(_, system, Some(item)) => format!("{} of {}", item.escape_debug(), shown(system)),
+            Self::Answer(_, system, None) => format!("the answer of {}", shown(system)),
+            Self::Pair(pair) => format!("{} against {}", shown(&pair.first), shown(&pair.second)),
+        }
+    }
+}
+
+/// The labels so far.
+#[derive(Default)]
+struct Collector {
+    labels: Labels,
+    /// The number of each rater's label of a thing, and where it stands.
+    seen: HashMap<(usize, Thing), (f64, String)>,
+}
+
+impl Collector {
+    fn read(&mut self, text: &str, path: &Path) -> Result<()> {
+        let rows = rows(text, path)?;
+        let mut faults: Vec<InputFault> = rows.iter().filter_map(|row| self.read_row(row).err()).collect();
+        if rows.is_empty() {
+            faults.push(InputFault::new(path, "no labels in the file").hint(EXPECTED));
+        }
+        if faults.is_empty() { Ok(()) } else { Err(Error::Input(faults)) }
+    }
+
+    fn read_row(&mut self, row: &Row<'_>) -> Result<(), InputFault> {
+        if row.has("models") {
+            return self.read_pair(row);
+        }
+        let case_id = row.text("case_id")?;
+        self.read_score_or_preference(row, case_id.as_str().into()).map_err(|fault| fault.of_case(case_id))
+    }
+
+    fn read_score_or_preference(&mut self, row: &Row<'_>, case_id: CaseId) -> Result<(), InputFault> {
+        let rater = row.text("rater")?;
+        let label = if row.has("preference") || row.has("system_a") {
+            Label::Preference(preference(row, case_id)?)
+        } else {
+            Label::Rating(Rating {
+                system: row.text("system")?.into(),
+                case_id,
+                item: if row.has("item") { Some(row.text("item")?.into()) } else { None },
+                value: row.required::<Number>("value")?.0,
+            })
+        };
+        let kind = if rater == MODEL { RaterKind::Judge } else { RaterKind::Human };
+        let is_new = self.add(row, (&rater, kind), label)?;
+        self.labels.repeated += usize::from(!is_new);
+        Ok(())
+    }
+
+    /// A pair as released with ScholarQA's human evaluation (allenai/ai2-scholarqa-eval): `question`, `models` of two
+    /// systems, `preference_ranking_norm` of two numbers, and pairs of numbers `human_..` and `model_..`. The person is
+    /// `rater`, or the stem of the file's name; the question is the case.
+    fn read_pair(&mut self, row: &Row<'_>) -> Result<(), InputFault> {
+        let case_id = CaseId::from(row.text(if row.has("case_id") { "case_id" } else { "question" })?);
+        let stem = || row.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let human = if row.has("rater") { row.text("rater")? } else { stem() };
+        let human = (human.as_str(), RaterKind::Human);
+        let models: [SystemName; 2] = row.required("models")?;
+        if row.has(RANKING) {
+            let [a, b] = row.two_numbers(RANKING)?;
+            let [first, second] = models.clone();
+            let preference = Preference::new(case_id.clone(), first, second, Preferred::of_difference(a - b, 0.0))
+                .ok_or_else(|| row.fault("models: expected two systems, found one twice"))?;
+            let is_new = self.add(row, human, Label::Preference(preference))?;
+            self.labels.repeated += usize::from(!is_new);
+        }
+        // Every pair of an answer repeats its ratings: they are not counted as repeated.
+        let mut rate = |rater, item: &str, field: &str| -> Result<(), InputFault> {
+            let item = (item != OVERALL).then(|| item.into());
+            for (system, value) in models.iter().zip(row.two_numbers(field)?) {
+                let (system, case_id, item) = (system.clone(), case_id.clone(), Option::clone(&item));
+                self.add(row, rater, Label::Rating(Rating { system, case_id, item, value }))?;
+            }
+            Ok(())
+        };
+        for field in row.fields.keys() {
+            if let Some(item) = field.strip_prefix("human_") {
+                rate(human, item, field)?;
+            } else if let Some(item) = field.strip_prefix("model_") {
+                rate((MODEL, RaterKind::Judge), item, field)?;
+            }
+        }
+        if row.has(RANKING) && !row.has("human_overall") {
+            rate(human, OVERALL, RANKING)?;
+            let note = Note::warning(
+                "preference_ranking_norm without human_overall: used as the comparison and as the person's ratings of \
+                 the two answers.",
+            );
+            if !self.labels.notes.contains(&note) {
+                self.labels.notes.push(note);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a label of a rater; false if it equals an earlier one.
+    ///
+    /// # Errors
+    /// A label that contradicts an earlier one; a name that is a judge's here and a person's there.
+    fn add(&mut self, row: &Row<'_>, (name, kind): (&str, RaterKind), label: Label) -> Result<bool, InputFault> {
+        let raters = &mut self.labels.raters;
+        let at = raters.iter().position(|rater| &*rater.name == name).unwrap_or_else(|| {
+            raters.push(Rater::new(name, kind));
+            raters.len() - 1
+        });
+        let rater = &mut raters[at];
+        if rater.kind != kind {
+            let what = format!("{} is a judge's name and a person's", name.escape_debug());
+            return Err(row.fault(what).hint("rename the file, or give the person another name under rater"));
+        }
+        let (thing, number) = match &label {
+            Label::Rating(Rating { case_id, system, item, value }) => {
+                (Thing::Answer(case_id.clone(), system.clone(), item.clone()), *value)
+            }
+            Label::Preference(made) => (Thing::Pair(made.pair.clone()), f64::from(made.preferred.sign())),
+        };
+        let key = (at, thing);
+        if let Some((earlier, place)) = self.seen.get(&key) {
+            if *earlier == number {
+                return Ok(false);
+            }
+            let what = format!("{} rated {} differently before, at {place}", name.escape_debug(), key.1.description());
+            return Err(row.fault(what).hint("keep one of the two, or give the raters different names"));
+        }
+        let place = format!("{}:{}", row.path.display(), row.line).escape_debug().to_string();
+        self.seen.insert(key, (number, place));
+        match label {
+            Label::Rating(rating) => rater.ratings.push(rating),
+            Label::Preference(preference) => rater.preferences.push(preference),
+        }
+        Ok(true)
+    }
+}
+
+/// `a`, `b` or `tie`; the name of one of the two systems; or a number: above 0 the first is better, below 0 the second,
+/// 0 is a tie. The name of a system wins over the letters.
+fn preference(row: &Row<'_>, case_id: CaseId) -> Result<Preference, InputFault> {
+    let (a, b) = (row.text("system_a")?, row.text("system_b")?);
+    let value: Value = row.required("preference")?;
+    let word = value.as_str().map(str::trim).unwrap_or_default();
+    let preferred = match (word.to_lowercase().as_str(), Number::try_from(value.clone())) {
+        _ if word == a => Preferred::First,
+        _ if word == b => Preferred::Second,
+        ("a", _) => Preferred::First,
+        ("b", _) => Preferred::Second,
+        ("tie", _) => Preferred::Tie,
+        (_, Ok(Number(number))) => Preferred::of_difference(number, 0.0),
+        _ => {
+            let wanted = format!("a, b, tie, {a:?}, {b:?} or a number");
+            return Err(row.fault(format!("preference: {}", expected(&wanted, &value))));
+        }
+    };
+    Preference::new(case_id, a.as_str().into(), b.as_str().into(), preferred)
+        .ok_or_else(|| row.fault(format!("system_a and system_b are both {a:?}")).hint("name two systems"))
+}
+
+#[cfg(test)]
+mod tests;

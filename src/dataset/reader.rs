@@ -1,0 +1,430 @@
+//! Reading text, JSON and JSONL files: every fault names the file, the line, the case and the field.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use rayon::prelude::*;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::domain::Fingerprint;
+use crate::error::{Error, InputFault, Result};
+
+use super::names::{list, suggest};
+
+/// How many lines are one task.
+const TASK_LINES: usize = 256;
+
+/// What stands for a bare `NaN` after [`without_bare_nan`]: the number -0.0, as long as the word, so that columns stay.
+const NAN_STANDS_AS: &str = "-0 ";
+
+/// The bytes of a file without a UTF-8 byte order mark, and the hash of all its bytes (a pipe can be read only once).
+///
+/// # Errors
+/// A missing file, with names close to it; [`Error::Io`] where it cannot be read.
+pub(crate) fn read_bytes(path: &Path) -> Result<(Vec<u8>, Fingerprint)> {
+    let mut bytes = std::fs::read(path).map_err(|error| {
+        if error.kind() == std::io::ErrorKind::NotFound { no_such(path).into() } else { Error::io(path, "read")(error) }
+    })?;
+    let blake3 = blake3::hash(&bytes).into();
+    if bytes.starts_with(b"\xef\xbb\xbf") {
+        bytes.drain(..3);
+    }
+    Ok((bytes, blake3))
+}
+
+/// [`read_bytes`] as text.
+///
+/// # Errors
+/// As [`read_bytes`]; the first byte that is not UTF-8.
+pub(super) fn read_text(path: &Path) -> Result<(String, Fingerprint)> {
+    let (bytes, blake3) = read_bytes(path)?;
+    let text = String::from_utf8(bytes)
+        .map_err(|error| not_utf8(error.as_bytes(), error.utf8_error().valid_up_to(), path, 1))?;
+    Ok((text, blake3))
+}
+
+/// A fault for a path that does not exist.
+pub(super) fn no_such(path: &Path) -> InputFault {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(entries) = std::fs::read_dir(parent) else {
+        let hint = format!("the directory {} does not exist either", parent.display());
+        return InputFault::new(path, "no such file or directory").hint(hint);
+    };
+    let mut names: Vec<String> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    let wanted = path.file_name().unwrap_or_default().to_string_lossy();
+    // Only a file with the same extension may be meant.
+    let ending = |name: &str| Path::new(name).extension().map(|own| own.to_ascii_lowercase());
+    let may_be_meant = |name: &&str| !name.starts_with('.') && ending(name) == ending(&wanted);
+    let hint = suggest(&wanted, names.iter().map(String::as_str).filter(may_be_meant));
+    InputFault::new(path, "no such file or directory").hint(hint)
+}
+
+fn not_utf8(bytes: &[u8], valid_up_to: usize, path: &Path, first_line: usize) -> InputFault {
+    let before = &bytes[..valid_up_to];
+    let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    InputFault::new(path, format!("invalid UTF-8 at byte {} of the line", before.len() - line_start + 1))
+        .at_line(first_line + newlines(before))
+        .hint("save the file as UTF-8")
+}
+
+fn newlines(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte == b'\n').count()
+}
+
+/// One JSON value of a file: a line of JSONL, or an element of a list.
+#[derive(Debug, Clone, Copy)]
+pub struct JsonLine<'a> {
+    /// The file.
+    pub path: &'a Path,
+    /// 1-based line on which it begins.
+    pub number: usize,
+    /// Position among the values of the file, from 0.
+    pub index: usize,
+    /// Its text without white space around it.
+    pub text: &'a str,
+}
+
+impl<'a> JsonLine<'a> {
+    /// A fault of this line.
+    pub fn fault(&self, what: impl Into<String>) -> InputFault {
+        InputFault::new(self.path, what).at_line(self.number)
+    }
+
+    /// The value. `example` is one as it should be.
+    ///
+    /// # Errors
+    /// What is wrong and in which field; the case if the value names one.
+    pub fn parse<T: Deserialize<'a>>(&self, example: &str) -> Result<T, InputFault> {
+        let hint = format!("write one {example} per line");
+        // Serde would take the elements of a list for fields.
+        if self.text.starts_with('[') && serde_json::from_str::<Value>(self.text).is_ok() {
+            return Err(self.fault("expected an object, found a list").hint(hint));
+        }
+        serde_json::from_str(self.text).map_err(|error| {
+            if !error.is_data() {
+                return self.invalid_json(&error, hint);
+            }
+            let field = serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_str(self.text));
+            let field = field.err().map(|error| error.path().to_string()).unwrap_or_default();
+            let fields: Map<String, Value> = serde_json::from_str(self.text).unwrap_or_default();
+            let what = match data_fault(&field, &error) {
+                what if what.ends_with(" is missing") && field == "." && !fields.is_empty() => {
+                    format!("{what}; found {}", list(fields.keys().map(String::as_str), 8))
+                }
+                what => what,
+            };
+            let fault = self.fault(what).hint(hint);
+            match ["case_id", "claim_id", "id"].iter().find_map(|key| fields.get(*key)) {
+                Some(Value::String(id)) => fault.of_case(id),
+                Some(Value::Number(id)) => fault.of_case(id.to_string()),
+                _ => fault,
+            }
+        })
+    }
+
+    /// The fault of text that is no JSON, in the file's own line.
+    pub(super) fn invalid_json(&self, error: &serde_json::Error, hint: impl Into<String>) -> InputFault {
+        let message = without_position(error);
+        let fault = self.fault(format!("invalid JSON at column {}: {message}", error.column()));
+        let fault = fault.at_line(self.number + error.line().saturating_sub(1));
+        if message.contains("surrogate") || message.contains("hex escape") {
+            fault.hint("half a character (an escape like \\ud800 without its other half): take it out of the text")
+        } else {
+            fault.hint(hint)
+        }
+    }
+}
+
+fn without_position(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what).to_owned()
+}
+
+/// What is wrong with the value of `field` (`.` for the whole value).
+fn data_fault(field: &str, error: &serde_json::Error) -> String {
+    let what = without_position(error).replace("expected f64", "expected a number");
+    let what = what.replace("expected i64", "expected a whole number");
+    match (what.strip_prefix("missing field `").and_then(|name| name.strip_suffix('`')), field) {
+        (Some(name), "." | "") => format!("{name} is missing"),
+        (Some(name), within) => format!("{within}.{name} is missing"),
+        (None, "." | "") => what,
+        (None, field) => format!("{field}: {what}"),
+    }
+}
+
+/// A typed value from one of any type.
+///
+/// # Errors
+/// What is wrong and in which field.
+pub(super) fn typed<T: DeserializeOwned>(value: Value) -> Result<T, String> {
+    serde_path_to_error::deserialize(value).map_err(|error| data_fault(&error.path().to_string(), error.inner()))
+}
+
+/// `expected a string, found 7`; a long value is cut.
+pub(super) fn expected(what: &str, found: &Value) -> String {
+    const CHARS: usize = 30;
+    let found = match found {
+        Value::Object(_) => "an object".to_owned(),
+        Value::Array(_) => "a list".to_owned(),
+        other if is_nan(other) => "NaN".to_owned(),
+        other => match other.to_string() {
+            long if long.chars().count() > CHARS => long.chars().take(CHARS).chain("..".chars()).collect(),
+            short => short,
+        },
+    };
+    format!("expected {what}, found {found}")
+}
+
+/// The values of a text: of a list, of the list under `data`, or one after the other (JSON lines).
+///
+/// # Errors
+/// The text is no such JSON, at its line. A broken line among good ones of JSONL is a value that cannot be parsed.
+pub(super) fn elements<'a>(text: &'a str, path: &'a Path) -> Result<Vec<JsonLine<'a>>> {
+    let found: Result<Vec<&RawValue>, _> = match text.trim_start().chars().next() {
+        Some('[') => serde_json::from_str(text),
+        _ => serde_json::Deserializer::from_str(text).into_iter().collect(),
+    };
+    let found = match found {
+        Ok(values) => match values.as_slice() {
+            [only] => list_under_data(only).unwrap_or(values),
+            _ => values,
+        },
+        Err(_) if is_broken_jsonl(text) => return Ok(lines(text, path)),
+        Err(error) => {
+            let whole = JsonLine { path, number: 1, index: 0, text };
+            return Err(whole.invalid_json(&error, "expected a JSON list, {\"data\": [..]}, or one object per line").into());
+        }
+    };
+    let (mut number, mut counted) = (1, 0);
+    let place = |(index, raw): (usize, &'a RawValue)| {
+        // A value is a slice of `text`: its address gives its line.
+        let offset = (raw.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len());
+        number += newlines(&text.as_bytes()[counted..offset]);
+        counted = offset;
+        JsonLine { path, number, index, text: raw.get() }
+    };
+    Ok(found.into_iter().enumerate().map(place).collect())
+}
+
+/// The list under `data` of an object that has one.
+fn list_under_data(object: &RawValue) -> Option<Vec<&RawValue>> {
+    #[derive(Deserialize)]
+    struct Wrapped<'a> {
+        #[serde(borrow)]
+        data: Vec<&'a RawValue>,
+    }
+    serde_json::from_str::<Wrapped<'_>>(object.get()).ok().map(|wrapped| wrapped.data)
+}
+
+/// True if any line is an object of its own.
+fn is_broken_jsonl(text: &str) -> bool {
+    text.lines().any(|line| serde_json::from_str::<Map<String, Value>>(line).is_ok())
+}
+
+fn lines<'a>(text: &'a str, path: &'a Path) -> Vec<JsonLine<'a>> {
+    let lines = text.split('\n').enumerate().map(|(at, line)| (at + 1, line.trim()));
+    let lines = lines.filter(|(_, line)| !line.is_empty()).enumerate();
+    lines.map(|(index, (number, text))| JsonLine { path, number, index, text }).collect()
+}
+
+/// True for the value that a bare `NaN` was read as.
+pub(super) fn is_nan(value: &Value) -> bool {
+    value.as_f64().is_some_and(|number| number == 0.0 && number.is_sign_negative())
+}
+
+/// The text with every bare `NaN` (Python writes them) outside strings replaced by a number that [`is_nan`] recognizes;
+/// length and lines stay. The line of the first one, if there is any.
+pub(super) fn without_bare_nan(text: &str) -> (Cow<'_, str>, Option<usize>) {
+    if !text.contains("NaN") {
+        return (text.into(), None);
+    }
+    let bytes = text.as_bytes();
+    let mut out = String::with_capacity(text.len());
+    let (mut at, mut copied, mut in_string, mut first) = (0, 0, false, None);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' if in_string => at += 1,
+            b'"' => in_string = !in_string,
+            b'N' if !in_string && text[at..].starts_with("NaN") => {
+                first = first.or_else(|| Some(1 + newlines(&bytes[..at])));
+                out.push_str(&text[copied..at]);
+                out.push_str(NAN_STANDS_AS);
+                at += 2;
+                copied = at + 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    out.push_str(&text[copied..]);
+    (out.into(), first)
+}
+
+/// What all parts gave, or the faults of those that failed.
+///
+/// # Errors
+/// All faults, in order; the first error that is none of the input's.
+pub(super) fn all<T>(parts: impl IntoIterator<Item = Result<T>>) -> Result<Vec<T>> {
+    let (mut good, mut faults) = (Vec::new(), Vec::new());
+    for part in parts {
+        match part {
+            Ok(part) => good.push(part),
+            Err(Error::Input(more)) => faults.extend(more),
+            Err(other) => return Err(other),
+        }
+    }
+    if faults.is_empty() { Ok(good) } else { Err(Error::Input(faults)) }
+}
+
+/// Reads every line of a file that is not blank, in parallel.
+///
+/// # Errors
+/// The faults of all lines in file order, or why the file cannot be read.
+pub fn read_jsonl<T: Send>(
+    path: &Path,
+    read: impl Fn(&JsonLine<'_>) -> Result<T, Vec<InputFault>> + Sync,
+) -> Result<Vec<T>> {
+    parse_jsonl(&read_bytes(path)?.0, path, read)
+}
+
+/// [`read_jsonl`] of bytes that came from `path`.
+///
+/// # Errors
+/// The faults of all lines in file order.
+pub fn parse_jsonl<T: Send>(
+    bytes: &[u8],
+    path: &Path,
+    read: impl Fn(&JsonLine<'_>) -> Result<T, Vec<InputFault>> + Sync,
+) -> Result<Vec<T>> {
+    let numbered = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).enumerate();
+    let lines: Vec<(usize, &[u8])> = numbered.filter(|(_, line)| !line.is_empty()).collect();
+    let one = |(index, (number, bytes)): (usize, &(usize, &[u8]))| {
+        let number = number + 1;
+        let text = str::from_utf8(bytes).map_err(|error| not_utf8(bytes, error.valid_up_to(), path, number))?;
+        read(&JsonLine { path, number, index, text }).map_err(Error::Input)
+    };
+    let read: Vec<Result<T>> = lines.par_iter().enumerate().with_min_len(TASK_LINES).map(one).collect();
+    all(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Item {
+        id: u32,
+        name: String,
+    }
+
+    fn read(text: &str) -> Result<Vec<(usize, Item)>> {
+        parse_jsonl(text.as_bytes(), Path::new("f"), |line| {
+            let item = line.parse("{\"id\": 1, \"name\": \"a\"}").map_err(|fault| vec![fault])?;
+            Ok((line.number, item))
+        })
+    }
+
+    #[test]
+    fn blank_lines_count_as_lines_and_every_fault_is_reported_in_order() {
+        let item = |id, name: &str| Item { id, name: name.to_owned() };
+        let text = "\n{\"id\": 1, \"name\": \"a\"}\r\n  \n{\"name\": \"b\", \"id\": 2}";
+        assert_eq!(read(text).unwrap(), [(2, item(1, "a")), (4, item(2, "b"))]);
+        let text = "{\"id\": 7}\n{\"id\": \"x\", \"name\": \"\"}\n{\n[]";
+        let faults = read(text).unwrap_err().to_string();
+        let faults: Vec<&str> = faults.lines().collect();
+        assert_eq!(
+            faults[0],
+            "f:1 (case 7): name is missing; found id; write one {\"id\": 1, \"name\": \"a\"} per line"
+        );
+        assert!(
+            faults[1].starts_with("f:2 (case x): id: invalid type: string \"x\", expected u32; write one"),
+            "{faults:?}"
+        );
+        assert!(faults[2].starts_with("f:3: invalid JSON at column 1: EOF while parsing"), "{faults:?}");
+        assert!(faults[3].starts_with("f:4: "), "{faults:?}");
+    }
+
+    #[test]
+    fn one_thread_and_many_read_the_same() {
+        let text: String = (0..2_000).map(|id| format!("{{\"id\": {id}, \"name\": \"{}\"}}\n", id % 50)).collect();
+        let on = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| read(&text).unwrap())
+        };
+        assert_eq!(on(1), on(4));
+        assert!(on(4).iter().enumerate().all(|(at, (line, _))| *line == at + 1));
+    }
+
+    #[test]
+    fn a_list_a_list_under_data_and_lines_hold_the_same_elements() {
+        let of = |text| {
+            let found = elements(text, Path::new("p.json")).unwrap();
+            found.into_iter().map(|line| (line.number, line.text.to_owned())).collect::<Vec<_>>()
+        };
+        let expected = [(1, "{\"a\":1}".to_owned()), (2, "{\"a\":2}".to_owned())];
+        for text in ["[{\"a\":1},\n{\"a\":2}]", "{\"x\":0,\"data\":[{\"a\":1},\n{\"a\":2}]}", "{\"a\":1}\n{\"a\":2}\n"]
+        {
+            assert_eq!(of(text), expected, "{text}");
+        }
+        assert_eq!(of(" \n"), []);
+        assert_eq!(of("{\"a\":\n1}"), [(1, "{\"a\":\n1}".to_owned())]);
+    }
+
+    #[test]
+    fn a_bare_nan_differs_from_one_in_a_text_and_from_zero() {
+        let (text, line) = without_bare_nan("[\"NaN \\\" NaN\", 0,\n NaN, {\"t\": NaN}]");
+        assert_eq!(line, Some(2));
+        let values: Vec<Value> = serde_json::from_str(&text).unwrap();
+        assert!(is_nan(&values[2]) && is_nan(&values[3]["t"]) && !is_nan(&values[1]));
+        assert_eq!(values[0], "NaN \" NaN");
+    }
+
+    #[test]
+    fn broken_json_is_reported_with_its_line() {
+        let fault = |text| elements(text, Path::new("p.jsonl")).unwrap_err().to_string();
+        assert!(fault("[{\"a\": 1},\n{\"a\": }]").starts_with("p.jsonl:2: invalid JSON at column 7: "));
+        assert!(fault("no JSON").starts_with("p.jsonl:1: invalid JSON at column "));
+        // where other lines are good the broken one is reported when it is parsed
+        let text = "{\"a\": 1}\n\n{\"a\": }\n{\"a\": 2}";
+        let found = elements(text, Path::new("p.jsonl")).unwrap();
+        assert_eq!(found.iter().map(|line| line.number).collect::<Vec<_>>(), [1, 3, 4]);
+        let fault = found[1].parse::<Value>("x").unwrap_err().to_string();
+        assert!(fault.starts_with("p.jsonl:3: invalid JSON at column 7: expected value"), "{fault}");
+        let deep = "{\"a\":".repeat(200) + "1" + &"}".repeat(200);
+        let list = format!("[1,\n{deep}]");
+        let found = elements(&list, Path::new("p.json")).unwrap();
+        let fault = found[1].parse::<Value>("x").unwrap_err().to_string();
+        assert!(fault.starts_with("p.json:2: invalid JSON at column 640: recursion limit exceeded"), "{fault}");
+    }
+
+    #[test]
+    fn text_that_is_not_utf8_is_a_fault_with_line_and_byte() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        std::fs::write(&path, b"ab\nc\xffd").unwrap();
+        let fault = read_text(&path).unwrap_err().to_string();
+        assert!(fault.ends_with("f:2: invalid UTF-8 at byte 2 of the line; save the file as UTF-8"), "{fault}");
+        std::fs::write(&path, b"\xff\xfe{\0}\0").unwrap();
+        let fault = read_text(&path).unwrap_err().to_string();
+        assert!(fault.ends_with("f:1: invalid UTF-8 at byte 1 of the line; save the file as UTF-8"), "{fault}");
+    }
+
+    #[test]
+    fn a_missing_file_suggests_its_neighbors() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("answers.jsonl"), "\u{feff}x").unwrap();
+        assert_eq!(read_bytes(&dir.path().join("answers.jsonl")).unwrap().0, b"x");
+        let error = read_bytes(&dir.path().join("anwsers.jsonl")).unwrap_err().to_string();
+        assert!(error.ends_with("no such file or directory; did you mean answers.jsonl?"), "{error}");
+        std::fs::write(dir.path().join("page.html"), "").unwrap();
+        let error = read_bytes(&dir.path().join("claude.jsonl")).unwrap_err().to_string();
+        assert!(error.ends_with("no such file or directory; known: answers.jsonl"), "{error}");
+        let error = read_bytes(&dir.path().join("no/such")).unwrap_err().to_string();
+        assert!(error.contains("does not exist either"), "{error}");
+    }
+}
