@@ -2,17 +2,18 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::domain::{Answer, CaseId, Fingerprint, Mode, SystemName};
+use crate::domain::{Answer, CaseId, Fingerprint, Mode, Prediction, SystemName};
 use crate::error::{Error, InputFault, Result};
 
 use super::files::{Kind, system_files};
+use super::predictions::{Predictions, missing_output, parse_predictions};
 use super::reader::{JsonLine, all, elements, expected, read_text, without_bare_nan};
-use super::{Predictions, parse_predictions};
 
 const EXAMPLE: &str = "{\"case_id\": .., \"answer_text\": ..}";
 
@@ -28,45 +29,12 @@ pub struct SystemAnswers {
     pub path: PathBuf,
     /// blake3 of the file's bytes.
     pub blake3: Fingerprint,
-    /// Its answers, no two with one `case_id`.
+    /// True for predictions: they find their test cases by question, not by `case_id`.
+    pub by_question: bool,
+    /// Its answers; unless by question, no two with one `case_id`.
     pub answers: Vec<Answer>,
     /// What is odd but usable (empty answers; duplicates in compat mode).
     pub warnings: Vec<InputFault>,
-}
-
-/// What one system wrote, in either form.
-#[derive(Debug, Clone, PartialEq)]
-pub enum SystemFile {
-    /// Lines of `{case_id, answer_text}`.
-    Answers(SystemAnswers),
-    /// Predictions: `{input or query, output, ctxs, ..}`.
-    Predictions(Predictions),
-}
-
-impl SystemFile {
-    /// The system: the stem of its file's name.
-    pub fn system(&self) -> &SystemName {
-        match self {
-            Self::Answers(answers) => &answers.system,
-            Self::Predictions(predictions) => &predictions.system,
-        }
-    }
-
-    /// Its file.
-    pub fn path(&self) -> &Path {
-        match self {
-            Self::Answers(answers) => &answers.path,
-            Self::Predictions(predictions) => &predictions.path,
-        }
-    }
-
-    /// blake3 of the file's bytes.
-    pub fn blake3(&self) -> Fingerprint {
-        match self {
-            Self::Answers(answers) => answers.blake3,
-            Self::Predictions(predictions) => predictions.blake3,
-        }
-    }
 }
 
 /// Reads files of answers or predictions, one system a file; each is recognized by its keys. A directory stands for its
@@ -75,41 +43,14 @@ impl SystemFile {
 /// In [`Mode::Compat`] the last of several answers with one `case_id` counts, with a warning.
 ///
 /// # Errors
-/// [`Error::Input`] with every fault of every file, two files of one stem and a file of mixed forms among them;
+/// [`Error::Input`] with every fault of every file, two files of one stem and a prediction without an output among them;
 /// [`Error::Usage`] without any path; [`Error::Io`] if a file cannot be read.
-pub fn load_systems(paths: &[PathBuf], mode: Mode) -> Result<Vec<SystemFile>> {
+pub fn load_answers(paths: &[PathBuf], mode: Mode) -> Result<Vec<SystemAnswers>> {
     let load = |(system, path): (SystemName, PathBuf)| {
         let (text, blake3) = read_text(&path)?;
-        Ok(match parse_system(&text, system, &path, mode)? {
-            SystemFile::Answers(answers) => SystemFile::Answers(SystemAnswers { blake3, ..answers }),
-            SystemFile::Predictions(read) => SystemFile::Predictions(Predictions { blake3, ..read }),
-        })
+        Ok(SystemAnswers { blake3, ..parse_answers(&text, system, &path, mode)? })
     };
     all(system_files(paths)?.into_par_iter().map(load).collect::<Vec<_>>())
-}
-
-/// Reads the text of one system's file; `path` stands in messages. See [`load_systems`].
-///
-/// # Errors
-/// [`Error::Input`] with every fault found.
-pub fn parse_system(text: &str, system: SystemName, path: &Path, mode: Mode) -> Result<SystemFile> {
-    let (json, _) = without_bare_nan(text);
-    let elements = elements(&json, path)?;
-    if Kind::of(&elements) == Some(Kind::Predictions) {
-        return Ok(SystemFile::Predictions(parse_predictions(text, system, path)?));
-    }
-    Ok(SystemFile::Answers(parse_answers(text, system, path, mode)?))
-}
-
-/// Reads answer files and directories of them, as [`load_systems`] does.
-///
-/// # Errors
-/// As [`load_systems`].
-pub fn load_answers(paths: &[PathBuf], mode: Mode) -> Result<Vec<SystemAnswers>> {
-    all(system_files(paths)?.into_iter().map(|(system, path)| {
-        let (text, blake3) = read_text(&path)?;
-        Ok(SystemAnswers { blake3, ..parse_answers(&text, system, &path, mode)? })
-    }))
 }
 
 /// Reads the text of one system's file; `path` stands in messages. See [`load_answers`].
@@ -117,7 +58,11 @@ pub fn load_answers(paths: &[PathBuf], mode: Mode) -> Result<Vec<SystemAnswers>>
 /// # Errors
 /// [`Error::Input`] with every fault found.
 pub fn parse_answers(text: &str, system: SystemName, path: &Path, mode: Mode) -> Result<SystemAnswers> {
-    let elements = elements(text, path)?;
+    let (json, _) = without_bare_nan(text);
+    let elements = elements(&json, path)?;
+    if Kind::of(&elements) == Some(Kind::Predictions) {
+        return parse_predictions(text, system, path)?.try_into();
+    }
     Kind::Answers.check(&elements, path)?;
     let (mut warnings, mut faults) = (Vec::new(), Vec::new());
     let mut answers: Vec<Answer> = Vec::with_capacity(elements.len());
@@ -151,7 +96,33 @@ pub fn parse_answers(text: &str, system: SystemName, path: &Path, mode: Mode) ->
     if answers.is_empty() {
         warnings.push(InputFault::new(path, "no answers in the file"));
     }
-    Ok(SystemAnswers { system, path: path.to_path_buf(), blake3: blake3::hash(text.as_bytes()).into(), answers, warnings })
+    let (path, blake3) = (path.to_path_buf(), blake3::hash(text.as_bytes()).into());
+    Ok(SystemAnswers { system, path, blake3, by_question: false, answers, warnings })
+}
+
+impl TryFrom<Predictions> for SystemAnswers {
+    type Error = Error;
+
+    /// # Errors
+    /// [`Error::Input`] for every prediction without an output.
+    fn try_from(predictions: Predictions) -> Result<Self> {
+        let Predictions { system, path, blake3, items, mut warnings } = predictions;
+        let faults: Vec<InputFault> = items.iter().filter_map(|item| missing_output(item, &path)).collect();
+        if !faults.is_empty() {
+            return Err(Error::Input(faults));
+        }
+        let answer = |item: Prediction| {
+            let text = item.output.clone().unwrap_or_default();
+            let (line, id) = (item.line, item.id.as_str().into());
+            Answer { line, prediction: Some(Arc::new(item)), ..Answer::new(system.clone(), id, text) }
+        };
+        let answers: Vec<Answer> = items.into_iter().map(answer).collect();
+        let empty = answers.iter().filter(|answer| answer.answer_text.trim().is_empty()).map(|answer| {
+            InputFault::new(&path, "the output is empty").at_line(answer.line).of_case(answer.case_id.as_str())
+        });
+        warnings.extend(empty);
+        Ok(Self { system, path, blake3, by_question: true, answers, warnings })
+    }
 }
 
 #[derive(Deserialize)]
@@ -250,8 +221,7 @@ mod tests {
 
     #[test]
     fn every_faulty_line_is_reported() {
-        let text =
-            "{\"case_id\":\"1\"}\n{\"case_id\":2,\"answer_text\":\"a\"}\n{\"case_id\":\"3\",\"answer_text\":null}\n\
+        let text = "{\"case_id\":\"1\"}\n{\"case_id\":2,\"answer_text\":\"a\"}\n{\"case_id\":\"3\",\"answer_text\":null}\n\
             {bad}\n[1]\n\"x\"\n{\"case_id\":\"4\",\"answer_text\":\"\\ud800\"}\n{\"case_id\":\"\",\"answer_text\":\"a\"}";
         let expected = [
             "gpt.jsonl:1 (case 1): answer_text is missing; found case_id; write one {\"case_id\": .., \"answer_text\": \
@@ -302,8 +272,8 @@ mod tests {
         assert_eq!(parse("\n", Mode::Default).unwrap().warnings[0].to_string(), "gpt.jsonl: no answers in the file");
     }
 
-    fn read(text: impl AsRef<str>) -> Result<SystemFile> {
-        parse_system(text.as_ref(), "s".into(), Path::new("s.jsonl"), Mode::Default)
+    fn read(text: impl AsRef<str>) -> Result<SystemAnswers> {
+        parse_answers(text.as_ref(), "s".into(), Path::new("s.jsonl"), Mode::Default)
     }
 
     fn told(text: impl AsRef<str>) -> String {
@@ -323,7 +293,7 @@ mod tests {
             "{\"case_id\": \"1\", \"answer_text\": \"a\", \"query\": \"q\"}".into(),
         ];
         for text in answers {
-            assert!(matches!(read(&text), Ok(SystemFile::Answers(_))), "{text}");
+            assert!(!read(&text).unwrap().by_question, "{text}");
         }
         let predictions = [
             PREDICTION.to_owned(),
@@ -335,14 +305,17 @@ mod tests {
             "{\"input\": \"q\", \"output\": \"o\", \"ctxs\": [{\"text\": NaN}]}".to_owned(),
         ];
         for text in predictions {
-            assert!(matches!(read(&text), Ok(SystemFile::Predictions(_))), "{text}");
+            assert!(read(&text).unwrap().by_question, "{text}");
         }
     }
 
     #[test]
     fn a_file_of_mixed_forms_is_a_fault_that_names_the_line() {
         let mixed = told(format!("{ANSWER}\n\n{PREDICTION}"));
-        assert!(mixed.starts_with("s.jsonl:3: case_id is missing; found input, output; write one {\"case_id\""), "{mixed}");
+        assert!(
+            mixed.starts_with("s.jsonl:3: case_id is missing; found input, output; write one {\"case_id\""),
+            "{mixed}"
+        );
         assert!(told(format!("[{PREDICTION},\n{ANSWER}]")).starts_with("s.jsonl:2 (case 1): neither input nor query"));
     }
 
@@ -357,7 +330,11 @@ mod tests {
     fn a_file_given_in_the_place_of_another_is_one_fault() {
         const CASE: &str = "{\"case_id\": \"1\", \"initial_prompt\": \"q\", \"metric_config\": {}}";
         for text in [format!("[{CASE},\n{CASE}]"), format!("{CASE}\n{CASE}"), CASE.replace(',', ",\n")] {
-            assert!(told(&text).starts_with("s.jsonl: looks like a file of test cases {initial_prompt"), "{}", told(&text));
+            assert!(
+                told(&text).starts_with("s.jsonl: looks like a file of test cases {initial_prompt"),
+                "{}",
+                told(&text)
+            );
             let error = parse_predictions(&text, "s".into(), Path::new("f")).unwrap_err().to_string();
             assert!(error.starts_with("f: looks like a file of test cases {") && error.lines().count() == 1, "{error}");
         }
@@ -372,7 +349,10 @@ mod tests {
             assert!(error.starts_with("f: looks like a file of answers {case_id, answer_text}; expected {input"));
         }
         for text in [PREDICTION.to_owned(), format!("{{\"data\": [{PREDICTION}]}}")] {
-            assert!(tests(&text).starts_with("f: looks like a file of predictions {input, output, ..}; give"), "{text}");
+            assert!(
+                tests(&text).starts_with("f: looks like a file of predictions {input, output, ..}; give"),
+                "{text}"
+            );
         }
         assert!(tests("{\"case_id\": \"1\"}").contains("initial_prompt is missing"));
     }
@@ -387,8 +367,8 @@ mod tests {
         ) {
             let text = parts.concat() + &tail;
             match read(&text) {
-                Ok(SystemFile::Predictions(found)) => prop_assert!(parts.contains(&PREDICTION) && !found.items.is_empty()),
-                Ok(SystemFile::Answers(found)) => prop_assert!(found.answers.is_empty() || parts.contains(&ANSWER)),
+                Ok(found) if found.by_question => prop_assert!(parts.contains(&PREDICTION) && !found.answers.is_empty()),
+                Ok(found) => prop_assert!(found.answers.is_empty() || parts.contains(&ANSWER)),
                 Err(Error::Input(faults)) => prop_assert!(!faults.is_empty()),
                 Err(other) => prop_assert!(false, "{other}"),
             }
@@ -399,8 +379,8 @@ mod tests {
     fn a_directory_without_jsonl_stands_for_its_json_and_two_files_of_one_stem_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
-        let names = |systems: Vec<SystemFile>| systems.iter().map(|s| s.system().to_string()).collect::<Vec<_>>();
-        let load = |paths: &[PathBuf]| load_systems(paths, Mode::Default);
+        let names = |systems: Vec<SystemAnswers>| systems.iter().map(|s| s.system.to_string()).collect::<Vec<_>>();
+        let load = |paths: &[PathBuf]| load_answers(paths, Mode::Default);
         write("b.json", &format!("[{PREDICTION}]"));
         write("a.json", PREDICTION);
         let here = [dir.path().to_path_buf()];

@@ -52,8 +52,7 @@ fn files_of(path: &Path, faults: &mut Vec<InputFault>) -> Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_path_buf()]);
     }
-    let entries: Vec<_> =
-        std::fs::read_dir(path).and_then(Iterator::collect).map_err(Error::io(path, "read"))?;
+    let entries: Vec<_> = std::fs::read_dir(path).and_then(Iterator::collect).map_err(Error::io(path, "read"))?;
     // Hidden files are what editors and archivers leave behind (`._claude.jsonl`).
     let names = entries.iter().filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
     let mut files: Vec<PathBuf> = names.map(std::fs::DirEntry::path).filter(|file| file.is_file()).collect();

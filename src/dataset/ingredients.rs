@@ -114,13 +114,7 @@ fn read_case(line: &JsonLine<'_>) -> Result<TestCase, InputFault> {
     let most_important = criteria("most_important", 2.0 * unit, most_important);
     let criteria = most_important.chain(criteria("nice_to_have", unit, nice_to_have)).collect();
     let rubric = Rubric { question: question.as_str().into(), criteria, ..Rubric::default() };
-    Ok(TestCase {
-        case_id: case_id.into(),
-        initial_prompt: question,
-        annotator: spreadsheet.name,
-        agreement,
-        rubric,
-    })
+    Ok(TestCase { case_id: case_id.into(), initial_prompt: question, annotator: spreadsheet.name, agreement, rubric })
 }
 
 /// Test cases as a JSON list in the released form, indented, with a line feed at the end.

@@ -6,15 +6,14 @@
 
 mod answers;
 mod asked;
+mod aspects;
 mod conversion;
 mod files;
 mod ingredients;
 mod labels;
 mod names;
 mod pairing;
-mod plain;
 mod predictions;
-mod prepared;
 mod reader;
 mod references;
 mod results;
@@ -22,20 +21,18 @@ mod rubric_faults;
 mod scorable;
 mod test_cases;
 
-pub use answers::{
-    SystemAnswers, SystemFile, load_answers, load_systems, parse_answers, parse_system, render_answer,
-};
+pub use answers::{SystemAnswers, load_answers, parse_answers, render_answer};
 pub use asked::{AskedQuestions, Covered};
-pub use conversion::{Conversion, Converted, ReferencesBlock, convert, no_case_asks};
+pub use aspects::{builtin_aspects, load_aspects, parse_aspects};
+pub use conversion::{Conversion, Converted, ReferencesBlock, convert};
 pub use ingredients::{build_test_cases, load_ingredients, render_test_cases};
 pub use labels::{Labels, load_labels, parse_labels};
 pub(crate) use names::suggest;
 pub use pairing::{PairOptions, PairedAnswer, Pairing, pair};
 pub use predictions::{Predictions, load_predictions, missing_output, parse_predictions};
-pub use prepared::ScorableOptions;
 pub(crate) use reader::read_bytes;
 pub use reader::{JsonLine, parse_jsonl, read_jsonl};
-pub use references::{JoinedAnswers, JoinedBy, References, load_references};
+pub use references::{References, load_references};
 pub use results::{RecordedAnswer, ResultsFile, SystemResults, load_results, parse_results};
-pub use scorable::{ReadFile, Scorable, Support, scorable, supports};
+pub use scorable::{ReadFile, Scorable, ScorableOptions, Support, scorable, supports};
 pub use test_cases::{TestCases, load_test_cases, parse_test_cases};

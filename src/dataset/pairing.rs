@@ -43,13 +43,11 @@ pub struct PairedAnswer {
     pub answer: Answer,
 }
 
-/// What came of pairing.
+/// The pairs, and what has no partner.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pairing {
     /// System by system, each in the order of the test cases.
     pub items: Vec<PairedAnswer>,
-    /// The systems taken part, in order; also those without any paired answer.
-    pub systems: Vec<SystemName>,
     /// Test cases that answers are judged by, in file order (in compat mode: by which any system's are).
     pub kept_cases: Vec<CaseId>,
     /// What a system did not answer.
@@ -104,7 +102,6 @@ pub fn pair(tests: &TestCases, systems: &[SystemAnswers], options: &PairOptions)
     }
     Ok(Pairing {
         kept_cases: kept_cases(tests, &questions, &items),
-        systems: systems.iter().map(|system| system.system.clone()).collect(),
         items,
         missing,
         warnings: warnings.iter().map(ToString::to_string).collect(),
@@ -138,13 +135,16 @@ pub(super) fn chosen_systems<'a>(
 
 /// The test cases in question, grouped: of each group the first that is answered counts.
 fn questions<'a>(tests: &'a TestCases, options: &PairOptions) -> Result<Vec<Vec<&'a Arc<TestCase>>>> {
-    let wanted = wanted_cases(tests, options.cases.as_deref())?;
+    if let Some(names) = &options.cases {
+        let known: Vec<&str> = tests.cases.iter().map(|case| case.case_id.as_str()).collect();
+        check_cases(names, &known, &format!("in {}", tests.path.display()))?;
+    }
+    let is_wanted = |case: &TestCase| {
+        options.cases.as_ref().is_none_or(|names| names.iter().any(|name| name == case.case_id.as_str()))
+    };
     let mut questions: Vec<Vec<&Arc<TestCase>>> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
-    for case in &tests.cases {
-        if wanted.as_ref().is_some_and(|wanted| !wanted.contains(case.case_id.as_str())) {
-            continue;
-        }
+    for case in tests.cases.iter().filter(|case| is_wanted(case)) {
         let place = if options.agreement { None } else { places.get(case.initial_prompt.as_str()) };
         match place.and_then(|place| questions.get_mut(*place)) {
             Some(candidates) if options.compat => candidates.push(case),
@@ -163,22 +163,18 @@ fn questions<'a>(tests: &'a TestCases, options: &PairOptions) -> Result<Vec<Vec<
     Ok(questions)
 }
 
-fn wanted_cases<'a>(tests: &TestCases, names: Option<&'a [String]>) -> Result<Option<HashSet<&'a str>>> {
-    let Some(names) = names else { return Ok(None) };
-    let known: HashSet<&str> = tests.cases.iter().map(|case| case.case_id.as_str()).collect();
-    let unknown: Vec<String> = names
-        .iter()
-        .filter(|name| !known.contains(name.as_str()))
-        .map(|name| {
-            let hint = suggest(name, tests.cases.iter().map(|case| case.case_id.as_str()));
-            format!("unknown case \"{}\" in {}; {hint}", name.escape_debug(), tests.path.display())
-        })
-        .collect();
-    if unknown.is_empty() {
-        Ok(Some(names.iter().map(String::as_str).collect()))
-    } else {
-        Err(Error::Settings(unknown.join("\n")))
-    }
+/// Checks a choice of cases.
+///
+/// # Errors
+/// [`Error::Settings`] for every name that is not among the known ones, with suggestions.
+pub(super) fn check_cases(names: &[String], known: &[&str], place: &str) -> Result<()> {
+    let unknown = names.iter().filter(|name| !known.contains(&name.as_str()));
+    let unknown = unknown.map(|name| {
+        let hint = suggest(name, known.iter().copied());
+        format!("unknown case \"{}\" {place}; {hint}", name.escape_debug())
+    });
+    let unknown: Vec<String> = unknown.collect();
+    if unknown.is_empty() { Ok(()) } else { Err(Error::Settings(unknown.join("\n"))) }
 }
 
 /// Answers whose id no test case has.

@@ -401,7 +401,9 @@ mod tests {
         assert_eq!(of(objects).as_deref(), Some("[0] T X\n[1] Y\n[2] S"));
         assert_eq!(of(json!(null)), None);
         let wrong = json!([{"input": "q", "output": "o", "final_passages": 3}]).to_string();
-        assert!(faults(&wrong)[0].starts_with("s.json:1: final_passages: expected a text, or a list of texts and {title"));
+        assert!(
+            faults(&wrong)[0].starts_with("s.json:1: final_passages: expected a text, or a list of texts and {title")
+        );
     }
 
     #[test]
@@ -417,8 +419,7 @@ mod tests {
 
     #[test]
     fn every_fault_is_told_with_line_and_id() {
-        let text =
-            "{\"id\": \"a\", \"output\": 3}\n7\n{\"id\": \"b\", \"input\": \"q\", \"output\": \"\", \"ctxs\": [1]}\n\
+        let text = "{\"id\": \"a\", \"output\": 3}\n7\n{\"id\": \"b\", \"input\": \"q\", \"output\": \"\", \"ctxs\": [1]}\n\
             {\"id_mapping\": {\"0\": []}}";
         let expected = [
             "s.json:1 (case a): output: expected a string, found 3; write one {\"input\": ..",

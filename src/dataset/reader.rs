@@ -197,7 +197,9 @@ pub(super) fn elements<'a>(text: &'a str, path: &'a Path) -> Result<Vec<JsonLine
         Err(_) if is_broken_jsonl(text) => return Ok(lines(text, path)),
         Err(error) => {
             let whole = JsonLine { path, number: 1, index: 0, text };
-            return Err(whole.invalid_json(&error, "expected a JSON list, {\"data\": [..]}, or one object per line").into());
+            return Err(whole
+                .invalid_json(&error, "expected a JSON list, {\"data\": [..]}, or one object per line")
+                .into());
         }
     };
     let (mut number, mut counted) = (1, 0);

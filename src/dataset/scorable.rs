@@ -3,16 +3,30 @@
 //! Some scorers need a rubric, others do not. So there are two lists: answers paired with the test cases whose rubric
 //! they are judged by, and every answer once. An answer that is in both is the same in both.
 
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::domain::{Answer, CaseId, Fingerprint, Gold, Source, SystemName, TestCase};
+use crate::domain::{Answer, CaseId, Fingerprint, Gold, Mode, Prediction, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result};
 
-use super::pairing::chosen_systems;
-use super::plain::{Plain, plain_items};
-use super::prepared::{Prepared, ScorableOptions, prepare};
-use super::{PairedAnswer, References, SystemAnswers, SystemFile, TestCases, pair};
+use super::conversion::{Conversion, ReferencesBlock, convert};
+use super::names::list;
+use super::pairing::{check_cases, chosen_systems, pair};
+use super::reader::all;
+use super::{PairOptions, PairedAnswer, References, SystemAnswers, TestCases};
+
+/// Cases and predictions that are named; the rest are counted.
+const SHOWN: usize = 5;
+
+/// How files become items.
+#[derive(Clone, Default)]
+pub struct ScorableOptions<'a> {
+    /// What is paired, and how. Without test cases `cases` are ids of predictions and `limit` counts questions.
+    pub pairing: PairOptions,
+    /// What is appended to the outputs of predictions, as `convert` does; `None`: nothing.
+    pub block: Option<ReferencesBlock<'a>>,
+}
 
 /// A file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +40,7 @@ pub struct ReadFile {
 }
 
 /// What can be scored.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Scorable {
     /// Answers with the test case whose rubric they are judged by: system by system, each in the order of the test cases.
     /// Empty without test cases.
@@ -35,16 +49,10 @@ pub struct Scorable {
     /// that the answer is paired with first, else one without a rubric, called as the prediction is; equal questions of
     /// several systems have one case.
     pub plain: Vec<PairedAnswer>,
-    /// The systems taken part, in order.
-    pub systems: Vec<SystemName>,
     /// Test cases that answers are judged by, in file order; empty without test cases.
     pub kept_cases: Vec<CaseId>,
     /// Which of them a system did not answer.
     pub missing: Vec<(SystemName, CaseId)>,
-    /// The cases of `plain`, in order of appearance.
-    pub plain_cases: Vec<CaseId>,
-    /// Which of them a system did not answer.
-    pub plain_missing: Vec<(SystemName, CaseId)>,
     /// The files that items came from: test cases, systems with any item, references.
     pub files: Vec<ReadFile>,
     /// Everything odd.
@@ -57,107 +65,247 @@ pub struct Scorable {
 ///
 /// Predictions become answers (see [`convert`](super::convert())) and are then paired as answers of `{case_id, answer_text}`
 /// are; so a file of predictions scores as it would after converting. Those are given their question as a prediction of
-/// their own. References give golds (by equal question, in place of own ones) and reference answers.
+/// their own. References give gold answers (by equal question, in place of own ones) and reference answers.
 ///
 /// # Errors
-/// [`Error::Settings`] for unknown systems or cases; [`Error::Input`] for predictions without output, for a question
-/// that is answered twice where test cases ask it, for reference answers that cannot be joined, if nothing can be scored
-/// or, with test cases, nothing is asked by any; if strict, for every warning.
+/// [`Error::Settings`] for unknown systems or cases; [`Error::Input`] for a question that is answered twice where test
+/// cases ask it, for reference answers that cannot be joined, if nothing can be scored or, with test cases, nothing is
+/// asked by any; if strict, for every warning.
 pub fn scorable(
     tests: Option<&TestCases>,
-    systems: &[SystemFile],
+    systems: &[SystemAnswers],
     references: Option<&References>,
     options: &ScorableOptions<'_>,
 ) -> Result<Scorable> {
-    let prepared = prepare(tests, systems, references, options)?;
-    let answers: Vec<SystemAnswers> = prepared.iter().map(|system| system.answers.clone()).collect();
+    let mut made = Scorable::default();
+    let chosen = chosen_systems(systems, options.pairing.systems.as_deref())?;
+    let systems = all(chosen.into_iter().map(|system| {
+        let mut system = system.clone();
+        give_questions(&mut system, tests);
+        if let Some(references) = references {
+            made.notes.extend(references.join(&mut system)?);
+        }
+        Ok(system)
+    }))?;
     let mut warnings: Vec<InputFault> = references.iter().flat_map(|references| references.warnings.clone()).collect();
-    warnings.extend(references.and_then(nothing_to_compare));
+    warnings.extend(references.and_then(References::nothing));
+    let how =
+        Conversion { block: options.block, mode: if options.pairing.compat { Mode::Compat } else { Mode::Default } };
+    if let Some(tests) = tests {
+        let asked = all(systems.iter().map(|system| with_case_ids(system, tests, &how)))?;
+        check_any_asked(tests, &asked)?;
+        let pairing = pair(tests, &asked, &options.pairing)?;
+        (made.rubric, made.kept_cases, made.missing) = (pairing.items, pairing.kept_cases, pairing.missing);
+        made.plain = plain_items(&systems, &made.rubric, Some(tests), &how, &options.pairing);
+        made.warnings = pairing.warnings;
+    } else {
+        made.plain = chosen_items(plain_items(&systems, &[], None, &how, &options.pairing), &options.pairing)?;
+        warnings.extend(systems.iter().flat_map(|system| system.warnings.clone()));
+        warnings.extend(systems.iter().filter_map(|system| unanswered(system, &made.plain)));
+    }
+    if made.plain.is_empty() {
+        let path = systems.first().map(|system| system.path.clone()).unwrap_or_default();
+        return Err(InputFault::new(path, "no answers to score").hint("name files that hold some").into());
+    }
     if options.pairing.strict && !warnings.is_empty() {
         return Err(Error::Input(warnings));
     }
-    let mut made = Scorable {
-        rubric: Vec::new(),
-        plain: Vec::new(),
-        systems: Vec::new(),
-        kept_cases: Vec::new(),
-        missing: Vec::new(),
-        plain_cases: Vec::new(),
-        plain_missing: Vec::new(),
-        files: Vec::new(),
-        warnings: Vec::new(),
-        notes: Vec::new(),
-    };
-    match tests {
-        Some(tests) => {
-            asked_at_all(tests, &prepared)?;
-            let pairing = pair(tests, &answers, &options.pairing)?;
-            made.warnings = warnings.iter().map(ToString::to_string).chain(pairing.warnings).collect();
-            (made.rubric, made.systems) = (pairing.items, pairing.systems);
-            (made.kept_cases, made.missing) = (pairing.kept_cases, pairing.missing);
-        }
-        None => {
-            let chosen = chosen_systems(&answers, options.pairing.systems.as_deref())?;
-            made.systems = chosen.iter().map(|system| system.system.clone()).collect();
-            warnings.extend(chosen.iter().flat_map(|system| system.warnings.clone()));
-        }
-    }
-    let chosen: Vec<&Prepared<'_>> =
-        made.systems.iter().filter_map(|name| prepared.iter().find(|of| &of.answers.system == name)).collect();
-    let Plain { items, cases, missing, warnings: more } = plain_items(&chosen, &made.rubric, tests, options)?;
-    if tests.is_none() {
-        warnings.extend(more);
-        if options.pairing.strict && !warnings.is_empty() {
-            return Err(Error::Input(warnings));
-        }
-        made.warnings = warnings.iter().map(ToString::to_string).collect();
-    }
-    (made.plain, made.plain_cases, made.plain_missing) = (items, cases, missing);
-    made.notes = chosen.iter().flat_map(|system| system.notes.clone()).collect();
-    made.files = files(tests, &chosen, references, &made);
+    made.warnings.splice(0..0, warnings.iter().map(ToString::to_string));
+    made.files = files(tests, &systems, references, &made);
     Ok(made)
 }
 
-/// A warning where a file of references holds nothing that anything could be compared with.
-fn nothing_to_compare(references: &References) -> Option<InputFault> {
-    (!references.has_answers() && !references.has_golds()).then(|| {
-        InputFault::new(references.path(), "no reference in the file")
-            .hint("give output for reference answers; answer, qa_pairs, annotations or gold_ctxs for golds")
-    })
+/// Answers of `{case_id, answer_text}` with a test case become predictions of its question.
+fn give_questions(system: &mut SystemAnswers, tests: Option<&TestCases>) {
+    let (Some(tests), false) = (tests, system.by_question) else { return };
+    let known: HashMap<&CaseId, &Arc<TestCase>> = tests.cases.iter().map(|case| (&case.case_id, case)).collect();
+    for answer in &mut system.answers {
+        let Some(case) = known.get(&answer.case_id) else { continue };
+        answer.prediction = Some(Arc::new(Prediction {
+            id: answer.case_id.to_string(),
+            input: case.initial_prompt.clone(),
+            output: Some(answer.own_text_shared()),
+            line: answer.line,
+            ..Prediction::default()
+        }));
+    }
 }
 
-/// With nothing but predictions, none of which is asked, the ids that pairing would name say nothing.
-fn asked_at_all(tests: &TestCases, prepared: &[Prepared<'_>]) -> Result<()> {
-    let hopeless = prepared.iter().all(|system| system.is_predictions() && system.answers.answers.is_empty());
-    let Some(first) = prepared.first().filter(|_| hopeless) else { return Ok(()) };
-    let fault = InputFault::new(&first.answers.path, format!("no question of it is in {}", tests.path.display()));
+/// What is paired with test cases: of predictions those that are asked.
+fn with_case_ids(system: &SystemAnswers, tests: &TestCases, how: &Conversion<'_>) -> Result<SystemAnswers> {
+    let mut asked = system.clone();
+    if system.by_question {
+        let converted = convert(system, tests, how)?;
+        asked.answers = converted.answers;
+        asked.warnings.extend(converted.repeated);
+        let unasked = converted.unasked.len();
+        let shown = converted.unasked.into_iter().take(SHOWN);
+        asked.warnings.extend(shown.map(|fault| fault.hint("it is not scored by a rubric")));
+        if unasked > SHOWN {
+            let what = format!("{} more questions are asked by no test case", unasked - SHOWN);
+            asked.warnings.push(InputFault::new(&system.path, what));
+        }
+    }
+    Ok(asked)
+}
+
+/// With nothing but predictions, none of which is asked, the ids that pairing would name explain nothing.
+fn check_any_asked(tests: &TestCases, asked: &[SystemAnswers]) -> Result<()> {
+    let hopeless = asked.iter().all(|system| system.by_question && system.answers.is_empty());
+    let Some(first) = asked.first().filter(|_| hopeless) else { return Ok(()) };
+    let fault = InputFault::new(&first.path, format!("no question of it is in {}", tests.path.display()));
     let hint = "input must equal the initial_prompt of a test case; without test cases all but the rubric is scored";
     Err(fault.hint(hint).into())
 }
 
+/// Every answer once: with the case it is paired with first, else with one of its own. With test cases a choice of cases
+/// or a limit leaves what they name.
+fn plain_items(
+    systems: &[SystemAnswers],
+    rubric: &[PairedAnswer],
+    tests: Option<&TestCases>,
+    how: &Conversion<'_>,
+    options: &PairOptions,
+) -> Vec<PairedAnswer> {
+    let narrowed = tests.is_some() && (options.cases.is_some() || options.limit.is_some());
+    let mut names = Names::new(tests, systems);
+    let mut items = Vec::new();
+    for system in systems {
+        let own = rubric.iter().filter(|item| item.answer.system == system.system);
+        if tests.is_some() && !system.by_question {
+            // Of answers to several annotators' cases of one question the first.
+            let mut asked = HashSet::new();
+            items.extend(own.filter(|item| asked.insert(item.case.initial_prompt.trim())).cloned());
+            continue;
+        }
+        let mut paired: HashMap<*const Prediction, &PairedAnswer> = HashMap::new();
+        for item in own {
+            if let Some(prediction) = &item.answer.prediction {
+                paired.entry(Arc::as_ptr(prediction)).or_insert(item);
+            }
+        }
+        let mut turns: HashMap<&str, usize> = HashMap::new();
+        for (index, answer) in system.answers.iter().enumerate() {
+            let turn = turns.entry(answer.question()).or_default();
+            *turn += 1;
+            let prediction = answer.prediction.as_ref();
+            if let Some(item) = prediction.and_then(|prediction| paired.get(&Arc::as_ptr(prediction))) {
+                items.push((*item).clone());
+            } else if !narrowed {
+                let case_id = match system.by_question {
+                    true => names.id_of(answer, *turn, index + 1),
+                    false => answer.case_id.clone(),
+                };
+                // Where the reference's block cannot be made, nothing looks at it: there is no rubric.
+                let answer = how.append(answer).unwrap_or_else(|_| answer.clone());
+                let case = names.case_of(&case_id, answer.question());
+                items.push(PairedAnswer { case, answer: Answer { case_id, ..answer } });
+            }
+        }
+    }
+    items
+}
+
+/// Ids of questions that no test case has.
+struct Names {
+    /// Ids that are in use: of test cases, of answers whose question is not known, and those given out.
+    taken: HashSet<String>,
+    /// By question, and the how many-th time it is asked in its file.
+    ids: HashMap<(String, usize), CaseId>,
+    cases: HashMap<CaseId, Arc<TestCase>>,
+}
+
+impl Names {
+    fn new(tests: Option<&TestCases>, systems: &[SystemAnswers]) -> Self {
+        let of_cases = tests.iter().flat_map(|tests| &tests.cases).map(|case| &case.case_id);
+        let answers = systems.iter().filter(|system| !system.by_question).flat_map(|system| &system.answers);
+        let taken = of_cases.chain(answers.map(|answer| &answer.case_id)).map(CaseId::to_string).collect();
+        Self { taken, ids: HashMap::new(), cases: HashMap::new() }
+    }
+
+    /// The id of a question asked for the `turn`-th time in its file: what the first system calls it. `place` is the
+    /// prediction's, from 1.
+    fn id_of(&mut self, answer: &Answer, turn: usize, place: usize) -> CaseId {
+        let key = (answer.question().to_owned(), turn);
+        if let Some(id) = self.ids.get(&key) {
+            return id.clone();
+        }
+        let mut id = answer.case_id.to_string();
+        if id.is_empty() {
+            id = place.to_string();
+        }
+        if self.taken.contains(&id) {
+            id = format!("{id}#{place}");
+        }
+        while !self.taken.insert(id.clone()) {
+            id.push('#');
+        }
+        let id = CaseId::from(id);
+        self.ids.insert(key, id.clone());
+        id
+    }
+
+    /// The one case of an id.
+    fn case_of(&mut self, id: &CaseId, question: &str) -> Arc<TestCase> {
+        let made = || Arc::new(TestCase::without_rubric(id.clone(), question));
+        Arc::clone(self.cases.entry(id.clone()).or_insert_with(made))
+    }
+}
+
+/// The items that `cases` and `limit` leave where there are no test cases.
+fn chosen_items(mut items: Vec<PairedAnswer>, options: &PairOptions) -> Result<Vec<PairedAnswer>> {
+    if let Some(names) = &options.cases {
+        let mut known: Vec<&str> = items.iter().map(|item| item.case.case_id.as_str()).collect();
+        known.sort_unstable();
+        known.dedup();
+        check_cases(names, &known, "among the predictions")?;
+        items.retain(|item| names.iter().any(|name| name == item.case.case_id.as_str()));
+    }
+    let limit = options.limit.unwrap_or(usize::MAX);
+    if limit == 0 {
+        return Err(Error::Settings("no question is left to score; raise the limit".to_owned()));
+    }
+    let mut counted: HashSet<String> = HashSet::new();
+    items.retain(|item| {
+        // Answers without a known question count by their id.
+        let asked = item.case.initial_prompt.trim();
+        let key = if asked.is_empty() { item.case.case_id.as_str() } else { asked };
+        counted.contains(key) || (counted.len() < limit && counted.insert(key.to_owned()))
+    });
+    Ok(items)
+}
+
+/// The warning about the cases of `items` that a system has no item of.
+fn unanswered(system: &SystemAnswers, items: &[PairedAnswer]) -> Option<InputFault> {
+    let (mut cases, mut own) = (Vec::new(), HashSet::new());
+    let mut seen = HashSet::new();
+    for PairedAnswer { case, answer } in items {
+        if seen.insert(&case.case_id) {
+            cases.push(&case.case_id);
+        }
+        if answer.system == system.system {
+            own.insert(&case.case_id);
+        }
+    }
+    let missing: Vec<&str> = cases.iter().filter(|id| !own.contains(*id)).map(|id| id.as_str()).collect();
+    let (count, names) = (missing.len(), list(missing.iter().copied(), SHOWN));
+    let what = format!("{count} of {} questions have no answer: {names}", cases.len());
+    (count > 0).then(|| InputFault::new(&system.path, what))
+}
+
 fn files(
     tests: Option<&TestCases>,
-    chosen: &[&Prepared<'_>],
+    systems: &[SystemAnswers],
     references: Option<&References>,
     made: &Scorable,
 ) -> Vec<ReadFile> {
-    let has_items = |system: &&&Prepared<'_>| {
-        let mut items = made.rubric.iter().chain(&made.plain);
-        items.any(|item| item.answer.system == system.answers.system)
-    };
-    let tests =
-        tests.map(|tests| ReadFile { name: "tests".to_owned(), path: tests.path.clone(), blake3: tests.blake3 });
-    let systems = chosen.iter().filter(has_items).map(|system| ReadFile {
-        name: system.answers.system.to_string(),
-        path: system.answers.path.clone(),
-        blake3: system.answers.blake3,
-    });
-    let references = references.map(|references| ReadFile {
-        name: "references".to_owned(),
-        path: references.path().to_path_buf(),
-        blake3: references.blake3(),
-    });
-    tests.into_iter().chain(systems).chain(references).collect()
+    let file = |name: &str, path: &PathBuf, blake3| ReadFile { name: name.to_owned(), path: path.clone(), blake3 };
+    let with_items: HashSet<&SystemName> =
+        made.rubric.iter().chain(&made.plain).map(|item| &item.answer.system).collect();
+    let systems = systems.iter().filter(|system| with_items.contains(&system.system));
+    let tests = tests.map(|tests| file("tests", &tests.path, tests.blake3)).into_iter();
+    let systems = systems.map(|system| file(system.system.as_str(), &system.path, system.blake3));
+    tests.chain(systems).chain(references.map(|refs| file("references", &refs.path, refs.blake3))).collect()
 }
 
 /// How many items have what a scorer needs.
@@ -165,8 +313,6 @@ fn files(
 pub struct Support {
     /// Items with a rubric (of [`Scorable::rubric`]); the other counts are of [`Scorable::plain`].
     pub rubric: usize,
-    /// All items of `plain`.
-    pub answers: usize,
     /// With a question.
     pub questions: usize,
     /// With a gold answer.
@@ -179,33 +325,22 @@ pub struct Support {
     pub sources: usize,
     /// With ids of gold sources.
     pub gold_sources: usize,
-    /// With texts of gold documents.
-    pub gold_texts: usize,
-    /// With a reference answer for aspects.
-    pub references: usize,
 }
 
-/// Counts what the items support, so that scorers can be chosen, and it can be told what is left out and why.
+/// Counts what the items support, so that scorers can be chosen.
 pub fn supports(scorable: &Scorable) -> Support {
-    let plain = |holds: &dyn Fn(&PairedAnswer) -> bool| scorable.plain.iter().filter(|item| holds(item)).count();
-    let gold = |holds: &dyn Fn(&Gold) -> bool| {
-        plain(&|item| item.answer.prediction.as_ref().is_some_and(|prediction| holds(&prediction.gold)))
-    };
-    let cites = |answer: &Answer| {
-        answer.prediction.as_ref().is_some_and(|made| made.sources.iter().any(|source: &Source| source.text.is_some()))
-    };
-    let has_rubric = |case: &Arc<TestCase>| !case.rubric.is_none();
+    let plain = || scorable.plain.iter();
+    let predictions = || plain().filter_map(|item| item.answer.prediction.as_ref());
+    let gold = |holds: fn(&Gold) -> bool| predictions().filter(|prediction| holds(&prediction.gold)).count();
+    let cites = |prediction: &&Arc<Prediction>| prediction.sources.iter().any(|source| source.text.is_some());
     Support {
-        rubric: scorable.rubric.iter().filter(|item| has_rubric(&item.case)).count(),
-        answers: scorable.plain.len(),
-        questions: plain(&|item| !item.case.rubric.question.trim().is_empty()),
-        gold_answer: gold(&|gold| gold.answer.is_some()),
-        short_answers: gold(&|gold| !gold.short_answers.is_empty()),
-        long_answers: gold(&|gold| !gold.long_answers.is_empty()),
-        sources: plain(&|item| cites(&item.answer)),
-        gold_sources: gold(&|gold| gold.gold_ctxs.is_some()),
-        gold_texts: gold(&|gold| !gold.gold_texts.is_empty()),
-        references: plain(&|item| item.answer.reference_answer.is_some()),
+        rubric: scorable.rubric.iter().filter(|item| !item.case.rubric.is_none()).count(),
+        questions: plain().filter(|item| !item.case.rubric.question.trim().is_empty()).count(),
+        gold_answer: gold(|gold| gold.answer.is_some()),
+        short_answers: gold(|gold| !gold.short_answers.is_empty()),
+        long_answers: gold(|gold| !gold.long_answers.is_empty()),
+        sources: predictions().filter(cites).count(),
+        gold_sources: gold(|gold| gold.gold_ctxs.is_some()),
     }
 }
 

@@ -152,7 +152,8 @@ mod tests {
         wrong["initial_prompt"] = json!(null);
         let text = format!("[\n{},\n{wrong},\n{heavy},\n{{\"case_id\": \"3\"}}\n, 7]", case("1"));
         let faults = faults(&text);
-        let whats: Vec<&str> = faults.iter().filter_map(|fault| fault.split_once("; write one {").map(|it| it.0)).collect();
+        let whats: Vec<&str> =
+            faults.iter().filter_map(|fault| fault.split_once("; write one {").map(|it| it.0)).collect();
         assert_eq!(
             whats,
             [

@@ -45,6 +45,11 @@ impl Answer {
         }
     }
 
+    /// The question of its prediction, without white space around it; empty where it is not known.
+    pub fn question(&self) -> &str {
+        self.prediction.as_ref().map_or("", |prediction| prediction.input.trim())
+    }
+
     /// What the system wrote itself, without an appended block of references.
     pub fn own_text(&self) -> &str {
         self.own_bytes.and_then(|bytes| self.answer_text.get(..bytes)).unwrap_or(&self.answer_text)

@@ -5,7 +5,7 @@
 //! ([`PromptSet::builtin`]), read from a directory ([`PromptSet::load`]) or made from the user's own checkout of
 //! ScholarQABench ([`PromptSet::import`]). In *fenced* sets, ours among them, untrusted texts stand between delimiters
 //! that they cannot close (see [`delimiters`]); *verbatim* sets insert them byte for byte, as the published script does.
-//! The aspects themselves are data, built in ([`builtin_aspects`]) or of the user ([`load_aspects`]).
+//! The aspects themselves are data (see [`crate::dataset::load_aspects`]).
 //!
 //! ```
 //! use scholareval::domain::JudgeTask;
@@ -24,7 +24,6 @@
 pub mod delimiters;
 pub mod injection;
 
-mod aspects;
 mod family;
 mod files;
 mod import;
@@ -35,7 +34,6 @@ mod set;
 mod task;
 mod template;
 
-pub use aspects::{builtin_aspects, load_aspects, parse_aspects};
 pub use family::PromptFamily;
 pub use manifest::InsertMode;
 pub use set::{Family, Messages, PromptSet};

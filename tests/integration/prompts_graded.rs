@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use scholareval::dataset::{builtin_aspects, load_aspects};
 use scholareval::domain::{Aspect, CallKind, JudgeTask};
-use scholareval::prompt::{Family, InsertMode, Messages, PromptFamily, PromptSet, builtin_aspects, load_aspects};
+use scholareval::prompt::{Family, InsertMode, Messages, PromptFamily, PromptSet};
 use serde_json::Value;
 
 use crate::prompts::{fixture, json, sha256, shared, text};

@@ -5,7 +5,7 @@ use crate::cli::args::ConvertArgs;
 use crate::cli::origin::escape_controls;
 use crate::cli::outputs::refuse_input;
 use crate::cli::terminal::{note, write_stdout};
-use crate::dataset::{Conversion, convert, load_predictions, load_test_cases, no_case_asks, render_answer};
+use crate::dataset::{Conversion, SystemAnswers, convert, load_predictions, load_test_cases, render_answer};
 use crate::domain::{Mode, Prediction};
 use crate::error::{Error, InputFault, Result};
 use crate::scorer::convert::{ReferencesBlock, references_block};
@@ -24,11 +24,12 @@ pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     let tests = load_test_cases(&args.tests, mode)?;
     let mut warnings = tests.warnings.clone();
     let (mut text, mut answers) = (String::new(), 0);
-    for mut predictions in load_predictions(std::slice::from_ref(&args.file))? {
-        warnings.append(&mut predictions.warnings);
-        let converted = convert(&predictions, &tests, &how)?;
-        let unasked = converted.unasked.iter().filter_map(|place| predictions.items.get(*place));
-        warnings.extend(unasked.map(|item| no_case_asks(item, &predictions.path, "left out")));
+    for predictions in load_predictions(std::slice::from_ref(&args.file))? {
+        let system = SystemAnswers::try_from(predictions)?;
+        let converted = convert(&system, &tests, &how)?;
+        warnings.extend(system.warnings);
+        warnings.extend(converted.unasked.into_iter().map(|fault| fault.hint("left out")));
+        warnings.extend(converted.repeated);
         text.extend(converted.answers.iter().map(render_answer));
         answers += converted.answers.len();
     }

@@ -16,7 +16,7 @@ use crate::cli::origin::escape_controls;
 use crate::cli::scoring::outcome::run_name;
 use crate::cli::scoring::sinks::write_items;
 use crate::cli::terminal::{note, stdout_width, write_form};
-use crate::dataset::{Predictions, References, load_predictions, load_references};
+use crate::dataset::{Predictions, References, load_predictions, load_references, missing_output};
 use crate::domain::{Answer, CaseId, Mode, Note, Prediction, ScoredAnswer, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result, first_of_each_kind};
 use crate::evaluation::Item;
@@ -33,12 +33,9 @@ pub(super) fn load(files: &[PathBuf], references: Option<&Path>, quiet: bool) ->
     let mut faults = Vec::new();
     for system in &mut systems {
         warnings.append(&mut system.warnings);
-        warnings.extend(references.as_ref().and_then(|references| references.join(system)));
-        let missing = system.items.iter().filter(|item| item.output.is_none());
-        faults.extend(missing.map(|item| {
-            let fault = InputFault::new(&system.path, "output is missing").at_line(item.line).of_case(&*item.id);
-            fault.hint("write \"\" for an empty answer")
-        }));
+        let (items, path) = (&mut system.items, &system.path);
+        warnings.extend(references.as_ref().and_then(|references| references.join_golds(&mut *items, path)));
+        faults.extend(items.iter().filter_map(|item| missing_output(item, path)));
     }
     if !faults.is_empty() {
         return Err(Error::Input(faults));

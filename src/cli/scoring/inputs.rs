@@ -60,7 +60,7 @@ impl LoadedInputs {
         let (input, mode) = (&settings.input, settings.scoring.mode());
         check_given(settings)?;
         let tests = input.tests.as_deref().map(|path| dataset::load_test_cases(path, mode)).transpose()?;
-        let systems = dataset::load_systems(&input.answers, mode)?;
+        let systems = dataset::load_answers(&input.answers, mode)?;
         let all_or = |names: &[String]| (!names.is_empty()).then(|| names.to_vec());
         let Checked { systems, coverage, warnings, notes } = match preset {
             Some(preset) => preset.check(systems, all_or(&input.systems).as_deref(), input.strict)?,
@@ -83,8 +83,8 @@ impl LoadedInputs {
         };
         let made = dataset::scorable(tests.as_ref(), &systems, references.as_ref(), &options)?;
         let files = made.files.iter().map(|file| input_file(&file.name, &file.path, file.blake3));
-        let questions = preset.map(|preset| &preset.asked).filter(|asked| !asked.are_test_cases());
-        let questions = questions.map(|asked| input_file("questions", asked.path(), asked.blake3()));
+        let questions = preset.map(|preset| &preset.asked).filter(|asked| !asked.are_test_cases);
+        let questions = questions.map(|asked| input_file("questions", &asked.path, asked.blake3));
         let files = files.chain(questions).collect();
         let support = dataset::supports(&made);
         let (rubric, plain, missing) = sliced(input.slice, (made.rubric, made.plain, made.missing));

@@ -1,6 +1,6 @@
 //! What a row of a benchmark adds to a run: the questions it asks, and the table it ends in.
 
-use crate::dataset::{AskedQuestions, SystemFile};
+use crate::dataset::{AskedQuestions, SystemAnswers};
 use crate::domain::SystemName;
 use crate::error::{Error, InputFault, Result};
 use crate::report::{Bench, BenchCoverage};
@@ -20,7 +20,7 @@ pub(in crate::cli) struct Preset {
 /// Systems held against the questions.
 #[derive(Default)]
 pub(super) struct Checked {
-    pub(super) systems: Vec<SystemFile>,
+    pub(super) systems: Vec<SystemAnswers>,
     pub(super) coverage: Vec<BenchCoverage>,
     pub(super) warnings: Vec<String>,
     pub(super) notes: Vec<String>,
@@ -33,15 +33,20 @@ impl Preset {
     /// # Errors
     /// [`Error::Input`] for every system that lacks answers, unless that is allowed; for one without any; if `strict`,
     /// for predictions that answer a question again or none.
-    pub(super) fn check(&self, systems: Vec<SystemFile>, chosen: Option<&[String]>, strict: bool) -> Result<Checked> {
+    pub(super) fn check(
+        &self,
+        systems: Vec<SystemAnswers>,
+        chosen: Option<&[String]>,
+        strict: bool,
+    ) -> Result<Checked> {
         let mut checked = Checked::default();
         let mut faults: Vec<InputFault> = Vec::new();
         for system in systems {
-            if !chosen.is_none_or(|names| names.iter().any(|name| names_system(name, system.system()))) {
+            if !chosen.is_none_or(|names| names.iter().any(|name| names_system(name, &system.system))) {
                 checked.systems.push(system);
                 continue;
             }
-            let name = system.system().clone();
+            let name = system.system.clone();
             let covered = match self.asked.cover(system) {
                 Ok(covered) => covered,
                 Err(Error::Input(more)) => {
@@ -73,10 +78,9 @@ impl Preset {
         }
         let ambiguous = self.asked.ambiguous();
         if ambiguous > 0 {
-            let path = self.asked.path();
             let what = format!("{ambiguous} questions stand there several times with unequal golds");
             let hint = "their predictions get them in the order of the two files";
-            checked.notes.push(InputFault::new(path, what).hint(hint).to_string());
+            checked.notes.push(InputFault::new(&self.asked.path, what).hint(hint).to_string());
         }
         Ok(checked)
     }

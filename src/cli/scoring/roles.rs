@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::cli::settings::Settings;
+use crate::dataset;
 use crate::domain::{Aspect, Role};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::options::{DEFAULT_JUDGE, EvaluationOptions, ScorerName};
@@ -13,7 +14,7 @@ use crate::evaluation::{Member, Merge, Panel, Panels};
 use crate::judge::meters::Meters;
 use crate::judge::options::{JudgeOptions, LimitOptions};
 use crate::judge::planner::ReplySource;
-use crate::prompt::{self, PromptFamily, PromptSet};
+use crate::prompt::{PromptFamily, PromptSet};
 use crate::text::nearest::nearest;
 
 use super::choice::Choice;
@@ -29,8 +30,8 @@ use super::spending::Spending;
 /// For a file that cannot be used, and for an aspect that it does not describe.
 pub(in crate::cli) fn aspects_of(settings: &EvaluationOptions) -> Result<Vec<Arc<Aspect>>> {
     let known: Vec<Arc<Aspect>> = match &settings.scorers.aspect_rubrics {
-        Some(path) => prompt::load_aspects(path)?.into_iter().map(Arc::new).collect(),
-        None => prompt::builtin_aspects(),
+        Some(path) => dataset::load_aspects(path)?.into_iter().map(Arc::new).collect(),
+        None => dataset::builtin_aspects(),
     };
     check_roles(settings, &known)?;
     let judged = |aspect: &Arc<Aspect>| settings.has_role(&Role::Aspect(Arc::clone(&aspect.name)));

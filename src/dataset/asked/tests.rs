@@ -1,7 +1,9 @@
 use proptest::prelude::*;
 
+use std::path::Path;
+
 use super::*;
-use crate::dataset::{parse_predictions, parse_system, parse_test_cases};
+use crate::dataset::{parse_answers, parse_predictions, parse_test_cases};
 
 fn data(questions: &[(&str, &str)]) -> AskedQuestions {
     let line = |(input, answer): &(&str, &str)| format!("{{\"input\": \"{input}\", \"answer\": \"{answer}\"}}\n");
@@ -10,15 +12,15 @@ fn data(questions: &[(&str, &str)]) -> AskedQuestions {
     AskedQuestions::of_predictions(data, Mode::Default)
 }
 
-fn outputs(questions: &[&str]) -> SystemFile {
+fn outputs(questions: &[&str]) -> SystemAnswers {
     let line = |(at, input): (usize, &&str)| format!("{{\"input\": \"{input}\", \"output\": \"o{at}\"}}\n");
     let text: String = questions.iter().enumerate().map(line).collect();
-    parse_system(&text, "s".into(), Path::new("s.jsonl"), Mode::Default).unwrap()
+    parse_answers(&text, "s".into(), Path::new("s.jsonl"), Mode::Default).unwrap()
 }
 
 fn kept(covered: &Covered) -> Vec<(&str, Option<&str>)> {
-    let SystemFile::Predictions(predictions) = &covered.system else { panic!("answers") };
-    predictions.items.iter().map(|item| (item.output(), item.gold.answer.as_deref())).collect()
+    let predictions = covered.system.answers.iter().filter_map(|answer| answer.prediction.as_ref());
+    predictions.map(|item| (item.output(), item.gold.answer.as_deref())).collect()
 }
 
 #[test]
@@ -103,9 +105,9 @@ fn cases(mode: Mode) -> AskedQuestions {
 fn of_two_annotations_of_a_question_the_first_needs_the_answer_and_in_compat_any() {
     let answers = |ids: [&str; 2]| {
         let text: String = ids.map(|id| format!("{{\"case_id\": \"{id}\", \"answer_text\": \"o\"}}\n")).concat();
-        parse_system(&text, "s".into(), Path::new("s.jsonl"), Mode::Default).unwrap()
+        parse_answers(&text, "s".into(), Path::new("s.jsonl"), Mode::Default).unwrap()
     };
-    assert_eq!(cases(Mode::Default).len(), 2);
+    assert_eq!(cases(Mode::Default).count(), 2);
     assert_eq!(cases(Mode::Default).cover(answers(["a", "c"])).unwrap().missing, None);
     let missing = cases(Mode::Default).cover(answers(["b", "c"])).unwrap().missing.unwrap();
     assert!(missing.what.ends_with(": a “p”"), "{missing}");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::dataset::{
-    Conversion, PairOptions, convert, load_references, parse_answers, parse_system, parse_test_cases, render_answer,
+    Conversion, PairOptions, convert, load_references, parse_answers, parse_test_cases, render_answer,
 };
 use crate::domain::{Mode, Prediction};
 
@@ -25,9 +25,9 @@ fn tests() -> TestCases {
     tests_of(&[("1", "A"), ("2", "B"), ("3", "A"), ("4", "C")])
 }
 
-fn file(name: &str, items: &[Value]) -> SystemFile {
+fn file(name: &str, items: &[Value]) -> SystemAnswers {
     let text: String = items.iter().map(|item| format!("{item}\n")).collect();
-    parse_system(&text, name.into(), Path::new(&format!("{name}.jsonl")), Mode::Default).unwrap()
+    parse_answers(&text, name.into(), Path::new(&format!("{name}.jsonl")), Mode::Default).unwrap()
 }
 
 fn said(input: &str, output: &str) -> Value {
@@ -80,7 +80,7 @@ fn predictions_are_paired_by_question_and_the_unasked_are_plain() {
             "a.jsonl: 1 of 3 test cases have no answer: 4"
         ]
     );
-    assert_eq!((made.missing.len(), made.kept_cases.len(), made.plain_missing.len()), (1, 3, 0));
+    assert_eq!((made.missing.len(), made.kept_cases.len()), (1, 3));
     assert_eq!(made.files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>(), ["tests", "a"]);
 }
 
@@ -104,7 +104,7 @@ fn a_question_answered_twice_is_an_error_and_in_compat_the_last_counts() {
     // the reference's converter takes the last of two cases
     assert_eq!(ids(&made.rubric), [("a", "2", "b"), ("a", "3", "last")]);
     assert_eq!(ids(&made.plain), [("a", "1#1", "first"), ("a", "3", "last"), ("a", "2", "b")]);
-    assert!(made.warnings[0].starts_with("a.jsonl:2 (case 3): the question is answered twice, first on line 1; this"));
+    assert!(made.warnings[0].starts_with("a.jsonl:2 (case 2): the question is answered twice, first on line 1; this"));
     // without test cases two rows of one question are two items
     let plain = scorable(None, &twice, None, &with_block(false)).unwrap();
     assert_eq!(ids(&plain.plain), [("a", "1", "first"), ("a", "2", "last"), ("a", "3", "b")]);
@@ -114,13 +114,12 @@ fn a_question_answered_twice_is_an_error_and_in_compat_the_last_counts() {
 type Judged = (String, String, String, Option<usize>);
 
 /// Items of a file scored directly, and of what `convert` makes of it.
-fn both_ways(system: &SystemFile, tests: &TestCases, compat: bool) -> [Vec<Judged>; 2] {
+fn both_ways(system: &SystemAnswers, tests: &TestCases, compat: bool) -> [Vec<Judged>; 2] {
     let mode = if compat { Mode::Compat } else { Mode::Default };
-    let SystemFile::Predictions(predictions) = system else { panic!("{system:?}") };
-    let converted = convert(predictions, tests, &Conversion { block: Some(&block), mode }).unwrap();
+    let converted = convert(system, tests, &Conversion { block: Some(&block), mode }).unwrap();
     let text: String = converted.answers.iter().map(render_answer).collect();
-    let answers = parse_answers(&text, predictions.system.clone(), Path::new("c.jsonl"), mode).unwrap();
-    [system.clone(), SystemFile::Answers(answers)].map(|file| {
+    let answers = parse_answers(&text, system.system.clone(), Path::new("c.jsonl"), mode).unwrap();
+    [system.clone(), answers].map(|file| {
         let made = scorable(Some(tests), &[file], None, &with_block(compat)).unwrap();
         let items = made.rubric.into_iter();
         items
@@ -156,7 +155,6 @@ fn without_test_cases_equal_questions_of_systems_share_the_first_systems_id() {
     assert_eq!(found, [("a", "x"), ("a", "x#2"), ("a", "3"), ("b", "3"), ("b", "x#2"), ("b", "3#3")]);
     assert!(Arc::ptr_eq(&made.plain[2].case, &made.plain[3].case));
     assert!(made.rubric.is_empty() && made.kept_cases.is_empty());
-    assert_eq!(made.plain_missing, [("a".into(), "3#3".into()), ("b".into(), "x".into())]);
     assert_eq!(
         made.warnings,
         ["a.jsonl: 1 of 4 questions have no answer: 3#3", "b.jsonl: 1 of 4 questions have no answer: x"]
@@ -203,8 +201,7 @@ fn answers_of_case_id_and_text_are_predictions_of_their_question() {
     );
     assert!(made.warnings.iter().any(|w| w.starts_with("a.jsonl: 1 predictions without a gold in ")), "{made:?}");
     let found = supports(&made);
-    let expected =
-        Support { rubric: 3, answers: 3, questions: 3, gold_answer: 1, short_answers: 1, ..Support::default() };
+    let expected = Support { rubric: 3, questions: 3, gold_answer: 1, short_answers: 1, ..Support::default() };
     assert_eq!(found, expected);
 }
 
@@ -219,11 +216,15 @@ fn reference_answers_and_golds_come_from_one_file() {
     let gold = &made.plain[0].answer.prediction.as_ref().unwrap().gold;
     assert_eq!(gold.answer.as_deref(), Some("own"), "a file of answers takes no gold away");
     assert!(made.notes[0].ends_with("for 2 of 2 answers, by input"), "{:?}", made.notes);
-    assert_eq!((supports(&made).references, supports(&made).sources, supports(&made).gold_answer), (2, 2, 1));
+    assert_eq!((supports(&made).sources, supports(&made).gold_answer), (2, 1));
     let by_place = references(&[json!({"output": "one", "id": 1}), json!({"output": "two"})]);
     let made = scorable(None, std::slice::from_ref(&a), Some(&by_place), &ScorableOptions::default()).unwrap();
     assert_eq!(found(&made), [Some("one".into()), Some("two".into())]);
-    assert!(made.notes[0].ends_with("by place, as not every input is there once"), "{:?}", made.notes);
+    assert!(
+        made.notes[0].ends_with("by position, as not every reference has an input of its own that is asked"),
+        "{:?}",
+        made.notes
+    );
     let other = references(&[json!({"output": "one"})]);
     let error = told(scorable(None, &[a], Some(&other), &ScorableOptions::default()));
     assert!(error.starts_with("a.jsonl: 2 answers, but 1 references in "), "{error}");
@@ -254,7 +255,7 @@ fn what_cannot_be_scored_is_told() {
     // without a rubric nothing looks at the block
     let made = scorable(None, &raising, None, &with_block(true)).unwrap();
     assert_eq!(made.plain[1].answer.own_bytes, None);
-    let nothing = parse_system("", "e".into(), Path::new("e.jsonl"), Mode::Default).unwrap();
+    let nothing = parse_answers("", "e".into(), Path::new("e.jsonl"), Mode::Default).unwrap();
     assert_eq!(
         told(scorable(None, &[nothing], None, &ScorableOptions::default())),
         "e.jsonl: no answers to score; name files that hold some"
@@ -267,5 +268,5 @@ fn answers_without_test_cases_have_no_question_and_keep_their_ids_for_themselves
     let made = scorable(None, &files, None, &ScorableOptions::default()).unwrap();
     assert_eq!(ids(&made.plain), [("a", "1", "x"), ("b", "1#1", "p")]);
     let found = supports(&made);
-    assert_eq!((found.answers, found.questions, found.sources), (2, 1, 1));
+    assert_eq!((made.plain.len(), found.questions, found.sources), (2, 1, 1));
 }

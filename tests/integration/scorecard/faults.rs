@@ -55,7 +55,7 @@ fn reference_answers_of_other_questions_are_joined_by_place_with_a_note() {
     work.run(&[&arguments[..], &["--scorers", "prometheus"]].concat()).exits_with(0).says(&[
         "note:",
         "refs.json",
-        "place",
+        "position",
     ]);
     let seen: std::collections::BTreeSet<(String, String)> = server
         .chats()

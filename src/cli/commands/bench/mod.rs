@@ -39,7 +39,7 @@ pub(super) fn run(args: &BenchArgs, context: &Context<'_>) -> Result<ExitCode> {
     let table = Bench {
         name: row.id,
         data: path.display().to_string(),
-        asked: asked.len(),
+        asked: asked.count(),
         columns: row.all_columns(),
         coverage: Vec::new(),
         blank,

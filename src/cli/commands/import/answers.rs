@@ -26,9 +26,9 @@ pub(super) struct Texts {
 /// Finds the texts of the scored answers and flags those with injection signs; what has no counterpart is a warning.
 ///
 /// # Errors
-/// Faults of the answer files, see [`dataset::load_systems`].
+/// Faults of the answer files, see [`dataset::load_answers`].
 pub(super) fn with_texts(paths: &[PathBuf], tests: &TestCases, imported: &mut Imported, mode: Mode) -> Result<Texts> {
-    let systems = dataset::load_systems(paths, mode)?;
+    let systems = dataset::load_answers(paths, mode)?;
     let block = |prediction: &Prediction| references_block(prediction, IndexBase::Zero, mode);
     let options = ScorableOptions {
         // Every annotator's case is wanted: the scores say which count.
@@ -38,9 +38,9 @@ pub(super) fn with_texts(paths: &[PathBuf], tests: &TestCases, imported: &mut Im
     let made = dataset::scorable(Some(tests), &systems, None, &options)?;
     let known: BTreeSet<&SystemName> = imported.scored.iter().map(|answer| &answer.system).collect();
     let mut warnings = Vec::new();
-    for system in systems.iter().filter(|system| !known.contains(system.system())) {
+    for system in systems.iter().filter(|system| !known.contains(&system.system)) {
         warnings
-            .push(InputFault::new(system.path(), "no scores of this system in the results; its answers are left out"));
+            .push(InputFault::new(&system.path, "no scores of this system in the results; its answers are left out"));
     }
     let named = |file: &&dataset::ReadFile| known.iter().any(|system| system.as_str() == file.name);
     let files = made.files.iter().filter(named).map(|file| InputFile {

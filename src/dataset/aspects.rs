@@ -1,16 +1,20 @@
-//! Aspects as files: the built-in ones, and those in ScholarQABench's schema of `prometheus_rubrics_v8.json`.
+//! Aspects of answer quality: the built-in ones, and those in ScholarQABench's schema of `prometheus_rubrics_v8.json`.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
-use super::files::read_text;
 use crate::domain::Aspect;
-use crate::error::{Error, InputFault, Result};
+use crate::error::{InputFault, Result};
+
+use super::reader::{JsonLine, all, elements, read_text};
 
 const BUILTIN: &str = include_str!("../../rubrics/aspects/aspects.json");
+
+const EXPECTED: &str = "expected a JSON list of objects with aspect, criteria_description and score1_description to \
+                        score5_description";
 
 /// The aspects scholareval comes with, worded by us: organization, coverage (which wants the titles of cited sources)
 /// and relevance, in the published order.
@@ -27,52 +31,38 @@ pub fn builtin_aspects() -> Vec<Arc<Aspect>> {
 /// Reads a file of aspects (`docs/formats.md`).
 ///
 /// # Errors
-/// [`Error::Input`] with every fault found; [`Error::Io`] if the file cannot be read.
+/// [`Error::Input`](crate::Error::Input) with every fault found; [`Error::Io`](crate::Error::Io) if the file cannot be
+/// read.
 pub fn load_aspects(path: &Path) -> Result<Vec<Aspect>> {
-    parse_aspects(&read_text(path)?, path)
+    parse_aspects(&read_text(path)?.0, path)
 }
 
-/// Reads the text of a file of aspects, a JSON list; `path` is for messages. The aspects keep their order, no two have
-/// one name, and no description is empty.
+/// Reads the text of a file of aspects; `path` is for messages. The aspects keep their order, no two have one name, and
+/// no description is empty.
 ///
 /// # Errors
-/// [`Error::Input`] with the first fault of every entry that has one, each with the line its entry begins on.
+/// [`Error::Input`](crate::Error::Input) with the first fault of every entry that has one.
 pub fn parse_aspects(text: &str, path: &Path) -> Result<Vec<Aspect>> {
-    let text = text.trim_start_matches('\u{feff}');
-    let entries: Vec<&RawValue> = serde_json::from_str(text).map_err(|error| not_a_list(&error, path))?;
-    let mut faults = Vec::new();
-    let mut aspects: Vec<(Aspect, usize)> = Vec::new();
-    for raw in entries {
-        // An entry is a slice of `text`: its address gives its line.
-        let offset = (raw.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len());
-        let line = 1 + text.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count();
-        let aspect = read(raw.get()).and_then(|aspect| match aspects.iter().find(|(of, _)| of.name == aspect.name) {
-            Some((_, first)) => {
-                Err(format!("aspect {}: is there twice, first on line {first}", aspect.name.escape_debug()))
-            }
-            None => Ok(aspect),
-        });
-        match aspect {
-            Ok(aspect) => aspects.push((aspect, line)),
-            Err(what) => faults.push(InputFault::new(path, what).at_line(line).hint(EXPECTED)),
+    let elements = elements(text, path)?;
+    if elements.is_empty() {
+        return Err(InputFault::new(path, "no aspects in the file").hint(EXPECTED).into());
+    }
+    let mut first_lines: HashMap<Arc<str>, usize> = HashMap::new();
+    all(elements.iter().map(|line| {
+        let aspect = read_aspect(line)?;
+        if let Some(first) = first_lines.get(&aspect.name) {
+            let what = format!("aspect {}: is there twice, first on line {first}", aspect.name.escape_debug());
+            return Err(line.fault(what).hint("give each aspect a name of its own").into());
         }
-    }
-    if aspects.is_empty() && faults.is_empty() {
-        faults.push(InputFault::new(path, "no aspects in the file").hint(EXPECTED));
-    }
-    if faults.is_empty() {
-        Ok(aspects.into_iter().map(|(aspect, _)| aspect).collect())
-    } else {
-        Err(Error::Input(faults))
-    }
+        first_lines.insert(Arc::clone(&aspect.name), line.number);
+        Ok(aspect)
+    }))
 }
-
-const EXPECTED: &str = "expected a JSON list of objects with aspect, criteria_description and score1_description to \
-                        score5_description";
 
 /// An aspect as the file has it.
 #[derive(Deserialize)]
-struct Entry {
+#[serde(expecting = "an object with aspect and its descriptions")]
+struct AspectLine {
     aspect: String,
     criteria_description: String,
     score1_description: String,
@@ -86,43 +76,31 @@ struct Entry {
     use_docs: bool,
 }
 
-/// One aspect, or what is wrong with it.
-fn read(text: &str) -> Result<Aspect, String> {
-    if !text.starts_with('{') {
-        return Err("an entry of the list is no object".to_owned());
-    }
-    let entry: Entry = serde_json::from_str(text).map_err(|error| without_place(&error))?;
+fn read_aspect(line: &JsonLine<'_>) -> Result<Aspect, InputFault> {
+    let read: AspectLine = line.parse("aspect").map_err(|fault| fault.hint(EXPECTED))?;
     let score_descriptions = [
-        entry.score1_description,
-        entry.score2_description,
-        entry.score3_description,
-        entry.score4_description,
-        entry.score5_description,
+        read.score1_description,
+        read.score2_description,
+        read.score3_description,
+        read.score4_description,
+        read.score5_description,
     ];
-    if entry.aspect.trim().is_empty() {
-        return Err("aspect is empty".to_owned());
+    if read.aspect.trim().is_empty() {
+        return Err(line.fault("aspect is empty").hint(EXPECTED));
     }
     let names = ["score1", "score2", "score3", "score4", "score5", "criteria"];
-    let descriptions = score_descriptions.iter().chain([&entry.criteria_description]);
+    let descriptions = score_descriptions.iter().chain([&read.criteria_description]);
     if let Some((name, _)) = names.iter().zip(descriptions).find(|(_, text)| text.trim().is_empty()) {
-        return Err(format!("aspect {}: {name}_description is empty", entry.aspect.escape_debug()));
+        let what = format!("aspect {}: {name}_description is empty", read.aspect.escape_debug());
+        return Err(line.fault(what).hint(EXPECTED));
     }
-    let Entry { aspect, criteria_description, use_title, use_docs, .. } = entry;
-    Ok(Aspect { name: aspect.into(), criteria_description, score_descriptions, use_title, use_docs })
-}
-
-/// The message without line and column, which are those within the entry.
-fn without_place(error: &serde_json::Error) -> String {
-    let message = error.to_string();
-    message.split(" at line ").next().unwrap_or_default().to_owned()
-}
-
-fn not_a_list(error: &serde_json::Error, path: &Path) -> Error {
-    if error.is_data() {
-        return InputFault::new(path, "is no JSON list of aspects").hint(EXPECTED).into();
-    }
-    let what = format!("invalid JSON at column {}: {}", error.column(), without_place(error));
-    InputFault::new(path, what).at_line(error.line()).hint(EXPECTED).into()
+    Ok(Aspect {
+        name: read.aspect.into(),
+        criteria_description: read.criteria_description,
+        score_descriptions,
+        use_title: read.use_title,
+        use_docs: read.use_docs,
+    })
 }
 
 #[cfg(test)]
@@ -131,7 +109,7 @@ mod tests {
 
     fn faults(text: &str) -> Vec<String> {
         match parse_aspects(text, Path::new("aspects.json")) {
-            Err(Error::Input(faults)) => faults.iter().map(ToString::to_string).collect(),
+            Err(crate::Error::Input(faults)) => faults.iter().map(ToString::to_string).collect(),
             other => panic!("{other:?}"),
         }
     }
@@ -158,9 +136,9 @@ mod tests {
         assert_eq!(
             listed,
             [
-                "aspects.json:1: missing field `score2_description`",
-                "aspects.json:23: invalid type: string \"no\", expected a boolean",
-                "aspects.json:34: an entry of the list is no object",
+                "aspects.json:1: score2_description is missing",
+                "aspects.json:23: use_docs: invalid type: string \"no\", expected a boolean",
+                "aspects.json:34: invalid type: integer `7`, expected an object with aspect and its descriptions",
                 "aspects.json:35: aspect is empty",
                 "aspects.json:46: aspect coverage: is there twice, first on line 12",
                 "aspects.json:57: aspect is empty",
@@ -170,7 +148,7 @@ mod tests {
 
     #[test]
     fn what_is_no_list_of_aspects_says_what_was_expected() {
-        assert!(faults("{}")[0].starts_with("aspects.json: is no JSON list of aspects; expected a JSON list"));
+        assert!(faults("{}")[0].starts_with("aspects.json:1: aspect is missing; expected a JSON list"));
         assert!(faults("[]")[0].starts_with("aspects.json: no aspects in the file; expected a JSON list"));
         assert!(faults("[\n{]")[0].starts_with("aspects.json:2: invalid JSON at column 2"), "{:?}", faults("[\n{]"));
     }
