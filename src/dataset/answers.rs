@@ -231,7 +231,7 @@ mod tests {
             "gpt.jsonl:4: invalid JSON at column 2: key must be a string; write one",
             "gpt.jsonl:5: expected an object, found a list; write one",
             "gpt.jsonl:6: invalid type: string \"x\", expected struct AnswerLine; write one",
-            "gpt.jsonl:7: invalid JSON at column 35: ",
+            "gpt.jsonl:7: invalid JSON at column 37: ",
             "gpt.jsonl:8 (case ): case_id is empty",
         ];
         let faults = faults(text);

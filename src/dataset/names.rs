@@ -1,22 +1,17 @@
 //! Suggestions for names that do not exist.
 
-/// At most this many names are suggested or listed.
+use crate::text::nearest::nearest;
+
+/// At most this many names are listed.
 const SHOWN: usize = 5;
 
-/// What to say after an unknown name: the close ones, else the first known ones.
+/// What to say after an unknown name: the nearest known one, else the first known ones.
 pub(crate) fn suggest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
-    let lower = unknown.to_lowercase();
-    let mut close: Vec<(usize, &str)> = known
-        .iter()
-        .map(|name| (strsim::levenshtein(&lower, &name.to_lowercase()), *name))
-        .filter(|(distance, name)| *distance <= (name.chars().count() / 3).max(1))
-        .collect();
-    close.sort();
-    match (close.is_empty(), known.is_empty()) {
-        (false, _) => format!("did you mean {}?", list(close.into_iter().map(|(_, name)| name), SHOWN)),
-        (true, false) => format!("known: {}", list(known, SHOWN)),
-        (true, true) => String::new(),
+    match nearest(unknown, known.iter().copied()) {
+        Some(name) => format!("did you mean {}?", name.escape_debug()),
+        None if known.is_empty() => String::new(),
+        None => format!("known: {}", list(known, SHOWN)),
     }
 }
 

@@ -2,65 +2,61 @@
 
 use std::collections::HashMap;
 
-use crate::domain::{ComponentKind, Rubric};
+use crate::domain::{ComponentKind, Criterion, Rubric};
 
 /// How far the sum of weights may be from 1 (the reference's tolerance).
 const WEIGHT_TOLERANCE: f64 = 1e-6;
 
-/// Every fault of `rubric`: what is wrong, and what to do instead.
-pub(super) fn rubric_faults(rubric: &Rubric) -> Vec<(String, String)> {
+/// Every fault of `rubric`, with what to do instead.
+pub(super) fn rubric_faults(rubric: &Rubric) -> Vec<String> {
     let mut faults = Vec::new();
-    if rubric.low_length > rubric.high_length {
-        let what = format!("low_length {} is above high_length {}", rubric.low_length, rubric.high_length);
-        faults.push((what, "swap the two".to_owned()));
+    let Rubric { low_length, high_length, .. } = rubric;
+    if low_length > high_length {
+        faults.push(format!("low_length {low_length} is above high_length {high_length}; swap the two"));
     }
-    for criterion in &rubric.criteria {
-        if criterion.name.is_empty() {
-            faults.push(("a property has an empty name".to_owned(), "name it".to_owned()));
+    for Criterion { name, criterion, snippets, .. } in &rubric.criteria {
+        if name.is_empty() {
+            faults.push("a property has an empty name; name it".to_owned());
         }
-        if criterion.criterion.is_empty() && criterion.snippets.is_empty() {
-            let what = format!("property {} has neither a criterion nor evidence", quoted(&criterion.name));
-            faults.push((what, "give it one of the two or take it out".to_owned()));
+        if criterion.is_empty() && snippets.is_empty() {
+            faults.push(format!("property {name:?} has neither a criterion nor evidence; give it one of the two"));
         }
     }
-    name_faults(rubric, &mut faults);
+    name_faults(&rubric.criteria, &mut faults);
     weight_faults(rubric, &mut faults);
     faults
 }
 
 /// Names that would give two components one name.
-fn name_faults(rubric: &Rubric, faults: &mut Vec<(String, String)>) {
+fn name_faults(criteria: &[Criterion], faults: &mut Vec<String>) {
     let mut properties: HashMap<&str, usize> = HashMap::new();
     let mut of_snippets: HashMap<String, &str> = HashMap::new();
-    for criterion in &rubric.criteria {
+    for criterion in criteria {
         *properties.entry(&criterion.name).or_default() += 1;
         if !criterion.snippets.is_empty() {
             of_snippets.insert(format!("{}_evidence", criterion.name), &criterion.name);
         }
     }
-    let rename = "give each property a name of its own";
-    for criterion in &rubric.criteria {
-        let name = criterion.name.as_str();
-        // Told once, at the first of them.
-        if properties.remove(name).is_some_and(|count| count > 1) {
-            faults.push((format!("duplicate property name {}", quoted(name)), rename.to_owned()));
+    for Criterion { name, criterion, .. } in criteria {
+        // Reported once, at the first of them.
+        if properties.remove(name.as_str()).is_some_and(|count| count > 1) {
+            faults.push(format!("duplicate property name {name:?}; give each property a name of its own"));
         }
         // Without a text of its own a property has no component of its name.
-        if criterion.criterion.is_empty() {
+        if criterion.is_empty() {
             continue;
         }
         if ComponentKind::ALL_STATIC.iter().any(|kind| kind.as_str() == name) {
-            let what = format!("property name {} is that of a component every rubric has", quoted(name));
-            faults.push((what, "rename the property".to_owned()));
+            faults.push(format!("property name {name:?} is that of a component every rubric has; rename the property"));
         }
         if let Some(other) = of_snippets.get(name) {
-            let what = format!("property name {} is that of the evidence of property {}", quoted(name), quoted(other));
-            faults.push((what, "rename one of the two".to_owned()));
+            let what = format!("property name {name:?} is that of the evidence of property {other:?}");
+            faults.push(format!("{what}; rename one of the two"));
         }
     }
 }
 
-fn weight_faults(rubric: &Rubric, faults: &mut Vec<(String, String)>) {
+fn weight_faults(rubric: &Rubric, faults: &mut Vec<String>) {
     let of_rubric = [
         ("length_weight", rubric.length_weight),
         ("expertise_weight", rubric.expertise_weight),
@@ -72,31 +68,22 @@ fn weight_faults(rubric: &Rubric, faults: &mut Vec<(String, String)>) {
     for (name, weight) in of_rubric.into_iter().chain(of_properties) {
         sum += weight;
         if !weight.is_finite() || weight < 0.0 {
-            let what = format!("weight {weight} of {} is not a share", quoted(name));
-            faults.push((what, "write a number from 0 to 1".to_owned()));
+            faults.push(format!("weight {weight} of {name:?} is not a share; write a number from 0 to 1"));
         }
     }
     if sum.is_finite() && (sum - 1.0).abs() >= WEIGHT_TOLERANCE {
-        let hint = "make length_weight, expertise_weight, citations_weight, excerpts_weight and the properties' \
-                    weights sum to 1";
-        faults.push((format!("weights sum to {}", rounded(sum)), hint.to_owned()));
+        // Eight digits: without the noise of floating point.
+        let sum = (sum * 1e8).round() / 1e8;
+        faults.push(format!(
+            "weights sum to {sum}; make length_weight, expertise_weight, citations_weight, excerpts_weight and the \
+             properties' weights sum to 1"
+        ));
     }
-}
-
-/// A sum without the noise of floating point: eight digits, trailing zeros left out.
-fn rounded(sum: f64) -> String {
-    let text = format!("{sum:.8}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.escape_debug())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Criterion;
 
     fn criterion(name: &str, text: &str, weight: f64, snippets: &[&str]) -> Criterion {
         let snippets = snippets.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>().into();
@@ -114,7 +101,8 @@ mod tests {
             excerpts_weight: 0.1,
             criteria,
         };
-        rubric_faults(&rubric).into_iter().map(|(what, _)| what).collect()
+        let what = |fault: String| fault.split("; ").next().unwrap().to_owned();
+        rubric_faults(&rubric).into_iter().map(what).collect()
     }
 
     #[test]

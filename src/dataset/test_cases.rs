@@ -65,8 +65,7 @@ pub fn parse_test_cases(text: &str, path: &Path, mode: Mode) -> Result<TestCases
             let what = format!("duplicate case_id, first on line {first}");
             faults.push(fault(what).hint("give each test case an id of its own"));
         }
-        let of_rubric = rubric_faults(&case.metric_config.config).into_iter();
-        let of_rubric = of_rubric.map(|(what, hint)| fault(what).hint(hint));
+        let of_rubric = rubric_faults(&case.metric_config.config).into_iter().map(fault);
         if mode == Mode::Compat { &mut warnings } else { &mut faults }.extend(of_rubric);
         cases.push(Arc::new(TestCase::from(case)));
     }
@@ -179,7 +178,7 @@ mod tests {
     fn broken_json_is_told_with_line_and_column() {
         let fault = &faults("[\n {\"a\": 1,}\n]")[0];
         assert!(fault.starts_with("t.json:2: invalid JSON at column "), "{fault}");
-        let fault = &faults("[\n\n{\"a\":\n\"\\ud800\"}]")[0];
+        let fault = &faults("[\n\n{\"case_id\":\n\"\\ud800\"}]")[0];
         assert!(fault.starts_with("t.json:4: invalid JSON at column "), "{fault}");
         for empty in ["", " \n", "[]"] {
             assert!(faults(empty)[0].starts_with("t.json: no test cases in the file"), "{empty:?}");

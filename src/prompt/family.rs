@@ -1,4 +1,5 @@
-//! The three families of prompts: rubric, aspects, attribution.
+//! The three families of prompts (rubric, aspects, attribution), and which of their texts are the published ones, known
+//! by hashes: the wording itself is not part of this program.
 
 use std::fmt;
 
@@ -50,5 +51,94 @@ impl PromptFamily {
 impl fmt::Display for PromptFamily {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+/// How results made with the published wording are reported.
+pub(crate) const LABEL: &str = "scholarqabench@95e6fc5";
+
+/// The commit of ScholarQABench that the label names.
+pub(crate) const COMMIT: &str = "95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
+
+/// blake3 of each text of the published set, by task and part, as the importer writes it.
+///
+/// The texts of `expertise`, `property`, `aspect` and `attribution` give every hash of the reference's recorded requests.
+/// Those requests hold no `evidence` and no `citations` call: these texts were taken from the same script in its first
+/// home, multidoc_qa_eval.
+const PUBLISHED: [(&str, &str); 15] = [
+    ("expertise criterion", "0f4e81c1b35b6ee3a71bd80421a48bee6654c1046f16083bd35c8be58b6d0776"),
+    ("expertise system", "60fee52e036aba41989af51e94a81420802c5700c90a0e3aa3c5d8c29cc1fedf"),
+    ("expertise user", "95ed341e07d9bbdc7f514f4da1f658c415882e4580e4f6ad7b500483fbff5e22"),
+    ("property system", "60fee52e036aba41989af51e94a81420802c5700c90a0e3aa3c5d8c29cc1fedf"),
+    ("property user", "95ed341e07d9bbdc7f514f4da1f658c415882e4580e4f6ad7b500483fbff5e22"),
+    ("evidence system", "320f96a2299e2b7616cb6100aa7625d33e3ce7915c536afce07995c017b79ba4"),
+    ("evidence user", "7b8ca061db49bbfa2c2c576c17624c1c5f2c4e671e3eb4b0c95dbd66d2cf35f6"),
+    ("citations system", "b8c5de4f2d4c609746f1dc226580d4f9ddd4267c28d96a6edc1693a9095cb411"),
+    ("citations user", "729c7662585366599e3f7617699eef26dc3da86e266422223f5256c7dae849f8"),
+    ("aspect system", "772c226db96d85d85f8a1ab92e003d135c7a8e07c63ea3721eccb5d47c9cd1a8"),
+    ("aspect with_reference", "a40ce0adf2f8ad371afd9fb6fb5422e569613cf44e97152f2df1690804291d41"),
+    ("aspect without_reference", "54f2cd70271bade7d3d1d4107394bd9e3f973026567882bb12317addfaa763a5"),
+    ("aspect without_headers.with_reference", "e23cec94865388b9ecfd51f69720a26ea2c6a8ee7dafa12269a9ea46e97595c3"),
+    ("aspect without_headers.without_reference", "54f2cd70271bade7d3d1d4107394bd9e3f973026567882bb12317addfaa763a5"),
+    ("attribution user", "3ff8dec0756939f2bca6a4ca5cea6478e6273c5b504c75eba2a989f8b0681de4"),
+];
+
+fn published(family: PromptFamily) -> Vec<(&'static str, &'static str)> {
+    let is_own = |part: &str| family.kinds().iter().any(|kind| part.starts_with(kind.as_str()));
+    PUBLISHED.into_iter().filter(|(part, _)| is_own(part)).collect()
+}
+
+/// True for a part whose hash is proven by the reference's recorded requests (and for a set of other parts).
+pub(crate) fn is_proven(part: &str) -> bool {
+    !matches!(part, "evidence system" | "evidence user" | "citations system" | "citations user")
+}
+
+/// The texts that differ from the published ones, by task and part; `ours` holds (`task part`, hex digits of blake3).
+pub(crate) fn differences(family: PromptFamily, ours: &[(String, String)]) -> Vec<String> {
+    let known = published(family);
+    let mut different: Vec<String> = ours
+        .iter()
+        .filter(|(part, hash)| !known.contains(&(part.as_str(), hash.as_str())))
+        .map(|(part, _)| part.clone())
+        .collect();
+    let missing = known.iter().filter(|(part, _)| !ours.iter().any(|(own, _)| own == part));
+    different.extend(missing.map(|(part, _)| (*part).to_owned()));
+    if different.is_empty() && ours.len() != known.len() {
+        different.push("number of files".to_owned());
+    }
+    different
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RUBRIC: PromptFamily = PromptFamily::Rubric;
+
+    fn known(family: PromptFamily) -> Vec<(String, String)> {
+        published(family).iter().map(|(part, hash)| ((*part).to_owned(), (*hash).to_owned())).collect()
+    }
+
+    #[test]
+    fn the_published_hashes_do_not_differ_from_themselves() {
+        for family in PromptFamily::ALL {
+            assert_eq!(differences(family, &known(family)), Vec::<String>::new());
+        }
+    }
+
+    #[test]
+    fn one_other_text_is_named() {
+        let mut ours = known(RUBRIC);
+        ours[5].1 = "00".to_owned();
+        assert_eq!(differences(RUBRIC, &ours), ["evidence system"]);
+    }
+
+    #[test]
+    fn a_missing_and_a_doubled_text_differ() {
+        let mut ours = known(RUBRIC);
+        let last = ours.pop().unwrap();
+        assert_eq!(differences(RUBRIC, &ours), ["citations user"]);
+        ours.extend([last.clone(), last]);
+        assert_eq!(differences(RUBRIC, &ours), ["number of files"]);
     }
 }

@@ -13,34 +13,13 @@ use super::files::read_text;
 use super::manifest::{AspectEntry, AspectVariant, Imported, InsertMode, Manifest, TaskEntry};
 use super::python::{Place, normalized};
 use super::set::PromptSet;
-use super::template::{Variable, escape};
+use super::template::escape;
 use crate::error::{Error, InputFault, Result};
 
 const RUBRIC_SCRIPT: &str = "scripts/scholarqacs_rubric.py";
 const ASPECT_SCRIPT: &str = "scripts/prometheus_eval.py";
 const ATTRIBUTION_SCRIPT: &str = "scripts/citation_correctness_eval.py";
 const CLASS: &str = "RubricCorpusQaGenericMetric";
-
-const RUBRIC_FIELDS: [(&str, Variable); 5] = [
-    ("question", Variable::Question),
-    ("response", Variable::Response),
-    ("prop", Variable::Criterion),
-    ("snippets", Variable::Snippets),
-    ("len(evidence)", Variable::SnippetCount),
-];
-const ASPECT_FIELDS: [(&str, Variable); 9] = [
-    ("instruction", Variable::Instruction),
-    ("response", Variable::Response),
-    ("reference_answer", Variable::Reference),
-    ("criteria_description", Variable::CriteriaDescription),
-    ("score1_description", Variable::ScoreDescription(1)),
-    ("score2_description", Variable::ScoreDescription(2)),
-    ("score3_description", Variable::ScoreDescription(3)),
-    ("score4_description", Variable::ScoreDescription(4)),
-    ("score5_description", Variable::ScoreDescription(5)),
-];
-/// The script calls the document `output`.
-const ATTRIBUTION_FIELDS: [(&str, Variable); 2] = [("claim", Variable::Claim), ("output", Variable::Document)];
 
 /// Texts by file name.
 type Files = BTreeMap<String, String>;
@@ -86,7 +65,7 @@ fn import_rubric(path: &Path, files: &mut Files) -> Result<Manifest> {
         let place = class.definition("def", method)?;
         let mut text = |argument: &'static str, part: &str| {
             let value = place.value_of(argument).ok_or_else(|| place.fault(format!("{method} has no {argument}=")))?;
-            Ok::<_, Error>(keep(files, format!("{kind}.{part}.txt"), value.template(argument, false, &RUBRIC_FIELDS)?))
+            Ok::<_, Error>(keep(files, format!("{kind}.{part}.txt"), value.template(argument, false)?))
         };
         Ok::<_, Error>(TaskEntry {
             system: Some(text("system_prompt", "system")?),
@@ -134,7 +113,7 @@ fn import_aspect(path: &Path, files: &mut Files) -> Result<AspectEntry> {
     let script = Place::script(path, &source);
     let mut template = |name: &'static str, file: &str| {
         let value = script.value_of(name).ok_or_else(|| script.fault(format!("the script does not set {name}")))?;
-        Ok::<_, Error>(vec![keep(files, file, value.template(name, true, &ASPECT_FIELDS)?)])
+        Ok::<_, Error>(vec![keep(files, file, value.template(name, true)?)])
     };
     let with_reference = template("prompt_template", "aspect.reference.user.txt")?;
     let plain = template("prompt_template_wo_header", "aspect.plain.user.txt")?;
@@ -156,7 +135,7 @@ fn import_attribution(path: &Path, files: &mut Files) -> Result<TaskEntry> {
     let source = normalized(&read_text(path)?);
     let script = Place::script(path, &source);
     let value = script.value_of("input_prompt").ok_or_else(|| script.fault("the script does not set input_prompt"))?;
-    let text = value.template("input_prompt", true, &ATTRIBUTION_FIELDS)?;
+    let text = value.template("input_prompt", true)?;
     Ok(TaskEntry {
         user: vec![keep(files, "attribution.user.txt", text)],
         max_tokens: script.value_of("max_new_tokens").and_then(|value| value.number()),

@@ -28,7 +28,6 @@ mod family;
 mod files;
 mod import;
 mod manifest;
-mod published;
 mod python;
 mod set;
 mod task;

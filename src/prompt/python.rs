@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
-use super::template::{Variable, escape};
+use super::template::{escape, variable};
 use crate::error::{Error, InputFault, Result};
+
+/// What the scripts call by another name than our templates; attribution's document is `output`.
+const RENAMED: [(&str, &str); 3] = [("prop", "criterion"), ("len(evidence)", "snippet_count"), ("output", "document")];
 
 /// A place in a script: everything that is looked for lies between it and the end of its class or function.
 #[derive(Clone, Copy)]
@@ -110,19 +113,18 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The template source of the literals here: f-strings, or with `format` texts for `str.format`. Each `{field}` is one
-    /// of `fields`.
-    pub(super) fn template(&self, name: &str, format: bool, fields: &[(&str, Variable)]) -> Result<String> {
+    /// The template source of the literals here: f-strings, or with `format` texts for `str.format`. Each `{field}` is a
+    /// variable.
+    pub(super) fn template(&self, name: &str, format: bool) -> Result<String> {
         let mut out = String::new();
         for piece in self.literal(format, name)? {
             match piece {
                 Piece::Text(text) => out.push_str(&escape(&text)),
                 Piece::Expression(field) => {
-                    let (_, variable) = fields.iter().find(|(known, _)| *known == field).ok_or_else(|| {
-                        let known: Vec<&str> = fields.iter().map(|(known, _)| *known).collect();
-                        self.fault(format!("{name} has {{{field}}}; known are {}", known.join(", ")))
-                    })?;
-                    out.push_str(&format!("{{{{{}}}}}", variable.name()));
+                    let renamed = RENAMED.iter().find(|(theirs, _)| *theirs == field);
+                    let variable = variable(renamed.map_or(field.as_str(), |(_, ours)| ours));
+                    let variable = variable.ok_or_else(|| self.fault(format!("{name} has the unknown {{{field}}}")))?;
+                    out.push_str(&format!("{{{{{variable}}}}}"));
                 }
             }
         }
@@ -254,8 +256,7 @@ mod tests {
     use super::*;
 
     fn literal(source: &str) -> Result<String> {
-        let fields = [("x", Variable::Question), ("len(e)", Variable::SnippetCount)];
-        Place::script(Path::new("s.py"), source).template("it", false, &fields)
+        Place::script(Path::new("s.py"), source).template("it", false)
     }
 
     #[test]
@@ -277,9 +278,12 @@ mod tests {
 
     #[test]
     fn fields_stand_in_f_strings_and_doubled_braces_are_one_there() {
-        assert_eq!(literal("f'a{x}{ len( e ) }{{y}}' '{z}'").unwrap(), "a{{question}}{{snippet_count}}{y}{z}");
-        assert!(literal("f'{x!r}'").unwrap_err().to_string().contains("it has {x!r}; known are x, len(e)"));
-        assert!(literal("f'}'").is_err() && literal("f'{x'").is_err());
+        assert_eq!(
+            literal("f'a{question}{ len( evidence ) }{{y}}' '{z}'").unwrap(),
+            "a{{question}}{{snippet_count}}{y}{z}"
+        );
+        assert!(literal("f'{x!r}'").unwrap_err().to_string().contains("it has the unknown {x!r}"));
+        assert!(literal("f'}'").is_err() && literal("f'{question'").is_err());
     }
 
     #[test]

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::family::PromptFamily;
+use super::family::{self, PromptFamily};
 use super::manifest::{Imported, InsertMode, MANIFEST, Manifest};
-use super::published;
 use super::task::TaskTemplates;
 use crate::domain::{CallKind, Fingerprint, JudgeTask};
 use crate::error::{Error, Result};
@@ -218,7 +217,7 @@ impl Family {
     /// prompts, `scholarqabench@95e6fc5` for the published wording, else `custom@<8 hex digits>`.
     pub fn label(&self) -> String {
         if self.is_published() {
-            return published::LABEL.to_owned();
+            return family::LABEL.to_owned();
         }
         let name = if self.is_builtin() { "scholareval" } else { "custom" };
         format!("{name}@{}", self.fingerprint().short(8))
@@ -242,11 +241,11 @@ impl Family {
         }
         let different = self.differences_from_published();
         let from_the_commit = || {
-            self.imported.as_ref().is_some_and(|imported| {
-                imported.commit == published::COMMIT && imported.fingerprint == self.fingerprint()
-            })
+            self.imported
+                .as_ref()
+                .is_some_and(|imported| imported.commit == family::COMMIT && imported.fingerprint == self.fingerprint())
         };
-        different.is_empty() || (!different.iter().any(|part| published::is_proven(part)) && from_the_commit())
+        different.is_empty() || (!different.iter().any(|part| family::is_proven(part)) && from_the_commit())
     }
 
     /// The texts that are not the published ones (`evidence system`, ..); empty for the published wording.
@@ -254,7 +253,7 @@ impl Family {
         let hash = |text: &str| blake3::hash(text.as_bytes()).to_hex().to_string();
         let ours: Vec<_> =
             self.texts().iter().map(|(kind, part, text)| (format!("{kind} {part}"), hash(text))).collect();
-        published::differences(self.id, &ours)
+        family::differences(self.id, &ours)
     }
 
     /// What has to be said beside numbers made with these prompts; nothing for the published wording.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::delimiters::{Marker, neutralize, one_line};
 use super::family::PromptFamily;
 use super::manifest::{InsertMode, NamedTask};
-use super::template::{Template, Variable, list_of};
+use super::template::{OPEN_BRACES, Template, is_text, list_of};
 use crate::domain::{CallKind, JudgeTask};
 use crate::error::{Error, InputFault, Result};
 
@@ -75,12 +75,12 @@ impl TaskTemplates {
             }
             template.fill(&mut out, |out, variable| {
                 let text = self.value(task, variable);
-                if !is_fenced || !variable.is_text() {
+                if !is_fenced || !is_text(variable) {
                     out.push_str(&text);
-                } else if variable.is_shared() {
-                    shared.section(out, variable.section(), &neutralize(&text, family));
+                } else if SHARED.contains(&variable) {
+                    shared.section(out, section(variable), &neutralize(&text, family));
                 } else {
-                    Marker::of(&[&*text]).section(out, variable.section(), &neutralize(&text, family));
+                    Marker::of(&[&*text]).section(out, section(variable), &neutralize(&text, family));
                 }
             });
         }
@@ -89,43 +89,41 @@ impl TaskTemplates {
 
     /// What a variable stands for. In fenced sets each text of a list is on one line: a line break would let it forge
     /// the next number or grade.
-    fn value<'a>(&'a self, task: &'a JudgeTask, variable: Variable) -> Cow<'a, str> {
+    fn value<'a>(&'a self, task: &'a JudgeTask, variable: &str) -> Cow<'a, str> {
         let is_fenced = self.mode == InsertMode::Fenced;
         let line = |text: &str| if is_fenced { one_line(text) } else { text.to_owned() };
         match (variable, task) {
-            (Variable::Question, _) => Cow::Borrowed(task.question()),
-            (Variable::Response, _) => Cow::Borrowed(task.answer()),
-            (Variable::Criterion, JudgeTask::Property { criterion, .. }) => Cow::Borrowed(criterion),
-            (Variable::Criterion, _) => Cow::Borrowed(self.criterion.as_deref().unwrap_or_default()),
-            (Variable::Snippets, JudgeTask::Evidence { snippets, .. }) => {
+            ("question", _) => Cow::Borrowed(task.question()),
+            ("response", _) => Cow::Borrowed(task.answer()),
+            ("criterion", JudgeTask::Property { criterion, .. }) => Cow::Borrowed(criterion),
+            ("criterion", _) => Cow::Borrowed(self.criterion.as_deref().unwrap_or_default()),
+            ("snippets", JudgeTask::Evidence { snippets, .. }) => {
                 let lines = snippets.iter().enumerate().map(|(i, snippet)| format!("{}. {}", i + 1, line(snippet)));
                 lines.collect::<Vec<_>>().join("\n").into()
             }
-            (Variable::SnippetCount, JudgeTask::Evidence { snippets, .. }) => snippets.len().to_string().into(),
-            (Variable::Instruction, JudgeTask::Aspect { instruction, question, .. }) => {
+            ("snippet_count", JudgeTask::Evidence { snippets, .. }) => snippets.len().to_string().into(),
+            ("instruction", JudgeTask::Aspect { instruction, question, .. }) => {
                 // Without an instruction nothing is put before the question, but for the published script's space.
                 match is_fenced && instruction.is_empty() {
                     true => Cow::Borrowed(question),
                     false => format!("{instruction} {question}").into(),
                 }
             }
-            (Variable::Reference, JudgeTask::Aspect { reference: Some(reference), .. }) => Cow::Borrowed(reference),
-            (Variable::CriteriaDescription, JudgeTask::Aspect { aspect, .. }) => {
-                Cow::Borrowed(&aspect.criteria_description)
-            }
-            (Variable::ScoreDescription(grade), JudgeTask::Aspect { aspect, .. }) => {
-                let description = aspect.score_descriptions.get(usize::from(grade).saturating_sub(1));
-                Cow::Borrowed(description.map_or("", String::as_str))
-            }
-            (Variable::ScoreRubric, JudgeTask::Aspect { aspect, .. }) => {
+            ("reference_answer", JudgeTask::Aspect { reference: Some(reference), .. }) => Cow::Borrowed(reference),
+            ("criteria_description", JudgeTask::Aspect { aspect, .. }) => Cow::Borrowed(&aspect.criteria_description),
+            ("score_rubric", JudgeTask::Aspect { aspect, .. }) => {
                 let mut rubric = format!("[{}]", line(&aspect.criteria_description));
                 for (i, description) in aspect.score_descriptions.iter().enumerate() {
                     rubric.push_str(&format!("\nScore {}: {}", i + 1, line(description)));
                 }
                 rubric.into()
             }
-            (Variable::Document, JudgeTask::Attribution { document, .. }) => Cow::Borrowed(document),
-            (Variable::Claim, JudgeTask::Attribution { claim, .. }) => Cow::Borrowed(claim),
+            ("document", JudgeTask::Attribution { document, .. }) => Cow::Borrowed(document),
+            ("claim", JudgeTask::Attribution { claim, .. }) => Cow::Borrowed(claim),
+            (grade, JudgeTask::Aspect { aspect, .. }) => {
+                let place = RUBRIC_PARTS.iter().skip(1).position(|part| *part == grade);
+                Cow::Borrowed(place.and_then(|place| aspect.score_descriptions.get(place)).map_or("", String::as_str))
+            }
             // Checked when the set was read: such a variable is in no template of this task.
             _ => Cow::Borrowed(""),
         }
@@ -142,7 +140,7 @@ impl TaskTemplates {
         let user = self.user.iter().zip(&entry.user).map(|(template, name)| (template, name, false));
         for (template, file, is_system) in system.chain(user) {
             for (variable, line) in template.variables() {
-                let is_section = is_fenced && variable.is_text();
+                let is_section = is_fenced && is_text(variable);
                 let (what, hint) = if !allowed.contains(&variable) {
                     (format!("has no value in the {name} task"), format!("there it can use {}", list_of(&allowed)))
                 } else if is_section && is_system {
@@ -160,10 +158,10 @@ impl TaskTemplates {
             }
         }
         let has_rubric_parts = seen.iter().any(|variable| RUBRIC_PARTS.contains(variable));
-        let is_needed = |variable: &Variable| match variable {
-            Variable::Question | Variable::SnippetCount | Variable::OpenBraces => false,
-            Variable::ScoreRubric => !has_rubric_parts,
-            Variable::CriteriaDescription | Variable::ScoreDescription(_) => has_rubric_parts,
+        let is_needed = |variable: &&str| match *variable {
+            "question" | "snippet_count" | OPEN_BRACES => false,
+            "score_rubric" => !has_rubric_parts,
+            part if RUBRIC_PARTS.contains(&part) => has_rubric_parts,
             _ => true,
         };
         if let Some(missing) = allowed.into_iter().filter(is_needed).find(|variable| !seen.contains(variable)) {
@@ -182,39 +180,50 @@ impl TaskTemplates {
     }
 
     /// The variables that have a value in this task.
-    fn variables(&self) -> Vec<Variable> {
-        use Variable::{Claim, Criterion, Document, Instruction, Question, Reference, Response, ScoreRubric};
-        use Variable::{OpenBraces, SnippetCount, Snippets};
+    fn variables(&self) -> Vec<&'static str> {
         let mut variables = match self.named.kind {
-            CallKind::Expertise if self.criterion.is_some() => vec![Question, Response, Criterion],
-            CallKind::Expertise | CallKind::Citations => vec![Question, Response],
-            CallKind::Property => vec![Question, Response, Criterion],
-            CallKind::Evidence => vec![Question, Response, Snippets, SnippetCount],
-            CallKind::Attribution => vec![Document, Claim],
+            CallKind::Expertise if self.criterion.is_some() => vec!["question", "response", "criterion"],
+            CallKind::Expertise | CallKind::Citations => vec!["question", "response"],
+            CallKind::Property => vec!["question", "response", "criterion"],
+            CallKind::Evidence => vec!["question", "response", "snippets", "snippet_count"],
+            CallKind::Attribution => vec!["document", "claim"],
             CallKind::Aspect => {
-                let mut variables = vec![Instruction, Response, ScoreRubric];
-                variables.extend(self.named.part.ends_with("with_reference").then_some(Reference));
+                let mut variables = vec!["instruction", "response", "score_rubric"];
+                variables.extend(self.named.part.ends_with("with_reference").then_some("reference_answer"));
                 // Between delimiters the rubric is one section: its lines would have no meaning apart.
                 variables.extend(RUBRIC_PARTS.into_iter().filter(|_| self.mode == InsertMode::Verbatim));
                 variables
             }
         };
-        variables.push(OpenBraces);
+        variables.push(OPEN_BRACES);
         variables
     }
 }
 
 /// What `{{score_rubric}}` is made of.
-const RUBRIC_PARTS: [Variable; 6] = [
-    Variable::CriteriaDescription,
-    Variable::ScoreDescription(1),
-    Variable::ScoreDescription(2),
-    Variable::ScoreDescription(3),
-    Variable::ScoreDescription(4),
-    Variable::ScoreDescription(5),
+const RUBRIC_PARTS: [&str; 6] = [
+    "criteria_description",
+    "score1_description",
+    "score2_description",
+    "score3_description",
+    "score4_description",
+    "score5_description",
 ];
 
-/// The texts that the sections of [shared](Variable::is_shared) variables have one id for.
+/// Variables that have one value for many calls: what is asked of one answer, or of one document. Their sections have one
+/// id.
+const SHARED: [&str; 5] = ["question", "response", "instruction", "reference_answer", "document"];
+
+/// The name of a variable's section between delimiters.
+fn section(variable: &'static str) -> &'static str {
+    match variable {
+        "reference_answer" => "reference",
+        "score_rubric" => "rubric",
+        other => other,
+    }
+}
+
+/// The texts of the [`SHARED`] variables of a task.
 fn shared_texts(task: &JudgeTask) -> Vec<&str> {
     let texts: Vec<&Arc<str>> = match task {
         JudgeTask::Attribution { document, .. } => vec![document],

@@ -4,81 +4,50 @@ use std::path::Path;
 
 use crate::error::{InputFault, Result};
 
-/// What a template can ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Variable {
-    Question,
-    Response,
-    Criterion,
-    Snippets,
-    SnippetCount,
-    Instruction,
-    Reference,
-    ScoreRubric,
-    CriteriaDescription,
-    /// What a response of this grade, 1 to 5, is like.
-    ScoreDescription(u8),
-    Document,
-    Claim,
-    OpenBraces,
-}
-
-/// Every variable by its name.
-const VARIABLES: [(&str, Variable); 17] = [
-    ("question", Variable::Question),
-    ("response", Variable::Response),
-    ("criterion", Variable::Criterion),
-    ("snippets", Variable::Snippets),
-    ("snippet_count", Variable::SnippetCount),
-    ("instruction", Variable::Instruction),
-    ("reference_answer", Variable::Reference),
-    ("score_rubric", Variable::ScoreRubric),
-    ("criteria_description", Variable::CriteriaDescription),
-    ("score1_description", Variable::ScoreDescription(1)),
-    ("score2_description", Variable::ScoreDescription(2)),
-    ("score3_description", Variable::ScoreDescription(3)),
-    ("score4_description", Variable::ScoreDescription(4)),
-    ("score5_description", Variable::ScoreDescription(5)),
-    ("document", Variable::Document),
-    ("claim", Variable::Claim),
-    ("open_braces", Variable::OpenBraces),
+/// Every variable that a template can ask for.
+const VARIABLES: [&str; 17] = [
+    "question",
+    "response",
+    "criterion",
+    "snippets",
+    "snippet_count",
+    "instruction",
+    "reference_answer",
+    "score_rubric",
+    "criteria_description",
+    "score1_description",
+    "score2_description",
+    "score3_description",
+    "score4_description",
+    "score5_description",
+    "document",
+    "claim",
+    OPEN_BRACES,
 ];
 
-impl Variable {
-    pub(crate) fn name(self) -> &'static str {
-        VARIABLES.iter().find(|(_, variable)| *variable == self).map_or("", |(name, _)| *name)
-    }
+/// Stands for two opening braces, which would begin a variable.
+pub(crate) const OPEN_BRACES: &str = "open_braces";
 
-    /// True for variables that stand for text somebody else wrote.
-    pub(crate) fn is_text(self) -> bool {
-        !matches!(self, Self::SnippetCount | Self::OpenBraces)
-    }
+/// The variable of this name.
+pub(crate) fn variable(name: &str) -> Option<&'static str> {
+    VARIABLES.into_iter().find(|variable| *variable == name)
+}
 
-    /// The name of its section between delimiters.
-    pub(crate) fn section(self) -> &'static str {
-        match self {
-            Self::Reference => "reference",
-            Self::ScoreRubric => "rubric",
-            _ => self.name(),
-        }
-    }
-
-    /// True for variables that have one value for many calls: what is asked of one answer, or of one document.
-    pub(crate) fn is_shared(self) -> bool {
-        matches!(self, Self::Question | Self::Response | Self::Instruction | Self::Reference | Self::Document)
-    }
+/// True for variables that stand for text somebody else wrote.
+pub(crate) fn is_text(variable: &str) -> bool {
+    !matches!(variable, "snippet_count" | OPEN_BRACES)
 }
 
 /// `{{a}}, {{b}}`: for messages that name what could have been written.
-pub(crate) fn list_of(variables: &[Variable]) -> String {
-    variables.iter().map(|variable| format!("{{{{{}}}}}", variable.name())).collect::<Vec<_>>().join(", ")
+pub(crate) fn list_of(variables: &[&str]) -> String {
+    variables.iter().map(|variable| format!("{{{{{variable}}}}}")).collect::<Vec<_>>().join(", ")
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece {
     Text(String),
     /// A variable and the 1-based line it stands on.
-    Variable(Variable, usize),
+    Variable(&'static str, usize),
 }
 
 /// A parsed template.
@@ -105,15 +74,15 @@ impl Template {
             };
             text.push_str(&rest[..at]);
             let line = 1 + source[..source.len() - rest.len() + at].matches('\n').count();
-            let Some((_, variable)) = VARIABLES.iter().find(|(name, _)| *name == word) else {
-                let hint = format!("the variables are {}", list_of(&VARIABLES.map(|(_, variable)| variable)));
+            let Some(variable) = variable(word) else {
+                let hint = format!("the variables are {}", list_of(&VARIABLES));
                 let fault = InputFault::new(path, format!("unknown variable {{{{{word}}}}}"));
                 return Err(fault.at_line(line).hint(hint).into());
             };
             if !text.is_empty() {
                 pieces.push(Piece::Text(std::mem::take(&mut text)));
             }
-            pieces.push(Piece::Variable(*variable, line));
+            pieces.push(Piece::Variable(variable, line));
             rest = after;
         }
         text.push_str(rest);
@@ -124,7 +93,7 @@ impl Template {
     }
 
     /// The variables in the order they stand, with their lines.
-    pub(crate) fn variables(&self) -> impl Iterator<Item = (Variable, usize)> + '_ {
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (&'static str, usize)> + '_ {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Variable(variable, line) => Some((*variable, *line)),
             Piece::Text(_) => None,
@@ -132,12 +101,12 @@ impl Template {
     }
 
     /// The text with each variable replaced by what `insert` appends for it.
-    pub(crate) fn fill(&self, out: &mut String, mut insert: impl FnMut(&mut String, Variable)) {
+    pub(crate) fn fill(&self, out: &mut String, mut insert: impl FnMut(&mut String, &'static str)) {
         for piece in &self.pieces {
             match piece {
                 Piece::Text(text) => out.push_str(text),
-                Piece::Variable(Variable::OpenBraces, _) => out.push_str("{{"),
-                Piece::Variable(variable, _) => insert(out, *variable),
+                Piece::Variable(OPEN_BRACES, _) => out.push_str("{{"),
+                Piece::Variable(variable, _) => insert(out, variable),
             }
         }
     }
@@ -184,7 +153,7 @@ mod tests {
 
     fn filled(source: &str) -> String {
         let mut out = String::new();
-        parse(source).unwrap().fill(&mut out, |out, variable| out.push_str(&variable.name().to_uppercase()));
+        parse(source).unwrap().fill(&mut out, |out, variable| out.push_str(&variable.to_uppercase()));
         out
     }
 

@@ -237,10 +237,7 @@ fn a_script_of_another_shape_is_an_error_naming_file_line_and_what_was_looked_fo
     );
     assert_eq!(
         fault("<r>{response}</r>\\t", "<r>{answer}</r>\\t"),
-        format!(
-            "{SCRIPT}:19: user_prompt has {{answer}}; known are question, response, prop, \
-             snippets, len(evidence){remedy}"
-        )
+        format!("{SCRIPT}:19: user_prompt has the unknown {{answer}}{remedy}")
     );
     assert_eq!(
         fault("system_prompt=\"Be an owl.\"", "system_prompt=OWL"),

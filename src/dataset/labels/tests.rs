@@ -142,7 +142,7 @@ fn faults_name_file_line_case_and_field() {
         (
             "[{\"question\": \"q\", \"models\": [\"x\", \"y\"], \"human_a\": [NaN, 1]}]",
             "h.json",
-            "h.json:1: human_a[0]: expected a number, found NaN",
+            "h.json:1: human_a: [0]: expected a number, found NaN",
         ),
     ] {
         let found = faults(text, name);

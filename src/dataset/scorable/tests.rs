@@ -99,7 +99,7 @@ fn agreement_pairs_a_prediction_with_every_annotation_and_keeps_it_once_in_plain
 fn a_question_answered_twice_is_an_error_and_in_compat_the_last_counts() {
     let twice = [file("a", &[said("A", "first"), said("A", "last"), said("B", "b")])];
     let error = told(scorable(Some(&tests()), &twice, None, &with_block(false)));
-    assert_eq!(error, "a.jsonl:2 (case 2): the question is answered twice; keep one of the two");
+    assert_eq!(error, "a.jsonl:2 (case 2): the question is answered twice, first on line 1; keep one of the two");
     let made = scorable(Some(&tests()), &twice, None, &with_block(true)).unwrap();
     // the reference's converter takes the last of two cases
     assert_eq!(ids(&made.rubric), [("a", "2", "b"), ("a", "3", "last")]);
@@ -243,8 +243,8 @@ fn strict_makes_every_warning_an_error() {
 
 #[test]
 fn what_cannot_be_scored_is_told() {
-    let no_output = file("a", &[json!({"input": "A"})]);
-    let error = told(scorable(None, &[no_output], None, &ScorableOptions::default()));
+    let no_output = parse_answers("{\"input\": \"A\"}", "a".into(), Path::new("a.jsonl"), Mode::Default);
+    let error = no_output.unwrap_err().to_string();
     assert_eq!(error, "a.jsonl:1 (case 1): output is missing; write \"\" for an empty answer");
     let unasked = file("a", &[said("Z", "z")]);
     let error = told(scorable(Some(&tests()), &[unasked], None, &ScorableOptions::default()));

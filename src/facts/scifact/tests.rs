@@ -171,7 +171,7 @@ fn every_fault_of_the_gold_is_reported_with_line_claim_and_remedy() {
     ];
     assert_eq!(faults[..4], expected);
     assert!(
-        faults[4].starts_with("f:5 (case 7): evidence.7[0]: invalid value: integer `-1`, expected u32"),
+        faults[4].starts_with("f:5 (case 7): evidence.7[0].sentences[0]: invalid value: integer `-1`, expected u32"),
         "{faults:?}"
     );
     assert!(faults[5].starts_with("f:6: id is missing; found evidence; write one"), "{faults:?}");
