@@ -1,10 +1,10 @@
-//! Systems that cannot be told apart: the compact letter display of pairwise decisions.
+//! Systems that do not differ significantly: the compact letter display of pairwise decisions.
 
 /// Groups of systems none of which differs from another of its group, systems numbered in the order of a table.
 ///
-/// `differ` lists the pairs that a test told apart. Two systems share a group exactly if they are not told apart;
+/// `differ` lists the pairs that differ significantly. Two systems share a group exactly if they do not;
 /// a system may stand in several groups, and one that differs from all others stands alone. Groups are grown greedily in
-/// table order, so there are at most as many as there are pairs not told apart, plus the lone systems. (H.-P. Piepho,
+/// table order, so there are at most as many as there are pairs without a significant difference, plus the lone systems. (H.-P. Piepho,
 /// "An algorithm for a letter-based representation of all-pairwise comparisons", Journal of Computational and Graphical
 /// Statistics 13, 2004, for the display and its two properties.)
 ///
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_told_apart_is_one_group_and_everybody_told_apart_is_a_group_each() {
+    fn no_difference_is_one_group_and_all_differences_are_a_group_each() {
         assert_eq!(indistinguishable_groups(3, &[]), [vec![0, 1, 2]]);
         assert_eq!(indistinguishable_groups(3, &[(0, 1), (2, 1), (0, 2)]), [[0], [1], [2]]);
         assert_eq!(indistinguishable_groups(0, &[]), Vec::<Vec<usize>>::new());
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_go_on_after_z() {
+    fn numbers_follow_after_z() {
         let all: Vec<(usize, usize)> = (0..28).flat_map(|a| (0..a).map(move |b| (a, b))).collect();
         let letters = group_letters(28, &indistinguishable_groups(28, &all));
         assert_eq!((letters[0].as_str(), letters[25].as_str(), letters[27].as_str()), ("a", "z", "(28)"));
@@ -85,7 +85,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn two_systems_share_a_group_exactly_if_they_are_not_told_apart(
+        fn two_systems_share_a_group_exactly_if_they_do_not_differ(
             differ in prop::collection::vec((0..7_usize, 0..7_usize), 0..20)
         ) {
             let groups = indistinguishable_groups(7, &differ);

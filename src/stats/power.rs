@@ -68,21 +68,22 @@ pub fn detectable_difference(sd: f64, n: usize, target: PowerTarget) -> Option<f
     if !(target.is_usable() && sd >= 0.0 && sd.is_finite()) {
         return None;
     }
+    // In standard errors of the mean difference.
     let root = (n as f64).sqrt();
-    let is_enough = |effect: f64| paired_t_power(effect, n, target.alpha).map(|power| power >= target.power);
+    let is_enough = |errors: f64| paired_t_power(errors / root, n, target.alpha).map(|power| power >= target.power);
     // The normal approximation is near; a search from far away would sum hundreds of terms in each step.
-    let (mut low, mut high) = (0.0, target.z()? / root);
+    let (mut low, mut high) = (0.0, target.z()?);
     while !is_enough(high)? {
-        if high * root >= 37.0 {
+        if high >= 37.0 {
             return None;
         }
-        (low, high) = (high, (2.0 * high).min(37.0 / root));
+        (low, high) = (high, (2.0 * high).min(37.0));
     }
     while high - low > 1e-12 * high {
         let middle = f64::midpoint(low, high);
         if is_enough(middle)? { high = middle } else { low = middle }
     }
-    Some(high * sd)
+    Some(high / root * sd)
 }
 
 /// A difference that shall be found, and how much differences vary over cases.
@@ -148,6 +149,8 @@ mod tests {
         assert_eq!(paired_t_power(0.5, 1, 0.05), None);
         assert_eq!(paired_t_power(0.5, 10, 1.0), None);
         assert_eq!(detectable_difference(0.3, 1, target), None);
+        // Two cases: the critical value is 63.7, beyond the 37 standard errors that are searched.
+        assert_eq!(detectable_difference(0.3, 2, PowerTarget { alpha: 0.01, ..target }), None);
         assert_eq!(detectable_difference(-0.3, 10, target), None);
         assert_eq!(detectable_difference(0.3, 10, PowerTarget { power: 0.01, ..target }), None);
         assert_eq!(cases_needed(WantedDifference { difference: 0.0, sd: 0.3 }, target), None);

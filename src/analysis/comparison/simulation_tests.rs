@@ -14,7 +14,7 @@ fn skewed(rng: &mut ChaCha8Rng) -> f64 {
 }
 
 #[test]
-fn equal_systems_are_told_apart_as_often_as_alpha_says_and_families_of_pairs_no_more_often() {
+fn equal_systems_differ_as_often_as_alpha_says_and_families_of_pairs_no_more_often() {
     // 150 sets of 4 systems over 12 questions: each p is exact, so P(p <= 0.05) = 204 / 4096 = 0.0498; of the 900 pairs,
     // which depend on each other within a set, the rate has a standard error of about 1%. Without Holm about a fifth of the
     // sets would have a significant pair.
