@@ -147,8 +147,7 @@ fn without_position(error: &serde_json::Error) -> String {
 
 /// What is wrong with the value of `field` (`.` for the whole value).
 fn data_fault(field: &str, error: &serde_json::Error) -> String {
-    let what = without_position(error).replace("expected f64", "expected a number");
-    let what = what.replace("expected i64", "expected a whole number");
+    let what = without_position(error);
     match (what.strip_prefix("missing field `").and_then(|name| name.strip_suffix('`')), field) {
         (Some(name), "." | "") => format!("{name} is missing"),
         (Some(name), within) => format!("{within}.{name} is missing"),
@@ -185,6 +184,8 @@ pub(super) fn expected(what: &str, found: &Value) -> String {
 /// # Errors
 /// The text is no such JSON, at its line. A broken line among good ones of JSONL is a value that cannot be parsed.
 pub(super) fn elements<'a>(text: &'a str, path: &'a Path) -> Result<Vec<JsonLine<'a>>> {
+    // A cut value ends on its own line.
+    let text = text.trim_end();
     let found: Result<Vec<&RawValue>, _> = match text.trim_start().chars().next() {
         Some('[') => serde_json::from_str(text),
         _ => serde_json::Deserializer::from_str(text).into_iter().collect(),

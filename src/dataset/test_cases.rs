@@ -157,8 +157,7 @@ mod tests {
             whats,
             [
                 "t.json:3 (case 2): initial_prompt: invalid type: null, expected a string",
-                "t.json:4 (case 2b): metric_config.config.other_properties[0].weight: invalid type: string \"heavy\", \
-                 expected a number",
+                "t.json:4 (case 2b): metric_config.config.other_properties[0].weight: expected a number, found a string",
                 "t.json:5 (case 3): initial_prompt is missing; found case_id",
                 "t.json:6: invalid type: integer `7`, expected struct CaseLine",
             ]
@@ -186,12 +185,24 @@ mod tests {
     }
 
     #[test]
+    fn a_number_may_be_spelled_as_in_the_reference() {
+        let mut case = case("1");
+        case["metric_config"]["config"]["other_properties"][0]["weight"] = json!("0.3");
+        case["metric_config"]["config"]["low_length"] = json!(300.0);
+        let read = load(&json!([case]).to_string()).unwrap();
+        assert_eq!((read.cases[0].rubric.criteria[0].weight, read.cases[0].rubric.low_length), (0.3, 300));
+        case["metric_config"]["config"]["low_length"] = json!(300.5);
+        assert!(faults(&json!([case]).to_string())[0].contains("config.low_length: expected a whole number"));
+    }
+
+    #[test]
     fn numbers_that_are_none_are_faults_of_their_field() {
         let with = |weight: &str| {
             let text = json!([case("1")]).to_string();
             faults(&text.replacen("\"weight\":0.3", &format!("\"weight\":{weight}"), 1)).remove(0)
         };
-        assert!(with("\"0.3\"").starts_with("t.json:1 (case 1): metric_config.config.other_properties[0].weight: "));
+        let field = "t.json:1 (case 1): metric_config.config.other_properties[0].weight: ";
+        assert!(with("true").starts_with(&format!("{field}expected a number")), "{}", with("true"));
         assert!(with("NaN").starts_with("t.json:1: invalid JSON at column "), "{}", with("NaN"));
         assert!(with("1e999").contains("number out of range"), "{}", with("1e999"));
     }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Which halves of a rubric are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,16 +26,22 @@ pub struct Rubric {
     /// The question put to the judge (default: the question of the case).
     pub question: Arc<str>,
     /// Answers of at most this many words earn full marks for length (default 300).
+    #[serde(deserialize_with = "whole_number")]
     pub low_length: i64,
     /// Answers of at least this many words earn none (default 600).
+    #[serde(deserialize_with = "whole_number")]
     pub high_length: i64,
     /// Weight of component `length` (default 0.05).
+    #[serde(deserialize_with = "number")]
     pub length_weight: f64,
     /// Weight of component `expertise` (default 0.05).
+    #[serde(deserialize_with = "number")]
     pub expertise_weight: f64,
     /// Weight of component `citations` (default 0.2).
+    #[serde(deserialize_with = "number")]
     pub citations_weight: f64,
     /// Weight of component `excerpts` (default 0.1).
+    #[serde(deserialize_with = "number")]
     pub excerpts_weight: f64,
     /// The criteria, in file order.
     #[serde(rename = "other_properties")]
@@ -86,8 +93,31 @@ pub struct Criterion {
     /// What the answer should do; empty if only snippets are asked.
     pub criterion: Arc<str>,
     /// Share of the score, over criterion and snippets together.
+    #[serde(deserialize_with = "number")]
     pub weight: f64,
     /// Texts that support the criterion.
     #[serde(rename = "evidence", default)]
     pub snippets: Arc<[String]>,
+}
+
+/// A number, or a string that spells one, as the reference reads it.
+fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a number")]
+    enum Spelled {
+        Number(f64),
+        Text(String),
+    }
+    match Spelled::deserialize(deserializer)? {
+        Spelled::Number(number) => Ok(number),
+        Spelled::Text(text) => text.trim().parse().map_err(|_| D::Error::custom("expected a number, found a string")),
+    }
+}
+
+/// A [`number`] without a fraction.
+fn whole_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    // Beyond 2^53 a float does not distinguish whole numbers.
+    let whole =
+        |number: f64| (number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0).then_some(number as i64);
+    whole(number(deserializer)?).ok_or_else(|| D::Error::custom("expected a whole number"))
 }
