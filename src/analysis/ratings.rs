@@ -40,6 +40,11 @@ impl Estimate {
         Self { undefined: Some(reason.into()), ..Self::default() }
     }
 
+    /// No number for the reason that there is, else this one.
+    pub(crate) fn unless(reason: Option<&String>, estimate: impl FnOnce() -> Self) -> Self {
+        reason.map_or_else(estimate, Self::undefined)
+    }
+
     /// The interval of the number.
     pub fn interval(&self) -> Option<Interval> {
         self.low.zip(self.high).map(|(low, high)| Interval { low, high })
@@ -112,6 +117,6 @@ impl Ratings {
 }
 
 /// How many different questions there are.
-pub(crate) fn distinct(questions: impl IntoIterator<Item = usize>) -> usize {
-    questions.into_iter().collect::<BTreeSet<usize>>().len()
+pub(crate) fn distinct<'a>(questions: impl IntoIterator<Item = &'a usize>) -> usize {
+    questions.into_iter().collect::<BTreeSet<_>>().len()
 }

@@ -106,15 +106,12 @@ fn full_name(typed: &str, known: &[String]) -> Result<String, (String, String)> 
 
 /// The nearest known name, also by its part after the scorer; or the known names.
 fn suggestion(typed: &str, known: &[String]) -> String {
-    let last = |name: &'_ str| name.rsplit_once('.').map_or(name, |(_, last)| last).to_owned();
-    let lasts: Vec<String> = known.iter().map(|name| last(name)).collect();
-    let near = nearest(typed, known.iter().map(String::as_str));
-    let near = near.or_else(|| {
-        let last = nearest(typed, lasts.iter().map(String::as_str))?;
-        lasts.iter().zip(known).find(|(own, _)| *own == last).map(|(_, name)| name.as_str())
-    });
+    let last = |name: &'_ String| name.rsplit_once('.').map_or(name.as_str(), |(_, last)| last).to_owned();
+    let lasts: Vec<String> = known.iter().map(last).collect();
+    let near = nearest(typed, known.iter().chain(&lasts).map(String::as_str));
+    let near = near.and_then(|near| known.iter().zip(&lasts).find(|(name, last)| *name == near || *last == near));
     match near {
-        Some(name) => format!("did you mean {name}?"),
+        Some((name, _)) => format!("did you mean {name}?"),
         None => format!("known: {}", listed(known.iter().map(String::as_str), 12)),
     }
 }
@@ -149,12 +146,7 @@ fn require_shared(agreement: &RaterAgreement, labels: &Labels, notes: &[Note]) -
     let mut text = if most == 1 {
         format!("no two raters share more than one {unit}; agreement needs two {unit}s that both rated")
     } else {
-        let given = agreement.raters.iter().filter(|rater| rater.mean_of.is_empty());
-        let counts: Vec<String> = given
-            .map(|rater| format!("{} {} and {}", rater.name.escape_debug(), rater.ratings, rater.preferences))
-            .collect();
-        let counts = counts.join("; ");
-        format!("no two raters rated the same {unit} (ratings and comparisons at this level: {counts})")
+        format!("no two raters rated the same {unit}")
     };
     text += &match items.first() {
         Some(first) if is_whole && rated.all(|rating| rating.item.is_some()) => {

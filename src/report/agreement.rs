@@ -1,19 +1,20 @@
 //! How raters agree, as tables for people, CSV and JSON.
 
-use super::json::terminal_safe_json;
+use super::json::render_json;
+use super::layout::counted;
 use super::table::{Cell, Column, Format, Table, short_names, shown_notes};
 use super::{TableStyle, visible, wrapped};
 use crate::analysis::Estimate;
-use crate::analysis::rater_agreement::{AgreementLevel, EstimateRow, PoweredMean, RaterAgreement, RaterPair};
+use crate::analysis::rater_agreement::{AgreementLevel, Measures, RaterAgreement, RaterPair};
 use crate::domain::RaterKind;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Decimals of coefficients and shares.
 const COEFFICIENT: Format = Format::Number(2);
 /// Decimals of raters' means, each on its own scale.
 const MEAN: Format = Format::Number(3);
 
-/// Measures of [`EstimateRow`] that stand in one table, with their headings.
+/// Estimates that stand in one table, with their headings.
 type Headings = [(&'static str, &'static str)];
 const RATINGS: &Headings = &[
     ("kendall_tau_b", "Kendall tau-b"),
@@ -28,23 +29,17 @@ const COMPARISONS: &Headings = &[
     ("pairs_decided", "decided"),
     ("pairs_kappa", "kappa"),
 ];
-const GROUPS: &Headings = &[
-    ("alpha_ordinal", "ordinal"),
-    ("alpha_interval", "interval"),
-    ("alpha_nominal", "nominal"),
-    ("icc_2_1", "ICC(2,1)"),
-];
-const MEANS: &Headings = &[("labels_only", "labels only"), ("prediction_powered", "prediction-powered")];
 
-/// The result in short, then the tables, then the weightiest notes.
+/// The result in short, then the tables, then the weightiest notes. Tables by system and the prediction-powered means are
+/// shown with all notes.
 pub fn render_agreement_table(agreement: &RaterAgreement, style: &TableStyle) -> String {
-    let tables = tables(agreement).into_iter().filter(|table| !table.rows.is_empty());
+    let tables = tables(agreement, style.all_notes).into_iter().filter(|table| !table.rows.is_empty());
     let mut out = tables.map(|table| table.terminal(style)).collect::<Vec<_>>().join("\n");
     let notes = shown_notes(&agreement.notes, style.all_notes);
-    let hidden = agreement.notes.len() - notes.len();
     let mut lines: Vec<String> = notes.iter().map(|note| format!("- {}", visible(&note.text))).collect();
-    if hidden > 0 {
-        lines.push(format!("- {hidden} more with --notes."));
+    if !style.all_notes {
+        let hidden = counted(agreement.notes.len() - notes.len(), "more note");
+        lines.push(format!("- Tables by system, prediction-powered means and {hidden}: --notes."));
     }
     out.push('\n');
     lines.iter().for_each(|line| out.push_str(&(wrapped(line, usize::from(style.width.max(80))) + "\n")));
@@ -54,99 +49,115 @@ pub fn render_agreement_table(agreement: &RaterAgreement, style: &TableStyle) ->
 /// The agreement as JSON: [`RaterAgreement`] as it is.
 ///
 /// # Errors
-/// [`Error::Internal`] if it cannot be serialized.
+/// [`Error::Internal`](crate::error::Error::Internal) if it cannot be serialized.
 pub fn render_agreement_json(agreement: &RaterAgreement) -> Result<String> {
-    let json = serde_json::to_string_pretty(agreement)
-        .map_err(|error| Error::Internal(format!("agreement as JSON: {error}")))?;
-    Ok(terminal_safe_json(&json) + "\n")
+    render_json(agreement)
 }
 
-/// The agreement as CSV, one row per number; the columns are those of [`EstimateRow`], with the means and rates of systems as
-/// parts `ranking` and `wins`.
+/// The agreement as CSV, one row per number. `part` is `overall`, `item`, `system`, `ranking` or `wins` for two raters,
+/// `ratings` or `preferences` for a group (`first` is its name), `mean` for a prediction-powered mean.
 ///
 /// # Errors
-/// [`Error::Internal`] if it cannot be written.
+/// [`Error::Internal`](crate::error::Error::Internal) if it cannot be written.
 pub fn render_agreement_csv(agreement: &RaterAgreement) -> Result<String> {
     let mut columns = ["first", "second", "part", "name", "measure"].map(|key| Column::new(key, Format::Text)).to_vec();
     columns.extend(["n", "questions"].map(|key| Column::new(key, Format::Count)));
     columns.extend(["estimate", "low", "high"].map(|key| Column::new(key, COEFFICIENT)));
     columns.push(Column::new("undefined", Format::Text));
     let mut table = Table::new("", columns);
-    let mut add = |row: EstimateRow<'_>| {
-        let mut cells = [row.first, row.second, row.part, row.name, row.measure].map(Cell::text).to_vec();
-        cells.extend([row.n, row.questions].map(Cell::count));
-        cells.extend([row.estimate.estimate, row.estimate.low, row.estimate.high].map(Cell::maybe));
-        cells.push(Cell::text(row.estimate.undefined.as_deref().unwrap_or_default()));
+    let mut add = |place: [&str; 4], measure: &str, [n, questions]: [usize; 2], estimate: &Estimate| {
+        let mut cells: Vec<Cell> = place.into_iter().chain([measure]).map(Cell::text).collect();
+        cells.extend([n, questions].map(Cell::count));
+        cells.extend([estimate.estimate, estimate.low, estimate.high].map(Cell::maybe));
+        cells.push(Cell::text(estimate.undefined.as_deref().unwrap_or_default()));
         table.rows.push(cells);
     };
-    agreement.estimates().into_iter().for_each(&mut add);
+    let plain = |value: f64| Estimate { estimate: Some(value), ..Estimate::default() };
     for pair in &agreement.pairs {
-        let (first, second) = (&*pair.first, &*pair.second);
-        let compared = pair.overall.comparisons.as_ref().map_or(pair.overall.questions, |compared| compared.questions);
-        let mut plain = |part, name, n, measure, value| {
-            let questions = if part == "wins" { compared } else { pair.overall.questions };
-            let estimate = &Estimate { estimate: Some(value), ..Estimate::default() };
-            add(EstimateRow { first, second, part, name, measure, n, questions, estimate });
-        };
-        for of in pair.ranking.iter().flat_map(|ranking| &ranking.systems) {
-            plain("ranking", of.system.as_str(), of.n, "first_mean", of.first_mean);
-            plain("ranking", of.system.as_str(), of.n, "second_mean", of.second_mean);
+        let (first, second, overall) = (&*pair.first, &*pair.second, &pair.overall);
+        let items = pair.items.iter().map(|item| ("item", item.name.as_str(), &item.measures));
+        let systems = pair.systems.iter().map(|system| ("system", system.name.as_str(), &system.measures));
+        for (part, name, measures) in std::iter::once(("overall", "", overall)).chain(items).chain(systems) {
+            for (measure, n, estimate) in measures.estimates() {
+                add([first, second, part, name], measure, [n, measures.questions], estimate);
+            }
         }
-        for of in pair.wins.iter().flat_map(|wins| &wins.systems) {
-            plain("wins", of.system.as_str(), of.n, "first_rate", of.first_rate);
-            plain("wins", of.system.as_str(), of.n, "second_rate", of.second_rate);
+        if let Some(ranking) = &pair.ranking {
+            let counts = [ranking.systems.len(), overall.questions];
+            add([first, second, "ranking", ""], "kendall_tau_b", counts, &ranking.kendall_tau_b);
+            for of in &ranking.systems {
+                let (place, counts) = ([first, second, "ranking", of.system.as_str()], [of.n, overall.questions]);
+                add(place, "first_mean", counts, &plain(of.first_mean));
+                add(place, "second_mean", counts, &plain(of.second_mean));
+            }
         }
+        if let Some(wins) = &pair.wins {
+            let questions = overall.comparisons.as_ref().map_or(overall.questions, |compared| compared.questions);
+            let (place, counts) = ([first, second, "wins", ""], [wins.systems.len(), questions]);
+            add(place, "kendall_tau_b", counts, &wins.kendall_tau_b);
+            add(place, "first_means_second_wins", counts, &wins.first_means_second_wins);
+            for of in &wins.systems {
+                let place = [first, second, "wins", of.system.as_str()];
+                add(place, "first_rate", [of.n, questions], &plain(of.first_rate));
+                add(place, "second_rate", [of.n, questions], &plain(of.second_rate));
+            }
+        }
+    }
+    for group in &agreement.groups {
+        let place = [&*group.name, "", group.of, ""];
+        add(place, "alpha_nominal", [group.n, group.questions], &group.alpha_nominal);
+        add(place, "alpha_ordinal", [group.n, group.questions], &group.alpha_ordinal);
+        add(place, "alpha_interval", [group.n, group.questions], &group.alpha_interval);
+        add(place, "icc_2_1", [group.complete, group.questions], &group.icc_2_1);
+    }
+    for mean in &agreement.powered {
+        let place = [&*mean.judge, &*mean.human, "mean", mean.system.as_str()];
+        add(place, "labels_only", [mean.labelled; 2], &mean.labels_only);
+        add(place, "prediction_powered", [mean.labelled + mean.unlabelled, mean.labelled], &mean.powered);
     }
     table.csv()
 }
 
-fn tables(agreement: &RaterAgreement) -> Vec<Table> {
+fn tables(agreement: &RaterAgreement, all: bool) -> Vec<Table> {
     let raters = || agreement.raters.iter().map(|rater| &*rater.name);
     let names: Vec<(&str, String)> = raters().zip(short_names(raters())).collect();
     let short = |name: &str| names.iter().find(|(known, _)| *known == name).map_or(name, |(_, short)| short).to_owned();
-    let rows = agreement.estimates();
-    let only = |keep: &dyn Fn(&EstimateRow<'_>) -> bool| -> Vec<EstimateRow<'_>> {
-        rows.iter().filter(|row| row.n > 0 && keep(row)).copied().collect()
-    };
     let level = match agreement.options.level {
         AgreementLevel::System => "means of systems",
         AgreementLevel::Answer => "answers",
         AgreementLevel::Item => "items",
     };
+    let overall = || agreement.pairs.iter().map(|pair| (vec![short(&pair.first), short(&pair.second)], &pair.overall));
     let mut tables = vec![summary(agreement)];
-    let both = |row: &EstimateRow<'_>| vec![short(row.first), short(row.second)];
-    let overall = only(&|row| row.part == "overall");
-    tables.push(pivot(format!("Agreement on {level}"), &["raters", ""], &overall, RATINGS, &both));
-    let title = format!("Agreement on {level}: which of two is better");
-    tables.push(pivot(title, &["raters", ""], &overall, COMPARISONS, &both));
-    let title = "Raters together: Krippendorff's alpha and ICC(2,1)".to_owned();
-    let groups = only(&|row| row.second.is_empty());
-    tables.push(pivot(title, &["raters", ""], &groups, GROUPS, &|row| vec![row.first.to_owned(), row.part.to_owned()]));
+    tables.extend(measured(&format!("Agreement on {level}"), &["raters", ""], overall().collect()));
+    tables.push(groups(agreement));
     for pair in agreement.pairs.iter().filter(|pair| is_detailed(agreement, pair)) {
         let who = [short(&pair.first), short(&pair.second)];
-        for part in ["item", "system"] {
-            let own = only(&|row| row.part == part && row.first == &*pair.first && row.second == &*pair.second);
-            let title = format!("{}, by {part}", who.join(" and "));
-            let name = |row: &EstimateRow<'_>| vec![row.name.to_owned()];
-            tables.push(pivot(title.clone(), &[part], &own, RATINGS, &name));
-            tables.push(pivot(title + ": which of two is better", &[part], &own, COMPARISONS, &name));
+        for (part, own) in [("item", &pair.items), ("system", &pair.systems)] {
+            let rows = own.iter().filter(|_| all || part == "item").map(|own| (vec![own.name.clone()], &own.measures));
+            tables.extend(measured(&format!("{}, by {part}", who.join(" and ")), &[part], rows.collect()));
         }
-        tables.extend(systems(pair, &who));
+        if all || agreement.options.level == AgreementLevel::System {
+            tables.extend(systems(pair, &who));
+        }
     }
-    let is_powered = |row: &EstimateRow<'_>| {
-        let is_own = |mean: &&PoweredMean| *mean.judge == *row.first && mean.system.as_str() == row.name;
-        row.part == "mean" && agreement.powered.iter().find(is_own).is_some_and(|mean| mean.lambda.is_some())
-    };
-    let title = "Means on the human scale: of the labels alone, and prediction-powered".to_owned();
-    let name = |row: &EstimateRow<'_>| vec![row.name.to_owned(), short(row.first)];
-    tables.push(pivot(title, &["system", "judge"], &only(&is_powered), MEANS, &name));
+    if all {
+        let title = "Means on the human scale: of the labels alone, and prediction-powered";
+        let mut table = Table::new(title, vec![text("system"), text("judge"), count("n")]);
+        table.columns.extend(["labels only", "prediction-powered"].map(|key| Column::new(key, COEFFICIENT)));
+        for mean in agreement.powered.iter().filter(|mean| mean.lambda.is_some()) {
+            let names = [Cell::text(mean.system.as_str()), Cell::text(short(&mean.judge)), Cell::count(mean.labelled)];
+            table.rows.push(names.into_iter().chain([&mean.labels_only, &mean.powered].map(cell)).collect());
+        }
+        tables.push(table);
+    }
     tables
 }
 
 /// People with people is the ceiling of every judge.
 fn summary(agreement: &RaterAgreement) -> Table {
     let measures = ["better of two", "Kendall tau-b", "order of systems"].map(|key| Column::new(key, COEFFICIENT));
-    let columns = [Column::new("raters", Format::Text)].into_iter().chain(measures).collect();
+    let columns = [text("raters")].into_iter().chain(measures).collect();
     let has_people = agreement.summary.iter().any(|row| row.who == "people with people");
     let ceiling = if has_people { "; people with people is the most a judge can reach" } else { "" };
     let mut table = Table::new(format!("Agreement in short, mean of pairs of raters{ceiling}"), columns);
@@ -157,30 +168,31 @@ fn summary(agreement: &RaterAgreement) -> Table {
     table
 }
 
-/// The estimates with a row per name and a column per measure; `n` is that of the first measure.
-fn pivot(
-    title: String,
-    headings: &[&str],
-    rows: &[EstimateRow<'_>],
-    measures: &Headings,
-    names: &dyn Fn(&EstimateRow<'_>) -> Vec<String>,
-) -> Table {
-    let mut columns: Vec<Column> = headings.iter().map(|key| Column::new(key, Format::Text)).collect();
-    columns.push(Column::new("n", Format::Count));
-    columns.extend(measures.iter().map(|(key, heading)| Column::headed(key, heading, COEFFICIENT)));
-    let mut table = Table::new(title, columns);
-    let mut last = Vec::new();
-    for row in rows {
-        let Some(at) = measures.iter().position(|(measure, _)| *measure == row.measure) else { continue };
-        let own = names(row);
-        if last != own {
-            let cells = own.iter().map(Cell::text).chain([Cell::count(row.n)]);
-            table.rows.push(cells.chain(measures.iter().map(|_| Cell::Missing)).collect());
-            last = own;
+/// Agreement on ratings, and on which of two is better; `n` is that of the first measure.
+fn measured(title: &str, headings: &[&str], rows: Vec<(Vec<String>, &Measures)>) -> [Table; 2] {
+    [(title.to_owned(), RATINGS), (format!("{title}: which of two is better"), COMPARISONS)].map(|(title, shown)| {
+        let mut table = Table::new(title, headings.iter().map(|heading| text(heading)).chain([count("n")]).collect());
+        table.columns.extend(shown.iter().map(|(key, heading)| Column::headed(key, heading, COEFFICIENT)));
+        for (names, measures) in &rows {
+            let all = measures.estimates();
+            let find = |key: &str| all.iter().find(|(measure, n, _)| *measure == key && *n > 0);
+            if let Some((_, n, _)) = find(shown[0].0) {
+                let cells = shown.iter().map(|(key, _)| find(key).map_or(Cell::Missing, |(.., own)| cell(own)));
+                table.rows.push(names.iter().map(Cell::text).chain([Cell::count(*n)]).chain(cells).collect());
+            }
         }
-        if let Some(cells) = table.rows.last_mut() {
-            cells[headings.len() + 1 + at] = cell(row.estimate);
-        }
+        table
+    })
+}
+
+fn groups(agreement: &RaterAgreement) -> Table {
+    let columns = vec![text("raters"), text(""), count("n")];
+    let mut table = Table::new("Raters together: Krippendorff's alpha and ICC(2,1)", columns);
+    table.columns.extend(["ordinal", "interval", "nominal", "ICC(2,1)"].map(|key| Column::new(key, COEFFICIENT)));
+    for group in agreement.groups.iter().filter(|group| group.n > 0) {
+        let names = [Cell::text(&group.name), Cell::text(group.of), Cell::count(group.n)];
+        let all = [&group.alpha_ordinal, &group.alpha_interval, &group.alpha_nominal, &group.icc_2_1];
+        table.rows.push(names.into_iter().chain(all.map(cell)).collect());
     }
     table
 }
@@ -188,8 +200,6 @@ fn pivot(
 /// The systems by the means of two raters, and by the comparisons they win.
 fn systems(pair: &RaterPair, who: &[String; 2]) -> Vec<Table> {
     let [first, second] = who;
-    let text = |heading: &str| Column::new(heading, Format::Text);
-    let count = |heading: &str| Column::new(heading, Format::Count);
     let mean = |heading: &str| Column::new(heading, MEAN);
     let mut tables = Vec::new();
     if let Some(ranking) = &pair.ranking {
@@ -204,15 +214,11 @@ fn systems(pair: &RaterPair, who: &[String; 2]) -> Vec<Table> {
         tables.push(table);
     }
     if let Some(wins) = &pair.wins {
-        let mut title = format!("{}, comparisons won: tau-b {}", who.join(" and "), in_line(&wins.kendall_tau_b));
-        if wins.first_means_second_wins.estimate.is_some() {
-            title += &format!("; means of {first} with wins of {second}: {}", in_line(&wins.first_means_second_wins));
-        }
-        let columns = vec![text("system"), count("n"), mean(first), mean(second), mean(&format!("mean of {first}"))];
-        let mut table = Table::new(title, columns);
+        let title = format!("{}, comparisons won: tau-b {}", who.join(" and "), in_line(&wins.kendall_tau_b));
+        let mut table = Table::new(title, vec![text("system"), count("n"), mean(first), mean(second)]);
         table.rows.extend(wins.systems.iter().map(|of| {
-            let numbers = [Some(of.first_rate), Some(of.second_rate), of.first_mean].map(Cell::maybe);
-            [Cell::text(of.system.as_str()), Cell::count(of.n)].into_iter().chain(numbers).collect()
+            let rates = [of.first_rate, of.second_rate].map(Cell::number);
+            [Cell::text(of.system.as_str()), Cell::count(of.n)].into_iter().chain(rates).collect()
         }));
         tables.push(table);
     }
@@ -226,6 +232,14 @@ fn is_detailed(agreement: &RaterAgreement, pair: &RaterPair) -> bool {
     let has_mean = agreement.raters.iter().any(|rater| !rater.mean_of.is_empty());
     let is_mean = rater(&pair.second).is_some_and(|rater| !rater.mean_of.is_empty());
     !has_mean || is_mean || kind(&pair.first) == kind(&pair.second)
+}
+
+fn text(heading: &str) -> Column {
+    Column::new(heading, Format::Text)
+}
+
+fn count(heading: &str) -> Column {
+    Column::new(heading, Format::Count)
 }
 
 fn cell(estimate: &Estimate) -> Cell {

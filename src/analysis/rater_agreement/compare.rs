@@ -4,18 +4,20 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::groups::groups;
-use super::notes::notes;
 use super::pair::rater_pair;
 use super::powered::powered;
-use super::result::{ALL_PAIRS, AgreementOptions, HUMANS, RaterAgreement, RaterPair, SummaryRow};
-use super::reversed::reversed_note;
+use super::result::{
+    ALL_PAIRS, AgreementOptions, FEWEST_FOR_INTERVAL, HUMANS, RaterAgreement, RaterPair, SummaryRow,
+};
+use super::scales::reversed_note;
 use super::units::{Frame, RaterView};
 use crate::analysis::ratings::Estimate;
-use crate::domain::{CaseId, Rater, RaterKind};
+use crate::domain::{CaseId, Note, Rater, RaterKind};
 use crate::stats::mean;
 
 /// Version of the format of [`RaterAgreement`].
 const SCHEMA_VERSION: u32 = 1;
+
 /// Raters, and the questions of the cases.
 #[derive(Debug, Clone, Default)]
 pub struct Labelled {
@@ -57,6 +59,10 @@ pub fn rater_agreement(labelled: &Labelled, options: &AgreementOptions) -> Rater
         notes: Vec::new(),
     };
     agreement.notes = labelled.raters.iter().filter_map(reversed_note).chain(notes(&agreement)).collect();
+    if judges.len() >= 2 && views.len() > ALL_PAIRS {
+        let text = format!("more than {ALL_PAIRS} raters: two judges are not compared with each other.");
+        agreement.notes.push(Note::info(text));
+    }
     agreement
 }
 
@@ -104,4 +110,49 @@ fn mean_estimate(estimates: impl Iterator<Item = Estimate>) -> Estimate {
     }
     let defined: Vec<f64> = estimates.iter().filter_map(|estimate| estimate.estimate).collect();
     Estimate::new(mean(&defined), || None, "not defined for any two of them")
+}
+
+/// Warnings first.
+fn notes(agreement: &RaterAgreement) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let overall = || agreement.pairs.iter().map(|pair| (pair.overall.questions, pair.overall.estimates()));
+    let with_interval = overall().filter(|(_, all)| all.iter().any(|(.., estimate)| estimate.low.is_some()));
+    let fewest = with_interval.map(|(questions, _)| questions).min().unwrap_or(FEWEST_FOR_INTERVAL);
+    if fewest < FEWEST_FOR_INTERVAL {
+        notes.push(Note::warning(format!(
+            "intervals of some pairs of raters rest on {fewest} questions only: those are likely too narrow."
+        )));
+    }
+    if agreement.powered.iter().any(|mean| mean.powered.estimate.is_some()) {
+        notes.push(Note::warning("prediction-powered means hold if the labelled answers were drawn at random."));
+    }
+    for rater in agreement.raters.iter().filter(|rater| rater.ratings == 0 && rater.preferences == 0) {
+        let of = agreement.options.metric.as_deref().unwrap_or("that kind");
+        notes.push(Note::warning(format!("{} rated nothing of {of} at this level.", rater.name)));
+    }
+    for pair in &agreement.pairs {
+        if let Some(threshold) = &pair.tie_threshold {
+            let how = if threshold.chosen { "chosen to give it as many ties as the other has" } else { "as given" };
+            notes.push(Note::info(format!(
+                "{} and {}: differences of {} up to {:.4} count as ties ({how}).",
+                pair.first, pair.second, threshold.rater, threshold.value
+            )));
+        }
+    }
+    let is_bare = |estimate: &Estimate| estimate.estimate.is_some() && estimate.low.is_none();
+    let is_few = |questions: usize, n: usize| n.min(questions) < FEWEST_FOR_INTERVAL;
+    if overall().any(|(questions, all)| all.iter().any(|(_, n, own)| is_few(questions, *n) && is_bare(own))) {
+        notes.push(Note::info(format!(
+            "intervals need at least {FEWEST_FOR_INTERVAL} units (answers, items, pairs; for numbers about systems the \
+             questions), and resamples that differ."
+        )));
+    }
+    let options = &agreement.options;
+    notes.push(Note::info(format!(
+        "intervals: {:.0}%, BCa bootstrap over questions, {} resamples, seed {}; of ICC by F, of prediction-powered means by t.",
+        100.0 * options.confidence,
+        options.resamples,
+        options.seed
+    )));
+    notes
 }

@@ -147,38 +147,34 @@ impl<'a> Shared<'a> {
         let indifferent = self.never_prefers([0, 1].map(|rater| ties(rater) == observed.len()));
         let of_means = self.frame.options.level == AgreementLevel::System;
         let rate = |counts: &(dyn Fn(&[i8; 2]) -> bool + Sync), half: f64| {
-            if let Some(reason) = &indifferent {
-                return Estimate::undefined(reason);
-            }
+            let credit = |signs: &[i8; 2]| match signs {
+                [a, b] if a == b => 1.0,
+                [0, _] | [_, 0] => half,
+                _ => 0.0,
+            };
             let statistic = |weights: &[u32]| {
                 let (mut sum, mut total) = (0.0, 0.0);
                 for (signs, weight) in drawn(weights)?.iter().filter(|(signs, _)| counts(signs)) {
-                    let credit = if signs[0] == signs[1] {
-                        1.0
-                    } else if is_decided(signs) {
-                        0.0
-                    } else {
-                        half
-                    };
-                    sum += weight * credit;
+                    sum += weight * credit(signs);
                     total += weight;
                 }
                 (total > 0.0).then(|| sum / total)
             };
             let counted = observed.iter().filter(|(signs, _)| counts(signs)).count();
-            let n = if of_means { distinct(questions.iter().copied()) } else { counted };
-            self.frame.estimate(questions, statistic, n, "every pair is a tie for one of the two")
+            let n = if of_means { distinct(questions) } else { counted };
+            let reason = "every pair is a tie for one of the two";
+            Estimate::unless(indifferent.as_ref(), || self.frame.estimate(questions, statistic, n, reason))
         };
         Some(PairAgreement {
             n: observed.len(),
-            questions: distinct(questions.iter().copied()),
+            questions: distinct(questions),
             first_ties: ties(0),
             second_ties: ties(1),
             strict: rate(&|_| true, 0.0),
             half_credit: rate(&|_| true, 0.5),
             decided: observed.iter().filter(|(signs, _)| is_decided(signs)).count(),
             decided_agreement: rate(&is_decided, 0.0),
-            kappa: indifferent.as_ref().map_or_else(kappa, Estimate::undefined),
+            kappa: Estimate::unless(indifferent.as_ref(), kappa),
         })
     }
 

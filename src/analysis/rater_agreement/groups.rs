@@ -44,9 +44,7 @@ fn of_ratings(name: &str, views: &[&RaterView], frame: &Frame<'_>) -> RaterGroup
         rows: raters.iter().map(row).collect(),
         questions: units.iter().map(|unit| frame.questions.number(&unit.case_id)).collect(),
     };
-    let by_rater =
-        ratings.rows.iter().map(|row| units.iter().zip(row).filter_map(|(unit, value)| Some((*unit, (*value)?))));
-    let mixed = mixed_items(by_rater);
+    let mixed = mixed_items(&units, &ratings.rows);
     group((name, "ratings"), &raters, &ratings, FEWEST_FOR_INTERVAL, mixed, frame)
 }
 
@@ -91,24 +89,20 @@ fn group(
     let unusable = not_one_scale(&summaries, ratings).or(mixed);
     let pairable = ratings.rated_by(2);
     let complete = ratings.rated_by(raters.len().max(2)).len();
-    let alpha = |level: MeasurementLevel, unusable: Option<&String>| match unusable {
-        Some(reason) => Estimate::undefined(reason),
-        None => ratings.alpha(level, frame.bca()).with_units(pairable.len(), fewest),
+    let alpha = |level: MeasurementLevel, unusable: Option<&String>| {
+        Estimate::unless(unusable, || ratings.alpha(level, frame.bca()).with_units(pairable.len(), fewest))
     };
     RaterGroup {
         name: name.to_owned(),
         of,
         raters: raters.iter().map(|view| Arc::clone(&view.rater.name)).collect(),
         n: pairable.len(),
-        questions: distinct(pairable.iter().map(|unit| ratings.questions[*unit])),
+        questions: distinct(pairable.iter().map(|unit| &ratings.questions[*unit])),
         alpha_nominal: alpha(MeasurementLevel::Nominal, no_categories(ratings).as_ref().or(unusable.as_ref())),
         alpha_ordinal: alpha(MeasurementLevel::Ordinal, unusable.as_ref()),
         alpha_interval: alpha(MeasurementLevel::Interval, unusable.as_ref()),
         complete,
-        icc_2_1: match &unusable {
-            Some(reason) => Estimate::undefined(reason),
-            // Its interval draws nothing, so few units do no harm.
-            None => ratings.icc(frame.options.confidence).with_units(complete, 0),
-        },
+        // Its interval draws nothing, so few units do no harm.
+        icc_2_1: Estimate::unless(unusable.as_ref(), || ratings.icc(frame.options.confidence).with_units(complete, 0)),
     }
 }

@@ -25,11 +25,9 @@
 mod compare;
 mod comparisons;
 mod groups;
-mod notes;
 mod pair;
 mod powered;
 mod result;
-mod reversed;
 mod run;
 mod scales;
 mod systems;
@@ -38,7 +36,7 @@ mod units;
 pub use super::ratings::Estimate;
 pub use compare::{Labelled, rater_agreement};
 pub use result::{
-    AgreementLevel, AgreementOptions, EstimateRow, FEWEST_FOR_INTERVAL, HUMANS, Measures, PairAgreement, PartMeasures,
+    AgreementLevel, AgreementOptions, FEWEST_FOR_INTERVAL, HUMANS, Measures, PairAgreement, PartMeasures,
     PoweredMean, RankedSystem, Ranking, RaterAgreement, RaterGroup, RaterPair, RaterSummary, SummaryRow, SystemWins,
     TieThreshold, Wins,
 };

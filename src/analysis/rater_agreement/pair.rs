@@ -43,24 +43,21 @@ impl<'a> Shared<'a> {
     /// Correlations and kappas of the shared units, with these comparisons.
     fn measures(&self, comparisons: Option<PairAgreement>) -> Measures {
         let mixed = self.mixed_items();
-        let correlation = |kind: Correlation| match &mixed {
-            Some(reason) => Estimate::undefined(reason),
-            None => {
+        let n = self.x.len();
+        let correlation = |kind: Correlation| {
+            Estimate::unless(mixed.as_ref(), || {
                 let interval = || kind.clustered_interval(&self.x, &self.y, &self.questions, self.frame.bca());
                 let reason = self.no_correlation(&self.x, &self.y);
-                Estimate::new(kind.of(&self.x, &self.y), interval, reason).with_units(self.x.len(), FEWEST_FOR_INTERVAL)
-            }
+                Estimate::new(kind.of(&self.x, &self.y), interval, reason).with_units(n, FEWEST_FOR_INTERVAL)
+            })
         };
         let ratings = Ratings::of_two(&self.x, &self.y, &self.questions);
         let raters = [&self.first.rater, &self.second.rater];
         let no_kappa = not_one_scale(&raters, &ratings).or_else(|| mixed.clone()).or_else(|| no_categories(&ratings));
-        let kappa = |weights: KappaWeights| match &no_kappa {
-            Some(reason) => Estimate::undefined(reason),
-            None => ratings.kappa(weights, self.frame.bca()).0.with_units(self.x.len(), FEWEST_FOR_INTERVAL),
-        };
+        let kappa = |weights: KappaWeights| Estimate::unless(no_kappa.as_ref(), || self.kappa(&ratings, weights));
         Measures {
-            n: self.x.len(),
-            questions: distinct(self.questions.iter().copied()),
+            n,
+            questions: distinct(&self.questions),
             pearson: correlation(Correlation::Pearson),
             spearman: correlation(Correlation::Spearman),
             kendall_tau_b: correlation(Correlation::KendallTauB),
@@ -68,6 +65,10 @@ impl<'a> Shared<'a> {
             quadratic_kappa: kappa(KappaWeights::Quadratic),
             comparisons,
         }
+    }
+
+    fn kappa(&self, ratings: &Ratings, weights: KappaWeights) -> Estimate {
+        ratings.kappa(weights, self.frame.bca()).0.with_units(ratings.questions.len(), FEWEST_FOR_INTERVAL)
     }
 
     /// Agreement on which of two answers is better, over these pairs.
@@ -84,8 +85,7 @@ impl<'a> Shared<'a> {
         };
         let kappa = || {
             let row = |rater: usize| signs.iter().map(|own| f64::from(own[rater])).collect::<Vec<f64>>();
-            let ratings = Ratings::of_two(&row(0), &row(1), &questions);
-            ratings.kappa(KappaWeights::Unweighted, self.frame.bca()).0.with_units(signs.len(), FEWEST_FOR_INTERVAL)
+            self.kappa(&Ratings::of_two(&row(0), &row(1), &questions), KappaWeights::Unweighted)
         };
         self.pair_agreement(&questions, drawn, kappa)
     }
@@ -129,6 +129,6 @@ impl<'a> Shared<'a> {
 
     /// Why the items of a rater cannot be measured together.
     fn mixed_items(&self) -> Option<String> {
-        mixed_items([&self.x, &self.y].map(|values| self.units.iter().copied().zip(values.iter().copied())))
+        mixed_items(&self.units, &Ratings::of_two(&self.x, &self.y, &self.questions).rows)
     }
 }

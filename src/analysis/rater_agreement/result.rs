@@ -312,105 +312,21 @@ pub struct PoweredMean {
     pub lambda: Option<f64>,
 }
 
-/// One estimate of the result and its place.
-#[derive(Debug, Clone, Copy)]
-pub struct EstimateRow<'a> {
-    /// The first rater, or the name of a group.
-    pub first: &'a str,
-    /// The second rater; empty for a group.
-    pub second: &'a str,
-    /// `overall`, `item`, `system`, `ranking`, `wins`, `ratings`, `preferences` or `mean`.
-    pub part: &'static str,
-    /// The item or system; empty where there is none.
-    pub name: &'a str,
-    /// The measure.
-    pub measure: &'static str,
-    /// Units behind it.
-    pub n: usize,
-    /// Questions they belong to.
-    pub questions: usize,
-    /// The estimate.
-    pub estimate: &'a Estimate,
-}
-
-/// Measure, units, questions, value.
-type Measured<'a> = (&'static str, usize, usize, &'a Estimate);
-
-impl RaterAgreement {
-    /// Every estimate, in the order of the result.
-    pub fn estimates(&self) -> Vec<EstimateRow<'_>> {
-        let mut rows = Vec::new();
-        for pair in &self.pairs {
-            let mut add =
-                |part, name, measured| rows.extend(in_place([&pair.first, &pair.second], part, name, measured));
-            add("overall", "", pair.overall.estimates());
-            pair.items.iter().for_each(|item| add("item", &item.name, item.measures.estimates()));
-            pair.systems.iter().for_each(|system| add("system", &system.name, system.measures.estimates()));
-            if let Some(Ranking { systems, kendall_tau_b }) = &pair.ranking {
-                add("ranking", "", vec![("kendall_tau_b", systems.len(), pair.overall.questions, kendall_tau_b)]);
-            }
-            if let Some(Wins { systems, kendall_tau_b, first_means_second_wins: means }) = &pair.wins {
-                let (n, compared) = (systems.len(), pair.overall.comparisons.as_ref());
-                let questions = compared.map_or(pair.overall.questions, |compared| compared.questions);
-                add("wins", "", vec![("kendall_tau_b", n, questions, kendall_tau_b)]);
-                add("wins", "", vec![("first_means_second_wins", n, questions, means)]);
-            }
-        }
-        for group in &self.groups {
-            let (n, questions) = (group.n, group.questions);
-            let measured = vec![
-                ("alpha_nominal", n, questions, &group.alpha_nominal),
-                ("alpha_ordinal", n, questions, &group.alpha_ordinal),
-                ("alpha_interval", n, questions, &group.alpha_interval),
-                ("icc_2_1", group.complete, questions, &group.icc_2_1),
-            ];
-            rows.extend(in_place([&group.name, ""], group.of, "", measured));
-        }
-        for mean in &self.powered {
-            let (n, all) = (mean.labelled, mean.labelled + mean.unlabelled);
-            let measured =
-                vec![("labels_only", n, n, &mean.labels_only), ("prediction_powered", all, n, &mean.powered)];
-            rows.extend(in_place([&mean.judge, &mean.human], "mean", mean.system.as_str(), measured));
-        }
-        rows
-    }
-}
-
-fn in_place<'a>(
-    [first, second]: [&'a str; 2],
-    part: &'static str,
-    name: &'a str,
-    measured: Vec<Measured<'a>>,
-) -> impl Iterator<Item = EstimateRow<'a>> {
-    let row = move |(measure, n, questions, estimate)| EstimateRow {
-        first,
-        second,
-        part,
-        name,
-        measure,
-        n,
-        questions,
-        estimate,
-    };
-    measured.into_iter().map(row)
-}
-
 impl Measures {
-    /// Name, units, questions and value of every estimate.
-    fn estimates(&self) -> Vec<Measured<'_>> {
-        let (n, questions) = (self.n, self.questions);
+    /// Name, units and value of every estimate.
+    pub fn estimates(&self) -> Vec<(&'static str, usize, &Estimate)> {
         let mut all = vec![
-            ("pearson", n, questions, &self.pearson),
-            ("spearman", n, questions, &self.spearman),
-            ("kendall_tau_b", n, questions, &self.kendall_tau_b),
-            ("kappa", n, questions, &self.kappa),
-            ("quadratic_kappa", n, questions, &self.quadratic_kappa),
+            ("pearson", self.n, &self.pearson),
+            ("spearman", self.n, &self.spearman),
+            ("kendall_tau_b", self.n, &self.kendall_tau_b),
+            ("kappa", self.n, &self.kappa),
+            ("quadratic_kappa", self.n, &self.quadratic_kappa),
         ];
         if let Some(of) = &self.comparisons {
-            all.push(("pairs_strict", of.n, of.questions, &of.strict));
-            all.push(("pairs_half_credit", of.n, of.questions, &of.half_credit));
-            all.push(("pairs_decided", of.decided, of.questions, &of.decided_agreement));
-            all.push(("pairs_kappa", of.n, of.questions, &of.kappa));
+            all.push(("pairs_strict", of.n, &of.strict));
+            all.push(("pairs_half_credit", of.n, &of.half_credit));
+            all.push(("pairs_decided", of.decided, &of.decided_agreement));
+            all.push(("pairs_kappa", of.n, &of.kappa));
         }
         all
     }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::domain::{Component, ComponentKind, Rater, RaterKind, Rating, ScoredAnswer};
+use crate::analysis::quantity::finite;
+use crate::domain::{ComponentKind, Rater, RaterKind, Rating, ScoredAnswer};
 
 /// A run's scores as what one judge said.
 ///
@@ -12,29 +13,21 @@ use crate::domain::{Component, ComponentKind, Rater, RaterKind, Rating, ScoredAn
 /// [`run_metrics`], it is that number, as the whole answer and as the item of that name. What is unscored is not there.
 pub fn run_rater(name: &str, scored: &[Arc<ScoredAnswer>], metric: Option<&str>) -> Rater {
     let mut rater = Rater::new(name, RaterKind::Judge);
-    let whole = default_scorer(scored);
-    let rating = |answer: &ScoredAnswer, item: Option<&str>, value: f64| Rating {
-        system: answer.system.clone(),
-        case_id: answer.case.case_id.clone(),
-        item: item.map(Arc::from),
-        value,
-    };
-    for (answer, names) in named(scored) {
-        for (item, value, is_judged) in names {
-            let Some(value) = value.filter(|value| value.is_finite()) else { continue };
-            match metric {
-                Some(metric) if metric == item => {
-                    rater.ratings.push(rating(answer, None, value));
-                    rater.ratings.push(rating(answer, Some(metric), value));
-                }
-                None if is_judged => rater.ratings.push(rating(answer, Some(&item), value)),
-                _ => {}
-            }
-        }
-        let is_whole = metric.is_none() && whole == Some(answer.score.scorer);
-        if let Some(value) = answer.score.value.filter(|value| is_whole && value.is_finite()) {
-            rater.ratings.push(rating(answer, None, value));
-        }
+    let with_value = || scored.iter().filter(|answer| answer.score.value.is_some());
+    let rubric = with_value().find(|answer| answer.score.is_weighted_sum());
+    let whole = rubric.or_else(|| with_value().next()).map(|answer| answer.score.scorer);
+    for (answer, number) in numbers(scored) {
+        let is_whole = match metric {
+            Some(metric) => metric == number.name,
+            None => whole == Some(answer.score.scorer) && number.name == sum_name(answer),
+        };
+        let is_item = metric.map_or(number.kind.is_some_and(is_judged), |_| is_whole);
+        let rating = |item: Option<&str>| {
+            let (system, case_id) = (answer.system.clone(), answer.case.case_id.clone());
+            Some(Rating { system, case_id, item: item.map(Arc::from), value: finite(number.value)? })
+        };
+        rater.ratings.extend(rating(None).filter(|_| is_whole));
+        rater.ratings.extend(rating(Some(&number.name)).filter(|_| is_item));
     }
     rater
 }
@@ -43,61 +36,54 @@ pub fn run_rater(name: &str, scored: &[Arc<ScoredAnswer>], metric: Option<&str>)
 /// component that an earlier scorer has too is called `SCORER.NAME`.
 pub fn run_metrics(scored: &[Arc<ScoredAnswer>]) -> Vec<String> {
     let mut known: Vec<String> = Vec::new();
-    for (_, names) in named(scored) {
-        for (name, ..) in names {
-            if !known.contains(&name) {
-                known.push(name);
-            }
+    for (_, number) in numbers(scored) {
+        if !known.contains(&number.name) {
+            known.push(number.name);
         }
     }
     known
 }
 
-/// The scorer whose score is the rating of a whole answer.
-fn default_scorer(scored: &[Arc<ScoredAnswer>]) -> Option<&'static str> {
-    let with_value = || scored.iter().filter(|answer| answer.score.value.is_some());
-    let rubric = with_value().find(|answer| answer.score.is_weighted_sum());
-    rubric.or_else(|| with_value().next()).map(|answer| answer.score.scorer)
+/// A number that an answer was given.
+struct Number {
+    /// Unique over the scorers of a run.
+    name: String,
+    value: Option<f64>,
+    /// Of a component.
+    kind: Option<ComponentKind>,
 }
 
-/// A number of an answer: its name, the number, and whether somebody judged it.
-type Named = (String, Option<f64>, bool);
-
-/// Each answer with everything it was given, names unique over the scorers.
-fn named(scored: &[Arc<ScoredAnswer>]) -> impl Iterator<Item = (&ScoredAnswer, Vec<Named>)> {
+fn numbers(scored: &[Arc<ScoredAnswer>]) -> impl Iterator<Item = (&ScoredAnswer, Number)> {
     let mut owners: BTreeMap<&str, &'static str> = BTreeMap::new();
     for answer in scored {
         for component in &answer.score.components {
             owners.entry(&component.name).or_insert(answer.score.scorer);
         }
     }
-    let has_ann: Option<&'static str> =
-        scored.iter().find(|answer| answer.score.ann_score.is_some()).map(|answer| answer.score.scorer);
-    scored.iter().map(move |answer| {
+    let annotated = scored.iter().find(|answer| answer.score.ann_score.is_some()).map(|answer| answer.score.scorer);
+    scored.iter().flat_map(move |answer| {
         let score = &answer.score;
-        let name = |component: &Component| match owners.get(&*component.name) {
-            Some(owner) if *owner == score.scorer => component.name.clone(),
-            _ => format!("{}.{}", score.scorer, component.name),
-        };
-        let mut all = vec![(format!("{}.score", score.scorer), score.value, false)];
-        if has_ann == Some(score.scorer) {
-            all.push(("ann_score".to_owned(), score.ann_score, false));
+        let sum = |name: String, value| Number { name, value, kind: None };
+        let mut all = vec![sum(sum_name(answer), score.value)];
+        if annotated == Some(score.scorer) {
+            all.push(sum("ann_score".to_owned(), score.ann_score));
         }
-        all.extend(score.components.iter().map(|part| (name(part), part.value, is_judged(part.kind))));
-        (&**answer, all)
+        all.extend(score.components.iter().map(|component| {
+            let is_own = owners.get(&*component.name) == Some(&score.scorer);
+            let name =
+                if is_own { component.name.clone() } else { format!("{}.{}", score.scorer, component.name) };
+            Number { name, value: component.value, kind: Some(component.kind) }
+        }));
+        all.into_iter().map(move |number| (&**answer, number))
     })
 }
 
+fn sum_name(answer: &ScoredAnswer) -> String {
+    format!("{}.score", answer.score.scorer)
+}
+
 fn is_judged(kind: ComponentKind) -> bool {
-    match kind {
-        ComponentKind::Expertise
-        | ComponentKind::Citations
-        | ComponentKind::Excerpts
-        | ComponentKind::Property
-        | ComponentKind::Evidence
-        | ComponentKind::Aspect => true,
-        ComponentKind::Length | ComponentKind::Share | ComponentKind::Count => false,
-    }
+    !matches!(kind, ComponentKind::Length | ComponentKind::Share | ComponentKind::Count)
 }
 
 #[cfg(test)]

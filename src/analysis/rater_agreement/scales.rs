@@ -1,13 +1,19 @@
-//! Why ratings cannot be compared value by value.
+//! Ratings that cannot be compared value by value, or run the other way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::result::RaterSummary;
 use super::units::Unit;
 use crate::analysis::ratings::Ratings;
+use crate::domain::{CaseId, Note, Preferred, Rater, SystemName};
 
 /// More distinct values than this are no categories (0 to 10 are eleven).
 const MOST_CATEGORIES: usize = 11;
+/// With fewer pairs no scale counts as reversed.
+const FEWEST_PAIRS: usize = 20;
+/// The square of 1.96: the sign test at 5%, by the normal approximation.
+const SQUARE_OF_Z: f64 = 3.84;
 
 /// Too many distinct values for categories.
 pub(super) fn no_categories(ratings: &Ratings) -> Option<String> {
@@ -28,20 +34,98 @@ pub(super) fn not_one_scale(raters: &[&RaterSummary], ratings: &Ratings) -> Opti
     Some(format!("not on one scale: {} within 0..1, {} up to {largest}", unit.name, wide.name))
 }
 
-/// A rater with items within 0..=1 and items beyond. Each element holds one rater's ratings.
-pub(super) fn mixed_items<'a>(
-    raters: impl IntoIterator<Item = impl Iterator<Item = (&'a Unit, f64)>>,
-) -> Option<String> {
-    let is_mixed = |ratings: &mut dyn Iterator<Item = (&'a Unit, f64)>| {
+/// A rater with items within 0..=1 and items beyond. `rows` hold the ratings of these units, one row per rater.
+pub(super) fn mixed_items(units: &[&Unit], rows: &[Vec<Option<f64>>]) -> Option<String> {
+    let is_mixed = |row: &Vec<Option<f64>>| {
         let mut largest: BTreeMap<&str, f64> = BTreeMap::new();
-        for (unit, value) in ratings {
-            if let Some(item) = unit.item.as_deref() {
+        for (unit, value) in units.iter().zip(row) {
+            if let Some((item, value)) = unit.item.as_deref().zip(*value) {
                 let own = largest.entry(item).or_insert(value);
                 *own = own.max(value);
             }
         }
         largest.values().any(|value| *value <= 1.0) && largest.values().any(|value| *value > 1.0)
     };
-    let mixed = raters.into_iter().any(|mut ratings| is_mixed(&mut ratings));
-    mixed.then(|| "items on several scales: see each item, or choose one with --metric".to_owned())
+    let is_any_mixed = rows.iter().any(is_mixed);
+    is_any_mixed.then(|| "items on several scales: see each item, or choose one with --metric".to_owned())
+}
+
+/// A warning if a rater's numbers run against the same rater's preferences, as grades of which 1 is the best do.
+pub(super) fn reversed_note(rater: &Rater) -> Option<Note> {
+    let found = reversed_items(rater);
+    let item = |(item, against, with): &(Arc<str>, usize, usize)| format!("{item} ({against}:{with})");
+    let items: Vec<String> = found.iter().map(item).collect();
+    let text = format!(
+        "{}: the numbers of {} run against the same person's preferences (pairs against:with them); if 1 is the best grade, \
+         reverse them before use, since more counts as better.",
+        rater.name,
+        items.join(", ")
+    );
+    (!items.is_empty()).then(|| Note::warning(text))
+}
+
+/// The items of which more seems to be worse to this rater, with the pairs where the preferred answer has the lower and the
+/// higher number: of at least 20 pairs significantly more than half have the lower one (sign test, 5%).
+fn reversed_items(rater: &Rater) -> Vec<(Arc<str>, usize, usize)> {
+    let mut values: BTreeMap<(&str, &SystemName, &CaseId), f64> = BTreeMap::new();
+    let mut items: BTreeSet<&Arc<str>> = BTreeSet::new();
+    for rating in &rater.ratings {
+        if let Some(item) = &rating.item {
+            items.insert(item);
+            values.insert((item, &rating.system, &rating.case_id), rating.value);
+        }
+    }
+    let mut found = Vec::new();
+    for item in items {
+        let (mut with, mut against) = (0, 0);
+        for made in &rater.preferences {
+            let value = |system| values.get(&(&**item, system, &made.pair.case_id));
+            let Some((first, second)) = value(&made.pair.first).zip(value(&made.pair.second)) else { continue };
+            let by_values = Preferred::of_difference(first - second, 0.0).sign() * made.preferred.sign();
+            with += usize::from(by_values > 0);
+            against += usize::from(by_values < 0);
+        }
+        let (all, more) = ((with + against) as f64, against as f64 - with as f64);
+        if with + against >= FEWEST_PAIRS && more > 0.0 && more * more > SQUARE_OF_Z * all {
+            found.push((Arc::clone(item), against, with));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Preference, RaterKind, Rating};
+
+    /// Prefers `a` in every case and gives it 1 of `citation`, `b` 2, in the first so many cases the other way round.
+    fn person(cases: usize, with: usize) -> Rater {
+        let mut rater = Rater::new("p", RaterKind::Human);
+        for case in 0..cases {
+            let rating = |system: &str, value: f64| Rating {
+                system: system.into(),
+                case_id: format!("c{case}").into(),
+                item: Some("citation".into()),
+                value,
+            };
+            let (a, b) = if case < with { (2.0, 1.0) } else { (1.0, 2.0) };
+            rater.ratings.extend([rating("a", a), rating("b", b)]);
+            let made = Preference::new(format!("c{case}").into(), "a".into(), "b".into(), Preferred::First);
+            rater.preferences.extend(made);
+        }
+        rater
+    }
+
+    #[test]
+    fn grades_of_which_one_is_the_best_are_noticed() {
+        let found = reversed_items(&person(30, 5));
+        assert_eq!(
+            found.iter().map(|(item, against, with)| (&**item, *against, *with)).collect::<Vec<_>>(),
+            [("citation", 25, 5)]
+        );
+        // 19 pairs are too few; 12 to 8 is chance ((12 - 8)^2 = 16 < 3.84 * 20); 25 to 5 the right way round is as it should be
+        for (cases, with) in [(19, 0), (20, 8), (30, 25)] {
+            assert_eq!(reversed_items(&person(cases, with)), []);
+        }
+    }
 }

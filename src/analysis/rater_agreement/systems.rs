@@ -64,7 +64,7 @@ impl<'a> BySystem<'a> {
     /// A correlation of the two values; its interval draws questions, which are its units.
     fn correlation(&self, kind: Correlation, frame: &Frame<'_>, reason: &str) -> Estimate {
         let statistic = |weights: &[u32]| self.means(weights).and_then(|(x, y)| kind.of(&x, &y));
-        frame.estimate(&self.questions, statistic, distinct(self.questions.iter().copied()), reason)
+        frame.estimate(&self.questions, statistic, distinct(&self.questions), reason)
     }
 
     /// The measures at the level of systems: a unit is a system, its value a mean.
@@ -74,7 +74,7 @@ impl<'a> BySystem<'a> {
         let no_categories = || Estimate::undefined("means are no categories");
         Measures {
             n: self.systems.len(),
-            questions: distinct(self.questions.iter().copied()),
+            questions: distinct(&self.questions),
             pearson: correlation(Correlation::Pearson),
             spearman: correlation(Correlation::Spearman),
             kendall_tau_b: correlation(Correlation::KendallTauB),
