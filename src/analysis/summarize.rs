@@ -32,42 +32,28 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
 ) -> Summary {
     let all = || scored.iter().map(Borrow::borrow);
     let questions = Questions::of(all());
-    let is_rubric = |answer: &&ScoredAnswer| answer.score.is_weighted_sum();
-    let by_rubric: Vec<&ScoredAnswer> = all().filter(is_rubric).collect();
+    let rubric = all().find(|answer| answer.score.is_weighted_sum()).map(|answer| answer.score.scorer);
+    let rubric = rubric.or((!missing.is_empty()).then_some("rubric"));
+    let names = distinct(rubric.into_iter().chain(all().map(|answer| answer.score.scorer)));
+    let mut order = distinct(all().map(|answer| &answer.system).chain(missing.iter().map(|(system, _)| system)));
     let mut scorers = Vec::new();
-    let mut order: Vec<&SystemName> = Vec::new();
-    if !by_rubric.is_empty() || !missing.is_empty() {
-        let name = by_rubric.first().map_or("rubric", |answer| answer.score.scorer);
-        let mut systems: BTreeMap<&SystemName, Vec<&ScoredAnswer>> =
-            missing.iter().map(|(system, _)| (system, Vec::new())).collect();
-        for answer in &by_rubric {
-            systems.entry(&answer.system).or_default().push(answer);
-        }
-        let mut rubric = summarize_scorer(name, systems.into_iter().collect(), &questions, options);
-        for row in &mut rubric.rows {
-            row.missing = missing.iter().filter(|(system, _)| *system == row.system).count();
-        }
-        rank(&mut rubric.rows, if options.lexical { "lexical_score" } else { "score" });
-        let rows = rubric.rows.iter().filter_map(|row| {
-            let known = missing.iter().map(|(system, _)| system);
-            known.chain(by_rubric.iter().map(|answer| &answer.system)).find(|system| **system == row.system)
-        });
-        order.extend(rows);
-        scorers.push(rubric);
-    }
-    for answer in all() {
-        if !order.contains(&&answer.system) {
-            order.push(&answer.system);
-        }
-    }
-    let others: Vec<&ScoredAnswer> = all().filter(|answer| !is_rubric(answer)).collect();
-    for scorer in scorer_names(&others) {
+    for scorer in names {
+        let is_rubric = Some(scorer) == rubric;
+        let count_missing = |system: &SystemName| missing.iter().filter(|(own, _)| is_rubric && own == system).count();
         let own = |system: &SystemName| -> Vec<&ScoredAnswer> {
-            let is_own = |answer: &&&ScoredAnswer| answer.score.scorer == scorer && answer.system == *system;
-            others.iter().filter(is_own).copied().collect()
+            all().filter(|answer| answer.score.scorer == scorer && answer.system == *system).collect()
         };
-        let systems = order.iter().map(|system| (*system, own(system))).filter(|(_, own)| !own.is_empty());
-        scorers.push(summarize_scorer(scorer, systems.collect(), &questions, options));
+        let systems = order.iter().map(|system| (*system, own(system)));
+        let systems = systems.filter(|(system, own)| !own.is_empty() || count_missing(system) > 0).collect();
+        let mut summary = summarize_scorer(scorer, systems, &questions, options);
+        if is_rubric {
+            summary.rows.iter_mut().for_each(|row| row.missing = count_missing(&row.system));
+            rank(&mut summary.rows, if options.lexical { "lexical_score" } else { "score" });
+            // The other scorers have the systems in the order of their ranks.
+            let place = |system: &SystemName| summary.rows.iter().position(|row| row.system == *system);
+            order.sort_by_key(|system| place(system).unwrap_or(usize::MAX));
+        }
+        scorers.push(summary);
     }
     let bca = BcaOptions::seeded(options.seed);
     let (panels, noise) = panel_agreement(scored, &questions, bca);
@@ -91,10 +77,15 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
     }
 }
 
-/// The scorers in the order of their first score.
-fn scorer_names(answers: &[&ScoredAnswer]) -> Vec<&'static str> {
-    let mut seen = BTreeSet::new();
-    answers.iter().map(|answer| answer.score.scorer).filter(|scorer| seen.insert(*scorer)).collect()
+/// Each once, in the order of first appearance.
+fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    all.for_each(|one| {
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    });
+    found
 }
 
 fn unscored_share(scorer: &ScorerSummary) -> f64 {

@@ -72,7 +72,6 @@ pub fn render_agreement_csv(agreement: &RaterAgreement) -> Result<String> {
         cells.push(Cell::text(estimate.undefined.as_deref().unwrap_or_default()));
         table.rows.push(cells);
     };
-    let plain = |value: f64| Estimate { estimate: Some(value), ..Estimate::default() };
     for pair in &agreement.pairs {
         let (first, second, overall) = (&*pair.first, &*pair.second, &pair.overall);
         let items = pair.items.iter().map(|item| ("item", item.name.as_str(), &item.measures));
@@ -85,22 +84,12 @@ pub fn render_agreement_csv(agreement: &RaterAgreement) -> Result<String> {
         if let Some(ranking) = &pair.ranking {
             let counts = [ranking.systems.len(), overall.questions];
             add([first, second, "ranking", ""], "kendall_tau_b", counts, &ranking.kendall_tau_b);
-            for of in &ranking.systems {
-                let (place, counts) = ([first, second, "ranking", of.system.as_str()], [of.n, overall.questions]);
-                add(place, "first_mean", counts, &plain(of.first_mean));
-                add(place, "second_mean", counts, &plain(of.second_mean));
-            }
         }
         if let Some(wins) = &pair.wins {
             let questions = overall.comparisons.as_ref().map_or(overall.questions, |compared| compared.questions);
             let (place, counts) = ([first, second, "wins", ""], [wins.systems.len(), questions]);
             add(place, "kendall_tau_b", counts, &wins.kendall_tau_b);
             add(place, "first_means_second_wins", counts, &wins.first_means_second_wins);
-            for of in &wins.systems {
-                let place = [first, second, "wins", of.system.as_str()];
-                add(place, "first_rate", [of.n, questions], &plain(of.first_rate));
-                add(place, "second_rate", [of.n, questions], &plain(of.second_rate));
-            }
         }
     }
     for group in &agreement.groups {

@@ -3,8 +3,6 @@
 //! Missing data count against a gate: a mean must be high enough with every unscored component, and every missing answer,
 //! at its lowest; a verdict must hold whatever they are; a run with a part of its answers only meets no demand.
 
-use std::str::FromStr;
-
 use clap::Args;
 
 use super::{Comparison, MetricComparison, MetricId, Observations, PairComparison, SystemMean};
@@ -23,46 +21,13 @@ const REMEDY: &str = "--tolerate-missing ignores missing data";
 pub struct GateOptions {
     /// Require a mean: METRIC=VALUE or SYSTEM:METRIC=VALUE (repeatable); exit 6 if it is not reached
     #[arg(long, value_name = "WHAT=VALUE")]
-    pub fail_under: Vec<Floor>,
+    pub fail_under: Vec<String>,
     /// Require an order: "A>B", "A>=B" or "METRIC:A>B" (repeatable); exit 6 if it does not hold
-    #[arg(long, value_name = "A>B", value_parser = parse_order)]
+    #[arg(long, value_name = "A>B")]
     pub require: Vec<String>,
     /// Check gates by the reported numbers, whatever is missing
     #[arg(long)]
     pub tolerate_missing: bool,
-}
-
-/// A mean that is demanded.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Floor {
-    /// `METRIC` or `SYSTEM:METRIC`.
-    pub what: String,
-    /// In natural units, 0.5 for 50%.
-    pub value: f64,
-}
-
-impl FromStr for Floor {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let usage = || "write METRIC=VALUE or SYSTEM:METRIC=VALUE, such as score=0.5".to_owned();
-        let (what, value) = text.rsplit_once('=').ok_or_else(usage)?;
-        let value: Option<f64> = value.trim().parse().ok();
-        let value = value.filter(|value| value.is_finite()).ok_or_else(usage)?;
-        let what = what.trim().to_owned();
-        if what.is_empty() { Err(usage()) } else { Ok(Self { what, value }) }
-    }
-}
-
-fn parse_order(text: &str) -> Result<String, String> {
-    let has_sides = text
-        .match_indices('>')
-        .any(|(at, _)| !text[..at].trim().is_empty() && !text[at..].trim_matches(['>', '=', ' ']).is_empty());
-    if has_sides {
-        Ok(text.to_owned())
-    } else {
-        Err("write \"A>B\", \"A>=B\" or \"METRIC:A>B\", with quotes".to_owned())
-    }
 }
 
 /// A demand on a comparison.
@@ -93,54 +58,46 @@ impl Gate {
         floors.chain(orders).collect()
     }
 
-    fn at_least(floor: &Floor, observations: &Observations) -> Result<Self> {
-        let text = format!("--fail-under {}={}", floor.what, floor.value);
-        let is_metric = !observations.find_metrics(&floor.what).is_empty();
-        let (system, name) = match floor.what.rsplit_once(':').filter(|_| !is_metric) {
+    /// `METRIC=VALUE` or `SYSTEM:METRIC=VALUE`.
+    fn at_least(floor: &str, observations: &Observations) -> Result<Self> {
+        let text = format!("--fail-under {floor}");
+        let usage = || Error::Usage(format!("{text}: write METRIC=VALUE or SYSTEM:METRIC=VALUE, such as score=0.5"));
+        let (what, least) = floor.rsplit_once('=').ok_or_else(usage)?;
+        let least: f64 = least.trim().parse().map_err(|_| usage())?;
+        let what = what.trim();
+        let is_metric = !observations.find_metrics(what).is_empty();
+        let (system, name) = match what.rsplit_once(':').filter(|_| !is_metric) {
             Some((system, name)) => (Some(observations.system_named(system)?.to_owned()), name.trim()),
-            None => (None, floor.what.as_str()),
+            None => (None, what),
         };
         let metric = directed(one_metric(name, observations)?, &text)?;
-        if let Some(range) = metric.range().filter(|range| floor.value < range.low || floor.value > range.high) {
-            let hint = if metric.unit == Unit::Share { "0.5 is 50%" } else { "grades are from 1 to 5" };
-            let what = format!("{text}: {name} lies between {} and {}; {hint}", range.low, range.high);
-            return Err(Error::Usage(what));
+        if !metric.range().is_none_or(|range| range.low <= least && least <= range.high) {
+            let hint = if metric.unit == Unit::Share { "between 0 and 1; 0.5 is 50%" } else { "grades from 1 to 5" };
+            return Err(Error::Usage(format!("{text}: values of {name} are {hint}")));
         }
-        Ok(Self { text, metric, demand: Demand::AtLeast(system, floor.value) })
+        Ok(Self { text, metric, demand: Demand::AtLeast(system, least) })
     }
 
-    /// `A>B`, `A>=B` or `METRIC:A>B`. Names may contain these signs, so every reading is tried.
-    fn order(text: &str, observations: &Observations, baseline: Option<&str>) -> Result<Self> {
-        let mut first_error = None;
-        for (at, _) in text.match_indices('>') {
-            match Self::order_split_at(text, at, observations, baseline) {
-                Ok(gate) => return Ok(gate),
-                Err(error) => first_error = first_error.or(Some(error)),
-            }
-        }
-        Err(first_error.unwrap_or_else(|| Error::Usage(format!("--require {text}: write \"A>B\" or \"A>=B\""))))
-    }
-
-    fn order_split_at(order: &str, at: usize, observations: &Observations, baseline: Option<&str>) -> Result<Self> {
+    /// `A>B`, `A>=B` or `METRIC:A>B`.
+    fn order(order: &str, observations: &Observations, baseline: Option<&str>) -> Result<Self> {
         let text = format!("--require {order}");
+        let usage = |what: String| Error::Usage(format!("{text}: {what}"));
+        let sides = order.split_once('>').filter(|(left, right)| !left.trim().is_empty() && !right.trim().is_empty());
+        let (left, right) = sides.ok_or_else(|| usage("write \"A>B\", \"A>=B\" or \"METRIC:A>B\"".to_owned()))?;
+        let (or_equal, right) = right.strip_prefix('=').map_or((false, right), |right| (true, right));
         let is_system = |name: &str| observations.system_named(name).is_ok();
-        let (left, right) = (&order[..at], &order[at + 1..]);
-        let (or_equal, right) = match right.strip_prefix('=') {
-            Some(rest) if !is_system(right) => (true, rest),
-            _ => (false, right),
-        };
         let (metric, left) = match left.split_once(':').filter(|_| !is_system(left)) {
             Some((name, system)) => (one_metric(name.trim(), observations)?, system),
             None => (&observations.metrics[observations.main_metric()].metric, left),
         };
         let pair = [observations.system_named(left)?.to_owned(), observations.system_named(right)?.to_owned()];
         if pair[0] == pair[1] {
-            return Err(Error::Usage(format!("{text}: both sides are {}", pair[0])));
+            return Err(usage(format!("both sides are {}", pair[0])));
+        }
+        if let Some(baseline) = baseline.filter(|baseline| pair.iter().all(|system| system != baseline)) {
+            return Err(usage(format!("only pairs with --baseline {baseline} are tested")));
         }
         let metric = directed(metric, &text)?;
-        if let Some(baseline) = baseline.filter(|baseline| pair.iter().all(|system| system != baseline)) {
-            return Err(Error::Usage(format!("{text}: only pairs with --baseline {baseline} are tested")));
-        }
         Ok(Self { text, metric, demand: Demand::Order { pair, or_equal } })
     }
 
@@ -270,31 +227,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_floor_is_split_at_its_last_equals_sign() {
-        let floor = |what: &str, value| Ok(Floor { what: what.to_owned(), value });
-        assert_eq!("score=0.5".parse(), floor("score", 0.5));
-        assert_eq!("a=b:score = 3".parse(), floor("a=b:score", 3.0));
-        for wrong in ["score", "=0.5", "score=half", "score=nan", "score="] {
-            assert!(wrong.parse::<Floor>().is_err(), "{wrong}");
+    fn a_floor_is_a_number_within_the_range_of_a_directed_metric() {
+        let mut observed = table(&[("a", &[0.5])]);
+        let refusal = |floor: &str, observed: &Observations| match Gate::at_least(floor, observed) {
+            Err(Error::Usage(message)) => message,
+            other => panic!("{floor}: {other:?}"),
+        };
+        assert!(Gate::at_least("score = 0.5", &observed).is_ok() && Gate::at_least("a:score=0", &observed).is_ok());
+        for wrong in ["score", "score=half", "score="] {
+            assert!(refusal(wrong, &observed).contains("METRIC=VALUE"));
         }
+        for wrong in ["score=50", "score=nan"] {
+            assert!(refusal(wrong, &observed).contains("0.5 is 50%"));
+        }
+        observed.metrics[0].metric = MetricId::new("citation_audit", "dangling".into(), Unit::Count);
+        assert!(refusal("dangling=0.5", &observed).contains("dangling is a count"));
     }
 
     #[test]
     fn an_order_needs_two_sides() {
-        assert!(parse_order("a>b").is_ok() && parse_order("score: a >= b").is_ok());
-        for wrong in ["a", "a>", ">b", "a>=", "score"] {
-            assert!(parse_order(wrong).is_err(), "{wrong}");
+        let observed = table(&[("a", &[0.5]), ("b", &[0.4])]);
+        for order in ["a>b", "score: a >= b", "rubric.score:b>a"] {
+            assert!(Gate::order(order, &observed, None).is_ok(), "{order}");
         }
-    }
-
-    #[test]
-    fn a_count_is_refused_as_a_floor() {
-        let mut observed = table(&[("a", &[0.5])]);
-        let floor = |what: &str| Floor { what: what.into(), value: 0.5 };
-        assert!(Gate::at_least(&floor("score"), &observed).is_ok());
-        observed.metrics[0].metric = MetricId::new("citation_audit", "dangling".into(), Unit::Count);
-        let Err(Error::Usage(message)) = Gate::at_least(&floor("dangling"), &observed) else { panic!("accepted") };
-        assert!(message.contains("dangling is a count"), "{message}");
+        for wrong in ["a", "a>", ">b", "score", "a>a"] {
+            assert!(matches!(Gate::order(wrong, &observed, None), Err(Error::Usage(_))), "{wrong}");
+        }
     }
 
     #[test]

@@ -19,9 +19,9 @@ mod shared;
 
 pub use super::quantity::Observation;
 pub use compare::compare;
-pub use gates::{Floor, Gate, GateOptions, unmet_gates};
+pub use gates::{Gate, GateOptions, unmet_gates};
 pub use observations::{ComparedCase, MetricId, MetricTable, Observations, ObservedSystem, unknown_name};
-pub use observe::{RunAnswers, distinct_names, observe};
+pub use observe::{RunAnswers, observe};
 pub use options::ComparisonOptions;
 pub use result::{ComparedRun, Comparison, JudgeNoise, LengthEffect, MetricComparison, PairComparison, SystemMean};
 

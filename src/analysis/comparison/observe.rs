@@ -16,7 +16,7 @@ const LEXICAL_PREFIX: &str = "lexical_";
 /// The answers of one run.
 #[derive(Debug, Clone)]
 pub struct RunAnswers<'a> {
-    /// The run's name, for systems that two runs have.
+    /// The run's name, unique among the runs, for systems that two runs have.
     pub name: &'a str,
     /// Every answer by every scorer.
     pub scored: &'a [Arc<ScoredAnswer>],
@@ -82,27 +82,6 @@ fn metrics_of(scorer: &str, answers: &[&ScoredAnswer]) -> Vec<(MetricId, Quantit
     metrics
 }
 
-/// Names made distinct: of equal ones the second gets ` (2)`, the third ` (3)`.
-///
-/// ```
-/// let names = scholareval::analysis::comparison::distinct_names(&["run", "other", "run"]);
-/// assert_eq!(names, ["run", "other", "run (2)"]);
-/// ```
-pub fn distinct_names(names: &[&str]) -> Vec<String> {
-    let given: HashSet<&str> = names.iter().copied().collect();
-    let mut taken: HashSet<String> = HashSet::new();
-    let distinct = |name: &&str| {
-        let numbered = (2_usize..).map(|n| format!("{name} ({n})"));
-        let mut free = std::iter::once((*name).to_owned())
-            .chain(numbered.filter(|new| !given.contains(new.as_str())))
-            .filter(|new| !taken.contains(new));
-        let own = free.next().unwrap_or_default();
-        taken.insert(own.clone());
-        own
-    };
-    names.iter().map(distinct).collect()
-}
-
 /// Run by run, those with answers in their order, then those without any.
 fn systems(runs: &[RunAnswers<'_>]) -> Vec<ObservedSystem> {
     let mut found: Vec<(usize, &SystemName)> = Vec::new();
@@ -112,19 +91,12 @@ fn systems(runs: &[RunAnswers<'_>]) -> Vec<ObservedSystem> {
         let mut seen = HashSet::new();
         found.extend(names.filter(|name| seen.insert(*name)).map(|name| (run, name)));
     }
-    let run_names = distinct_names(&runs.iter().map(|run| run.name).collect::<Vec<_>>());
-    let label = |(run, name): &(usize, &SystemName)| {
+    let system = |(run, name): &(usize, &SystemName)| {
         let is_unique = found.iter().filter(|(_, other)| other == name).count() == 1;
-        if is_unique { name.to_string() } else { format!("{}/{name}", run_names[*run]) }
+        let label = if is_unique { name.to_string() } else { format!("{}/{name}", runs[*run].name) };
+        ObservedSystem { label, system: (*name).clone(), run: *run }
     };
-    let labels: Vec<String> = found.iter().map(label).collect();
-    let labels = distinct_names(&labels.iter().map(String::as_str).collect::<Vec<_>>());
-    let system = |((run, name), label): (&(usize, &SystemName), String)| ObservedSystem {
-        label,
-        system: (*name).clone(),
-        run: *run,
-    };
-    found.iter().zip(labels).map(system).collect()
+    found.iter().map(system).collect()
 }
 
 /// The cases, those with an answer first, and how many these are.
@@ -201,17 +173,13 @@ impl<'a> Frame<'a> {
         Some(words)
     }
 
-    /// The answers of a scorer; of two to one case by one system the first.
+    /// The answers of a scorer.
     fn placed<'r>(&self, runs: &[RunAnswers<'r>], scorer: &str) -> Vec<Placed<'r>> {
-        let mut seen = HashSet::new();
         let mut placed = Vec::new();
         for (run, answers) in runs.iter().enumerate() {
             for answer in answers.scored.iter().filter(|answer| answer.score.scorer == scorer) {
-                let (system, case) =
-                    (self.system_places[&(run, &answer.system)], self.case_places[&answer.case.case_id]);
-                if seen.insert((system, case)) {
-                    placed.push(Placed { system, case, answer });
-                }
+                let system = self.system_places[&(run, &answer.system)];
+                placed.push(Placed { system, case: self.case_places[&answer.case.case_id], answer });
             }
         }
         placed

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use super::groups::groups;
 use super::pair::rater_pair;
 use super::powered::powered;
-use super::result::{
-    ALL_PAIRS, AgreementOptions, FEWEST_FOR_INTERVAL, HUMANS, RaterAgreement, RaterPair, SummaryRow,
-};
+use super::result::{ALL_PAIRS, AgreementOptions, FEWEST_FOR_INTERVAL, HUMANS, RaterAgreement, RaterPair, SummaryRow};
 use super::scales::reversed_note;
 use super::units::{Frame, RaterView};
 use crate::analysis::ratings::Estimate;

@@ -1,6 +1,6 @@
 //! The tables of a comparison.
 
-use crate::analysis::comparison::{Comparison, MetricComparison, PairComparison, SystemMean};
+use crate::analysis::comparison::{Comparison, MetricComparison};
 use crate::domain::Unit;
 use crate::report::layout::counted;
 use crate::report::table::{Cell, Column, Format, Table};
@@ -119,80 +119,55 @@ pub(in crate::report) fn pairs_table(comparison: &Comparison, metric: &MetricCom
 /// (`pair`), the better system in `system`. A row leaves empty what its kind does not have; `warnings` is the same in every
 /// row.
 pub(super) fn tidy(comparison: &Comparison, warnings: &str) -> Table {
-    let mut rows: Vec<Vec<(&str, Cell)>> = Vec::new();
+    const TEXTS: [&str; 6] = ["kind", "scorer", "metric", "unit", "system", "against"];
+    const SYSTEM: [&str; 7] = ["rank", "group", "own_mean", "own_cases", "unscored", "missing", "p_best"];
+    const PAIR: [&str; 8] = ["p", "p_holm", "differs", "sensitive", "wins", "ties", "losses", "cohens_dz"];
+    const BOTH: [&str; 6] = ["cases", "questions", "estimate", "lower_bound", "upper_bound", "warnings"];
+    let keys = TEXTS.into_iter().chain(BOTH).chain(SYSTEM).chain(PAIR);
+    let mut table = Table::new("", keys.map(|key| Column::new(key, Format::Text)).collect());
     for metric in &comparison.metrics {
-        let mut push = |kind: &str, own: Vec<(&'static str, Cell)>| {
-            let mut row = vec![
-                ("kind", Cell::text(kind)),
-                ("scorer", Cell::text(&metric.metric.scorer)),
-                ("metric", Cell::text(&metric.metric.name)),
-                ("unit", Cell::text(format!("{:?}", metric.metric.unit).to_lowercase())),
-                ("cases", Cell::count(metric.cases.len())),
-                ("questions", Cell::count(metric.questions)),
-                ("warnings", Cell::text(warnings)),
-            ];
-            row.extend(own);
-            rows.push(row);
+        let label = |rank: usize| Cell::text(&metric.systems[rank].label);
+        let mut add = |kind: &str, names: [Cell; 2], value: Cell, bounds: Option<Interval>, own: [Vec<Cell>; 2]| {
+            let (id, unit) = (&metric.metric, format!("{:?}", metric.metric.unit).to_lowercase());
+            let mut row = [kind, &id.scorer, &id.name, &unit].map(Cell::text).to_vec();
+            row.extend(names);
+            row.extend([metric.cases.len(), metric.questions].map(Cell::count));
+            row.push(value);
+            row.extend([bounds.map(|bounds| bounds.low), bounds.map(|bounds| bounds.high)].map(Cell::maybe));
+            row.push(Cell::text(warnings));
+            row.extend(own.into_iter().flatten());
+            table.rows.push(row);
         };
         for (rank, system) in metric.systems.iter().enumerate() {
-            push("system", system_cells(metric, rank, system));
+            let own = vec![
+                Cell::maybe(system.rank.map(|rank| rank as f64)),
+                Cell::text(&system.letters),
+                Cell::maybe(system.own_mean),
+                Cell::count(system.own_cases),
+                Cell::count(system.unscored),
+                Cell::count(system.missing),
+                Cell::maybe(best(metric, rank)),
+            ];
+            let value = Cell::estimate(system.mean, system.interval);
+            add("system", [label(rank), Cell::Missing], value, system.bounds, [own, vec![Cell::Missing; PAIR.len()]]);
         }
         for pair in &metric.pairs {
-            push("pair", pair_cells(metric, pair));
+            let own = vec![
+                Cell::maybe(pair.p),
+                Cell::maybe(pair.p_holm),
+                Cell::text(pair.differs.to_string()),
+                Cell::text(pair.sensitive.to_string()),
+                Cell::count(pair.wins),
+                Cell::count(pair.ties),
+                Cell::count(pair.losses),
+                Cell::maybe(pair.cohens_dz),
+            ];
+            let (names, value) =
+                ([label(pair.first), label(pair.second)], Cell::estimate(Some(pair.difference), pair.interval));
+            add("pair", names, value, pair.bounds, [vec![Cell::Missing; SYSTEM.len()], own]);
         }
     }
-    let mut keys: Vec<&str> = Vec::new();
-    for (key, _) in rows.iter().flatten() {
-        if !keys.contains(key) {
-            keys.push(key);
-        }
-    }
-    let cell = |row: &[(&str, Cell)], key: &str| {
-        row.iter().find(|(name, _)| *name == key).map_or(Cell::Missing, |(_, cell)| cell.clone())
-    };
-    let mut table = Table::new("", keys.iter().map(|key| Column::new(key, Format::Text)).collect());
-    table.rows = rows.iter().map(|row| keys.iter().map(|key| cell(row, key)).collect()).collect();
     table
-}
-
-fn system_cells(metric: &MetricComparison, rank: usize, system: &SystemMean) -> Vec<(&'static str, Cell)> {
-    vec![
-        ("system", Cell::text(&system.label)),
-        ("rank", Cell::maybe(system.rank.map(|rank| rank as f64))),
-        ("group", Cell::text(&system.letters)),
-        ("estimate", Cell::estimate(system.mean, system.interval)),
-        ("own_mean", Cell::maybe(system.own_mean)),
-        ("own_cases", Cell::count(system.own_cases)),
-        ("unscored", Cell::count(system.unscored)),
-        ("missing", Cell::count(system.missing)),
-        ("lower_bound", Cell::maybe(system.bounds.map(|bounds| bounds.low))),
-        ("upper_bound", Cell::maybe(system.bounds.map(|bounds| bounds.high))),
-        ("p_best", Cell::maybe(best(metric, rank))),
-    ]
-}
-
-fn pair_cells(metric: &MetricComparison, pair: &PairComparison) -> Vec<(&'static str, Cell)> {
-    let label = |rank: usize| Cell::text(&metric.systems[rank].label);
-    let length = pair.length.as_ref();
-    vec![
-        ("system", label(pair.first)),
-        ("against", label(pair.second)),
-        ("estimate", Cell::estimate(Some(pair.difference), pair.interval)),
-        ("lower_bound", Cell::maybe(pair.bounds.map(|bounds| bounds.low))),
-        ("upper_bound", Cell::maybe(pair.bounds.map(|bounds| bounds.high))),
-        ("p", Cell::maybe(pair.p)),
-        ("p_holm", Cell::maybe(pair.p_holm)),
-        ("exact", Cell::text(pair.exact.to_string())),
-        ("differs", Cell::text(pair.differs.to_string())),
-        ("sensitive", Cell::text(pair.sensitive.to_string())),
-        ("wins", Cell::count(pair.wins)),
-        ("ties", Cell::count(pair.ties)),
-        ("losses", Cell::count(pair.losses)),
-        ("cohens_dz", Cell::maybe(pair.cohens_dz)),
-        ("cliffs_delta", Cell::maybe(pair.cliffs_delta)),
-        ("length_adjusted", Cell::estimate(length.map(|own| own.adjusted), length.map(|own| own.interval))),
-        ("detectable_difference", Cell::maybe(pair.detectable)),
-    ]
 }
 
 /// How often the system of that rank is the first over resamples.
