@@ -16,11 +16,11 @@ mod summary;
 
 pub use agreement::{Agreement, QuestionAgreement, agreement};
 pub use panel::{DrawNoise, ItemGroup, PanelAgreement, PanelJudge, Scale};
-pub use quantity::{ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO};
+pub use quantity::{ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, MetricColumn};
 pub use ratings::Estimate;
 pub use summarize::summarize;
 pub use summary::{
-    AggregateOptions, AnswerId, Injection, Metric, MetricColumn, NoteCount, OnUnscored, ReasonCount, ScorerSummary,
+    AggregateOptions, AnswerId, Injection, Metric, NoteCount, OnUnscored, ReasonCount, ScorerSummary,
     SharedMean, Summary, SystemSummary,
 };
 

@@ -17,7 +17,7 @@ use crate::domain::{CaseId, ComponentKind, MemberValues, Score, ScoredAnswer};
 use crate::stats::{BcaOptions, KappaWeights, MeasurementLevel, mean, sd};
 
 /// What a judge's numbers are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
     /// 0..=10 for a criterion.
@@ -91,16 +91,6 @@ impl ItemGroup {
             }
         };
         (at, group)
-    }
-
-    /// Points, snippets, claims; the rest in the order of the score.
-    fn rank(&self) -> usize {
-        match self.scale {
-            Scale::Points => 0,
-            Scale::Count => 1,
-            Scale::Share => 2,
-            Scale::Grade | Scale::Label | Scale::Number => 3,
-        }
     }
 }
 
@@ -183,11 +173,8 @@ pub(super) fn panel_agreement<A: Borrow<ScoredAnswer>>(
             add(&mut groups, answer, group, said);
         }
     }
-    let rank = |group: &Group<'_>| {
-        let scorer = scorers.iter().position(|scorer| *scorer == group.scorer);
-        (scorer, group.group.rank())
-    };
-    groups.sort_by_key(rank);
+    // Points, snippets, claims; the rest in the order of the score.
+    groups.sort_by_key(|group| (scorers.iter().position(|scorer| *scorer == group.scorer), group.group.scale));
     let of_panels = groups.iter().filter(|group| group.judges.len() > 1);
     let panels = of_panels.map(|group| group.agreement(questions, bca)).collect();
     (panels, groups.iter().flat_map(Group::noise).collect())

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::summary::MetricColumn;
+use serde::Serialize;
+
 use crate::domain::{Component, MAX_GRADE, MIN_GRADE, Score, ScoredAnswer, Unit, UnscoredKind};
 use crate::stats::{Interval, mean};
 
@@ -14,6 +15,15 @@ pub const CITATION_F1: &str = "citation_f1";
 pub const CITATION_F1_MACRO: &str = "citation_f1_macro";
 pub(super) const CITATION_PRECISION: &str = "citation_precision";
 pub(super) const CITATION_RECALL: &str = "citation_recall";
+
+/// A metric of a scorer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MetricColumn {
+    /// Its name in tables and files.
+    pub name: String,
+    /// What its numbers are.
+    pub unit: Unit,
+}
 
 /// Where the number stands in a score.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::panel::panel_agreement;
 use super::quantity::{
-    ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, Observation, Quantity, bounds,
+    ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, MetricColumn, Observation, Quantity, bounds,
     finite, has_no_judge, quantities,
 };
 use super::questions::{Questions, Sample, mean_intervals};
 use super::summary::{
-    AggregateOptions, AnswerId, Injection, Metric, MetricColumn, NoteCount, OnUnscored, ReasonCount, ScorerSummary,
+    AggregateOptions, AnswerId, Injection, Metric, NoteCount, OnUnscored, ReasonCount, ScorerSummary,
     SharedMean, Summary, SystemSummary,
 };
 use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName, Unit, UnscoredKind};

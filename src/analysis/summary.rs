@@ -6,7 +6,8 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use super::panel::{DrawNoise, PanelAgreement};
-use crate::domain::{CaseId, Mode, SystemName, Unit, UnscoredKind};
+use super::quantity::MetricColumn;
+use crate::domain::{CaseId, Mode, SystemName, UnscoredKind};
 use crate::stats::Interval;
 
 /// How a component without a value counts.
@@ -115,15 +116,6 @@ impl ScorerSummary {
     pub fn metric(&self, system: &SystemName, name: &str) -> Option<&Metric> {
         self.row(system)?.metrics.get(name)
     }
-}
-
-/// A metric of a scorer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct MetricColumn {
-    /// Its name in tables and files.
-    pub name: String,
-    /// What its numbers are.
-    pub unit: Unit,
 }
 
 /// One system by one scorer.

@@ -186,32 +186,20 @@ fn groups(agreement: &RaterAgreement) -> Table {
     table
 }
 
-/// The systems by the means of two raters, and by the comparisons they win.
-fn systems(pair: &RaterPair, who: &[String; 2]) -> Vec<Table> {
+/// The systems by the means of two raters.
+fn systems(pair: &RaterPair, who: &[String; 2]) -> Option<Table> {
     let [first, second] = who;
+    let ranking = pair.ranking.as_ref()?;
+    let title = format!("{}, means of systems: tau-b {}", who.join(" and "), in_line(&ranking.kendall_tau_b));
     let mean = |heading: &str| Column::new(heading, MEAN);
-    let mut tables = Vec::new();
-    if let Some(ranking) = &pair.ranking {
-        let title = format!("{}, means of systems: tau-b {}", who.join(" and "), in_line(&ranking.kendall_tau_b));
-        let columns = vec![text("system"), count("n"), mean(first), count("rank"), mean(second), count("rank")];
-        let mut table = Table::new(title, columns);
-        table.rows.extend(ranking.systems.iter().map(|of| {
-            let (first, second) = (Cell::number(of.first_mean), Cell::number(of.second_mean));
-            let (first_rank, second_rank) = (Cell::count(of.first_rank), Cell::count(of.second_rank));
-            vec![Cell::text(of.system.as_str()), Cell::count(of.n), first, first_rank, second, second_rank]
-        }));
-        tables.push(table);
-    }
-    if let Some(wins) = &pair.wins {
-        let title = format!("{}, comparisons won: tau-b {}", who.join(" and "), in_line(&wins.kendall_tau_b));
-        let mut table = Table::new(title, vec![text("system"), count("n"), mean(first), mean(second)]);
-        table.rows.extend(wins.systems.iter().map(|of| {
-            let rates = [of.first_rate, of.second_rate].map(Cell::number);
-            [Cell::text(of.system.as_str()), Cell::count(of.n)].into_iter().chain(rates).collect()
-        }));
-        tables.push(table);
-    }
-    tables
+    let columns = vec![text("system"), count("n"), mean(first), count("rank"), mean(second), count("rank")];
+    let mut table = Table::new(title, columns);
+    table.rows.extend(ranking.systems.iter().map(|of| {
+        let (first, second) = (Cell::number(of.first_mean), Cell::number(of.second_mean));
+        let (first_rank, second_rank) = (Cell::count(of.first_rank), Cell::count(of.second_rank));
+        vec![Cell::text(of.system.as_str()), Cell::count(of.n), first, first_rank, second, second_rank]
+    }));
+    Some(table)
 }
 
 /// False for a judge and one of several people: their mean stands for them in the detailed tables.

@@ -8,7 +8,7 @@ use super::pair::rater_pair;
 use super::powered::powered;
 use super::result::{ALL_PAIRS, AgreementOptions, FEWEST_FOR_INTERVAL, HUMANS, RaterAgreement, RaterPair, SummaryRow};
 use super::scales::reversed_note;
-use super::units::{Frame, RaterView};
+use super::units::{Context, RaterView};
 use crate::analysis::ratings::Estimate;
 use crate::domain::{CaseId, Note, Rater, RaterKind};
 use crate::stats::mean;
@@ -29,7 +29,7 @@ pub struct Labelled {
 /// at most six raters), and all together.
 pub fn rater_agreement(labelled: &Labelled, options: &AgreementOptions) -> RaterAgreement {
     let views: Vec<RaterView> = labelled.raters.iter().map(|rater| RaterView::new(rater, options)).collect();
-    let frame = Frame::new(&views, &labelled.questions, options);
+    let context = Context::new(&views, &labelled.questions, options);
     let (people, judges): (Vec<&RaterView>, Vec<&RaterView>) =
         views.iter().partition(|view| view.rater.kind == RaterKind::Human);
     let mut humans_name = HUMANS.to_owned();
@@ -45,15 +45,15 @@ pub fn rater_agreement(labelled: &Labelled, options: &AgreementOptions) -> Rater
     if views.len() <= ALL_PAIRS {
         chosen.extend(in_pairs(&judges));
     }
-    let pairs: Vec<RaterPair> = chosen.into_iter().map(|(first, second)| rater_pair(first, second, &frame)).collect();
+    let pairs: Vec<RaterPair> = chosen.into_iter().map(|(first, second)| rater_pair(first, second, &context)).collect();
     let mut agreement = RaterAgreement {
         schema_version: SCHEMA_VERSION,
         options: options.clone(),
         summary: summary(&people, &judges, &pairs),
         raters: views.iter().chain(&humans).map(|view| view.rater.clone()).collect(),
         pairs,
-        groups: groups(&views, &frame),
-        powered: powered(&judges, humans.as_ref().or(people.first().copied()), &frame),
+        groups: groups(&views, &context),
+        powered: powered(&judges, humans.as_ref().or(people.first().copied()), &context),
         notes: Vec::new(),
     };
     agreement.notes = labelled.raters.iter().filter_map(reversed_note).chain(notes(&agreement)).collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::result::{AgreementLevel, PairAgreement, TieThreshold};
-use super::units::{RaterView, Shared};
+use super::units::{RaterView, RatedByBoth};
 use crate::analysis::ratings::{Estimate, distinct};
 use crate::domain::{ComparedPair, Preferred, RaterKind, SystemName};
 
@@ -12,40 +12,25 @@ use crate::domain::{ComparedPair, Preferred, RaterKind, SystemName};
 pub(super) struct Compared<'a> {
     pub(super) systems: [&'a SystemName; 2],
     pub(super) question: usize,
-    opinions: [Opinion; 2],
+    /// By rater; positive where the first answer is better.
+    differences: [f64; 2],
+    /// By rater: whether the rater compared them, so that the difference is not that of two ratings.
+    outright: [bool; 2],
     /// The first rater's ratings of the two.
     pub(super) values: Option<[f64; 2]>,
-}
-
-/// One rater's comparison: positive where the first answer is better.
-#[derive(Debug, Clone, Copy)]
-struct Opinion {
-    difference: f64,
-    /// A comparison the rater made; otherwise the difference of two ratings.
-    is_outright: bool,
-}
-
-impl Opinion {
-    fn of(view: &RaterView, pair: &ComparedPair) -> Option<Self> {
-        match view.preferences.get(pair) {
-            Some(sign) => Some(Self { difference: *sign, is_outright: true }),
-            None => view.values_of(pair).map(|[a, b]| Self { difference: a - b, is_outright: false }),
-        }
-    }
-
-    fn sign(self, threshold: f64) -> i8 {
-        Preferred::of_difference(self.difference, if self.is_outright { 0.0 } else { threshold }).sign()
-    }
 }
 
 impl Compared<'_> {
     /// The outcome by each rater: 1, 0 or -1.
     pub(super) fn signs(&self, thresholds: [f64; 2]) -> [i8; 2] {
-        [self.opinions[0].sign(thresholds[0]), self.opinions[1].sign(thresholds[1])]
+        [0, 1].map(|rater| {
+            let threshold = if self.outright[rater] { 0.0 } else { thresholds[rater] };
+            Preferred::of_difference(self.differences[rater], threshold).sign()
+        })
     }
 
     pub(super) fn is_outright(&self) -> bool {
-        self.opinions.iter().any(|opinion| opinion.is_outright)
+        self.outright.contains(&true)
     }
 }
 
@@ -57,7 +42,7 @@ pub(super) fn threshold_for(wanted: usize, mut differences: Vec<f64>) -> f64 {
     candidates.min_by_key(|threshold| ties(*threshold).abs_diff(wanted)).unwrap_or(0.0)
 }
 
-impl<'a> Shared<'a> {
+impl<'a> RatedByBoth<'a> {
     /// The pairs of answers that both compared: the explicit comparisons if either rater made any; otherwise all pairs of
     /// systems within a case (or an item of it) that both rated.
     pub(super) fn compared(&self) -> Vec<Compared<'a>> {
@@ -67,19 +52,29 @@ impl<'a> Shared<'a> {
             let of_case = |at: usize| (&self.units[at].case_id, &self.units[at].item);
             let places: Vec<usize> = (0..self.units.len()).collect();
             for same in places.chunk_by(|a, b| of_case(*a) == of_case(*b)) {
-                for (index, b) in same.iter().enumerate() {
-                    compared.extend(same[..index].iter().map(|a| self.compared_by_values(*a, *b)));
-                }
+                let pairs = same.iter().enumerate().flat_map(|(at, b)| same[..at].iter().map(|a| (*a, *b)));
+                compared.extend(pairs.map(|(a, b)| Compared {
+                    systems: [&self.units[a].system, &self.units[b].system],
+                    question: self.questions[a],
+                    differences: [self.x[a] - self.x[b], self.y[a] - self.y[b]],
+                    outright: [false; 2],
+                    values: Some([self.x[a], self.x[b]]),
+                }));
             }
             return compared;
         }
         let pairs: BTreeSet<&'a ComparedPair> = first.preferences.keys().chain(second.preferences.keys()).collect();
+        let difference = |view: &RaterView, pair: &ComparedPair| {
+            let made = view.preferences.get(pair).copied();
+            made.or_else(|| view.values_of(pair).map(|[a, b]| a - b))
+        };
         for pair in pairs {
-            if let Some((one, other)) = Opinion::of(first, pair).zip(Opinion::of(second, pair)) {
+            if let Some((one, other)) = difference(first, pair).zip(difference(second, pair)) {
                 compared.push(Compared {
                     systems: [&pair.first, &pair.second],
-                    question: self.frame.questions.number(&pair.case_id),
-                    opinions: [one, other],
+                    question: self.context.questions.number(&pair.case_id),
+                    differences: [one, other],
+                    outright: [first, second].map(|view| view.preferences.contains_key(pair)),
                     values: first.values_of(pair),
                 });
             }
@@ -87,20 +82,10 @@ impl<'a> Shared<'a> {
         compared
     }
 
-    fn compared_by_values(&self, a: usize, b: usize) -> Compared<'a> {
-        let opinion = |values: &[f64]| Opinion { difference: values[a] - values[b], is_outright: false };
-        Compared {
-            systems: [&self.units[a].system, &self.units[b].system],
-            question: self.questions[a],
-            opinions: [opinion(&self.x), opinion(&self.y)],
-            values: Some([self.x[a], self.x[b]]),
-        }
-    }
-
     /// The threshold that was given, for judges; 0 for people and where none was given.
     pub(super) fn given_thresholds(&self) -> [f64; 2] {
         [self.first, self.second].map(|view| match view.rater.kind {
-            RaterKind::Judge => self.frame.options.tie_threshold.unwrap_or(0.0),
+            RaterKind::Judge => self.context.options.tie_threshold.unwrap_or(0.0),
             RaterKind::Human => 0.0,
         })
     }
@@ -110,16 +95,16 @@ impl<'a> Shared<'a> {
         let mut thresholds = self.given_thresholds();
         let raters = [self.first, self.second].map(|view| &view.rater);
         let differences = |rater: usize| -> Vec<f64> {
-            let own = compared.iter().map(|pair| pair.opinions[rater]).filter(|opinion| !opinion.is_outright);
-            own.map(|opinion| opinion.difference.abs()).collect()
+            let own = compared.iter().filter(|pair| !pair.outright[rater]);
+            own.map(|pair| pair.differences[rater].abs()).collect()
         };
         let is_judge = |rater: usize| raters[rater].kind == RaterKind::Judge;
         let Some(judge) = (0..2).find(|rater| is_judge(*rater) && !differences(*rater).is_empty()) else {
             return (thresholds, None);
         };
-        let chosen = self.frame.options.tie_threshold.is_none();
+        let chosen = self.context.options.tie_threshold.is_none();
         if chosen {
-            let wanted = compared.iter().filter(|pair| pair.opinions[1 - judge].sign(0.0) == 0).count();
+            let wanted = compared.iter().filter(|pair| pair.signs([0.0; 2])[1 - judge] == 0).count();
             // A person who never prefers would make every pair of the judge a tie as well.
             if is_judge(1 - judge) || wanted == compared.len() {
                 return (thresholds, None);
@@ -145,7 +130,7 @@ impl<'a> Shared<'a> {
         let is_decided = |signs: &[i8; 2]| signs[0] != 0 && signs[1] != 0;
         let ties = |rater: usize| observed.iter().filter(|(signs, _)| signs[rater] == 0).count();
         let indifferent = self.never_prefers([0, 1].map(|rater| ties(rater) == observed.len()));
-        let of_means = self.frame.options.level == AgreementLevel::System;
+        let of_means = self.context.options.level == AgreementLevel::System;
         let rate = |counts: &(dyn Fn(&[i8; 2]) -> bool + Sync), half: f64| {
             let credit = |signs: &[i8; 2]| match signs {
                 [a, b] if a == b => 1.0,
@@ -163,7 +148,7 @@ impl<'a> Shared<'a> {
             let counted = observed.iter().filter(|(signs, _)| counts(signs)).count();
             let n = if of_means { distinct(questions) } else { counted };
             let reason = "every pair is a tie for one of the two";
-            Estimate::unless(indifferent.as_ref(), || self.frame.estimate(questions, statistic, n, reason))
+            Estimate::unless(indifferent.as_ref(), || self.context.estimate(questions, statistic, n, reason))
         };
         Some(PairAgreement {
             n: observed.len(),

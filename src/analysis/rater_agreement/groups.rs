@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use super::result::{AgreementLevel, FEWEST_FOR_INTERVAL, RaterGroup};
 use super::scales::{mixed_items, no_categories, not_one_scale};
-use super::units::{Frame, RaterView, Unit};
+use super::units::{Context, RaterView, Unit};
 use crate::analysis::ratings::{Estimate, Ratings, distinct};
 use crate::domain::{ComparedPair, RaterKind, SystemName};
 use crate::stats::MeasurementLevel;
 
 /// All raters; where there are people and judges, also the people and the judges.
-pub(super) fn groups(views: &[RaterView], frame: &Frame<'_>) -> Vec<RaterGroup> {
+pub(super) fn groups(views: &[RaterView], context: &Context<'_>) -> Vec<RaterGroup> {
     let of = |kind: RaterKind| views.iter().filter(|view| view.rater.kind == kind).collect::<Vec<_>>();
     let (people, judges) = (of(RaterKind::Human), of(RaterKind::Judge));
     let mut members: Vec<(&str, Vec<&RaterView>)> = vec![("all raters", views.iter().collect())];
     if !people.is_empty() && !judges.is_empty() {
         members.extend([("people", people), ("judges", judges)]);
     }
-    let rated = members.iter().map(|(name, views)| of_ratings(name, views, frame));
-    let compared = members.iter().map(|(name, views)| of_preferences(name, views, frame));
+    let rated = members.iter().map(|(name, views)| of_ratings(name, views, context));
+    let compared = members.iter().map(|(name, views)| of_preferences(name, views, context));
     let mut groups: Vec<RaterGroup> = Vec::new();
     for group in rated.chain(compared).filter(|group| group.raters.len() >= 2) {
         // Where only people compared, all raters are the people.
@@ -30,11 +30,11 @@ pub(super) fn groups(views: &[RaterView], frame: &Frame<'_>) -> Vec<RaterGroup> 
     groups
 }
 
-fn of_ratings(name: &str, views: &[&RaterView], frame: &Frame<'_>) -> RaterGroup {
+fn of_ratings(name: &str, views: &[&RaterView], context: &Context<'_>) -> RaterGroup {
     let raters: Vec<&RaterView> = views.iter().copied().filter(|view| !view.values.is_empty()).collect();
-    if frame.options.level == AgreementLevel::System {
+    if context.options.level == AgreementLevel::System {
         // One number per system: resampling questions makes no sense for these units.
-        return group((name, "ratings"), &raters, &system_means(&raters), usize::MAX, None, frame);
+        return group((name, "ratings"), &raters, &system_means(&raters), usize::MAX, None, context);
     }
     let mut counts: BTreeMap<&Unit, usize> = BTreeMap::new();
     raters.iter().flat_map(|view| view.values.keys()).for_each(|unit| *counts.entry(unit).or_default() += 1);
@@ -42,10 +42,10 @@ fn of_ratings(name: &str, views: &[&RaterView], frame: &Frame<'_>) -> RaterGroup
     let row = |view: &&RaterView| units.iter().map(|unit| view.values.get(unit).copied()).collect();
     let ratings = Ratings {
         rows: raters.iter().map(row).collect(),
-        questions: units.iter().map(|unit| frame.questions.number(&unit.case_id)).collect(),
+        questions: units.iter().map(|unit| context.questions.number(&unit.case_id)).collect(),
     };
     let mixed = mixed_items(&units, &ratings.rows);
-    group((name, "ratings"), &raters, &ratings, FEWEST_FOR_INTERVAL, mixed, frame)
+    group((name, "ratings"), &raters, &ratings, FEWEST_FOR_INTERVAL, mixed, context)
 }
 
 /// Each rater's mean of every system over the answers that all of them rated.
@@ -64,15 +64,15 @@ fn system_means(raters: &[&RaterView]) -> Ratings {
 }
 
 /// Comparisons as ratings of pairs.
-fn of_preferences(name: &str, views: &[&RaterView], frame: &Frame<'_>) -> RaterGroup {
+fn of_preferences(name: &str, views: &[&RaterView], context: &Context<'_>) -> RaterGroup {
     let raters: Vec<&RaterView> = views.iter().copied().filter(|view| !view.preferences.is_empty()).collect();
     let pairs: BTreeSet<&ComparedPair> = raters.iter().flat_map(|view| view.preferences.keys()).collect();
     let row = |view: &&RaterView| pairs.iter().map(|pair| view.preferences.get(*pair).copied()).collect();
     let ratings = Ratings {
         rows: raters.iter().map(row).collect(),
-        questions: pairs.iter().map(|pair| frame.questions.number(&pair.case_id)).collect(),
+        questions: pairs.iter().map(|pair| context.questions.number(&pair.case_id)).collect(),
     };
-    let group = group((name, "preferences"), &raters, &ratings, FEWEST_FOR_INTERVAL, None, frame);
+    let group = group((name, "preferences"), &raters, &ratings, FEWEST_FOR_INTERVAL, None, context);
     RaterGroup { icc_2_1: Estimate::undefined("outcomes are no scale"), ..group }
 }
 
@@ -83,14 +83,14 @@ fn group(
     ratings: &Ratings,
     fewest: usize,
     mixed: Option<String>,
-    frame: &Frame<'_>,
+    context: &Context<'_>,
 ) -> RaterGroup {
     let summaries: Vec<_> = raters.iter().map(|view| &view.rater).collect();
     let unusable = not_one_scale(&summaries, ratings).or(mixed);
     let pairable = ratings.rated_by(2);
     let complete = ratings.rated_by(raters.len().max(2)).len();
     let alpha = |level: MeasurementLevel, unusable: Option<&String>| {
-        Estimate::unless(unusable, || ratings.alpha(level, frame.bca()).with_units(pairable.len(), fewest))
+        Estimate::unless(unusable, || ratings.alpha(level, context.bca()).with_units(pairable.len(), fewest))
     };
     RaterGroup {
         name: name.to_owned(),
@@ -103,6 +103,6 @@ fn group(
         alpha_interval: alpha(MeasurementLevel::Interval, unusable.as_ref()),
         complete,
         // Its interval draws nothing, so few units do no harm.
-        icc_2_1: Estimate::unless(unusable.as_ref(), || ratings.icc(frame.options.confidence).with_units(complete, 0)),
+        icc_2_1: Estimate::unless(unusable.as_ref(), || ratings.icc(context.options.confidence).with_units(complete, 0)),
     }
 }

@@ -9,18 +9,18 @@ use super::result::{
 };
 use super::scales::{mixed_items, no_categories, not_one_scale};
 use super::systems::{BySystem, wins};
-use super::units::{Frame, RaterView, Shared};
+use super::units::{Context, RaterView, RatedByBoth};
 use crate::analysis::ratings::{Estimate, Ratings, distinct};
 use crate::domain::SystemName;
 use crate::stats::{Correlation, KappaWeights};
 
 /// Everything about two raters.
-pub(super) fn rater_pair(first: &RaterView, second: &RaterView, frame: &Frame<'_>) -> RaterPair {
-    let shared = Shared::new(first, second, frame);
+pub(super) fn rater_pair(first: &RaterView, second: &RaterView, context: &Context<'_>) -> RaterPair {
+    let shared = RatedByBoth::new(first, second, context);
     let compared = shared.compared();
     let (thresholds, tie_threshold) = shared.thresholds(&compared);
     let by_system = BySystem::of_ratings(&shared);
-    let of_means = frame.options.level == AgreementLevel::System;
+    let of_means = context.options.level == AgreementLevel::System;
     let wins = wins(&shared, &compared, thresholds);
     RaterPair {
         first: Arc::clone(&first.rater.name),
@@ -39,14 +39,14 @@ pub(super) fn rater_pair(first: &RaterView, second: &RaterView, frame: &Frame<'_
     }
 }
 
-impl<'a> Shared<'a> {
+impl<'a> RatedByBoth<'a> {
     /// Correlations and kappas of the shared units, with these comparisons.
     fn measures(&self, comparisons: Option<PairAgreement>) -> Measures {
         let mixed = self.mixed_items();
         let n = self.x.len();
         let correlation = |kind: Correlation| {
             Estimate::unless(mixed.as_ref(), || {
-                let interval = || kind.clustered_interval(&self.x, &self.y, &self.questions, self.frame.bca());
+                let interval = || kind.clustered_interval(&self.x, &self.y, &self.questions, self.context.bca());
                 let reason = self.no_correlation(&self.x, &self.y);
                 Estimate::new(kind.of(&self.x, &self.y), interval, reason).with_units(n, FEWEST_FOR_INTERVAL)
             })
@@ -68,7 +68,7 @@ impl<'a> Shared<'a> {
     }
 
     fn kappa(&self, ratings: &Ratings, weights: KappaWeights) -> Estimate {
-        ratings.kappa(weights, self.frame.bca()).0.with_units(ratings.questions.len(), FEWEST_FOR_INTERVAL)
+        ratings.kappa(weights, self.context.bca()).0.with_units(ratings.questions.len(), FEWEST_FOR_INTERVAL)
     }
 
     /// Agreement on which of two answers is better, over these pairs.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::comparisons::Compared;
 use super::result::{Measures, PairAgreement, RankedSystem, Ranking, SystemWins, Wins};
-use super::units::{Frame, Shared};
+use super::units::{Context, RatedByBoth};
 use crate::analysis::ratings::{Estimate, distinct};
 use crate::domain::{Preferred, SystemName};
 use crate::stats::{Correlation, mean};
@@ -37,7 +37,7 @@ impl<'a> BySystem<'a> {
         }
     }
 
-    pub(super) fn of_ratings(shared: &Shared<'a>) -> Self {
+    pub(super) fn of_ratings(shared: &RatedByBoth<'a>) -> Self {
         let values = |at: usize| (&shared.units[at].system, shared.x[at], shared.y[at], shared.questions[at]);
         Self::new((0..shared.units.len()).map(values))
     }
@@ -62,15 +62,15 @@ impl<'a> BySystem<'a> {
     }
 
     /// A correlation of the two values; its interval draws questions, which are its units.
-    fn correlation(&self, kind: Correlation, frame: &Frame<'_>, reason: &str) -> Estimate {
+    fn correlation(&self, kind: Correlation, context: &Context<'_>, reason: &str) -> Estimate {
         let statistic = |weights: &[u32]| self.means(weights).and_then(|(x, y)| kind.of(&x, &y));
-        frame.estimate(&self.questions, statistic, distinct(&self.questions), reason)
+        context.estimate(&self.questions, statistic, distinct(&self.questions), reason)
     }
 
     /// The measures at the level of systems: a unit is a system, its value a mean.
-    pub(super) fn measures(&self, shared: &Shared<'_>) -> Measures {
+    pub(super) fn measures(&self, shared: &RatedByBoth<'_>) -> Measures {
         let (x, y) = self.observed().unwrap_or_default();
-        let correlation = |kind| self.correlation(kind, shared.frame, &shared.no_correlation(&x, &y));
+        let correlation = |kind| self.correlation(kind, shared.context, &shared.no_correlation(&x, &y));
         let no_categories = || Estimate::undefined("means are no categories");
         Measures {
             n: self.systems.len(),
@@ -85,7 +85,7 @@ impl<'a> BySystem<'a> {
     }
 
     /// Agreement on which of two systems has the higher mean.
-    fn comparisons(&self, shared: &Shared<'_>, kappa: impl FnOnce() -> Estimate) -> Option<PairAgreement> {
+    fn comparisons(&self, shared: &RatedByBoth<'_>, kappa: impl FnOnce() -> Estimate) -> Option<PairAgreement> {
         let thresholds = shared.given_thresholds();
         let drawn = |weights: &[u32]| {
             let (x, y) = self.means(weights)?;
@@ -98,7 +98,7 @@ impl<'a> BySystem<'a> {
     }
 
     /// The systems in both orders.
-    pub(super) fn ranking(&self, shared: &Shared<'_>) -> Option<Ranking> {
+    pub(super) fn ranking(&self, shared: &RatedByBoth<'_>) -> Option<Ranking> {
         let (x, y) = self.observed().filter(|(x, _)| x.len() >= 2)?;
         let rank = |means: &[f64], at: usize| 1 + means.iter().filter(|mean| **mean > means[at]).count();
         let ranked = |at: usize| RankedSystem {
@@ -112,12 +112,12 @@ impl<'a> BySystem<'a> {
         let mut systems: Vec<RankedSystem> = (0..x.len()).map(ranked).collect();
         systems.sort_by_key(|system| (system.second_rank, system.first_rank));
         let reason = shared.no_correlation(&x, &y);
-        Some(Ranking { systems, kendall_tau_b: self.correlation(Correlation::KendallTauB, shared.frame, &reason) })
+        Some(Ranking { systems, kendall_tau_b: self.correlation(Correlation::KendallTauB, shared.context, &reason) })
     }
 }
 
 /// The systems by how often they win; `None` where neither rater compared answers explicitly.
-pub(super) fn wins(shared: &Shared<'_>, compared: &[Compared<'_>], thresholds: [f64; 2]) -> Option<Wins> {
+pub(super) fn wins(shared: &RatedByBoth<'_>, compared: &[Compared<'_>], thresholds: [f64; 2]) -> Option<Wins> {
     if !compared.iter().any(Compared::is_outright) {
         return None;
     }
@@ -133,7 +133,7 @@ pub(super) fn wins(shared: &Shared<'_>, compared: &[Compared<'_>], thresholds: [
         Some(values) => {
             let rows = shares.rows.iter().zip(values).map(|(row, x)| Row { x, ..*row }).collect();
             let means = BySystem { systems: shares.systems.clone(), rows, questions: shares.questions.clone() };
-            means.correlation(Correlation::KendallTauB, shared.frame, "the systems do not differ")
+            means.correlation(Correlation::KendallTauB, shared.context, "the systems do not differ")
         }
         None => Estimate::undefined(format!("{} did not rate the answers", shared.first.rater.name)),
     };
@@ -153,7 +153,7 @@ pub(super) fn wins(shared: &Shared<'_>, compared: &[Compared<'_>], thresholds: [
     systems.sort_by(|a, b| b.second_rate.total_cmp(&a.second_rate).then_with(|| a.system.cmp(&b.system)));
     Some(Wins {
         systems,
-        kendall_tau_b: shares.correlation(Correlation::KendallTauB, shared.frame, "the systems do not differ"),
+        kendall_tau_b: shares.correlation(Correlation::KendallTauB, shared.context, "the systems do not differ"),
         first_means_second_wins,
     })
 }

@@ -355,6 +355,7 @@ fn cases_of_one_question_are_one_piece_of_evidence() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn every_number_is_within_its_bounds_and_the_order_of_raters_does_not_matter(
         x in prop::collection::vec(prop::collection::vec(1..4_u8, 3), 2..7),

@@ -80,12 +80,12 @@ impl RaterView {
 }
 
 /// What all measures share: the options, and the question of each case.
-pub(super) struct Frame<'a> {
+pub(super) struct Context<'a> {
     pub(super) options: &'a AgreementOptions,
     pub(super) questions: Questions<'a>,
 }
 
-impl<'a> Frame<'a> {
+impl<'a> Context<'a> {
     pub(super) fn new(
         views: &'a [RaterView],
         texts: &'a HashMap<CaseId, Arc<str>>,
@@ -116,10 +116,10 @@ impl<'a> Frame<'a> {
 }
 
 /// Two raters and the units that both rated, in the order of the units.
-pub(super) struct Shared<'a> {
+pub(super) struct RatedByBoth<'a> {
     pub(super) first: &'a RaterView,
     pub(super) second: &'a RaterView,
-    pub(super) frame: &'a Frame<'a>,
+    pub(super) context: &'a Context<'a>,
     pub(super) units: Vec<&'a Unit>,
     pub(super) x: Vec<f64>,
     pub(super) y: Vec<f64>,
@@ -127,9 +127,9 @@ pub(super) struct Shared<'a> {
     pub(super) questions: Vec<usize>,
 }
 
-impl<'a> Shared<'a> {
-    pub(super) fn new(first: &'a RaterView, second: &'a RaterView, frame: &'a Frame<'a>) -> Self {
-        let mut shared = Self { first, second, frame, units: vec![], x: vec![], y: vec![], questions: vec![] };
+impl<'a> RatedByBoth<'a> {
+    pub(super) fn new(first: &'a RaterView, second: &'a RaterView, context: &'a Context<'a>) -> Self {
+        let mut shared = Self { first, second, context, units: vec![], x: vec![], y: vec![], questions: vec![] };
         for (unit, x) in &first.values {
             if let Some(y) = second.values.get(unit) {
                 shared.push(unit, *x, *y);
@@ -151,6 +151,6 @@ impl<'a> Shared<'a> {
         self.units.push(unit);
         self.x.push(x);
         self.y.push(y);
-        self.questions.push(self.frame.questions.number(&unit.case_id));
+        self.questions.push(self.context.questions.number(&unit.case_id));
     }
 }

@@ -121,21 +121,16 @@ fn method(comparison: &Comparison) -> Option<Note> {
         format!("{} of {} cases ({name})", metric.cases.len(), metric.cases_in_all)
     };
     let over = listed(comparison.metrics.iter().filter(|metric| !metric.cases.is_empty()).map(over))?;
-    let mut text = format!(
+    let family = if options.baseline.is_some() { "the pairs with the baseline" } else { "all pairs" };
+    Some(Note::info(format!(
         "For the paper: scholareval {}; means over {over} with {} BCa bootstrap intervals over questions ({} resamples, seed \
-         {})",
+         {}); two-sided paired permutation test (up to {} random sign assignments), corrected by Holm over {family} of a \
+         metric (alpha {}).",
         env!("CARGO_PKG_VERSION"),
         percent(options.level),
         options.resamples,
-        options.seed
-    );
-    if comparison.metrics.iter().any(|metric| !metric.pairs.is_empty()) {
-        let family = if options.baseline.is_some() { "the pairs with the baseline" } else { "all pairs" };
-        text += &format!(
-            "; two-sided paired permutation test (all sign assignments of up to 20 differences, else {} random ones), \
-             corrected by Holm over {family} of a metric (alpha {})",
-            options.flips, options.alpha
-        );
-    }
-    Some(Note::info(text + "."))
+        options.seed,
+        options.flips,
+        options.alpha
+    )))
 }

@@ -19,25 +19,21 @@ pub(super) fn verdict(comparison: &Comparison, metric: &MetricComparison) -> Str
         format!("{first} {scores} {second} ({})", evidence(metric, pair))
     });
     let named = named.collect::<Vec<_>>().join("; ");
-    let sentence = match (significant.len(), others) {
-        (0, 0) => return String::new(),
-        (0, 1) => {
-            let [first, second] = labels(metric, &metric.pairs[0]);
-            format!("{first} and {second} do not differ significantly ({}).", evidence(metric, &metric.pairs[0]))
+    let more = significant.len().saturating_sub(NAMED);
+    let rest = match (more, others) {
+        (0, 0) => String::new(),
+        (0, 1) => "; the other pair does not differ significantly".to_owned(),
+        (0, _) => "; no other pair differs significantly".to_owned(),
+        (more, _) => format!("; significant differences in {more} more of the {} pairs", metric.pairs.len()),
+    };
+    let sentence = match (&significant[..], &metric.pairs[..]) {
+        (_, []) => return String::new(),
+        ([], [only]) => {
+            let [first, second] = labels(metric, only);
+            format!("{first} and {second} do not differ significantly ({}).", evidence(metric, only))
         }
-        (0, _) => "No pair differs significantly.".to_owned(),
-        (_, 0) if significant.len() <= NAMED => format!("{named}."),
-        (count, others) if count <= NAMED => {
-            let other = if others == 1 { "the other pair does not differ" } else { "no other pair differs" };
-            format!("{named}; {other} significantly.")
-        }
-        (count, 0) => format!("{named}; the other {} differ significantly, too.", counted(count - NAMED, "pair")),
-        (count, others) => format!(
-            "{named}; {} more {} significantly, {others} {} not.",
-            count - NAMED,
-            if count - NAMED == 1 { "pair differs" } else { "pairs differ" },
-            if others == 1 { "does" } else { "do" }
-        ),
+        ([], _) => "No pair differs significantly.".to_owned(),
+        _ => format!("{named}{rest}."),
     };
     match needed(comparison, metric) {
         Some(needed) => format!("{sentence} {needed}"),
