@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::panel::panel_agreement;
 use super::quantity::{
-    ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, MetricColumn, Observation, Quantity, bounds,
-    finite, has_no_judge, quantities,
+    ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, MetricColumn, Observation,
+    Quantity, bounds, finite, has_no_judge, quantities,
 };
 use super::questions::{Questions, Sample, mean_intervals};
 use super::summary::{
-    AggregateOptions, AnswerId, Injection, Metric, NoteCount, OnUnscored, ReasonCount, ScorerSummary,
-    SharedMean, Summary, SystemSummary,
+    AggregateOptions, AnswerId, Injection, Metric, NoteCount, OnUnscored, ReasonCount, ScorerSummary, SharedMean,
+    Summary, SystemSummary,
 };
 use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName, Unit, UnscoredKind};
 use crate::stats::{BcaOptions, Interval, bca_sums_intervals, mean};

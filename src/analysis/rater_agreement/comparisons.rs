@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::result::{AgreementLevel, PairAgreement, TieThreshold};
-use super::units::{RaterView, RatedByBoth};
+use super::units::{RatedByBoth, RaterView};
 use crate::analysis::ratings::{Estimate, distinct};
 use crate::domain::{ComparedPair, Preferred, RaterKind, SystemName};
 

@@ -103,6 +103,8 @@ fn group(
         alpha_interval: alpha(MeasurementLevel::Interval, unusable.as_ref()),
         complete,
         // Its interval draws nothing, so few units do no harm.
-        icc_2_1: Estimate::unless(unusable.as_ref(), || ratings.icc(context.options.confidence).with_units(complete, 0)),
+        icc_2_1: Estimate::unless(unusable.as_ref(), || {
+            ratings.icc(context.options.confidence).with_units(complete, 0)
+        }),
     }
 }

@@ -9,7 +9,7 @@ use super::result::{
 };
 use super::scales::{mixed_items, no_categories, not_one_scale};
 use super::systems::{BySystem, wins};
-use super::units::{Context, RaterView, RatedByBoth};
+use super::units::{Context, RatedByBoth, RaterView};
 use crate::analysis::ratings::{Estimate, Ratings, distinct};
 use crate::domain::SystemName;
 use crate::stats::{Correlation, KappaWeights};

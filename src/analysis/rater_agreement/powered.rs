@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::result::{AgreementLevel, FEWEST_FOR_INTERVAL, PoweredMean};
-use super::units::{Context, RaterView, RatedByBoth};
+use super::units::{Context, RatedByBoth, RaterView};
 use crate::analysis::ratings::Estimate;
 use crate::domain::SystemName;
 use crate::stats::{PredictionPowered, clustered_mean_intervals, mean, sd};
@@ -89,9 +89,8 @@ mod tests {
             let labelled = drawn(&mut rng, 1.0);
             let people: Vec<f64> = labelled.raters[1].ratings.iter().map(|rating| rating.value).collect();
             plain += 2.0 * 2.064 * sd(&people).unwrap() / 5.0;
-            
-            let views: Vec<RaterView> =
-                labelled.raters.iter().map(|rater| RaterView::new(rater, &options)).collect();
+
+            let views: Vec<RaterView> = labelled.raters.iter().map(|rater| RaterView::new(rater, &options)).collect();
             let context = Context::new(&views, &labelled.questions, &options);
             let mean = powered(&[&views[0]], Some(&views[1]), &context).remove(0).powered;
             let (low, high) = (mean.low.unwrap(), mean.high.unwrap());

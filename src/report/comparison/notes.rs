@@ -128,9 +128,9 @@ fn method(comparison: &Comparison) -> Option<Note> {
          metric (alpha {}).",
         env!("CARGO_PKG_VERSION"),
         percent(options.level),
-        options.resamples,
+        Format::Count.show(f64::from(options.resamples)),
         options.seed,
-        options.flips,
+        Format::Count.show(f64::from(options.flips)),
         options.alpha
     )))
 }
