@@ -7,14 +7,12 @@
 
 mod compare;
 mod gates;
-mod length;
 mod noise;
 mod observations;
 mod observe;
 mod options;
 mod pairs;
 mod result;
-mod samples;
 mod shared;
 
 pub use super::quantity::Observation;
