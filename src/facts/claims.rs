@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{parse_jsonl, read_bytes};
-use crate::domain::Mode;
+use crate::domain::{Mode, Note};
 use crate::error::{Error, InputFault, Result};
 
 /// The identifier of a claim or an abstract: a number in the released files. A text is never equal to a number.
@@ -39,12 +39,39 @@ pub trait FromLine: Sized + Send {
     type Line: DeserializeOwned;
     /// A line as it should be, for messages.
     const EXAMPLE: &str;
-    /// Whether the file holds the gold, in which a claim stands once even in compat.
+    /// Whether the file holds the gold, which is not empty and has a claim once even in compat.
     const IS_GOLD: bool = false;
+    /// Whether a claim may have several lines, as in files that are joined by order.
+    const MAY_REPEAT: bool = false;
 
     /// The claim's id and what the line holds, or its faults. Compat accepts labels by their exact names only, as the
     /// reference scripts do.
     fn from_line(line: Self::Line, mode: Mode) -> (Id, Result<Self, Vec<LineFault>>);
+}
+
+/// A claim of which only the id counts.
+#[derive(Debug, Deserialize)]
+pub struct BlindClaim {
+    id: Id,
+}
+
+impl FromLine for BlindClaim {
+    type Line = Self;
+    const EXAMPLE: &str = "{\"id\": 1, \"claim\": \"..\"}";
+    const IS_GOLD: bool = true;
+
+    fn from_line(line: Self, _: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
+        (line.id.clone(), Ok(line))
+    }
+}
+
+/// A submission without a fault.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checked {
+    /// What it holds.
+    pub summary: String,
+    /// What is allowed and yet costs points.
+    pub notes: Vec<Note>,
 }
 
 /// One line about a claim.
@@ -96,20 +123,10 @@ impl<T: FromLine> ClaimFile<T> {
             return Err(fault.hint(format!("write one {} per line", T::EXAMPLE)).into());
         }
         let file = Self { path: path.to_path_buf(), lines };
-        if mode == Mode::Default || T::IS_GOLD {
+        if !T::MAY_REPEAT && (mode == Mode::Default || T::IS_GOLD) {
             no_faults(file.repeated())?;
         }
         Ok(file)
-    }
-
-    fn repeated(&self) -> Vec<InputFault> {
-        let mut first_lines = HashMap::with_capacity(self.lines.len());
-        let repeated = self.lines.iter().filter_map(|line| {
-            let first = first_lines.insert(&line.id, line.line)?;
-            let what = format!("claim {} stands twice, first on line {first}", line.id);
-            Some(self.fault(line, what).hint("keep one of the two lines"))
-        });
-        repeated.collect()
     }
 }
 
@@ -117,6 +134,31 @@ impl<T> ClaimFile<T> {
     /// A fault of one of its lines.
     pub fn fault(&self, line: &ClaimLine<T>, what: impl Into<String>) -> InputFault {
         InputFault::new(&self.path, what).at_line(line.line).of_case(line.id.to_string())
+    }
+
+    /// A fault for each line about a claim that has one before.
+    pub(super) fn repeated(&self) -> Vec<InputFault> {
+        let mut first_lines = HashMap::with_capacity(self.lines.len());
+        let repeated = self.lines.iter().filter_map(|line| {
+            let first = first_lines.insert(&line.id, line.line)?;
+            let what = format!("claim {} occurs twice, first in line {first}", line.id);
+            Some(self.fault(line, what).hint("keep one of the two lines"))
+        });
+        repeated.collect()
+    }
+
+    /// The first place where the claims of this file are not those of the other, in its order.
+    pub(super) fn out_of_order<U>(&self, claims: &ClaimFile<U>) -> Option<InputFault> {
+        let most = self.lines.len().max(claims.lines.len());
+        let id = |at: usize| (self.lines.get(at).map(|line| &line.id), claims.lines.get(at).map(|line| &line.id));
+        let at = (0..most).find(|at| id(*at).0 != id(*at).1)?;
+        let wanted = claims.lines.get(at).map_or("no further claim".to_owned(), |claim| format!("claim {}", claim.id));
+        let wanted = format!("{} has {wanted} in this place", claims.path.display());
+        let fault = match self.lines.get(at) {
+            Some(line) => self.fault(line, wanted),
+            None => InputFault::new(&self.path, format!("the file ends after {at} lines, but {wanted}")),
+        };
+        Some(fault.hint("keep the claims and their order"))
     }
 
     /// The lines by claim; of two lines for one claim the later one.

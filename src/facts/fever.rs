@@ -8,17 +8,15 @@
 //!
 //! ```
 //! use scholareval::domain::Mode;
-//! use scholareval::facts::fever::{Gold, Prediction, Sentence, Tally, score_instance};
+//! use scholareval::facts::fever::{FeverScores, Gold, Prediction, Sentence, score_instance};
 //!
 //! # fn main() {
 //! let gold = Gold::new("REFUTES", vec![vec![Sentence::new("page1", 1), Sentence::new("page2", 2)]]);
 //! let first = Prediction::new("REFUTES", &[("page1", 1)]); // page2:2 is missing
 //! let second = Prediction::new("REFUTES", &[("page1", 1), ("page2", 2), ("page3", 3)]);
 //!
-//! let mut tally = Tally::default();
-//! tally.add(score_instance(&gold, &first, Some(5)));
-//! tally.add(score_instance(&gold, &second, Some(5)));
-//! let scores = tally.scores(Mode::Default);
+//! let claims = [first, second].map(|prediction| score_instance(&gold, &prediction, Some(5)));
+//! let scores = FeverScores::of(&claims, Mode::Default);
 //! assert_eq!(scores.strict_score, 0.5);
 //! assert_eq!(scores.label_accuracy, 1.0);
 //! assert!((scores.precision - 0.833).abs() < 0.001); // (1 + 2/3) / 2
@@ -27,11 +25,9 @@
 //! # }
 //! ```
 
-use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Serialize;
-
+use super::leaderboard::Finding;
 use crate::domain::Mode;
 
 /// The labels of the task, as files write them; labels are compared without case.
@@ -91,49 +87,34 @@ impl Gold {
 pub struct Prediction {
     /// The label, in capitals.
     pub label: String,
-    /// The sentences, best first. `None` equals no gold sentence (only compat reads one).
-    pub evidence: Vec<Option<Sentence>>,
+    /// The sentences, best first.
+    pub evidence: Vec<Sentence>,
 }
 
 impl Prediction {
     /// A prediction with this label, in any case.
     pub fn new(label: &str, evidence: &[(&str, i64)]) -> Self {
-        let evidence = evidence.iter().map(|(page, line)| Some(Sentence::new(page, *line))).collect();
+        let evidence = evidence.iter().map(|(page, line)| Sentence::new(page, *line)).collect();
         Self { label: label.to_uppercase(), evidence }
     }
 
     /// The sentences that count.
-    fn counted(&self, max_evidence: Option<usize>) -> &[Option<Sentence>] {
+    fn counted(&self, max_evidence: Option<usize>) -> &[Sentence] {
         let all = self.evidence.len();
         &self.evidence[..max_evidence.unwrap_or(all).min(all)]
     }
 }
 
-/// How many predicted sentences of a claim are in some evidence group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Share {
-    /// Predicted sentences that are in a group.
-    pub hits: u32,
-    /// Predicted sentences that count.
-    pub predicted: u32,
-}
-
-impl Share {
-    /// hits / predicted, 0..=1; 1 where nothing is predicted.
-    pub fn value(self) -> f64 {
-        if self.predicted == 0 { 1.0 } else { f64::from(self.hits) / f64::from(self.predicted) }
-    }
-}
-
 /// What one claim adds to the five numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InstanceScore {
     /// The label is right.
     pub label_correct: bool,
     /// The label is right and, for a verifiable claim, a whole group is predicted. Gold without any group cannot be met.
     pub strictly_correct: bool,
-    /// Evidence precision; `None` for a claim that is not verifiable. A sentence predicted twice counts twice.
-    pub precision: Option<Share>,
+    /// Evidence precision: the share of the predicted sentences that are in any group, 1 where nothing is predicted. A
+    /// sentence predicted twice counts twice. `None` for a claim that is not verifiable.
+    pub precision: Option<f64>,
     /// Evidence recall, all or nothing: a whole group is predicted, or the gold has none; `None` for a claim that is not
     /// verifiable.
     pub recalled: Option<bool>,
@@ -146,14 +127,13 @@ pub fn score_instance(gold: &Gold, prediction: &Prediction, max_evidence: Option
         return InstanceScore { label_correct, strictly_correct: label_correct, precision: None, recalled: None };
     }
     let counted = prediction.counted(max_evidence);
-    let is_predicted = |wanted: &Sentence| counted.iter().flatten().any(|sentence| sentence == wanted);
-    let has_whole_group = gold.groups.iter().any(|group| group.iter().all(is_predicted));
-    let hits = counted.iter().flatten().filter(|sentence| gold.has(sentence)).count();
-    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    let has_whole_group = gold.groups.iter().any(|group| group.iter().all(|wanted| counted.contains(wanted)));
+    let hits = counted.iter().filter(|sentence| gold.has(sentence)).count();
+    let precision = if counted.is_empty() { 1.0 } else { hits as f64 / counted.len() as f64 };
     InstanceScore {
         label_correct,
         strictly_correct: label_correct && has_whole_group,
-        precision: Some(Share { hits: number(hits), predicted: number(counted.len()) }),
+        precision: Some(precision),
         recalled: Some(has_whole_group || gold.groups.is_empty()),
     }
 }
@@ -173,51 +153,23 @@ pub struct FeverScores {
     pub f1: f64,
 }
 
-/// Sums over claims. Equal precisions are counted, so that the order of claims does not show in the last digit; compat
-/// adds them up in file order, as the reference does.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Tally {
-    /// Claims.
-    pub claims: u64,
-    /// Claims with the right label.
-    pub labels_correct: u64,
-    /// Claims that are strictly correct.
-    pub strictly_correct: u64,
-    /// Claims that ask for evidence.
-    pub verifiable: u64,
-    /// Verifiable claims of which a whole group is predicted.
-    pub recalled: u64,
-    shares: BTreeMap<Share, u64>,
-    precision_in_order: f64,
-}
-
-impl Tally {
-    /// Adds a claim.
-    pub fn add(&mut self, score: InstanceScore) {
-        self.claims += 1;
-        self.labels_correct += u64::from(score.label_correct);
-        self.strictly_correct += u64::from(score.strictly_correct);
-        if let Some(share) = score.precision {
-            self.verifiable += 1;
-            *self.shares.entry(share).or_default() += 1;
-            self.precision_in_order += share.value();
-        }
-        self.recalled += u64::from(score.recalled == Some(true));
-    }
-
-    /// The five numbers; without any claim as if one were wrong.
-    pub fn scores(&self, mode: Mode) -> FeverScores {
-        let sum = match mode {
-            Mode::Compat => self.precision_in_order,
-            Mode::Default => self.shares.iter().map(|(share, count)| share.value() * *count as f64).sum(),
+impl FeverScores {
+    /// The five numbers of these claims; without any claim as if one were wrong. Precisions are added up by size, so that
+    /// the order of claims does not show in the last digit; compat adds them up in file order, as the reference does.
+    pub fn of(claims: &[InstanceScore], mode: Mode) -> Self {
+        let share = |holds: fn(&InstanceScore) -> bool, all: usize| {
+            claims.iter().filter(|claim| holds(claim)).count() as f64 / all.max(1) as f64
         };
-        let verifiable = self.verifiable as f64;
-        let precision = if self.verifiable == 0 { 1.0 } else { sum / verifiable };
-        let recall = if self.verifiable == 0 { 0.0 } else { self.recalled as f64 / verifiable };
-        let claims = self.claims.max(1) as f64;
-        FeverScores {
-            strict_score: self.strictly_correct as f64 / claims,
-            label_accuracy: self.labels_correct as f64 / claims,
+        let mut precisions: Vec<f64> = claims.iter().filter_map(|claim| claim.precision).collect();
+        if mode == Mode::Default {
+            precisions.sort_by(f64::total_cmp);
+        }
+        let verifiable = precisions.len();
+        let precision = if verifiable == 0 { 1.0 } else { precisions.iter().sum::<f64>() / verifiable as f64 };
+        let recall = share(|claim| claim.recalled == Some(true), verifiable);
+        Self {
+            strict_score: share(|claim| claim.strictly_correct, claims.len()),
+            label_accuracy: share(|claim| claim.label_correct, claims.len()),
             precision,
             recall,
             f1: if precision + recall == 0.0 { 0.0 } else { 2.0 * precision * recall / (precision + recall) },
@@ -225,59 +177,32 @@ impl Tally {
     }
 }
 
-/// Why a claim scored as it did.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Explanation {
-    /// The gold label.
-    pub gold_label: String,
-    /// The predicted label.
-    pub predicted_label: String,
-    /// The label is right.
-    pub label_correct: bool,
-    /// See [`InstanceScore::strictly_correct`].
-    pub strictly_correct: bool,
-    /// Evidence precision, 0..=1; `None` for a claim that is not verifiable.
-    pub precision: Option<f64>,
-    /// Evidence recall; `None` for a claim that is not verifiable.
-    pub recalled: Option<bool>,
-    /// The gold groups, in file order: each sentence and whether it is among the predicted ones that count.
-    pub groups: Vec<Vec<(String, bool)>>,
-    /// The predicted sentences, in file order.
-    pub predicted: Vec<SentenceExplanation>,
-}
-
-/// A predicted sentence.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SentenceExplanation {
-    /// `page:line`; `?` where it is not `[page, line]`.
-    pub sentence: String,
-    /// True if it is in a gold group.
-    pub in_a_group: bool,
-    /// True if it is within the first `max_evidence`.
-    pub counts: bool,
-}
-
 /// Why this claim scored as it did; a claim that is not verifiable has no evidence score.
-pub fn explain(gold: &Gold, prediction: &Prediction, max_evidence: Option<usize>) -> Explanation {
+pub(super) fn explain(gold: &Gold, prediction: &Prediction, max_evidence: Option<usize>) -> Vec<Finding> {
     let score = score_instance(gold, prediction, max_evidence);
     let counted = prediction.counted(max_evidence);
-    let is_predicted = |wanted: &Sentence| counted.iter().flatten().any(|sentence| sentence == wanted);
-    let groups = gold.groups.iter().map(|group| group.iter().map(|s| (s.to_string(), is_predicted(s))).collect());
-    let predicted = prediction.evidence.iter().enumerate().map(|(at, sentence)| SentenceExplanation {
-        sentence: sentence.as_ref().map_or_else(|| "?".to_owned(), ToString::to_string),
-        in_a_group: sentence.as_ref().is_some_and(|sentence| gold.has(sentence)),
-        counts: at < counted.len(),
-    });
-    Explanation {
-        gold_label: gold.label.clone(),
-        predicted_label: prediction.label.clone(),
-        label_correct: score.label_correct,
-        strictly_correct: score.strictly_correct,
-        precision: score.precision.map(Share::value),
-        recalled: score.recalled,
-        groups: groups.collect(),
-        predicted: predicted.collect(),
+    let right = if score.label_correct { "right" } else { "wrong" };
+    let mut findings =
+        vec![Finding::new("label", format!("predicted {}, gold {}: {right}", prediction.label, gold.label))];
+    for (group, number) in gold.groups.iter().zip(1..) {
+        let state = |wanted: &Sentence| if counted.contains(wanted) { "predicted" } else { "missing" };
+        let sentences: Vec<String> = group.iter().map(|wanted| format!("{wanted} ({})", state(wanted))).collect();
+        findings.push(Finding::new(format!("group {number}"), sentences.join(", ")));
     }
+    for (at, sentence) in prediction.evidence.iter().enumerate() {
+        let state = match (at < counted.len(), gold.has(sentence)) {
+            (false, _) => "beyond --max-evidence, not counted",
+            (true, true) => "in a group",
+            (true, false) => "in no group",
+        };
+        findings.push(Finding::new(sentence.to_string(), state));
+    }
+    let evidence = match (score.precision, score.recalled) {
+        (Some(precision), Some(recalled)) => format!("precision {precision:.4}, recall {}", u8::from(recalled)),
+        _ => "evidence does not count (NOT ENOUGH INFO)".to_owned(),
+    };
+    findings.push(Finding::new("score", format!("strict {}, {evidence}", u8::from(score.strictly_correct))));
+    findings
 }
 
 #[cfg(test)]

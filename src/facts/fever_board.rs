@@ -3,24 +3,24 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use rayon::prelude::*;
+use serde::Deserialize;
+use serde_json::json;
 
-use super::claims::{each, no_faults, system_names};
-use super::fever::{Explanation, FeverScores, Prediction, Tally, explain, score_instance};
-use super::fever_files::{GoldFile, Instance, Join, Predictions, PredictionsRead};
-use super::leaderboard::{Leaderboard, Measurement, Standing};
+use super::claims::{ClaimFile, each, no_faults, system_names};
+use super::fever::{FeverScores, Gold, InstanceScore, Prediction, explain, score_instance};
+use super::fever_files::{Join, Predicted, join};
+use super::leaderboard::{Explanation, Leaderboard, Measurement, Scored, Standing};
 use crate::domain::{Mode, Note};
 use crate::error::{Error, InputFault, Result};
 
 /// The leaderboard of the shared task (preliminary results of 2018, <https://fever.ai/2018/task.html>).
 const PUBLISHED: &str = include_str!("../../data/fever_2018_leaderboard.csv");
 
+/// Measures in the order of the published table.
+const MEASURES: [&str; 5] = ["evidence_f1", "label_accuracy", "fever_score", "evidence_precision", "evidence_recall"];
 /// What ranks systems, the first first.
 const RANKED_BY: [&str; 3] = ["fever_score", "label_accuracy", "evidence_f1"];
-
-/// The measures of one file, the counts behind them, and notes.
-type FileScore = (Vec<Measurement>, Map<String, Value>, Vec<Note>);
 
 /// What is scored and how.
 #[derive(Debug, Clone, Args)]
@@ -59,16 +59,13 @@ fn parse_max_evidence(text: &str) -> Result<MaxEvidence, String> {
     }
 }
 
-/// Why a claim scored as it did in one file.
-#[derive(Debug, Clone, Serialize)]
-pub struct FeverExplanation {
-    /// The file of predictions.
-    pub file: String,
-    /// 1-based line of the prediction.
-    pub line: usize,
-    /// The rest.
-    #[serde(flatten)]
-    pub explanation: Explanation,
+/// A row of `--teams`.
+#[derive(Deserialize)]
+struct Team {
+    file: String,
+    user: String,
+    #[serde(default)]
+    team: String,
 }
 
 impl FeverOptions {
@@ -76,20 +73,15 @@ impl FeverOptions {
         if self.compat { Mode::Compat } else { Mode::Default }
     }
 
-    fn load_gold(&self) -> Result<Option<GoldFile>> {
+    fn load_gold(&self) -> Result<Option<ClaimFile<Gold>>> {
         if self.join == Join::Id && self.gold.is_none() {
             return Err(Error::Usage("--join id: give --gold FILE too".to_owned()));
         }
-        self.gold.as_deref().map(|path| GoldFile::load(path, self.join, self.mode())).transpose()
-    }
-
-    fn read<T: Send>(
-        &self,
-        path: &Path,
-        gold: Option<&GoldFile>,
-        map: impl Fn(&Instance<'_>) -> T + Sync,
-    ) -> Result<PredictionsRead<T>> {
-        Predictions { path, gold, join: self.join, mode: self.mode() }.read(map)
+        let gold = self.gold.as_deref().map(|path| ClaimFile::<Gold>::load(path, self.mode())).transpose()?;
+        if let Some(gold) = gold.as_ref().filter(|_| self.join == Join::Id) {
+            no_faults(gold.repeated())?;
+        }
+        Ok(gold)
     }
 
     /// Scores every file. Ranked by strict score, ties by label accuracy, then by evidence F1; with published rows, which
@@ -108,9 +100,8 @@ impl FeverOptions {
         let title = format!("FEVER, {counted}{compat}");
         let mut board = Leaderboard { title, decimals: Some(4), systems: Vec::new(), notes: Vec::new() };
         let scored = each(&self.predictions, |path| self.score(path, gold.as_ref()))?;
-        for ((system, team), (metrics, details, notes)) in owners.into_iter().zip(scored) {
-            board.notes.extend(notes);
-            board.systems.push(Standing { rank: 0, system, team, published: false, metrics, details });
+        for ((system, team), scored) in owners.into_iter().zip(scored) {
+            board.add(system, team, scored);
         }
         if self.beside_published {
             board.systems.extend(published_systems()?);
@@ -123,51 +114,48 @@ impl FeverOptions {
         Ok(board)
     }
 
-    /// The measures of one file, counts behind them, and notes.
-    fn score(&self, path: &Path, gold: Option<&GoldFile>) -> Result<FileScore> {
+    fn score(&self, path: &Path, gold: Option<&ClaimFile<Gold>>) -> Result<Scored> {
+        let file = ClaimFile::<Predicted>::load(path, self.mode())?;
+        let joined = join(&file, gold, self.join, self.mode())?;
         let most = self.max_evidence.0;
-        let read = self.read(path, gold, |instance| score_instance(instance.gold, &instance.prediction, most))?;
-        let mut tally = Tally::default();
-        read.results.into_iter().for_each(|score| tally.add(score));
+        let pairs = joined.pairs.par_iter();
+        let mut claims: Vec<InstanceScore> =
+            pairs.map(|(line, gold)| score_instance(gold, &line.value.prediction, most)).collect();
         let nothing = Prediction::new("", &[]);
-        read.missing.iter().for_each(|gold| tally.add(score_instance(gold, &nothing, most)));
-        let scores = tally.scores(self.mode());
+        claims.extend(joined.missing.iter().map(|gold| score_instance(gold, &nothing, most)));
+        let scores = FeverScores::of(&claims, self.mode());
         if self.compat && scores.precision + scores.recall == 0.0 {
-            let what =
-                "precision and recall are both 0, of which the reference script makes no F1 (it divides by zero)";
+            let what = "precision and recall are both 0, for which the reference script has no F1 (it divides by zero)";
             return Err(InputFault::new(path, what).hint("score without --compat").into());
         }
         let details = json!({
             "file": path.display().to_string(),
-            "claims": tally.claims,
-            "verifiable": tally.verifiable,
-            "labels_correct": tally.labels_correct,
-            "strictly_correct": tally.strictly_correct,
-            "missing": read.missing.len(),
-            "unknown": read.unknown,
+            "claims": claims.len(),
+            "verifiable": claims.iter().filter(|claim| claim.precision.is_some()).count(),
+            "labels_correct": claims.iter().filter(|claim| claim.label_correct).count(),
+            "strictly_correct": claims.iter().filter(|claim| claim.strictly_correct).count(),
+            "missing": joined.missing.len(),
+            "unknown": joined.unknown,
         });
-        let Value::Object(details) = details else { return Err(Error::Internal("details of a file".to_owned())) };
-        Ok((measurements(&scores), details, read.notes))
+        let values = [scores.f1, scores.label_accuracy, scores.strict_score, scores.precision, scores.recall];
+        Ok(Scored { metrics: measurements(values.map(Some)), details, notes: joined.notes })
     }
 
     /// Why the prediction with this id scored as it did, for each file that has it.
     ///
     /// # Errors
     /// Every fault of the files; no prediction has this id.
-    pub fn explain(&self, id: &str) -> Result<Vec<FeverExplanation>> {
+    pub fn explain(&self, id: &str) -> Result<Vec<Explanation>> {
         let gold = self.load_gold()?;
-        let explained = each(&self.predictions, |path| {
-            let read = self.read(path, gold.as_ref(), |instance| {
-                let is_wanted = instance.id.as_ref().is_some_and(|own| own.to_string() == id);
-                is_wanted.then(|| FeverExplanation {
-                    file: path.display().to_string(),
-                    line: instance.line,
-                    explanation: explain(instance.gold, &instance.prediction, self.max_evidence.0),
-                })
-            })?;
-            Ok(read.results.into_iter().flatten().collect::<Vec<_>>())
-        })?;
-        let explained = explained.concat();
+        let mut explained = Vec::new();
+        for (path, system) in self.predictions.iter().zip(system_names(&self.predictions)) {
+            let file = ClaimFile::<Predicted>::load(path, self.mode())?;
+            let pairs = join(&file, gold.as_ref(), self.join, self.mode())?.pairs;
+            explained.extend(pairs.into_iter().filter(|(line, _)| line.id.to_string() == id).map(|(line, gold)| {
+                let findings = explain(gold, &line.value.prediction, self.max_evidence.0);
+                Explanation { system: system.clone(), claim: id.to_owned(), findings }
+            }));
+        }
         if explained.is_empty() {
             let fault = InputFault::new(&self.predictions[0], format!("no prediction has the id {id}"));
             return Err(fault.hint("ids are those of the predictions").into());
@@ -178,70 +166,48 @@ impl FeverOptions {
     /// User and team of each file: from `--teams`, else the file's name and no team.
     fn owners(&self) -> Result<Vec<(String, String)>> {
         let teams = self.teams.as_deref().map(load_teams).transpose()?.unwrap_or_default();
-        let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let is_of = |team: &[String; 3], path: &Path| team[0] == path.display().to_string() || team[0] == name(path);
+        let is_of = |team: &Team, path: &Path| {
+            team.file == path.display().to_string() || path.file_name().is_some_and(|name| name == team.file.as_str())
+        };
         let unused = teams.iter().find(|team| !self.predictions.iter().any(|path| is_of(team, path)));
-        if let (Some([file, ..]), Some(path)) = (unused, &self.teams) {
+        if let (Some(team), Some(path)) = (unused, &self.teams) {
             let given: Vec<String> = self.predictions.iter().map(|path| path.display().to_string()).collect();
-            let fault = InputFault::new(path, format!("no file of predictions has the name {file}"));
+            let fault = InputFault::new(path, format!("no file of predictions has the name {}", team.file));
             return Err(fault.hint(format!("given: {}", given.join(", "))).into());
         }
         let owner = |(path, name): (&PathBuf, String)| match teams.iter().find(|team| is_of(team, path)) {
-            Some([_, user, team]) => (user.clone(), team.clone()),
+            Some(team) => (team.user.clone(), team.team.clone()),
             None => (name, String::new()),
         };
         Ok(self.predictions.iter().zip(system_names(&self.predictions)).map(owner).collect())
     }
 }
 
-fn measurements(scores: &FeverScores) -> Vec<Measurement> {
-    let values = [
-        ("evidence_f1", scores.f1),
-        ("label_accuracy", scores.label_accuracy),
-        ("fever_score", scores.strict_score),
-        ("evidence_precision", scores.precision),
-        ("evidence_recall", scores.recall),
-    ];
-    values.map(|(name, value)| Measurement { name, estimate: Some(value), interval: None }).to_vec()
+/// Values in the order of [`MEASURES`].
+fn measurements(values: [Option<f64>; 5]) -> Vec<Measurement> {
+    let measured = MEASURES.into_iter().zip(values);
+    measured.map(|(name, estimate)| Measurement { name, estimate, interval: None }).collect()
 }
 
 /// The rows of the published leaderboard.
 fn published_systems() -> Result<Vec<Standing>> {
-    let broken = |error: &dyn std::fmt::Display| Error::Internal(format!("data/fever_2018_leaderboard.csv: {error}"));
+    let broken = |error: csv::Error| Error::Internal(format!("data/fever_2018_leaderboard.csv: {error}"));
     let rows =
         csv::Reader::from_reader(PUBLISHED.as_bytes()).into_deserialize::<(usize, String, String, f64, f64, f64)>();
     rows.map(|row| {
-        let (_, system, team, f1, accuracy, strict) = row.map_err(|error| broken(&error))?;
-        let known = [Some(f1), Some(accuracy), Some(strict), None, None];
-        let names = ["evidence_f1", "label_accuracy", "fever_score", "evidence_precision", "evidence_recall"];
-        let measured = names.into_iter().zip(known);
-        let metrics = measured.map(|(name, estimate)| Measurement { name, estimate, interval: None }).collect();
-        Ok(Standing { rank: 0, system, team, published: true, metrics, details: Map::new() })
+        let (_, system, team, f1, accuracy, strict) = row.map_err(broken)?;
+        let metrics = measurements([Some(f1), Some(accuracy), Some(strict), None, None]);
+        Ok(Standing { rank: 0, system, team, published: true, metrics, details: json!({}) })
     })
     .collect()
 }
 
-/// Rows of file, user, team; the header and the team may be left out.
-fn load_teams(path: &Path) -> Result<Vec<[String; 3]>> {
+/// Rows of `file,user,team` below a header with these names; the team may be left out.
+fn load_teams(path: &Path) -> Result<Vec<Team>> {
     let text = std::fs::read(path).map_err(Error::io(path, "read"))?;
-    let mut reader = csv::ReaderBuilder::new();
-    let reader =
-        reader.has_headers(false).flexible(true).trim(csv::Trim::All).from_reader(text.as_slice()).into_records();
-    let (mut teams, mut faults): (Vec<[String; 3]>, Vec<InputFault>) = (Vec::new(), Vec::new());
-    for row in reader {
-        let row = row.map_err(|error| InputFault::new(path, format!("no valid CSV: {error}")))?;
-        let line = row.position().map_or(0, |position| position.line() as usize);
-        let fault = |what: String| InputFault::new(path, what).at_line(line);
-        match row.iter().collect::<Vec<_>>()[..] {
-            ["file", "user", "team"] if line == 1 => {}
-            [file, ..] if teams.iter().any(|team| team[0] == file) => {
-                faults.push(fault(format!("{file} is listed twice")).hint("keep one of the two lines"));
-            }
-            [file, user] => teams.push([file, user, ""].map(str::to_owned)),
-            [file, user, team] => teams.push([file, user, team].map(str::to_owned)),
-            _ => faults.push(fault(format!("expected file,user,team, found {} cells", row.len()))),
-        }
-    }
-    no_faults(faults)?;
-    Ok(teams)
+    let rows = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_slice()).into_deserialize();
+    let fault = |error: csv::Error| {
+        InputFault::new(path, error.to_string()).hint("write CSV with the header file,user,team").into()
+    };
+    rows.map(|row| row.map_err(fault)).collect()
 }

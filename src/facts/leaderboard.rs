@@ -1,7 +1,7 @@
-//! Systems ranked by their measures.
+//! Systems ranked by their measures, and why one claim scored as it did.
 
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::domain::Note;
 use crate::stats::Interval;
@@ -27,7 +27,7 @@ pub struct Standing {
     pub rank: usize,
     /// Its name.
     pub system: String,
-    /// Who stands behind it; empty if unknown.
+    /// Who made it; empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub team: String,
     /// Whether it is a row of a published leaderboard.
@@ -35,9 +35,9 @@ pub struct Standing {
     /// Its measures, the same ones for every system.
     #[serde(serialize_with = "by_name")]
     pub metrics: Vec<Measurement>,
-    /// Counts behind the measures, as further fields in JSON.
+    /// An object of counts behind the measures, as further fields in JSON.
     #[serde(flatten)]
-    pub details: Map<String, Value>,
+    pub details: Value,
 }
 
 /// One measure of one system.
@@ -51,7 +51,24 @@ pub struct Measurement {
     pub interval: Option<Interval>,
 }
 
+/// What scoring one file gives.
+pub(super) struct Scored {
+    pub(super) metrics: Vec<Measurement>,
+    /// An object.
+    pub(super) details: Value,
+    /// Notes on this file, without its name.
+    pub(super) notes: Vec<Note>,
+}
+
 impl Leaderboard {
+    /// Adds a system, still without a rank.
+    pub(super) fn add(&mut self, system: String, team: String, scored: Scored) {
+        let notes = scored.notes.into_iter();
+        self.notes.extend(notes.map(|note| Note { text: format!("{system}: {}", note.text), ..note }));
+        let (metrics, details) = (scored.metrics, scored.details);
+        self.systems.push(Standing { rank: 0, system, team, published: false, metrics, details });
+    }
+
     /// Sorts by these measures, the greatest first and the first measure before the next; ties keep their order. The
     /// values are compared with `decimals` decimals if given.
     pub(super) fn rank(&mut self, measures: &[&str], decimals: Option<i32>) {
@@ -84,29 +101,47 @@ fn by_name<S: serde::Serializer>(metrics: &[Measurement], serializer: S) -> Resu
     }))
 }
 
+/// Why a claim scored as it did with one system's predictions.
+#[derive(Debug, Clone, Serialize)]
+pub struct Explanation {
+    /// The system.
+    pub system: String,
+    /// The claim's id, and its text where the file has it.
+    pub claim: String,
+    /// How each part of the prediction counts, then what the claim adds to the scores.
+    pub findings: Vec<Finding>,
+}
+
+/// How one part of a prediction counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// A label, an abstract, a sentence.
+    pub item: String,
+    /// How it counts, and why.
+    pub finding: String,
+}
+
+impl Finding {
+    pub(super) fn new(item: impl Into<String>, finding: impl Into<String>) -> Self {
+        Self { item: item.into(), finding: finding.into() }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn ties_share_a_rank_and_the_next_measure_decides_first() {
-        let standing = |system: &str, first, second| Standing {
-            rank: 0,
-            system: system.to_owned(),
-            team: String::new(),
-            published: false,
-            metrics: [("a", first), ("b", second)]
+        let mut board = Leaderboard { title: String::new(), decimals: None, systems: Vec::new(), notes: Vec::new() };
+        let systems = [("last", 0.1, 0.9), ("tied", 0.500_01, 0.2), ("best", 0.5, 0.3), ("also", 0.5, 0.2)];
+        for (system, first, second) in systems {
+            let metrics = [("a", first), ("b", second)]
                 .map(|(name, value)| Measurement { name, estimate: Some(value), interval: None })
-                .to_vec(),
-            details: Map::new(),
-        };
-        let systems = vec![
-            standing("last", 0.1, 0.9),
-            standing("tied", 0.500_01, 0.2),
-            standing("best", 0.5, 0.3),
-            standing("also", 0.5, 0.2),
-        ];
-        let mut board = Leaderboard { title: String::new(), decimals: None, systems, notes: Vec::new() };
+                .to_vec();
+            let scored = Scored { metrics, details: json!({}), notes: Vec::new() };
+            board.add(system.to_owned(), String::new(), scored);
+        }
         board.rank(&["a", "b"], Some(4));
         let ranks: Vec<_> = board.systems.iter().map(|system| (system.system.as_str(), system.rank)).collect();
         assert_eq!(ranks, [("best", 1), ("tied", 2), ("also", 2), ("last", 4)]);

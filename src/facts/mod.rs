@@ -17,5 +17,5 @@ pub mod scifact_modules;
 
 pub use claims::Id;
 pub use fever_board::FeverOptions;
-pub use leaderboard::{Leaderboard, Measurement, Standing};
+pub use leaderboard::{Explanation, Finding, Leaderboard, Measurement, Standing};
 pub use scifact_board::{ScifactFiles, ScifactLabels, ScifactOptions};

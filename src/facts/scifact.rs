@@ -2,7 +2,7 @@
 //!
 //! Formulas: D. Wadden et al., "Fact or Fiction: Verifying Scientific Claims", EMNLP 2020, section 4, and
 //! `doc/evaluation.md` of `allenai/scifact`. Compat gives the numbers of `verisci/evaluate` at commit 68b98a5 and, with
-//! [`SentenceCap::ShortestRationale`], of the leaderboard's `allenai/scifact-evaluator`; what those scripts die of is an
+//! [`SentenceCap::ShortestRationale`], of the leaderboard's `allenai/scifact-evaluator`; what those scripts stop at is an
 //! input error.
 //!
 //! The worked example of the guidelines. The gold has the rationales {0, 1} and {11} in abstract 11 and {4} in abstract
@@ -11,7 +11,7 @@
 //! ```
 //! use scholareval::domain::Mode;
 //! use scholareval::facts::claims::ClaimFile;
-//! use scholareval::facts::scifact::{Claim, Prediction, SentenceCap, score};
+//! use scholareval::facts::scifact::{Claim, Prediction, SentenceCap, measures, score, sums};
 //!
 //! # fn main() -> scholareval::Result<()> {
 //! let gold = concat!(
@@ -25,8 +25,8 @@
 //! let claims = ClaimFile::<Claim>::parse(gold.as_bytes(), "gold.jsonl".as_ref(), Mode::Default)?;
 //! let predictions = ClaimFile::<Prediction>::parse(predicted.as_bytes(), "mine.jsonl".as_ref(), Mode::Default)?;
 //!
-//! let measures = score(&claims, &predictions, SentenceCap::Three, Mode::Default)?.measures();
-//! let [_, rationalized, _, label] = measures;
+//! let counts = score(&claims, &predictions, SentenceCap::Three, Mode::Default)?;
+//! let [_, rationalized, _, label] = measures(&sums(&counts));
 //! assert_eq!((rationalized.precision, rationalized.recall, rationalized.f1), (1.0 / 2.0, 1.0 / 2.0, 1.0 / 2.0));
 //! assert_eq!((label.precision, label.recall), (1.0 / 5.0, 1.0 / 4.0));
 //! assert!((label.f1 - 2.0 / 9.0).abs() < 1e-15);
@@ -41,10 +41,11 @@ use clap::ValueEnum;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::claims::{ClaimFile, ClaimLine, Id, LineFault};
+use super::claims::{ClaimFile, ClaimLine, LineFault};
+use super::leaderboard::Finding;
 use crate::dataset::suggest;
 use crate::domain::Mode;
-use crate::error::{InputFault, Result};
+use crate::error::{Error, InputFault, Result};
 
 /// The S2ORC identifier of an abstract.
 pub type DocId = i64;
@@ -151,52 +152,27 @@ impl SentenceCap {
     }
 }
 
-/// Counts of one claim, or summed over claims.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
-    /// Abstracts with gold evidence.
-    pub abstracts_relevant: u64,
-    /// Abstracts predicted.
-    pub abstracts_retrieved: u64,
-    /// Predicted abstracts that are relevant and have the right label.
-    pub abstracts_label_only: u64,
-    /// Of these, those whose first sentences hold a whole gold rationale.
-    pub abstracts_rationalized: u64,
-    /// Sentences of gold rationales; one in two rationales counts twice, as in the reference.
-    pub sentences_relevant: u64,
-    /// Sentences predicted, repetitions included.
-    pub sentences_retrieved: u64,
-    /// Predicted sentences (each once) of a gold rationale that is predicted whole.
-    pub sentences_selection: u64,
-    /// Of these, those in abstracts with the right label.
-    pub sentences_label: u64,
-}
+/// Counts of one claim, or summed over claims, in the order of [`COUNTS`].
+pub type Counts = [f64; 8];
 
-impl Counts {
-    /// The counts in the order of the fields.
-    pub fn row(&self) -> [f64; 8] {
-        let abstracts = [self.abstracts_relevant, self.abstracts_retrieved, self.abstracts_label_only];
-        let sentences = [self.sentences_relevant, self.sentences_retrieved, self.sentences_selection];
-        let [relevant, retrieved, label_only] = abstracts.map(|count| count as f64);
-        let [in_gold, predicted, selection] = sentences.map(|count| count as f64);
-        let (rationalized, label) = (self.abstracts_rationalized as f64, self.sentences_label as f64);
-        [relevant, retrieved, label_only, rationalized, in_gold, predicted, selection, label]
-    }
-}
+/// Names of the [`Counts`]: abstracts with gold evidence, abstracts predicted, those of them that are relevant and have the
+/// right label, those of these whose first sentences hold a whole gold rationale; sentences of gold rationales (one in two
+/// rationales counts twice, as in the reference), sentences predicted (repetitions included), predicted sentences (each
+/// once) of a gold rationale that is predicted whole, those of them in abstracts with the right label.
+pub const COUNTS: [&str; 8] = [
+    "abstracts_relevant",
+    "abstracts_retrieved",
+    "abstracts_label_only",
+    "abstracts_rationalized",
+    "sentences_relevant",
+    "sentences_retrieved",
+    "sentences_selection",
+    "sentences_label",
+];
 
-impl std::iter::Sum for Counts {
-    fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
-        counts.fold(Self::default(), |sum, one| Self {
-            abstracts_relevant: sum.abstracts_relevant + one.abstracts_relevant,
-            abstracts_retrieved: sum.abstracts_retrieved + one.abstracts_retrieved,
-            abstracts_label_only: sum.abstracts_label_only + one.abstracts_label_only,
-            abstracts_rationalized: sum.abstracts_rationalized + one.abstracts_rationalized,
-            sentences_relevant: sum.sentences_relevant + one.sentences_relevant,
-            sentences_retrieved: sum.sentences_retrieved + one.sentences_retrieved,
-            sentences_selection: sum.sentences_selection + one.sentences_selection,
-            sentences_label: sum.sentences_label + one.sentences_label,
-        })
-    }
+/// Counts summed over claims.
+pub fn sums<const C: usize>(counts: &[[f64; C]]) -> [f64; C] {
+    std::array::from_fn(|at| counts.iter().map(|counts| counts[at]).sum())
 }
 
 /// Precision, recall and F1, each 0..=1.
@@ -234,9 +210,9 @@ pub(super) fn ratio(part: f64, whole: f64) -> f64 {
 pub const MEASURES: [&str; 4] =
     ["abstract_label_only", "abstract_rationalized", "sentence_selection", "sentence_label"];
 
-/// The four [`MEASURES`] of summed counts, in the order of [`Counts::row`].
-pub fn measures(row: &[f64; 8]) -> [Prf; 4] {
-    let [relevant, retrieved, label_only, rationalized, in_gold, predicted, selection, label] = *row;
+/// The four [`MEASURES`] of summed counts.
+pub fn measures(counts: &Counts) -> [Prf; 4] {
+    let [relevant, retrieved, label_only, rationalized, in_gold, predicted, selection, label] = *counts;
     [
         Prf::of(label_only, retrieved, relevant),
         Prf::of(rationalized, retrieved, relevant),
@@ -247,36 +223,34 @@ pub fn measures(row: &[f64; 8]) -> [Prf; 4] {
 
 /// What a claim contributes. A claim without a prediction contributes what is relevant: it counts in recall.
 pub fn count_claim(claim: &Claim, prediction: Option<&Prediction>, cap: SentenceCap) -> Counts {
-    let mut counts = Counts::default();
-    for gold in claim.evidence.values() {
-        counts.abstracts_relevant += 1;
-        counts.sentences_relevant += gold.rationales.iter().map(|rationale| rationale.len() as u64).sum::<u64>();
-    }
-    for (doc_id, predicted) in prediction.into_iter().flat_map(|prediction| &prediction.evidence) {
-        counts.abstracts_retrieved += 1;
-        counts.sentences_retrieved += predicted.sentences.len() as u64;
+    let relevant = claim.evidence.len();
+    let in_gold: usize = claim.evidence.values().flat_map(|gold| &gold.rationales).map(Vec::len).sum();
+    let [mut retrieved, mut label_only, mut rationalized, mut predicted, mut selection, mut label] = [0; 6];
+    for (doc_id, found) in prediction.into_iter().flat_map(|prediction| &prediction.evidence) {
+        retrieved += 1;
+        predicted += found.sentences.len();
         let Some(gold) = claim.evidence.get(doc_id) else { continue };
-        let credited = credited_sentences(gold, predicted).len() as u64;
-        counts.sentences_selection += credited;
-        if predicted.label == gold.label {
-            counts.sentences_label += credited;
-            counts.abstracts_label_only += 1;
-            counts.abstracts_rationalized += u64::from(matched_rationale(gold, predicted, cap).is_some());
+        let credited = credited_sentences(gold, found);
+        selection += credited;
+        if found.label == gold.label {
+            label += credited;
+            label_only += 1;
+            rationalized += usize::from(matched_rationale(gold, found, cap).is_some());
         }
     }
-    counts
+    [relevant, retrieved, label_only, rationalized, in_gold, predicted, selection, label].map(|count| count as f64)
 }
 
 /// The first gold rationale that is among the abstract's first predicted sentences.
-fn matched_rationale(gold: &Evidence, predicted: &PredictedAbstract, cap: SentenceCap) -> Option<usize> {
+fn matched_rationale<'a>(gold: &'a Evidence, predicted: &PredictedAbstract, cap: SentenceCap) -> Option<&'a Vec<u32>> {
     let first = &predicted.sentences[..cap.sentences(gold).min(predicted.sentences.len())];
-    gold.rationales.iter().position(|rationale| is_whole(rationale, first))
+    gold.rationales.iter().find(|rationale| is_whole(rationale, first))
 }
 
-/// The predicted sentences that are in a gold rationale whose sentences are all predicted.
-fn credited_sentences(gold: &Evidence, predicted: &PredictedAbstract) -> HashSet<u32> {
+/// How many predicted sentences are in a gold rationale whose sentences are all predicted.
+fn credited_sentences(gold: &Evidence, predicted: &PredictedAbstract) -> usize {
     let whole = gold.rationales.iter().filter(|rationale| is_whole(rationale, &predicted.sentences));
-    whole.flatten().copied().collect()
+    whole.flatten().collect::<HashSet<_>>().len()
 }
 
 /// True if all sentences of the rationale are predicted.
@@ -284,98 +258,47 @@ pub(super) fn is_whole(rationale: &[u32], predicted: &[u32]) -> bool {
     rationale.iter().all(|sentence| predicted.contains(sentence))
 }
 
-/// A scored submission.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Submission {
-    /// What each claim contributes; in compat only those with a prediction, in the order of the predictions.
-    pub claims: Vec<Counts>,
-    /// Claims of the gold without a prediction.
-    pub claims_unpredicted: usize,
-    /// Predictions whose claim is not in the gold; they count nowhere.
-    pub predictions_unknown: usize,
-    /// Predicted abstracts left out because their label is `NOT_ENOUGH_INFO`.
-    pub abstracts_undecided: usize,
-    /// Predicted abstracts with more than 3 sentences, of which only the first count towards *rationalized*.
-    pub abstracts_long: usize,
-}
-
-impl Submission {
-    /// The four [`MEASURES`], from summed counts.
-    pub fn measures(&self) -> [Prf; 4] {
-        measures(&self.sums().row())
-    }
-
-    /// The summed counts.
-    pub fn sums(&self) -> Counts {
-        self.claims.iter().copied().sum()
-    }
-}
-
-/// Scores a submission against the gold. By default both may be in any order and every claim of the gold counts.
+/// What each claim contributes. By default both files may be in any order and every claim of the gold counts; in compat
+/// only those with a prediction, in the order of the predictions.
 ///
 /// # Errors
-/// Only in compat: the first thing that the reference dies of.
+/// Only in compat: the first thing that the reference refuses.
 pub fn score(
     claims: &ClaimFile<Claim>,
     predictions: &ClaimFile<Prediction>,
     cap: SentenceCap,
     mode: Mode,
-) -> Result<Submission> {
-    let (gold, predicted) = (claims.by_claim(), predictions.by_claim());
-    let counted = match mode {
-        Mode::Default => {
-            let one = |claim: &ClaimLine<Claim>| {
-                count_claim(&claim.value, predicted.get(&claim.id).map(|line| &line.value), cap)
-            };
-            claims.lines.par_iter().map(one).collect()
+) -> Result<Vec<Counts>> {
+    if mode == Mode::Default {
+        let predicted = predictions.by_claim();
+        let count =
+            |claim: &ClaimLine<Claim>| count_claim(&claim.value, predicted.get(&claim.id).map(|line| &line.value), cap);
+        return Ok(claims.lines.par_iter().map(count).collect());
+    }
+    if let Some(fault) = predictions.out_of_order(claims).filter(|_| cap == SentenceCap::ShortestRationale) {
+        return Err(refused(fault));
+    }
+    // The reference walks the predictions: a claim without one is forgotten and a claim with two counts twice.
+    let gold = claims.by_claim();
+    let count = |line: &ClaimLine<Prediction>| {
+        let Some(claim) = gold.get(&line.id) else {
+            return Err(refused(predictions.fault(line, "there is no such claim in the gold")));
+        };
+        if line.value.undecided > 0 {
+            return Err(refused(predictions.fault(line, "an abstract has the label NOT_ENOUGH_INFO")));
         }
-        // The reference walks the predictions: a claim without one is forgotten and a claim with two counts twice.
-        Mode::Compat => {
-            if let Some(fault) = refused_by_reference(claims, predictions, cap) {
-                return Err(fault.into());
-            }
-            let one = |line: &ClaimLine<Prediction>| {
-                gold.get(&line.id).map(|claim| count_claim(&claim.value, Some(&line.value), cap))
-            };
-            predictions.lines.par_iter().filter_map(one).collect()
+        if has_shared_sentence(&claim.value, &line.value) {
+            let what = "a predicted sentence is in two gold rationales of its abstract";
+            return Err(refused(predictions.fault(line, what)));
         }
+        Ok(count_claim(&claim.value, Some(&line.value), cap))
     };
-    let abstracts = predictions.lines.iter().flat_map(|line| line.value.evidence.values());
-    Ok(Submission {
-        claims: counted,
-        claims_unpredicted: claims.not_in(predictions),
-        predictions_unknown: predictions.not_in(claims),
-        abstracts_undecided: predictions.lines.iter().map(|line| line.value.undecided).sum(),
-        abstracts_long: abstracts.filter(|predicted| predicted.sentences.len() > 3).count(),
-    })
+    predictions.lines.iter().map(count).collect()
 }
 
-/// The first prediction that the reference of this cap dies of.
-fn refused_by_reference(
-    claims: &ClaimFile<Claim>,
-    predictions: &ClaimFile<Prediction>,
-    cap: SentenceCap,
-) -> Option<InputFault> {
-    const HINT: &str = "the reference script stops here; correct it, or score without --compat";
-    if cap == SentenceCap::ShortestRationale {
-        let same = claims.lines.iter().map(|line| &line.id).eq(predictions.lines.iter().map(|line| &line.id));
-        if !same {
-            let what = "the claims or their order are not those of the gold";
-            return Some(InputFault::new(&predictions.path, what).hint(HINT));
-        }
-    }
-    let gold = claims.by_claim();
-    predictions.lines.iter().find_map(|line| {
-        let what = match gold.get(&line.id) {
-            None => "there is no such claim in the gold",
-            Some(_) if line.value.undecided > 0 => "an abstract has the label NOT_ENOUGH_INFO",
-            Some(claim) if has_shared_sentence(&claim.value, &line.value) => {
-                "a predicted sentence is in two gold rationales of its abstract"
-            }
-            Some(_) => return None,
-        };
-        Some(predictions.fault(line, what).hint(HINT))
-    })
+/// The error of a fault at which a reference script stops.
+pub(super) fn refused(fault: InputFault) -> Error {
+    fault.hint("the reference script stops here; correct it, or score without --compat").into()
 }
 
 fn has_shared_sentence(claim: &Claim, prediction: &Prediction) -> bool {
@@ -386,119 +309,75 @@ fn has_shared_sentence(claim: &Claim, prediction: &Prediction) -> bool {
     })
 }
 
-/// Why one claim scored as it did.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Explanation {
-    /// The claim.
-    pub id: Id,
-    /// Its text.
-    pub claim: String,
-    /// Whether the submission has a line for it.
-    pub predicted: bool,
-    /// The predicted abstracts, then the gold ones that were missed.
-    pub abstracts: Vec<AbstractExplanation>,
-    /// What the claim contributes.
-    pub counts: Counts,
+/// Why the claim scored as it did with this prediction: the predicted abstracts, the gold ones that were missed, counts.
+pub(super) fn explain(claim: &Claim, prediction: Option<&Prediction>, cap: SentenceCap) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if prediction.is_none() {
+        findings.push(Finding::new("prediction", "none"));
+    }
+    let nothing = Prediction::default();
+    let predicted = &prediction.unwrap_or(&nothing).evidence;
+    for (doc_id, found) in predicted {
+        let gold = claim.evidence.get(doc_id);
+        findings.push(Finding::new(format!("abstract {doc_id}"), explain_abstract(gold, found, cap)));
+        let sentences = found.sentences.iter().enumerate();
+        findings.extend(
+            sentences
+                .map(|(at, sentence)| Finding::new(format!("sentence {sentence}"), explain_sentence(gold, found, at))),
+        );
+    }
+    for (doc_id, gold) in claim.evidence.iter().filter(|(doc_id, _)| !predicted.contains_key(doc_id)) {
+        let missed = format!("missed; gold {}, rationales {}", gold.label, gold.shown());
+        findings.push(Finding::new(format!("abstract {doc_id}"), missed));
+    }
+    let [relevant, retrieved, label_only, rationalized, in_gold, sentences, selection, label] =
+        count_claim(claim, prediction, cap);
+    let abstracts =
+        format!("{relevant} relevant, {retrieved} predicted, {label_only} label-only, {rationalized} rationalized");
+    findings.push(Finding::new("abstracts", abstracts));
+    let sentences = format!("{in_gold} relevant, {sentences} predicted, {selection} selection, {label} label");
+    findings.push(Finding::new("sentences", sentences));
+    findings
 }
 
-/// The score of one abstract.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct AbstractExplanation {
-    /// The abstract.
-    pub doc_id: DocId,
-    /// The gold label; `None` if the abstract is not relevant.
-    pub gold: Option<Label>,
-    /// The predicted label; `None` if it was not predicted.
-    pub predicted: Option<Label>,
-    /// The gold rationales.
-    pub rationales: Vec<Vec<u32>>,
-    /// How many of the predicted sentences count towards *rationalized*.
-    pub sentences_counted: usize,
-    /// The first rationale that is among them (position in `rationales`), whatever the label.
-    pub matched: Option<usize>,
-    /// Whether it counts as *label-only*.
-    pub label_only: bool,
-    /// Whether it counts as *rationalized*.
-    pub rationalized: bool,
-    /// The predicted sentences, in their order.
-    pub sentences: Vec<SentenceExplanation>,
-}
-
-/// The score of one predicted sentence.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SentenceExplanation {
-    /// Its position in the abstract.
-    pub sentence: u32,
-    /// Counts as *selection*.
-    pub selection: bool,
-    /// Counts as *label*.
-    pub label: bool,
-    /// Sentences of its rationale that are not predicted (of the rationale that misses fewest); empty where it counts or
-    /// is in no rationale.
-    pub missing: Vec<u32>,
-    /// True if it is in a gold rationale.
-    pub in_rationale: bool,
-    /// True if it is listed before; only the first one counts.
-    pub repeated: bool,
-}
-
-/// Why the claim scored as it did with this prediction.
-pub fn explain(claim: &ClaimLine<Claim>, prediction: Option<&Prediction>, cap: SentenceCap) -> Explanation {
-    let gold = &claim.value.evidence;
-    let predicted = prediction.into_iter().flat_map(|prediction| &prediction.evidence);
-    let mut abstracts: Vec<_> =
-        predicted.map(|(id, found)| explain_abstract(*id, gold.get(id), Some(found), cap)).collect();
-    let is_missed = |id: &DocId| prediction.is_none_or(|prediction| !prediction.evidence.contains_key(id));
-    let missed = gold.iter().filter(|(id, _)| is_missed(id));
-    abstracts.extend(missed.map(|(id, evidence)| explain_abstract(*id, Some(evidence), None, cap)));
-    Explanation {
-        id: claim.id.clone(),
-        claim: claim.value.text.clone(),
-        predicted: prediction.is_some(),
-        abstracts,
-        counts: count_claim(&claim.value, prediction, cap),
+impl Evidence {
+    fn shown(&self) -> String {
+        self.rationales.iter().map(|rationale| format!("{rationale:?}")).collect::<Vec<_>>().join(" ")
     }
 }
 
-fn explain_abstract(
-    doc_id: DocId,
-    gold: Option<&Evidence>,
-    predicted: Option<&PredictedAbstract>,
-    cap: SentenceCap,
-) -> AbstractExplanation {
-    let sentences = predicted.map_or(&[][..], |predicted| &predicted.sentences);
-    let rationales = gold.map_or(&[][..], |gold| &gold.rationales);
-    let label = predicted.map(|predicted| predicted.label);
-    let label_only = label.is_some() && label == gold.map(|gold| gold.label);
-    let both = gold.zip(predicted);
-    let matched = both.and_then(|(gold, predicted)| matched_rationale(gold, predicted, cap));
-    let explain_sentence = |(at, sentence): (usize, &u32)| {
-        let repeated = sentences[..at].contains(sentence);
-        let within = || rationales.iter().filter(|rationale| rationale.contains(sentence));
-        let missing = |rationale: &Vec<u32>| -> Vec<u32> {
-            rationale.iter().copied().filter(|sentence| !sentences.contains(sentence)).collect()
-        };
-        let missing = within().map(missing).min_by_key(Vec::len);
-        let selection = !repeated && missing.as_ref().is_some_and(Vec::is_empty);
-        SentenceExplanation {
-            sentence: *sentence,
-            selection,
-            label: selection && label_only,
-            in_rationale: missing.is_some(),
-            missing: missing.unwrap_or_default(),
-            repeated,
+fn explain_abstract(gold: Option<&Evidence>, predicted: &PredictedAbstract, cap: SentenceCap) -> String {
+    let label = predicted.label;
+    let Some(gold) = gold else { return format!("{label} predicted, but it is no evidence for this claim") };
+    let first = cap.sentences(gold).min(predicted.sentences.len());
+    match (label == gold.label, matched_rationale(gold, predicted, cap)) {
+        (true, Some(matched)) => {
+            format!("{label} is right; rationalized: rationale {matched:?} is within its first {first}")
         }
-    };
-    AbstractExplanation {
-        doc_id,
-        gold: gold.map(|gold| gold.label),
-        predicted: label,
-        rationales: rationales.to_vec(),
-        sentences_counted: gold.map_or(3, |gold| cap.sentences(gold)).min(sentences.len()),
-        matched,
-        label_only,
-        rationalized: label_only && matched.is_some(),
-        sentences: sentences.iter().enumerate().map(explain_sentence).collect(),
+        (true, None) => {
+            let rationales = gold.shown();
+            format!(
+                "{label} is right; not rationalized: none of the rationales {rationales} is within its first {first}"
+            )
+        }
+        (false, _) => format!("{label} is wrong, gold {}", gold.label),
+    }
+}
+
+fn explain_sentence(gold: Option<&Evidence>, predicted: &PredictedAbstract, at: usize) -> String {
+    let Some(gold) = gold else { return "the abstract is not relevant".to_owned() };
+    let (before, sentence) = (&predicted.sentences[..at], &predicted.sentences[at]);
+    let within = gold.rationales.iter().filter(|rationale| rationale.contains(sentence));
+    let missing = within.map(|rationale| {
+        let missing = rationale.iter().filter(|partner| !predicted.sentences.contains(partner));
+        missing.map(ToString::to_string).collect::<Vec<_>>()
+    });
+    match missing.min_by_key(Vec::len) {
+        None => "in no rationale".to_owned(),
+        Some(missing) if !missing.is_empty() => format!("missing from its rationale: {}", missing.join(", ")),
+        Some(_) if before.contains(sentence) => "listed before; counts in precision only".to_owned(),
+        Some(_) if predicted.label == gold.label => "counts".to_owned(),
+        Some(_) => "counts for selection; not for label, which is wrong".to_owned(),
     }
 }
 

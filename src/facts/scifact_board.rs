@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::claims::{ClaimFile, FromLine, counted, each, no_faults, system_names};
-use super::leaderboard::{Leaderboard, Measurement, Standing};
-use super::scifact::{Claim, Counts, DocId, Explanation, Label, Prediction, SentenceCap, explain, measures, score};
-use super::scifact_files::Corpus;
+use super::leaderboard::{Explanation, Leaderboard, Measurement, Scored};
+use super::scifact::{
+    COUNTS, Claim, Counts, DocId, Label, Prediction, Prf, SentenceCap, explain, measures, score, sums,
+};
+use super::scifact_files::{Corpus, costly_abstracts};
 use super::scifact_modules::{
     LabelCounts, Labels, Rationales, Retrieved, label_measures, rationale_measures, retrieval_measures, score_labels,
     score_rationales, score_retrieval, scores_by_label,
@@ -88,9 +89,6 @@ pub struct ScifactLabels {
     pub corpus: Option<PathBuf>,
 }
 
-/// What is reported about one system: its measures, counts behind them, and notes.
-type Scored = (Vec<Measurement>, Map<String, Value>, Vec<Note>);
-
 impl ScifactFiles {
     fn mode(&self) -> Mode {
         if self.compat { Mode::Compat } else { Mode::Default }
@@ -108,7 +106,7 @@ impl ScifactFiles {
         Ok((claims, files))
     }
 
-    /// The leaderboard of these files. `missing` says what becomes of claims without a prediction.
+    /// The leaderboard of these files. `missing` says how claims without a prediction count.
     fn leaderboard<T>(
         &self,
         title: &str,
@@ -117,8 +115,8 @@ impl ScifactFiles {
         missing: &str,
         score: impl Fn(&ClaimFile<Claim>, &ClaimFile<T>) -> Result<Scored>,
     ) -> Result<Leaderboard> {
-        let names = system_names(&self.predictions);
         let compat = if self.compat { ", numbers of the reference scripts" } else { "" };
+        let missing = if self.compat { "the reference leaves them out" } else { missing };
         let BcaOptions { level, resamples, seed } = BcaOptions::seeded(self.seed);
         let n = counted(claims.lines.len(), "claim");
         let how = format!("{:.0}% intervals: BCa bootstrap over the claims, {resamples} resamples", 100.0 * level);
@@ -129,18 +127,19 @@ impl ScifactFiles {
             notes: vec![Note::warning(format!("n = {n}; {how}, seed {seed}."))],
         };
         let scored = each(&files, |file| score(&claims, file))?;
-        for ((system, file), (metrics, mut details, notes)) in names.into_iter().zip(&files).zip(scored) {
+        for ((system, file), mut scored) in system_names(&self.predictions).into_iter().zip(&files).zip(scored) {
             let (unpredicted, unknown) = (claims.not_in(file), file.not_in(&claims));
-            details.insert("claims".to_owned(), claims.lines.len().into());
-            details.insert("claims_unpredicted".to_owned(), unpredicted.into());
-            details.insert("predictions_unknown".to_owned(), unknown.into());
-            let missing = if self.compat { "the reference leaves them out" } else { missing };
-            let unknown_text = "for claims that are not in the gold: they count nowhere";
-            board.notes.extend(note(&system, unpredicted, "claim", &format!("without a prediction: {missing}")));
-            board.notes.extend(note(&system, unknown, "prediction", unknown_text));
-            board.notes.extend(notes.into_iter().map(|note| Note { text: format!("{system}: {}", note.text), ..note }));
-            let (rank, team, published) = (0, String::new(), false);
-            board.systems.push(Standing { rank, system, team, published, metrics, details });
+            scored.details["claims"] = claims.lines.len().into();
+            scored.details["claims_unpredicted"] = unpredicted.into();
+            scored.details["predictions_unknown"] = unknown.into();
+            let counts = [
+                (unpredicted, "claim", format!("without a prediction: {missing}")),
+                (unknown, "prediction", "for claims that are not in the gold: they count nowhere".to_owned()),
+            ];
+            let counts = counts.into_iter().filter(|(count, ..)| *count > 0);
+            let notes = counts.map(|(count, noun, what)| Note::warning(format!("{} {what}.", counted(count, noun))));
+            scored.notes.splice(0..0, notes);
+            board.add(system, String::new(), scored);
         }
         board.rank(ranked_by, None);
         Ok(board)
@@ -172,7 +171,8 @@ impl ScifactFiles {
             let what =
                 format!("{} in quotes: they match nothing; write numbers in doc_ids.", counted(quoted, "abstract id"));
             let notes = (quoted > 0).then(|| Note::warning(what)).into_iter().collect();
-            Ok((self.measure(["hit_one", "hit_all"], &counts, retrieval_measures), Map::new(), notes))
+            let metrics = self.measure(["hit_one", "hit_all"], &counts, retrieval_measures);
+            Ok(Scored { metrics, details: json!({}), notes })
         })
     }
 
@@ -185,7 +185,7 @@ impl ScifactFiles {
         self.leaderboard("rationale selection", &["f1"], files, "they count in recall", |claims, file| {
             let counts = score_rationales(claims, file, self.mode())?;
             let metrics = self.measure(["precision", "recall", "f1"], &counts, rationale_measures);
-            Ok((metrics, Map::new(), Vec::new()))
+            Ok(Scored { metrics, details: json!({}), notes: Vec::new() })
         })
     }
 }
@@ -204,28 +204,15 @@ impl ScifactOptions {
         let title = format!("submissions; rationalized: {cap}; ranked by sentence label F1");
         let ranked_by = ["sentence_label_f1", "abstract_rationalized_f1"];
         self.files.leaderboard(&title, &ranked_by, self.load()?, "they count in recall", |claims, file| {
-            let scored = score(claims, file, self.sentence_cap, self.files.mode())?;
-            let counts: Vec<[f64; 8]> = scored.claims.iter().map(Counts::row).collect();
-            let statistic = |sums: &[f64; 8]| {
-                let [label_only, rationalized, selection, label] = measures(sums).map(|measure| measure.values());
-                std::array::from_fn(|at| [label_only, rationalized, selection, label][at / 3][at % 3])
+            let counts = score(claims, file, self.sentence_cap, self.files.mode())?;
+            let statistic = |sums: &Counts| {
+                let measures = measures(sums).map(Prf::values);
+                std::array::from_fn(|at| measures[at / 3][at % 3])
             };
-            let details = [
-                ("counts", json!(scored.sums())),
-                ("abstracts_undecided", scored.abstracts_undecided.into()),
-                ("abstracts_long", scored.abstracts_long.into()),
-            ];
-            let mut notes = Vec::new();
-            if scored.abstracts_undecided > 0 {
-                let abstracts = counted(scored.abstracts_undecided, "abstract");
-                notes.push(Note::warning(format!("{abstracts} with the label NOT_ENOUGH_INFO: left out.")));
-            }
-            if scored.abstracts_long > 0 {
-                let abstracts = counted(scored.abstracts_long, "abstract");
-                notes.push(Note::warning(format!("{abstracts} with more than 3 sentences: only the {cap} count.")));
-            }
-            let details = details.map(|(key, value)| (key.to_owned(), value)).into_iter().collect();
-            Ok((self.files.measure(SUBMISSION, &counts, statistic), details, notes))
+            let named: Map<String, Value> =
+                COUNTS.iter().zip(sums(&counts)).map(|(name, sum)| ((*name).to_owned(), json!(sum as u64))).collect();
+            let metrics = self.files.measure(SUBMISSION, &counts, statistic);
+            Ok(Scored { metrics, details: json!({"counts": named}), notes: costly_abstracts(file) })
         })
     }
 
@@ -233,7 +220,7 @@ impl ScifactOptions {
     ///
     /// # Errors
     /// Every fault of the files; the gold has no such claim.
-    pub fn explain(&self, id: &str) -> Result<Vec<ScifactExplanation>> {
+    pub fn explain(&self, id: &str) -> Result<Vec<Explanation>> {
         let (claims, files) = self.load()?;
         let Some(claim) = claims.lines.iter().find(|claim| claim.id.to_string() == id.trim()) else {
             let first: Vec<String> = claims.lines.iter().take(5).map(|claim| claim.id.to_string()).collect();
@@ -243,7 +230,8 @@ impl ScifactOptions {
         };
         let explained = system_names(&self.files.predictions).into_iter().zip(&files).map(|(system, file)| {
             let prediction = file.lines.iter().find(|line| line.id == claim.id).map(|line| &line.value);
-            ScifactExplanation { system, explanation: explain(claim, prediction, self.sentence_cap) }
+            let findings = explain(&claim.value, prediction, self.sentence_cap);
+            Explanation { system, claim: format!("{}: {}", claim.id, claim.value.text), findings }
         });
         Ok(explained.collect())
     }
@@ -252,21 +240,14 @@ impl ScifactOptions {
         let (claims, files) = self.files.load::<Prediction>()?;
         if let Some(path) = self.corpus.as_ref().filter(|_| !self.files.compat) {
             let corpus = Corpus::load(path)?;
-            let mut faults = corpus.faults_of_claims(&claims);
+            let gold = |claim: &Claim| claim.evidence.clone().into_iter();
+            let mut faults =
+                corpus.faults(&claims, |claim| gold(claim).map(|(id, gold)| (id, gold.rationales.concat())));
             faults.extend(files.iter().flat_map(|file| corpus.faults_of_predictions(file)));
             no_faults(faults)?;
         }
         Ok((claims, files))
     }
-}
-
-/// Why a claim scored as it did with one system's submission.
-#[derive(Debug, Clone, Serialize)]
-pub struct ScifactExplanation {
-    /// The system.
-    pub system: String,
-    /// Its abstracts and sentences.
-    pub explanation: Explanation,
 }
 
 impl ScifactLabels {
@@ -278,8 +259,10 @@ impl ScifactLabels {
         let files = self.files.load::<Labels>()?;
         let corpus = self.corpus.as_deref().map(Corpus::load).transpose()?;
         if let Some(corpus) = &corpus {
-            let faults =
-                files.1.iter().flat_map(|file| corpus.faults(file, |labels| labels.0.keys().map(|id| (*id, []))));
+            let faults = files
+                .1
+                .iter()
+                .flat_map(|file| corpus.faults(file, |labels| labels.0.keys().map(|id| (*id, Vec::new()))));
             no_faults(faults.collect())?;
         }
         let keep = |doc_id: DocId| match (self.filter, &corpus) {
@@ -309,7 +292,7 @@ impl ScifactLabels {
                 if self.files.predictions.len() == 1 {
                     notes.extend(label_notes(&sums));
                 }
-                Ok((metrics, label_details(&sums), notes))
+                Ok(Scored { metrics, details: label_details(&sums), notes })
             },
         )
     }
@@ -319,12 +302,9 @@ fn confusion(sums: &LabelCounts) -> [[u64; 3]; 3] {
     std::array::from_fn(|truly| std::array::from_fn(|predicted| sums[3 * truly + predicted] as u64))
 }
 
-fn label_details(sums: &LabelCounts) -> Map<String, Value> {
-    let mut details = Map::new();
-    details.insert("classes".to_owned(), json!(scores_by_label(sums)));
+fn label_details(sums: &LabelCounts) -> Value {
     let confusion = json!({"order": Label::ALL, "true_by_predicted": confusion(sums)});
-    details.insert("confusion".to_owned(), confusion);
-    details
+    json!({"classes": scores_by_label(sums), "confusion": confusion})
 }
 
 /// Scores by label and the confusion matrix.
@@ -339,12 +319,4 @@ fn label_notes(sums: &LabelCounts) -> Vec<Note> {
         ))
     };
     scores_by_label(sums).into_iter().map(note).collect()
-}
-
-fn note(system: &str, count: usize, noun: &str, what: &str) -> Option<Note> {
-    (count > 0).then(|| Note::warning(format!("{system}: {} {what}.", counted(count, noun))))
-}
-
-fn sums<const C: usize>(counts: &[[f64; C]]) -> [f64; C] {
-    std::array::from_fn(|at| counts.iter().map(|counts| counts[at]).sum())
 }

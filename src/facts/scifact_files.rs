@@ -6,12 +6,12 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::claims::{ClaimFile, ClaimLine, FromLine, Id, LineFault, counted, no_faults};
+use super::claims::{BlindClaim, Checked, ClaimFile, ClaimLine, FromLine, Id, LineFault, counted, no_faults};
 use super::scifact::{Claim, DocId, Evidence, Label, PredictedAbstract, Prediction};
 use super::scifact_modules::{Labels, Rationales};
 use crate::dataset::read_jsonl;
 use crate::domain::{Mode, Note};
-use crate::error::{Error, InputFault, Result};
+use crate::error::{InputFault, Result};
 
 /// A line of a claims file; a blind file has no `evidence`.
 #[derive(Debug, Deserialize)]
@@ -69,26 +69,6 @@ fn one_label(doc_id: DocId, rationales: &[RawEvidence], mode: Mode) -> Result<La
             let what = format!("abstract {doc_id} has two labels, {first} and {other}");
             Err((what, "give all its rationales the same label".to_owned()))
         }
-    }
-}
-
-/// A claim of which only the id counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BlindClaim;
-
-/// A line of a claims file of which only the id counts.
-#[derive(Debug, Deserialize)]
-pub struct RawBlindClaim {
-    id: Id,
-}
-
-impl FromLine for BlindClaim {
-    type Line = RawBlindClaim;
-    const EXAMPLE: &str = "{\"id\": 1, \"claim\": \"..\"}";
-    const IS_GOLD: bool = true;
-
-    fn from_line(line: RawBlindClaim, _: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
-        (line.id, Ok(Self))
     }
 }
 
@@ -160,39 +140,30 @@ impl Corpus {
 
     /// Abstracts that are not in the corpus and sentences that an abstract does not have. `list` gives the abstracts of
     /// a line and sentences of each.
-    pub fn faults<'a, T: 'a, S: AsRef<[u32]>, I: IntoIterator<Item = (DocId, S)>>(
+    pub(super) fn faults<'a, T, I: Iterator<Item = (DocId, Vec<u32>)>>(
         &self,
         file: &'a ClaimFile<T>,
         list: impl Fn(&'a T) -> I,
     ) -> Vec<InputFault> {
-        let of_line = |line: &'a ClaimLine<T>| {
-            let wrong =
-                list(&line.value).into_iter().filter_map(|(doc_id, sentences)| self.fault(doc_id, sentences.as_ref()));
-            wrong.map(|(what, hint)| file.fault(line, what).hint(hint)).collect::<Vec<_>>()
-        };
-        file.lines.iter().flat_map(of_line).collect()
-    }
-
-    fn fault(&self, doc_id: DocId, sentences: &[u32]) -> Option<LineFault> {
-        let Some((length, _)) = self.abstracts.get(&doc_id) else {
-            return Some((format!("abstract {doc_id} is not in the corpus"), "check the id, or the corpus".to_owned()));
-        };
-        let outside = sentences.iter().find(|sentence| **sentence as usize >= *length)?;
-        let hint = match length.checked_sub(1) {
-            Some(last) => format!("its sentences are 0 to {last}"),
-            None => "it has no sentences".to_owned(),
-        };
-        Some((format!("abstract {doc_id} has no sentence {outside}"), hint))
+        let cited = file.lines.iter().flat_map(|line| list(&line.value).map(move |cited| (line, cited)));
+        let faults = cited.filter_map(|(line, (doc_id, sentences))| {
+            let Some((length, _)) = self.abstracts.get(&doc_id) else {
+                let fault = file.fault(line, format!("abstract {doc_id} is not in the corpus"));
+                return Some(fault.hint("check the id, or the corpus"));
+            };
+            let outside = sentences.into_iter().find(|sentence| *sentence as usize >= *length)?;
+            let hint = match length.checked_sub(1) {
+                Some(last) => format!("its sentences are 0 to {last}"),
+                None => "it has no sentences".to_owned(),
+            };
+            Some(file.fault(line, format!("abstract {doc_id} has no sentence {outside}")).hint(hint))
+        });
+        faults.collect()
     }
 
     /// The [`faults`](Self::faults) of a submission.
-    pub fn faults_of_predictions(&self, predictions: &ClaimFile<Prediction>) -> Vec<InputFault> {
-        self.faults(predictions, |line| line.evidence.iter().map(|(id, predicted)| (*id, &predicted.sentences)))
-    }
-
-    /// The [`faults`](Self::faults) of gold evidence.
-    pub fn faults_of_claims(&self, claims: &ClaimFile<Claim>) -> Vec<InputFault> {
-        self.faults(claims, |claim| claim.evidence.iter().map(|(id, gold)| (*id, gold.rationales.concat())))
+    pub(super) fn faults_of_predictions(&self, predictions: &ClaimFile<Prediction>) -> Vec<InputFault> {
+        self.faults(predictions, |line| line.evidence.iter().map(|(id, predicted)| (*id, predicted.sentences.clone())))
     }
 }
 
@@ -235,7 +206,8 @@ pub fn merge(rationales: &ClaimFile<Rationales>, labels: &ClaimFile<Labels>) -> 
         let hint = format!("add one to {}", rationales.path.display());
         labels.fault(line, "the claim has no line of sentences").hint(hint)
     }));
-    if faults.is_empty() { Ok(merged) } else { Err(Error::Input(faults)) }
+    no_faults(faults)?;
+    Ok(merged)
 }
 
 /// The submission that scores 1: of each gold abstract its label and the sentences of all its rationales, those of the
@@ -268,22 +240,24 @@ pub fn never_rationalized(claims: &ClaimFile<Claim>) -> Vec<(&Id, DocId)> {
     never.map(|(id, (doc_id, _))| (id, *doc_id)).collect()
 }
 
-/// A submission without a fault.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CheckedSubmission {
-    /// Its lines.
-    pub predictions: usize,
-    /// Its abstracts.
-    pub abstracts: usize,
-    /// What is allowed and yet costs points.
-    pub notes: Vec<Note>,
+/// Notes on abstracts of a submission that are allowed and yet cost points.
+pub(super) fn costly_abstracts(file: &ClaimFile<Prediction>) -> Vec<Note> {
+    let undecided: usize = file.lines.iter().map(|line| line.value.undecided).sum();
+    let abstracts = file.lines.iter().flat_map(|line| line.value.evidence.values());
+    let long = abstracts.filter(|predicted| predicted.sentences.len() > 3).count();
+    let notes = [
+        (undecided, "with the label NOT_ENOUGH_INFO: left out here, refused by the leaderboard"),
+        (long, "with more than 3 sentences: only the first ones count towards rationalized"),
+    ];
+    let notes = notes.into_iter().filter(|(count, _)| *count > 0);
+    notes.map(|(count, what)| Note::warning(format!("{} {what}.", counted(count, "abstract")))).collect()
 }
 
 /// Checks a submission before it is sent: against claims, which may be blind, and a corpus, where they are given.
 ///
 /// # Errors
 /// What reading finds, unknown claims, abstracts and sentences that are not in the corpus.
-pub fn check_submission(path: &Path, claims: Option<&Path>, corpus: Option<&Path>) -> Result<CheckedSubmission> {
+pub fn check_submission(path: &Path, claims: Option<&Path>, corpus: Option<&Path>) -> Result<Checked> {
     let predictions = ClaimFile::<Prediction>::load(path, Mode::Default)?;
     let claims = claims.map(|path| ClaimFile::<BlindClaim>::load(path, Mode::Default)).transpose()?;
     let mut faults = claims.as_ref().map(|claims| predictions.unknown(claims)).unwrap_or_default();
@@ -291,29 +265,18 @@ pub fn check_submission(path: &Path, claims: Option<&Path>, corpus: Option<&Path
         faults.extend(Corpus::load(corpus)?.faults_of_predictions(&predictions));
     }
     no_faults(faults)?;
-    let mut notes = Vec::new();
-    let mut note = |count: usize, noun: &str, what: &str| {
-        if count > 0 {
-            notes.push(Note::warning(format!("{} {what}.", counted(count, noun))));
-        }
-    };
-    let abstracts = || predictions.lines.iter().flat_map(|line| line.value.evidence.values());
-    let undecided = predictions.lines.iter().map(|line| line.value.undecided).sum();
-    note(undecided, "abstract", "with the label NOT_ENOUGH_INFO: skipped here, refused by the leaderboard");
-    let long = abstracts().filter(|predicted| predicted.sentences.len() > 3).count();
-    note(long, "abstract", "with more than 3 sentences: only the first 3 count towards rationalized");
-    if let Some(claims) = &claims {
-        note(claims.not_in(&predictions), "claim", "without a prediction");
-        let ids = predictions.lines.iter().map(|line| &line.id);
-        if !claims.lines.iter().map(|claim| &claim.id).eq(ids) {
-            let what = "The leaderboard takes one line for each claim, in the order of the claims file.";
-            notes.push(Note::warning(what));
-        }
-    } else {
-        notes.push(Note::warning("The claim ids are not checked: give --claims FILE."));
+    let mut notes = costly_abstracts(&predictions);
+    match &claims {
+        None => notes.push(Note::warning("The claim ids are not checked: give --claims FILE.")),
+        Some(claims) => notes.extend(predictions.out_of_order(claims).map(|fault| {
+            let what = "The leaderboard takes one line for each claim, in the order of the claims file";
+            Note::warning(format!("{what}: {}.", fault.what))
+        })),
     }
     if corpus.is_none() {
         notes.push(Note::warning("The abstracts and sentence positions are not checked: give --corpus FILE."));
     }
-    Ok(CheckedSubmission { predictions: predictions.lines.len(), abstracts: abstracts().count(), notes })
+    let abstracts = predictions.lines.iter().map(|line| line.value.evidence.len()).sum();
+    let lines = counted(predictions.lines.len(), "prediction");
+    Ok(Checked { summary: format!("{lines}, {}", counted(abstracts, "abstract")), notes })
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::claims::{ClaimFile, ClaimLine, FromLine, Id, LineFault};
-use super::scifact::{Claim, DocId, Label, Prf, is_whole, ratio};
+use super::scifact::{Claim, DocId, Label, Prf, is_whole, ratio, refused};
 use crate::domain::Mode;
 use crate::error::{InputFault, Result};
 
@@ -77,44 +77,38 @@ impl FromLine for Labels {
     }
 }
 
-/// What the reference scripts die of.
-fn refused(fault: InputFault) -> crate::Error {
-    fault.hint("the reference script stops here; correct it, or score without --compat").into()
-}
-
-/// Claims beside their lines as `rationale_selection.py` and `label_prediction.py` pair them: line by line until the
-/// shorter file ends.
-fn paired_by_order<'a, T>(
+/// Every claim of the gold, with its line if it has one. In compat line by line until the shorter file ends, as
+/// `rationale_selection.py` and `label_prediction.py` pair them.
+fn paired<'a, T>(
     claims: &'a ClaimFile<Claim>,
     predictions: &'a ClaimFile<T>,
+    mode: Mode,
 ) -> Result<Vec<(&'a Claim, Option<&'a T>)>> {
-    let pair = |(claim, line): (&'a ClaimLine<Claim>, &'a ClaimLine<T>)| {
-        if claim.id == line.id {
-            return Ok((&claim.value, Some(&line.value)));
-        }
-        Err(refused(predictions.fault(line, format!("the gold has claim {} in its place", claim.id))))
-    };
-    claims.lines.iter().zip(&predictions.lines).map(pair).collect()
-}
-
-/// Every claim of the gold, with its line if it has one.
-fn paired_by_id<'a, T>(claims: &'a ClaimFile<Claim>, predictions: &'a ClaimFile<T>) -> Vec<(&'a Claim, Option<&'a T>)> {
     let by_claim = predictions.by_claim();
-    claims.lines.iter().map(|claim| (&claim.value, by_claim.get(&claim.id).map(|line| &line.value))).collect()
+    let pair = |(at, claim): (usize, &'a ClaimLine<Claim>)| match (mode, predictions.lines.get(at)) {
+        (Mode::Default, _) => Ok((&claim.value, by_claim.get(&claim.id).map(|line| &line.value))),
+        (Mode::Compat, Some(line)) if line.id != claim.id => {
+            Err(refused(predictions.fault(line, format!("the gold has claim {} in its place", claim.id))))
+        }
+        (Mode::Compat, line) => Ok((&claim.value, line.map(|line| &line.value))),
+    };
+    let claims = claims.lines.iter().enumerate();
+    claims.take_while(|(at, _)| mode == Mode::Default || *at < predictions.lines.len()).map(pair).collect()
 }
 
 /// `[hit one, hit all, 1]` of each claim: whether at least one of its abstracts is retrieved (or it has none), and
 /// whether all are (`verisci/evaluate/abstract_retrieval.py`). The reference counts predictions, not claims of the gold.
 ///
 /// # Errors
-/// Only in compat, what the reference dies of: an unknown claim, an empty file.
+/// Only in compat, what the reference stops at: an unknown claim, an empty file.
 pub fn score_retrieval(
     claims: &ClaimFile<Claim>,
     predictions: &ClaimFile<Retrieved>,
     mode: Mode,
 ) -> Result<Vec<[f64; 3]>> {
     if mode == Mode::Default {
-        return Ok(paired_by_id(claims, predictions).into_iter().map(|(claim, line)| hits(claim, line)).collect());
+        let pairs = paired(claims, predictions, mode)?;
+        return Ok(pairs.into_iter().map(|(claim, line)| hits(claim, line)).collect());
     }
     if predictions.lines.is_empty() {
         return Err(refused(InputFault::new(&predictions.path, "nothing is predicted")));
@@ -149,10 +143,7 @@ pub fn score_rationales(
     predictions: &ClaimFile<Rationales>,
     mode: Mode,
 ) -> Result<Vec<[f64; 3]>> {
-    let pairs = match mode {
-        Mode::Default => paired_by_id(claims, predictions),
-        Mode::Compat => paired_by_order(claims, predictions)?,
-    };
+    let pairs = paired(claims, predictions, mode)?;
     Ok(pairs.into_iter().map(|(claim, line)| sentence_counts(claim, line, mode)).collect())
 }
 
@@ -189,17 +180,14 @@ pub type LabelCounts = [f64; 11];
 /// confusion counts.
 ///
 /// # Errors
-/// Only in compat, what the reference dies of: claims that are not in the order of the gold, no label at all.
+/// Only in compat, what the reference stops at: claims that are not in the order of the gold, no label at all.
 pub fn score_labels(
     claims: &ClaimFile<Claim>,
     predictions: &ClaimFile<Labels>,
     keep: impl Fn(DocId) -> bool,
     mode: Mode,
 ) -> Result<Vec<LabelCounts>> {
-    let pairs = match mode {
-        Mode::Default => paired_by_id(claims, predictions),
-        Mode::Compat => paired_by_order(claims, predictions)?,
-    };
+    let pairs = paired(claims, predictions, mode)?;
     // Where a claim's abstracts differ in label, the reference has no accuracy with gold inputs at all.
     let has_gold_input = mode == Mode::Default || pairs.iter().all(|(claim, _)| claim_label(claim).is_some());
     let lines = pairs.into_iter().filter_map(|(claim, line)| Some((claim, line?)));

@@ -115,7 +115,7 @@ fn bad_input_is_reported_with_file_line_claim_and_remedy() {
     let far = json!({"id": 52, "evidence": {"11": {"sentences": [14], "label": "SUPPORT"}, "9": {"sentences": [], "label": "SUPPORT"}}});
     for (line, expected) in [
         (far, "bad.jsonl:2 (case 52): abstract 11 has no sentence 14; its sentences are 0 to 13"),
-        (json!({"id": 60, "evidence": {}}), "bad.jsonl:2 (case 60): claim 60 stands twice, first on line 1; keep one"),
+        (json!({"id": 60, "evidence": {}}), "bad.jsonl:2 (case 60): claim 60 occurs twice, first in line 1; keep one"),
         (json!({"id": "52", "evidence": {}}), "the gold has the number 52; write it without quotes"),
         (json!({"id": 52, "evidence": {"1": {"sentences": [], "label": "NEI"}}}), "abstract 1: unknown label \"NEI\""),
     ] {

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use scholareval::Result;
 use scholareval::domain::Mode;
 use scholareval::facts::claims::{ClaimFile, ClaimLine};
-use scholareval::facts::scifact::{Claim, MEASURES, PredictedAbstract, Prediction, Prf, SentenceCap, score};
+use scholareval::facts::scifact::{
+    Claim, MEASURES, PredictedAbstract, Prediction, Prf, SentenceCap, measures, score, sums,
+};
 use scholareval::facts::scifact_files::{never_rationalized, oracle, render_predictions};
 use scholareval::facts::scifact_modules::{
     LabelCounts, label_measures, rationale_measures, retrieval_measures, score_labels, score_rationales,
@@ -66,7 +68,7 @@ fn parse<T: scholareval::facts::claims::FromLine>(bytes: &[u8], mode: Mode) -> R
 fn run(row: &Value, shared: &Path, cap: SentenceCap, mode: Mode) -> Result<[Prf; 4]> {
     let claims = parse(&gold_bytes(row, shared), mode)?;
     let predicted = if row["pred"].is_array() { jsonl(&row["pred"]) } else { concatenated(&claims) };
-    Ok(score(&claims, &parse(&predicted, mode)?, cap, mode)?.measures())
+    Ok(measures(&sums(&score(&claims, &parse(&predicted, mode)?, cap, mode)?)))
 }
 
 #[track_caller]
@@ -147,10 +149,6 @@ fn numbers(text: &str) -> Vec<f64> {
     let text = text.replace("F1", "").replace("f1", "");
     let text: String = text.chars().map(clean).collect();
     text.split_whitespace().filter_map(|number| number.parse().ok()).collect()
-}
-
-fn sums<const C: usize>(counts: &[[f64; C]]) -> [f64; C] {
-    std::array::from_fn(|at| counts.iter().map(|counts| counts[at]).sum())
 }
 
 /// What a script's row gives, in the order of the print-out.
@@ -239,7 +237,7 @@ fn the_oracle_of_the_real_claims_scores_1() {
         let claims = parse(&bytes, Mode::Default).unwrap();
         let predictions = parse(render_predictions(&oracle(&claims)).as_bytes(), Mode::Default).unwrap();
         let values =
-            |cap| score(&claims, &predictions, cap, Mode::Default).unwrap().measures().map(Prf::values).concat();
+            |cap| measures(&sums(&score(&claims, &predictions, cap, Mode::Default).unwrap())).map(Prf::values).concat();
         assert_eq!(values(SentenceCap::ShortestRationale), [1.0; 12], "{name}");
         // One abstract of the training claims has no rationale of at most 3 sentences: it can never be rationalized.
         assert_eq!(never_rationalized(&claims).len(), without, "{name}");
@@ -258,7 +256,7 @@ fn the_oracle_of_many_claims_scores_1_in_both_modes() {
     let claims = parse(&lines, Mode::Default).unwrap();
     let predictions = ClaimFile { path: PathBuf::from("oracle"), lines: oracle(&claims) };
     for mode in [Mode::Default, Mode::Compat] {
-        let measures = score(&claims, &predictions, SentenceCap::Three, mode).unwrap().measures();
+        let measures = measures(&sums(&score(&claims, &predictions, SentenceCap::Three, mode).unwrap()));
         assert_eq!(measures.map(Prf::values).concat(), [1.0; 12]);
     }
 }

@@ -9,11 +9,11 @@ use crate::cli::ExitCode;
 use crate::cli::args::OutputFormat;
 use crate::cli::args::{FeverCommand, FormatArgs, ScifactCommand};
 use crate::cli::terminal::{note, stdout_width, write_form, write_stdout, write_text};
-use crate::domain::{Mode, Note};
+use crate::domain::Mode;
 use crate::error::{Error, Result};
-use crate::facts::claims::{ClaimFile, ClaimLine, counted};
+use crate::facts::claims::{Checked, ClaimFile, ClaimLine, counted};
 use crate::facts::scifact::{Claim, Prediction};
-use crate::facts::{Leaderboard, fever_files, scifact_files};
+use crate::facts::{Explanation, Leaderboard, fever_files, scifact_files};
 use crate::report::{TableStyle, facts, terminal_safe_json, visible};
 
 /// Runs `scifact`.
@@ -23,9 +23,7 @@ use crate::report::{TableStyle, facts, terminal_safe_json, visible};
 pub(super) fn scifact(command: &ScifactCommand, context: &Context<'_>) -> Result<ExitCode> {
     match command {
         ScifactCommand::Score { options, explain: Some(id), format, .. } => {
-            let explained = options.explain(id)?;
-            let json = serde_json::json!({"schema_version": 1, "systems": explained});
-            show_explanation(&json, || facts::scifact_explanation(&explained), *format)
+            show_explanation(&options.explain(id)?, *format)
         }
         ScifactCommand::Score { options, format, .. } => show(&options.leaderboard()?, *format, context),
         ScifactCommand::Retrieval { files, format } => show(&files.retrieval()?, *format, context),
@@ -57,11 +55,7 @@ pub(super) fn scifact(command: &ScifactCommand, context: &Context<'_>) -> Result
             Ok(ExitCode::Ok)
         }
         ScifactCommand::Check { predictions, claims, corpus } => {
-            let checked = scifact_files::check_submission(predictions, claims.as_deref(), corpus.as_deref())?;
-            let (lines, abstracts) =
-                (counted(checked.predictions, "prediction"), counted(checked.abstracts, "abstract"));
-            write_text(&format!("ok: {lines}, {abstracts}\n{}", note_lines(&checked.notes)))?;
-            Ok(ExitCode::Ok)
+            show_check(&scifact_files::check_submission(predictions, claims.as_deref(), corpus.as_deref())?)
         }
     }
 }
@@ -73,9 +67,7 @@ pub(super) fn scifact(command: &ScifactCommand, context: &Context<'_>) -> Result
 pub(super) fn fever(command: &FeverCommand, context: &Context<'_>) -> Result<ExitCode> {
     match command {
         FeverCommand::Score { options, explain: Some(id), format, .. } => {
-            let explained = options.explain(id)?;
-            let json = serde_json::json!({"schema_version": 1, "id": id, "predictions": explained});
-            show_explanation(&json, || facts::fever_explanation(id, &explained), *format)
+            show_explanation(&options.explain(id)?, *format)
         }
         FeverCommand::Score { options, format, quiet, .. } => {
             let mut board = options.leaderboard()?;
@@ -85,24 +77,15 @@ pub(super) fn fever(command: &FeverCommand, context: &Context<'_>) -> Result<Exi
             show(&board, *format, context)
         }
         FeverCommand::Check { predictions, claims } => {
-            let checked = fever_files::check_submission(predictions, claims.as_deref())?;
-            let [supports, refutes, not_enough] = checked.labels;
-            let claims = match checked.claims {
-                Some(count) => format!("all {count} claims predicted, in their order"),
-                None => "order and completeness not checked (--claims FILE)".to_owned(),
-            };
-            write_text(&format!(
-                "{}: {} predictions: {supports} SUPPORTS, {refutes} REFUTES, {not_enough} NOT ENOUGH INFO\n\
-                 {} with more than 5 sentences (the shared task drops the surplus without penalty)\n{claims}\n\
-                 no fault found\n{}",
-                visible(&predictions.display().to_string()),
-                checked.predictions,
-                checked.beyond_limit,
-                note_lines(&checked.notes),
-            ))?;
-            Ok(ExitCode::Ok)
+            show_check(&fever_files::check_submission(predictions, claims.as_deref())?)
         }
     }
+}
+
+fn show_check(checked: &Checked) -> Result<ExitCode> {
+    let notes: String = checked.notes.iter().map(|note| format!("note: {}\n", visible(&note.text))).collect();
+    write_text(&format!("ok: {}\n{notes}", checked.summary))?;
+    Ok(ExitCode::Ok)
 }
 
 fn show(board: &Leaderboard, format: FormatArgs, context: &Context<'_>) -> Result<ExitCode> {
@@ -120,11 +103,11 @@ fn show(board: &Leaderboard, format: FormatArgs, context: &Context<'_>) -> Resul
     Ok(ExitCode::Ok)
 }
 
-fn show_explanation(json: &impl Serialize, text: impl Fn() -> String, format: FormatArgs) -> Result<ExitCode> {
+fn show_explanation(explained: &[Explanation], format: FormatArgs) -> Result<ExitCode> {
     let format = format.format.unwrap_or_default();
     let text = match format {
-        OutputFormat::Table => text(),
-        OutputFormat::Json => json_text(json)?,
+        OutputFormat::Table => facts::explanation(explained),
+        OutputFormat::Json => json_text(&serde_json::json!({"schema_version": 1, "systems": explained}))?,
         OutputFormat::Csv => return Err(Error::Usage("--format csv: --explain gives table or json".to_owned())),
     };
     write_form(&text, format)?;
@@ -142,10 +125,6 @@ struct Versioned<'a> {
 fn json_text(value: &impl Serialize) -> Result<String> {
     let json = serde_json::to_string_pretty(value).map_err(|error| Error::Internal(format!("JSON: {error}")))?;
     Ok(terminal_safe_json(&json) + "\n")
-}
-
-fn note_lines(notes: &[Note]) -> String {
-    notes.iter().map(|note| format!("note: {}\n", note.text)).collect()
 }
 
 fn write_submission(out: &Path, lines: &[ClaimLine<Prediction>]) -> Result<()> {

@@ -12,8 +12,8 @@ fn evidence_beyond_the_limit_is_removed_without_penalty() {
     let score = |max| score_instance(&gold, &prediction, max);
     assert!(!score(Some(1)).strictly_correct);
     assert!(score(Some(2)).strictly_correct);
-    assert_eq!(score(Some(2)).precision, Some(Share { hits: 1, predicted: 2 }));
-    assert_eq!(score(None).precision, Some(Share { hits: 1, predicted: 3 }));
+    assert_eq!(score(Some(2)).precision, Some(1.0 / 2.0));
+    assert_eq!(score(None).precision, Some(1.0 / 3.0));
 }
 
 #[test]
@@ -21,7 +21,7 @@ fn a_wrong_label_keeps_its_evidence_but_is_not_strictly_correct() {
     let gold = Gold::new("SUPPORTS", vec![group(&[("z", 9)])]);
     let scored = score_instance(&gold, &Prediction::new("REFUTES", &[("z", 9)]), Some(5));
     assert_eq!((scored.label_correct, scored.strictly_correct), (false, false));
-    assert_eq!((scored.precision, scored.recalled), (Some(Share { hits: 1, predicted: 1 }), Some(true)));
+    assert_eq!((scored.precision, scored.recalled), (Some(1.0), Some(true)));
 }
 
 #[test]
@@ -39,20 +39,22 @@ fn no_evidence_is_asked_of_an_unverifiable_claim() {
     let scored = score_instance(&gold, &Prediction::new("not enough info", &[("x", 1)]), Some(5));
     assert_eq!((scored.strictly_correct, scored.precision, scored.recalled), (true, None, None));
     // With such claims only: precision 1, recall 0, F1 = 2 * 1 * 0 / 1 = 0.
-    let mut tally = Tally::default();
-    tally.add(scored);
-    let scores = tally.scores(Mode::Compat);
+    let scores = FeverScores::of(&[scored], Mode::Compat);
     assert_eq!((scores.precision, scores.recall, scores.f1), (1.0, 0.0, 0.0));
 }
 
 #[test]
 fn an_explanation_names_the_missing_sentence() {
     let gold = Gold::new("REFUTES", vec![group(&[("page1", 1), ("page2", 2)])]);
-    let explained = explain(&gold, &Prediction::new("REFUTES", &[("page1", 1), ("page2", 2)]), Some(1));
-    assert_eq!(explained.groups[0], [("page1:1".to_owned(), true), ("page2:2".to_owned(), false)]);
-    let flags: Vec<_> = explained.predicted.iter().map(|sentence| (sentence.in_a_group, sentence.counts)).collect();
-    assert_eq!(flags, [(true, true), (true, false)]);
-    assert_eq!((explained.strictly_correct, explained.precision, explained.recalled), (false, Some(1.0), Some(false)));
+    let findings = explain(&gold, &Prediction::new("REFUTES", &[("page1", 1), ("page2", 2)]), Some(1));
+    let expected = [
+        ("label", "predicted REFUTES, gold REFUTES: right"),
+        ("group 1", "page1:1 (predicted), page2:2 (missing)"),
+        ("page1:1", "in a group"),
+        ("page2:2", "beyond --max-evidence, not counted"),
+        ("score", "strict 0, precision 1.0000, recall 0"),
+    ];
+    assert_eq!(findings, expected.map(|(item, finding)| Finding::new(item, finding)));
 }
 
 type Item = (Gold, Prediction);
@@ -68,9 +70,8 @@ fn any_item() -> impl Strategy<Value = Item> {
 }
 
 fn scores(items: &[Item]) -> FeverScores {
-    let mut tally = Tally::default();
-    items.iter().for_each(|(gold, prediction)| tally.add(score_instance(gold, prediction, Some(5))));
-    tally.scores(Mode::Default)
+    let claims: Vec<_> = items.iter().map(|(gold, prediction)| score_instance(gold, prediction, Some(5))).collect();
+    FeverScores::of(&claims, Mode::Default)
 }
 
 proptest! {
@@ -94,11 +95,11 @@ proptest! {
     fn the_gold_itself_scores_one(item in any_item()) {
         let (gold, _) = item;
         prop_assume!(!gold.groups.is_empty() || !gold.is_verifiable());
-        let evidence = gold.groups.iter().flatten().cloned().map(Some).collect();
+        let evidence = gold.groups.iter().flatten().cloned().collect();
         let prediction = Prediction { label: gold.label.clone(), evidence };
         let scored = score_instance(&gold, &prediction, None);
         prop_assert!(scored.strictly_correct);
-        prop_assert_eq!(scored.precision.map(Share::value), gold.is_verifiable().then_some(1.0));
+        prop_assert_eq!(scored.precision, gold.is_verifiable().then_some(1.0));
         prop_assert_eq!(scored.recalled, gold.is_verifiable().then_some(true));
     }
 }

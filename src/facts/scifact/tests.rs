@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 
+use super::super::claims::Id;
 use super::super::scifact_files::{merge, never_rationalized, oracle, render_predictions};
 use super::super::scifact_modules::{Labels, Rationales, score_labels, score_rationales};
 use super::*;
@@ -26,6 +27,12 @@ fn prediction(evidence: &[(DocId, Label, &[u32])]) -> Prediction {
     Prediction { evidence: evidence.iter().map(found).collect(), undecided: 0 }
 }
 
+/// The counts by name.
+fn counts(counts: &[Counts], names: [&str; 3]) -> [f64; 3] {
+    let sums = sums(counts);
+    names.map(|name| sums[COUNTS.iter().position(|count| *count == name).unwrap()])
+}
+
 fn is_refused(claims: &ClaimFile<Claim>, predictions: &ClaimFile<Prediction>, cap: SentenceCap) -> bool {
     score(claims, predictions, cap, Mode::Compat).is_err()
 }
@@ -37,11 +44,8 @@ fn a_claim_without_a_prediction_counts_in_recall_and_compat_forgets_it() {
     let one = |doc_id| claim(&[(doc_id, Label::Support, &[&[0]])]);
     let claims = file(vec![(1, one(7)), (2, one(8))]);
     let predictions = file(vec![(1, prediction(&[(7, Label::Support, &[0])]))]);
-    let recall = |mode| {
-        let scored = score(&claims, &predictions, SentenceCap::Three, mode).unwrap();
-        (scored.measures()[3].recall, scored.claims_unpredicted)
-    };
-    assert_eq!((recall(Mode::Default), recall(Mode::Compat)), ((1.0 / 2.0, 1), (1.0, 1)));
+    let recall = |mode| measures(&sums(&score(&claims, &predictions, SentenceCap::Three, mode).unwrap()))[3].recall;
+    assert_eq!((recall(Mode::Default), recall(Mode::Compat)), (1.0 / 2.0, 1.0));
 }
 
 #[test]
@@ -51,7 +55,7 @@ fn a_prediction_without_a_claim_counts_nowhere() {
     let predictions = file(vec![(1, right.clone()), (9, right)]);
     let scored = score(&claims, &predictions, SentenceCap::Three, Mode::Default).unwrap();
     let ones = Prf { precision: 1.0, recall: 1.0, f1: 1.0 };
-    assert_eq!((scored.measures(), scored.predictions_unknown), ([ones; 4], 1));
+    assert_eq!((measures(&sums(&scored)), predictions.not_in(&claims)), ([ones; 4], 1));
     assert!(CAPS.iter().all(|cap| is_refused(&claims, &predictions, *cap)));
 }
 
@@ -60,8 +64,8 @@ fn a_claim_predicted_twice_counts_twice_in_compat() {
     let claims = file(vec![(1, claim(&[(7, Label::Support, &[&[0]])]))]);
     let predictions = file(vec![(1, prediction(&[(7, Label::Support, &[0])])), (1, prediction(&[]))]);
     // The gold counts with each: 1 of 1 sentence predicted, 1 of 2 found.
-    let sums = score(&claims, &predictions, SentenceCap::Three, Mode::Compat).unwrap().sums();
-    assert_eq!((sums.sentences_label, sums.sentences_retrieved, sums.sentences_relevant), (1, 1, 2));
+    let scored = score(&claims, &predictions, SentenceCap::Three, Mode::Compat).unwrap();
+    assert_eq!(counts(&scored, ["sentences_label", "sentences_retrieved", "sentences_relevant"]), [1.0, 1.0, 2.0]);
     assert!(is_refused(&claims, &predictions, SentenceCap::ShortestRationale));
 }
 
@@ -69,8 +73,8 @@ fn a_claim_predicted_twice_counts_twice_in_compat() {
 fn a_sentence_in_two_rationales_counts_if_one_is_whole_and_compat_refuses_it() {
     let claims = file(vec![(1, claim(&[(7, Label::Support, &[&[0, 1], &[1, 2]])]))]);
     let predictions = file(vec![(1, prediction(&[(7, Label::Support, &[1, 2])]))]);
-    let sums = score(&claims, &predictions, SentenceCap::Three, Mode::Default).unwrap().sums();
-    assert_eq!((sums.sentences_selection, sums.sentences_retrieved, sums.sentences_relevant), (2, 2, 4));
+    let scored = score(&claims, &predictions, SentenceCap::Three, Mode::Default).unwrap();
+    assert_eq!(counts(&scored, ["sentences_selection", "sentences_retrieved", "sentences_relevant"]), [2.0, 2.0, 4.0]);
     assert!(CAPS.iter().all(|cap| is_refused(&claims, &predictions, *cap)));
     let other = file(vec![(1, prediction(&[(7, Label::Support, &[0])]))]);
     assert!(!is_refused(&claims, &other, SentenceCap::Three));
@@ -84,7 +88,7 @@ fn a_sentence_in_two_rationales_counts_if_one_is_whole_and_compat_refuses_it() {
 fn the_leaderboard_counts_as_many_sentences_as_the_shortest_rationale_has() {
     let claims = file(vec![(1, claim(&[(7, Label::Support, &[&[0, 1, 2, 3]])]))]);
     let predictions = file(vec![(1, prediction(&[(7, Label::Support, &[0, 1, 2, 3, 9])]))]);
-    let f1 = |cap| score(&claims, &predictions, cap, Mode::Default).unwrap().measures()[1].f1;
+    let f1 = |cap| measures(&sums(&score(&claims, &predictions, cap, Mode::Default).unwrap()))[1].f1;
     assert_eq!(CAPS.map(f1), [0.0, 1.0]);
     assert_eq!(never_rationalized(&claims), [(&Id::Number(1), 7)]);
 }
@@ -92,19 +96,21 @@ fn the_leaderboard_counts_as_many_sentences_as_the_shortest_rationale_has() {
 #[test]
 fn an_explanation_names_the_matched_rationale_and_the_missing_partner() {
     let gold = claim(&[(11, Label::Support, &[&[0, 1], &[11]]), (15, Label::Support, &[&[4]])]);
-    let line = ClaimLine { id: Id::Number(52), line: 1, value: gold };
     let predicted = prediction(&[(11, Label::Support, &[1, 11, 13, 11]), (16, Label::Contradict, &[18])]);
-    let explained = explain(&line, Some(&predicted), SentenceCap::Three);
-    let [eleven, sixteen, fifteen] = &explained.abstracts[..] else { panic!("{explained:?}") };
-    assert_eq!((eleven.matched, eleven.rationalized, eleven.sentences_counted), (Some(1), true, 3));
-    let sentences: Vec<_> =
-        eleven.sentences.iter().map(|s| (s.sentence, s.label, &s.missing[..], s.repeated)).collect();
-    let expected =
-        [(1, false, &[0][..], false), (11, true, &[], false), (13, false, &[], false), (11, false, &[], true)];
-    assert_eq!(sentences, expected);
-    assert_eq!((sixteen.gold, sixteen.label_only), (None, false));
-    assert_eq!((fifteen.predicted, fifteen.gold), (None, Some(Label::Support)));
-    assert_eq!(explained.counts, count_claim(&line.value, Some(&predicted), SentenceCap::Three));
+    let findings = explain(&gold, Some(&predicted), SentenceCap::Three);
+    let expected = [
+        ("abstract 11", "SUPPORT is right; rationalized: rationale [11] is within its first 3"),
+        ("sentence 1", "missing from its rationale: 0"),
+        ("sentence 11", "counts"),
+        ("sentence 13", "in no rationale"),
+        ("sentence 11", "listed before; counts in precision only"),
+        ("abstract 16", "CONTRADICT predicted, but it is no evidence for this claim"),
+        ("sentence 18", "the abstract is not relevant"),
+        ("abstract 15", "missed; gold SUPPORT, rationales [4]"),
+        ("abstracts", "2 relevant, 2 predicted, 1 label-only, 1 rationalized"),
+        ("sentences", "4 relevant, 5 predicted, 1 selection, 1 label"),
+    ];
+    assert_eq!(findings, expected.map(|(item, finding)| Finding::new(item, finding)));
 }
 
 #[test]
@@ -183,7 +189,7 @@ fn undecided_abstracts_are_left_out_and_a_claim_that_stands_twice_is_refused() {
     let read = ClaimFile::<Prediction>::parse(text.as_bytes(), "f".as_ref(), Mode::Default).unwrap();
     assert_eq!(read.lines[0].value, Prediction { undecided: 1, ..Prediction::default() });
     let twice = faults::<Prediction>(&format!("{text}\n{text}"));
-    assert_eq!(twice, "f:2 (case 1): claim 1 stands twice, first on line 1; keep one of the two lines");
+    assert_eq!(twice, "f:2 (case 1): claim 1 occurs twice, first in line 1; keep one of the two lines");
 }
 
 prop_compose! {
@@ -219,30 +225,33 @@ proptest! {
     #[test]
     fn measures_are_within_0_and_1_and_stricter_ones_are_not_higher((claims, predictions) in files()) {
         let scored = score(&claims, &predictions, SentenceCap::Three, Mode::Default).unwrap();
-        let [label_only, rationalized, selection, label] = scored.measures();
-        let sums = scored.sums();
+        let measures = measures(&sums(&scored));
+        let [label_only, rationalized, selection, label] = measures;
         prop_assert!(rationalized.f1 <= label_only.f1 && label.f1 <= selection.f1);
-        prop_assert!(sums.sentences_selection <= sums.sentences_retrieved.min(sums.sentences_relevant));
-        let values = scored.measures().map(Prf::values).concat();
+        let [found, predicted, relevant] =
+            counts(&scored, ["sentences_selection", "sentences_retrieved", "sentences_relevant"]);
+        prop_assert!(found <= predicted.min(relevant));
+        let values = measures.map(Prf::values).concat();
         prop_assert!(values.iter().all(|value| (0.0..=1.0).contains(value)), "{values:?}");
     }
 
     #[test]
     fn the_order_of_claims_and_predictions_does_not_matter((claims, predictions) in files()) {
-        let sums = |claims: &ClaimFile<Claim>, predictions: &ClaimFile<Prediction>| {
-            score(claims, predictions, SentenceCap::Three, Mode::Default).unwrap().sums()
+        let all = |claims: &ClaimFile<Claim>, predictions: &ClaimFile<Prediction>| {
+            sums(&score(claims, predictions, SentenceCap::Three, Mode::Default).unwrap())
         };
-        let before = sums(&claims, &predictions);
+        let before = all(&claims, &predictions);
         let (mut claims, mut predictions) = (claims, predictions);
         claims.lines.reverse();
         predictions.lines.reverse();
-        prop_assert_eq!(before, sums(&claims, &predictions));
+        prop_assert_eq!(before, all(&claims, &predictions));
     }
 
     #[test]
     fn the_oracle_has_no_fault((claims, _) in files()) {
         let oracle = ClaimFile { path: PathBuf::from("o"), lines: oracle(&claims) };
-        let [_, rationalized, _, label] = score(&claims, &oracle, SentenceCap::Three, Mode::Default).unwrap().measures();
+        let scored = score(&claims, &oracle, SentenceCap::Three, Mode::Default).unwrap();
+        let [_, rationalized, _, label] = measures(&sums(&scored));
         let any = claims.lines.iter().any(|claim| !claim.value.evidence.is_empty());
         let full = f64::from(u8::from(any));
         // Rationales of at most 3 sentences; recall of sentences is below 1 only where one is in two rationales.
@@ -253,14 +262,16 @@ proptest! {
     fn an_explanation_agrees_with_the_counts((claims, predictions) in files()) {
         let by_claim = claims.by_claim();
         for line in &predictions.lines {
-            let explained = explain(by_claim[&line.id], Some(&line.value), SentenceCap::Three);
-            let count =
-                |what: fn(&AbstractExplanation) -> usize| explained.abstracts.iter().map(what).sum::<usize>() as u64;
-            let counts = explained.counts;
-            prop_assert_eq!(count(|a| usize::from(a.label_only)), counts.abstracts_label_only);
-            prop_assert_eq!(count(|a| usize::from(a.rationalized)), counts.abstracts_rationalized);
-            prop_assert_eq!(count(|a| a.sentences.iter().filter(|s| s.selection).count()), counts.sentences_selection);
-            prop_assert_eq!(count(|a| a.sentences.iter().filter(|s| s.label).count()), counts.sentences_label);
+            let claim = &by_claim[&line.id].value;
+            let findings = explain(claim, Some(&line.value), SentenceCap::Three);
+            let count = |item: &str, words: &[&str]| {
+                let of_item = findings.iter().filter(|found| found.item.starts_with(item));
+                of_item.filter(|found| words.iter().any(|word| found.finding.contains(word))).count() as f64
+            };
+            let scored = count_claim(claim, Some(&line.value), SentenceCap::Three);
+            prop_assert_eq!(count("abstract ", &[" is right"]), scored[2]);
+            prop_assert_eq!(count("abstract ", &["; rationalized"]), scored[3]);
+            prop_assert_eq!(count("sentence ", &["counts for selection"]) + scored[7], scored[6]);
         }
     }
 

@@ -65,7 +65,7 @@ fn several_files_are_a_leaderboard_with_teams() {
     assert!(lines[0].starts_with("system,rank,team,evidence_f1,label_accuracy,fever_score,evidence_precision"));
     assert!(lines[1].starts_with("ann,1,\"A, B\",0.625,1,0.5,0.83"), "{}", lines[1]);
     assert!(lines[2].starts_with("worse,2,,0.625,0,0,0.83"), "{}", lines[2]);
-    workspace.write("teams.csv", "other.jsonl,ann,A\n");
+    workspace.write("teams.csv", "file,user,team\nother.jsonl,ann,A\n");
     workspace
         .run(&arguments)
         .exits_with(3)
@@ -94,8 +94,8 @@ fn by_id_claims_without_a_prediction_count_as_wrong_and_both_gaps_are_reported()
     let arguments = ["fever", "score", "--gold", "gold.jsonl", "--join", "id", "p.jsonl", "--format", "json"];
     let board = json(&workspace.run(&arguments).exits_with(0));
     for (at, text) in [
-        (0, "p.jsonl: 1 predictions whose claim is not in the gold are left out; the first has id 9."),
-        (1, "p.jsonl: 1 claims without a prediction count as wrong; the first has id 1."),
+        (0, "p: 1 prediction for claims that are not in the gold: left out."),
+        (1, "p: 1 claim without a prediction: they count as wrong."),
     ] {
         assert_eq!(board["notes"][at]["text"], text);
     }
@@ -116,9 +116,8 @@ fn compat_refuses_what_the_reference_dies_of() {
         .says(&["p.jsonl: precision and recall are both 0", "score without --compat"]);
     let done = workspace.run(&[&arguments[..], &["--format", "json"]].concat()).exits_with(0);
     assert_eq!(estimate(&json(&done)["systems"][0], "evidence_f1"), Some(0.0));
-    // The label is right, so the reference looks at the sentences.
     workspace.write("p.jsonl", &PREDICTIONS.replace("\"page1\", 1", "\"page1\", \"1\""));
-    let malformed = "p.jsonl:1 (case 1): predicted_evidence[0]: expected [page, line]";
+    let malformed = "p.jsonl:1: predicted_evidence: expected [page, line], a string and a whole number";
     workspace.run(&[&arguments[..], &["--compat"]].concat()).exits_with(3).says(&[malformed]);
 }
 
@@ -129,11 +128,11 @@ fn an_explanation_names_the_sentence_that_is_missing() {
         workspace.run(&["fever", "score", "--gold", "gold.jsonl", "predictions.jsonl", "--explain", "1"]).exits_with(0);
     assert_eq!(
         done.stdout,
-        "predictions.jsonl:1, claim 1\n\
-         \x20 label      predicted REFUTES, gold REFUTES: right\n\
-         \x20 group 1    not whole: page1:1 (predicted), page2:2 (missing)\n\
-         \x20 sentence 1 page1:1: in a group\n\
-         \x20 score      strict 0, precision 1.0000, recall 0\n"
+        "predictions, claim 1\n\
+         \x20 label: predicted REFUTES, gold REFUTES: right\n\
+         \x20 group 1: page1:1 (predicted), page2:2 (missing)\n\
+         \x20 page1:1: in a group\n\
+         \x20 score: strict 0, precision 1.0000, recall 0\n"
     );
     workspace
         .run(&["fever", "score", "--gold", "gold.jsonl", "predictions.jsonl", "--explain", "7"])
@@ -171,23 +170,24 @@ fn a_submission_is_checked_against_blind_claims() {
     let workspace = workspace();
     workspace.write("claims.jsonl", "{\"id\": 1, \"claim\": \"c\"}\n{\"id\": 2, \"claim\": \"d\"}\n");
     let done = workspace.run(&["fever", "check", "predictions.jsonl", "--claims", "claims.jsonl"]).exits_with(0);
-    assert_eq!(
-        done.stdout,
-        "predictions.jsonl: 2 predictions: 0 SUPPORTS, 2 REFUTES, 0 NOT ENOUGH INFO\n\
-         0 with more than 5 sentences (the shared task drops the surplus without penalty)\n\
-         all 2 claims predicted, in their order\nno fault found\n"
-    );
+    assert_eq!(done.stdout, "ok: 2 predictions: 0 SUPPORTS, 2 REFUTES, 0 NOT ENOUGH INFO\n");
     workspace.write("p.jsonl", &PREDICTIONS.replace("page2\", 2", "page2\", \"2\""));
     workspace
         .run(&["fever", "check", "p.jsonl"])
         .exits_with(3)
-        .says(&["p.jsonl:2 (case 2): predicted_evidence[1]: expected [page, line], a string and a whole number"]);
+        .says(&["p.jsonl:2: predicted_evidence: expected [page, line], a string and a whole number"]);
     let second = PREDICTIONS.lines().nth(1).unwrap();
-    workspace.write("p.jsonl", &format!("{second}\n{second}\n{}\n", second.replace("\"id\": 2", "\"id\": 9")));
-    workspace.run(&["fever", "check", "p.jsonl", "--claims", "claims.jsonl"]).exits_with(3).says(&[
-        "p.jsonl:1 (case 2): claim number 2 is prediction number 1; keep the order of the claims",
-        "p.jsonl:2 (case 2): the claim is already predicted in line 1; keep one of the two lines",
-        "p.jsonl:3 (case 9): no claim of claims.jsonl has this id",
-        "p.jsonl: claims without a prediction: 1 (1); predict every claim, in the same order",
-    ]);
+    let ninth = second.replace("\"id\": 2", "\"id\": 9");
+    for (lines, fault) in [
+        ([second, second], "p.jsonl:2 (case 2): claim 2 occurs twice, first in line 1; keep one of the two lines"),
+        ([second, &ninth], "p.jsonl:2 (case 9): there is no claim 9; check the id, or delete the line"),
+        ([second, PREDICTIONS.lines().next().unwrap()], "p.jsonl:1 (case 2): claims.jsonl has claim 1 in this place"),
+        (
+            [PREDICTIONS.lines().next().unwrap(), ""],
+            "p.jsonl: the file ends after 1 lines, but claims.jsonl has claim 2",
+        ),
+    ] {
+        workspace.write("p.jsonl", &lines.join("\n"));
+        workspace.run(&["fever", "check", "p.jsonl", "--claims", "claims.jsonl"]).exits_with(3).says(&[fault]);
+    }
 }

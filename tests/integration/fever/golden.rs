@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use scholareval::Result;
 use scholareval::domain::Mode;
-use scholareval::facts::fever::{FeverScores, InstanceScore, Share, Tally, score_instance};
-use scholareval::facts::fever_files::{GoldFile, Join, Predictions};
+use scholareval::facts::claims::ClaimFile;
+use scholareval::facts::fever::{FeverScores, Gold, InstanceScore, score_instance};
+use scholareval::facts::fever_files::{Join, Predicted, join};
 use serde_json::{Value, json};
 
 fn shared() -> Option<PathBuf> {
@@ -50,17 +51,15 @@ impl Batch {
         Self::new(&lines(predictions), gold.map(lines).as_deref())
     }
 
-    fn read<T: Send>(&self, mode: Mode, map: impl Fn(InstanceScore) -> T + Sync, max: Option<usize>) -> Result<Vec<T>> {
-        let gold = self.gold.as_deref().map(|path| GoldFile::load(path, Join::Order, mode)).transpose()?;
-        let file = Predictions { path: &self.predictions, gold: gold.as_ref(), join: Join::Order, mode };
-        let read = file.read(|instance| map(score_instance(instance.gold, &instance.prediction, max)))?;
-        Ok(read.results)
+    fn read(&self, mode: Mode, max: Option<usize>) -> Result<Vec<InstanceScore>> {
+        let gold = self.gold.as_deref().map(|path| ClaimFile::<Gold>::load(path, mode)).transpose()?;
+        let file = ClaimFile::<Predicted>::load(&self.predictions, mode)?;
+        let pairs = join(&file, gold.as_ref(), Join::Order, mode)?.pairs;
+        Ok(pairs.into_iter().map(|(line, gold)| score_instance(gold, &line.value.prediction, max)).collect())
     }
 
     fn score(&self, max: Option<usize>, mode: Mode) -> Result<FeverScores> {
-        let mut tally = Tally::default();
-        self.read(mode, |score| score, max)?.into_iter().for_each(|score| tally.add(score));
-        Ok(tally.scores(mode))
+        Ok(FeverScores::of(&self.read(mode, max)?, mode))
     }
 }
 
@@ -175,7 +174,7 @@ fn each_claim_adds_what_the_reference_adds() {
     for row in instances {
         let batch = Batch::of_values(std::slice::from_ref(&row["instance"]), None);
         for (max, expected) in row["by_max_evidence"].as_object().unwrap() {
-            let Ok(scores) = batch.read(Mode::Compat, |score| score, max_evidence(max)) else {
+            let Ok(scores) = batch.read(Mode::Compat, max_evidence(max)) else {
                 // Only where the reference dies of the whole instance or of its sentences.
                 let died = !row["label_correct"].is_boolean() || expected["strict"]["exception"].is_string();
                 assert!(died, "row {}", row["i"]);
@@ -184,7 +183,7 @@ fn each_claim_adds_what_the_reference_adds() {
             let pair = |value: Option<f64>| value.map_or(json!([0.0, 0.0]), |value| json!([value, 1.0]));
             let own = json!({
                 "strict": scores[0].strictly_correct,
-                "macro_precision": pair(scores[0].precision.map(Share::value)),
+                "macro_precision": pair(scores[0].precision),
                 "macro_recall": pair(scores[0].recalled.map(f64::from)),
             });
             assert_eq!(own, *expected, "row {}, max_evidence {max}", row["i"]);
