@@ -13,9 +13,10 @@ pub const MIN_GRADE: f64 = 1.0;
 pub const MAX_GRADE: f64 = 5.0;
 
 /// One aspect, under the names of ScholarQABench's `prometheus_rubrics_v8.json`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Aspect {
     /// Its name (`organization`, `coverage`, `relevance`, or one of the user's).
+    #[serde(rename = "aspect")]
     pub name: Arc<str>,
     /// What is graded.
     pub criteria_description: String,

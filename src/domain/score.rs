@@ -99,6 +99,24 @@ pub struct Component {
     pub feedback: Option<String>,
 }
 
+impl Component {
+    /// A component without a weight and a value.
+    pub fn new(name: &str, kind: ComponentKind) -> Self {
+        let (name, text) = (name.to_owned(), String::new());
+        Self { name, kind, text, weight: 0.0, value: None, reason: None, feedback: None }
+    }
+
+    /// The component with this value and the judge's feedback, or the reason why there is none.
+    #[must_use]
+    pub fn with(mut self, value: Result<(f64, Option<String>), UnscoredReason>) -> Self {
+        match value {
+            Ok((value, feedback)) => (self.value, self.feedback) = (Some(value), feedback),
+            Err(reason) => self.reason = Some(reason),
+        }
+        self
+    }
+}
+
 fn is_zero(weight: &f64) -> bool {
     *weight == 0.0
 }

@@ -126,6 +126,11 @@ impl UnscoredReason {
     pub fn new(kind: UnscoredKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
     }
+
+    /// A verdict that does not answer what was asked.
+    pub(crate) fn other_kind() -> Self {
+        Self::new(UnscoredKind::Unreadable, "the verdict is of another kind than was asked for")
+    }
 }
 
 impl From<Unreadable> for UnscoredReason {

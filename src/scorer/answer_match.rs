@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use crate::domain::Mode;
 use crate::text::python_chars::{is_python_whitespace, is_python_word};
 use crate::text::words::words;
 
@@ -72,49 +73,30 @@ pub fn token_f1(gold: &str, output: &str) -> f64 {
 
 /// Whether one of the short answers, normalised, is in the normalised output (as a substring).
 pub fn is_present<S: AsRef<str>>(short_answers: &[S], output: &str) -> bool {
-    is_present_in(short_answers, &normalise(output))
-}
-
-fn is_present_in<S: AsRef<str>>(short_answers: &[S], normal: &str) -> bool {
+    let normal = normalise(output);
     short_answers.iter().any(|answer| normal.contains(&normalise(answer.as_ref())))
 }
 
 /// STR-EM: the share of the sets of short answers of which one is present, 0..=1; `None` without sets.
 ///
 /// ```
-/// # use scholareval::scorer::answer_match::{str_em, str_hit};
-/// let sets = [vec!["CAT!", "dog"], vec!["dog"]];
+/// # use scholareval::scorer::answer_match::str_em;
 /// // "cat" is there, "dog" is not: 1 of 2.
-/// assert_eq!((str_em(&sets, "The cat sat"), str_hit(&sets, "The cat sat")), (Some(0.5), Some(false)));
+/// assert_eq!(str_em(&[vec!["CAT!", "dog"], vec!["dog"]], "The cat sat"), Some(0.5));
 /// ```
 pub fn str_em<A: AsRef<[S]>, S: AsRef<str>>(sets: &[A], output: &str) -> Option<f64> {
-    let normal = normalise(output);
-    let present = sets.iter().filter(|set| is_present_in(set.as_ref(), &normal)).count();
+    let present = sets.iter().filter(|set| is_present(set.as_ref(), output)).count();
     (!sets.is_empty()).then(|| present as f64 / sets.len() as f64)
 }
 
-/// STR-EM-HIT: whether of every set a short answer is present; `None` without sets.
-pub fn str_hit<A: AsRef<[S]>, S: AsRef<str>>(sets: &[A], output: &str) -> Option<bool> {
-    str_em(sets, output).map(|share| share >= 1.0)
-}
-
-/// Where gold may be in the output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MatchRule {
-    /// As whole words: `no` is not in `known`.
-    WholeWords,
-    /// Anywhere, as in the reference (compat).
-    Substring,
-}
-
-/// Whether gold is in the output, both in lower case. Give both without citation markers
-/// ([`citation_markers`](crate::text::citation_markers)).
+/// Whether gold is in the output, both in lower case: as whole words (`no` is not in `known`), in compat anywhere. Give
+/// both without citation markers ([`citation_markers`](crate::text::citation_markers)).
 ///
 /// As whole words, a letter or digit at an end of gold must not continue in the output. Gold that is empty or white space
-/// cannot be matched: `None` (an input error). As a substring the empty gold is everywhere.
-pub fn matches(gold: &str, output: &str, rule: MatchRule) -> Option<bool> {
+/// cannot be matched: `None` (an input error). In compat the empty gold is everywhere.
+pub fn matches(gold: &str, output: &str, mode: Mode) -> Option<bool> {
     let (gold, output) = (gold.to_lowercase(), output.to_lowercase());
-    if rule == MatchRule::Substring {
+    if mode == Mode::Compat {
         return Some(output.contains(&gold));
     }
     let gold = gold.trim_matches(is_python_whitespace);
@@ -177,22 +159,21 @@ mod tests {
             ("(x)", "f(x)g", true),
             ("\u{6587}", "\u{6587}\u{3002}", true),
         ] {
-            assert_eq!(matches(gold, output, MatchRule::WholeWords), Some(whole), "{gold} in {output}");
-            assert_eq!(matches(gold, output, MatchRule::Substring), Some(true), "{gold} in {output}");
+            assert_eq!(matches(gold, output, Mode::Default), Some(whole), "{gold} in {output}");
+            assert_eq!(matches(gold, output, Mode::Compat), Some(true), "{gold} in {output}");
         }
     }
 
     #[test]
     fn empty_gold_matches_nothing_and_in_compat_everything() {
-        assert_eq!(matches("", "x", MatchRule::WholeWords), None);
-        assert_eq!(matches(" \n", "x", MatchRule::WholeWords), None);
-        assert_eq!(matches("", "", MatchRule::Substring), Some(true));
+        assert_eq!(matches("", "x", Mode::Default), None);
+        assert_eq!(matches(" \n", "x", Mode::Default), None);
+        assert_eq!(matches("", "", Mode::Compat), Some(true));
     }
 
     #[test]
     fn without_sets_of_short_answers_there_is_no_share() {
         assert_eq!(str_em::<Vec<&str>, &str>(&[], "x"), None);
-        assert_eq!(str_hit::<Vec<&str>, &str>(&[], "x"), None);
         assert_eq!(str_em(&[Vec::<&str>::new()], "x"), Some(0.0), "a set without answers is not present");
     }
 
@@ -220,10 +201,10 @@ mod tests {
         #[test]
         fn whole_words_are_substrings(gold in texts(), output in texts()) {
             let trimmed = gold.trim_matches(is_python_whitespace);
-            if matches(trimmed, &output, MatchRule::WholeWords) == Some(true) {
-                prop_assert_eq!(matches(trimmed, &output, MatchRule::Substring), Some(true));
+            if matches(trimmed, &output, Mode::Default) == Some(true) {
+                prop_assert_eq!(matches(trimmed, &output, Mode::Compat), Some(true));
             }
-            let itself = matches(trimmed, trimmed, MatchRule::WholeWords);
+            let itself = matches(trimmed, trimmed, Mode::Default);
             prop_assert_eq!(itself, (!trimmed.is_empty()).then_some(true));
         }
     }

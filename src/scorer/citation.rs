@@ -1,4 +1,4 @@
-//! The audit of an answer's citations: everything that can be told of them without a judge.
+//! The audit of an answer's citations: everything that needs no judge.
 //!
 //! Source of precision, recall and F1: `compute_citation_coverage` of ScholarQABench's `citation_correctness_eval.py`.
 
@@ -8,10 +8,14 @@ use std::ops::Range;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::Prediction;
+use crate::domain::{Answer, ComponentKind, Prediction, Score, TestCase};
 use crate::text::citation_markers::{citation_ids, number_markers, without_citations};
 use crate::text::punkt::sentences;
 use crate::text::words::word_count;
+
+use super::overlap::measured;
+use super::predicted::prediction_of;
+use super::{Scorer, Step, Verdicts};
 
 /// Which number means the first source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -103,20 +107,6 @@ pub struct CitationAudit {
     pub coverage: Option<Coverage>,
 }
 
-impl CitationAudit {
-    /// Share of the sentences that cite, 0..=1; `None` without sentences.
-    pub fn cited_share(&self) -> Option<f64> {
-        let all = self.cited_sentences.len() + self.uncited_sentences.len();
-        (all > 0).then(|| self.cited_sentences.len() as f64 / all as f64)
-    }
-
-    /// Share of the distinct numbers that point to a source, 0..=1; `None` without any number.
-    pub fn valid_share(&self) -> Option<f64> {
-        let all = self.distinct.len();
-        (all > 0).then(|| (all - self.dangling.len()) as f64 / all as f64)
-    }
-}
-
 /// Audits the output of a prediction.
 ///
 /// ```
@@ -188,12 +178,85 @@ fn mapped(id: &str, mapping: &BTreeMap<String, String>) -> Option<String> {
     mapping.get(id.trim_matches(['[', ']'])).or_else(|| mapping.get(id)).cloned()
 }
 
+/// The components, in this order; one that the answer's sources or golds do not support is left out.
+pub const COMPONENTS: &[(&str, ComponentKind)] = &[
+    ("words", ComponentKind::Count),
+    ("markers", ComponentKind::Count),
+    ("sources", ComponentKind::Count),
+    ("dangling", ComponentKind::Count),
+    ("unused", ComponentKind::Count),
+    ("duplicates", ComponentKind::Count),
+    ("cited_sentences", ComponentKind::Share),
+    ("valid", ComponentKind::Share),
+    ("gold_cited", ComponentKind::Count),
+    ("precision", ComponentKind::Share),
+    ("recall", ComponentKind::Share),
+    ("f1", ComponentKind::Share),
+];
+
+/// Audits the citations of an answer; the score is the F1 against gold sources, where there are some.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CitationAuditScorer {
+    /// Which number means the first source.
+    pub index_base: IndexBase,
+    /// Whether the input names gold sources at all (see [`names_gold_sources`]). Where it does not, precision, recall and
+    /// F1 do not apply: gold answers such as `yes` cite nothing, which is no reason for a 0.
+    pub with_gold: bool,
+}
+
+impl Default for CitationAuditScorer {
+    fn default() -> Self {
+        Self { index_base: IndexBase::Zero, with_gold: true }
+    }
+}
+
+/// True if the prediction's gold names sources: by `gold_ctxs`, or by a marker in the gold answer.
+pub fn names_gold_sources(prediction: &Prediction) -> bool {
+    let gold = &prediction.gold;
+    gold.gold_ctxs.is_some() || gold.answer.as_deref().is_some_and(|answer| !citation_ids(answer).is_empty())
+}
+
+impl Scorer for CitationAuditScorer {
+    fn name(&self) -> &'static str {
+        "citation_audit"
+    }
+
+    fn step(&self, _case: &TestCase, answer: &Answer, _verdicts: &Verdicts) -> Step {
+        let prediction = prediction_of(answer);
+        let found = audit(&prediction, self.index_base);
+        let coverage = found.coverage.filter(|_| self.with_gold);
+        let count = |count: usize| Some(count as f64);
+        let has_sources = !prediction.sources.is_empty();
+        let of_sources = |number: usize| count(number).filter(|_| has_sources);
+        let share = |part: usize, all: usize| (all > 0).then(|| part as f64 / all as f64);
+        let (cited, distinct) = (found.cited_sentences.len(), found.distinct.len());
+        let values = [
+            count(found.words),
+            count(found.markers),
+            count(found.distinct.len()),
+            of_sources(found.dangling.len()),
+            of_sources(found.unused.len()),
+            count(found.duplicates),
+            share(cited, cited + found.uncited_sentences.len()),
+            share(distinct - found.dangling.len(), distinct).filter(|_| has_sources),
+            coverage.map(|coverage| coverage.cited as f64),
+            coverage.map(|coverage| coverage.precision),
+            coverage.map(|coverage| coverage.recall),
+            coverage.map(|coverage| coverage.f1),
+        ];
+        let value = coverage.map(|coverage| coverage.f1);
+        Step::Done(Score { scorer: self.name(), value, components: measured(COMPONENTS, &values), ..Score::default() })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::{Gold, Source};
+    use std::sync::Arc;
+
+    use crate::domain::{CaseId, Gold, Source};
 
     fn prediction(output: &str, sources: usize) -> Prediction {
         Prediction { output: Some(output.into()), sources: vec![Source::default(); sources], ..Default::default() }
@@ -213,7 +276,6 @@ mod tests {
         let one = audit(&answer, IndexBase::One);
         assert_eq!((one.dangling.clone(), one.unused.clone()), (BTreeSet::from([0]), vec![]));
         assert_eq!((zero.markers, zero.distinct.len(), zero.duplicates), (3, 3, 1));
-        assert_eq!(zero.valid_share(), Some(2.0 / 3.0));
         assert_eq!(audit(&prediction("Two [2].", 2), IndexBase::One).unused, [1]);
     }
 
@@ -223,11 +285,9 @@ mod tests {
     }
 
     #[test]
-    fn sentences_with_and_without_markers_are_told_apart() {
+    fn sentences_with_and_without_markers_are_separated() {
         let found = audit(&prediction("It works [0]. It scales. Done [1].", 2), IndexBase::Zero);
         assert_eq!((found.cited_sentences.len(), found.uncited_sentences.len(), found.words), (2, 1, 5));
-        assert_eq!(found.cited_share(), Some(2.0 / 3.0));
-        assert_eq!(audit(&prediction("", 0), IndexBase::Zero).cited_share(), None);
     }
 
     #[test]
@@ -270,5 +330,57 @@ mod tests {
             let found = audit(&prediction(&output, sources), IndexBase::One);
             prop_assert!(found.dangling.len() <= found.distinct.len());
         }
+    }
+
+    fn components(answer: &Answer) -> Vec<(String, f64)> {
+        let case = TestCase::without_rubric(CaseId::from("1"), "Why?");
+        let Step::Done(score) = CitationAuditScorer::default().step(&case, answer, &Verdicts::new()) else {
+            panic!("asked")
+        };
+        score.components.into_iter().filter_map(|c| Some((c.name, c.value?))).collect()
+    }
+
+    fn names(found: &[(String, f64)]) -> Vec<&str> {
+        found.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    #[test]
+    fn without_sources_and_gold_only_the_text_gives_components() {
+        let mut answer = Answer::new("mine".into(), CaseId::from("1"), "One [0]. Two.\nReferences:\n[5] x");
+        answer.own_bytes = Some("One [0]. Two.".len());
+        let found = components(&answer);
+        assert_eq!(names(&found), ["words", "markers", "sources", "duplicates", "cited_sentences"]);
+        // 2 words, 1 marker, 1 source, 0 duplicates, 1 of 2 sentences: the appended references do not count
+        assert_eq!(found.iter().map(|(_, value)| *value).collect::<Vec<_>>(), [2.0, 1.0, 1.0, 0.0, 0.5]);
+    }
+
+    #[test]
+    fn sources_of_the_prediction_decide_what_dangles() {
+        let prediction = Prediction {
+            output: Some("One [0, 3].".into()),
+            sources: vec![Source::default(); 2],
+            ..Prediction::default()
+        };
+        let mut answer = Answer::new("mine".into(), CaseId::from("1"), "ignored");
+        answer.prediction = Some(Arc::new(prediction));
+        let found = components(&answer);
+        assert_eq!(found.iter().find(|(name, _)| name == "dangling").map(|(_, value)| *value), Some(1.0));
+        assert_eq!(found.iter().find(|(name, _)| name == "valid").map(|(_, value)| *value), Some(0.5));
+    }
+
+    #[test]
+    fn gold_answers_that_cite_nothing_name_no_sources() {
+        let of = |answer: &str, gold_ctxs: Option<Vec<String>>| {
+            let gold = Gold { answer: Some(answer.to_owned()), gold_ctxs, ..Gold::default() };
+            Prediction { output: Some("Yes [0].".into()), gold, ..Prediction::default() }
+        };
+        assert!(!names_gold_sources(&of("yes", None)) && names_gold_sources(&of("yes [1]", None)));
+        assert!(names_gold_sources(&of("yes", Some(vec![]))));
+        let id = CaseId::from("1");
+        let answer = Answer { prediction: Some(Arc::new(of("yes", None))), ..Answer::new("s".into(), id, "Yes [0].") };
+        let scorer = CitationAuditScorer { with_gold: false, ..CitationAuditScorer::default() };
+        let step = scorer.step(&TestCase::without_rubric(CaseId::from("1"), "Why?"), &answer, &Verdicts::new());
+        let Step::Done(score) = step else { panic!("asked") };
+        assert!(score.component("precision").is_none() && score.component("markers").is_some());
     }
 }

@@ -5,10 +5,8 @@
 
 pub mod answer_match;
 pub mod citation;
-pub mod citation_scorer;
 pub mod convert;
 pub mod entailment;
-mod measured;
 pub mod overlap;
 mod predicted;
 pub mod prometheus;
@@ -20,10 +18,10 @@ use std::sync::Arc;
 
 use crate::domain::{Answer, JudgeCall, Score, TestCase, UnscoredReason, Verdict};
 
-/// What became of one asked component, draws already merged.
+/// The result of one question, samples already merged.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Judged {
-    /// The merged verdict, with what the judge said besides it.
+    /// The merged verdict, with the judge's feedback.
     Verdict(Verdict, Option<String>),
     /// No verdict, for this reason.
     Unscored(UnscoredReason),

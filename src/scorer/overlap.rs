@@ -4,20 +4,21 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 
-use crate::domain::{Answer, ComponentKind, Mode, Prediction, Score, TestCase};
+use crate::domain::{Answer, Component, ComponentKind, Mode, Prediction, Score, TestCase};
 use crate::text::citation_markers::without_citations;
 use crate::text::stems::Stems;
 use crate::text::words::{word_count, words};
 
-use super::answer_match::{MatchRule, exact_match, matches, str_em, token_f1};
-use super::measured::measured;
+use super::answer_match::{exact_match, matches, str_em, token_f1};
 use super::predicted::prediction_of;
 use super::rouge::rouge_best;
 use super::{Scorer, Step, Verdicts};
 
 /// What is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Measure {
     /// Words of the output, citation markers included.
     Words,
@@ -26,12 +27,15 @@ pub enum Measure {
     Match,
     /// 1 if gold answer and output are equal when normalized.
     #[value(name = "exact")]
+    #[serde(rename = "exact")]
     ExactMatch,
     /// F1 of the normalized tokens of gold answer and output.
     #[value(name = "f1")]
+    #[serde(rename = "f1")]
     TokenF1,
     /// The share of the sets of short answers of which one is present, and whether of every set one is.
     #[value(name = "str-em")]
+    #[serde(rename = "str-em")]
     ShortAnswers,
     /// F of ROUGE-1, ROUGE-2 and ROUGE-L against the better of the references (by ROUGE-L, of equal ones the last).
     Rouge,
@@ -88,11 +92,7 @@ pub fn overlap(prediction: &Prediction, measures: &[Measure], mode: Mode, stems:
     let one = |holds: bool| f64::from(u8::from(holds));
     let wants = |measure| measures.contains(&measure);
     let answer_for = |measure| answer.filter(|_| wants(measure));
-    let rule = match mode {
-        Mode::Default => MatchRule::WholeWords,
-        Mode::Compat => MatchRule::Substring,
-    };
-    let matched = |answer: &str| matches(&without_citations(answer), &without_citations(output), rule);
+    let matched = |answer: &str| matches(&without_citations(answer), &without_citations(output), mode);
     let present = if wants(Measure::ShortAnswers) { str_em(&prediction.gold.short_answers, output) } else { None };
     let references = if wants(Measure::Rouge) { rouge_references(prediction) } else { Vec::new() };
     let rouge = rouge_best(&references, output, stems).map(|(_, scores)| scores);
@@ -107,6 +107,12 @@ pub fn overlap(prediction: &Prediction, measures: &[Measure], mode: Mode, stems:
         rouge.map(|scores| scores.rouge_2.f),
         rouge.map(|scores| scores.rouge_l.f),
     ]
+}
+
+/// The components that have a value; what does not apply to an answer is left out, since it is not unscored.
+pub(super) fn measured(names: &[(&str, ComponentKind)], values: &[Option<f64>]) -> Vec<Component> {
+    let present = names.iter().zip(values).filter_map(|((name, kind), value)| Some((name, kind, (*value)?)));
+    present.map(|(name, kind, value)| Component::new(name, *kind).with(Ok((value, None)))).collect()
 }
 
 /// Words repeat from answer to answer.

@@ -95,10 +95,10 @@ impl Scorer for PrometheusScorer {
     }
 
     fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step {
-        let has_reference = || self.reference(answer, &prediction_of(answer)).is_some();
-        let lacks_reference = self.use_reference && !has_reference();
-        if lacks_reference && self.mode == Mode::Compat {
-            let reason = UnscoredReason::new(UnscoredKind::Exception, "KeyError");
+        let has_no_reference = self.use_reference && self.reference(answer, &prediction_of(answer)).is_none();
+        if has_no_reference && self.mode == Mode::Compat {
+            let what = "the reference needs a reference answer";
+            let reason = UnscoredReason::new(UnscoredKind::Exception, what);
             return Step::Done(self.score(|_| Err(reason.clone()), Vec::new()));
         }
         let open = |aspect: &Arc<Aspect>| !verdicts.contains_key(&aspect.name);
@@ -108,17 +108,21 @@ impl Scorer for PrometheusScorer {
             return Step::Ask(calls);
         }
         let note = "no reference answer: none was shown to the judge".to_owned();
-        let notes = if lacks_reference { vec![note] } else { Vec::new() };
+        let notes = if has_no_reference { vec![note] } else { Vec::new() };
         Step::Done(self.score(|aspect| grade(verdicts.get(&aspect.name)), notes))
     }
 }
 
-/// A grade with the judge's words.
+/// A grade with the judge's feedback.
 type Graded = Result<(f64, Option<String>), UnscoredReason>;
 
 impl PrometheusScorer {
     fn score(&self, graded: impl Fn(&Aspect) -> Graded, mut notes: Vec<String>) -> Score {
-        let components: Vec<Component> = self.aspects.iter().map(|aspect| component(aspect, graded(aspect))).collect();
+        let component = |aspect: &Arc<Aspect>| {
+            let text = aspect.criteria_description.clone();
+            Component { text, ..Component::new(&aspect.name, ComponentKind::Aspect) }.with(graded(aspect))
+        };
+        let components: Vec<Component> = self.aspects.iter().map(component).collect();
         let missing: Vec<&str> = components.iter().filter(|c| c.value.is_none()).map(|c| c.name.as_str()).collect();
         if !missing.is_empty() && missing.len() < components.len() {
             notes.push(format!("no grade for {}: left out of the mean", missing.join(", ")));
@@ -129,21 +133,10 @@ impl PrometheusScorer {
     }
 }
 
-fn component(aspect: &Aspect, graded: Graded) -> Component {
-    let (value, reason, feedback) = match graded {
-        Ok((grade, feedback)) => (Some(grade), None, feedback),
-        Err(reason) => (None, Some(reason), None),
-    };
-    let (name, text) = (aspect.name.to_string(), aspect.criteria_description.clone());
-    Component { name, kind: ComponentKind::Aspect, text, weight: 0.0, value, reason, feedback }
-}
-
 fn grade(judged: Option<&Judged>) -> Graded {
     match judged {
         Some(Judged::Verdict(Verdict::Grade(grade), feedback)) => Ok((*grade, feedback.clone())),
-        Some(Judged::Verdict(..)) => {
-            Err(UnscoredReason::new(UnscoredKind::Unreadable, "the verdict is of another kind than was asked for"))
-        }
+        Some(Judged::Verdict(..)) => Err(UnscoredReason::other_kind()),
         Some(Judged::Unscored(reason)) => Err(reason.clone()),
         None => Err(UnscoredReason::new(UnscoredKind::NotAsked, "not asked")),
     }

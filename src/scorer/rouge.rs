@@ -84,7 +84,7 @@ fn scores(reference: &[Arc<str>], hypothesis: &[Arc<str>]) -> RougeScores {
     let hypothesis = numbered(hypothesis, &mut numbers);
     let of_ngrams = |n: usize| {
         let [theirs, ours] = [&reference, &hypothesis].map(|tokens| ngram_keys(tokens, n));
-        RougeScore::from_counts(shared(&theirs, &ours).len(), theirs.len(), ours.len())
+        RougeScore::from_counts(shared(&theirs, &ours), theirs.len(), ours.len())
     };
     let common = longest_common_subsequence(&reference, &hypothesis);
     RougeScores {
@@ -111,31 +111,12 @@ fn ngram_keys(tokens: &[u32], n: usize) -> Vec<u64> {
     keys
 }
 
-/// The n-grams that both texts have, sorted, each as often as it counts for ROUGE-N. None for `n` = 0.
-pub fn shared_ngrams<'a, T: Ord>(reference: &'a [T], hypothesis: &'a [T], n: usize) -> Vec<&'a [T]> {
-    if n == 0 {
-        return Vec::new();
-    }
-    let [mut reference, mut hypothesis] = [reference, hypothesis].map(|tokens| tokens.windows(n).collect::<Vec<_>>());
-    reference.sort_unstable();
-    hypothesis.sort_unstable();
-    shared(&reference, &hypothesis)
-}
-
-/// What two sorted lists share, each item as often as in the list that has it less often.
-fn shared<T: Ord + Copy>(left: &[T], right: &[T]) -> Vec<T> {
-    let mut shared = Vec::new();
-    let (mut l, mut r) = (0, 0);
+/// How many items two sorted lists share, each as often as in the list that has it less often.
+fn shared(left: &[u64], right: &[u64]) -> usize {
+    let (mut shared, mut l, mut r) = (0, 0, 0);
     while let (Some(a), Some(b)) = (left.get(l), right.get(r)) {
-        match a.cmp(b) {
-            std::cmp::Ordering::Less => l += 1,
-            std::cmp::Ordering::Greater => r += 1,
-            std::cmp::Ordering::Equal => {
-                shared.push(*a);
-                l += 1;
-                r += 1;
-            }
-        }
+        shared += usize::from(a == b);
+        (l, r) = (l + usize::from(a <= b), r + usize::from(b <= a));
     }
     shared
 }
@@ -172,38 +153,6 @@ fn longest_common_subsequence(left: &[u32], right: &[u32]) -> usize {
         }
     }
     length
-}
-
-/// The pairs of positions (in `left`, in `right`) of one longest common subsequence, in order; where there are several,
-/// the one whose positions come first. Takes time and memory of the product of the lengths: for explaining one item.
-pub fn common_subsequence<T: PartialEq>(left: &[T], right: &[T]) -> Vec<(usize, usize)> {
-    let width = right.len() + 1;
-    // lengths[l * width + r]: of what remains behind l and r.
-    let mut lengths = vec![0_u32; (left.len() + 1) * width];
-    for l in (0..left.len()).rev() {
-        for r in (0..right.len()).rev() {
-            let below = (l + 1) * width + r;
-            lengths[l * width + r] = if left[l] == right[r] {
-                lengths[below + 1] + 1
-            } else {
-                lengths[below].max(lengths[l * width + r + 1])
-            };
-        }
-    }
-    let mut pairs = Vec::new();
-    let (mut l, mut r) = (0, 0);
-    while l < left.len() && r < right.len() {
-        if left[l] == right[r] {
-            pairs.push((l, r));
-            l += 1;
-            r += 1;
-        } else if lengths[(l + 1) * width + r] > lengths[l * width + r + 1] {
-            l += 1;
-        } else {
-            r += 1;
-        }
-    }
-    pairs
 }
 
 #[cfg(test)]

@@ -10,11 +10,12 @@
 //!   points are not 0; else 0.
 
 mod plan;
-mod unjudged;
+
+use std::sync::Arc;
 
 use crate::domain::{
-    Answer, Component, JudgeCall, Mode, Rubric, RubricParts, Score, TestCase, UnscoredKind, UnscoredReason, Verdict,
-    WeightedSums,
+    Answer, Component, JudgeCall, JudgeTask, Mode, Role, Rubric, RubricParts, Score, TestCase, UnscoredKind,
+    UnscoredReason, Verdict, WeightedSums,
 };
 use crate::scorer::{Judged, Scorer, Step, Verdicts};
 use crate::text::words::word_count;
@@ -35,32 +36,22 @@ pub struct RubricScorer {
     name: &'static str,
 }
 
-/// What is known of one part.
-#[derive(Debug, Clone, PartialEq)]
-enum State {
-    /// It must be asked.
-    Open(JudgeCall),
-    /// Its gate, or the call that also answers it, is still open.
-    Waiting,
-    /// Its value, and what the judge said besides it.
-    Known(f64, Option<String>),
-    /// It has no value.
-    Unscored(UnscoredReason),
-}
+/// A value with the judge's feedback, or why there is none.
+type Value = Result<(f64, Option<String>), UnscoredReason>;
 
 impl RubricScorer {
     /// A scorer of these halves of rubrics.
     ///
     /// In [`Mode::Compat`] the verdicts must have been parsed in that mode too: numbers are taken as they are, and a
-    /// score that the reference would have died on is unscored with the exception's name.
+    /// score that the reference has no number for is unscored.
     pub fn new(parts: RubricParts, mode: Mode) -> Self {
         Self { parts, mode, name: "rubric" }
     }
 
-    /// The same, for verdicts of the lexical baseline: its scores go under another name ([`LEXICAL`]).
+    /// The same, for verdicts of the lexical baseline if `lexical`: its scores have another name ([`LEXICAL`]).
     #[must_use]
-    pub fn for_lexical_judge(self) -> Self {
-        Self { name: LEXICAL, ..self }
+    pub fn lexical(self, lexical: bool) -> Self {
+        Self { name: if lexical { LEXICAL } else { "rubric" }, ..self }
     }
 
     /// Every call that scoring this answer can need: what [`Scorer::step`] asks if every gate opens.
@@ -69,38 +60,82 @@ impl RubricScorer {
         if plan.refused.is_some() {
             return Vec::new();
         }
-        (0..plan.parts.len()).filter_map(|index| plan.call(index, &case.rubric, answer)).collect()
+        plan.parts.iter().filter_map(|part| call(part, &case.rubric, answer)).collect()
     }
 
-    /// The text whose words are counted: what the system wrote; with an appended block of references in compat mode.
-    fn counted<'a>(&self, answer: &'a Answer) -> &'a str {
-        if self.mode == Mode::Compat { &answer.answer_text } else { answer.own_text() }
+    /// Every component of the case's score with its kind, weight (a share of 1) and text, and no value: what scores made
+    /// elsewhere are put into. `ann_divisor` and notes are those of the scorer's mode.
+    ///
+    /// ```
+    /// use scholareval::domain::{Mode, RubricParts, TestCase};
+    /// use scholareval::scorer::rubric::RubricScorer;
+    ///
+    /// let score = RubricScorer::new(RubricParts::BOTH, Mode::Default)
+    ///     .unjudged(&TestCase::without_rubric("c1".into(), "why?"));
+    /// let names: Vec<&str> = score.components.iter().map(|component| component.name.as_str()).collect();
+    /// assert_eq!(names, ["length", "expertise", "citations", "excerpts"]);
+    /// assert_eq!(score.value, None);
+    /// ```
+    pub fn unjudged(&self, case: &TestCase) -> Score {
+        let plan = Plan::new(&case.rubric, self.parts, self.mode);
+        let reason = UnscoredReason::new(UnscoredKind::NotAsked, "not judged");
+        let values = vec![Err(reason); plan.parts.len()];
+        self.fold(plan, values)
     }
 
-    /// The value of the component `length`.
-    fn length(&self, case: &TestCase, answer: &Answer) -> f64 {
-        length_score(&case.rubric, word_count(self.counted(answer)))
-    }
-
-    /// What is known of each part; [`Source::Length`] waits for [`RubricScorer::length`].
-    fn states(&self, plan: &Plan<'_>, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Vec<State> {
-        let mut states: Vec<State> = Vec::with_capacity(plan.parts.len());
-        for (index, part) in plan.parts.iter().enumerate() {
-            if part.source == Source::Length {
-                states.push(State::Waiting);
-                continue;
-            }
-            let state = match part.gate.and_then(|gate| states.get(gate)) {
-                Some(State::Open(_) | State::Waiting) => State::Waiting,
-                Some(State::Unscored(_)) => unscored(UnscoredKind::DependsOnUnscored, "its criterion is unscored"),
-                // NaN is not zero: the reference asks on, and nothing else can be NaN.
-                Some(State::Known(value, _)) if *value == 0.0 => State::Known(0.0, None),
-                Some(State::Known(..)) | None => judged(part, verdicts, &case.rubric)
-                    .unwrap_or_else(|| plan.call(index, &case.rubric, answer).map_or(State::Waiting, State::Open)),
-            };
-            states.push(state);
+    /// The value of a part whose gate is open; `None` if there is no verdict yet.
+    fn value(&self, part: &Part, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Option<Value> {
+        if part.source == Source::Length {
+            // An appended block of references counts in compat mode only.
+            let text = if self.mode == Mode::Compat { &answer.answer_text } else { answer.own_text() };
+            return Some(Ok((length_score(&case.rubric, word_count(text)), None)));
         }
-        states
+        let (verdict, feedback) = match verdicts.get(part.item.as_str())? {
+            Judged::Verdict(verdict, feedback) => (*verdict, feedback.clone()),
+            Judged::Unscored(reason) => return Some(Err(reason.clone())),
+        };
+        let value = match (part.source, verdict) {
+            (Source::Expertise | Source::Criterion(_), Verdict::Points(points)) => points / MAX_POINTS,
+            (Source::Snippets(index), Verdict::Count(count)) => {
+                let snippets = case.rubric.criteria.get(index).map_or(0, |criterion| criterion.snippets.len());
+                let share = count / snippets.max(1) as f64;
+                // Python's `min(share, 1)`: NaN stays NaN.
+                if share > 1.0 { 1.0 } else { share }
+            }
+            (Source::Citations, Verdict::Claims(shares)) => shares.citations,
+            (Source::Excerpts, Verdict::Claims(shares)) => shares.excerpts,
+            _ => return Some(Err(UnscoredReason::other_kind())),
+        };
+        Some(Ok((value, feedback)))
+    }
+
+    fn fold(&self, plan: Plan, values: Vec<Value>) -> Score {
+        let mut components: Vec<Component> = Vec::with_capacity(values.len());
+        for (part, value) in plan.parts.into_iter().zip(values) {
+            let component = part.component.with(value);
+            // Of equal names (compat only) the first place, the last weight, the last value unless an earlier one is missing.
+            match components.iter_mut().find(|earlier| earlier.name == component.name) {
+                Some(earlier) if earlier.value.is_none() => earlier.weight = component.weight,
+                Some(earlier) => *earlier = component,
+                None => components.push(component),
+            }
+        }
+        let is_complete = components.iter().all(|component| component.value.is_some());
+        let is_annotated = match self.mode {
+            Mode::Default => components.iter().all(|c| !c.kind.is_annotated() || c.value.is_some()),
+            // Where the reference stops there is no score of any kind.
+            Mode::Compat => is_complete,
+        };
+        let sums = WeightedSums::of(&components, 0.0);
+        Score {
+            scorer: self.name(),
+            value: is_complete.then_some(sums.all),
+            ann_score: (is_annotated && plan.ann_divisor > 0.0).then(|| sums.annotated / plan.ann_divisor),
+            ann_divisor: plan.ann_divisor,
+            components,
+            notes: plan.notes,
+            claims: Vec::new(),
+        }
     }
 }
 
@@ -112,116 +147,51 @@ impl Scorer for RubricScorer {
     fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step {
         let plan = Plan::new(&case.rubric, self.parts, self.mode);
         if let Some(reason) = plan.refused.clone() {
-            let states = plan.parts.iter().map(|_| State::Unscored(reason.clone())).collect();
-            return Step::Done(self.fold(plan, states));
+            let values = vec![Err(reason); plan.parts.len()];
+            return Step::Done(self.fold(plan, values));
         }
-        let mut states = self.states(&plan, case, answer, verdicts);
-        if self.mode == Mode::Compat && states.iter().any(is_exception) {
-            // What the reference script does not reach is not paid for.
-            let message = "the reference script raises an exception before this is asked";
-            for state in &mut states {
-                if matches!(state, State::Open(_) | State::Waiting) {
-                    *state = unscored(UnscoredKind::NotAsked, message);
+        let mut calls = Vec::new();
+        let mut values: Vec<Option<Value>> = Vec::with_capacity(plan.parts.len());
+        for (index, part) in plan.parts.iter().enumerate() {
+            let value = match plan.gate(index).map(|gate| &values[gate]) {
+                Some(None) => None,
+                Some(Some(Err(_))) => {
+                    Some(Err(UnscoredReason::new(UnscoredKind::DependsOnUnscored, "its criterion is unscored")))
                 }
-            }
+                // NaN is not zero: the reference asks on, and nothing else can be NaN.
+                Some(Some(Ok((gate, _)))) if *gate == 0.0 => Some(Ok((0.0, None))),
+                Some(Some(Ok(_))) | None => {
+                    let value = self.value(part, case, answer, verdicts);
+                    calls.extend(call(part, &case.rubric, answer).filter(|_| value.is_none()));
+                    value
+                }
+            };
+            values.push(value);
         }
-        let calls: Vec<JudgeCall> = states
-            .iter()
-            .filter_map(|state| match state {
-                State::Open(call) => Some(call.clone()),
-                _ => None,
-            })
-            .collect();
         if !calls.is_empty() {
             return Step::Ask(calls);
         }
-        // Words are counted once, at the end.
-        for (part, state) in plan.parts.iter().zip(&mut states) {
-            if part.source == Source::Length {
-                *state = State::Known(self.length(case, answer), None);
-            }
-        }
-        Step::Done(self.fold(plan, states))
+        let not_asked = || Err(UnscoredReason::new(UnscoredKind::NotAsked, "not asked"));
+        let values = values.into_iter().map(|value| value.unwrap_or_else(not_asked)).collect();
+        Step::Done(self.fold(plan, values))
     }
 }
 
-impl RubricScorer {
-    fn fold(&self, plan: Plan<'_>, states: Vec<State>) -> Score {
-        let components = collapse(plan.parts, plan.has_twins, states);
-        let is_null = |component: &&Component| component.value.is_none();
-        let complete = !components.iter().any(|component| component.value.is_none());
-        let annotated = match self.mode {
-            Mode::Default => !components.iter().filter(|c| c.kind.is_annotated()).any(|c| is_null(&c)),
-            // Where the reference raises there is no score of any kind.
-            Mode::Compat => complete,
-        };
-        let sums = WeightedSums::of(&components, 0.0);
-        Score {
-            scorer: self.name(),
-            value: complete.then_some(sums.all),
-            ann_score: (annotated && plan.ann_divisor > 0.0).then(|| sums.annotated / plan.ann_divisor),
-            ann_divisor: plan.ann_divisor,
-            components,
-            notes: plan.notes,
-            claims: Vec::new(),
+/// The call that gives a part its verdict; `None` if none does.
+fn call(part: &Part, rubric: &Rubric, answer: &Answer) -> Option<JudgeCall> {
+    let question = Arc::clone(&rubric.question);
+    let answer = Arc::clone(&answer.answer_text);
+    let criterion = |index: usize| rubric.criteria.get(index);
+    let task = match part.source {
+        Source::Expertise => JudgeTask::Expertise { question, answer },
+        Source::Citations => JudgeTask::Citations { question, answer },
+        Source::Criterion(i) => {
+            JudgeTask::Property { question, answer, criterion: Arc::clone(&criterion(i)?.criterion) }
         }
-    }
-}
-
-/// Components from parts and their states: of equal names the first place, the last value, and no value at all if
-/// any of them has none.
-fn collapse(parts: Vec<Part<'_>>, has_twins: bool, states: Vec<State>) -> Vec<Component> {
-    let mut components: Vec<Component> = Vec::with_capacity(parts.len());
-    for (part, state) in parts.into_iter().zip(states) {
-        let (value, reason, feedback) = match state {
-            State::Known(value, feedback) => (Some(value), None, feedback),
-            State::Unscored(reason) => (None, Some(reason), None),
-            State::Open(_) | State::Waiting => {
-                (None, Some(UnscoredReason::new(UnscoredKind::NotAsked, "not asked")), None)
-            }
-        };
-        let Part { name, kind, weight, text, .. } = part;
-        let (name, text) = (name.into_owned(), text.into_owned());
-        let component = Component { name, kind, text, weight, value, reason, feedback };
-        match components.iter_mut().find(|earlier| has_twins && earlier.name == component.name) {
-            Some(earlier) if earlier.value.is_none() => {}
-            Some(earlier) => *earlier = component,
-            None => components.push(component),
-        }
-    }
-    components
-}
-
-fn unscored(kind: UnscoredKind, message: &str) -> State {
-    State::Unscored(UnscoredReason::new(kind, message))
-}
-
-fn is_exception(state: &State) -> bool {
-    matches!(state, State::Unscored(reason) if reason.kind == UnscoredKind::Exception)
-}
-
-/// The state of a part whose gate is open; `None` if there is no verdict yet.
-fn judged(part: &Part<'_>, verdicts: &Verdicts, rubric: &Rubric) -> Option<State> {
-    let (verdict, feedback) = match verdicts.get(part.item())? {
-        Judged::Verdict(verdict, feedback) => (*verdict, feedback.clone()),
-        Judged::Unscored(reason) => return Some(State::Unscored(reason.clone())),
+        Source::Snippets(i) => JudgeTask::Evidence { question, answer, snippets: Arc::clone(&criterion(i)?.snippets) },
+        Source::Length | Source::Excerpts | Source::Nothing => return None,
     };
-    let value = match (part.source, verdict) {
-        (Source::Expertise | Source::Criterion(_), Verdict::Points(points)) => points / MAX_POINTS,
-        (Source::Snippets(index), Verdict::Count(count)) => {
-            share_present(count, rubric.criteria.get(index).map_or(0, |criterion| criterion.snippets.len()))
-        }
-        (Source::Citations, Verdict::Claims(shares)) => shares.citations,
-        (Source::Excerpts, Verdict::Claims(shares)) => shares.excerpts,
-        _ => return Some(unscored(UnscoredKind::Unreadable, "the verdict is of another kind than was asked for")),
-    };
-    Some(State::Known(value, feedback))
-}
-
-/// `min(count / n, 1)` with Python's order of arguments: NaN stays NaN.
-fn share_present(count: f64, snippets: usize) -> f64 {
-    let share = count / snippets.max(1) as f64;
-    if share > 1.0 { 1.0 } else { share }
+    Some(JudgeCall { item: Arc::from(part.item.as_str()), role: Role::Rubric, task, draw: 0, member: 0 })
 }
 
 /// 1 up to `low_length` words, falling to 0 at `high_length`; where both are equal, 1 up to them and 0 above.

@@ -192,7 +192,7 @@ fn overlap_explains_an_item_and_refuses_an_empty_gold() {
     let item = json!({"input": "q", "output": "Red fishes swim", "answer": "The red fish swims"});
     work.write("p.jsonl", &lines(&[item]));
     let done = work.run(&["overlap", "p.jsonl", "--explain", "1"]).exits_with(0);
-    for part in ["2-grams      fish swim, red fish", "in common    red fish swim", "exact_match  0.000"] {
+    for part in ["shared       red fish swim", "exact_match  0.000"] {
         assert!(done.stdout.contains(part), "{part}: {}", done.stdout);
     }
     work.write("e.jsonl", &lines(&[json!({"input": "q", "output": "x", "answer": " "})]));

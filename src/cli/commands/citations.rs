@@ -17,8 +17,7 @@ use crate::evaluation::options::{
     EvaluationOptions, InputOptions, OutputOptions, ScorerName, ScorerOptions, ScoringOptions,
 };
 use crate::report::visible;
-use crate::scorer::citation::{IndexBase, audit};
-use crate::scorer::citation_scorer::{CitationAuditScorer, names_gold_sources};
+use crate::scorer::citation::{CitationAuditScorer, IndexBase, audit, names_gold_sources};
 
 /// The audit with a judge is a run of `score`: these are its arguments.
 pub(super) fn entailment_args(args: &CitationsArgs) -> ScoreArgs {

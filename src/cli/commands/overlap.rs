@@ -17,7 +17,7 @@ use crate::error::{Error, InputFault, Result};
 use crate::report::visible;
 use crate::scorer::answer_match::normalise;
 use crate::scorer::overlap::{COMPONENTS, Measure, OverlapScorer, first_words, overlap, rouge_references};
-use crate::scorer::rouge::{common_subsequence, rouge_best, rouge_tokens, shared_ngrams};
+use crate::scorer::rouge::{rouge_best, rouge_tokens};
 use crate::text::citation_markers::without_citations;
 use crate::text::stems::Stems;
 
@@ -101,13 +101,8 @@ fn explained(item: &Prediction, max_words: Option<usize>, mode: Mode) -> String 
     {
         let (theirs, ours) = (rouge_tokens(reference, &stems), rouge_tokens(output, &stems));
         line("reference", reference);
-        for (n, name) in [(1, "1-grams"), (2, "2-grams")] {
-            let shared = shared_ngrams(&theirs, &ours, n);
-            line(name, &shared.iter().map(|gram| gram.join(" ")).collect::<Vec<_>>().join(", "));
-        }
-        let common: Vec<&str> =
-            common_subsequence(&theirs, &ours).into_iter().filter_map(|(at, _)| theirs.get(at)).map(|t| &**t).collect();
-        line("in common", &common.join(" "));
+        let shared: Vec<&str> = ours.iter().filter(|token| theirs.contains(token)).map(|token| &**token).collect();
+        line("shared", &shared.join(" "));
     }
     for ((name, kind), value) in COMPONENTS.iter().zip(overlap(item, &Measure::ALL, mode, &stems)) {
         let decimals = if *kind == ComponentKind::Count { 0 } else { 3 };

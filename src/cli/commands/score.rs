@@ -32,7 +32,7 @@ use crate::evaluation::{self, Job, Options, PlanOutcome, StopHandle};
 use crate::judge::meters::Meters;
 use crate::prompt::{PromptFamily, PromptSet};
 use crate::report::Bench;
-use crate::scorer::citation_scorer::names_gold_sources;
+use crate::scorer::citation::names_gold_sources;
 
 /// Runs the command.
 ///

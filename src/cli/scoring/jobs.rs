@@ -11,8 +11,7 @@ use crate::domain::{Aspect, Mode, Role, RubricParts};
 use crate::evaluation::options::{EvaluationOptions, ScorerName};
 use crate::evaluation::{Item, Job, Options, Panels};
 use crate::scorer::Scorer;
-use crate::scorer::citation::IndexBase;
-use crate::scorer::citation_scorer::CitationAuditScorer;
+use crate::scorer::citation::{CitationAuditScorer, IndexBase};
 use crate::scorer::entailment::{EntailmentScorer, Form};
 use crate::scorer::overlap::{Measure, OverlapScorer};
 use crate::scorer::prometheus::PrometheusScorer;
@@ -72,7 +71,7 @@ impl ScorerPlan {
         let of = |scorer: ScorerName| match scorer {
             ScorerName::Rubric => None,
             ScorerName::Prometheus => Some(json!({
-                "aspects": self.aspects.iter().map(|aspect| aspect_json(aspect)).collect::<Vec<_>>(),
+                "aspects": self.aspects,
                 "instruction": self.instruction, "top_n": self.top_n, "no_reference": self.no_reference,
                 "index_base": self.index_base,
             })),
@@ -96,7 +95,6 @@ impl ScorerPlan {
             |scorer: ScorerName, name: &str| kept.get(&format!("scorer.{}", scorer.as_str())).and_then(|v| v.get(name));
         let count = |scorer, name: &str| of(scorer, name).and_then(Value::as_u64).map(|n| n as usize);
         let base = [ScorerName::Prometheus, ScorerName::Entailment, ScorerName::CitationAudit];
-        let aspects = of(ScorerName::Prometheus, "aspects").and_then(Value::as_array);
         let form = of(ScorerName::Entailment, "form");
         Self {
             scorers: ScorerName::ALL
@@ -106,7 +104,7 @@ impl ScorerPlan {
             mode,
             parts,
             lexical,
-            aspects: aspects.into_iter().flatten().map(|aspect| Arc::new(aspect_of(aspect))).collect(),
+            aspects: of(ScorerName::Prometheus, "aspects").map(read).unwrap_or_default(),
             instruction: of(ScorerName::Prometheus, "instruction")
                 .and_then(Value::as_str)
                 .unwrap_or_default()
@@ -126,10 +124,7 @@ impl ScorerPlan {
     pub(in crate::cli) fn scorer(&self, scorer: ScorerName) -> Arc<dyn Scorer> {
         let (mode, index_base) = (self.mode, self.index_base);
         match scorer {
-            ScorerName::Rubric => {
-                let rubric = RubricScorer::new(self.parts, mode);
-                Arc::new(if self.lexical { rubric.for_lexical_judge() } else { rubric })
-            }
+            ScorerName::Rubric => Arc::new(RubricScorer::new(self.parts, mode).lexical(self.lexical)),
             ScorerName::Prometheus => Arc::new(PrometheusScorer {
                 aspects: self.aspects.clone(),
                 instruction: self.instruction.as_str().into(),
@@ -185,41 +180,17 @@ impl ScorerPlan {
 
 /// What a record keeps of overlap.
 pub(in crate::cli) fn overlap_settings(metrics: &[Measure], max_words: Option<usize>) -> Value {
-    let names: Vec<String> = metrics.iter().map(|metric| format!("{metric:?}")).collect();
-    json!({"metrics": names, "max_words": max_words})
+    json!({"metrics": metrics, "max_words": max_words})
 }
 
 /// All of them where the record names none.
 fn metrics_of(kept: Option<&Value>) -> Vec<Measure> {
-    let Some(names) = kept.and_then(Value::as_array) else { return Measure::ALL.to_vec() };
-    let is_kept = |metric: &Measure| names.iter().any(|name| name.as_str() == Some(&format!("{metric:?}")));
-    Measure::ALL.into_iter().filter(is_kept).collect()
+    kept.and_then(|kept| serde_json::from_value(kept.clone()).ok()).unwrap_or_else(|| Measure::ALL.to_vec())
 }
 
 /// A value that a record keeps; the default where it is something else.
 fn read<T: DeserializeOwned + Default>(value: &Value) -> T {
     serde_json::from_value(value.clone()).unwrap_or_default()
-}
-
-/// An aspect as the record keeps it; its name and what it shows decide how scores are made, its words what was asked.
-fn aspect_json(aspect: &Aspect) -> Value {
-    json!({
-        "aspect": &*aspect.name, "criteria_description": aspect.criteria_description,
-        "score_descriptions": aspect.score_descriptions, "use_title": aspect.use_title, "use_docs": aspect.use_docs,
-    })
-}
-
-fn aspect_of(value: &Value) -> Aspect {
-    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
-    let flag = |name: &str| value.get(name).and_then(Value::as_bool).unwrap_or(false);
-    let descriptions = value.get("score_descriptions").and_then(Value::as_array);
-    Aspect {
-        name: text(value.get("aspect")).into(),
-        criteria_description: text(value.get("criteria_description")),
-        score_descriptions: std::array::from_fn(|at| text(descriptions.and_then(|all| all.get(at)))),
-        use_title: flag("use_title"),
-        use_docs: flag("use_docs"),
-    }
 }
 
 #[cfg(test)]

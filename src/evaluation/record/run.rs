@@ -138,7 +138,7 @@ fn with_unreached(manifest: &Manifest, inputs: &Inputs, scored: Vec<Arc<ScoredAn
 fn rubric_of(manifest: &Manifest) -> RubricScorer {
     let setting = |name: &str| manifest.settings.get(name).and_then(serde_json::Value::as_bool).unwrap_or(true);
     let parts = RubricParts { rubrics: setting("score.rubrics"), snippets: setting("score.snippets") };
-    RubricScorer::of_recorded(parts, manifest.mode, manifest.is_lexical())
+    RubricScorer::new(parts, manifest.mode).lexical(manifest.is_lexical())
 }
 
 /// A score of the components that any of these has.

@@ -151,7 +151,12 @@ fn properties_left_without_a_part_give_their_weight_to_the_others_and_it_is_said
     assert!(score.notes[0].starts_with("1 of 2 properties have nothing to judge in this mode"), "{:?}", score.notes);
     let (rounds, score) = run(RubricScorer::new(snippets, Mode::Compat), &case, half_marks);
     assert!(rounds.is_empty());
-    assert!(score.components.iter().all(|c| c.reason.as_ref().is_some_and(|r| r.message == "AssertionError")));
+    assert!(
+        score.components.iter().all(|c| c
+            .reason
+            .as_ref()
+            .is_some_and(|r| r.message == "the reference refuses weights whose sum is not 1"))
+    );
 }
 
 #[test]
@@ -187,7 +192,7 @@ fn equal_length_bounds_are_a_step_and_in_compat_an_exception() {
         assert_eq!(score.component("length").unwrap().value, Some(value));
         let (rounds, score) = run(COMPAT, &case, half_marks);
         assert!(rounds.is_empty() && score.value.is_none());
-        assert_eq!(score.components[4].reason.as_ref().unwrap().message, "ZeroDivisionError");
+        assert_eq!(score.components[4].reason.as_ref().unwrap().kind, UnscoredKind::Exception);
     }
 }
 
@@ -241,29 +246,16 @@ fn compat_takes_numbers_as_they_are_and_nan_opens_the_gate() {
 }
 
 #[test]
-fn in_compat_nothing_more_is_asked_once_the_reference_has_died() {
-    let case = case(vec![criterion("a", "x", 0.3, 1), criterion("b", "y", 0.3, 1)]);
-    let (rounds, score) = run(COMPAT, &case, |call| match &*call.item {
-        "b" => Judged::Unscored(UnscoredReason::new(UnscoredKind::Exception, "KeyError")),
-        _ => half_marks(call),
-    });
-    assert_eq!(rounds.len(), 1);
-    let reason = score.component("a_evidence").unwrap().reason.clone().unwrap();
-    assert_eq!(reason.message, "the reference script raises an exception before this is asked");
-    assert_eq!((score.value, score.ann_score), (None, None));
-}
-
-#[test]
 fn in_compat_colliding_names_collapse_to_the_last_but_each_is_asked() {
     // Weights: a = 0.6 (twice, collapsed), citations 0.2 overwritten by a property's 0.2, so the sum is 1.2 - 0.2 = 1.
     let case =
         case(vec![criterion("a", "x", 0.6, 0), criterion("a", "y", 0.6, 0), criterion("citations", "z", 0.2, 0)]);
     let (rounds, score) = run(COMPAT, &case, |call| match &*call.item {
-        "a" => points(10.0),
-        "citations" => points(1.0),
+        "a#5" => points(10.0),
+        "citations#6" => points(1.0),
         _ => half_marks(call),
     });
-    assert_eq!(rounds, [["expertise", "citations#1", "a#1", "a", "citations"]]);
+    assert_eq!(rounds, [["expertise", "citations", "a", "a#5", "citations#6"]]);
     let values: Vec<_> = score.components.iter().map(|c| (c.name.as_str(), c.kind, c.value)).collect();
     assert_eq!(
         values[2..],

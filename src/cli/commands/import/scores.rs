@@ -111,7 +111,7 @@ pub(super) fn import(files: &[ResultsFile], tests: &TestCases, (mode, lexical): 
         return Err(InputFault::new(path, what).hint("name the test cases that the answers were scored by").into());
     }
     let parts = parts_of(found.iter().map(|(_, _, answer, case)| (*answer, case.as_ref())));
-    let scorer = RubricScorer::of_recorded(parts, mode, lexical);
+    let scorer = RubricScorer::new(parts, mode).lexical(lexical);
     let mut scored = Vec::with_capacity(found.len());
     for (path, system, answer, case) in found {
         let place = Place { path, system, case_id: &answer.case_id };
