@@ -13,7 +13,6 @@
 mod claims;
 mod fold;
 mod reach;
-mod sources;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,15 +20,12 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{
-    Answer, Attribution, JudgeCall, JudgeTask, Mode, Role, TestCase, UnscoredKind, UnscoredReason, Verdict,
-};
+use crate::domain::{Answer, Attribution, JudgeCall, JudgeTask, Mode, Role, TestCase, UnscoredReason, Verdict};
 use crate::scorer::citation::IndexBase;
 use crate::scorer::{Judged, Possible, Scorer, Step, Verdicts};
 
-use claims::{Claim, ClaimPlan};
+use claims::{Claim, ClaimPlan, Refused};
 use reach::Reach;
-use sources::Sources;
 
 pub use fold::COMPONENTS;
 
@@ -94,14 +90,6 @@ struct Outcome {
     unscored: Option<UnscoredReason>,
 }
 
-impl EntailmentScorer {
-    /// Every call that scoring this answer can need, whatever the replies: the same texts are asked once.
-    pub fn all_calls(&self, case: &TestCase, answer: &Answer) -> Vec<JudgeCall> {
-        let possible = self.possible(case, answer, &Verdicts::new()).unwrap_or_default();
-        possible.into_iter().map(|possible| possible.call).collect()
-    }
-}
-
 impl Scorer for EntailmentScorer {
     fn name(&self) -> &'static str {
         "entailment"
@@ -110,10 +98,9 @@ impl Scorer for EntailmentScorer {
     fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step {
         let plan = match ClaimPlan::new(self, case, answer) {
             Ok(plan) => plan,
-            Err(raised) => return Step::Done(fold::raised(self, raised)),
+            Err(Refused) => return Step::Done(fold::refused(self)),
         };
-        let mut round = Round::new(&plan.sources, verdicts);
-        round.recall(&plan.claims);
+        let mut round = Round::new(&plan, verdicts);
         let outcomes: Vec<Outcome> = plan.claims.iter().map(|claim| round.outcome(claim)).collect();
         if round.calls.is_empty() { Step::Done(fold::score(self, &plan, outcomes)) } else { Step::Ask(round.calls) }
     }
@@ -122,9 +109,7 @@ impl Scorer for EntailmentScorer {
     /// so that a run may stay below.
     fn possible(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Option<Vec<Possible>> {
         let Ok(plan) = ClaimPlan::new(self, case, answer) else { return Some(Vec::new()) };
-        let mut round = Round::new(&plan.sources, verdicts);
-        round.recall(&plan.claims);
-        let mut reach = Reach::new(round);
+        let mut reach = Reach::new(Round::new(&plan, verdicts));
         // A claim further down may bring a question nearer, and with it what hangs on it in a claim before.
         while reach.has_news() {
             plan.claims.iter().filter(|claim| claim.is_asked()).for_each(|claim| reach.claim(claim));
@@ -163,11 +148,11 @@ impl Slot {
     /// `s3[0,1]`: the sentence, counted from 1, and the citations, as written. Compat may read other citations out of
     /// the same sentence, and another text where there is none (`s3[0,1]nan`): the name tells the questions apart,
     /// since the verdicts of a default run are read again under the reference's rules.
-    fn item(self, claim: &Claim, sources: &Sources<'_>) -> Arc<str> {
+    fn item(self, claim: &Claim, plan: &ClaimPlan) -> Arc<str> {
         let kept = self.kept(claim);
         let numbers = kept.iter().filter_map(|at| claim.citations.get(*at)).map(u64::to_string);
         let numbers = numbers.collect::<Vec<_>>().join(",");
-        let nan = if sources.shows_nan(&self.places(claim)) { "nan" } else { "" };
+        let nan = if plan.shows_nan(&self.places(claim)) { "nan" } else { "" };
         format!("s{}[{numbers}]{nan}", claim.number).into()
     }
 
@@ -177,36 +162,32 @@ impl Slot {
     }
 }
 
-/// One step: what the verdicts tell, and what is asked next.
+/// One step: what the verdicts decide, and what is asked next.
 struct Round<'a> {
-    sources: &'a Sources<'a>,
-    verdicts: &'a Verdicts,
+    plan: &'a ClaimPlan,
     calls: Vec<JudgeCall>,
     /// What is known or being asked of (claim, document).
     known: HashMap<(Arc<str>, Arc<str>), Support>,
 }
 
 impl<'a> Round<'a> {
-    fn new(sources: &'a Sources<'a>, verdicts: &'a Verdicts) -> Self {
-        Self { sources, verdicts, calls: Vec::new(), known: HashMap::new() }
-    }
-
-    /// Looks up every verdict under the question it was asked for, so that the same question under another name finds
-    /// it, wherever it stands.
-    fn recall(&mut self, claims: &[Claim]) {
-        for claim in claims.iter().filter(|claim| claim.is_asked()) {
+    /// Finds every verdict under the question it was asked for, so that the same question of another claim has it too.
+    fn new(plan: &'a ClaimPlan, verdicts: &Verdicts) -> Self {
+        let mut known = HashMap::new();
+        for claim in plan.claims.iter().filter(|claim| claim.is_asked()) {
             let each = (0..claim.places.len()).flat_map(|at| [Slot::Alone(at), Slot::Others(at)]);
             for slot in std::iter::once(Slot::Together).chain(each) {
-                let Some(judged) = self.verdicts.get(&slot.item(claim, self.sources)) else { continue };
-                let question = (Arc::clone(&claim.text), self.sources.document(&slot.places(claim)));
-                self.known.insert(question, read(judged));
+                let Some(judged) = verdicts.get(&slot.item(claim, plan)) else { continue };
+                let question = (Arc::clone(&claim.text), plan.document(&slot.places(claim)));
+                known.insert(question, read(judged));
             }
         }
+        Self { plan, calls: Vec::new(), known }
     }
 
     /// What is known of a question; one that is open is asked, once.
     fn support(&mut self, claim: &Claim, slot: &Slot) -> Support {
-        let document = self.sources.document(&slot.places(claim));
+        let document = self.plan.document(&slot.places(claim));
         let question = (Arc::clone(&claim.text), Arc::clone(&document));
         if let Some(known) = self.known.get(&question) {
             return known.clone();
@@ -218,7 +199,7 @@ impl<'a> Round<'a> {
 
     fn call(&self, claim: &Claim, slot: &Slot, document: Arc<str>) -> JudgeCall {
         let task = JudgeTask::Attribution { claim: Arc::clone(&claim.text), document };
-        JudgeCall { item: slot.item(claim, self.sources), role: Role::Citation, task, draw: 0, member: 0 }
+        JudgeCall { item: slot.item(claim, self.plan), role: Role::Citation, task, draw: 0, member: 0 }
     }
 
     fn outcome(&mut self, claim: &Claim) -> Outcome {
@@ -266,10 +247,7 @@ fn read(judged: &Judged) -> Support {
         Judged::Verdict(Verdict::Attribution(label), feedback) => {
             Support::Known { holds: label.is_support(), label: Some(*label), feedback: feedback.clone() }
         }
-        Judged::Verdict(..) => Support::Unscored(UnscoredReason::new(
-            UnscoredKind::Unreadable,
-            "the verdict is of another kind than was asked for",
-        )),
+        Judged::Verdict(..) => Support::Unscored(UnscoredReason::other_kind()),
         Judged::Unscored(reason) => Support::Unscored(reason.clone()),
     }
 }

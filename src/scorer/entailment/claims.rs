@@ -1,16 +1,14 @@
-//! The claims of an answer with what they cite.
+//! The claims of an answer with what they cite, and the documents that they are compared with.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::domain::{Answer, Mode, Prediction, TestCase};
+use crate::domain::{Answer, Mode, Source, TestCase};
 use crate::scorer::predicted::{prediction_of, question_of};
 use crate::text::citation_markers::{citation_ids, first_numbers, number_markers, without_citations};
 use crate::text::punkt::sentences;
 use crate::text::python_chars::is_python_whitespace;
 
-use super::sources::Sources;
 use super::{EntailmentScorer, Form};
 
 /// Shorter sentences, markers included, are no claims.
@@ -41,34 +39,70 @@ impl Claim {
     }
 }
 
-/// All that can be told of an answer before the judge speaks.
-pub(super) struct ClaimPlan<'a> {
+/// A source as a document.
+struct Document {
+    /// `Title: {title}`, a line feed and the text; the bare text of a source without a title. An empty title is one.
+    text: String,
+    /// Whether the text is `nan`, as the reference prints a bare `NaN`.
+    is_nan: bool,
+    /// Whether the reference stops at it, since it has no text.
+    is_refused: bool,
+}
+
+impl Document {
+    fn new(source: &Source, mode: Mode) -> Self {
+        let is_compat = mode == Mode::Compat;
+        let is_nan = is_compat && source.text.is_none() && source.text_is_nan;
+        let text = source.text.as_deref().unwrap_or(if is_nan { "nan" } else { "" });
+        let text = source.title.as_ref().map_or(text.to_owned(), |title| format!("Title: {title}\n{text}"));
+        Self { text, is_nan, is_refused: is_compat && source.text.is_none() && !is_nan }
+    }
+}
+
+/// The reference has no number for an answer that cites a source without a text.
+pub(super) struct Refused;
+
+/// Everything about an answer that needs no judge.
+pub(super) struct ClaimPlan {
     pub(super) claims: Vec<Claim>,
-    pub(super) sources: Sources<'a>,
+    documents: Vec<Document>,
     /// Distinct numbers in the markers of the answer.
     pub(super) cited_papers: usize,
     /// True if the answer has no text at all.
     pub(super) is_empty: bool,
 }
 
-impl<'a> ClaimPlan<'a> {
-    /// # Errors
-    /// In compat mode the name of the exception that the reference raises.
-    pub(super) fn new(scorer: &EntailmentScorer, case: &'a TestCase, answer: &'a Answer) -> Result<Self, &'static str> {
+impl ClaimPlan {
+    pub(super) fn new(scorer: &EntailmentScorer, case: &TestCase, answer: &Answer) -> Result<Self, Refused> {
         let prediction = prediction_of(answer);
+        let documents: Vec<Document> =
+            prediction.sources.iter().map(|source| Document::new(source, scorer.mode)).collect();
+        let replaced_ctxs = prediction.replaced_ctxs.filter(|_| scorer.mode == Mode::Compat);
+        let in_range = replaced_ctxs.unwrap_or(documents.len());
+        let mut last = None;
         let texts = texts(scorer, question_of(case, &prediction), prediction.output());
+        let claims: Vec<Claim> = texts.into_iter().map(|text| claim(scorer, text, in_range, &mut last)).collect();
+        let is_refused = |place: &usize| documents.get(*place).is_none_or(|document| document.is_refused);
+        if scorer.mode == Mode::Compat && claims.iter().flat_map(|claim| &claim.places).any(is_refused) {
+            return Err(Refused);
+        }
         let cited_papers = citation_ids(prediction.output()).into_iter().collect::<BTreeSet<_>>().len();
         let is_empty = sentences(prediction.output()).is_empty();
-        let replaced_ctxs = prediction.replaced_ctxs.filter(|_| scorer.mode == Mode::Compat);
-        let sources = match prediction {
-            Cow::Borrowed(prediction) => Cow::Borrowed(prediction.sources.as_slice()),
-            Cow::Owned(Prediction { sources, .. }) => Cow::Owned(sources),
-        };
-        let sources = Sources::new(sources, scorer.mode);
-        let in_range = replaced_ctxs.unwrap_or(sources.len());
-        let mut reader = Reader { scorer, sources: &sources, in_range, last: None };
-        let claims = texts.into_iter().map(|text| reader.claim(text)).collect::<Result<_, _>>()?;
-        Ok(Self { claims, sources, cited_papers, is_empty })
+        Ok(Self { claims, documents, cited_papers, is_empty })
+    }
+
+    fn documents(&self, places: &[usize]) -> impl Iterator<Item = &Document> {
+        places.iter().filter_map(|place| self.documents.get(*place))
+    }
+
+    /// The sources at these places as one document, joined by line feeds in the order of the citations.
+    pub(super) fn document(&self, places: &[usize]) -> Arc<str> {
+        self.documents(places).map(|document| document.text.as_str()).collect::<Vec<_>>().join("\n").into()
+    }
+
+    /// True if `nan` is the text of one of these sources.
+    pub(super) fn shows_nan(&self, places: &[usize]) -> bool {
+        self.documents(places).any(|document| document.is_nan)
     }
 }
 
@@ -117,55 +151,27 @@ fn numbers(text: &str, mode: Mode) -> Vec<u64> {
     }
 }
 
-struct Reader<'a> {
-    scorer: &'a EntailmentScorer,
-    sources: &'a Sources<'a>,
-    /// Places below this can be cited.
-    in_range: usize,
-    /// The numbers of the last sentence that had valid ones, uncut.
-    last: Option<Vec<u64>>,
-}
-
-impl Reader<'_> {
-    fn claim(&mut self, text: Text) -> Result<Claim, &'static str> {
-        let Text { number, claim, numbers, skipped } = text;
-        let blank = |citations, skipped, why: String| Claim {
-            number,
-            text: claim.as_str().into(),
-            citations,
-            places: Vec::new(),
-            inherited: false,
-            skipped,
-            why: Some(why),
-        };
-        if skipped {
-            return Ok(blank(numbers, true, format!("skipped: under {SHORTEST_SENTENCE} characters")));
-        }
-        let inherited = numbers.is_empty() && self.last.is_some();
-        let numbers = if inherited { self.last.clone().unwrap_or_default() } else { numbers };
-        if numbers.is_empty() {
-            return Ok(blank(numbers, false, "no citation".to_owned()));
-        }
-        let at_most = self.scorer.at_most.max(1);
-        let place = |number: &u64| self.scorer.index_base.place_of(*number).filter(|place| *place < self.in_range);
-        let outside = numbers.iter().find(|number| place(number).is_none()).copied();
-        if let Some(outside) = outside {
-            let counted = numbers.into_iter().take(at_most).collect();
-            return Ok(blank(counted, false, format!("[{outside}] is out of range")));
-        }
-        let places: Vec<usize> = numbers.iter().filter_map(place).take(at_most).collect();
-        if self.scorer.mode == Mode::Compat {
-            // In the order in which the reference writes the documents: the first it cannot write ends it.
-            let fault = |place: &usize| match *place < self.sources.len() {
-                false => Some("IndexError"),
-                true => self.sources.lacks_text(*place).then_some("KeyError"),
-            };
-            if let Some(exception) = places.iter().find_map(fault) {
-                return Err(exception);
-            }
-        }
-        let citations = numbers.iter().copied().take(at_most).collect();
-        self.last = Some(numbers);
-        Ok(Claim { number, text: claim.into(), citations, places, inherited, skipped: false, why: None })
+/// The claim of a text. `last` are the numbers of the last sentence that had valid ones, uncut; places below `in_range` can
+/// be cited.
+fn claim(scorer: &EntailmentScorer, text: Text, in_range: usize, last: &mut Option<Vec<u64>>) -> Claim {
+    let Text { number, claim, numbers, skipped } = text;
+    let inherited = !skipped && numbers.is_empty() && last.is_some();
+    let numbers = last.clone().filter(|_| inherited).unwrap_or(numbers);
+    let place = |number: &u64| scorer.index_base.place_of(*number).filter(|place| *place < in_range);
+    let why = if skipped {
+        Some(format!("skipped: under {SHORTEST_SENTENCE} characters"))
+    } else if numbers.is_empty() {
+        Some("no citation".to_owned())
+    } else {
+        let outside = numbers.iter().find(|number| place(number).is_none());
+        outside.map(|outside| format!("[{outside}] is out of range"))
+    };
+    let counted = if skipped { numbers.len() } else { scorer.at_most.max(1) };
+    let citations: Vec<u64> = numbers.iter().copied().take(counted).collect();
+    let mut places = Vec::new();
+    if why.is_none() {
+        places = citations.iter().filter_map(place).collect();
+        *last = Some(numbers);
     }
+    Claim { number, text: claim.into(), citations, places, inherited: inherited && why.is_none(), skipped, why }
 }

@@ -4,6 +4,7 @@ use crate::domain::{ClaimSupport, Component, ComponentKind, Mode, Score, Unscore
 
 use super::claims::{Claim, ClaimPlan};
 use super::{EntailmentScorer, Form, Outcome, Support};
+use crate::scorer::Scorer;
 
 /// The components, in this order.
 pub const COMPONENTS: &[(&str, ComponentKind)] = &[
@@ -52,16 +53,17 @@ impl Share {
     }
 }
 
-/// The score of an answer that the reference does not survive.
-pub(super) fn raised(scorer: &EntailmentScorer, exception: &'static str) -> Score {
-    let reason = UnscoredReason::new(UnscoredKind::Exception, exception);
+/// The score of an answer that the reference has no number for.
+pub(super) fn refused(scorer: &EntailmentScorer) -> Score {
+    let reason =
+        UnscoredReason::new(UnscoredKind::Exception, "the reference needs a text that a cited source does not have");
     let values = std::array::from_fn(|_| Err(reason.clone()));
-    Score { scorer: crate::scorer::Scorer::name(scorer), components: components(values), ..Score::default() }
+    Score { scorer: scorer.name(), components: components(values), ..Score::default() }
 }
 
 /// The score, once every question has its verdict.
-pub(super) fn score(scorer: &EntailmentScorer, plan: &ClaimPlan<'_>, outcomes: Vec<Outcome>) -> Score {
-    let mut score = Score { scorer: crate::scorer::Scorer::name(scorer), ..Score::default() };
+pub(super) fn score(scorer: &EntailmentScorer, plan: &ClaimPlan, outcomes: Vec<Outcome>) -> Score {
+    let mut score = Score { scorer: scorer.name(), ..Score::default() };
     if plan.is_empty && scorer.form == Form::Long {
         if scorer.mode == Mode::Compat {
             score.notes.push("no sentence: the reference leaves the answer out of its means".to_owned());
@@ -111,16 +113,10 @@ fn harmonic(recall: f64, precision: f64) -> f64 {
 
 fn components(values: [Value; 6]) -> Vec<Component> {
     let named = COMPONENTS.iter().zip(TEXTS).zip(values);
-    named
-        .map(|(((name, kind), text), value)| {
-            let (value, reason) = match value {
-                Ok(value) => (Some(value), None),
-                Err(reason) => (None, Some(reason)),
-            };
-            let (name, text) = ((*name).to_owned(), text.to_owned());
-            Component { name, kind: *kind, text, weight: 0.0, value, reason, feedback: None }
-        })
-        .collect()
+    let component = |(((name, kind), text), value): ((&(&str, ComponentKind), &str), Value)| {
+        Component { text: text.to_owned(), ..Component::new(name, *kind) }.with(value.map(|value| (value, None)))
+    };
+    named.map(component).collect()
 }
 
 fn support(claim: &Claim, outcome: Outcome) -> ClaimSupport {

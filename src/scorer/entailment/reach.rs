@@ -50,7 +50,7 @@ impl<'a> Reach<'a> {
     /// once this question is replied to, which another claim may have asked earlier. `None` if the reply is known to be
     /// otherwise.
     fn gates_if(&mut self, wanted: bool, claim: &Claim, slot: Slot, gates: usize) -> Option<usize> {
-        let document = self.round.sources.document(&slot.places(claim));
+        let document = self.round.plan.document(&slot.places(claim));
         let question = (Arc::clone(&claim.text), Arc::clone(&document));
         if let Some(known) = self.round.known.get(&question) {
             return (known.holds() == Some(wanted)).then_some(gates);
