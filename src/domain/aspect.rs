@@ -44,9 +44,6 @@ pub enum GradeMerge {
 }
 
 impl GradeMerge {
-    /// All rules.
-    pub const ALL: [Self; 3] = [Self::Mean, Self::Median, Self::MostCommon];
-
     /// The rule's name in files and options.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -56,7 +53,8 @@ impl GradeMerge {
         }
     }
 
-    /// The rule's value of these numbers, points and counts as well as grades; `None` for none.
+    /// One number of several, grades or points or counts; `None` for none. Within the smallest and the largest;
+    /// [`GradeMerge::Mean`] and [`GradeMerge::Median`] do not depend on the order.
     ///
     /// ```
     /// use scholareval::evaluation::Merge;
@@ -65,36 +63,20 @@ impl GradeMerge {
     /// assert_eq!(Merge::MostCommon.of(&[4.0, 5.0, 5.0, 4.0]), Some(4.0));
     /// ```
     pub fn of(self, numbers: &[f64]) -> Option<f64> {
-        merge_grades(self, &numbers.iter().copied().map(Some).collect::<Vec<_>>())
-    }
-}
-
-/// One grade of several; what could not be read is left out. `None` without any grade. Within the smallest and the
-/// largest grade; [`GradeMerge::Mean`] and [`GradeMerge::Median`] do not depend on the order.
-///
-/// ```
-/// use scholareval::domain::{GradeMerge, merge_grades};
-/// let draws = [Some(3.0), None, Some(5.0), Some(5.0)];
-/// // (3 + 5 + 5) / 3, the middle of 3 5 5, twice against once
-/// assert_eq!(merge_grades(GradeMerge::Mean, &draws), Some(13.0 / 3.0));
-/// assert_eq!(merge_grades(GradeMerge::Median, &draws), Some(5.0));
-/// assert_eq!(merge_grades(GradeMerge::MostCommon, &draws), Some(5.0));
-/// ```
-pub fn merge_grades(rule: GradeMerge, grades: &[Option<f64>]) -> Option<f64> {
-    let mut valid: Vec<f64> = grades.iter().copied().flatten().collect();
-    match rule {
-        GradeMerge::Mean => mean(&valid),
-        GradeMerge::Median => {
-            valid.sort_by(f64::total_cmp);
-            let middle = valid.len() / 2;
-            let upper = valid.get(middle).copied()?;
-            let lower = if valid.len().is_multiple_of(2) { valid.get(middle.checked_sub(1)?).copied()? } else { upper };
-            Some((lower + upper) / 2.0)
-        }
-        GradeMerge::MostCommon => {
-            let count = |grade: &f64| valid.iter().filter(|other| other.total_cmp(grade).is_eq()).count();
-            // `max_by_key` takes the last of equals; the first seen is the last one backwards.
-            valid.iter().rev().max_by_key(|grade| count(grade)).copied()
+        match self {
+            Self::Mean => mean(numbers),
+            Self::Median => {
+                let mut sorted = numbers.to_vec();
+                sorted.sort_by(f64::total_cmp);
+                let upper = sorted.get(sorted.len() / 2)?;
+                let lower = sorted.get((sorted.len() - 1) / 2)?;
+                Some((lower + upper) / 2.0)
+            }
+            Self::MostCommon => {
+                let count = |grade: &f64| numbers.iter().filter(|other| other.total_cmp(grade).is_eq()).count();
+                // `max_by_key` takes the last of equals; the first seen is the last one backwards.
+                numbers.iter().rev().max_by_key(|grade| count(grade)).copied()
+            }
         }
     }
 }
@@ -114,7 +96,8 @@ pub struct AspectMeans {
 /// An aspect without any grade is left out of the average; in [`Mode::Compat`] there is then no average, since the
 /// reference makes it NaN. Source: `extract_score` of ScholarQABench's `prometheus_eval.py`.
 pub fn aspect_means(grades: &[Vec<Option<f64>>], mode: Mode) -> AspectMeans {
-    let means: Vec<Option<f64>> = grades.iter().map(|grades| merge_grades(GradeMerge::Mean, grades)).collect();
+    let means: Vec<Option<f64>> =
+        grades.iter().map(|grades| mean(&grades.iter().copied().flatten().collect::<Vec<_>>())).collect();
     let present: Vec<f64> = means.iter().copied().flatten().collect();
     let undefined = mode == Mode::Compat && present.len() < means.len();
     AspectMeans { average: if undefined { None } else { mean(&present) }, means }
@@ -132,10 +115,10 @@ mod tests {
 
     #[test]
     fn equally_common_grades_give_the_first_seen() {
-        let draws = [Some(4.0), Some(2.0), None, Some(2.0), Some(4.0)];
-        assert_eq!(merge_grades(GradeMerge::MostCommon, &draws), Some(4.0));
+        let draws = [4.0, 2.0, 2.0, 4.0];
+        assert_eq!(GradeMerge::MostCommon.of(&draws), Some(4.0));
         // 2 2 4 4: (2 + 4) / 2
-        assert_eq!(merge_grades(GradeMerge::Median, &draws), Some(3.0));
+        assert_eq!(GradeMerge::Median.of(&draws), Some(3.0));
     }
 
     #[test]
@@ -151,18 +134,17 @@ mod tests {
     proptest! {
         #[test]
         fn merged_grades_lie_between_the_grades_and_mean_and_median_ignore_order(
-            grades in prop::collection::vec(prop::option::of((1..=5_u8).prop_map(f64::from)), 0..8)
+            grades in prop::collection::vec((1..=5_u8).prop_map(f64::from), 0..8)
         ) {
-            let valid: Vec<f64> = grades.iter().copied().flatten().collect();
-            let turned: Vec<Option<f64>> = grades.iter().rev().copied().collect();
+            let turned: Vec<f64> = grades.iter().rev().copied().collect();
             for rule in [GradeMerge::Mean, GradeMerge::Median, GradeMerge::MostCommon] {
-                let merged = merge_grades(rule, &grades);
-                prop_assert_eq!(merged.is_some(), !valid.is_empty());
+                let merged = rule.of(&grades);
+                prop_assert_eq!(merged.is_some(), !grades.is_empty());
                 if let Some(merged) = merged {
-                    prop_assert!(valid.iter().any(|grade| *grade <= merged) && valid.iter().any(|grade| *grade >= merged));
+                    prop_assert!(grades.iter().any(|grade| *grade <= merged) && grades.iter().any(|grade| *grade >= merged));
                 }
                 if rule != GradeMerge::MostCommon {
-                    prop_assert_eq!(merged, merge_grades(rule, &turned));
+                    prop_assert_eq!(merged, rule.of(&turned));
                 }
             }
         }

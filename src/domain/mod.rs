@@ -6,14 +6,12 @@
 
 mod answer;
 mod aspect;
-mod claim;
 mod endpoint_stats;
 mod expected;
 mod ids;
 mod judge_call;
 mod judge_reply;
 mod note;
-mod prediction;
 pub(crate) mod python_json;
 mod rater;
 mod reading;
@@ -24,28 +22,24 @@ mod score;
 mod scored_answer;
 mod test_case;
 mod time_span;
-mod token_logprob;
-mod unit;
 mod verdict;
 
-pub use answer::Answer;
-pub use aspect::{Aspect, AspectMeans, GradeMerge, MAX_GRADE, MIN_GRADE, aspect_means, merge_grades};
-pub use claim::{Attribution, ClaimSupport};
+pub use answer::{Answer, Gold, Prediction, Source};
+pub use aspect::{Aspect, AspectMeans, GradeMerge, MAX_GRADE, MIN_GRADE, aspect_means};
 pub use endpoint_stats::{EndpointStats, EndpointUse};
 pub use expected::{Expected, LEAST_MASS, ScoreLocation, WhyNot, expected_value};
 pub use ids::{CallId, CaseId, Digest, Fingerprint, SystemName};
 pub use judge_call::{CallKind, JudgeCall, JudgeTask, Role};
-pub use judge_reply::{JudgeReply, Usage};
+pub use judge_reply::{JudgeReply, TokenLogprob, Usage};
 pub use note::{Note, Severity};
-pub use prediction::{Gold, Prediction, Source};
 pub use rater::{ComparedPair, Preference, Preferred, Rater, RaterKind, Rating};
 pub use reading_graded::{ReferenceScore, merge_as_reference, reference_mean_of_draws, reference_score};
 pub use rubric::{Criterion, Rubric, RubricParts};
 pub(crate) use score::WeightedSums;
-pub use score::{Component, ComponentKind, LEXICAL, Score, ScorerId};
+pub use score::{Component, ComponentKind, LEXICAL, Score, ScorerId, Unit};
 pub use scored_answer::{MemberValues, ScoredAnswer};
 pub use test_case::TestCase;
 pub use time_span::TimeSpan;
-pub use token_logprob::TokenLogprob;
-pub use unit::Unit;
-pub use verdict::{ClaimShares, Mode, Reading, Unreadable, UnscoredKind, UnscoredReason, Verdict};
+pub use verdict::{
+    Attribution, ClaimShares, ClaimSupport, Mode, Reading, Unreadable, UnscoredKind, UnscoredReason, Verdict,
+};

@@ -5,7 +5,6 @@
 //! and of equal keys the last. What a number is worth is decided by `reading`; here nothing is rounded or refused
 //! that Python keeps.
 
-use std::collections::HashMap;
 use std::fmt;
 
 use serde::de::IgnoredAny;
@@ -162,8 +161,6 @@ impl Reader<'_> {
 
     fn dict(&mut self) -> Result<Value, Fault> {
         let mut pairs: Vec<(String, Value)> = Vec::new();
-        // A long object with many equal keys must not cost quadratic time.
-        let mut places = HashMap::<String, usize>::new();
         self.elements(b'}', |reader| {
             if reader.peek() != Some(b'"') {
                 return reader.fault();
@@ -173,12 +170,9 @@ impl Reader<'_> {
                 return reader.fault();
             }
             let value = reader.value()?;
-            match places.get(&key).and_then(|place| pairs.get_mut(*place)) {
+            match pairs.iter_mut().find(|(name, _)| *name == key) {
                 Some(pair) => pair.1 = value,
-                None => {
-                    places.insert(key.clone(), pairs.len());
-                    pairs.push((key, value));
-                }
+                None => pairs.push((key, value)),
             }
             Ok(())
         })?;

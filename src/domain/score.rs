@@ -7,10 +7,22 @@ use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{ClaimSupport, Unit, UnscoredKind, UnscoredReason};
+use super::{ClaimSupport, UnscoredKind, UnscoredReason};
 
 /// The name of the rubric's scores where the built-in baseline judged: they are not to be taken for an LLM's.
 pub const LEXICAL: &str = "lexical_rubric";
+
+/// What the numbers of a quantity are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// 0..=1, shown as per cent.
+    Share,
+    /// 1..=5, shown with two decimals.
+    Grade,
+    /// A count an item, shown with one decimal.
+    Count,
+}
 
 /// What a component measures; the tidy `items.csv` carries it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

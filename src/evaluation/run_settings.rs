@@ -90,8 +90,7 @@ pub(super) fn judged_roles(manifest: &Manifest) -> BTreeMap<String, RoleEntry> {
 fn rubric_entry(manifest: &Manifest, judge: &JudgeEntry) -> RoleEntry {
     let settings = &manifest.settings;
     let samples = settings.get("score.samples").and_then(Value::as_u64).and_then(|samples| samples.try_into().ok());
-    let merge = settings.get("score.merge").and_then(Value::as_str).map(|name| name.replace('-', "_"));
-    let merge = Merge::ALL.into_iter().find(|known| merge.as_deref() == Some(known.as_str()));
+    let merge = settings.get("score.merge").and_then(|merge| serde_json::from_value(merge.clone()).ok());
     RoleEntry {
         judges: vec![judge.clone()],
         samples: vec![samples.unwrap_or(1)],

@@ -211,7 +211,7 @@ pub fn merge(rationales: &ClaimFile<Rationales>, labels: &ClaimFile<Labels>) -> 
 }
 
 /// The submission that scores 1: of each gold abstract its label and the sentences of all its rationales, those of the
-/// shortest first, so that a whole rationale is within the first 3 where one is that short (see [`never_rationalized`]).
+/// shortest first, so that a whole rationale is within the first 3 where one is that short.
 pub fn oracle(claims: &ClaimFile<Claim>) -> Vec<ClaimLine<Prediction>> {
     let perfect = |gold: &Evidence| {
         let mut rationales: Vec<&Vec<u32>> = gold.rationales.iter().collect();
@@ -226,18 +226,6 @@ pub fn oracle(claims: &ClaimFile<Claim>) -> Vec<ClaimLine<Prediction>> {
         ClaimLine { id: claim.id.clone(), line: claim.line, value: Prediction { evidence, undecided: 0 } }
     };
     claims.lines.iter().map(of_claim).collect()
-}
-
-/// Gold abstracts whose rationales all have more than 3 different sentences: with [`SentenceCap::Three`] no submission
-/// gets them *rationalized*.
-///
-/// [`SentenceCap::Three`]: super::scifact::SentenceCap::Three
-pub fn never_rationalized(claims: &ClaimFile<Claim>) -> Vec<(&Id, DocId)> {
-    let is_long = |rationale: &Vec<u32>| rationale.iter().collect::<HashSet<_>>().len() > 3;
-    let abstracts =
-        claims.lines.iter().flat_map(|claim| claim.value.evidence.iter().map(move |gold| (&claim.id, gold)));
-    let never = abstracts.filter(|(_, (_, gold))| gold.rationales.iter().all(is_long));
-    never.map(|(id, (doc_id, _))| (id, *doc_id)).collect()
 }
 
 /// Notes on abstracts of a submission that are allowed and yet cost points.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::domain::{
     Answer, Aspect, Component, ComponentKind, GradeMerge, JudgeCall, JudgeTask, Mode, Prediction, Role, Score,
-    TestCase, UnscoredKind, UnscoredReason, Verdict, merge_grades,
+    TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
 use crate::scorer::citation::IndexBase;
 use crate::scorer::convert::cited_sources;
@@ -127,8 +127,8 @@ impl PrometheusScorer {
         if !missing.is_empty() && missing.len() < components.len() {
             notes.push(format!("no grade for {}: left out of the mean", missing.join(", ")));
         }
-        let grades: Vec<Option<f64>> = components.iter().map(|component| component.value).collect();
-        let value = merge_grades(GradeMerge::Mean, &grades);
+        let grades: Vec<f64> = components.iter().filter_map(|component| component.value).collect();
+        let value = GradeMerge::Mean.of(&grades);
         Score { scorer: self.name(), value, components, notes, ..Score::default() }
     }
 }

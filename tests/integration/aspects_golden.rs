@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use scholareval::domain::{
-    Aspect, GradeMerge, JudgeReply, JudgeTask, Mode, Verdict, aspect_means, merge_as_reference, merge_grades,
+    Aspect, GradeMerge, JudgeReply, JudgeTask, Mode, Verdict, aspect_means, merge_as_reference,
     reference_mean_of_draws, reference_score,
 };
 use serde::Deserialize;
@@ -179,8 +179,8 @@ fn every_golden_self_consistency_merge_is_the_references_in_compat() {
         let graded: Vec<Option<f64>> = replies.iter().map(|reply| grade(reply, Mode::Default)).collect();
         assert_eq!(graded, own);
         let valid: Vec<f64> = own.iter().copied().flatten().collect();
-        assert_close(merge_grades(GradeMerge::Mean, &graded), Some(valid.iter().sum::<f64>() / valid.len() as f64));
+        assert_close(GradeMerge::Mean.of(&valid), Some(valid.iter().sum::<f64>() / valid.len() as f64));
         // Of two different grades the first seen; two equal ones are the first, too.
-        assert_eq!(merge_grades(GradeMerge::MostCommon, &graded), valid.first().copied());
+        assert_eq!(GradeMerge::MostCommon.of(&valid), valid.first().copied());
     }
 }

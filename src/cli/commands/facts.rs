@@ -44,14 +44,6 @@ pub(super) fn scifact(command: &ScifactCommand, context: &Context<'_>) -> Result
         ScifactCommand::Oracle { gold, out } => {
             let claims = ClaimFile::<Claim>::load(gold, Mode::Default)?;
             write_submission(out, &scifact_files::oracle(&claims))?;
-            let never = scifact_files::never_rationalized(&claims);
-            if let Some((id, doc_id)) = never.first() {
-                note(&format!(
-                    "note: {} without a rationale of at most 3 sentences, first {doc_id} of claim {id}: rationalized is 1 \
-                     only with --sentence-cap shortest-rationale",
-                    counted(never.len(), "abstract")
-                ));
-            }
             Ok(ExitCode::Ok)
         }
         ScifactCommand::Check { predictions, claims, corpus } => {

@@ -178,8 +178,8 @@ fn panels(manifest: &Manifest, replies: &Arc<RecordedReplies>) -> Panels {
     };
     let mut panels = Panels::none();
     if let Some(judge) = &manifest.judge {
-        let merge = manifest.settings.get("score.merge").and_then(|merge| merge.as_str());
-        let merge = Merge::ALL.into_iter().find(|known| merge == Some(known.as_str()));
+        let merge = manifest.settings.get("score.merge");
+        let merge: Option<Merge> = merge.and_then(|merge| serde_json::from_value(merge.clone()).ok());
         let samples = number(manifest, "score.samples", 1);
         let expected = manifest.settings.get("judge.logprobs").is_some_and(|count| !count.is_null());
         let merge = merge.unwrap_or_default();
