@@ -3,7 +3,7 @@
 use super::agreement::in_line;
 use super::layout::{counted, per_cent};
 use super::visible::shortened;
-use crate::analysis::{DrawNoise, ItemGroup, PanelAgreement, PanelJudge, Scale};
+use crate::analysis::{DrawNoise, ItemGroup, PanelAgreement, Scale};
 
 /// Names of judges and aspects longer than this are cut.
 const LONGEST_NAME: usize = 60;
@@ -14,29 +14,25 @@ pub(super) fn panel_notes(panels: &[PanelAgreement], noise: &[DrawNoise]) -> Vec
 }
 
 fn agreement(panel: &PanelAgreement) -> String {
-    let head = format!("{}: judges {}", subject(panel.scorer, &panel.group), judges(panel));
-    let units = units(panel.units, panel.group.scale);
+    let names: Vec<String> = panel.judges.iter().map(|judge| shortened(&judge.judge, LONGEST_NAME)).collect();
+    let head = format!("{}: judges {}", subject(panel.scorer, &panel.group), names.join(", "));
+    let units = counted(panel.units, "rating");
     if panel.pairable == 0 {
-        return format!("{head}: no agreement: none of {units} has two ratings.");
+        return format!("{head}: no agreement: none of {units} is by two judges.");
     }
     let kappa = if panel.group.scale == Scale::Label { "kappa" } else { "weighted kappa" };
-    let pairs = panel.judges.len() * panel.judges.len().saturating_sub(1) / 2;
-    let some = panel.kappa_pairs > 0 && panel.kappa_pairs < pairs;
-    let some = if some { format!(" ({} of {pairs} pairs)", panel.kappa_pairs) } else { String::new() };
-    let all = panel.judged_by_all == panel.units;
-    let all = if all { String::new() } else { format!(", {} of them judged by all", panel.judged_by_all) };
-    format!(
-        "{head}: alpha {}, {kappa} {}{some} over {units} of {}{all}.",
-        in_line(&panel.alpha),
-        in_line(&panel.kappa),
-        counted(panel.cases, "case")
-    )
+    let by_all = match panel.judged_by_all == panel.units {
+        true => String::new(),
+        false => format!(", {} of them by all", panel.judged_by_all),
+    };
+    let (alpha, cases) = (in_line(&panel.alpha), counted(panel.cases, "case"));
+    format!("{head}: alpha {alpha}, {kappa} {} over {units} of {cases}{by_all}.", in_line(&panel.kappa))
 }
 
 fn samples(noise: &DrawNoise) -> String {
     let (subject, judge) = (subject(noise.scorer, &noise.group), shortened(&noise.judge, LONGEST_NAME));
     let head = format!("{subject}: {} by judge {judge}", counted(noise.draws, "sample"));
-    let units = units(noise.units, noise.group.scale);
+    let units = counted(noise.units, "rating");
     match (noise.mean_sd, noise.all_equal) {
         (Some(sd), Some(equal)) => format!(
             "{head} differ by a standard deviation of {} on average and are all equal in {}% of {units}.",
@@ -53,28 +49,6 @@ fn subject(scorer: &str, group: &ItemGroup) -> String {
     if group.scale == Scale::Grade { name } else { format!("{} {name}", scorer.replace('_', " ")) }
 }
 
-/// `a, b (means 3.10, 3.85)`.
-fn judges(panel: &PanelAgreement) -> String {
-    let joined = |one: &dyn Fn(&PanelJudge) -> String| panel.judges.iter().map(one).collect::<Vec<_>>().join(", ");
-    let names = joined(&|judge| shortened(&judge.judge, LONGEST_NAME));
-    if panel.judged_by_all == 0 {
-        return names;
-    }
-    let means = joined(&|judge| judge.mean.map_or_else(|| "-".to_owned(), |mean| shown(mean, panel.group.scale)));
-    let what = if panel.group.scale == Scale::Label { "support in" } else { "means" };
-    format!("{names} ({what} {means})")
-}
-
-fn units(count: usize, scale: Scale) -> String {
-    let noun = match scale {
-        Scale::Points => "rating",
-        Scale::Count | Scale::Number => "item",
-        Scale::Share | Scale::Grade => "answer",
-        Scale::Label => "question",
-    };
-    counted(count, noun)
-}
-
 /// A mean or a standard deviation on its scale.
 pub(super) fn shown(value: f64, scale: Scale) -> String {
     match scale {
@@ -86,7 +60,7 @@ pub(super) fn shown(value: f64, scale: Scale) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::Estimate;
+    use crate::analysis::{Estimate, PanelJudge};
 
     fn panel(name: &str, scale: Scale) -> PanelAgreement {
         let judge = |name: &str, mean| PanelJudge { judge: name.into(), rated: 100, mean: Some(mean) };
@@ -112,14 +86,13 @@ mod tests {
     fn a_panel_has_one_line_and_names_cannot_move_the_cursor() {
         assert_eq!(
             note_of(panel("coverage", Scale::Grade)),
-            "coverage: judges a, b\\u{1b}[2J (means 0.50, 0.75): alpha 0.61 [0.50, 0.70], weighted kappa 0.00 \
-             over 100 answers of 50 cases."
+            "coverage: judges a, b\\u{1b}[2J: alpha 0.61 [0.50, 0.70], weighted kappa 0.00 over 100 ratings of 50 cases."
         );
         let partly = PanelAgreement { judged_by_all: 98, cases: 1, ..panel("labels", Scale::Label) };
         assert_eq!(
             note_of(partly),
-            "entailment labels: judges a, b\\u{1b}[2J (support in 50.0%, 75.0%): alpha 0.61 [0.50, 0.70], \
-             kappa 0.00 over 100 questions of 1 case, 98 of them judged by all."
+            "entailment labels: judges a, b\\u{1b}[2J: alpha 0.61 [0.50, 0.70], kappa 0.00 over 100 ratings of 1 case, \
+             98 of them by all."
         );
     }
 
@@ -133,7 +106,7 @@ mod tests {
         );
         assert_eq!(
             note_of(apart),
-            "coverage: judges a, b\\u{1b}[2J: no agreement: none of 100 answers has two ratings."
+            "coverage: judges a, b\\u{1b}[2J: no agreement: none of 100 ratings is by two judges."
         );
     }
 
@@ -153,7 +126,7 @@ mod tests {
             notes,
             [
                 "rubric claims: 5 samples by judge a differ by a standard deviation of 12.5% on average and are all equal in \
-                 100.0% of 1 answer.",
+                 100.0% of 1 rating.",
                 "rubric claims: 5 samples by judge a: spread unknown, no unit has two readable samples."
             ]
         );

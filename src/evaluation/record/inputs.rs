@@ -42,11 +42,6 @@ impl Inputs {
         Self { cases: cases_of(&items), items, rubric, plain }
     }
 
-    /// These answers, and cases that may have no answer.
-    pub fn with_cases(cases: Vec<Arc<TestCase>>, items: Vec<Item>) -> Self {
-        Self { cases, ..Self::new(items) }
-    }
-
     /// The answers that a rubric judges and those that the other scorers judge. An answer of one system to one case that is
     /// in both lists is kept as the first has it.
     pub fn of_lists(rubric: &[Item], plain: &[Item]) -> Self {

@@ -35,25 +35,23 @@ pub struct RecordedRun {
 impl RecordedRun {
     /// The systems in order of their first answer.
     pub fn systems(&self) -> Vec<SystemName> {
-        let mut systems: Vec<SystemName> = Vec::new();
-        for answer in &self.scored {
-            if !systems.contains(&answer.system) {
-                systems.push(answer.system.clone());
-            }
-        }
-        systems
+        distinct(self.scored.iter().map(|answer| answer.system.clone()))
     }
 
     /// The scorers in order of their first answer (`rubric`, `lexical_rubric`, `prometheus`, ..).
     pub fn scorers(&self) -> Vec<&'static str> {
-        let mut scorers: Vec<&'static str> = Vec::new();
-        for answer in &self.scored {
-            if !scorers.contains(&answer.score.scorer) {
-                scorers.push(answer.score.scorer);
-            }
-        }
-        scorers
+        distinct(self.scored.iter().map(|answer| answer.score.scorer))
     }
+}
+
+fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    let mut distinct: Vec<T> = Vec::new();
+    for one in all {
+        if !distinct.contains(&one) {
+            distinct.push(one);
+        }
+    }
+    distinct
 }
 
 const RESUME: &str = "run score once more to finish the run, its replies are kept";

@@ -57,7 +57,9 @@ pub(super) fn run(args: &ImportArgs, context: &Context<'_>) -> Result<ExitCode> 
     let dir = RunDir::open(&args.out)?;
     dir.claim(&manifest, args.overwrite)?;
     let name = manifest.label.clone().unwrap_or_else(|| run_name(&args.out));
-    Inputs::with_cases(cases(&imported, &tests), texts.items).write(&dir.path().join("inputs.jsonl"))?;
+    let mut inputs = Inputs::new(texts.items);
+    inputs.cases = cases(&imported, &tests);
+    inputs.write(&dir.path().join("inputs.jsonl"))?;
     write_items(&dir, &name, &imported.scored)?;
     let presentation = Presentation {
         manifest: &manifest,
