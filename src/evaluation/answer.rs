@@ -18,7 +18,7 @@ use super::tally::AnswerTally;
 use super::{Item, Job};
 use crate::domain::{CallKind, JudgeCall, MemberValues, Mode, ScoredAnswer, UnscoredKind, UnscoredReason};
 use crate::error::Error;
-use crate::judge::planner::Planner;
+use crate::judge::planner::recall;
 use crate::judge::{AskError, Judge, JudgeRequest, Outcome};
 use crate::scorer::{Judged, Possible, Step, Verdicts};
 
@@ -240,7 +240,7 @@ impl AnswerRun<'_> {
     async fn ask(&self, member: &Member, request: &JudgeRequest) -> Result<Outcome, AskError> {
         match self.lanes {
             Some(_) => member.judge.ask(request).await,
-            None => Planner::new(Arc::clone(&member.source)).ask(request).await,
+            None => recall(&*member.source, request).map(|recalled| recalled.unwrap_or(Outcome::Deferred)),
         }
     }
 

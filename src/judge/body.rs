@@ -1,10 +1,8 @@
 //! Bodies of chat and of raw completions: rendered once to canonical bytes, hashed, sent as they are.
 //!
-//! The fingerprint is blake3 over the name and version of the encoding and then each part with its length in front, so
-//! that no two different calls can run together into the same bytes. It does not hold URL, key, model alias (the
-//! judge's identity covers it) or the name of the limit field, so that the same judge under another address finds its
-//! replies again. A chat call that uses none of the newer parameters is encoded as it was before there were any, so that
-//! caches stay good.
+//! The fingerprint is blake3 over a JSON list of everything that decides a reply. It does not hold URL, key, model alias
+//! (the judge's identity covers it) or the name of the limit field, so that the same judge under another address finds
+//! its replies again.
 
 use std::collections::BTreeMap;
 
@@ -22,10 +20,8 @@ use crate::prompt::Messages;
 const SEEDS_PER_DRAW: i64 = 1000;
 /// The limit field of raw completions, and of chat unless another is named.
 const MAX_TOKENS: &str = "max_tokens";
-/// Name and version of what is hashed of a chat call; changes with every change of the encoding.
-const CHAT_ENCODING: &[u8] = b"scholareval chat call 1";
-/// The same of a raw completion.
-const RAW_ENCODING: &[u8] = b"scholareval raw call 1";
+/// Name and version of what is hashed; changes with every change of the list.
+const ENCODING: &str = "scholareval call 1";
 
 /// What is sent besides the messages, and in which form.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,138 +81,66 @@ impl RequestOptions {
         }
     }
 
-    /// The published parameters of Prometheus (ScholarQABench, `prometheus_eval.py`): raw completions in Llama-2's
-    /// format, temperature 0.01, `top_p` 0.95, 512 tokens.
-    pub fn prometheus(model: impl Into<String>) -> Self {
-        Self {
-            endpoint: JudgeKind::Completions,
-            conversation: Conversation::Llama2,
-            temperature: Some(0.01),
-            top_p: Some(0.95),
-            json_mode: false,
-            max_tokens: default_limits(JudgeKind::Completions),
-            ..Self::new(model)
-        }
-    }
-
-    /// The published parameters of AttrScore (ScholarQABench, `citation_correctness_eval.py`): the bare prompt, the most
-    /// probable tokens, 10 of them.
-    pub fn attrscore(model: impl Into<String>) -> Self {
-        Self {
-            endpoint: JudgeKind::Label,
-            json_mode: false,
-            max_tokens: default_limits(JudgeKind::Label),
-            ..Self::new(model)
-        }
-    }
-
     /// The body and the fingerprint of one call.
     ///
     /// Members stand in a fixed order. Chat: model, messages, temperature, `top_p`, limit, response format, seed, stop,
     /// stream, `logprobs`, `top_logprobs`. Raw completions: model, prompt, temperature, `top_p`, `max_tokens`, seed, stop,
     /// stream, `logprobs`. Then the extra ones sorted by name (at every depth).
     pub fn render(&self, kind: CallKind, messages: &Messages, draw: u32, attempt: u32) -> Rendered {
-        let call = Call { kind, draw, attempt };
+        let is_raw = self.endpoint.is_raw();
         let extra = sorted(&self.extra_body);
-        let (prompt, fingerprint, prompt_tokens, limit_field) = if self.endpoint.is_raw() {
+        let (name, prompt, prompt_tokens, limit_field) = if is_raw {
             let prompt = self.conversation.render(messages, self.neutralise);
-            let (fingerprint, tokens) = (self.raw_fingerprint(call, &prompt, &extra), estimate_tokens(&prompt));
-            (("prompt", Value::String(prompt)), fingerprint, tokens, MAX_TOKENS)
+            let tokens = estimate_tokens(&prompt);
+            ("prompt", Value::String(prompt), tokens, MAX_TOKENS)
         } else {
             let message = |role: &str, content: &str| json!({"role": role, "content": content});
             let system = messages.system.as_deref().map(|system| message("system", system));
             let list = system.into_iter().chain([message("user", &messages.user)]).collect();
-            let fingerprint = self.chat_fingerprint(call, messages, &extra);
-            (("messages", Value::Array(list)), fingerprint, estimate_messages(messages), self.max_tokens_field.as_str())
+            ("messages", Value::Array(list), estimate_messages(messages), self.max_tokens_field.as_str())
         };
-        let mut body = Map::from_iter([("model".to_owned(), json!(self.model)), (prompt.0.to_owned(), prompt.1)]);
-        for (name, value) in self.parameters(call, limit_field) {
-            if !value.is_null() && !extra.contains_key(name) {
-                body.insert(name.to_owned(), value);
-            }
-        }
-        let max_tokens = extra.get(limit_field).map_or(self.max_tokens.get(&kind).copied(), Value::as_u64);
-        body.extend(extra);
-        let body = Bytes::from(Value::Object(body).to_string());
-        Rendered { body, fingerprint, prompt_tokens, max_tokens, note: None, is_unpaid: false }
-    }
-
-    /// The parameters in their order; null is not sent.
-    fn parameters<'a>(&self, call: Call, limit_field: &'a str) -> [(&'a str, Value); 9] {
-        let is_raw = self.endpoint.is_raw();
-        let json_mode = !is_raw && self.json_mode && is_json(call.kind);
+        let limit = self.max_tokens.get(&kind).copied();
+        let json_mode = !is_raw && self.json_mode && is_json(kind);
+        // Two zeros are one temperature.
+        let temperature = self.temperature.map(|temperature| temperature + 0.0);
+        let sampling = json!([temperature, self.top_p, limit, json_mode, self.seed, self.stop, self.logprobs]);
+        let key = [json!([ENCODING, kind, self.judge_id, draw, attempt]), sampling, json!(extra)];
+        let key = format!("[{},{},{},{prompt}]", key[0], key[1], key[2]);
         let seed = self.seed.map(|seed| {
-            let of_draw = i64::from(call.draw) * SEEDS_PER_DRAW;
-            seed.wrapping_add(of_draw).wrapping_add(i64::from(call.attempt))
+            let of_draw = i64::from(draw) * SEEDS_PER_DRAW;
+            seed.wrapping_add(of_draw).wrapping_add(i64::from(attempt))
         });
-        [
-            ("temperature", json!(self.temperature)),
+        // Null is not sent.
+        let parameters = [
+            ("model", json!(self.model)),
+            (name, prompt),
+            ("temperature", json!(temperature)),
             ("top_p", json!(self.top_p)),
-            (limit_field, json!(self.max_tokens.get(&call.kind))),
+            (limit_field, json!(limit)),
             ("response_format", if json_mode { json!({"type": "json_object"}) } else { Value::Null }),
             ("seed", json!(seed)),
             ("stop", if self.stop.is_empty() { Value::Null } else { json!(self.stop) }),
             ("stream", json!(false)),
             ("logprobs", if is_raw { json!(self.logprobs) } else { json!(self.logprobs.map(|_| true)) }),
             ("top_logprobs", if is_raw { Value::Null } else { json!(self.logprobs) }),
-        ]
-    }
-
-    fn chat_fingerprint(&self, call: Call, messages: &Messages, extra: &Map<String, Value>) -> Fingerprint {
-        let mut key = Key::new(CHAT_ENCODING);
-        key.part(call.kind.as_str().as_bytes());
-        key.part(self.judge_id.as_bytes());
-        key.option(messages.system.as_deref().map(str::as_bytes));
-        key.part(messages.user.as_bytes());
-        self.key_of_sampling(&mut key, call, Some(self.json_mode && is_json(call.kind)), extra);
-        // The first version had none of these; a call that uses none is encoded as it was then.
-        if self.top_p.is_some() || !self.stop.is_empty() || self.logprobs.is_some() {
-            self.key_of_newer(&mut key);
+        ];
+        let max_tokens = extra.get(limit_field).map_or(limit, Value::as_u64);
+        let mut body = Map::new();
+        for (name, value) in parameters {
+            if !value.is_null() && !extra.contains_key(name) {
+                body.insert(name.to_owned(), value);
+            }
         }
-        key.finish()
-    }
-
-    /// Of a raw call the whole prompt counts, however it was put together.
-    fn raw_fingerprint(&self, call: Call, prompt: &str, extra: &Map<String, Value>) -> Fingerprint {
-        let mut key = Key::new(RAW_ENCODING);
-        key.part(call.kind.as_str().as_bytes());
-        key.part(self.judge_id.as_bytes());
-        key.part(prompt.as_bytes());
-        self.key_of_sampling(&mut key, call, None, extra);
-        self.key_of_newer(&mut key);
-        key.finish()
-    }
-
-    fn key_of_sampling(&self, key: &mut Key, call: Call, json_mode: Option<bool>, extra: &Map<String, Value>) {
-        key.option(self.temperature.map(bits));
-        key.option(self.max_tokens.get(&call.kind).map(|limit| limit.to_le_bytes()));
-        if let Some(json_mode) = json_mode {
-            key.part(&[u8::from(json_mode)]);
+        body.extend(extra);
+        Rendered {
+            body: Bytes::from(Value::Object(body).to_string()),
+            fingerprint: Fingerprint::from(blake3::hash(key.as_bytes())),
+            prompt_tokens,
+            max_tokens,
+            note: None,
+            is_unpaid: false,
         }
-        key.part(json!(extra).to_string().as_bytes());
-        key.option(self.seed.map(i64::to_le_bytes));
-        key.part(&call.draw.to_le_bytes());
-        key.part(&call.attempt.to_le_bytes());
     }
-
-    fn key_of_newer(&self, key: &mut Key) {
-        key.option(self.top_p.map(bits));
-        key.part(json!(self.stop).to_string().as_bytes());
-        key.option(self.logprobs.map(u32::to_le_bytes));
-    }
-}
-
-/// Adding 0.0 makes -0.0 and 0.0, which are the same temperature, the same bytes.
-fn bits(number: f64) -> [u8; 8] {
-    (number + 0.0).to_bits().to_le_bytes()
-}
-
-/// What distinguishes the calls of one prompt.
-#[derive(Debug, Clone, Copy)]
-struct Call {
-    kind: CallKind,
-    draw: u32,
-    attempt: u32,
 }
 
 /// True for the kinds whose reply is a JSON object: JSON mode would make a judge write anything but a grade or a label.
@@ -234,35 +158,6 @@ fn sorted(object: &Map<String, Value>) -> Map<String, Value> {
     object.sort_keys();
     object.values_mut().for_each(Value::sort_all_objects);
     object
-}
-
-/// The parts of a fingerprint, each with its length in front.
-struct Key(Vec<u8>);
-
-impl Key {
-    fn new(encoding: &[u8]) -> Self {
-        let mut key = Self(Vec::new());
-        key.part(encoding);
-        key
-    }
-
-    fn part(&mut self, part: &[u8]) {
-        self.0.extend_from_slice(&(part.len() as u64).to_le_bytes());
-        self.0.extend_from_slice(part);
-    }
-
-    /// A part that may be missing; missing and empty differ.
-    fn option(&mut self, part: Option<impl AsRef<[u8]>>) {
-        self.0.push(u8::from(part.is_some()));
-        if let Some(part) = part {
-            self.part(part.as_ref());
-        }
-    }
-
-    /// Hashed in one go: blake3 then works on several chunks at once.
-    fn finish(self) -> Fingerprint {
-        Fingerprint::from(blake3::hash(&self.0))
-    }
 }
 
 #[cfg(test)]

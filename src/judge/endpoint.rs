@@ -168,8 +168,8 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// Any URL with its password and key-like query values masked; text that is no URL is masked as a whole if it has
-/// an `@`, else returned as it is.
+/// Any URL without its fragment, its user and key-like query values masked; text that is no URL is masked as a whole if
+/// it has an `@` or a `?`, else returned as it is.
 pub fn mask_url(text: &str) -> String {
     match Url::parse(text) {
         Ok(url) if url.has_host() => masked(url),
@@ -179,12 +179,12 @@ pub fn mask_url(text: &str) -> String {
 }
 
 fn masked(mut url: Url) -> String {
-    // A user name alone is often the key itself (https://KEY@host).
-    if url.password().is_some() {
-        let _ = url.set_password(Some(MASK));
-    } else if !url.username().is_empty() {
+    // A user name is often the key itself (https://KEY@host).
+    if url.password().is_some() || !url.username().is_empty() {
+        let _ = url.set_password(None);
         let _ = url.set_username(MASK);
     }
+    url.set_fragment(None);
     if url.query().is_some() {
         let pairs: Vec<(String, String)> = url
             .query_pairs()
@@ -322,7 +322,7 @@ mod tests {
         endpoint.api_key = Some(SecretString::from("topsecretkey"));
         endpoint.headers.push(("X-Api-Key".into(), "headersecret".into()));
         let shown = format!("{} {endpoint:?}", endpoint.masked_url());
-        assert!(shown.contains("version=2") && shown.contains("me:***@"), "{shown}");
+        assert!(shown.contains("version=2") && shown.contains("https://***@"), "{shown}");
         for secret in ["hunter22", "abcdef123", "topsecretkey", "headersecret"] {
             assert!(!shown.contains(secret), "{secret} in {shown}");
             assert_eq!(endpoint.scrub(&format!("bad: {secret}!")), "bad: ***!");

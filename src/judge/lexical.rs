@@ -16,14 +16,11 @@
 
 mod claims;
 mod index;
-mod vocabulary;
 
-use std::collections::{HashMap, VecDeque};
-use std::fmt;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use self::index::{Coverage, Index, Query};
-use self::vocabulary::Vocabulary;
+use self::index::{Coverage, Index, Query, Vocabulary};
 use super::{AskFuture, Judge, JudgeRequest, Outcome};
 use crate::domain::{JudgeReply, JudgeTask, TestCase};
 
@@ -49,16 +46,8 @@ const NAME: &str = "lexical";
 /// The baseline judge; see the module's documentation for its rules.
 pub struct Lexical {
     vocabulary: Vocabulary,
-    /// Criteria and snippets of the corpus, prepared.
-    queries: HashMap<Box<str>, Arc<Query>>,
     typical_share: f64,
     recent: Mutex<VecDeque<(Arc<str>, Arc<Index>)>>,
-}
-
-impl fmt::Debug for Lexical {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lexical").field("queries", &self.queries.len()).finish_non_exhaustive()
-    }
 }
 
 impl Lexical {
@@ -67,25 +56,20 @@ impl Lexical {
     /// The corpus is part of the judge: over other test cases the same answer may score differently.
     pub fn new(corpus: &[Arc<TestCase>]) -> Self {
         let mut vocabulary = Vocabulary::default();
-        let mut queries: HashMap<Box<str>, Arc<Query>> = HashMap::new();
-        let mut documents: HashMap<&str, Vec<Arc<str>>> = HashMap::new();
-        let mut questions = (0.0, 0.0);
+        let mut documents: HashSet<&str> = HashSet::new();
+        let (mut long, mut all) = (0.0, 0.0);
         for case in corpus {
             let question: &str = &case.rubric.question;
             let criteria = case.rubric.criteria.iter();
             let texts = criteria.flat_map(|c| c.snippets.iter().map(String::as_str).chain([&*c.criterion]));
-            for text in texts.chain([question]) {
-                documents.entry(text).or_insert_with(|| vocabulary.distinct_stems(text));
+            for text in texts.chain([question]).filter(|text| documents.insert(text)) {
+                vocabulary.count_document(text);
             }
-            let (long, all) = long_words(&vocabulary, question);
-            questions = (questions.0 + long, questions.1 + all);
+            let own = long_words(&vocabulary, question);
+            (long, all) = (long + own.0, all + own.1);
         }
-        vocabulary.count_documents(documents.values());
-        for (text, stems) in documents {
-            queries.insert(text.into(), Arc::new(Query::new(stems, &vocabulary)));
-        }
-        let typical_share = if questions.1 > 0.0 { questions.0 / questions.1 } else { TYPICAL_SHARE };
-        Self { vocabulary, queries, typical_share, recent: Mutex::default() }
+        let typical_share = if all > 0.0 { long / all } else { TYPICAL_SHARE };
+        Self { vocabulary, typical_share, recent: Mutex::default() }
     }
 
     /// The reply to a task, as JSON text: `{"score": x}` or `{"claims": [..]}`.
@@ -94,7 +78,7 @@ impl Lexical {
             JudgeTask::Expertise { question, answer } => score_reply(self.expertise(question, answer)),
             JudgeTask::Property { answer, criterion, .. } => {
                 let coverage = Coverage { width: WINDOW, later_windows: &LATER_WINDOWS };
-                score_reply(10.0 * coverage.of(&self.query(criterion), &self.index(answer)))
+                score_reply(10.0 * coverage.of(&Query::new(criterion, &self.vocabulary), &self.index(answer)))
             }
             JudgeTask::Evidence { answer, snippets, .. } => {
                 let index = self.index(answer);
@@ -108,7 +92,7 @@ impl Lexical {
     }
 
     fn is_present(&self, snippet: &str, index: &Index) -> bool {
-        let query = self.query(snippet);
+        let query = Query::new(snippet, &self.vocabulary);
         let width = WINDOW.max(query.word_count().saturating_mul(SNIPPET_ROOM));
         Coverage { width, later_windows: &[] }.of(&query, index) >= SNIPPET_PRESENT
     }
@@ -122,13 +106,6 @@ impl Lexical {
         let asker = (long + PRIOR_WORDS * self.typical_share) / (all + PRIOR_WORDS);
         let demanded = f64::from(index.long_words) / f64::from(index.content_words);
         10.0 * (1.0 - (demanded - asker).abs() / NO_FIT).max(0.0)
-    }
-
-    fn query(&self, text: &str) -> Arc<Query> {
-        match self.queries.get(text) {
-            Some(query) => Arc::clone(query),
-            None => Arc::new(Query::new(self.vocabulary.distinct_stems(text), &self.vocabulary)),
-        }
     }
 
     /// The answer, tokenised and stemmed once for all calls about it.

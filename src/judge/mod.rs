@@ -66,22 +66,6 @@ pub struct Rendered {
     pub is_unpaid: bool,
 }
 
-/// What is costly to find out about a rendered call; the same for the same call however often it is rendered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RenderedKey {
-    /// [`Rendered::fingerprint`].
-    pub fingerprint: Fingerprint,
-    /// [`Rendered::prompt_tokens`].
-    pub prompt_tokens: u64,
-}
-
-impl Rendered {
-    /// Its key.
-    pub fn key(&self) -> RenderedKey {
-        RenderedKey { fingerprint: self.fingerprint, prompt_tokens: self.prompt_tokens }
-    }
-}
-
 /// What became of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {

@@ -1,7 +1,4 @@
-//! The judge that only counts: it knows replies that are already paid, and defers everything else.
-//!
-//! Planning is the same pipeline with this judge. What it answers is final (an answer whose replies are all known
-//! is scored by it); what it defers is what a run would ask.
+//! Replies that are already paid: planning asks nobody else, and a resumed run asks them first.
 
 use std::sync::Arc;
 
@@ -28,28 +25,13 @@ impl ReplySource for NoReplies {
     }
 }
 
-/// Answers from a [`ReplySource`], and defers what it does not hold.
-#[derive(Clone)]
-pub struct Planner {
-    source: Arc<dyn ReplySource>,
-}
-
-impl Planner {
-    /// A planner over that source.
-    pub fn new(source: Arc<dyn ReplySource>) -> Self {
-        Self { source }
-    }
-}
-
-impl Judge for Planner {
-    fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
-        let outcome = match self.source.find(request) {
-            Ok(Some(reply)) => Ok(Outcome::Reply(JudgeReply { cached: true, ..reply })),
-            Ok(None) => Ok(Outcome::Deferred),
-            Err(error) => Err(AskError::Fatal(error)),
-        };
-        Box::pin(std::future::ready(outcome))
-    }
+/// What that source has of the reply, as a cached one.
+///
+/// # Errors
+/// [`AskError::Fatal`] when the place cannot be read.
+pub fn recall(source: &dyn ReplySource, request: &JudgeRequest) -> Result<Option<Outcome>, AskError> {
+    let reply = source.find(request).map_err(AskError::Fatal)?;
+    Ok(reply.map(|reply| Outcome::Reply(JudgeReply { cached: true, ..reply })))
 }
 
 /// Takes from a [`ReplySource`] what it holds, and asks the inner judge for the rest: a run without a cache is resumed
@@ -68,10 +50,9 @@ impl<J> Recalling<J> {
 
 impl<J: Judge> Judge for Recalling<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
-        match self.source.find(request) {
-            Ok(Some(reply)) => Box::pin(std::future::ready(Ok(Outcome::Reply(JudgeReply { cached: true, ..reply })))),
-            Ok(None) => self.inner.ask(request),
-            Err(error) => Box::pin(std::future::ready(Err(AskError::Fatal(error)))),
+        match recall(&*self.source, request).transpose() {
+            Some(recalled) => Box::pin(std::future::ready(recalled)),
+            None => self.inner.ask(request),
         }
     }
 
@@ -110,16 +91,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn known_replies_are_given_as_cached_and_unknown_ones_deferred() {
-        let planner = Planner::new(Arc::new(Knows("expertise")));
-        let Ok(Outcome::Reply(reply)) = planner.ask(&request("expertise")).await else { panic!("expected a reply") };
-        assert!(reply.cached);
-        assert_eq!(planner.ask(&request("other")).await.ok(), Some(Outcome::Deferred));
-    }
-
-    #[tokio::test]
     async fn recalling_asks_only_for_what_is_not_kept() {
-        let recalling = Recalling::new(Arc::new(Knows("expertise")), Planner::new(Arc::new(NoReplies)));
+        struct Defers;
+        impl Judge for Defers {
+            fn ask<'a>(&'a self, _: &'a JudgeRequest) -> AskFuture<'a> {
+                Box::pin(std::future::ready(Ok(Outcome::Deferred)))
+            }
+        }
+        let recalling = Recalling::new(Arc::new(Knows("expertise")), Defers);
         assert!(matches!(recalling.ask(&request("expertise")).await, Ok(Outcome::Reply(reply)) if reply.cached));
         assert_eq!(recalling.ask(&request("other")).await.ok(), Some(Outcome::Deferred));
     }

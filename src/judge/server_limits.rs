@@ -78,9 +78,7 @@ impl ServerLimits {
     }
 
     fn with<T>(&self, dimension: Dimension, act: impl FnOnce(&mut Stated) -> T) -> T {
-        let [requests, tokens] = &self.0;
-        let stated = if dimension == Dimension::Requests { requests } else { tokens };
-        act(&mut stated.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.0[dimension as usize].lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

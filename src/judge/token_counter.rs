@@ -15,17 +15,15 @@
 //!
 //! A vocabulary is unpacked at its first use, which takes a moment and some tens of megabytes: only what counts pays for it.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tiktoken::CoreBpe;
 
 use super::capacity::Tokenizer;
-use super::chat::transport::{Fault, Transport};
+use super::chat::transport::Transport;
 use super::endpoint::Endpoint;
 use crate::error::Result;
 
@@ -65,37 +63,15 @@ pub enum Encoding {
     Cl100k,
 }
 
-/// What counts of a body.
-#[derive(Deserialize)]
-struct Body<'a> {
-    #[serde(borrow, default)]
-    messages: Vec<Message<'a>>,
-    #[serde(borrow, default)]
-    prompt: Option<Cow<'a, str>>,
-}
-
-#[derive(Deserialize)]
-struct Message<'a> {
-    #[serde(borrow)]
-    role: Cow<'a, str>,
-    #[serde(borrow)]
-    content: Cow<'a, str>,
-    #[serde(borrow, default)]
-    name: Option<Cow<'a, str>>,
-}
-
 impl Encoding {
     /// The encoding of a model, by its name: with a date behind it (`gpt-4o-2024-11-20`), as a gateway writes it
     /// (`openai/gpt-4o`), or fine-tuned (`ft:gpt-4o:..`). `None` for models that are not known to be OpenAI's.
     pub fn of_model(model: &str) -> Option<Self> {
         let name = model.strip_prefix("openai/").unwrap_or(model);
         let name = name.strip_prefix("ft:").unwrap_or(name);
-        let begins = |prefix: &str| {
-            let rest = name.strip_prefix(prefix)?;
-            // `o1-mini` is one of them, `o10` is not.
-            (!rest.starts_with(|c: char| c.is_ascii_digit())).then_some(())
-        };
-        MODELS.iter().find(|(prefix, _)| begins(prefix).is_some()).map(|(_, encoding)| *encoding)
+        // `o1-mini` is one of them, `o10` is not.
+        let is_end = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_digit());
+        MODELS.iter().find(|(prefix, _)| name.strip_prefix(prefix).is_some_and(is_end)).map(|(_, encoding)| *encoding)
     }
 
     /// Its name.
@@ -106,7 +82,7 @@ impl Encoding {
         }
     }
 
-    /// The tokens of `text`; marks such as `<|endoftext|>` are text. `None` if the vocabulary is not built in.
+    /// The tokens of `text`; control tokens such as `<|endoftext|>` are text. `None` if the vocabulary is not built in.
     pub fn count(self, text: &str) -> Option<u64> {
         Some(self.vocabulary()?.count(text) as u64)
     }
@@ -114,16 +90,17 @@ impl Encoding {
     /// The prompt tokens of a rendered body, of either kind; `None` for what is no body of ours.
     pub fn count_body(self, body: &[u8]) -> Option<u64> {
         let vocabulary = self.vocabulary()?;
-        let count = |text: &str| vocabulary.count(text) as u64;
-        let body: Body<'_> = serde_json::from_str(std::str::from_utf8(body).ok()?).ok()?;
-        if let Some(prompt) = &body.prompt {
-            return Some(count(prompt));
+        let count = |text: &Value| text.as_str().map(|text| vocabulary.count(text) as u64);
+        let body: Value = serde_json::from_slice(body).ok()?;
+        if let Some(prompt) = body.get("prompt") {
+            return count(prompt);
         }
-        let of_message = |message: &Message<'_>| {
-            let name = message.name.as_deref().map_or(0, |name| PER_NAME + count(name));
-            PER_MESSAGE + count(&message.role) + count(&message.content) + name
+        let messages = body["messages"].as_array().filter(|messages| !messages.is_empty())?;
+        let of_message = |message: &Value| {
+            let name = message.get("name").map_or(Some(0), |name| Some(PER_NAME + count(name)?))?;
+            Some(PER_MESSAGE + count(&message["role"])? + count(&message["content"])? + name)
         };
-        (!body.messages.is_empty()).then(|| REPLY_PRIMER + body.messages.iter().map(of_message).sum::<u64>())
+        Some(REPLY_PRIMER + messages.iter().map(of_message).sum::<Option<u64>>()?)
     }
 
     fn vocabulary(self) -> Option<&'static CoreBpe> {
@@ -176,30 +153,26 @@ impl TokenCounter {
                 let (encoding, body) = (*encoding, body.clone());
                 tokio::task::spawn_blocking(move || encoding.count_body(&body)).await.ok().flatten()
             }
-            Counter::Server { tokenizer: Tokenizer::Vllm, .. } => {
+            Counter::Server { transport, endpoint, tokenizer } => {
+                let ask = async |path: &str, asked: Value| {
+                    let (url, asked) = (endpoint.beside_v1(path), asked.to_string().into_bytes());
+                    let reply = transport.post(&url, asked, COUNT_LIMIT).await;
+                    let log = |fault| tracing::debug!(%fault, path, "the server did not count the tokens of a prompt");
+                    serde_json::from_slice::<Value>(&reply.map_err(log).ok()?).ok()
+                };
                 let body: Map<String, Value> = serde_json::from_slice(body).ok()?;
-                let member = if body.contains_key("prompt") { "prompt" } else { "messages" };
-                let asked = members(&body, &["model", member])?;
-                self.ask("/tokenize", asked).await?["count"].as_u64()
-            }
-            Counter::Server { tokenizer: Tokenizer::LlamaCpp, .. } => {
-                let body: Map<String, Value> = serde_json::from_slice(body).ok()?;
+                if *tokenizer == Tokenizer::Vllm {
+                    let member = if body.contains_key("prompt") { "prompt" } else { "messages" };
+                    return ask("/tokenize", members(&body, &["model", member])?).await?["count"].as_u64();
+                }
                 let prompt = match body.get("prompt") {
                     Some(prompt) => prompt.clone(),
-                    None => self.ask("/apply-template", members(&body, &["messages"])?).await?["prompt"].clone(),
+                    None => ask("/apply-template", members(&body, &["messages"])?).await?["prompt"].clone(),
                 };
                 let asked = json!({"content": prompt, "add_special": true, "parse_special": true});
-                let counted = self.ask("/tokenize", asked).await?;
-                counted["tokens"].as_array().map(|tokens| tokens.len() as u64)
+                ask("/tokenize", asked).await?["tokens"].as_array().map(|tokens| tokens.len() as u64)
             }
         }
-    }
-
-    async fn ask(&self, path: &str, json: Value) -> Option<Value> {
-        let Counter::Server { transport, endpoint, .. } = &self.0 else { return None };
-        let counted = transport.post(&endpoint.beside_v1(path), json.to_string().into_bytes(), COUNT_LIMIT).await;
-        let log = |fault: Fault| tracing::debug!(%fault, path, "the server did not count the tokens of a prompt");
-        serde_json::from_slice(&counted.map_err(log).ok()?).ok()
     }
 }
 

@@ -1,7 +1,7 @@
 //! `batch.json`: the request files of a batch directory, and how far each of them is.
 
 use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -113,13 +113,10 @@ impl BatchManifest {
             let what = format!("--out {shown:?}: there is a batch already; add --overwrite to replace it");
             return Err(Error::Usage(what));
         }
-        for path in manifest.parts.iter().map(|part| dir.join(&part.file)).chain([path]) {
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::io(&path, "remove")(error)),
-                _ => {}
-            }
-        }
-        Ok(())
+        let files = manifest.parts.iter().map(|part| dir.join(&part.file)).chain([path]);
+        files
+            .filter(|path| path.exists())
+            .try_for_each(|path| fs::remove_file(&path).map_err(Error::io(&path, "remove")))
     }
 
     /// Reads the manifest of a batch directory.
@@ -129,25 +126,18 @@ impl BatchManifest {
     /// it cannot be read.
     pub fn load(dir: &Path) -> Result<Self> {
         let path = dir.join(MANIFEST_FILE);
-        let bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                let what = format!("is no batch: it holds no {MANIFEST_FILE}");
-                return Err(InputFault::new(dir, what)
-                    .hint("name the directory that scholareval batch export --out DIR wrote")
-                    .into());
-            }
-            Err(error) => return Err(Error::io(&path, "read")(error)),
-        };
+        if !path.is_file() {
+            let what = format!("is no batch: it holds no {MANIFEST_FILE}");
+            let hint = "name the directory that scholareval batch export --out DIR wrote";
+            return Err(InputFault::new(dir, what).hint(hint).into());
+        }
+        let bytes = fs::read(&path).map_err(Error::io(&path, "read"))?;
         let fault = |what: String| Error::from(InputFault::new(&path, what).hint("export the batch again"));
-        let mut manifest: Self =
+        let manifest: Self =
             serde_json::from_slice(&bytes).map_err(|error| fault(format!("not a batch's manifest: {error}")))?;
-        manifest.dir = dir.to_path_buf();
         if manifest.schema_version != SCHEMA_VERSION {
-            return Err(fault(format!(
-                "form {} of the manifest is unknown; this program writes form {SCHEMA_VERSION}",
-                manifest.schema_version
-            )));
+            let version = manifest.schema_version;
+            return Err(fault(format!("has schema version {version}, this program reads {SCHEMA_VERSION}")));
         }
         let names = manifest.parts.iter().flat_map(|part| std::iter::once(&part.file).chain(&part.results));
         for name in names {
@@ -155,7 +145,7 @@ impl BatchManifest {
                 return Err(fault(format!("{name:?} is no name of a file in this directory")));
             }
         }
-        Ok(manifest)
+        Ok(Self { dir: dir.to_path_buf(), ..manifest })
     }
 
     /// The path of a request file.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{Fingerprint, JudgeReply};
 use crate::judge::JudgeRequest;
 
-pub(super) const SELECT_ONE: &str = "SELECT digest, entry FROM replies WHERE key = ?1";
+const SELECT_ONE: &str = "SELECT digest, entry FROM replies WHERE key = ?1";
 const SELECT_ALL: &str = "SELECT digest, entry, rowid FROM replies ORDER BY rowid";
 const INSERT_NEW: &str = "INSERT INTO replies (key, digest, entry) VALUES (?1, ?2, ?3) ON CONFLICT (key) DO NOTHING";
 

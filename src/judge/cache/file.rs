@@ -104,7 +104,6 @@ pub(super) fn open_or_create(path: &Path) -> Result<Connection> {
     check_version(path, &connection)?;
     use_wal(&connection).map_err(failed(path, "switch it to WAL mode"))?;
     connection.execute_batch("PRAGMA synchronous = NORMAL").map_err(failed(path, "open it"))?;
-    check_tables(path, &connection)?;
     Ok(connection)
 }
 
@@ -120,16 +119,14 @@ pub(super) fn open_source(path: &Path) -> Result<Connection> {
     }
     check_version(path, &open_bare(path)?)?;
     let is_in_use = has_content(&beside(path, "-wal")) || beside(path, "-shm").exists();
-    let connection = match network_file_system(path).filter(|_| is_in_use) {
+    match network_file_system(path).filter(|_| is_in_use) {
         Some(kind) => {
             let what = "is in use, or was left by a killed process, on";
-            return Err(fault(path, format!("{what} {kind}; copy it and its -wal to a local disk")));
+            Err(fault(path, format!("{what} {kind}; copy it and its -wal to a local disk")))
         }
-        None if is_in_use => open_reader(path)?,
-        None => open_immutable(path)?,
-    };
-    check_tables(path, &connection)?;
-    Ok(connection)
+        None if is_in_use => open_reader(path),
+        None => open_immutable(path),
+    }
 }
 
 /// Opens the file of that path or URI.
@@ -280,13 +277,6 @@ fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
             _ => std::thread::sleep(Duration::from_millis(5)),
         }
     }
-}
-
-fn check_tables(path: &Path, connection: &Connection) -> Result<()> {
-    for sql in [super::entry::SELECT_ONE, "SELECT key, owner, expires_at FROM leases", super::store::SELECT_SERVERS] {
-        connection.prepare(sql).map_err(failed(path, "find its tables"))?;
-    }
-    Ok(())
 }
 
 #[cfg(all(test, target_os = "linux"))]

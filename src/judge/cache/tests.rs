@@ -109,18 +109,6 @@ fn a_newer_schema_is_refused_and_says_so() {
 }
 
 #[test]
-fn a_database_without_our_tables_is_refused_even_with_our_marks() {
-    let (_dir, path) = dir();
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let connection = rusqlite::Connection::open(&path).unwrap();
-    connection.execute_batch("CREATE TABLE t (x)").unwrap();
-    connection.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
-    connection.pragma_update(None, "user_version", SCHEMA_VERSION).unwrap();
-    drop(connection);
-    message(Cache::open(&path).unwrap_err());
-}
-
-#[test]
 fn an_emptied_file_beside_a_full_log_is_refused() {
     let (_dir, path) = dir();
     let cache = Cache::open(&path).unwrap();

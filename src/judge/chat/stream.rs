@@ -4,6 +4,8 @@
 //! OpenAI, "Streaming"). A chunk looks like a completion whose `message` is a `delta`; raw completions carry a piece of
 //! `text`. With `stream_options.include_usage` the last chunk holds the usage and no choice. llama.cpp adds `timings`.
 
+use std::time::Duration;
+
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
@@ -13,6 +15,10 @@ use serde_json::{Map, Value, json};
 /// quotes would have a backslash, and nothing of the user's comes before it ([`crate::judge::body`]).
 const WHOLE: &[u8] = br#","stream":false"#;
 const STREAM: &[u8] = br#","stream":true,"stream_options":{"include_usage":true}"#;
+/// The end of a body comes right behind the last event.
+const END_OF_STREAM: Duration = Duration::from_secs(1);
+/// The usage comes soon behind the last token.
+const USAGE: Duration = Duration::from_secs(5);
 /// Where the user says something else about streams.
 const OPTIONS: &[u8] = br#","stream_options":"#;
 
@@ -74,14 +80,14 @@ impl Assembly {
         }
     }
 
-    /// True once the server has said that this was all.
-    pub(super) fn is_done(&self) -> bool {
-        self.is_done
+    /// How long it is worth to read on once the text is there to its end; `None` before.
+    pub(super) fn rest(&self) -> Option<Duration> {
+        self.is_whole().then_some(if self.is_done { END_OF_STREAM } else { USAGE })
     }
 
     /// True once the text is there to its end, for the server has said why it stopped; the usage may still come. (Some
     /// write an empty reason into each chunk.)
-    pub(super) fn is_whole(&self) -> bool {
+    fn is_whole(&self) -> bool {
         self.is_done || self.finish_reason.as_str().is_some_and(|reason| !reason.is_empty())
     }
 
@@ -220,7 +226,7 @@ mod tests {
             cuts.sort_unstable();
             let mut assembly = Assembly::default();
             cuts.windows(2).for_each(|pair| assembly.push(&CHAT.as_bytes()[pair[0]..pair[1]]));
-            prop_assert!(assembly.is_done());
+            prop_assert!(assembly.is_done);
             prop_assert_eq!(serde_json::from_slice::<Value>(&assembly.finish().unwrap()).unwrap(), whole_chat());
         }
     }

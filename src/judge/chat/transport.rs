@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Request, RequestBuilder, Response};
 use secrecy::ExposeSecret;
 use serde_json::Value;
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::server_error::quote;
 use super::stream::{Assembly, is_event_stream};
@@ -20,10 +20,6 @@ use crate::judge::server_limits::{ServerLimits, retry_after};
 
 /// llama.cpp closes connections that were idle for 5 s: we close ours before.
 const POOL_IDLE: Duration = Duration::from_secs(4);
-/// The end of a body comes right behind the last event.
-const END_OF_STREAM: Duration = Duration::from_secs(1);
-/// The usage comes soon behind the last token.
-const USAGE: Duration = Duration::from_secs(5);
 /// So much of an error page is read.
 const ERROR_BYTES: usize = 64 << 10;
 /// A question about the server takes no longer.
@@ -123,15 +119,18 @@ impl Transport {
         Arc::clone(&self.limits)
     }
 
-    /// Posts the body of a call and reads the whole response: its body, and how long the server asks to wait.
+    /// Posts the body of a call and reads the whole response: its body, and how long the server asks to wait. Where the
+    /// first byte has a limit, it holds for the head of the response and for the first chunk of its body, since a server
+    /// that streams sends the head before it begins to judge.
     pub(super) async fn call(&self, kind: JudgeKind, body: Bytes) -> Result<(Bytes, Option<Duration>), Fault> {
+        let timeouts = &self.endpoint.timeouts;
         let request = self.http.post(format!("{}{}", self.endpoint.base_url, kind.path()));
         let request = request.header(CONTENT_TYPE, "application/json").query(&self.endpoint.query).body(body);
-        let (mut response, first) = self.first_byte(request).await?;
+        let first_by = timeouts.first_byte.map(|limit| Instant::now() + limit);
+        let response = self.in_time(first_by, timeouts.total, request.send()).await?;
         self.limits.note(response.headers());
         let wait = retry_after(response.headers(), SystemTime::now());
-        let body = self.whole(&mut response, first, self.endpoint.timeouts.total).await?;
-        Ok((body, wait))
+        Ok((self.read(response, first_by, timeouts.total).await?, wait))
     }
 
     /// A JSON document beside the judge's route (`/models`, `/props`). Transient failures are asked again: an identity
@@ -163,90 +162,71 @@ impl Transport {
 
     async fn beside(&self, request: RequestBuilder, limit: Duration) -> Result<Bytes, Fault> {
         let request = request.query(&self.endpoint.query).timeout(limit);
-        let mut response = request.send().await.map_err(|error| self.fault(error, limit))?;
-        self.whole(&mut response, None, limit).await
+        let response = request.send().await.map_err(|error| self.fault(error, limit))?;
+        self.read(response, None, limit).await
     }
 
     /// The response to a request that others built, its body not yet read; another status than 2xx is a fault.
     pub(in crate::judge) async fn response(&self, request: Request) -> Result<Response, Fault> {
         let limit = self.endpoint.timeouts.total;
-        let mut response = self.http.execute(request).await.map_err(|error| self.fault(error, limit))?;
-        if !response.status().is_success() {
-            self.whole(&mut response, None, limit).await?;
-        }
-        Ok(response)
+        let response = self.http.execute(request).await.map_err(|error| self.fault(error, limit))?;
+        if response.status().is_success() { Ok(response) } else { Err(refused(response).await) }
     }
 
-    /// Sends a call and waits for the head of the response; where the first byte has a limit also for the first chunk of
-    /// its body, since a server that streams sends the head before it begins to judge.
-    async fn first_byte(&self, request: RequestBuilder) -> Result<(Response, Option<Bytes>), Fault> {
-        let timeouts = &self.endpoint.timeouts;
-        let begun = async {
-            let mut response = request.send().await?;
-            // Another status decides by itself.
-            let waits = timeouts.first_byte.is_some() && response.status().is_success();
-            let first = if waits { response.chunk().await? } else { None };
-            Ok((response, first))
-        };
-        let begun = match timeouts.first_byte {
-            None => begun.await,
+    /// What the client gives, if it comes before `first_by`.
+    async fn in_time<T>(
+        &self,
+        first_by: Option<Instant>,
+        limit: Duration,
+        work: impl Future<Output = reqwest::Result<T>>,
+    ) -> Result<T, Fault> {
+        let done = match first_by {
+            None => work.await,
             // Dropped, the request is taken back: the connection closes.
-            Some(limit) => timeout(limit, begun).await.map_err(|_| Fault::NoFirstByte(limit))?,
+            Some(by) => timeout_at(by, work)
+                .await
+                .map_err(|_| Fault::NoFirstByte(self.endpoint.timeouts.first_byte.unwrap_or_default()))?,
         };
-        begun.map_err(|error| self.fault(error, timeouts.total))
+        done.map_err(|error| self.fault(error, limit))
     }
 
-    /// Reads a response to its end; `first` is what was read of its body already.
-    async fn whole(&self, response: &mut Response, first: Option<Bytes>, limit: Duration) -> Result<Bytes, Fault> {
-        let status = response.status();
-        if !status.is_success() {
-            let retry_after = retry_after(response.headers(), SystemTime::now());
-            let target = response.headers().get(LOCATION).cloned().filter(|_| status.is_redirection());
-            let body = match target {
-                Some(target) => Bytes::copy_from_slice(target.as_bytes()),
-                // The status alone decides; a broken body only loses its words.
-                None => read_body(response, None, ERROR_BYTES).await.map(|(body, _)| body).unwrap_or_default(),
-            };
-            return Err(Fault::Status { status: status.as_u16(), retry_after, body });
+    /// Reads a response to its end. One that comes in pieces becomes the body that the server would have sent whole.
+    async fn read(&self, mut response: Response, first_by: Option<Instant>, limit: Duration) -> Result<Bytes, Fault> {
+        if !response.status().is_success() {
+            return Err(refused(response).await);
         }
-        if is_event_stream(response.headers()) {
-            return self.streamed(response, first, limit).await;
-        }
-        let most = self.endpoint.max_reply_bytes;
-        match read_body(response, first, most).await.map_err(|error| self.fault(error, limit))? {
-            (body, true) => Ok(body),
-            (_, false) => Err(Fault::TooLong(most)),
-        }
-    }
-
-    /// Reads a reply that comes in pieces, into the body that the server would have sent whole.
-    async fn streamed(&self, response: &mut Response, first: Option<Bytes>, limit: Duration) -> Result<Bytes, Fault> {
-        let mut assembly = Assembly::default();
-        assembly.push(&first.unwrap_or_default());
-        let mut left = self.endpoint.max_reply_bytes;
+        let mut stream = is_event_stream(response.headers()).then(Assembly::default);
+        let (mut first_by, mut left) = (first_by, self.endpoint.max_reply_bytes);
+        let mut body = BytesMut::new();
         // What follows a whole reply is its usage and the end of the body, which makes the connection good for the next
         // call. A server that keeps the stream open, or breaks it now, must not cost the reply.
         let mut until: Option<Instant> = None;
         loop {
-            until = match (assembly.is_done(), assembly.is_whole(), until) {
-                (true, _, None) => Some(Instant::now() + END_OF_STREAM),
-                (true, _, Some(until)) => Some(until.min(Instant::now() + END_OF_STREAM)),
-                (false, true, None) => Some(Instant::now() + USAGE),
-                (false, _, until) => until,
-            };
             let chunk = match until {
-                None => response.chunk().await.map_err(|error| self.fault(error, limit))?,
-                Some(until) => timeout_at(until, response.chunk()).await.ok().and_then(|chunk| chunk.ok()).flatten(),
+                None => self.in_time(first_by.take(), limit, response.chunk()).await?,
+                Some(until) => timeout_at(until, response.chunk()).await.ok().and_then(Result::ok).flatten(),
             };
             let Some(chunk) = chunk else { break };
             match left.checked_sub(chunk.len()) {
                 Some(rest) => left = rest,
-                None if assembly.is_whole() => break,
+                None if until.is_some() => break,
                 None => return Err(Fault::TooLong(self.endpoint.max_reply_bytes)),
             }
-            assembly.push(&chunk);
+            match &mut stream {
+                None => body.extend_from_slice(&chunk),
+                Some(stream) => {
+                    stream.push(&chunk);
+                    let rest = stream.rest().map(|rest| Instant::now() + rest);
+                    until = until.into_iter().chain(rest).min();
+                }
+            }
         }
-        assembly.finish().ok_or_else(|| Fault::Broken("the stream ended before the reply did".to_owned()))
+        match stream {
+            None => Ok(body.freeze()),
+            Some(stream) => {
+                stream.finish().ok_or_else(|| Fault::Broken("the stream ended before the reply did".to_owned()))
+            }
+        }
     }
 
     /// The fault behind an error of the client.
@@ -282,19 +262,24 @@ pub(in crate::judge) fn request_headers(endpoint: &Endpoint) -> HeaderMap {
     headers
 }
 
-/// Reads at most `most` bytes, those of `first` among them; the flag is true if that was all.
-async fn read_body(response: &mut Response, first: Option<Bytes>, most: usize) -> reqwest::Result<(Bytes, bool)> {
+/// The fault of a response of another status than 2xx, with as much of its body as is of use. The status alone decides; a
+/// broken body only loses its words.
+async fn refused(mut response: Response) -> Fault {
+    let status = response.status();
+    let retry_after = retry_after(response.headers(), SystemTime::now());
     let mut body = BytesMut::new();
-    let mut next = if first.is_some() { first } else { response.chunk().await? };
-    while let Some(chunk) = next {
-        let room = most - body.len();
-        body.extend_from_slice(&chunk[..chunk.len().min(room)]);
-        if chunk.len() > room {
-            return Ok((body.freeze(), false));
+    match response.headers().get(LOCATION).filter(|_| status.is_redirection()) {
+        Some(target) => body.extend_from_slice(target.as_bytes()),
+        None => {
+            while body.len() < ERROR_BYTES
+                && let Ok(Some(chunk)) = response.chunk().await
+            {
+                body.extend_from_slice(&chunk);
+            }
         }
-        next = response.chunk().await?;
     }
-    Ok((body.freeze(), true))
+    body.truncate(ERROR_BYTES);
+    Fault::Status { status: status.as_u16(), retry_after, body: body.freeze() }
 }
 
 /// The JSON of a body, whatever its type.

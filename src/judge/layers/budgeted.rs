@@ -6,7 +6,6 @@
 //! counted for it. The layer stands inside the cache, so what is paid already is free, and
 //! around the retries, so a call that fails costs nothing (services charge for replies).
 
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -17,12 +16,9 @@ use crate::judge::tokens::estimate_tokens;
 use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome, Rendered};
 
 /// Estimates of tokens err: so many times as much is reserved, more where the server has counted more (and a little above
-/// that, since no two prompts are alike), within reason.
+/// that, since no two prompts are alike).
 const MARGIN: f64 = 1.25;
 const ABOVE_SEEN: f64 = 1.05;
-const LARGEST_MARGIN: f64 = 10.0;
-/// What a server does not count may be so many times the estimate.
-const UNCOUNTED: f64 = 1.4;
 
 /// What a model costs, in USD per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -65,17 +61,11 @@ pub struct Budget {
     pub tokens: Option<u64>,
 }
 
-/// So much of a budget.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Amount {
-    usd: f64,
-    tokens: u64,
-}
+/// So much of a budget: USD and tokens.
+type Amount = [f64; 2];
 
-impl Amount {
-    fn plus(self, other: Self) -> Self {
-        Self { usd: self.usd + other.usd, tokens: self.tokens + other.tokens }
-    }
+fn plus([usd, tokens]: Amount, other: Amount) -> Amount {
+    [usd + other[0], tokens + other[1]]
 }
 
 #[derive(Debug, Default)]
@@ -110,8 +100,8 @@ impl Ledger {
 
     /// What was spent so far: USD (of judges with a price) and tokens.
     pub fn spent(&self) -> (f64, u64) {
-        let spent = self.account().spent;
-        (spent.usd, spent.tokens)
+        let [usd, tokens] = self.account().spent;
+        (usd, tokens as u64)
     }
 
     fn account(&self) -> MutexGuard<'_, Account> {
@@ -119,25 +109,24 @@ impl Ledger {
     }
 
     fn fits(&self, amount: Amount) -> bool {
+        let limits = [self.budget.usd, self.budget.tokens.map(|tokens| tokens as f64)];
         // Sums of floats: what is equal on paper may be off in the last digits.
-        self.budget.usd.is_none_or(|usd| amount.usd <= usd * (1.0 + 1e-9))
-            && self.budget.tokens.is_none_or(|tokens| amount.tokens <= tokens)
+        limits.iter().zip(amount).all(|(limit, amount)| limit.is_none_or(|limit| amount <= limit * (1.0 + 1e-9)))
     }
 
     /// Waits until the call fits; `None` when it never will.
     async fn reserve(&self, amount: Amount) -> Option<Reservation<'_>> {
         loop {
             // Waiting begins before the account is read: nothing that settles in between is missed.
-            let settled = self.settled.notified();
-            tokio::pin!(settled);
+            let mut settled = std::pin::pin!(self.settled.notified());
             settled.as_mut().enable();
             let is_end = {
                 let mut account = self.account();
                 if account.is_spent {
                     return None;
                 }
-                if self.fits(account.spent.plus(account.reserved).plus(amount)) {
-                    account.reserved = account.reserved.plus(amount);
+                if self.fits(plus(plus(account.spent, account.reserved), amount)) {
+                    account.reserved = plus(account.reserved, amount);
                     account.open += 1;
                     return Some(Reservation { ledger: self, amount, cost: Amount::default() });
                 }
@@ -154,21 +143,15 @@ impl Ledger {
 
     /// Reports that the budget is spent; calls that wait are not asked.
     fn end(&self) {
-        let spent = self.account().spent;
-        let usd = self.budget.usd.map(|usd| format!("{:.4} of {usd} USD (--budget-usd)", spent.usd));
-        let tokens = self.budget.tokens.map(|tokens| format!("{} of {tokens} tokens (--budget-tokens)", spent.tokens));
+        let (usd, tokens) = self.spent();
+        let usd = self.budget.usd.map(|budget| format!("{usd:.4} of {budget} USD (--budget-usd)"));
+        let tokens = self.budget.tokens.map(|budget| format!("{tokens} of {budget} tokens (--budget-tokens)"));
         let both: Vec<String> = usd.into_iter().chain(tokens).collect();
         let reason = format!("the next call could pass the budget; spent are {}", both.join(" and "));
         if let Some(act) = &*self.when_spent.lock().unwrap_or_else(PoisonError::into_inner) {
             act(&reason);
         }
         self.settled.notify_waiters();
-    }
-}
-
-impl fmt::Debug for Ledger {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ledger").field("budget", &self.budget).field("account", &self.account()).finish_non_exhaustive()
     }
 }
 
@@ -183,26 +166,23 @@ impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         let mut account = self.ledger.account();
         account.open -= 1;
-        let Amount { usd, tokens } = account.reserved;
         // Sums of floats: with nothing open nothing is reserved, exactly.
         account.reserved = match account.open {
             0 => Amount::default(),
-            _ => Amount { usd: (usd - self.amount.usd).max(0.0), tokens: tokens - self.amount.tokens },
+            _ => plus(account.reserved, self.amount.map(|part| -part)),
         };
-        account.spent = account.spent.plus(self.cost);
+        account.spent = plus(account.spent, self.cost);
         drop(account);
         self.ledger.settled.notify_waiters();
     }
 }
 
 /// `inner` within a budget; without one it is `inner`.
-#[derive(Debug)]
 pub struct Budgeted<J> {
     inner: J,
     ledger: Option<Arc<Ledger>>,
     price: Option<Price>,
-    /// The most times its estimate that the server has counted for a prompt: `None` before the first reply, 0 where it
-    /// counts nothing.
+    /// The most times its estimate that the server has counted for a prompt; `None` before the first reply.
     counted: Mutex<Option<f64>>,
     /// Held by the call that goes alone, until a reply has come.
     first: FifoMutex<()>,
@@ -219,10 +199,8 @@ impl<J> Budgeted<J> {
     }
 
     fn amount(&self, usage: &Usage) -> Amount {
-        Amount {
-            usd: self.price.map_or(0.0, |price| price.cost(usage)),
-            tokens: usage.prompt_tokens + usage.completion_tokens,
-        }
+        let usd = self.price.map_or(0.0, |price| price.cost(usage));
+        [usd, (usage.prompt_tokens + usage.completion_tokens) as f64]
     }
 
     /// What a call can cost: its prompt with a margin, and its reply limit. A call without one restates the answer, so its
@@ -234,11 +212,8 @@ impl<J> Budgeted<J> {
     }
 
     fn with_margin(&self, estimate: u64) -> u64 {
-        let counted = *self.counted();
-        // A judge that has answered without counting anything is charged more, and so needs more.
-        let least = if counted == Some(0.0) { UNCOUNTED } else { MARGIN };
-        let margin = (counted.unwrap_or_default() * ABOVE_SEEN).clamp(least, LARGEST_MARGIN);
-        (estimate as f64 * margin) as u64
+        let counted = self.counted().unwrap_or_default();
+        (estimate as f64 * MARGIN.max(counted * ABOVE_SEEN)) as u64
     }
 
     /// What a reply is charged: as the server counts. Where it does not, the estimate with a margin: a budget is not
@@ -384,8 +359,8 @@ mod tests {
         assert_eq!(ledger.spent().1, 0);
         let silent = Budgeted::new(Costs(usage(0, 0), AtomicUsize::new(0)), Some(Arc::clone(&ledger)), None);
         assert!(silent.ask(&request(80, 100)).await.is_ok());
-        // 80 * 7/5 of the estimate, 1 of the two marks of `{}`
-        assert_eq!(ledger.spent().1, 113);
+        // 80 * 5/4 of the estimate, 1 for `{}`
+        assert_eq!(ledger.spent().1, 101);
     }
 
     #[tokio::test]

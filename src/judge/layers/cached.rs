@@ -1,6 +1,5 @@
 //! Replies from the cache, and stores those that it did not hold.
 
-use std::fmt;
 use std::sync::Arc;
 
 use crate::domain::JudgeReply;
@@ -66,16 +65,6 @@ impl<J: Judge> Judge for Cached<J> {
 
     fn asking(&self) -> Option<usize> {
         self.inner.asking()
-    }
-}
-
-impl<J: fmt::Debug> fmt::Debug for Cached<J> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cached")
-            .field("inner", &self.inner)
-            .field("cache", &self.cache)
-            .field("judge", &self.judge)
-            .finish_non_exhaustive()
     }
 }
 

@@ -1,7 +1,6 @@
 //! Identical calls in flight become one.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -98,12 +97,6 @@ impl<J: Judge + 'static> Judge for Collapsing<J> {
 
     fn asking(&self) -> Option<usize> {
         self.inner.asking()
-    }
-}
-
-impl<J: fmt::Debug> fmt::Debug for Collapsing<J> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Collapsing").field("inner", &self.inner).field("in_flight", &self.in_flight()).finish()
     }
 }
 

@@ -13,9 +13,7 @@
 //!   cool-down; only when all are lost does the run stop.
 //! - has asked for a long pause;
 //! - failed this very call the last time;
-//! - is *much slower* than the others while calls queue up for it;
-//! - is *throttled* (429, 503, 529) while more calls queue up for it than it has to hold: a call that waits there could be
-//!   asked at another replica.
+//! - is *crowded*: calls queue up for it, because it is slow or throttled, and they are more than its share.
 //!
 //! If nothing is left, the call goes to its own replica all the same.
 
@@ -31,13 +29,8 @@ use crate::domain::{EndpointStats, Fingerprint};
 use crate::error::{Error, Result};
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 
-/// So many times as slow as the median of the others is much slower,
-const MUCH_SLOWER: f64 = 3.0;
-/// if it is so many milliseconds slower, too: less is not worth the prefix that has to be read anew elsewhere, and among
-/// servers that answer within a few milliseconds three times as long is chance.
-const MUCH_SLOWER_MS: f64 = 100.0;
-/// A throttled replica holds at most so much more than its even share of the calls that are on their way. (The factor of
-/// consistent hashing with bounded loads; Mirrokni, Thorup and Zadimoghaddam 2018.)
+/// A replica for which calls queue up holds at most so much more than its even share of all. (The factor of consistent
+/// hashing with bounded loads; Mirrokni, Thorup and Zadimoghaddam 2018.)
 const MOST_OF_SHARE: f64 = 1.25;
 /// Calls are remembered by the replica that failed them; more than so many are forgotten together.
 const MOST_FAILED_CALLS: usize = 10_000;
@@ -146,7 +139,6 @@ impl<J: Judge> Pool<J> {
             State::Resting => 2,
             State::Up | State::MayBeBack if avoided == Some(index) => 2,
             State::Up if self.is_crowded(index, &shared.health, now) => 3,
-            State::Up if self.is_much_slower(index, &shared.health, now) => 3,
             State::Up | State::MayBeBack => 4,
         };
         let (system, case) = (request.system.as_str(), request.case_id.as_str());
@@ -154,29 +146,15 @@ impl<J: Judge> Pool<J> {
         (0..self.replicas.len()).max_by_key(|index| (rank(*index), weight(*index))).unwrap_or_default()
     }
 
-    /// How many calls are with the replica itself, not waiting for a permit.
-    fn asking_at(&self, index: usize) -> usize {
-        self.replicas[index].judge.asking().unwrap_or(usize::MAX)
-    }
-
-    /// True if calls wait for this replica because it is throttled, and they are too many.
+    /// True if calls wait for this replica, and more are on their way to it than its share.
     fn is_crowded(&self, index: usize, health: &[Health], now: Instant) -> bool {
-        let load = health[index].load(now);
-        if !health[index].is_throttled(now) || load <= self.asking_at(index) {
+        let here = health[index].here;
+        if here <= self.replicas[index].judge.asking().unwrap_or(usize::MAX) {
             return false;
         }
-        let loads: Vec<usize> =
-            health.iter().filter(|health| !health.is_down(now)).map(|health| health.load(now)).collect();
-        let share = loads.iter().sum::<usize>() as f64 / loads.len().max(1) as f64;
-        load as f64 >= MOST_OF_SHARE * share
-    }
-
-    /// True if calls wait for this replica while the others answer three times as fast, by more than a moment.
-    fn is_much_slower(&self, index: usize, health: &[Health], now: Instant) -> bool {
-        let others = health.iter().enumerate().filter(|(other, health)| *other != index && !health.is_down(now));
-        let median = median(others.filter_map(|(_, health)| health.latency()).collect());
-        let (Some(own), Some(median)) = (health[index].latency(), median) else { return false };
-        own > (MUCH_SLOWER * median).max(median + MUCH_SLOWER_MS) && health[index].here > self.asking_at(index)
+        let others = health.iter().filter(|health| !health.is_down(now)).map(|health| health.here);
+        let (count, all) = others.fold((0, 0), |(count, all), here| (count + 1, all + here));
+        here as f64 >= MOST_OF_SHARE * all as f64 / f64::from(count)
     }
 
     async fn ask_one(&self, request: &JudgeRequest) -> Result<Outcome, AskError> {
@@ -245,14 +223,6 @@ fn hash(parts: &[&str]) -> u64 {
     let mut bytes = [0; 8];
     hasher.finalize_xof().fill(&mut bytes);
     u64::from_le_bytes(bytes)
-}
-
-/// The middle one, or the mean of the two in the middle; `None` of nothing.
-fn median(mut numbers: Vec<f64>) -> Option<f64> {
-    numbers.sort_by(f64::total_cmp);
-    let upper = *numbers.get(numbers.len() / 2)?;
-    let lower = *numbers.get((numbers.len() - 1) / 2)?;
-    Some(f64::midpoint(lower, upper))
 }
 
 #[cfg(test)]

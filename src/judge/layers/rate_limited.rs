@@ -3,7 +3,7 @@
 //! Calls pass a FIFO gate one by one. Whichever holds it waits until fewer calls are in flight than may be, for its tokens
 //! and its request, for a pause that the server asked for, and is then sent; the others wait in line and are not woken.
 //!
-//! - One `Retry-After` stops the gate for every waiting call. After a pause calls leave in a slow start.
+//! - One `Retry-After` stops the gate for every waiting call.
 //! - An overloaded server gets fewer calls at once, and more again as it answers (additive increase, multiplicative
 //!   decrease).
 //! - Where no quota is given, the one in the server's headers is kept ([`crate::judge::server_limits`]).
@@ -13,11 +13,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Mutex as FifoMutex, Notify};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
-use super::pause::Pause;
+use super::overload::{Pause, Window};
 use super::quota::Quota;
-use super::window::Window;
 use crate::error::Error;
 use crate::judge::meters::Meters;
 use crate::judge::server_limits::{Dimension, ServerLimits};
@@ -47,15 +46,6 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
-    fn per_minute(&self, dimension: Dimension) -> Option<NonZeroU32> {
-        match dimension {
-            Dimension::Requests => self.requests_per_minute,
-            Dimension::Tokens => self.tokens_per_minute,
-        }
-    }
-}
-
 /// Holds the calls to `inner` within [`Limits`] and the limits of the server.
 #[derive(Debug)]
 pub struct RateLimited<J> {
@@ -73,18 +63,9 @@ pub struct RateLimited<J> {
 struct State {
     window: Window,
     in_flight: usize,
-    requests: Option<Quota>,
-    tokens: Option<Quota>,
+    /// By [`Dimension`].
+    quotas: [Option<Quota>; 2],
     pause: Pause,
-}
-
-impl State {
-    fn quota(&mut self, dimension: Dimension) -> &mut Option<Quota> {
-        match dimension {
-            Dimension::Requests => &mut self.requests,
-            Dimension::Tokens => &mut self.tokens,
-        }
-    }
 }
 
 impl<J> RateLimited<J> {
@@ -93,8 +74,7 @@ impl<J> RateLimited<J> {
         let state = State {
             window: Window::new(limits.concurrency),
             in_flight: 0,
-            requests: limits.requests_per_minute.map(Quota::new),
-            tokens: limits.tokens_per_minute.map(Quota::new),
+            quotas: [limits.requests_per_minute, limits.tokens_per_minute].map(|limit| limit.map(Quota::new)),
             pause: Pause::default(),
         };
         let (gate, state, freed) = (FifoMutex::new(()), Mutex::new(state), Notify::new());
@@ -125,20 +105,13 @@ impl<J> RateLimited<J> {
             self.freed.notified().await;
         }
         for (dimension, cost) in [(Dimension::Tokens, tokens), (Dimension::Requests, 1)] {
-            if let Some(quota) = self.with(|state| state.quota(dimension).clone()) {
+            if let Some(quota) = self.with(|state| state.quotas[dimension as usize].clone()) {
                 quota.take(cost).await;
             }
         }
         // Last: a pause may have come while the quotas were waited for, and may grow while it is waited for.
-        loop {
-            while let Some(until) = self.with(|state| state.pause.pending()) {
-                sleep_until(until).await;
-            }
-            let Some(gap) = self.with(|state| state.pause.next_gap()) else { break };
-            sleep(gap).await;
-            if self.with(|state| state.pause.pending()).is_none() {
-                break;
-            }
+        while let Some(until) = self.with(|state| state.pause.pending()) {
+            sleep_until(until).await;
         }
         self.with(|state| state.in_flight += 1);
         Flight { judge: self, sent: Instant::now() }
@@ -183,20 +156,19 @@ impl<J> RateLimited<J> {
     /// Adopts the limits that the server's headers stated last, where none are given.
     fn learn(&self) {
         let Some(server) = &self.server else { return };
+        let given = [self.limits.requests_per_minute, self.limits.tokens_per_minute];
         for dimension in [Dimension::Requests, Dimension::Tokens] {
-            if self.limits.per_minute(dimension).is_some() {
+            if given[dimension as usize].is_some() {
                 continue;
             }
             let (stated, exhausted) = (server.per_minute(dimension), server.take_exhausted(dimension));
             self.with(|state| {
-                let quota = state.quota(dimension);
+                let quota = &mut state.quotas[dimension as usize];
                 if quota.as_ref().map(Quota::per_minute) != stated {
                     tracing::debug!(?stated, ?dimension, "the judge's own quota per minute");
                     *quota = stated.map(Quota::new);
                 }
-                if let Some(wait) = exhausted {
-                    state.pause.extend(wait);
-                }
+                exhausted.into_iter().for_each(|wait| state.pause.extend(wait));
             });
         }
     }

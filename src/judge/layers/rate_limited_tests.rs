@@ -48,7 +48,7 @@ impl Judge for Timed {
                 arrivals.len() - 1
             };
             self.most.fetch_max(self.now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-            sleep(self.latency).await;
+            tokio::time::sleep(self.latency).await;
             self.now.fetch_sub(1, Ordering::SeqCst);
             (self.script)(index)
         })
@@ -149,21 +149,6 @@ async fn one_retry_after_holds_all_waiting_calls() {
     assert!(arrivals[1..].iter().all(|at| *at >= 30_000), "{arrivals:?}");
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 5);
     assert_eq!(Meters::read(&meters.throttled), 1);
-}
-
-#[tokio::test(start_paused = true)]
-async fn after_a_pause_calls_do_not_leave_all_at_once() {
-    let inner = Timed::new(Duration::from_millis(5), |i| if i < 8 { busy(503, Some(10)) } else { ok() });
-    let judge = RateLimited::new(Arc::clone(&inner), limits(8, 0, 0), Arc::new(Meters::default()));
-    let request = request(0, Some(0));
-    join_all((0..16).map(|_| judge.ask(&request))).await;
-    let arrivals = inner.arrivals();
-    assert!(arrivals[8] >= 10_000, "{arrivals:?}");
-    // one within the first 250 ms, two within the next, four within the third: 2 x 125 ms, 4 x 62.5 ms, 31.25 ms
-    let gaps: Vec<u128> = arrivals[8..].windows(2).map(|pair| pair[1] - pair[0]).collect();
-    for (gap, least) in gaps.iter().zip([125, 125, 62, 62, 62, 62, 31]) {
-        assert!(*gap >= least, "{gaps:?}");
-    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -298,15 +283,15 @@ async fn twenty_thousand_waiting_calls_are_woken_for_their_own_turn_only() {
         })
     };
     let watch = async {
-        sleep(Duration::from_secs(60)).await;
+        tokio::time::sleep(Duration::from_secs(60)).await;
         let early = polls.load(Ordering::Relaxed);
-        sleep(Duration::from_secs(500)).await;
+        tokio::time::sleep(Duration::from_secs(500)).await;
         (early, polls.load(Ordering::Relaxed))
     };
     let (results, (early, late)) = tokio::join!(join_all((0..CALLS).map(counted)), watch);
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), CALLS - 1);
     assert_eq!(early, late, "nobody was woken during the pause");
-    // begin, the gate, a slot, the reply; the first 255 also wait for their gap
+    // begin, the gate, a slot, the reply
     let all = polls.load(Ordering::Relaxed);
     assert!(all <= 4 * CALLS + 1000, "{all}");
 }

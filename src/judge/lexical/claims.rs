@@ -10,8 +10,9 @@
 //!   the text of at least [`EXCERPT_WORDS`] words on the lines below the citation's entry in a reference list.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::text::citation_markers::{author_year_markers, number_markers};
 use crate::text::sentences::simple_sentences;
@@ -26,27 +27,9 @@ const SHOWN_WORDS: usize = 6;
 /// What a reference list is called.
 const LIST_NAMES: [&str; 5] = ["references", "sources", "bibliography", "works cited", "reference list"];
 
-#[derive(Serialize)]
-struct Claims {
-    claims: Vec<Claim>,
-}
-
-#[derive(Serialize)]
-struct Claim {
-    claim_text: String,
-    citations: Vec<Citation>,
-}
-
-#[derive(Serialize)]
-struct Citation {
-    citation_text: String,
-    excerpts: Vec<String>,
-}
-
 /// A marker of one source: where it stands, how it reads, by what it is found in the reference list.
 struct Marker {
-    at: usize,
-    end: usize,
+    range: Range<usize>,
     text: String,
     key: String,
 }
@@ -54,52 +37,41 @@ struct Marker {
 /// The reply to a citations task: `{"claims": [..]}`.
 pub(super) fn reply(answer: &str) -> String {
     let (body, listed) = split_references(answer);
-    let mut claims = Vec::new();
-    for line in body {
-        for range in simple_sentences(line) {
-            let sentence = &line[range];
-            if has_words(sentence, CLAIM_WORDS) {
-                claims.push(claim(sentence, &listed));
-            }
-        }
-    }
-    serde_json::to_string(&Claims { claims }).unwrap_or_else(|_| "{\"claims\": []}".to_owned())
+    let sentences = body.into_iter().flat_map(|line| simple_sentences(line).into_iter().map(move |range| &line[range]));
+    let claims = sentences.filter(|sentence| has_words(sentence, CLAIM_WORDS)).map(|sentence| claim(sentence, &listed));
+    json!({"claims": claims.collect::<Vec<_>>()}).to_string()
 }
 
-fn claim(sentence: &str, listed: &HashMap<String, String>) -> Claim {
+fn claim(sentence: &str, listed: &HashMap<String, String>) -> Value {
     let markers = markers(sentence);
-    let mut citations: Vec<Citation> = markers
-        .iter()
-        .map(|marker| Citation {
-            citation_text: marker.text.clone(),
-            excerpts: listed.get(&marker.key).map(|text| first_words(text)).into_iter().collect(),
-        })
-        .collect();
-    for (at, quotation) in quotations(sentence) {
-        let gap = |marker: &Marker| match marker.at.checked_sub(at + quotation.len()) {
-            Some(behind) => behind,
-            None => at.saturating_sub(marker.end),
+    let in_list = |marker: &Marker| listed.get(&marker.key).map(|text| first_words(text)).into_iter().collect();
+    let mut excerpts: Vec<Vec<String>> = markers.iter().map(in_list).collect();
+    for quotation in quotations(sentence) {
+        let gap = |at: &usize| {
+            let marker = &markers[*at].range;
+            marker.start.saturating_sub(quotation.end) + quotation.start.saturating_sub(marker.end)
         };
-        let nearest = (0..markers.len()).min_by_key(|i| gap(&markers[*i]));
-        if let Some(i) = nearest {
-            citations[i].excerpts.push(first_words(quotation));
+        if let Some(nearest) = (0..markers.len()).min_by_key(gap) {
+            excerpts[nearest].push(first_words(&sentence[quotation]));
         }
     }
-    Claim { claim_text: first_words(sentence), citations }
+    let citation = |(marker, excerpts): (Marker, _)| json!({"citation_text": marker.text, "excerpts": excerpts});
+    let citations: Vec<Value> = markers.into_iter().zip(excerpts).map(citation).collect();
+    json!({"claim_text": first_words(sentence), "citations": citations})
 }
 
 fn markers(text: &str) -> Vec<Marker> {
     let mut markers = Vec::new();
     for marker in number_markers(text) {
-        let (at, end) = (marker.range.start, marker.range.end);
-        markers.extend(marker.numbers.iter().map(|n| Marker { at, end, text: format!("[{n}]"), key: n.to_string() }));
+        let one = |n: &u64| Marker { range: marker.range.clone(), text: format!("[{n}]"), key: n.to_string() };
+        markers.extend(marker.numbers.iter().map(one));
     }
     for range in author_year_markers(text) {
-        let (at, end, marker) = (range.start, range.end, &text[range]);
+        let marker = &text[range.clone()];
         let key = tokens(marker).into_iter().map(|token| token.text).collect::<Vec<_>>().join(" ");
-        markers.push(Marker { at, end, text: marker.to_owned(), key });
+        markers.push(Marker { range, text: marker.to_owned(), key });
     }
-    markers.sort_by_key(|marker| marker.at);
+    markers.sort_by_key(|marker| marker.range.start);
     markers
 }
 
@@ -148,23 +120,26 @@ fn entry_keys(line: &str) -> Option<Vec<String>> {
     Some(keys)
 }
 
-/// Quotations of enough words and where they start.
-fn quotations(sentence: &str) -> Vec<(usize, &str)> {
+/// Where quotations of enough words stand.
+fn quotations(sentence: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut open: Option<(usize, char)> = None;
     for (at, c) in sentence.char_indices() {
-        match (open, c) {
-            (Some((start, closing)), _) if c == closing => {
-                let quotation = &sentence[start..at];
-                if has_words(quotation, EXCERPT_WORDS) {
-                    found.push((start, quotation));
+        let closing = match c {
+            '"' => Some('"'),
+            '“' => Some('”'),
+            '«' => Some('»'),
+            '„' => Some('“'),
+            _ => None,
+        };
+        match (open, closing) {
+            (Some((start, end)), _) if c == end => {
+                if has_words(&sentence[start..at], EXCERPT_WORDS) {
+                    found.push(start..at);
                 }
                 open = None;
             }
-            (None, '"') => open = Some((at + 1, '"')),
-            (None, '“') => open = Some((at + c.len_utf8(), '”')),
-            (None, '«') => open = Some((at + c.len_utf8(), '»')),
-            (None, '„') => open = Some((at + c.len_utf8(), '“')),
+            (None, Some(closing)) => open = Some((at + c.len_utf8(), closing)),
             _ => {}
         }
     }
@@ -187,7 +162,6 @@ fn has_words(text: &str, count: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::{Value, json};
 
     use super::*;
 

@@ -1,7 +1,10 @@
 //! Raw completions, token probabilities and context limits over HTTP.
 
+use std::collections::BTreeMap;
+
 use scholareval::domain::{ScoreLocation, WhyNot, expected_value};
 use scholareval::judge::capacity::{Capacity, Tokenizer};
+use scholareval::judge::conversation::Conversation;
 use scholareval::judge::identity::ask_server;
 use scholareval::judge::kind::JudgeKind;
 use scholareval::judge::layers::context_limited::ContextLimited;
@@ -13,6 +16,29 @@ fn judge_through(server: &FakeServer, kind: JudgeKind) -> Chat {
     Chat::new(endpoint(server), Arc::default()).unwrap().through(kind)
 }
 
+fn limits(kind: JudgeKind) -> BTreeMap<CallKind, u64> {
+    CallKind::ALL.into_iter().filter_map(|call| Some((call, kind.default_max_tokens(call)?))).collect()
+}
+
+/// The published parameters of Prometheus.
+fn prometheus(model: &str) -> RequestOptions {
+    RequestOptions {
+        endpoint: JudgeKind::Completions,
+        conversation: Conversation::Llama2,
+        temperature: Some(0.01),
+        top_p: Some(0.95),
+        json_mode: false,
+        max_tokens: limits(JudgeKind::Completions),
+        ..RequestOptions::new(model)
+    }
+}
+
+/// The published parameters of AttrScore.
+fn attrscore(model: &str) -> RequestOptions {
+    let (endpoint, max_tokens) = (JudgeKind::Label, limits(JudgeKind::Label));
+    RequestOptions { endpoint, json_mode: false, max_tokens, ..RequestOptions::new(model) }
+}
+
 fn rendered(options: &RequestOptions, text: &str) -> JudgeRequest {
     let messages = Messages::new(Some("judge".into()), text);
     JudgeRequest { rendered: Some(options.render(CallKind::Aspect, &messages, 0, 0)), ..request(text) }
@@ -20,7 +46,7 @@ fn rendered(options: &RequestOptions, text: &str) -> JudgeRequest {
 
 async fn raw(act: Act) -> Result<Outcome, AskError> {
     let server = FakeServer::start(Behaviour::always(act));
-    let request = rendered(&RequestOptions::prometheus("m"), "x");
+    let request = rendered(&prometheus("m"), "x");
     judge_through(&server, JudgeKind::Completions).ask(&request).await
 }
 
@@ -34,7 +60,7 @@ fn reply_of(outcome: Result<Outcome, AskError>) -> JudgeReply {
 #[tokio::test]
 async fn a_raw_completion_is_sent_as_it_was_rendered_and_its_text_read() {
     let server = FakeServer::start(Behaviour::good().saying(|_| "Feedback: good. [RESULT] 4".into()).key(SECRET));
-    let request = rendered(&RequestOptions::prometheus("m"), "grade this");
+    let request = rendered(&prometheus("m"), "grade this");
     let reply = reply_of(judge_through(&server, JudgeKind::Completions).ask(&request).await);
     assert_eq!(reply.content, "Feedback: good. [RESULT] 4");
     assert!(reply.usage.prompt_tokens > 0 && reply.finish_reason.as_deref() == Some("stop"));
@@ -73,7 +99,7 @@ async fn failures_of_raw_completions_are_told_apart_like_those_of_chats() {
 async fn a_label_comes_back_as_it_was_written() {
     let body = json!({"choices": [{"text": "Attributable", "finish_reason": "length"}]});
     let server = FakeServer::start(Behaviour::always(Act::json(&body)));
-    let request = rendered(&RequestOptions::attrscore("attrscore"), "claim and reference");
+    let request = rendered(&attrscore("attrscore"), "claim and reference");
     let reply = reply_of(judge_through(&server, JudgeKind::Label).ask(&request).await);
     assert_eq!((reply.content.as_str(), reply.is_cut()), ("Attributable", true));
     assert_eq!(server.requests()[0].path, "/v1/completions");
@@ -128,7 +154,7 @@ async fn what_certainly_exceeds_the_context_is_not_sent() {
     let (judge, capacity) = limited(&server, JudgeKind::Completions).await;
     let expected = Capacity { context_tokens: 1000, tokenizer: Tokenizer::Vllm };
     assert_eq!(capacity, Some(expected));
-    let options = RequestOptions::prometheus("m");
+    let options = prometheus("m");
     // 488 tokens are left beside a reply of 512; 2000 words are 1500 at the least
     let message = overflow(judge.ask(&rendered(&options, &"word ".repeat(2000))).await);
     assert!(message.contains("holds 1000") && message.contains("up to 512"), "{message}");
@@ -144,7 +170,7 @@ async fn near_the_limit_the_servers_tokenizer_decides() {
         let counted = Act::json(&json!({"count": tokens, "max_model_len": 1000, "tokens": []}));
         let server = FakeServer::start(vllm(1000).route("/tokenize", counted));
         let (judge, _) = limited(&server, JudgeKind::Completions).await;
-        let request = rendered(&RequestOptions::prometheus("m"), &about_500_words);
+        let request = rendered(&prometheus("m"), &about_500_words);
         let outcome = judge.ask(&request).await;
         let asked = server.requests().into_iter().find(|request| request.path == "/tokenize").unwrap();
         let sent: Value = serde_json::from_slice(&request.rendered.unwrap().body).unwrap();
@@ -179,11 +205,11 @@ async fn of_a_chat_llama_cpp_counts_the_prompt_that_it_would_make() {
 async fn a_server_without_tokenizer_or_limit_decides_by_itself() {
     let server = FakeServer::start(vllm(1000));
     let (judge, _) = limited(&server, JudgeKind::Completions).await;
-    let near = rendered(&RequestOptions::prometheus("m"), &"word ".repeat(500));
+    let near = rendered(&prometheus("m"), &"word ".repeat(500));
     assert!(matches!(judge.ask(&near).await, Ok(Outcome::Reply(_))), "/tokenize gives 404");
     let server = FakeServer::start(Behaviour::good());
     let (judge, capacity) = limited(&server, JudgeKind::Completions).await;
     assert_eq!(capacity, None);
-    let long = rendered(&RequestOptions::prometheus("m"), &"word ".repeat(20_000));
+    let long = rendered(&prometheus("m"), &"word ".repeat(20_000));
     assert!(matches!(judge.ask(&long).await, Ok(Outcome::Reply(_))));
 }

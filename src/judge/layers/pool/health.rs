@@ -17,13 +17,6 @@ const LONGEST_COOL_DOWN: Duration = Duration::from_secs(5 * 60);
 const COOL_DOWN_OF_LOST: Duration = Duration::from_secs(60);
 /// A shorter pause is waited for where the answer's prefix is; a longer one sends its calls elsewhere.
 const LONG_PAUSE: Duration = Duration::from_secs(5);
-/// A replica counts as throttled for so long after it reported it, or for as long as it asked to wait.
-const THROTTLED: Duration = Duration::from_secs(2);
-/// The weight of the newest latency in the moving mean.
-const NEWEST: f64 = 0.2;
-/// Of fewer replies no latency is given.
-const FEWEST_REPLIES: usize = 8;
-
 /// The state of a replica.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
@@ -46,8 +39,6 @@ pub(super) struct Health {
     counted: EndpointStats,
     /// Of each reply, in milliseconds.
     latencies: Vec<u32>,
-    /// Moving mean of the same.
-    latency: f64,
     /// Calls that are here, waiting ones included.
     pub(super) here: usize,
     /// In a row, since the last answer.
@@ -56,9 +47,6 @@ pub(super) struct Health {
     /// How long the next cool-down is.
     cool_down: Duration,
     resting: Option<Instant>,
-    throttled: Option<Instant>,
-    /// Calls that it has refused as throttled since its last reply.
-    sent_away: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -73,14 +61,11 @@ impl Health {
         Self {
             counted: EndpointStats { name: name.to_owned(), ..EndpointStats::default() },
             latencies: Vec::new(),
-            latency: 0.0,
             here: 0,
             failures: 0,
             down: None,
             cool_down: COOL_DOWN,
             resting: None,
-            throttled: None,
-            sent_away: 0,
         }
     }
 
@@ -115,24 +100,9 @@ impl Health {
         !matches!(self.state(now), State::Up | State::Resting)
     }
 
-    /// True for a while after it reported that it has too much to do.
-    pub(super) fn is_throttled(&self, now: Instant) -> bool {
-        self.throttled.is_some_and(|until| until > now)
-    }
-
-    /// Calls here, and those that wait elsewhere to come back to it as long as it is throttled.
-    pub(super) fn load(&self, now: Instant) -> usize {
-        self.here + if self.is_throttled(now) { self.sent_away } else { 0 }
-    }
-
     /// Its error when it was found down last.
     pub(super) fn last_failure(&self) -> &str {
         self.counted.last_failure.as_deref().unwrap_or_default()
-    }
-
-    /// Moving mean of the latencies in milliseconds; `None` before there are enough.
-    pub(super) fn latency(&self) -> Option<f64> {
-        (self.latencies.len() >= FEWEST_REPLIES).then_some(self.latency)
     }
 
     /// A call goes here; true if it is the one that finds out whether the replica is back.
@@ -157,15 +127,11 @@ impl Health {
     pub(super) fn settle(&mut self, result: &Result<Outcome, AskError>, is_probe: bool) -> bool {
         let now = Instant::now();
         self.counted.errors += u64::from(result.is_err());
+        if let Ok(Outcome::Reply(reply)) = result {
+            self.count(reply);
+        }
         match result {
-            Ok(outcome) => {
-                self.answered();
-                if let Outcome::Reply(reply) = outcome {
-                    self.count(reply);
-                }
-                false
-            }
-            Err(AskError::Refused { .. }) => {
+            Ok(_) | Err(AskError::Refused { .. }) => {
                 self.answered();
                 false
             }
@@ -175,8 +141,6 @@ impl Health {
                 }
                 if matches!(status, Some(429 | 503 | 529)) {
                     self.counted.throttled += 1;
-                    self.sent_away += 1;
-                    self.throttled = Some(now + retry_after.unwrap_or_default().max(THROTTLED));
                 }
                 let is_failure = status.is_none_or(|status| status == 408 || status >= 500);
                 if is_failure {
@@ -201,7 +165,6 @@ impl Health {
     }
 
     fn answered(&mut self) {
-        self.sent_away = 0;
         self.failures = 0;
         self.down = None;
         self.cool_down = COOL_DOWN;
@@ -230,9 +193,6 @@ impl Health {
         self.counted.replies += 1;
         self.counted.prompt_tokens += reply.usage.prompt_tokens;
         self.counted.cached_prompt_tokens += reply.usage.cached_prompt_tokens;
-        let millis = u32::try_from(reply.latency_ms).unwrap_or(u32::MAX);
-        let change = f64::from(millis) - self.latency;
-        self.latency += if self.latencies.is_empty() { change } else { NEWEST * change };
-        self.latencies.push(millis);
+        self.latencies.push(u32::try_from(reply.latency_ms).unwrap_or(u32::MAX));
     }
 }

@@ -1,4 +1,4 @@
-//! How many calls at once: as many as the server can take, and never more than were given.
+//! How calls react to an overloaded server: fewer at once, and pauses that all waiting calls share.
 //!
 //! Additive increase, multiplicative decrease (Chiu and Jain 1989, as TCP has it): an overloaded server loses 40% of its
 //! calls at once, and gets a sixteenth of the given number back after each window of replies.
@@ -7,6 +7,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+/// The first pause after a 429 or 529 that does not say how long; doubles while they continue.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// The longest of those pauses.
+const LONGEST_OWN_PAUSE: Duration = Duration::from_secs(60);
 /// What is left of the window after an overload.
 const CUT: f64 = 0.6;
 /// No two cuts are closer together. (Nor does a call count that had left before the last one.)
@@ -63,6 +67,43 @@ impl Window {
         self.replies = 0;
         self.limit = (self.limit + self.given.div_ceil(STEPS)).min(self.given);
         true
+    }
+}
+
+/// The pause that all waiting calls share.
+#[derive(Debug, Default)]
+pub(super) struct Pause {
+    until: Option<Instant>,
+    /// Our own pause where the server does not say how long, and when it was last lengthened.
+    own: Option<(Duration, Instant)>,
+}
+
+impl Pause {
+    /// Nobody leaves within `wait` from now.
+    pub(super) fn extend(&mut self, wait: Duration) {
+        self.until = self.until.max(Some(Instant::now() + wait));
+    }
+
+    /// Doubles our own pause, once for all the calls that were in flight together: a call that had left before the
+    /// last doubling says nothing about the longer pause.
+    pub(super) fn extend_own(&mut self, sent: Instant) {
+        let wait = match self.own {
+            None => FIRST_PAUSE,
+            Some((_, lengthened)) if sent < lengthened => return,
+            Some((before, _)) => (before * 2).min(LONGEST_OWN_PAUSE),
+        };
+        self.own = Some((wait, Instant::now()));
+        self.extend(wait);
+    }
+
+    /// The server answers again: the next pause of our own is short.
+    pub(super) fn end_own(&mut self) {
+        self.own = None;
+    }
+
+    /// Until when nobody may leave; `None` if calls may.
+    pub(super) fn pending(&self) -> Option<Instant> {
+        self.until.filter(|until| *until > Instant::now())
     }
 }
 
