@@ -25,7 +25,7 @@ use crate::judge::layers::budgeted::Price;
 use crate::judge::token_counter::TokenCounter;
 use crate::stats::Interval;
 
-/// Where nobody counts, 95 of 100 texts are within this share of what a tokenizer counts (see `judge::tokens`).
+/// Where tokens are not counted, 95 of 100 texts are within this share of what a tokenizer counts (see `judge::tokens`).
 const ESTIMATE_ERROR: f64 = 0.12;
 /// OpenAI documents how chats are framed, but not what JSON mode or newer models add.
 const FRAME_ERROR: f64 = 0.01;

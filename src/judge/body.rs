@@ -32,7 +32,7 @@ pub struct RequestOptions {
     pub conversation: Conversation,
     /// Whether control tokens inside raw prompts are made harmless; not for published wordings, which are sent byte for
     /// byte. See [`Conversation::render`].
-    pub neutralise: bool,
+    pub neutralize: bool,
     /// The model's name as the server lists it.
     pub model: String,
     /// Sampling temperature; `None` sends none (`--no-temperature`).
@@ -66,7 +66,7 @@ impl RequestOptions {
         Self {
             endpoint: JudgeKind::Chat,
             conversation: Conversation::None,
-            neutralise: true,
+            neutralize: true,
             judge_id: model.clone(),
             model,
             temperature: Some(0.0),
@@ -90,7 +90,7 @@ impl RequestOptions {
         let is_raw = self.endpoint.is_raw();
         let extra = sorted(&self.extra_body);
         let (name, prompt, prompt_tokens, limit_field) = if is_raw {
-            let prompt = self.conversation.render(messages, self.neutralise);
+            let prompt = self.conversation.render(messages, self.neutralize);
             let tokens = estimate_tokens(&prompt);
             ("prompt", Value::String(prompt), tokens, MAX_TOKENS)
         } else {

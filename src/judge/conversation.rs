@@ -70,11 +70,11 @@ impl Conversation {
 
     /// The prompt of a chat of one turn that waits for its reply.
     ///
-    /// With `neutralise`, marks of turns inside the messages lose their first bracket, so that no answer can end its
-    /// turn and speak as the judge; whoever wrote the templates must not mark turns in them. Published wordings
+    /// With `neutralize`, marks of turns inside the messages lose their first bracket, so that no answer can end its
+    /// turn and speak as the judge; templates must not mark turns themselves. Published wordings
     /// (verbatim prompt sets) are sent byte for byte: they want `false`.
-    pub fn render(self, messages: &Messages, neutralise: bool) -> String {
-        let text = |text| if neutralise { without_marks(text) } else { Cow::Borrowed(text) };
+    pub fn render(self, messages: &Messages, neutralize: bool) -> String {
+        let text = |text| if neutralize { without_marks(text) } else { Cow::Borrowed(text) };
         let system = messages.system.as_deref().map(text);
         let user = text(&messages.user);
         match (self, system) {

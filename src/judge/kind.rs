@@ -55,7 +55,7 @@ impl JudgeKind {
         matches!(self, Self::Completions | Self::Label)
     }
 
-    /// The reply limit in tokens of a kind of question where nobody gives another: 100 for a number or a label with
+    /// The reply limit in tokens of a kind of question where no other is given: 100 for a number or a label with
     /// its reason, 512 for a grade with feedback, 10 where the reply is nothing but a label; `None` (no limit) for
     /// claims, whose list restates the whole answer.
     pub fn default_max_tokens(self, kind: CallKind) -> Option<u64> {

@@ -108,7 +108,7 @@ impl Lexical {
         10.0 * (1.0 - (demanded - asker).abs() / NO_FIT).max(0.0)
     }
 
-    /// The answer, tokenised and stemmed once for all calls about it.
+    /// The answer, tokenized and stemmed once for all calls about it.
     fn index(&self, answer: &Arc<str>) -> Arc<Index> {
         let recent = || self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |known: &Arc<str>| Arc::ptr_eq(known, answer) || known == answer;

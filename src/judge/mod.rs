@@ -49,7 +49,7 @@ pub struct JudgeRequest {
     pub rendered: Option<Rendered>,
 }
 
-/// A call as it goes over the wire, serialised once.
+/// A call as it goes over the wire, serialized once.
 #[derive(Debug, Clone)]
 pub struct Rendered {
     /// The canonical JSON body that is sent.
@@ -66,12 +66,12 @@ pub struct Rendered {
     pub is_unpaid: bool,
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// A whole reply, readable or not.
     Reply(JudgeReply),
-    /// No reply, for this reason; the run goes on.
+    /// No reply, for this reason; the run continues.
     Unscored(UnscoredReason),
     /// Not asked now (planning, batch, a spent budget); no failure.
     Deferred,
@@ -82,16 +82,16 @@ pub enum Outcome {
 pub enum AskError {
     /// Worth another attempt (408, 409, 429, 5xx, resets, time-outs, cut bodies).
     Transient {
-        /// What happened, the server's words included, secrets not.
+        /// What happened, with the server's message, secrets masked.
         message: String,
         /// HTTP status, where there was one; 408 also where we stopped waiting.
         status: Option<u16>,
-        /// How long the server asks everybody to wait.
+        /// How long the server asks to wait.
         retry_after: Option<Duration>,
     },
-    /// This call will never work (other 4xx); the run goes on without it.
+    /// This call will never work (other 4xx); the run continues without it.
     Refused {
-        /// The server's words.
+        /// The server's message.
         message: String,
         /// HTTP status.
         status: u16,
@@ -105,7 +105,7 @@ pub enum AskError {
 /// What [`Judge::ask`] gives.
 pub type AskFuture<'a> = Pin<Box<dyn Future<Output = Result<Outcome, AskError>> + Send + 'a>>;
 
-/// Somebody, or something, that answers questions about answers.
+/// Answers questions about answers.
 pub trait Judge: Send + Sync {
     /// Asks one question.
     ///
@@ -115,7 +115,7 @@ pub trait Judge: Send + Sync {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a>;
 
     /// How many calls are with the judge right now, those that wait for a permit or a pause not counted; `None` where
-    /// nobody counts. A run that is stopped waits no longer than for these.
+    /// they are not counted. A run that is stopped waits no longer than for these.
     fn asking(&self) -> Option<usize> {
         None
     }

@@ -1,4 +1,4 @@
-//! Replies that are already paid: planning asks nobody else, and a resumed run asks them first.
+//! Replies that are already paid: planning uses nothing else, and a resumed run uses them first.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use crate::error::Result;
 
 /// Somewhere replies are kept: the cache, or the record of an earlier run.
 pub trait ReplySource: Send + Sync {
-    /// The reply to this very request, if it is kept.
+    /// The reply to this request, if it is kept.
     ///
     /// # Errors
     /// When the place cannot be read.
     fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>>;
 }
 
-/// Knows nothing.
+/// Has no reply.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoReplies;
 

@@ -5,7 +5,6 @@
 //! | header | meaning | form |
 //! |---|---|---|
 //! | `x-ratelimit-limit-requests`, `-tokens` | how many in all | a whole number |
-//! | `x-ratelimit-remaining-requests`, `-tokens` | how many are left | a whole number |
 //! | `x-ratelimit-reset-requests`, `-tokens` | time until all are available again | `1s`, `6m0s`, `20ms`, or seconds |
 //! | `retry-after-ms`, `retry-after` | time to wait before the next call | milliseconds; seconds or a date |
 //!
@@ -20,9 +19,6 @@ use http::HeaderMap;
 
 /// Clocks differ: a reset up to here is still that of a minute.
 const LONGEST_RESET_OF_A_MINUTE: Duration = Duration::from_secs(61);
-/// An empty quota that refills evenly is said to be whole again after a full minute. One whose reset is shorter ends with
-/// the window, and until then nothing is left.
-const EVEN_RESET: Duration = Duration::from_secs(54);
 /// A larger number of seconds can only be a date.
 const LONGEST_RESET: Duration = Duration::from_secs(100 * 24 * 3600);
 
@@ -44,19 +40,12 @@ struct Stated {
     per_minute: Option<NonZeroU32>,
     /// A reset was longer than a minute: the quota is none of a minute, whatever later resets are.
     is_longer: bool,
-    /// Nothing is left for so long.
-    exhausted: Option<Duration>,
 }
 
 impl ServerLimits {
     /// The quota per minute that the server stated last; `None` where it stated none.
     pub fn per_minute(&self, dimension: Dimension) -> Option<NonZeroU32> {
         self.with(dimension, |stated| stated.per_minute.filter(|_| !stated.is_longer))
-    }
-
-    /// How long nothing is left, once for each time it was stated.
-    pub fn take_exhausted(&self, dimension: Dimension) -> Option<Duration> {
-        self.with(dimension, |stated| stated.exhausted.take())
     }
 
     /// Reads the headers of a response; what is missing or unreadable changes nothing.
@@ -66,13 +55,9 @@ impl ServerLimits {
             let limit = value("limit").and_then(|text| text.parse::<u64>().ok()).filter(|limit| *limit > 0);
             let Some(limit) = limit else { continue };
             let reset = value("reset").and_then(duration);
-            let is_empty = value("remaining") == Some("0");
             self.with(dimension, |stated| {
                 stated.per_minute = u32::try_from(limit).ok().and_then(NonZeroU32::new);
                 stated.is_longer |= reset.is_some_and(|reset| reset > LONGEST_RESET_OF_A_MINUTE);
-                if let Some(reset) = reset.filter(|reset| is_empty && *reset < EVEN_RESET) {
-                    stated.exhausted = Some(reset);
-                }
             });
         }
     }
@@ -162,7 +147,6 @@ mod tests {
         ]]);
         assert_eq!(per_minute(&limits), Some(60));
         assert_eq!(limits.per_minute(Dimension::Tokens).map(NonZeroU32::get), Some(150_000));
-        assert_eq!(limits.take_exhausted(Dimension::Requests), None);
         assert_eq!(per_minute(&heard(&[&[("content-type", "x")], &[(LIMIT, "many")], &[(LIMIT, "0")]])), None);
     }
 
@@ -176,16 +160,6 @@ mod tests {
             &[(LIMIT, "10000"), (LEFT, "9999"), (RESET, "8.64s")],
         ]);
         assert_eq!(per_minute(&once_seen), None);
-    }
-
-    #[test]
-    fn an_empty_window_is_told_once_and_an_empty_bucket_is_no_window() {
-        let window = heard(&[&[(LIMIT, "60"), (LEFT, "0"), (RESET, "20s")]]);
-        assert_eq!(window.take_exhausted(Dimension::Requests), Some(Duration::from_secs(20)));
-        assert_eq!(window.take_exhausted(Dimension::Requests), None);
-        // refills evenly: the next call is there after a second
-        let bucket = heard(&[&[(LIMIT, "60"), (LEFT, "0"), (RESET, "60s")]]);
-        assert_eq!(bucket.take_exhausted(Dimension::Requests), None);
     }
 
     const DATE: &str = "Wed, 21 Oct 2015 07:28:00 GMT";

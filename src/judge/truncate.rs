@@ -1,4 +1,4 @@
-//! Cutting what is judged so that its prompt fits (`--truncate`); never done unasked, and always told.
+//! Cutting what is judged so that its prompt fits (`--truncate`); never done unasked, and always reported.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub fn fit(task: &JudgeTask, room: u64, count: impl Fn(&JudgeTask) -> u64) -> Fi
     }
     let text = cut_text(task);
     let ends = word_ends(text);
-    // The longest that fits lies in low..high; low fits, or is the empty text that nobody has counted yet.
+    // The longest that fits lies in low..high; low fits, or is the empty text that has not been counted yet.
     let (mut low, mut high) = (0, ends.len());
     let mut best = None;
     while low < high {

@@ -4,7 +4,6 @@
 //! stop. A batch whose creation was interrupted is looked for before another one is created: a batch created twice is
 //! paid twice.
 
-use std::future::Future;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +15,8 @@ use async_openai::middleware::HttpRequestFactory;
 use async_openai::traits::RequestOptionsBuilder as _;
 use async_openai::types::InputSource;
 use async_openai::types::files::{CreateFileRequest, FileInput, FilePurpose};
-use http::HeaderMap;
+use http::{HeaderMap, Method};
+use reqwest::Response;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -113,10 +113,7 @@ impl BatchService {
         let sender = transport.clone();
         let service = tower::service_fn(move |factory: HttpRequestFactory| {
             let sender = sender.clone();
-            async move {
-                let request = factory.build().await?;
-                sender.response(request).await.map_err(|fault| OpenAIError::Boxed(Box::new(fault)))
-            }
+            async move { send(&sender, &factory).await }
         });
         let config = ServiceConfig { endpoint: Arc::clone(&endpoint), no_key: SecretString::from("") };
         Ok(Self { client: Client::build(transport.client(), config).with_http_service(service), transport, endpoint })
@@ -144,10 +141,8 @@ impl BatchService {
             None => {
                 let BatchPart { file_id, url, .. } = &manifest.parts[part];
                 let body = json!({"input_file_id": file_id, "endpoint": url, "completion_window": "24h"});
-                // Only a refusal is certain to have created nothing.
-                let is_safe = |fault: &Fault| matches!(fault, Fault::Status { status: 429, .. } | Fault::Connect(_));
-                let create = || async { self.client.batches().create_byot::<_, Batch>(body.clone()).await };
-                self.send(QUICK_LIMIT, is_safe, create).await?
+                let created = self.client.batches().create_byot::<_, Batch>(body).await;
+                created.map_err(|error| self.error(error))?
             }
         };
         let part = &mut manifest.parts[part];
@@ -186,8 +181,8 @@ impl BatchService {
                 continue;
             }
             let id = checked_id(id, "file")?;
-            let bytes = self.send(FILE_LIMIT, is_passing, || async { self.client.files().content(&id).await }).await?;
-            write_whole(&path, &bytes)?;
+            let content = self.client.files().content(&id).await;
+            write_whole(&path, &content.map_err(|error| self.error(error))?)?;
             results.retain(|known| *known != name);
             results.push(name);
             manifest.save()?;
@@ -199,8 +194,7 @@ impl BatchService {
     async fn retrieve(&self, part: &mut BatchPart) -> Result<Option<Batch>> {
         let Some(id) = part.batch_id.clone() else { return Ok(None) };
         let id = checked_id(id, "batch")?;
-        let retrieve = || async { self.client.batches().retrieve_byot::<_, Batch>(&id).await };
-        let batch = self.send(QUICK_LIMIT, is_passing, retrieve).await?;
+        let batch = self.client.batches().retrieve_byot::<_, Batch>(&id).await.map_err(|error| self.error(error))?;
         let count = |name: &str| batch.request_counts[name].as_u64().unwrap_or(0);
         (part.completed, part.failed) = (count("completed"), count("failed"));
         part.status = Some(batch.status.clone().unwrap_or_else(|| "unknown".to_owned()));
@@ -213,17 +207,16 @@ impl BatchService {
         let source = InputSource::Bytes { filename: name.to_owned(), bytes };
         let request =
             CreateFileRequest { file: FileInput { source }, purpose: FilePurpose::Batch, expires_after: None };
-        // A file that was uploaded twice costs nothing.
-        let upload = || async { self.client.files().create_byot::<_, Uploaded>(request.clone()).await };
-        checked_id(self.send(FILE_LIMIT, is_passing, upload).await?.id, "file")
+        let uploaded = self.client.files().create_byot::<_, Uploaded>(request).await;
+        checked_id(uploaded.map_err(|error| self.error(error))?.id, "file")
     }
 
     /// The batch of that file, if the service has one.
     async fn find_batch(&self, file_id: &str) -> Result<Option<Batch>> {
         let mut query = vec![("limit", "100".to_owned())];
         for _ in 0..PAGES {
-            let list = || async { self.client.batches().query(&query)?.list_byot::<Page>().await };
-            let page = self.send(QUICK_LIMIT, is_passing, list).await?;
+            let batches = self.client.batches().query(&query).map_err(|error| self.error(error))?;
+            let page = batches.list_byot::<Page>().await.map_err(|error| self.error(error))?;
             let next = page.data.last().filter(|_| page.has_more).map(|batch| ("after", batch.id.clone()));
             let found = page.data.into_iter().find(|batch| batch.input_file_id.as_deref() == Some(file_id));
             let (None, Some(next)) = (&found, next) else { return Ok(found) };
@@ -232,51 +225,23 @@ impl BatchService {
         Ok(None)
     }
 
-    /// Sends a request, again while its fault `may_be_repeated`, and waits as long as the server asks before each try.
-    async fn send<T, F>(
-        &self,
-        limit: Duration,
-        may_be_repeated: impl Fn(&Fault) -> bool,
-        request: impl Fn() -> F,
-    ) -> Result<T>
-    where
-        F: Future<Output = std::result::Result<T, OpenAIError>>,
-    {
-        let mut pause = PAUSE.0;
-        for is_last in (1..=TRIES).map(|tries| tries == TRIES) {
-            let fault = match tokio::time::timeout(limit, request()).await {
-                Ok(Ok(response)) => return Ok(response),
-                Ok(Err(error)) => self.fault(error, limit)?,
-                Err(_) => Fault::TimedOut(limit),
-            };
-            if is_last || !may_be_repeated(&fault) {
-                return Err(self.error(&fault));
-            }
-            let asked = if let Fault::Status { retry_after, .. } = &fault { *retry_after } else { None };
-            tokio::time::sleep(asked.unwrap_or(pause).min(PAUSE.1)).await;
-            pause *= 2;
-        }
-        Err(Error::Internal("a request to the batch service was never sent".to_owned()))
-    }
-
-    /// The fault behind an error of the client; the error itself where none is.
-    fn fault(&self, error: OpenAIError, limit: Duration) -> Result<Fault> {
-        let what = match error {
-            OpenAIError::Reqwest(error) => return Ok(self.transport.fault(error, limit)),
+    /// What to do about an error of the client.
+    fn error(&self, error: OpenAIError) -> Error {
+        match error {
+            OpenAIError::Reqwest(error) => self.failed(&self.transport.fault(error, FILE_LIMIT)),
             OpenAIError::Boxed(error) => match error.downcast::<Fault>() {
-                Ok(fault) => return Ok(*fault),
-                Err(error) => error.to_string(),
+                Ok(fault) => self.failed(&fault),
+                Err(error) => Error::Internal(format!("a request to the batch service failed: {error}")),
             },
             OpenAIError::JSONDeserialize(..) => {
                 let what = "the batch service sent something else than its JSON objects; check --base-url";
-                return Err(Error::JudgeUnavailable(what.to_owned()));
+                Error::JudgeUnavailable(what.to_owned())
             }
-            other => other.to_string(),
-        };
-        Err(Error::Internal(format!("a request to the batch service failed: {what}")))
+            other => Error::Internal(format!("a request to the batch service failed: {other}")),
+        }
     }
 
-    fn error(&self, fault: &Fault) -> Error {
+    fn failed(&self, fault: &Fault) -> Error {
         let url = self.endpoint.masked_url();
         let words = |body: &[u8]| error_text(body, &self.endpoint);
         let reason = match fault {
@@ -299,11 +264,32 @@ impl BatchService {
     }
 }
 
-fn is_passing(fault: &Fault) -> bool {
-    match fault {
-        Fault::Status { status, .. } => matches!(status, 408 | 409 | 425 | 429 | 500..),
-        Fault::Connect(_) | Fault::TimedOut(_) | Fault::NoFirstByte(_) | Fault::Broken(_) => true,
-        _ => false,
+/// Sends a request, again where its fault passes, and waits as long as the server asks before each further try. Of a
+/// creation only a refusal is certain to have created nothing; a file that was uploaded twice costs nothing.
+async fn send(transport: &Transport, factory: &HttpRequestFactory) -> Result<Response, OpenAIError> {
+    let (mut tries, mut pause) = (1, PAUSE.0);
+    loop {
+        let request = factory.build().await?;
+        let path = request.url().path();
+        let is_creation = request.method() == Method::POST && path.ends_with("/batches");
+        let limit = if path.contains("/files") { FILE_LIMIT } else { QUICK_LIMIT };
+        let fault = match tokio::time::timeout(limit, transport.response(request)).await {
+            Ok(Ok(response)) => return Ok(response),
+            Ok(Err(fault)) => fault,
+            Err(_) => Fault::TimedOut(limit),
+        };
+        let (passes, asked) = match &fault {
+            Fault::Connect(_) => (true, None),
+            Fault::TimedOut(_) | Fault::Broken(_) => (!is_creation, None),
+            Fault::Status { status: 429, retry_after, .. } => (true, *retry_after),
+            Fault::Status { status: 408 | 409 | 425 | 500.., retry_after, .. } => (!is_creation, *retry_after),
+            _ => (false, None),
+        };
+        if !passes || tries == TRIES {
+            return Err(OpenAIError::Boxed(Box::new(fault)));
+        }
+        tokio::time::sleep(asked.unwrap_or(pause).min(PAUSE.1)).await;
+        (tries, pause) = (tries + 1, pause * 2);
     }
 }
 

@@ -254,7 +254,7 @@ fn marks_of_turns_stay_only_in_published_wordings() {
         serde_json::from_slice::<Value>(&rendered.body).unwrap()["prompt"].as_str().unwrap().to_owned()
     };
     assert_eq!(prompt(&options), "[INST] x \u{27e6}/INST] y [/INST]");
-    options.neutralise = false;
+    options.neutralize = false;
     assert_eq!(prompt(&options), "[INST] x [/INST] y [/INST]");
 }
 

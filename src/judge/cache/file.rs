@@ -96,7 +96,7 @@ pub(super) fn open_or_create(path: &Path) -> Result<Connection> {
     }
     let access = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = connect(path, access).map_err(failed(path, "open it"))?;
-    // SQLite falls back to reading where it may not write; that must not come out after the first paid call.
+    // SQLite falls back to reading where it may not write; found only after the first paid call, that would lose a reply.
     if connection.is_readonly("main").map_err(failed(path, "open it"))? {
         return Err(fault(path, NOT_WRITABLE));
     }
@@ -214,7 +214,7 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
 fn open_bare(path: &Path) -> Result<Connection> {
     let connection = open_immutable(path)?;
     // The bare file may be shorter than its header says while its log holds the rest. This pragma of the connection
-    // (nothing is written) makes SQLite read the header all the same.
+    // (nothing is written) makes SQLite read the header regardless.
     connection.execute_batch("PRAGMA writable_schema = ON").map_err(failed(path, "read it"))?;
     Ok(connection)
 }

@@ -154,7 +154,7 @@ impl Writer {
         Ok(found)
     }
 
-    /// Answers a job that is committed. Whoever asked may have gone away: a lease that nobody takes releases itself.
+    /// Answers a job that is committed. The caller may have gone away: a lease that is not taken releases itself.
     fn answer(&self, job: Job, found: Found) {
         match job {
             Job::Put { lease, done, .. } => {

@@ -131,7 +131,7 @@ impl Chat {
                 let message = format!("{fault}; a judge that does not stop");
                 AskError::Refused { message, status: 200, kind: UnscoredKind::Refused }
             }
-            // The server's own word for it is 408; either way what was asked may still be worked on.
+            // As with a server's own 408, the call may still be worked on.
             Fault::TimedOut(_) | Fault::NoFirstByte(_) => {
                 AskError::Transient { message: fault.to_string(), status: Some(408), retry_after: None }
             }

@@ -18,7 +18,7 @@ pub(in crate::judge) fn error_in(body: &Value) -> Option<&Value> {
 }
 
 /// The reply of a completion, chat or raw; the first choice counts. No choice or null content give empty text: the call
-/// is paid all the same. `None` for a body without a list of choices, which is no completion.
+/// is paid anyway. `None` for a body without a list of choices, which is no completion.
 pub(in crate::judge) fn read_reply(body: &Value, latency_ms: u64) -> Option<JudgeReply> {
     let choice = body["choices"].as_array()?.first().unwrap_or(&Value::Null);
     let content = if choice["message"].is_null() { &choice["text"] } else { &choice["message"]["content"] };

@@ -220,7 +220,7 @@ impl EqualRefusals {
     }
 
     /// Counts `error` where it is a plain 400 or 422, and turns the fifth equal one into the end of the run. What is
-    /// said about one answer is no fault of the request.
+    /// reported about one answer is no fault of the request.
     pub(super) fn count(&self, error: AskError) -> AskError {
         let message = match &error {
             AskError::Refused { message, status: 400 | 422, kind: UnscoredKind::Refused }

@@ -41,7 +41,7 @@ fn find(bytes: &[u8], pattern: &[u8]) -> Option<usize> {
     bytes.windows(pattern.len()).position(|window| window == pattern)
 }
 
-/// True for a response that is a stream of events. (A server that does not stream answers with JSON all the same.)
+/// True for a response that is a stream of events. (A server that does not stream answers with JSON.)
 pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream")
@@ -85,14 +85,14 @@ impl Assembly {
         self.is_whole().then_some(if self.is_done { END_OF_STREAM } else { USAGE })
     }
 
-    /// True once the text is there to its end, for the server has said why it stopped; the usage may still come. (Some
+    /// True once the text is there to its end, since the server has reported why it stopped; the usage may still come. (Some
     /// write an empty reason into each chunk.)
     fn is_whole(&self) -> bool {
         self.is_done || self.finish_reason.as_str().is_some_and(|reason| !reason.is_empty())
     }
 
     /// The body as it would have come whole; `None` if the reply was cut. An end without `[DONE]` counts where the server
-    /// has said why it stopped; an error in place of the rest is the body.
+    /// has reported why it stopped; an error in place of the rest is the body.
     pub(super) fn finish(mut self) -> Option<Bytes> {
         let line = std::mem::take(&mut self.line);
         self.read_line(&line);

@@ -290,7 +290,7 @@ pub(super) fn read_json(body: &[u8], endpoint: &Endpoint) -> Result<Value, Fault
     })
 }
 
-/// An error with its causes, the innermost last; each said once.
+/// An error with its causes, the innermost last, each once.
 fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

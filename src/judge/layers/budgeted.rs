@@ -2,7 +2,7 @@
 //!
 //! Every call reserves what it can cost at most before it is asked, and settles what it did cost by the server's usage
 //! afterwards. A call that does not fit beside what others have reserved waits for them to settle; one that does not fit
-//! when nobody has reserved anything ends the run. A judge's first call goes alone, and the others follow by what the server
+//! when nothing is reserved ends the run. A judge's first call goes alone, and the others follow by what the server
 //! counted for it. The layer stands inside the cache, so what is paid already is free, and
 //! around the retries, so a call that fails costs nothing (services charge for replies).
 

@@ -36,7 +36,7 @@ impl<J> Cached<J> {
 impl<J: Judge> Cached<J> {
     async fn through_cache(&self, request: &JudgeRequest, rendered: &Rendered) -> Result<Outcome, AskError> {
         let key = &rendered.fingerprint;
-        // Reading disturbs nobody; a lease is a write. What the plan has just looked for is leased at once.
+        // Reading disturbs no other process; a lease is a write. What the plan has just looked for is leased at once.
         if !rendered.is_unpaid
             && let Some(reply) = self.cache.get(key).map_err(AskError::Fatal)?
         {

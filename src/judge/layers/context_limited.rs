@@ -17,7 +17,7 @@ const FOREIGN_BYTES_PER_TOKEN: u64 = 3;
 /// A judge whose prompts must fit.
 ///
 /// A call that cannot fit becomes [`Outcome::Unscored`] with the numbers: some servers would refuse it, others cut it
-/// in silence. Since estimates err, a call is held back only where even three quarters of its estimated tokens are too
+/// silently. Since estimates err, a call is held back only where even three quarters of its estimated tokens are too
 /// many; where it is not certain, the server's own tokenizer decides, if it has one, and else the server itself.
 ///
 /// It stands inside the cache (what is paid needs no room) and outside retries and limits (nothing is sent).
@@ -53,7 +53,7 @@ impl<J> ContextLimited<J> {
     }
 }
 
-/// What the estimate says of whether a call fits.
+/// Whether a call fits, by the estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fits {
     Surely,

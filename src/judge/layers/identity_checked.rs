@@ -60,7 +60,7 @@ struct Probes {
 impl<J> IdentityChecked<J> {
     /// `inner`, asked while it serves what is `expected`; `None` where nothing is checked (the user gave the judge a name).
     pub fn new(inner: J, expected: Option<ExpectedIdentity>) -> Self {
-        // OpenAI's own service says nothing about what is behind a name.
+        // OpenAI's own service does not report what is behind a name.
         let expected = expected.filter(|expected| !expected.endpoint.is_openai());
         let is_known = expected.as_ref().is_none_or(|expected| expected.is_known);
         let probes = FifoMutex::new(Probes { was_there: is_known, ..Probes::default() });

@@ -79,13 +79,13 @@ pub(super) struct Pause {
 }
 
 impl Pause {
-    /// Nobody leaves within `wait` from now.
+    /// No call leaves within `wait` from now.
     pub(super) fn extend(&mut self, wait: Duration) {
         self.until = self.until.max(Some(Instant::now() + wait));
     }
 
     /// Doubles our own pause, once for all the calls that were in flight together: a call that had left before the
-    /// last doubling says nothing about the longer pause.
+    /// last doubling is no sign that the longer pause was too short.
     pub(super) fn extend_own(&mut self, sent: Instant) {
         let wait = match self.own {
             None => FIRST_PAUSE,
@@ -101,7 +101,7 @@ impl Pause {
         self.own = None;
     }
 
-    /// Until when nobody may leave; `None` if calls may.
+    /// Until when no call may leave; `None` if calls may.
     pub(super) fn pending(&self) -> Option<Instant> {
         self.until.filter(|until| *until > Instant::now())
     }

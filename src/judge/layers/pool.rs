@@ -12,10 +12,10 @@
 //! - is *lost*: it reported an error that would stop a run (wrong key, no such model, gone for a minute). The same, with a longer
 //!   cool-down; only when all are lost does the run stop.
 //! - has asked for a long pause;
-//! - failed this very call the last time;
+//! - failed this call the last time;
 //! - is *crowded*: calls queue up for it, because it is slow or throttled, and they are more than its share.
 //!
-//! If nothing is left, the call goes to its own replica all the same.
+//! If nothing is left, the call goes to its own replica.
 
 mod health;
 
@@ -103,7 +103,7 @@ impl<J> Pool<J> {
         act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A replica said what stops a run: the others continue, if there are any.
+    /// A replica reported what stops a run: the others continue, if there are any.
     fn lost(&self, index: usize, message: String) -> AskError {
         let now = Instant::now();
         let name = &self.replicas[index].name;

@@ -81,7 +81,7 @@ impl<J> RateLimited<J> {
         Self { inner, limits, server: None, meters, gate, state, freed }
     }
 
-    /// Keeps to the limits in the server's headers wherever [`Limits`] says nothing; `server` is what the judge inside
+    /// Keeps to the limits in the server's headers wherever [`Limits`] has none; `server` is what the judge inside
     /// has read ([`crate::judge::chat::Chat::server_limits`]).
     #[must_use]
     pub fn learning_from(self, server: Arc<ServerLimits>) -> Self {
@@ -161,14 +161,13 @@ impl<J> RateLimited<J> {
             if given[dimension as usize].is_some() {
                 continue;
             }
-            let (stated, exhausted) = (server.per_minute(dimension), server.take_exhausted(dimension));
+            let stated = server.per_minute(dimension);
             self.with(|state| {
                 let quota = &mut state.quotas[dimension as usize];
                 if quota.as_ref().map(Quota::per_minute) != stated {
                     tracing::debug!(?stated, ?dimension, "the judge's own quota per minute");
                     *quota = stated.map(Quota::new);
                 }
-                exhausted.into_iter().for_each(|wait| state.pause.extend(wait));
             });
         }
     }

@@ -252,20 +252,6 @@ async fn a_given_quota_is_the_users_word_against_the_servers() {
     assert!(inner.arrivals()[11] < 100, "{:?}", inner.arrivals());
 }
 
-#[tokio::test(start_paused = true)]
-async fn when_the_server_says_that_nothing_is_left_its_next_window_is_waited_for() {
-    const EMPTY: &[(&str, &str)] = &[
-        ("x-ratelimit-limit-tokens", "90000"),
-        ("x-ratelimit-remaining-tokens", "0"),
-        ("x-ratelimit-reset-tokens", "20s"),
-    ];
-    let (inner, server) = heard(EMPTY);
-    let judge = RateLimited::new(Arc::clone(&inner), limits(1, 0, 0), Arc::default()).learning_from(server);
-    let request = request(0, Some(0));
-    join_all((0..2).map(|_| judge.ask(&request))).await;
-    assert!((20_000..20_500).contains(&inner.arrivals()[1]), "{:?}", inner.arrivals());
-}
-
 /// 20,000 calls wait behind a pause of ten minutes, and then go eight at a time. Counted is how often any of them is
 /// polled: a waiting call costs nothing until it is its turn.
 #[tokio::test(start_paused = true)]

@@ -63,7 +63,7 @@ impl Vocabulary {
     }
 }
 
-/// An answer, tokenised and stemmed.
+/// An answer, tokenized and stemmed.
 pub(super) struct Index {
     /// Positions among the content words, ascending, by stem.
     positions: HashMap<Arc<str>, Vec<u32>>,
