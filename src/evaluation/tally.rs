@@ -314,7 +314,6 @@ mod tests {
                 prompt_tokens,
                 max_tokens,
                 note: None,
-                is_unpaid: false,
             }),
         }
     }

@@ -138,7 +138,6 @@ impl RequestOptions {
             prompt_tokens,
             max_tokens,
             note: None,
-            is_unpaid: false,
         }
     }
 }

@@ -62,8 +62,6 @@ pub struct Rendered {
     pub max_tokens: Option<u64>,
     /// What a reader of the score must know of the call (its text was cut); `None` for nothing.
     pub note: Option<String>,
-    /// True if its reply was looked for just before, by the plan of this run, and is not in the cache.
-    pub is_unpaid: bool,
 }
 
 /// The outcome of a call.

@@ -139,7 +139,6 @@ fn request(number: u64) -> JudgeRequest {
         prompt_tokens: 1,
         max_tokens: None,
         note: None,
-        is_unpaid: false,
     };
     let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
     let case_id = number.to_string().into();

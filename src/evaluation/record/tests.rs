@@ -176,7 +176,6 @@ fn recorded_replies_are_found_by_call_and_fingerprint() {
         prompt_tokens: 0,
         max_tokens: None,
         note: None,
-        is_unpaid: false,
     };
     let other = JudgeRequest { rendered: Some(rendered), ..request("a") };
     assert_eq!(replies.find(&other).expect("read"), None, "a reply to other messages is none");

@@ -293,7 +293,6 @@ mod tests {
                 prompt_tokens,
                 max_tokens: Some(max_tokens),
                 note: None,
-                is_unpaid: false,
             }),
         }
     }

@@ -36,10 +36,8 @@ impl<J> Cached<J> {
 impl<J: Judge> Cached<J> {
     async fn through_cache(&self, request: &JudgeRequest, rendered: &Rendered) -> Result<Outcome, AskError> {
         let key = &rendered.fingerprint;
-        // Reading disturbs no other process; a lease is a write. What the plan has just looked for is leased at once.
-        if !rendered.is_unpaid
-            && let Some(reply) = self.cache.get(key).map_err(AskError::Fatal)?
-        {
+        // Reading disturbs no other process; a lease is a write.
+        if let Some(reply) = self.cache.get(key).map_err(AskError::Fatal)? {
             return Ok(self.hit(reply));
         }
         let lease = match self.cache.lease(key).await.map_err(AskError::Fatal)? {
@@ -102,7 +100,6 @@ mod tests {
             prompt_tokens: 1,
             max_tokens: None,
             note: None,
-            is_unpaid: false,
         });
         let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
         JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered }
@@ -133,17 +130,6 @@ mod tests {
         assert_eq!(judge.cache.get(&Fingerprint::from([2; 32])).unwrap().unwrap().content, "2");
         let stats = judge.cache.stats().unwrap();
         assert_eq!((stats.by_judge["gpt"], stats.by_kind["expertise"]), (2, 2));
-    }
-
-    #[tokio::test]
-    async fn what_a_plan_did_not_find_is_not_asked_if_it_was_stored_since() {
-        let (_dir, judge, inner, meters) = judge();
-        content(&judge, 1).await;
-        let mut late = request(Some(1));
-        late.rendered.as_mut().unwrap().is_unpaid = true;
-        let Ok(Outcome::Reply(reply)) = judge.ask(&late).await else { panic!("no reply") };
-        assert_eq!((reply.content.as_str(), reply.cached), ("1", true));
-        assert_eq!((inner.asked.load(Ordering::Relaxed), Meters::read(&meters.cache_hits)), (1, 1));
     }
 
     #[tokio::test]

@@ -153,7 +153,6 @@ mod tests {
             prompt_tokens: 1,
             max_tokens: None,
             note: None,
-            is_unpaid: false,
         });
         let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
         JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered }

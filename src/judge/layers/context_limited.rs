@@ -102,7 +102,7 @@ mod tests {
 
     fn call(text: &str, prompt_tokens: u64) -> Rendered {
         let (body, fingerprint) = (Bytes::copy_from_slice(text.as_bytes()), Fingerprint::from([0; 32]));
-        Rendered { body, fingerprint, prompt_tokens, max_tokens: Some(100), note: None, is_unpaid: false }
+        Rendered { body, fingerprint, prompt_tokens, max_tokens: Some(100), note: None }
     }
 
     #[test]

@@ -83,7 +83,6 @@ fn call(case: &str, n: u8) -> JudgeRequest {
         prompt_tokens: 1,
         max_tokens: None,
         note: None,
-        is_unpaid: false,
     });
     JudgeRequest { call, system: "s".into(), case_id: case.into(), attempt: 0, rendered }
 }
