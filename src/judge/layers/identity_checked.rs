@@ -6,13 +6,12 @@
 //! it has, that reply does not count.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Mutex as FifoMutex;
+use tokio::sync::{Mutex as FifoMutex, MutexGuard};
 use tokio::time::Instant;
 
+use crate::domain::JudgeReply;
 use crate::error::Error;
 use crate::judge::endpoint::Endpoint;
 use crate::judge::identity::{ServerIdentity, ask_server, judge_id, wait_for_server};
@@ -37,24 +36,26 @@ pub struct ExpectedIdentity {
 /// come meanwhile wait for the result. An endpoint that cannot be reached is a transient failure for as long as a lone one
 /// would be waited for ([`crate::judge::endpoint::Timeouts::server_gone`]), and not at all if it never was there; then, and
 /// where another model answers, it is [`AskError::Fatal`], by which a pool takes it out.
-#[derive(Debug)]
 pub struct IdentityChecked<J> {
     inner: J,
     expected: Option<ExpectedIdentity>,
-    is_known: AtomicBool,
-    probes: FifoMutex<Probes>,
-    /// What its replies call the model. A gateway may have several names for one.
-    names: Mutex<BTreeSet<String>>,
+    /// Held while the endpoint is probed.
+    known: FifoMutex<Known>,
 }
 
-#[derive(Debug, Default)]
-struct Probes {
+/// What is known of an endpoint.
+#[derive(Default)]
+struct Known {
+    /// It serves what is expected.
+    is_checked: bool,
     /// It has been there at some time.
     was_there: bool,
     /// Since when it is not.
     missing: Option<Instant>,
     /// The last probe that failed.
-    last: Option<(Instant, AskError)>,
+    failed: Option<(Instant, AskError)>,
+    /// What its replies call the model. A gateway may have several names for one.
+    names: BTreeSet<String>,
 }
 
 impl<J> IdentityChecked<J> {
@@ -62,43 +63,34 @@ impl<J> IdentityChecked<J> {
     pub fn new(inner: J, expected: Option<ExpectedIdentity>) -> Self {
         // OpenAI's own service does not report what is behind a name.
         let expected = expected.filter(|expected| !expected.endpoint.is_openai());
-        let is_known = expected.as_ref().is_none_or(|expected| expected.is_known);
-        let probes = FifoMutex::new(Probes { was_there: is_known, ..Probes::default() });
-        Self { inner, expected, is_known: AtomicBool::new(is_known), probes, names: Mutex::default() }
+        let is_checked = expected.as_ref().is_some_and(|expected| expected.is_known);
+        let known = FifoMutex::new(Known { is_checked, was_there: is_checked, ..Known::default() });
+        Self { inner, expected, known }
     }
 
-    /// Whether a reply's name of the model is another one than those before; the first is known without a probe.
-    fn is_new_name(&self, name: &str) -> bool {
-        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-        if names.is_empty() {
-            names.insert(name.to_owned());
-        }
-        !names.contains(name)
-    }
-
-    async fn check(&self, expected: &ExpectedIdentity) -> Result<(), AskError> {
+    /// Probes the endpoint unless it is checked.
+    async fn check(&self, expected: &ExpectedIdentity) -> Result<MutexGuard<'_, Known>, AskError> {
         let came = Instant::now();
-        let mut probes = self.probes.lock().await;
-        if self.is_known.load(Ordering::Acquire) {
-            return Ok(());
+        let mut known = self.known.lock().await;
+        if known.is_checked {
+            return Ok(known);
         }
-        if let Some((at, error)) = &probes.last
+        if let Some((at, error)) = &known.failed
             && *at >= came
         {
             return Err(error.clone());
         }
         let Err(error) = probe(expected).await else {
-            *probes = Probes { was_there: true, ..Probes::default() };
-            self.is_known.store(true, Ordering::Release);
-            return Ok(());
+            (known.is_checked, known.was_there, known.missing) = (true, true, None);
+            return Ok(known);
         };
-        let since = *probes.missing.get_or_insert(came);
-        let patience = if probes.was_there { expected.endpoint.timeouts.server_gone } else { Duration::ZERO };
+        let since = *known.missing.get_or_insert(came);
+        let patience = if known.was_there { expected.endpoint.timeouts.server_gone } else { Duration::ZERO };
         let error = match error {
             AskError::Transient { message, .. } if since.elapsed() >= patience => lost(message),
             error => error,
         };
-        probes.last = Some((Instant::now(), error.clone()));
+        known.failed = Some((Instant::now(), error.clone()));
         Err(error)
     }
 }
@@ -132,21 +124,21 @@ impl<J: Judge> Judge for IdentityChecked<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         let Some(expected) = &self.expected else { return self.inner.ask(request) };
         Box::pin(async move {
-            if !self.is_known.load(Ordering::Acquire) {
-                self.check(expected).await?;
-            }
+            drop(self.check(expected).await?);
             let result = self.inner.ask(request).await;
-            // No connection, a broken one, or something else than a reply: it may be another server the next time.
-            if matches!(result, Err(AskError::Transient { status: None, .. })) {
-                self.is_known.store(false, Ordering::Release);
-            }
-            if let Ok(Outcome::Reply(reply)) = &result
-                && let Some(name) = reply.model.as_deref()
-                && self.is_new_name(name)
-            {
-                self.is_known.store(false, Ordering::Release);
-                self.check(expected).await?;
-                self.names.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
+            match &result {
+                // No connection, a broken one, or something else than a reply: it may be another server the next time.
+                Err(AskError::Transient { status: None, .. }) => self.known.lock().await.is_checked = false,
+                Ok(Outcome::Reply(JudgeReply { model: Some(name), .. })) => {
+                    let mut known = self.known.lock().await;
+                    if !known.names.is_empty() && !known.names.contains(name) {
+                        known.is_checked = false;
+                        drop(known);
+                        known = self.check(expected).await?;
+                    }
+                    known.names.insert(name.clone());
+                }
+                _ => {}
             }
             result
         })
