@@ -6,7 +6,6 @@
 
 mod agree;
 mod answer;
-mod batch;
 mod cost;
 mod event;
 mod expected;
@@ -33,7 +32,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use agree::agree;
-pub use batch::BatchExport;
 pub use cost::{Cost, JudgePlan, JudgeTerms, PlanEstimate, PlanLine, estimate};
 pub use event::{CallRecord, EventSink, Plan, RunEvent};
 pub use merge::Merge;
@@ -42,7 +40,7 @@ pub use run::{PlanOutcome, RunOutcome, plan, plan_collecting, plan_sampling, run
 pub use run_set::RunSet;
 pub use slice::Slice;
 pub use stop::StopHandle;
-pub use tally::{Collector, DeferredCall, PlanGroup, PlannedCalls, SampledCall};
+pub use tally::{Collect, DeferredCall, PlanGroup, PlannedCalls, SampledCall};
 
 use crate::domain::{Answer, CallId, CaseId, JudgeCall, Role, SystemName, TestCase};
 use crate::judge::Rendered;

@@ -14,7 +14,7 @@ use super::lane::Lanes;
 use super::legibility::Legibility;
 use super::sender::{Envelope, EventSender, Records};
 use super::stop::StopHandle;
-use super::tally::{AnswerTally, Collector, InOrder, PlanGroup, Tally};
+use super::tally::{AnswerTally, Collect, InOrder, PlanGroup, Tally};
 use super::{Item, Job};
 use crate::domain::ScoredAnswer;
 use crate::error::{Error, Result};
@@ -81,18 +81,18 @@ pub async fn plan_sampling(jobs: &[Job], sink: &mut dyn EventSink, per_group: us
     plan_into(jobs, sink, Tally::sampling(per_group), None).await
 }
 
-/// The same, and hands every call that a run would ask now to `collector`: once per fingerprint, answer by answer in the
+/// The same, and hands every call that a run would ask now to `collect`: once per fingerprint, answer by answer in the
 /// order of the jobs, so that calls that share a prefix stand together. Calls without a body (judges that answer the
 /// task itself) are counted only.
 ///
 /// # Errors
-/// As [`plan`], and when the collector fails.
+/// As [`plan`], and when `collect` fails.
 pub async fn plan_collecting(
     jobs: &[Job],
     sink: &mut dyn EventSink,
-    collector: &mut dyn Collector,
+    collect: &mut Collect<'_>,
 ) -> Result<PlanOutcome> {
-    plan_into(jobs, sink, Tally::default(), Some(InOrder::new(collector))).await
+    plan_into(jobs, sink, Tally::default(), Some(InOrder::new(collect))).await
 }
 
 async fn plan_into(

@@ -10,39 +10,25 @@ use super::event::Plan;
 use crate::domain::{CallKind, Fingerprint, Role};
 use crate::error::Result;
 use crate::judge::JudgeRequest;
+use crate::judge::batch::BatchCall;
+use crate::judge::cache::CallLabel;
 use crate::judge::kind::JudgeKind;
 
 /// A call that a run would ask now.
 #[derive(Debug, Clone)]
 pub struct DeferredCall {
-    /// The cache key of its reply.
-    pub fingerprint: Fingerprint,
+    /// The cache key of its reply, and what it asks.
+    pub call: BatchCall,
     /// The JSON body that would be sent.
     pub body: Bytes,
     /// The route it would be sent to, where known.
     pub route: Option<JudgeKind>,
-    /// What is asked.
-    pub kind: CallKind,
-    /// Which role asks it.
-    pub role: Role,
-    /// Identity of the judge.
-    pub judge: Arc<str>,
-    /// Index of the draw.
-    pub draw: u32,
-    /// 0, or the n-th time of asking again.
-    pub attempt: u32,
     /// About how many tokens the prompt has.
     pub prompt_tokens: u64,
 }
 
-/// Who takes the calls that a run would ask now.
-pub trait Collector {
-    /// Takes one call; no fingerprint comes twice.
-    ///
-    /// # Errors
-    /// An error ends the planning.
-    fn take(&mut self, call: DeferredCall) -> Result<()>;
-}
+/// Takes a call that a run would ask now; an error ends the planning.
+pub type Collect<'a> = dyn FnMut(DeferredCall) -> Result<()> + 'a;
 
 /// So many calls, and what they cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -239,15 +225,11 @@ impl<'a> AnswerTally<'a> {
     /// Counts a call to this member.
     pub(super) fn count(&self, request: &JudgeRequest, member: &Member, gates: usize) {
         if let Some(rendered) = request.rendered.as_ref().filter(|_| self.keeps && gates == 0) {
+            let label = CallLabel::of(request, &member.judge_id);
             self.collected.lock().unwrap_or_else(PoisonError::into_inner).push(DeferredCall {
-                fingerprint: rendered.fingerprint,
+                call: BatchCall { custom_id: rendered.fingerprint, label },
                 body: rendered.body.clone(),
                 route: member.renderer.route(),
-                kind: request.call.task.kind(),
-                role: request.call.role.clone(),
-                judge: Arc::clone(&member.judge_id),
-                draw: request.call.draw,
-                attempt: request.attempt,
                 prompt_tokens: rendered.prompt_tokens,
             });
         }
@@ -262,7 +244,7 @@ impl<'a> AnswerTally<'a> {
 
 /// Hands the calls of answers on in the order in which the answers were begun, each fingerprint once.
 pub(super) struct InOrder<'a> {
-    collector: &'a mut dyn Collector,
+    collect: &'a mut Collect<'a>,
     begun: usize,
     handed: usize,
     waiting: BTreeMap<usize, Vec<DeferredCall>>,
@@ -270,8 +252,8 @@ pub(super) struct InOrder<'a> {
 }
 
 impl<'a> InOrder<'a> {
-    pub(super) fn new(collector: &'a mut dyn Collector) -> Self {
-        Self { collector, begun: 0, handed: 0, waiting: BTreeMap::new(), known: HashSet::new() }
+    pub(super) fn new(collect: &'a mut Collect<'a>) -> Self {
+        Self { collect, begun: 0, handed: 0, waiting: BTreeMap::new(), known: HashSet::new() }
     }
 
     /// The place of the next answer.
@@ -286,8 +268,8 @@ impl<'a> InOrder<'a> {
         while let Some(calls) = self.waiting.remove(&self.handed) {
             self.handed += 1;
             for call in calls {
-                if self.known.insert(call.fingerprint) {
-                    self.collector.take(call)?;
+                if self.known.insert(call.call.custom_id) {
+                    (self.collect)(call)?;
                 }
             }
         }
@@ -364,29 +346,24 @@ mod tests {
 
     #[test]
     fn calls_are_handed_on_in_the_order_of_answers_and_once() {
-        struct Kept(Vec<u8>);
-        impl Collector for Kept {
-            fn take(&mut self, call: DeferredCall) -> Result<()> {
-                self.0.push(call.fingerprint.as_bytes()[0]);
-                Ok(())
-            }
-        }
         let call = |key: u8| DeferredCall {
-            fingerprint: Fingerprint::from([key; 32]),
+            call: BatchCall {
+                custom_id: Fingerprint::from([key; 32]),
+                label: CallLabel::of(&request(Some(key), 1, None), "j"),
+            },
             body: Bytes::new(),
             route: None,
-            kind: CallKind::Property,
-            role: Role::Rubric,
-            judge: "j".into(),
-            draw: 0,
-            attempt: 0,
             prompt_tokens: 1,
         };
-        let mut kept = Kept(Vec::new());
-        let mut order = InOrder::new(&mut kept);
+        let mut kept = Vec::new();
+        let mut keep = |call: DeferredCall| {
+            kept.push(call.call.custom_id.as_bytes()[0]);
+            Ok(())
+        };
+        let mut order = InOrder::new(&mut keep);
         let places = [order.next_place(), order.next_place()];
         order.take(places[1], vec![call(2), call(3)]).unwrap();
         order.take(places[0], vec![call(1), call(2)]).unwrap();
-        assert_eq!(kept.0, [1, 2, 3]);
+        assert_eq!(kept, [1, 2, 3]);
     }
 }

@@ -17,8 +17,8 @@ use crate::cli::settings::Settings;
 use crate::cli::terminal;
 use crate::cli::terminal::grouped;
 use crate::error::{Error, Result};
-use crate::evaluation::{self, BatchExport, Plan};
-use crate::judge::batch::{BatchCalls, BatchLimits, BatchManifest, BatchPart, BatchService, CALLS_FILE, ImportReport};
+use crate::evaluation::{self, Plan};
+use crate::judge::batch::{BatchCalls, BatchLimits, BatchManifest, BatchPart, BatchService, BatchWriter, CALLS_FILE, ImportReport};
 use crate::judge::cache::{Cache, Inserted};
 use crate::judge::endpoint::{Endpoint, OPENAI_BASE_URL};
 
@@ -54,11 +54,16 @@ async fn export(args: &BatchExportArgs, settings: &Settings) -> Result<ExitCode>
     let limits = BatchLimits {
         requests: args.max_requests.map_or(default.requests, NonZeroU64::get),
         bytes: args.max_bytes.unwrap_or(default.bytes),
+        chat_only: args.vllm,
     };
-    let mut export = BatchExport::new(dir.clone(), limits, args.vllm);
-    let planned = evaluation::plan_collecting(&jobs, &mut Nobody, &mut export).await?;
+    let mut writer = BatchWriter::new(dir.clone(), limits);
+    let planned = evaluation::plan_collecting(&jobs, &mut Nobody, &mut |call| {
+        let route = call.route.ok_or_else(|| Error::Internal("a call was rendered for no route".into()))?;
+        writer.add(&call.call, route, &call.body, call.prompt_tokens)
+    })
+    .await?;
     let address = |id: &str| prepared.judges.all().find(|(_, judge)| judge.judge_id() == id)?.1.first_url();
-    let Some(manifest) = export.finish(address)? else {
+    let Some(manifest) = writer.finish(address)? else {
         let text = match (planned.plan.at_most, planned.plan.cached) {
             (0, cached) => format!("nothing to export: all {} replies are cached\n", grouped(cached)),
             _ => "nothing to export: no judge here is asked through a server\n".to_owned(),

@@ -12,48 +12,57 @@ use crate::judge::kind::JudgeKind;
 /// Longest part of a judge's identity in a file name.
 const NAME_CHARS: usize = 48;
 
-/// How much one request file may hold.
+/// How much one request file may hold, and what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchLimits {
     /// Requests, at least 1.
     pub requests: u64,
     /// Bytes.
     pub bytes: u64,
+    /// A call over another route than chat is an error: `vllm run-batch` takes no other.
+    pub chat_only: bool,
 }
 
 impl Default for BatchLimits {
     /// OpenAI's: 50,000 requests and 200 MB.
     fn default() -> Self {
-        Self { requests: 50_000, bytes: 200_000_000 }
+        Self { requests: 50_000, bytes: 200_000_000, chat_only: false }
     }
 }
 
-/// Writes the request files of a batch into a directory. Nothing counts before [`BatchWriter::finish`] has written the
-/// manifest.
+/// Writes the request files of a batch into a directory, which is made for the first call. Nothing counts before
+/// [`BatchWriter::finish`] has written the manifest.
 #[derive(Debug)]
 pub struct BatchWriter {
     dir: PathBuf,
     limits: BatchLimits,
-    calls: BufWriter<File>,
+    /// The list of calls, once there is one.
+    calls: Option<BufWriter<File>>,
     /// Each with its file while it may still take a request: the last part of each judge and route.
     parts: Vec<(BatchPart, Option<BufWriter<File>>)>,
 }
 
 impl BatchWriter {
-    /// Begins a batch in that directory, which is made if it is missing.
-    ///
-    /// # Errors
-    /// [`Error::Io`] if nothing can be written there.
-    pub fn create(dir: &Path, limits: BatchLimits) -> Result<Self> {
-        fs::create_dir_all(dir).map_err(Error::io(dir, "create"))?;
-        Ok(Self { dir: dir.to_path_buf(), limits, calls: create(&dir.join(CALLS_FILE))?, parts: Vec::new() })
+    /// A batch in that directory.
+    pub fn new(dir: PathBuf, limits: BatchLimits) -> Self {
+        Self { dir, limits, calls: None, parts: Vec::new() }
     }
 
     /// Writes one call: its body goes to `route` unchanged.
     ///
     /// # Errors
-    /// [`Error::Io`] if a file cannot be written, [`Error::Usage`] for a call that is too long for any file.
+    /// [`Error::Io`] if a file cannot be written, [`Error::Usage`] for a call that is too long for any file or goes to
+    /// another route than the batch may have.
     pub fn add(&mut self, call: &BatchCall, route: JudgeKind, body: &[u8], prompt_tokens: u64) -> Result<()> {
+        if self.limits.chat_only && route != JudgeKind::Chat {
+            return Err(Error::Usage(format!(
+                "--vllm: vllm run-batch takes chat only, and {} asks {} through {}; give that judge kind = \"chat\", or \
+                 run its file with contrib/ray_batch.py",
+                call.label.judge.escape_debug(),
+                call.label.kind,
+                route.path()
+            )));
+        }
         let line = request_line(call, route, body);
         let size = line.len() as u64;
         if size > self.limits.bytes {
@@ -72,12 +81,17 @@ impl BatchWriter {
         let mut label = serde_json::to_vec(call)
             .map_err(|error| Error::Internal(format!("cannot write a call's label as JSON: {error}")))?;
         label.push(b'\n');
-        self.calls.write_all(&label).map_err(Error::io(self.dir.join(CALLS_FILE), "write"))
+        let path = self.dir.join(CALLS_FILE);
+        let calls = match &mut self.calls {
+            Some(calls) => calls,
+            None => self.calls.insert(create(&path)?),
+        };
+        calls.write_all(&label).map_err(Error::io(path, "write"))
     }
 
     /// The part that takes a line of that size; a full one is closed.
     fn part(&mut self, judge: &str, url: &str, size: u64) -> Result<(&mut BatchPart, &mut BufWriter<File>)> {
-        let BatchLimits { requests, bytes } = self.limits;
+        let BatchLimits { requests, bytes, .. } = self.limits;
         let of_judge = |part: &BatchPart| part.judge == judge && part.url == url;
         let last = self.parts.iter().rposition(|(part, _)| of_judge(part));
         let fits = |at: &usize| self.parts[*at].0.requests < requests && self.parts[*at].0.bytes + size <= bytes;
@@ -89,6 +103,7 @@ impl BatchWriter {
                 }
                 let number = 1 + self.parts.iter().filter(|(part, _)| of_judge(part)).count();
                 let file = format!("{}-{number:03}.jsonl", file_stem(judge, url));
+                fs::create_dir_all(&self.dir).map_err(Error::io(&self.dir, "create"))?;
                 let writer = create(&self.dir.join(&file))?;
                 let part = BatchPart { file, judge: judge.into(), url: url.into(), ..BatchPart::default() };
                 self.parts.push((part, Some(writer)));
@@ -101,21 +116,24 @@ impl BatchWriter {
         }
     }
 
-    /// Ends the batch: its manifest is written last. `address` gives the address of the judge of an identity, secrets
-    /// masked.
+    /// Ends the batch: its manifest is written last. `None` if there was no call. `address` gives the address of the judge
+    /// of an identity, secrets masked.
     ///
     /// # Errors
     /// [`Error::Io`] if a file cannot be written.
-    pub fn finish(self, address: impl Fn(&str) -> Option<String>) -> Result<BatchManifest> {
+    pub fn finish(self, address: impl Fn(&str) -> Option<String>) -> Result<Option<BatchManifest>> {
+        if self.calls.is_none() {
+            return Ok(None);
+        }
         let mut parts = Vec::with_capacity(self.parts.len());
         for (part, file) in self.parts {
             close(file, &self.dir.join(&part.file))?;
             parts.push(BatchPart { base_url: address(&part.judge), ..part });
         }
-        close(Some(self.calls), &self.dir.join(CALLS_FILE))?;
+        close(self.calls, &self.dir.join(CALLS_FILE))?;
         let manifest = BatchManifest::new(&self.dir, parts);
         manifest.save()?;
-        Ok(manifest)
+        Ok(Some(manifest))
     }
 }
 
@@ -171,11 +189,11 @@ mod tests {
 
     fn write(limits: BatchLimits, calls: &[(u8, &str, JudgeKind)]) -> (tempfile::TempDir, BatchManifest) {
         let dir = tempfile::tempdir().unwrap();
-        let mut writer = BatchWriter::create(dir.path(), limits).unwrap();
+        let mut writer = BatchWriter::new(dir.path().to_path_buf(), limits);
         for (key, judge, route) in calls {
             writer.add(&call(*key, judge), *route, b"{\"model\":\"m\"}", 5).unwrap();
         }
-        let manifest = writer.finish(|_| None).unwrap();
+        let manifest = writer.finish(|_| None).unwrap().unwrap();
         (dir, manifest)
     }
 
@@ -210,7 +228,7 @@ mod tests {
         let (_dir, manifest) = write(limits, &[(1, "a", chat), (2, "a", chat), (3, "a", chat)]);
         assert_eq!(manifest.parts.iter().map(|part| part.bytes).collect::<Vec<_>>(), [2 * line, line]);
         let dir = tempfile::tempdir().unwrap();
-        let mut writer = BatchWriter::create(dir.path(), BatchLimits { bytes: 10, ..limits }).unwrap();
+        let mut writer = BatchWriter::new(dir.path().to_path_buf(), BatchLimits { bytes: 10, ..limits });
         let error = writer.add(&call(1, "a"), chat, b"{}", 1).unwrap_err().to_string();
         assert!(error.contains("--max-bytes"), "{error}");
     }
