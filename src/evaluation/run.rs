@@ -87,11 +87,7 @@ pub async fn plan_sampling(jobs: &[Job], sink: &mut dyn EventSink, per_group: us
 ///
 /// # Errors
 /// As [`plan`], and when `collect` fails.
-pub async fn plan_collecting(
-    jobs: &[Job],
-    sink: &mut dyn EventSink,
-    collect: &mut Collect<'_>,
-) -> Result<PlanOutcome> {
+pub async fn plan_collecting(jobs: &[Job], sink: &mut dyn EventSink, collect: &mut Collect<'_>) -> Result<PlanOutcome> {
     plan_into(jobs, sink, Tally::default(), Some(InOrder::new(collect))).await
 }
 

@@ -18,7 +18,9 @@ use crate::cli::terminal;
 use crate::cli::terminal::grouped;
 use crate::error::{Error, Result};
 use crate::evaluation::{self, Plan};
-use crate::judge::batch::{BatchCalls, BatchLimits, BatchManifest, BatchPart, BatchService, BatchWriter, CALLS_FILE, ImportReport};
+use crate::judge::batch::{
+    BatchCalls, BatchLimits, BatchManifest, BatchPart, BatchService, BatchWriter, CALLS_FILE, ImportReport,
+};
 use crate::judge::cache::{Cache, Inserted};
 use crate::judge::endpoint::{Endpoint, OPENAI_BASE_URL};
 

@@ -68,8 +68,7 @@ fn request(prompt_tokens: u64, max_tokens: Option<u64>) -> JudgeRequest {
     let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
     let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
     let fingerprint = Fingerprint::from([0; 32]);
-    let rendered =
-        Some(Rendered { body: Bytes::new(), fingerprint, prompt_tokens, max_tokens, note: None });
+    let rendered = Some(Rendered { body: Bytes::new(), fingerprint, prompt_tokens, max_tokens, note: None });
     JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered }
 }
 

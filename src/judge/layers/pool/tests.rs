@@ -77,13 +77,7 @@ fn call(case: &str, n: u8) -> JudgeRequest {
     let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
     let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
     let fingerprint = Fingerprint::from(*blake3::hash(format!("{case} {n}").as_bytes()).as_bytes());
-    let rendered = Some(Rendered {
-        body: Bytes::new(),
-        fingerprint,
-        prompt_tokens: 1,
-        max_tokens: None,
-        note: None,
-    });
+    let rendered = Some(Rendered { body: Bytes::new(), fingerprint, prompt_tokens: 1, max_tokens: None, note: None });
     JudgeRequest { call, system: "s".into(), case_id: case.into(), attempt: 0, rendered }
 }
 
