@@ -58,16 +58,6 @@ const MARKS: [&str; 11] = [
 ];
 
 impl Conversation {
-    /// The name in files and options.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Llama2 => "llama-2",
-            Self::Mistral => "mistral",
-            Self::ChatMl => "chatml",
-            Self::None => "none",
-        }
-    }
-
     /// The prompt of a chat of one turn that waits for its reply.
     ///
     /// With `neutralize`, marks of turns inside the messages lose their first bracket, so that no answer can end its
@@ -94,7 +84,12 @@ impl Conversation {
 
 impl fmt::Display for Conversation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        f.write_str(match self {
+            Self::Llama2 => "llama-2",
+            Self::Mistral => "mistral",
+            Self::ChatMl => "chatml",
+            Self::None => "none",
+        })
     }
 }
 
@@ -181,8 +176,8 @@ mod tests {
     #[test]
     fn options_and_files_use_the_same_names() {
         for format in Conversation::value_variants() {
-            assert_eq!(Conversation::from_str(format.as_str(), false).as_ref(), Ok(format));
-            assert_eq!(serde_json::to_value(format).unwrap(), format.as_str());
+            assert_eq!(Conversation::from_str(&format.to_string(), false).as_ref(), Ok(format));
+            assert_eq!(serde_json::to_value(format).unwrap(), format.to_string());
         }
     }
 

@@ -32,16 +32,6 @@ pub enum JudgeKind {
 }
 
 impl JudgeKind {
-    /// The name in files and options.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Lexical => "lexical",
-            Self::Chat => "chat",
-            Self::Completions => "completions",
-            Self::Label => "label",
-        }
-    }
-
     /// The route below the base URL; that of chat for the baseline, which sends nothing.
     pub fn path(self) -> &'static str {
         match self {
@@ -70,7 +60,12 @@ impl JudgeKind {
 
 impl fmt::Display for JudgeKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        f.write_str(match self {
+            Self::Lexical => "lexical",
+            Self::Chat => "chat",
+            Self::Completions => "completions",
+            Self::Label => "label",
+        })
     }
 }
 
@@ -81,8 +76,8 @@ mod tests {
     #[test]
     fn options_and_files_use_the_same_names() {
         for kind in JudgeKind::value_variants() {
-            assert_eq!(JudgeKind::from_str(kind.as_str(), false).as_ref(), Ok(kind));
-            assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
+            assert_eq!(JudgeKind::from_str(&kind.to_string(), false).as_ref(), Ok(kind));
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.to_string());
         }
     }
 

@@ -39,19 +39,10 @@ const PER_NAME: u64 = 1;
 /// Tokens that begin the reply.
 const REPLY_PRIMER: u64 = 3;
 
-/// The models of each encoding, by how their names begin; the first that fits counts.
-const MODELS: [(&str, Encoding); 11] = [
-    ("gpt-5", Encoding::O200k),
-    ("gpt-4o", Encoding::O200k),
-    ("chatgpt-4o", Encoding::O200k),
-    ("gpt-4.1", Encoding::O200k),
-    ("gpt-4.5", Encoding::O200k),
-    ("o1", Encoding::O200k),
-    ("o3", Encoding::O200k),
-    ("o4", Encoding::O200k),
-    ("gpt-4", Encoding::Cl100k),
-    ("gpt-3.5", Encoding::Cl100k),
-    ("gpt-35", Encoding::Cl100k),
+/// How the names of the models of each encoding begin; the first that fits counts.
+const MODELS: [(&[&str], Encoding); 2] = [
+    (&["gpt-5", "gpt-4o", "chatgpt-4o", "gpt-4.1", "gpt-4.5", "o1", "o3", "o4"], Encoding::O200k),
+    (&["gpt-4", "gpt-3.5", "gpt-35"], Encoding::Cl100k),
 ];
 
 /// How a model of OpenAI cuts texts into tokens.
@@ -71,7 +62,8 @@ impl Encoding {
         let name = name.strip_prefix("ft:").unwrap_or(name);
         // `o1-mini` is one of them, `o10` is not.
         let is_end = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_digit());
-        MODELS.iter().find(|(prefix, _)| name.strip_prefix(prefix).is_some_and(is_end)).map(|(_, encoding)| *encoding)
+        let begins = |prefix: &&str| name.strip_prefix(*prefix).is_some_and(is_end);
+        MODELS.iter().find(|(prefixes, _)| prefixes.iter().any(begins)).map(|(_, encoding)| *encoding)
     }
 
     /// Its name.

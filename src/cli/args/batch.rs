@@ -43,14 +43,14 @@ Examples:
 }
 
 /// Arguments of `batch export`. They may hold secrets: no `Debug` on purpose.
-#[derive(Clone, Default, Args)]
+#[derive(Clone, Args)]
 pub struct BatchExportArgs {
-    /// Maximum requests per file [default: 50000]
-    #[arg(long, value_name = "N")]
-    pub max_requests: Option<NonZeroU64>,
-    /// Maximum bytes per file, such as 100MB [default: 200MB]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    pub max_bytes: Option<u64>,
+    /// Maximum requests per file
+    #[arg(long, value_name = "N", default_value = "50000")]
+    pub max_requests: NonZeroU64,
+    /// Maximum bytes per file, such as 100MB
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "200MB")]
+    pub max_bytes: u64,
     /// Refuse calls that `vllm run-batch` does not support
     #[arg(long)]
     pub vllm: bool,

@@ -1,7 +1,6 @@
 //! `scholareval batch export|import|submit|status|fetch`.
 
 use std::collections::BTreeSet;
-use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
@@ -36,8 +35,8 @@ pub(super) fn run(command: BatchCommand, context: &Context<'_>) -> Result<ExitCo
         BatchCommand::Export(args) => runtime()?.block_on(export(&args, &context.settings(&args.score)?)),
         BatchCommand::Import(args) => import(&args),
         BatchCommand::Submit(args) => runtime()?.block_on(submit(&args, context)),
-        BatchCommand::Status(args) => runtime()?.block_on(status(&args, context)),
-        BatchCommand::Fetch(args) => runtime()?.block_on(fetch(&args, context)),
+        BatchCommand::Status(args) => runtime()?.block_on(follow(&args, context, false)),
+        BatchCommand::Fetch(args) => runtime()?.block_on(follow(&args, context, true)),
     }
 }
 
@@ -52,12 +51,8 @@ async fn export(args: &BatchExportArgs, settings: &Settings) -> Result<ExitCode>
     BatchManifest::make_room(dir, settings.options.output.overwrite)?;
     let prepared = Prepared::load(settings, None).await?;
     let jobs = prepared.jobs(settings, None, &Default::default())?.0;
-    let default = BatchLimits::default();
-    let limits = BatchLimits {
-        requests: args.max_requests.map_or(default.requests, NonZeroU64::get),
-        bytes: args.max_bytes.unwrap_or(default.bytes),
-        chat_only: args.vllm,
-    };
+    let (requests, bytes, chat_only) = (args.max_requests.get(), args.max_bytes, args.vllm);
+    let limits = BatchLimits { requests, bytes, chat_only };
     let mut writer = BatchWriter::new(dir.clone(), limits);
     let planned = evaluation::plan_collecting(&jobs, &mut Nobody, &mut |call| {
         let route = call.route.ok_or_else(|| Error::Internal("a call was rendered for no route".into()))?;
@@ -198,21 +193,11 @@ async fn submit(args: &BatchServiceArgs, context: &Context<'_>) -> Result<ExitCo
     Ok(ExitCode::Ok)
 }
 
-async fn status(args: &BatchServiceArgs, context: &Context<'_>) -> Result<ExitCode> {
+/// Shows how far the service is with each file, and downloads what is done. Exit 7 while something is still to come.
+async fn follow(args: &BatchServiceArgs, context: &Context<'_>, downloads: bool) -> Result<ExitCode> {
     let (mut manifest, services) = open(args, context)?;
     for (part, service) in services.iter().enumerate() {
-        service.refresh(&mut manifest.parts[part]).await?;
-        manifest.save()?;
-        terminal::write_stdout(part_text(&manifest.parts[part]).as_bytes())?;
-    }
-    Ok(ExitCode::Ok)
-}
-
-/// Exit 7 while something is still to come.
-async fn fetch(args: &BatchServiceArgs, context: &Context<'_>) -> Result<ExitCode> {
-    let (mut manifest, services) = open(args, context)?;
-    for (part, service) in services.iter().enumerate() {
-        service.fetch(&mut manifest, part).await?;
+        service.follow(&mut manifest, part, downloads).await?;
         let mut text = part_text(&manifest.parts[part]);
         for name in &manifest.parts[part].results {
             text.push_str(&format!("  {}\n", shown(&args.dir.join(name))));
@@ -220,12 +205,14 @@ async fn fetch(args: &BatchServiceArgs, context: &Context<'_>) -> Result<ExitCod
         terminal::write_stdout(text.as_bytes())?;
     }
     let to_come = manifest.parts.iter().filter(|part| !part.is_over()).count();
-    if to_come > 0 {
+    if downloads && to_come > 0 {
         return Err(Error::Stopped(format!(
             "{to_come} files are not done yet; what is there was fetched, the same command fetches the rest"
         )));
     }
-    terminal::note(&format!("next: scholareval batch import {}", shown(&args.dir)));
+    if downloads {
+        terminal::note(&format!("next: scholareval batch import {}", shown(&args.dir)));
+    }
     Ok(ExitCode::Ok)
 }
 

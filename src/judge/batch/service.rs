@@ -152,23 +152,15 @@ impl BatchService {
         Ok(true)
     }
 
-    /// Asks how far the service is with one file, and writes it into the part.
-    ///
-    /// # Errors
-    /// For services that cannot be reached.
-    pub async fn refresh(&self, part: &mut BatchPart) -> Result<()> {
-        self.retrieve(part).await.map(drop)
-    }
-
-    /// Asks how far the service is with one file, and downloads its results if the batch has ended (also one that expired
-    /// or was cancelled: what was answered until then is paid). What is there already is not downloaded again.
+    /// Asks how far the service is with one file. If the batch has ended (also one that expired or was cancelled: what was
+    /// answered until then is paid) and `downloads`, its results are downloaded; what is there already is not.
     ///
     /// # Errors
     /// For services that cannot be reached and files that cannot be written.
-    pub async fn fetch(&self, manifest: &mut BatchManifest, part: usize) -> Result<()> {
+    pub async fn follow(&self, manifest: &mut BatchManifest, part: usize, downloads: bool) -> Result<()> {
         let Some(batch) = self.retrieve(&mut manifest.parts[part]).await? else { return Ok(()) };
         manifest.save()?;
-        if !manifest.parts[part].is_over() {
+        if !downloads || !manifest.parts[part].is_over() {
             return Ok(());
         }
         let stem = manifest.parts[part].file.trim_end_matches(".jsonl").to_owned();

@@ -15,19 +15,12 @@ const NAME_CHARS: usize = 48;
 /// How much one request file may hold, and what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchLimits {
-    /// Requests, at least 1.
+    /// Requests, at least 1; 50,000 at OpenAI.
     pub requests: u64,
-    /// Bytes.
+    /// Bytes; 200 MB at OpenAI.
     pub bytes: u64,
     /// A call over another route than chat is an error: `vllm run-batch` takes no other.
     pub chat_only: bool,
-}
-
-impl Default for BatchLimits {
-    /// OpenAI's: 50,000 requests and 200 MB.
-    fn default() -> Self {
-        Self { requests: 50_000, bytes: 200_000_000, chat_only: false }
-    }
 }
 
 /// Writes the request files of a batch into a directory, which is made for the first call. Nothing counts before
@@ -174,6 +167,8 @@ mod tests {
     use crate::domain::Fingerprint;
     use crate::judge::cache::CallLabel;
 
+    const LIMITS: BatchLimits = BatchLimits { requests: 50_000, bytes: 200_000_000, chat_only: false };
+
     fn call(key: u8, judge: &str) -> BatchCall {
         BatchCall {
             custom_id: Fingerprint::from([key; 32]),
@@ -200,7 +195,7 @@ mod tests {
     #[test]
     fn files_are_split_by_judge_and_route_and_at_the_number_of_requests() {
         let (chat, raw) = (JudgeKind::Chat, JudgeKind::Completions);
-        let limits = BatchLimits { requests: 2, ..BatchLimits::default() };
+        let limits = BatchLimits { requests: 2, ..LIMITS };
         let calls = [(1, "a", chat), (2, "b", chat), (3, "a", chat), (4, "a", chat), (5, "a", raw)];
         let (dir, manifest) = write(limits, &calls);
         let parts: Vec<(&str, &str, u64)> =
@@ -223,7 +218,7 @@ mod tests {
     #[test]
     fn files_are_split_at_their_size_and_a_line_that_fits_nowhere_is_an_error() {
         let line = request_line(&call(1, "a"), JudgeKind::Chat, b"{\"model\":\"m\"}").len() as u64;
-        let limits = BatchLimits { bytes: 2 * line, ..BatchLimits::default() };
+        let limits = BatchLimits { bytes: 2 * line, ..LIMITS };
         let chat = JudgeKind::Chat;
         let (_dir, manifest) = write(limits, &[(1, "a", chat), (2, "a", chat), (3, "a", chat)]);
         assert_eq!(manifest.parts.iter().map(|part| part.bytes).collect::<Vec<_>>(), [2 * line, line]);
