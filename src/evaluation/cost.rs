@@ -304,7 +304,7 @@ impl Scale {
 
 /// Estimated and counted tokens of the sampled calls, up to the first that cannot be counted, or to the deadline.
 async fn count_sample(counter: &TokenCounter, group: &PlanGroup, deadline: Instant) -> Vec<(f64, f64)> {
-    let counts = stream::iter(&group.sample).map(|call| async move {
+    let counts = stream::iter(group.sample.values()).map(|call| async move {
         let counted = counter.count(&call.body).await?;
         Some((call.prompt_tokens as f64, counted as f64))
     });
@@ -328,7 +328,7 @@ mod tests {
 
     fn group(by_gates: &[PlannedCalls]) -> PlanGroup {
         let (role, kind, judge) = (Role::Rubric, CallKind::Property, "j".into());
-        PlanGroup { role, kind, judge, by_gates: by_gates.to_vec(), sample: Vec::new() }
+        PlanGroup { role, kind, judge, by_gates: by_gates.to_vec(), sample: BTreeMap::new() }
     }
 
     #[test]

@@ -136,8 +136,7 @@ async fn plan_into(
             }
         }
     }
-    tally.add_to(&mut outcome.plan);
-    outcome.groups = tally.groups();
+    outcome.groups = tally.groups(&mut outcome.plan);
     outcome.pending.iter_mut().for_each(|pending| pending.sort_unstable());
     Ok(outcome)
 }

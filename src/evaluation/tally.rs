@@ -1,5 +1,6 @@
 //! Counts what a run would ask, and collects it; identical calls are one.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -60,11 +61,19 @@ pub struct PlanGroup {
     pub judge: Arc<str>,
     /// By the number of gates before them, each of which a deferred reply must open: those askable now, behind one, ..
     pub by_gates: Vec<PlannedCalls>,
-    /// Some of the calls, drawn at random, where a sample was wanted.
-    pub sample: Vec<SampledCall>,
+    /// Some of the calls, where a sample was wanted: those with the smallest fingerprints, which is a draw without
+    /// replacement that does not depend on their order.
+    pub sample: BTreeMap<Fingerprint, SampledCall>,
 }
 
 impl PlanGroup {
+    fn add(&mut self, gates: usize, calls: PlannedCalls) {
+        if self.by_gates.len() <= gates {
+            self.by_gates.resize(gates + 1, PlannedCalls::default());
+        }
+        self.by_gates[gates].add(calls);
+    }
+
     /// Askable now.
     pub fn now(&self) -> PlannedCalls {
         self.by_gates.first().copied().unwrap_or_default()
@@ -97,42 +106,20 @@ pub(super) struct Tally {
 
 #[derive(Debug, Default)]
 struct Counts {
-    by_key: HashMap<Fingerprint, Ahead>,
-    /// Calls without a key (judges that answer the task itself).
-    keyless: Vec<Ahead>,
-    groups: Vec<Group>,
-}
-
-#[derive(Debug)]
-struct Group {
-    role: Role,
-    kind: CallKind,
-    judge: Arc<str>,
-    /// The calls with the smallest fingerprints: a draw without replacement that does not depend on their order.
-    sample: BTreeMap<Fingerprint, SampledCall>,
-}
-
-/// A call of a plan.
-#[derive(Debug, Clone, Copy)]
-struct Ahead {
-    group: usize,
-    /// Behind so many gates; 0 is askable now.
-    gates: usize,
-    call: PlannedCalls,
+    /// Each call with its group and the number of gates before it; 0 is askable now.
+    by_key: HashMap<Fingerprint, (usize, usize, PlannedCalls)>,
+    /// They hold calls without a key (of judges that answer the task itself); the others are added at the end.
+    groups: Vec<PlanGroup>,
 }
 
 impl Counts {
     fn group(&mut self, role: &Role, kind: CallKind, judge: &Arc<str>) -> usize {
-        let is_it = |group: &Group| group.role == *role && group.kind == kind && group.judge == *judge;
+        let is_it = |group: &PlanGroup| group.role == *role && group.kind == kind && group.judge == *judge;
         self.groups.iter().position(is_it).unwrap_or_else(|| {
-            let sample = BTreeMap::new();
-            self.groups.push(Group { role: role.clone(), kind, judge: Arc::clone(judge), sample });
+            let (role, judge, by_gates, sample) = (role.clone(), Arc::clone(judge), Vec::new(), BTreeMap::new());
+            self.groups.push(PlanGroup { role, kind, judge, by_gates, sample });
             self.groups.len() - 1
         })
-    }
-
-    fn all(&self) -> impl Iterator<Item = &Ahead> {
-        self.by_key.values().chain(&self.keyless)
     }
 }
 
@@ -153,54 +140,39 @@ impl Tally {
         let rendered = request.rendered.as_ref();
         let prompt_tokens = rendered.map_or(0, |rendered| rendered.prompt_tokens);
         let reply_limit = rendered.and_then(|rendered| rendered.max_tokens).unwrap_or(prompt_tokens);
-        let ahead = Ahead { group, gates, call: PlannedCalls { calls: 1, prompt_tokens, reply_limit } };
+        let call = PlannedCalls { calls: 1, prompt_tokens, reply_limit };
         let Some(rendered) = rendered else {
-            counts.keyless.push(ahead);
+            counts.groups[group].add(gates, call);
             return;
         };
-        if let Some(known) = counts.by_key.get_mut(&rendered.fingerprint) {
-            known.gates = known.gates.min(ahead.gates);
-            return;
-        }
-        counts.by_key.insert(rendered.fingerprint, ahead);
-        if self.sample_size > 0 {
-            let sample = &mut counts.groups[group].sample;
-            sample.insert(rendered.fingerprint, SampledCall { body: rendered.body.clone(), prompt_tokens });
-            if sample.len() > self.sample_size {
-                sample.pop_last();
+        match counts.by_key.entry(rendered.fingerprint) {
+            Entry::Occupied(mut known) => known.get_mut().1 = gates.min(known.get().1),
+            Entry::Vacant(place) => {
+                place.insert((group, gates, call));
+                if self.sample_size > 0 {
+                    let sample = &mut counts.groups[group].sample;
+                    sample.insert(rendered.fingerprint, SampledCall { body: rendered.body.clone(), prompt_tokens });
+                    if sample.len() > self.sample_size {
+                        sample.pop_last();
+                    }
+                }
             }
         }
     }
 
-    /// Adds what was counted to `plan`.
-    pub(super) fn add_to(&self, plan: &mut Plan) {
-        for ahead in self.counts().all() {
-            plan.at_most += 1;
-            plan.prompt_tokens_at_most += ahead.call.prompt_tokens;
-            if ahead.gates == 0 {
-                plan.askable_now += 1;
-                plan.prompt_tokens_now += ahead.call.prompt_tokens;
-            }
-        }
-    }
-
-    /// What was counted, in the order of role, kind and judge.
-    pub(super) fn groups(&self) -> Vec<PlanGroup> {
+    /// What was counted, in the order of role, kind and judge; adds it to `plan`.
+    pub(super) fn groups(&self, plan: &mut Plan) -> Vec<PlanGroup> {
         let counts = self.counts();
-        let empty = |group: &Group| PlanGroup {
-            role: group.role.clone(),
-            kind: group.kind,
-            judge: Arc::clone(&group.judge),
-            by_gates: Vec::new(),
-            sample: group.sample.values().cloned().collect(),
-        };
-        let mut groups: Vec<PlanGroup> = counts.groups.iter().map(empty).collect();
-        for ahead in counts.all() {
-            let by_gates = &mut groups[ahead.group].by_gates;
-            if by_gates.len() <= ahead.gates {
-                by_gates.resize(ahead.gates + 1, PlannedCalls::default());
-            }
-            by_gates[ahead.gates].add(ahead.call);
+        let mut groups = counts.groups.clone();
+        for (group, gates, call) in counts.by_key.values() {
+            groups[*group].add(*gates, *call);
+        }
+        for group in &groups {
+            let (now, at_most) = (group.now(), group.at_most());
+            plan.askable_now += now.calls;
+            plan.prompt_tokens_now += now.prompt_tokens;
+            plan.at_most += at_most.calls;
+            plan.prompt_tokens_at_most += at_most.prompt_tokens;
         }
         groups.sort_by_cached_key(|group| {
             (group.role.name().into_owned(), group.kind.as_str(), Arc::clone(&group.judge))
@@ -312,7 +284,7 @@ mod tests {
         count(Some(3), 5, 1);
         count(None, 0, 1);
         let mut plan = Plan::default();
-        tally.add_to(&mut plan);
+        tally.groups(&mut plan);
         // now: keys 1 and 2; at most: key 3 and the call without a key besides
         assert_eq!((plan.askable_now, plan.at_most), (2, 4));
         assert_eq!((plan.prompt_tokens_now, plan.prompt_tokens_at_most), (17, 22));
@@ -325,7 +297,7 @@ mod tests {
         tally.count(&request(Some(1), 100, Some(10)), &judge, 0);
         tally.count(&request(Some(2), 40, Some(10)), &judge, 1);
         tally.count(&request(Some(3), 40, None), &judge, 2);
-        let group = tally.groups().remove(0);
+        let group = tally.groups(&mut Plan::default()).remove(0);
         let calls = |prompt_tokens, reply_limit| PlannedCalls { calls: 1, prompt_tokens, reply_limit };
         // without a limit a reply is taken to be as long as its prompt
         assert_eq!(group.by_gates, [calls(100, 10), calls(40, 10), calls(40, 40)]);
@@ -337,7 +309,7 @@ mod tests {
         let drawn = |keys: &mut dyn Iterator<Item = u8>, size: usize| -> Vec<u64> {
             let tally = Tally::sampling(size);
             keys.for_each(|key| tally.count(&request(Some(key), key.into(), None), &"j".into(), 0));
-            tally.groups()[0].sample.iter().map(|call| call.prompt_tokens).collect()
+            tally.groups(&mut Plan::default())[0].sample.values().map(|call| call.prompt_tokens).collect()
         };
         assert_eq!(drawn(&mut (0..100), 3), [0, 1, 2]);
         assert_eq!(drawn(&mut (0..100).rev(), 3), [0, 1, 2]);

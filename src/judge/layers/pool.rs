@@ -141,8 +141,7 @@ impl<J: Judge> Pool<J> {
             State::Up if self.is_crowded(index, &shared.health, now) => 3,
             State::Up | State::MayBeBack => 4,
         };
-        let (system, case) = (request.system.as_str(), request.case_id.as_str());
-        let weight = |index: usize| hash(&[&self.replicas[index].name, system, case]);
+        let weight = |index: usize| hash(&self.replicas[index].name, request);
         (0..self.replicas.len()).max_by_key(|index| (rank(*index), weight(*index))).unwrap_or_default()
     }
 
@@ -168,7 +167,7 @@ impl<J: Judge> Pool<J> {
         let has_others = self.replicas.len() > 1;
         self.with(|shared| {
             let is_failure = shared.health[index].settle(&result, is_probe);
-            stay.is_probe &= matches!(result, Err(AskError::Fatal(_))) && !is_failure;
+            stay.is_probe = false;
             let Some(call) = request.rendered.as_ref().filter(|_| has_others) else { return };
             if is_failure {
                 // Calls that were given up stay here: a bound is needed, and forgetting costs next to nothing.
@@ -213,16 +212,10 @@ impl<J> Drop for Stay<'_, J> {
     }
 }
 
-/// 64 bits of the blake3 hash over each part with its length in front: the same on every machine and in every version.
-fn hash(parts: &[&str]) -> u64 {
-    let mut hasher = blake3::Hasher::new();
-    for part in parts {
-        hasher.update(&(part.len() as u64).to_le_bytes());
-        hasher.update(part.as_bytes());
-    }
-    let mut bytes = [0; 8];
-    hasher.finalize_xof().fill(&mut bytes);
-    u64::from_le_bytes(bytes)
+/// 64 bits of a hash: the same on every machine and in every version.
+fn hash(replica: &str, request: &JudgeRequest) -> u64 {
+    let hash = blake3::hash(format!("{replica}\0{}\0{}", request.system, request.case_id).as_bytes());
+    hash.as_bytes().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
 #[cfg(test)]
