@@ -12,7 +12,7 @@
 //! - is *lost*: it reported an error that would stop a run (wrong key, no such model, gone for a minute). The same, with a longer
 //!   cool-down; only when all are lost does the run stop.
 //! - has asked for a long pause;
-//! - failed this call the last time;
+//! - failed or throttled this call the last time;
 //! - is *crowded*: calls queue up for it, because it is slow or throttled, and they are more than its share.
 //!
 //! If nothing is left, the call goes to its own replica.
@@ -56,7 +56,7 @@ pub struct Pool<J> {
 struct Shared {
     /// Of each replica.
     health: Vec<Health>,
-    /// Which replica failed a call the last time.
+    /// Which replica failed or throttled a call the last time.
     failed: HashMap<Fingerprint, usize>,
 }
 
@@ -166,17 +166,17 @@ impl<J: Judge> Pool<J> {
         let result = judge.ask(request).await;
         let has_others = self.replicas.len() > 1;
         self.with(|shared| {
-            let is_failure = shared.health[index].settle(&result, is_probe);
+            shared.health[index].settle(&result, is_probe);
             stay.is_probe = false;
             let Some(call) = request.rendered.as_ref().filter(|_| has_others) else { return };
-            if is_failure {
+            if matches!(result, Ok(_) | Err(AskError::Refused { .. })) {
+                shared.failed.remove(&call.fingerprint);
+            } else {
                 // Calls that were given up stay here: a bound is needed, and forgetting costs next to nothing.
                 if shared.failed.len() >= MOST_FAILED_CALLS {
                     shared.failed.clear();
                 }
                 shared.failed.insert(call.fingerprint, index);
-            } else if matches!(result, Ok(_) | Err(AskError::Refused { .. })) {
-                shared.failed.remove(&call.fingerprint);
             }
         });
         match result {

@@ -123,18 +123,15 @@ impl Health {
         }
     }
 
-    /// Takes notice of how a call ended; true if the replica failed it.
-    pub(super) fn settle(&mut self, result: &Result<Outcome, AskError>, is_probe: bool) -> bool {
+    /// Takes notice of how a call ended.
+    pub(super) fn settle(&mut self, result: &Result<Outcome, AskError>, is_probe: bool) {
         let now = Instant::now();
         self.counted.errors += u64::from(result.is_err());
         if let Ok(Outcome::Reply(reply)) = result {
             self.count(reply);
         }
         match result {
-            Ok(_) | Err(AskError::Refused { .. }) => {
-                self.answered();
-                false
-            }
+            Ok(_) | Err(AskError::Refused { .. }) => self.answered(),
             Err(AskError::Transient { message, status, retry_after }) => {
                 if let Some(wait) = retry_after.filter(|wait| *wait >= LONG_PAUSE) {
                     self.resting = Some(now + wait);
@@ -142,20 +139,15 @@ impl Health {
                 if matches!(status, Some(429 | 503 | 529)) {
                     self.counted.throttled += 1;
                 }
-                let is_failure = status.is_none_or(|status| status == 408 || status >= 500);
-                if is_failure {
+                if status.is_none_or(|status| status == 408 || status >= 500) {
                     self.failed(message, is_probe);
                 } else if is_probe {
                     // 429 and the like: it is there, and busy.
                     self.answered();
                 }
-                is_failure
             }
-            Err(AskError::Fatal(Error::JudgeUnavailable(message))) => {
-                self.lose(message);
-                true
-            }
-            Err(AskError::Fatal(_)) => false,
+            Err(AskError::Fatal(Error::JudgeUnavailable(message))) => self.lose(message),
+            Err(AskError::Fatal(_)) => {}
         }
     }
 
