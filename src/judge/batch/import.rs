@@ -80,7 +80,7 @@ impl BatchCalls {
 
     /// The call that a line answers, with its reply or why there is none; else what is wrong with the line, and what to
     /// do about it.
-    fn read_result(&self, line: &[u8]) -> Result<(BatchCall, Result<JudgeReply, String>), (String, &'static str)> {
+    fn read_result(&self, line: &[u8]) -> Result<Answered, (String, &'static str)> {
         let line: ResultLine = serde_json::from_slice(line).map_err(|error| {
             let message = error.to_string();
             // The position is in this line; the caller adds the file's line.
@@ -97,6 +97,9 @@ impl BatchCalls {
         Ok((BatchCall { custom_id, label }, line.outcome()))
     }
 }
+
+/// A call with its reply, or why there is none.
+type Answered = (BatchCall, Result<JudgeReply, String>);
 
 /// `{custom_id, response: {status_code, body}, error}`; some services write the completion itself as the response.
 #[derive(Deserialize)]

@@ -270,7 +270,11 @@ fn pruning_removes_what_is_unwanted_and_shrinks_the_file() {
 /// The lines of an export.
 fn exported(cache: &Cache) -> String {
     let mut lines = Vec::new();
-    cache.export(|line| Ok(lines.extend_from_slice(line))).unwrap();
+    let keep = |line: &[u8]| {
+        lines.extend_from_slice(line);
+        Ok(())
+    };
+    cache.export(keep).unwrap();
     String::from_utf8(lines).unwrap()
 }
 

@@ -285,8 +285,10 @@ async fn a_probe_that_is_dropped_leaves_its_place_to_the_next_call() {
     assert_eq!((judges[0].asked().len(), judges[1].asked().len()), (5, 0));
 }
 
+type LimitedPool = Pool<Arc<RateLimited<Arc<Scripted>>>>;
+
 /// Two replicas with two slots each, of which the first takes 400 ms and the second 100 ms, and a case of the first.
-fn limited() -> (Vec<Arc<Scripted>>, Pool<Arc<RateLimited<Arc<Scripted>>>>, String) {
+fn limited() -> (Vec<Arc<Scripted>>, LimitedPool, String) {
     let judges = vec![Scripted::new(good), Scripted::new(good)];
     *judges[0].latency.lock().unwrap() = Duration::from_millis(400);
     *judges[1].latency.lock().unwrap() = Duration::from_millis(100);
