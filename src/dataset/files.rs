@@ -112,12 +112,12 @@ impl Kind {
             Self::Answers => "answers {case_id, answer_text}",
             Self::Predictions => "predictions {input, output, ..}",
         };
-        let hint = match (found, self) {
-            (_, Self::TestCases) => "give it as ANSWERS, and a file of test cases as --tests FILE",
-            (Self::TestCases, _) => {
-                "give it as --tests FILE, and here what a system wrote: {case_id, answer_text} or {input, output, ..}"
+        let hint = match self {
+            Self::TestCases => "give it as ANSWERS, and a file of test cases as --tests FILE",
+            Self::Answers => "give it as --tests FILE, and here what a system wrote",
+            Self::Predictions => {
+                "expected {input, output, ..}; score takes test cases as --tests FILE, answers as ANSWERS"
             }
-            _ => "expected {input, output, ..} here; answers go with --tests FILE into scholareval score",
         };
         Err(InputFault::new(path, format!("looks like a file of {looks}")).hint(hint))
     }

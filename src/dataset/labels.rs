@@ -3,16 +3,15 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::domain::{CaseId, ComparedPair, Note, Preference, Preferred, Rater, RaterKind, Rating, SystemName};
+use crate::domain::{CaseId, Note, Preference, Preferred, Rater, RaterKind, Rating, SystemName};
 use crate::error::{Error, InputFault, Result};
 
-use super::reader::{all, elements, expected, is_nan, read_text, typed, without_bare_nan};
+use super::reader::{Id, all, elements, expected, is_nan, read_text, typed, without_bare_nan};
 
 /// What a file of labels holds.
 const EXPECTED: &str = "expected scores (system, case_id, item, rater, value), preferences (case_id, system_a, system_b, \
@@ -86,30 +85,17 @@ impl Row<'_> {
         typed(value.clone()).map_err(|what| self.fault(format!("{field}: {what}")).hint(EXPECTED))
     }
 
-    /// A text; identifiers may be written as whole numbers.
+    /// A name; it may be written as a number.
     fn text(&self, field: &str) -> Result<String, InputFault> {
-        self.required::<Text>(field).map(|text| text.0)
+        match self.required(field)? {
+            Id(text) if text.trim().is_empty() => Err(self.fault(format!("{field} is empty")).hint(EXPECTED)),
+            Id(text) => Ok(text),
+        }
     }
 
     /// A number for each of two systems.
     fn two_numbers(&self, field: &str) -> Result<[f64; 2], InputFault> {
         self.required::<[Number; 2]>(field).map(|numbers| numbers.map(|number| number.0))
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(try_from = "Value")]
-struct Text(String);
-
-impl TryFrom<Value> for Text {
-    type Error = String;
-
-    fn try_from(value: Value) -> Result<Self, String> {
-        match value {
-            Value::String(text) if !text.trim().is_empty() => Ok(Self(text)),
-            Value::Number(number) if !number.is_f64() => Ok(Self(number.to_string())),
-            other => Err(expected("a text", &other)),
-        }
     }
 }
 
@@ -186,20 +172,19 @@ enum Label {
     Preference(Preference),
 }
 
-/// A rated thing.
-#[derive(PartialEq, Eq, Hash)]
-enum Thing {
-    Answer(CaseId, SystemName, Option<Arc<str>>),
-    Pair(ComparedPair),
-}
-
-impl Thing {
-    fn description(&self) -> String {
+impl Label {
+    /// Its case, what is rated, and the number.
+    fn parts(&self) -> (&CaseId, String, f64) {
         let shown = |name: &SystemName| name.as_str().escape_debug().to_string();
         match self {
-            Self::Answer(_, system, Some(item)) => format!("{} of {}", item.escape_debug(), shown(system)),
-            Self::Answer(_, system, None) => format!("the answer of {}", shown(system)),
-            Self::Pair(pair) => format!("{} against {}", shown(&pair.first), shown(&pair.second)),
+            Self::Rating(Rating { case_id, system, item, value }) => {
+                let thing = item.as_ref().map_or("the answer".to_owned(), |item| format!("{item:?}"));
+                (case_id, format!("{thing} of {}", shown(system)), *value)
+            }
+            Self::Preference(Preference { pair, preferred, .. }) => {
+                let thing = format!("{} against {}", shown(&pair.first), shown(&pair.second));
+                (&pair.case_id, thing, f64::from(preferred.sign()))
+            }
         }
     }
 }
@@ -208,8 +193,8 @@ impl Thing {
 #[derive(Default)]
 struct Collector {
     labels: Labels,
-    /// The number of each rater's label of a thing, and where it stands.
-    seen: HashMap<(usize, Thing), (f64, String)>,
+    /// The number of each rater's label of a thing in a case, and where it stands.
+    seen: HashMap<(usize, CaseId, String), (f64, String)>,
 }
 
 impl Collector {
@@ -309,18 +294,13 @@ impl Collector {
             let what = format!("{} is a judge's name and a person's", name.escape_debug());
             return Err(row.fault(what).hint("rename the file, or give the person another name under rater"));
         }
-        let (thing, number) = match &label {
-            Label::Rating(Rating { case_id, system, item, value }) => {
-                (Thing::Answer(case_id.clone(), system.clone(), item.clone()), *value)
-            }
-            Label::Preference(made) => (Thing::Pair(made.pair.clone()), f64::from(made.preferred.sign())),
-        };
-        let key = (at, thing);
+        let (case_id, thing, number) = label.parts();
+        let key = (at, case_id.clone(), thing);
         if let Some((earlier, place)) = self.seen.get(&key) {
             if *earlier == number {
                 return Ok(false);
             }
-            let what = format!("{} rated {} differently before, at {place}", name.escape_debug(), key.1.description());
+            let what = format!("{} rated {} differently before, at {place}", name.escape_debug(), key.2);
             return Err(row.fault(what).hint("keep one of the two, or give the raters different names"));
         }
         let place = format!("{}:{}", row.path.display(), row.line).escape_debug().to_string();

@@ -12,7 +12,7 @@ use crate::domain::{Fingerprint, Gold, Prediction, Source, SystemName};
 use crate::error::{Error, InputFault, Result};
 
 use super::files::{Kind, system_files};
-use super::reader::{JsonLine, all, elements, expected, is_nan, read_text, typed, without_bare_nan};
+use super::reader::{Id, JsonLine, all, elements, expected, is_nan, read_text, typed, without_bare_nan};
 
 const EXAMPLE: &str = "{\"input\": .., \"output\": .., \"ctxs\": [{\"title\": .., \"text\": ..}]}";
 
@@ -152,23 +152,6 @@ impl PredictionLine {
                 long_answers: long_answers.filter_map(|annotation| annotation.long_answer.given()).collect(),
             },
             line: line.number,
-        }
-    }
-}
-
-/// An id, written as a string or a number.
-#[derive(Deserialize)]
-#[serde(try_from = "Value")]
-struct Id(String);
-
-impl TryFrom<Value> for Id {
-    type Error = String;
-
-    fn try_from(value: Value) -> Result<Self, String> {
-        match value {
-            Value::String(text) => Ok(Self(text)),
-            Value::Number(number) => Ok(Self(number.to_string())),
-            other => Err(expected("an id", &other)),
         }
     }
 }

@@ -179,6 +179,23 @@ pub(super) fn expected(what: &str, found: &Value) -> String {
     format!("expected {what}, found {found}")
 }
 
+/// An id, written as a string or a number.
+#[derive(Deserialize)]
+#[serde(try_from = "Value")]
+pub(super) struct Id(pub(super) String);
+
+impl TryFrom<Value> for Id {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        match value {
+            Value::String(text) => Ok(Self(text)),
+            Value::Number(number) => Ok(Self(number.to_string())),
+            other => Err(expected("an id", &other)),
+        }
+    }
+}
+
 /// The values of a text: of a list, of the list under `data`, or one after the other (JSON lines).
 ///
 /// # Errors
