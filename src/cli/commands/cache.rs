@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
@@ -92,9 +92,6 @@ fn stats_text(path: &Path, stats: &CacheStats) -> String {
     if stats.damaged > 0 {
         text.push_str(&format!("damaged:  {}\n", grouped(stats.damaged)));
     }
-    if let (Some(oldest), Some(newest)) = (stats.oldest, stats.newest) {
-        text.push_str(&format!("from:     {}\nto:       {}\n", date(oldest), date(newest)));
-    }
     for (title, groups) in [("by kind:", &stats.by_kind), ("by judge:", &stats.by_judge)] {
         for (at, (name, count)) in groups.iter().enumerate() {
             let title = if at == 0 { title } else { "" };
@@ -102,15 +99,6 @@ fn stats_text(path: &Path, stats: &CacheStats) -> String {
         }
     }
     text
-}
-
-/// Unix seconds in UTC, or the number itself where no calendar reaches it.
-fn date(seconds: u64) -> String {
-    const YEAR_9999: u64 = 253_402_300_799;
-    match UNIX_EPOCH.checked_add(Duration::from_secs(seconds)) {
-        Some(time) if seconds <= YEAR_9999 => humantime::format_rfc3339_seconds(time).to_string(),
-        _ => seconds.to_string(),
-    }
 }
 
 /// True if the entry meets every condition.
@@ -170,18 +158,14 @@ mod tests {
             by_judge: [("m\u{1b}".to_owned(), 3)].into(),
             prompt_tokens: 1000,
             completion_tokens: 5,
-            oldest: Some(0),
-            newest: Some(86_400),
             ..CacheStats::default()
         };
-        // 1,500,000 bytes / 1e6 = 1.5 MB; 86,400 s are one day after the epoch
+        // 1,500,000 bytes / 1e6 = 1.5 MB
         assert_eq!(
             stats_text(Path::new("c.sqlite"), &stats),
             "cache:    c.sqlite\nreplies:  3\nsize:     1.5 MB\ntokens:   1,000 prompt, 5 reply\n\
-             from:     1970-01-01T00:00:00Z\nto:       1970-01-02T00:00:00Z\n\
              by kind:          1  evidence\n                  2  property\nby judge:         3  m\\u{1b}\n"
         );
-        assert_eq!(date(u64::MAX), u64::MAX.to_string());
     }
 
     #[test]

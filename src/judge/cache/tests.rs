@@ -235,7 +235,6 @@ fn stats_count_by_kind_and_judge() {
     let cache = Cache::open(&path).unwrap();
     let mut other = entry(2, "y");
     other.label = CallLabel { kind: "evidence".into(), judge: "llama".into(), ..label() };
-    other.created_at = 1_000;
     for entry in [entry(1, "x"), other, entry(3, "z")] {
         block_on(cache.put(entry, None)).unwrap();
     }
@@ -245,8 +244,7 @@ fn stats_count_by_kind_and_judge() {
     assert_eq!((stats.cached_prompt_tokens, stats.completion_tokens), (120, 21));
     assert_eq!(stats.by_kind, [("evidence".to_owned(), 1), ("property".to_owned(), 2)].into());
     assert_eq!(stats.by_judge["llama"], 1);
-    assert_eq!(stats.oldest, Some(1_000));
-    assert!(stats.newest > stats.oldest && stats.bytes > 0);
+    assert!(stats.bytes > 0);
 }
 
 #[test]

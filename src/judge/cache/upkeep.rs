@@ -30,10 +30,6 @@ pub struct CacheStats {
     pub cached_prompt_tokens: u64,
     /// Reply tokens.
     pub completion_tokens: u64,
-    /// When the oldest entry was stored, seconds since 1970; `None` without entries.
-    pub oldest: Option<u64>,
-    /// When the newest entry was stored, seconds since 1970.
-    pub newest: Option<u64>,
     /// Replies by kind of question.
     pub by_kind: BTreeMap<String, u64>,
     /// Replies by judge identity.
@@ -47,8 +43,6 @@ impl CacheStats {
         self.prompt_tokens = self.prompt_tokens.saturating_add(usage.prompt_tokens);
         self.cached_prompt_tokens = self.cached_prompt_tokens.saturating_add(usage.cached_prompt_tokens);
         self.completion_tokens = self.completion_tokens.saturating_add(usage.completion_tokens);
-        self.oldest = Some(self.oldest.map_or(entry.created_at, |oldest| oldest.min(entry.created_at)));
-        self.newest = self.newest.max(Some(entry.created_at));
         *self.by_kind.entry(entry.label.kind).or_default() += 1;
         *self.by_judge.entry(entry.label.judge).or_default() += 1;
     }

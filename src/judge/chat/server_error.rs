@@ -24,25 +24,28 @@ struct Sign {
     phrases: &'static [&'static str],
 }
 
-const QUOTA: Sign =
-    Sign { names: &["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"], phrases: &[] };
-const MODERATION: Sign = Sign {
-    names: &["content_filter", "content_policy_violation"],
-    phrases: &["moderation", "flagged", "content filter", "content policy", "content management policy"],
-};
-const CONTEXT_OVERFLOW: Sign = Sign {
-    names: &["context_length_exceeded", "exceed_context_size_error"],
-    phrases: &[
+const fn sign(names: &'static [&'static str], phrases: &'static [&'static str]) -> Sign {
+    Sign { names, phrases }
+}
+
+const QUOTA: Sign = sign(&["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"], &[]);
+const MODERATION: Sign = sign(
+    &["content_filter", "content_policy_violation"],
+    &["moderation", "flagged", "content filter", "content policy", "content management policy"],
+);
+const CONTEXT_OVERFLOW: Sign = sign(
+    &["context_length_exceeded", "exceed_context_size_error"],
+    &[
         "maximum context length",
         "exceeds the available context size",
         "longer than the maximum model length",
         "context window",
         "prompt is too long",
     ],
-};
-const UNKNOWN_MODEL: Sign = Sign { names: &["model_not_found"], phrases: &["model"] };
+);
+const UNKNOWN_MODEL: Sign = sign(&["model_not_found"], &["model"]);
 /// A single request above the limit per minute, which is answered with 429 for ever.
-const TOO_LARGE: Sign = Sign { names: &[], phrases: &["request too large"] };
+const TOO_LARGE: Sign = sign(&[], &["request too large"]);
 
 /// The status that an error under status 200 stands for, by its `code` or `type`.
 const STATUS_OF_NAME: [(&[&str], u16); 6] = [
@@ -132,11 +135,7 @@ impl ServerError {
     /// counted by [`EqualRefusals`].
     pub(super) fn classify(self, endpoint: &Endpoint, kind: JudgeKind) -> AskError {
         let status = self.status;
-        let quoted = if self.message.is_empty() {
-            format!("status {status}")
-        } else {
-            format!("status {status}: {}", self.message)
-        };
+        let quoted = format!("status {status}: {}", self.message).trim_end_matches(": ").to_owned();
         let (url, refused) = (endpoint.masked_url(), UnscoredKind::Refused);
         let refuse = |message: String, kind| AskError::Refused { message, status, kind };
         match status {

@@ -42,11 +42,6 @@ impl<J> Collapsing<J> {
         Self { inner: Arc::new(inner), flights: Mutex::default() }
     }
 
-    /// How many different calls are in flight.
-    pub fn in_flight(&self) -> usize {
-        self.flights().values().filter(|flight| ongoing(flight).is_some()).count()
-    }
-
     fn flights(&self) -> MutexGuard<'_, HashMap<Fingerprint, WeakShared<SharedCall>>> {
         self.flights.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -145,6 +140,11 @@ mod tests {
         (Collapsing::new(Arc::clone(&gate)), gate)
     }
 
+    /// How many different calls are in flight.
+    fn in_flight(judge: &Collapsing<Arc<Gate>>) -> usize {
+        judge.flights().values().filter(|flight| ongoing(flight).is_some()).count()
+    }
+
     fn request(key: Option<u8>) -> JudgeRequest {
         let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
         let rendered = key.map(|key| Rendered {
@@ -181,7 +181,7 @@ mod tests {
         let paid: u64 = replies.iter().filter(|reply| !reply.cached).map(|reply| reply.usage.prompt_tokens).sum();
         assert_eq!(paid, 2 * 5);
         assert!(replies.iter().all(|reply| reply.content == "x" && reply.usage.prompt_tokens == 5));
-        assert_eq!(judge.in_flight(), 0);
+        assert_eq!(in_flight(&judge), 0);
     }
 
     #[tokio::test]
@@ -220,7 +220,7 @@ mod tests {
         let mut gone = judge.ask(&request);
         assert!(futures::poll!(&mut gone).is_pending());
         drop(gone);
-        assert_eq!(judge.in_flight(), 0);
+        assert_eq!(in_flight(&judge), 0);
         gate.open.add_permits(1);
         assert!(!replies(vec![judge.ask(&request).await])[0].cached);
         assert_eq!((gate.asked.load(Ordering::Relaxed), gate.finished.load(Ordering::Relaxed)), (2, 1));
