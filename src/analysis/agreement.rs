@@ -45,12 +45,7 @@ pub struct QuestionAgreement {
 /// is the order of questions in the result. In compat mode the figures are the reference script's, and the order of the
 /// answers decides ties between systems: give them system by system as the systems were named.
 pub fn agreement<A: Borrow<ScoredAnswer>>(scored: &[A], mode: Mode) -> Agreement {
-    let questions = by_question(scored);
-    let of_question = match mode {
-        Mode::Default => of_scores,
-        Mode::Compat => of_orders,
-    };
-    let details: Vec<QuestionAgreement> = questions.iter().map(of_question).collect();
+    let details: Vec<QuestionAgreement> = by_question(scored).iter().map(|question| compared(question, mode)).collect();
     let defined = |value: fn(&QuestionAgreement) -> Option<f64>| details.iter().filter_map(value).collect::<Vec<_>>();
     let (taus, correlations) = (defined(|q| q.kendall_tau_b), defined(|q| q.pearson));
     Agreement {
@@ -63,67 +58,57 @@ pub fn agreement<A: Borrow<ScoredAnswer>>(scored: &[A], mode: Mode) -> Agreement
     }
 }
 
-/// One annotation of a question: the answers to its case.
-struct Annotation<'a> {
-    case_id: &'a CaseId,
-    answers: Vec<&'a ScoredAnswer>,
-}
-
-struct Question<'a> {
-    question: &'a str,
-    annotations: Vec<Annotation<'a>>,
-}
+/// A question with the answers to each of its cases.
+type Question<'a> = (&'a str, Vec<(&'a CaseId, Vec<&'a ScoredAnswer>)>);
 
 fn by_question<A: Borrow<ScoredAnswer>>(scored: &[A]) -> Vec<Question<'_>> {
     let mut questions: Vec<Question<'_>> = Vec::new();
     for answer in scored.iter().map(Borrow::borrow).filter(|answer| answer.case.agreement) {
-        let asked = answer.case.initial_prompt.as_str();
-        let at = questions.iter().position(|known| known.question == asked).unwrap_or_else(|| {
-            questions.push(Question { question: asked, annotations: Vec::new() });
-            questions.len() - 1
-        });
-        let annotations = &mut questions[at].annotations;
-        match annotations.iter_mut().find(|known| *known.case_id == answer.case.case_id) {
-            Some(known) => known.answers.push(answer),
-            None => annotations.push(Annotation { case_id: &answer.case.case_id, answers: vec![answer] }),
-        }
+        let cases = entry(&mut questions, answer.case.initial_prompt.as_str());
+        entry(cases, &answer.case.case_id).push(answer);
     }
     questions
 }
 
-fn of_scores(question: &Question<'_>) -> QuestionAgreement {
-    let scores = |index: usize| -> BTreeMap<&SystemName, f64> {
-        let answers = question.annotations.get(index).map_or(&[][..], |annotation| annotation.answers.as_slice());
-        answers.iter().filter_map(|answer| Some((&answer.system, answer.score.ann_score?))).collect()
-    };
-    let (first, second) = (scores(0), scores(1));
-    let (x, y): (Vec<f64>, Vec<f64>) =
-        first.iter().filter_map(|(system, score)| Some((*score, *second.get(system)?))).unzip();
+/// The value of that key, in the order of first appearance.
+fn entry<K: PartialEq, V: Default>(list: &mut Vec<(K, V)>, key: K) -> &mut V {
+    let at = list.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
+        list.push((key, V::default()));
+        list.len() - 1
+    });
+    &mut list[at].1
+}
+
+fn compared((question, cases): &Question<'_>, mode: Mode) -> QuestionAgreement {
+    let answers = [0, 1].map(|at| cases.get(at).map_or(&[][..], |(_, answers)| answers.as_slice()));
+    let (x, y) = if mode == Mode::Compat { orders(answers) } else { scores(answers) };
+    let shown = |value: f64| if mode == Mode::Compat { value.abs() } else { value };
     QuestionAgreement {
-        question: question.question.to_owned(),
+        question: (*question).to_owned(),
         systems: x.len(),
-        kendall_tau_b: kendall_tau_b(&x, &y),
-        pearson: pearson(&x, &y),
+        kendall_tau_b: kendall_tau_b(&x, &y).map(shown),
+        pearson: pearson(&x, &y).map(shown),
     }
 }
 
-/// The reference script's figures: absolute correlations of the orders that `numpy.argsort(-scores)` gives, not of ranks.
-/// Perfect disagreement counts as perfect agreement there. Undefined where the script raises: a question that lacks a
-/// score, or lists of unequal length.
-fn of_orders(question: &Question<'_>) -> QuestionAgreement {
-    let order = |index: usize| -> Option<Vec<f64>> {
-        let answers = &question.annotations.get(index)?.answers;
-        let scores = answers.iter().map(|answer| answer.score.ann_score).collect::<Option<Vec<f64>>>()?;
+/// The scores of the systems that both annotators' rubrics give one.
+fn scores(answers: [&[&ScoredAnswer]; 2]) -> (Vec<f64>, Vec<f64>) {
+    let [first, second] = answers.map(|own| -> BTreeMap<&SystemName, f64> {
+        own.iter().filter_map(|answer| Some((&answer.system, answer.score.ann_score?))).collect()
+    });
+    first.iter().filter_map(|(system, score)| Some((*score, *second.get(system)?))).unzip()
+}
+
+/// What the reference script correlates, in absolute values: the orders that `numpy.argsort(-scores)` gives, not ranks.
+/// Perfect disagreement counts as perfect agreement there. Nothing where the script raises: a question without a score, or
+/// lists of unequal length.
+fn orders(answers: [&[&ScoredAnswer]; 2]) -> (Vec<f64>, Vec<f64>) {
+    let order = |own: &[&ScoredAnswer]| -> Option<Vec<f64>> {
+        let scores = own.iter().map(|answer| answer.score.ann_score).collect::<Option<Vec<f64>>>()?;
         Some(descending_order(&scores).into_iter().map(|index| index as f64).collect())
     };
-    let orders = order(0).zip(order(1)).filter(|(x, y)| x.len() == y.len());
-    let (x, y) = orders.unwrap_or_default();
-    QuestionAgreement {
-        question: question.question.to_owned(),
-        systems: x.len(),
-        kendall_tau_b: kendall_tau_b(&x, &y).map(f64::abs),
-        pearson: pearson(&x, &y).map(f64::abs),
-    }
+    let orders = order(answers[0]).zip(order(answers[1]));
+    orders.filter(|(x, y)| x.len() == y.len()).unwrap_or_default()
 }
 
 /// The indices of the scores from best to worst, as `numpy.argsort(-scores)` orders them.
