@@ -170,7 +170,13 @@ pub(super) fn panel_agreement<A: Borrow<ScoredAnswer>>(
             answer.members.iter().map(|(item, said)| (ItemGroup::of(item, &answer.score), said)).collect();
         items.sort_by_key(|((place, _), _)| *place);
         for ((_, group), said) in items {
-            add(&mut groups, answer, group, said);
+            let (scorer, judges) = (answer.score.scorer, said.iter().map(|member| &member.judge).collect::<Vec<_>>());
+            let is_same = |own: &Group<'_>| own.scorer == scorer && own.group == group && own.judges == judges;
+            let at = groups.iter().position(is_same).unwrap_or_else(|| {
+                groups.push(Group { scorer, group, judges, units: Vec::new() });
+                groups.len() - 1
+            });
+            groups[at].units.push((&answer.case.case_id, said));
         }
     }
     // Points, snippets, claims; the rest in the order of the score.
@@ -178,19 +184,6 @@ pub(super) fn panel_agreement<A: Borrow<ScoredAnswer>>(
     let of_panels = groups.iter().filter(|group| group.judges.len() > 1);
     let panels = of_panels.map(|group| group.agreement(questions, bca)).collect();
     (panels, groups.iter().flat_map(Group::noise).collect())
-}
-
-fn add<'a>(groups: &mut Vec<Group<'a>>, answer: &'a ScoredAnswer, group: ItemGroup, said: &'a [MemberValues]) {
-    let is_same = |other: &Group<'_>| {
-        let same_judges = || other.judges.iter().map(|judge| &***judge).eq(said.iter().map(|member| &*member.judge));
-        other.scorer == answer.score.scorer && other.group == group && same_judges()
-    };
-    let at = groups.iter().position(is_same).unwrap_or_else(|| {
-        let judges = said.iter().map(|member| &member.judge).collect();
-        groups.push(Group { scorer: answer.score.scorer, group, judges, units: Vec::new() });
-        groups.len() - 1
-    });
-    groups[at].units.push((&answer.case.case_id, said));
 }
 
 /// The units of one group, all put to the same judges.

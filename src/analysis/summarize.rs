@@ -233,7 +233,7 @@ impl<'a> Scored<'a> {
             let n = answers.iter().filter(|answer| answer.score.is_complete()).count();
             // An aspect without any grade makes the reference's average NaN.
             let is_undefined = self.options.mode == Mode::Compat && means.len() < aspects.len();
-            let bounds = bounds_of(&of_aspects, |ends| mean(ends)).filter(|_| n < answers.len());
+            let bounds = bounds_of(&of_aspects, mean).filter(|_| n < answers.len());
             let metric = Metric {
                 estimate: if is_undefined { None } else { mean(&means) },
                 interval: mean_intervals(&[own], self.bca())[0].filter(|_| is_whole),
