@@ -60,10 +60,9 @@ fn exit_at_once() {
     std::process::exit(i32::from(ExitCode::Stopped.code()));
 }
 
+#[cfg(unix)]
 #[cfg(test)]
 mod tests {
-    #![cfg(unix)]
-
     use super::*;
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
