@@ -157,7 +157,7 @@ impl Counts {
         let (done, left) = (state.pos(), state.eta());
         let all = state.len().unwrap_or_default().max(done);
         let mut line = format!("{}/{} calls{}", grouped(done), grouped(all), self.details());
-        // Early guesses jump about, and at a standstill nobody knows.
+        // Early estimates jump about, and at a standstill there is none.
         if state.elapsed() >= Duration::from_secs(2) && !left.is_zero() {
             let _ = write!(line, ", {:.1}/s, at most {:#} left", state.per_sec(), HumanDuration(left));
         }

@@ -14,19 +14,13 @@ use crate::report::wrapped;
 /// # Errors
 /// [`Error::Io`] if standard output cannot be written (a full disk behind `>`).
 pub fn write_stdout(bytes: &[u8]) -> Result<()> {
-    let mut stdout = std::io::stdout().lock();
-    forgive_closed_pipe(stdout.write_all(bytes).and_then(|()| stdout.flush()))
-        .map_err(Error::io(Path::new("standard output"), "write"))
+    write_to(&mut std::io::stdout().lock(), bytes)
 }
 
-/// A broken pipe counts as success.
-///
-/// # Errors
-/// Every other error as it came.
-pub fn forgive_closed_pipe(result: std::io::Result<()>) -> std::io::Result<()> {
-    match result {
+fn write_to(out: &mut impl Write, bytes: &[u8]) -> Result<()> {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        other => other,
+        other => other.map_err(Error::io(Path::new("standard output"), "write")),
     }
 }
 
@@ -132,7 +126,16 @@ mod tests {
 
     #[test]
     fn a_closed_pipe_is_no_fault_and_a_full_disk_is() {
-        assert!(forgive_closed_pipe(Err(ErrorKind::BrokenPipe.into())).is_ok());
-        assert!(forgive_closed_pipe(Err(ErrorKind::StorageFull.into())).is_err());
+        struct Failing(ErrorKind);
+        impl Write for Failing {
+            fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+                Err(self.0.into())
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Err(self.0.into())
+            }
+        }
+        assert!(write_to(&mut Failing(ErrorKind::BrokenPipe), b"text").is_ok());
+        assert!(write_to(&mut Failing(ErrorKind::StorageFull), b"text").is_err());
     }
 }

@@ -46,7 +46,7 @@ use crate::domain::{EndpointUse, Note};
 pub struct ReportContext {
     /// The run's name, usually its directory.
     pub run: String,
-    /// Who judged the rubric: a model's name, or `lexical`; empty where nobody did.
+    /// Who judged the rubric: a model's name, or `lexical`; empty without such a judge.
     pub judge: String,
     /// Whose wording was sent: `scholarqabench@95e6fc5`, or a set's fingerprint.
     pub prompts: String,

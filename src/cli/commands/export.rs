@@ -51,7 +51,7 @@ fn open(args: &ExportArgs) -> Result<RecordedRun> {
     let run = load_run(&args.run)?;
     if run.manifest.status != RunStatus::Complete && !args.quiet {
         note(
-            "warning: the run did not finish; what it lacks is exported without a value (run score again to finish it)",
+            "warning: the run did not finish; what is missing is exported without a value (run score again to finish it)",
         );
     }
     std::fs::create_dir_all(&args.out).map_err(Error::io(&args.out, "create"))?;

@@ -161,7 +161,7 @@ impl RunRecord {
         &self.manifest
     }
 
-    /// Keeps what the endpoints did; of a session that asked nobody an earlier one's stays.
+    /// Keeps what the endpoints did; a session without calls leaves that of an earlier one.
     pub fn note_endpoints(&mut self, endpoints: Vec<EndpointUse>) {
         if !endpoints.is_empty() {
             self.manifest.endpoints = endpoints;

@@ -89,7 +89,7 @@ fn score_args(row: &Row, args: &BenchArgs, data: &Path) -> ScoreArgs {
     }
 }
 
-/// Takes back what a config file says of matters that the row decides, and leaves out what nobody judges: the
+/// Takes back what a config file says of matters that the row decides, and leaves out what has no judge: the
 /// columns with the reasons.
 ///
 /// # Errors
