@@ -251,7 +251,6 @@ impl Identified {
             concurrency: named.limits.concurrency.get(),
             requests_per_minute: named.limits.rpm,
             tokens_per_minute: named.limits.tpm.map(|tpm| NonZeroU32::try_from(tpm).unwrap_or(NonZeroU32::MAX)),
-            ..Limits::default()
         };
         let policy = RetryPolicy { max_attempts: named.limits.retries.saturating_add(1), ..RetryPolicy::default() };
         let fleet = Arc::new(chat.servers.fleet(chat.options.endpoint, limits, meters)?);

@@ -33,6 +33,7 @@ pub struct BatchManifest {
 
 /// One request file, and what a batch service reported of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct BatchPart {
     /// Name of the request file in the directory.
     pub file: String,
@@ -41,7 +42,6 @@ pub struct BatchPart {
     /// The route of every request: `/v1/chat/completions` or `/v1/completions`.
     pub url: String,
     /// Address of the judge, secrets masked; `None` if unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
     /// Requests in it.
     pub requests: u64,
@@ -50,25 +50,18 @@ pub struct BatchPart {
     /// About how many tokens its prompts have together.
     pub prompt_tokens: u64,
     /// The service's id of the uploaded file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_id: Option<String>,
     /// The service's id of the batch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch_id: Option<String>,
     /// What the service reported last of the batch: `validating`, `in_progress`, `completed`, ..
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
     /// Requests that have a reply.
-    #[serde(default)]
     pub completed: u64,
     /// Requests that failed.
-    #[serde(default)]
     pub failed: u64,
     /// What the service found wrong with the file, one line each.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
     /// Names of the result files that were fetched into the directory.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<String>,
 }
 

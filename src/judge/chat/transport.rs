@@ -136,18 +136,15 @@ impl Transport {
     /// A JSON document beside the judge's route (`/models`, `/props`). Transient failures are asked again: an identity
     /// that misses a part would miss the cache.
     pub(in crate::judge) async fn get_json(&self, url: &str) -> Result<Value, Fault> {
-        let mut probes = 1;
-        loop {
+        for _ in 1..PROBES {
             match self.get(url, PROBE_LIMIT).await {
-                Err(Fault::TimedOut(_) | Fault::Broken(_) | Fault::Status { status: 429 | 502..=504, .. })
-                    if probes < PROBES =>
-                {
-                    probes += 1;
+                Err(Fault::TimedOut(_) | Fault::Broken(_) | Fault::Status { status: 429 | 502..=504, .. }) => {
                     sleep(PROBE_PAUSE).await;
                 }
                 body => return read_json(&body?, &self.endpoint),
             }
         }
+        read_json(&self.get(url, PROBE_LIMIT).await?, &self.endpoint)
     }
 
     /// A GET beside the judge's route (`/models`, `/props`, `/health`), with the endpoint's headers and query.

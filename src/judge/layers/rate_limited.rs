@@ -22,6 +22,9 @@ use crate::judge::meters::Meters;
 use crate::judge::server_limits::{Dimension, ServerLimits};
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 
+/// A server that asks for a longer pause ends the run instead: it can be resumed.
+const LONGEST_PAUSE: Duration = Duration::from_secs(15 * 60);
+
 /// How much may be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -31,18 +34,11 @@ pub struct Limits {
     pub requests_per_minute: Option<NonZeroU32>,
     /// Tokens per minute, prompt and reply together; `None` for no limit.
     pub tokens_per_minute: Option<NonZeroU32>,
-    /// A server that asks for a longer pause ends the run instead: it can be resumed.
-    pub longest_pause: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            concurrency: 32,
-            requests_per_minute: None,
-            tokens_per_minute: None,
-            longest_pause: Duration::from_secs(15 * 60),
-        }
+        Self { concurrency: 32, requests_per_minute: None, tokens_per_minute: None }
     }
 }
 
@@ -139,8 +135,8 @@ impl<J> RateLimited<J> {
             tracing::debug!(limit = self.concurrency(), "the judge is overloaded: fewer calls at once");
         }
         match retry_after {
-            Some(wait) if wait > self.limits.longest_pause => {
-                let (asked, most) = (wait.as_secs(), self.limits.longest_pause.as_secs());
+            Some(wait) if wait > LONGEST_PAUSE => {
+                let (asked, most) = (wait.as_secs(), LONGEST_PAUSE.as_secs());
                 return Err(AskError::Fatal(Error::JudgeUnavailable(format!(
                     "the judge asks to wait {asked} s ({message}), longer than the {most} s a run waits; \
                      give the same command again later, it continues where it stopped"

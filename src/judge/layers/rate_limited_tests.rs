@@ -77,7 +77,6 @@ fn limits(concurrency: usize, rpm: u32, tpm: u32) -> Limits {
         concurrency,
         requests_per_minute: NonZeroU32::new(rpm),
         tokens_per_minute: NonZeroU32::new(tpm),
-        ..Limits::default()
     }
 }
 

@@ -11,6 +11,9 @@ use crate::domain::{UnscoredKind, UnscoredReason};
 use crate::judge::meters::Meters;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 
+/// No wait of ours is longer (the server's `Retry-After` may be).
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
 /// How often and how long apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
@@ -18,21 +21,19 @@ pub struct RetryPolicy {
     pub max_attempts: u32,
     /// The longest wait before the second attempt; doubles with each further one.
     pub base: Duration,
-    /// No wait of ours is longer (the server's `Retry-After` may be).
-    pub cap: Duration,
 }
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self { max_attempts: 8, base: Duration::from_millis(500), cap: Duration::from_secs(60) }
+        Self { max_attempts: 8, base: Duration::from_millis(500) }
     }
 }
 
 impl RetryPolicy {
-    /// The longest wait after attempt `attempt` (1-based): `min(cap, base * 2^(attempt - 1))`.
+    /// The longest wait after attempt `attempt` (1-based): `base * 2^(attempt - 1)`, at most [`LONGEST_WAIT`].
     fn ceiling(&self, attempt: u32) -> Duration {
         let doublings = attempt.saturating_sub(1).min(31);
-        self.base.saturating_mul(1 << doublings).min(self.cap)
+        self.base.saturating_mul(1 << doublings).min(LONGEST_WAIT)
     }
 }
 
