@@ -73,11 +73,7 @@ fn request(prompt_tokens: u64, max_tokens: Option<u64>) -> JudgeRequest {
 }
 
 fn limits(concurrency: usize, rpm: u32, tpm: u32) -> Limits {
-    Limits {
-        concurrency,
-        requests_per_minute: NonZeroU32::new(rpm),
-        tokens_per_minute: NonZeroU32::new(tpm),
-    }
+    Limits { concurrency, requests_per_minute: NonZeroU32::new(rpm), tokens_per_minute: NonZeroU32::new(tpm) }
 }
 
 /// Asks `calls` times at once; gives the meters.
