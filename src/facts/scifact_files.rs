@@ -6,7 +6,9 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::claims::{BlindClaim, Checked, ClaimFile, ClaimLine, FromLine, Id, LineFault, counted, no_faults};
+use super::claims::{
+    BlindClaim, ByAbstract, Checked, ClaimFile, ClaimLine, FromLine, Id, LineFault, counted, no_faults,
+};
 use super::scifact::{Claim, DocId, Evidence, Label, PredictedAbstract, Prediction};
 use super::scifact_modules::{Labels, Rationales};
 use crate::dataset::read_jsonl;
@@ -72,18 +74,11 @@ fn one_label(doc_id: DocId, rationales: &[RawEvidence], mode: Mode) -> Result<La
     }
 }
 
-/// A line of a submission.
-#[derive(Debug, Deserialize)]
-pub struct RawPrediction {
-    id: Id,
-    evidence: BTreeMap<DocId, RawEvidence>,
-}
-
 impl FromLine for Prediction {
-    type Line = RawPrediction;
+    type Line = ByAbstract<BTreeMap<DocId, RawEvidence>>;
     const EXAMPLE: &str = "{\"id\": 52, \"evidence\": {\"11\": {\"label\": \"SUPPORT\", \"sentences\": [1]}}}";
 
-    fn from_line(line: RawPrediction, mode: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
+    fn from_line(line: Self::Line, mode: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
         let (mut prediction, mut faults) = (Self::default(), Vec::new());
         for (doc_id, RawEvidence { sentences, label }) in line.evidence {
             match Label::read(doc_id, &label, mode) {
@@ -174,7 +169,6 @@ impl Corpus {
 /// Every claim and abstract that is in one file only.
 pub fn merge(rationales: &ClaimFile<Rationales>, labels: &ClaimFile<Labels>) -> Result<Vec<ClaimLine<Prediction>>> {
     let by_claim = labels.by_claim();
-    let selected: HashSet<&Id> = rationales.lines.iter().map(|line| &line.id).collect();
     let (mut merged, mut faults) = (Vec::new(), Vec::new());
     for line in &rationales.lines {
         let Some(labelled) = by_claim.get(&line.id) else {
@@ -182,9 +176,10 @@ pub fn merge(rationales: &ClaimFile<Rationales>, labels: &ClaimFile<Labels>) -> 
             faults.push(fault.hint(format!("add one to {}", labels.path.display())));
             continue;
         };
+        let (selected, labelled_as) = (&line.value.0, &labelled.value.0);
         let mut prediction = Prediction::default();
-        for (doc_id, sentences) in &line.value.0 {
-            match labelled.value.0.get(doc_id) {
+        for (doc_id, sentences) in selected {
+            match labelled_as.get(doc_id) {
                 None => {
                     let hint = format!("label it in {}, NOT_ENOUGH_INFO to leave it out", labels.path.display());
                     faults.push(rationales.fault(line, format!("abstract {doc_id} has no label")).hint(hint));
@@ -196,13 +191,14 @@ pub fn merge(rationales: &ClaimFile<Rationales>, labels: &ClaimFile<Labels>) -> 
                 }
             }
         }
-        for doc_id in labelled.value.0.keys().filter(|doc_id| !line.value.0.contains_key(doc_id)) {
+        for doc_id in labelled_as.keys().filter(|doc_id| !selected.contains_key(doc_id)) {
             let hint = format!("list them in {}, [] for none", rationales.path.display());
             faults.push(labels.fault(labelled, format!("abstract {doc_id} has no list of sentences")).hint(hint));
         }
         merged.push(ClaimLine { id: line.id.clone(), line: line.line, value: prediction });
     }
-    faults.extend(labels.lines.iter().filter(|line| !selected.contains(&line.id)).map(|line| {
+    let selected = rationales.by_claim();
+    faults.extend(labels.lines.iter().filter(|line| !selected.contains_key(&line.id)).map(|line| {
         let hint = format!("add one to {}", rationales.path.display());
         labels.fault(line, "the claim has no line of sentences").hint(hint)
     }));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::claims::{ClaimFile, ClaimLine, FromLine, Id, LineFault};
+use super::claims::{ByAbstract, ClaimFile, ClaimLine, FromLine, Id, LineFault};
 use super::scifact::{Claim, DocId, Label, Prf, is_whole, ratio, refused};
 use crate::domain::Mode;
 use crate::error::{InputFault, Result};
@@ -21,59 +21,38 @@ pub struct Rationales(pub BTreeMap<DocId, Vec<u32>>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Labels(pub BTreeMap<DocId, Label>);
 
-/// A line of retrieved abstracts.
-#[derive(Debug, Deserialize)]
-pub struct RawRetrieved {
-    claim_id: Id,
-    doc_ids: Vec<Id>,
-}
-
 impl FromLine for Retrieved {
-    type Line = RawRetrieved;
+    type Line = ByAbstract<Vec<Id>>;
     const EXAMPLE: &str = "{\"claim_id\": 52, \"doc_ids\": [11, 15]}";
 
-    fn from_line(line: RawRetrieved, _: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
-        (line.claim_id, Ok(Self(line.doc_ids)))
+    fn from_line(line: Self::Line, _: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
+        (line.id, Ok(Self(line.evidence)))
     }
-}
-
-/// A line of selected sentences.
-#[derive(Debug, Deserialize)]
-pub struct RawRationales {
-    claim_id: Id,
-    evidence: BTreeMap<DocId, Vec<u32>>,
 }
 
 impl FromLine for Rationales {
-    type Line = RawRationales;
+    type Line = ByAbstract<BTreeMap<DocId, Vec<u32>>>;
     const EXAMPLE: &str = "{\"claim_id\": 52, \"evidence\": {\"11\": [1, 11]}}";
 
-    fn from_line(line: RawRationales, _: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
-        (line.claim_id, Ok(Self(line.evidence)))
+    fn from_line(line: Self::Line, _: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
+        (line.id, Ok(Self(line.evidence)))
     }
 }
 
-/// A line of predicted labels; the confidence is not used.
+/// A predicted label; the confidence is not used.
 #[derive(Debug, Deserialize)]
-pub struct RawLabels {
-    claim_id: Id,
-    labels: BTreeMap<DocId, RawLabel>,
-}
-
-/// A predicted label.
-#[derive(Debug, Deserialize)]
-struct RawLabel {
+pub struct RawLabel {
     label: String,
 }
 
 impl FromLine for Labels {
-    type Line = RawLabels;
+    type Line = ByAbstract<BTreeMap<DocId, RawLabel>>;
     const EXAMPLE: &str = "{\"claim_id\": 52, \"labels\": {\"11\": {\"label\": \"SUPPORT\"}}}";
 
-    fn from_line(line: RawLabels, mode: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
+    fn from_line(line: Self::Line, mode: Mode) -> (Id, Result<Self, Vec<LineFault>>) {
         let read = |(doc_id, raw): (DocId, RawLabel)| Ok((doc_id, Label::read(doc_id, &raw.label, mode)?));
-        let labels: Result<_, LineFault> = line.labels.into_iter().map(read).collect();
-        (line.claim_id, labels.map(Self).map_err(|fault| vec![fault]))
+        let labels: Result<_, LineFault> = line.evidence.into_iter().map(read).collect();
+        (line.id, labels.map(Self).map_err(|fault| vec![fault]))
     }
 }
 
