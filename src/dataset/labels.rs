@@ -43,7 +43,7 @@ pub fn load_labels(paths: &[PathBuf]) -> Result<Labels> {
     Ok(collector.labels)
 }
 
-/// Reads the text of one file; the extension of `path` tells CSV (`.csv`) from JSON. See [`load_labels`].
+/// Reads the text of one file; CSV if `path` ends in `.csv` or the text is no JSON. See [`load_labels`].
 ///
 /// ```
 /// use scholareval::dataset::parse_labels;

@@ -1,7 +1,7 @@
 //! Files to domain: test cases, answers, and how they are paired.
 //!
-//! [`load_test_cases`] and [`load_answers`] read and check whole files and tell every fault they find, each with file,
-//! line, case and remedy; [`pair`] joins answers to test cases. Nothing is dropped silently: what has no partner is a
+//! [`load_test_cases`] and [`load_answers`] read and check whole files and report every faulty element with its file, line
+//! and case, and what to do; [`pair`] joins answers to test cases. Nothing is dropped silently: what has no partner is a
 //! warning.
 
 mod answers;

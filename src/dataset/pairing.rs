@@ -14,7 +14,7 @@ use crate::error::{Error, InputFault, Result};
 use super::names::{list, suggest};
 use super::{SystemAnswers, TestCases};
 
-/// Answers without a test case that are told one by one in each file; the rest are counted.
+/// Answers without a test case that are named in each file; the rest are counted.
 const STRAYS_SHOWN: usize = 5;
 
 /// What to pair, and how.

@@ -1,8 +1,6 @@
 //! The three families of prompts (rubric, aspects, attribution), and which of their texts are the published ones, known
 //! by hashes: the wording itself is not part of this program.
 
-use std::fmt;
-
 use crate::domain::CallKind;
 
 /// Calls whose prompts belong together; each family of a set has a fingerprint and a label of its own.
@@ -45,12 +43,6 @@ impl PromptFamily {
             Self::Aspect => "aspect",
             Self::Attribution => "attribution",
         }
-    }
-}
-
-impl fmt::Display for PromptFamily {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -154,10 +154,10 @@ mod tests {
     #[test]
     fn an_exported_set_holds_every_family_and_each_directory_of_ours_is_a_set_too() {
         let (_dir, set) = edited("README.md", |text| text);
-        assert!(set.unwrap().is_builtin());
+        assert!(set.unwrap().families().iter().all(Family::is_builtin));
         let rubrics = Path::new(env!("CARGO_MANIFEST_DIR")).join("rubrics");
         for name in ["scholarqa_cs", "aspects", "attribution"] {
-            assert!(PromptSet::load(&rubrics.join(name)).unwrap().is_builtin(), "{name}");
+            assert!(PromptSet::load(&rubrics.join(name)).unwrap().families().iter().all(Family::is_builtin), "{name}");
         }
     }
 
@@ -205,7 +205,7 @@ mod tests {
     fn a_missing_response_is_an_error_naming_the_task() {
         let (_dir, set) = edited("answer.txt", |text| text.replace("{{response}}", ""));
         let message = set.unwrap_err().to_string();
-        assert!(message.contains("the expertise task lacks {{response}}"), "{message}");
+        assert!(message.contains("{{response}} is missing in the expertise task"), "{message}");
     }
 
     #[test]
@@ -219,7 +219,7 @@ mod tests {
     fn what_an_aspect_or_a_claim_needs_is_named_with_its_variant() {
         let (_dir, set) = edited("aspect.plain.reference.txt", |text| text.replace("{{reference_answer}}", "none"));
         let message = set.unwrap_err().to_string();
-        let expected = "the aspect (without_headers.with_reference) task lacks {{reference_answer}}";
+        let expected = "{{reference_answer}} is missing in the aspect (without_headers.with_reference) task";
         assert!(message.contains(expected), "{message}");
         let (_dir, set) = edited("aspect.answer.txt", |text| text + "{{reference_answer}}");
         let message = set.unwrap_err().to_string();
@@ -231,7 +231,7 @@ mod tests {
             "{message}"
         );
         let (_dir, set) = edited("attribution.claim.txt", |text| text.replace("{{claim}}", ""));
-        assert!(set.unwrap_err().to_string().contains("the attribution task lacks {{claim}}"));
+        assert!(set.unwrap_err().to_string().contains("{{claim}} is missing in the attribution task"));
         let (_dir, set) = edited("attribution.claim.txt", |text| text + "{{response}}");
         assert!(set.unwrap_err().to_string().contains("{{response}} has no value in the attribution task"));
     }

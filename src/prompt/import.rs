@@ -27,7 +27,7 @@ type Files = BTreeMap<String, String>;
 impl PromptSet {
     /// Reads the published wording from a checkout of ScholarQABench.
     ///
-    /// The set is verbatim. Where a checkout lacks the script for aspects or for citations, that family is the built-in
+    /// The set is verbatim. Where a checkout has no script for aspects or for citations, that family is the built-in
     /// one. The commit of the checkout is kept in the manifest where `.git` names it.
     ///
     /// # Errors

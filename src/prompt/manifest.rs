@@ -60,7 +60,7 @@ pub(crate) struct TaskEntry {
     pub(crate) user: Vec<String>,
     /// File of a fixed criterion; for `expertise` only.
     pub(crate) criterion: Option<String>,
-    /// Reply limit; none if absent.
+    /// Reply limit; none by default.
     pub(crate) max_tokens: Option<u64>,
     /// Whether JSON mode is asked for.
     #[serde(default)]
@@ -77,7 +77,7 @@ pub(crate) struct AspectEntry {
     pub(crate) with_reference: Vec<String>,
     /// Those where there is none.
     pub(crate) without_reference: Vec<String>,
-    /// Reply limit; none if absent.
+    /// Reply limit; none by default.
     pub(crate) max_tokens: Option<u64>,
     /// Whether JSON mode is asked for.
     #[serde(default)]

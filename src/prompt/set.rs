@@ -27,14 +27,15 @@ impl Messages {
 
 /// Templates for every task of a judge, with the parameters they were written for.
 ///
-/// A set has three [families](PromptFamily). What a directory lacks is taken from the built-in set, so a family's
+/// A set has three [families](PromptFamily). What a directory does not have is taken from the built-in set, so a family's
 /// [label](Family::label) says whose words were sent.
 #[derive(Debug)]
 pub struct PromptSet {
     model: Option<String>,
     pub(super) manifest_source: String,
     pub(super) files: BTreeMap<String, String>,
-    families: [Family; 3],
+    /// In the order of [`PromptFamily::ALL`].
+    families: Vec<Family>,
 }
 
 impl PromptSet {
@@ -45,8 +46,7 @@ impl PromptSet {
             let own = Family::compile(&manifest, id, &files, dir)?;
             Ok::<_, Error>(own.unwrap_or_else(|| Self::shared_builtin().family_of(id).clone()))
         };
-        let [rubric, aspect, attribution] = PromptFamily::ALL;
-        let families = [family(rubric)?, family(aspect)?, family(attribution)?];
+        let families = PromptFamily::ALL.into_iter().map(family).collect::<Result<_>>()?;
         Ok(Self { model: manifest.model, manifest_source, files, families })
     }
 
@@ -54,9 +54,15 @@ impl PromptSet {
     ///
     /// # Errors
     /// [`Error::Settings`] if the set has no such variant.
-    pub fn without_headers(self) -> Result<Self> {
-        let [rubric, aspect, attribution] = self.families;
-        Ok(Self { families: [rubric, aspect.without_headers()?, attribution], ..self })
+    pub fn without_headers(mut self) -> Result<Self> {
+        let aspect = &mut self.families[PromptFamily::Aspect as usize];
+        if aspect.tasks.len() < 4 {
+            let what = "the prompt set has no [aspect.without_headers]; add this table to its manifest, or leave the \
+                        headers in";
+            return Err(Error::Settings(what.to_owned()));
+        }
+        aspect.without_headers = true;
+        Ok(self)
     }
 
     /// The messages for one task.
@@ -72,22 +78,12 @@ impl PromptSet {
 
     /// One family.
     pub fn family_of(&self, id: PromptFamily) -> &Family {
-        let [rubric, aspect, attribution] = &self.families;
-        match id {
-            PromptFamily::Rubric => rubric,
-            PromptFamily::Aspect => aspect,
-            PromptFamily::Attribution => attribution,
-        }
+        &self.families[id as usize]
     }
 
     /// All families, rubric first.
     pub fn families(&self) -> &[Family] {
         &self.families
-    }
-
-    /// True if every family gives the same messages as the built-in one.
-    pub fn is_builtin(&self) -> bool {
-        self.families.iter().all(Family::is_builtin)
     }
 
     /// The model the rubric's wording was published with, where known.
@@ -131,16 +127,6 @@ impl Family {
         let family =
             Self { id, mode: manifest.mode, imported: manifest.imported.clone(), tasks, without_headers: false };
         Ok(Some(family).filter(|family| !family.tasks.is_empty()))
-    }
-
-    /// The same family, sending its variant without headers over the sections.
-    pub(super) fn without_headers(self) -> Result<Self> {
-        if self.tasks.len() < 4 {
-            let what = "the prompt set has no [aspect.without_headers]; add this table to its manifest, or leave the \
-                        headers in";
-            return Err(Error::Settings(what.to_owned()));
-        }
-        Ok(Self { without_headers: true, ..self })
     }
 
     /// The templates for a task of this family.

@@ -166,7 +166,7 @@ impl TaskTemplates {
         };
         if let Some(missing) = allowed.into_iter().filter(is_needed).find(|variable| !seen.contains(variable)) {
             let last = entry.user.last().map(|name| dir.join(name)).unwrap_or_default();
-            return Err(InputFault::new(last, format!("the {name} task lacks {}", list_of(&[missing])))
+            return Err(InputFault::new(last, format!("{} is missing in the {name} task", list_of(&[missing])))
                 .hint(format!("put it into one of its user files ({})", entry.user.join(", ")))
                 .into());
         }

@@ -38,7 +38,7 @@ fn answered(case_id: &str, text: &str) -> Value {
     json!({"case_id": case_id, "answer_text": text})
 }
 
-/// A block that a test can tell: what of the prediction it was made from.
+/// A block that names the prediction it was made from.
 fn block(item: &Prediction) -> Result<String, &'static str> {
     if item.output() == "raise" { Err("KeyError") } else { Ok(format!("\nReferences of {}", item.input.trim())) }
 }
