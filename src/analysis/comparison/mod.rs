@@ -10,7 +10,6 @@ mod gates;
 mod noise;
 mod observations;
 mod observe;
-mod options;
 mod pairs;
 mod result;
 mod shared;
@@ -20,8 +19,9 @@ pub use compare::compare;
 pub use gates::{Gate, GateOptions, unmet_gates};
 pub use observations::{ComparedCase, MetricId, MetricTable, Observations, ObservedSystem, unknown_name};
 pub use observe::{RunAnswers, observe};
-pub use options::ComparisonOptions;
-pub use result::{ComparedRun, Comparison, JudgeNoise, LengthEffect, MetricComparison, PairComparison, SystemMean};
+pub use result::{
+    ComparedRun, Comparison, ComparisonOptions, JudgeNoise, LengthEffect, MetricComparison, PairComparison, SystemMean,
+};
 
 #[cfg(test)]
 mod compare_tests;
