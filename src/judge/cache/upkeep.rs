@@ -184,9 +184,9 @@ pub fn merge(sources: &[PathBuf], into: &Path) -> Result<MergeReport> {
     let mut target = file::open_or_create(into)?;
     let mut report = MergeReport::default();
     for (path, source) in opened {
-        let read = copy(&source, &mut target, &mut report).map_err(failed(into, "store entries"))?;
-        let incomplete = read.err().map(|error| file::explain(path, "read its entries", &error).to_string());
-        report.incomplete.extend(incomplete.map(|why| (path.clone(), why)));
+        if let Some(error) = copy(&source, &mut target, &mut report).map_err(failed(into, "store entries"))? {
+            report.incomplete.push((path.clone(), file::explain(path, "read its entries", &error).to_string()));
+        }
     }
     Ok(report)
 }
@@ -196,15 +196,15 @@ fn is_same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Copies what can be read of a source in one transaction. The inner error is the source's.
+/// Copies what can be read of a source in one transaction; gives the source's error, if it has one.
 fn copy(
     source: &Connection,
     target: &mut Connection,
     report: &mut MergeReport,
-) -> rusqlite::Result<rusqlite::Result<()>> {
+) -> rusqlite::Result<Option<rusqlite::Error>> {
     let transaction = target.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut stored = Ok(());
-    let entries = entry::for_each(source, |_, entry| {
+    let read = entry::for_each(source, |_, entry| {
         match entry {
             StoredEntry::Whole(entry) => stored = report.inserted.insert(&entry, &transaction),
             StoredEntry::Damaged => report.damaged += 1,
@@ -212,20 +212,16 @@ fn copy(
         stored.is_ok()
     });
     stored?;
-    let servers = copy_servers(source, &transaction)?;
+    let servers = read.and_then(|()| servers_of(source));
+    let (servers, error) = servers.map_or_else(|error| (Vec::new(), Some(error)), |servers| (servers, None));
+    servers.into_iter().try_for_each(|server| transaction.execute(TAKE_SERVER, server).map(drop))?;
     transaction.commit()?;
-    Ok(entries.and(servers))
+    Ok(error)
 }
 
-/// As [`copy`], for what servers reported.
-fn copy_servers(source: &Connection, target: &Connection) -> rusqlite::Result<rusqlite::Result<()>> {
-    let read = || -> rusqlite::Result<Vec<(String, String, f64)>> {
-        source.prepare(SELECT_SERVERS)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
-    };
-    match read() {
-        Ok(servers) => servers.into_iter().try_for_each(|server| target.execute(TAKE_SERVER, server).map(drop)).map(Ok),
-        Err(error) => Ok(Err(error)),
-    }
+/// Name, identity and time of every server.
+fn servers_of(source: &Connection) -> rusqlite::Result<Vec<(String, String, f64)>> {
+    source.prepare(SELECT_SERVERS)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
 }
 
 fn for_each(connection: &Connection, path: &Path, mut visit: impl FnMut(i64, StoredEntry) -> Result<()>) -> Result<()> {
