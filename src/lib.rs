@@ -1,48 +1,110 @@
-//! Scores long-form answers to scientific questions.
+//! Scores long-form answers to scientific questions, with LLM judges and deterministic checks.
 //!
-//! The program `scholareval` is a thin layer over this library. What it computes stands in `docs/metrics.md`, every file
-//! it reads or writes in `docs/formats.md`, why it is built this way in `docs/design.md`.
+//! An [`Evaluation`] reads a directory of answer files (one file is one system), pairs each answer with its test case, asks a
+//! judge the questions of the scorers, and gives a [`Run`]: scores, and a record from which every report can be made. The
+//! program `scholareval` is a client of this library.
 //!
-//! # From files to numbers
+//! ```no_run
+//! use scholareval::{Evaluation, JudgeBuilder, Result};
 //!
-//! 1. [`dataset`] reads test cases, answers, predictions with their sources and gold answers, and joins them; an error names
-//!    file, line and case.
-//! 2. A [`Scorer`] [`step`](Scorer::step)s: a pure function that returns the questions it needs
-//!    ([`JudgeCall`](domain::JudgeCall)s: structured tasks, not prompts, each for a [`Role`](domain::Role)) or the finished
-//!    [`Score`](domain::Score). See [`scorer`].
-//! 3. [`prompt`] turns a task into messages, for judges that read prompts.
-//! 4. A [`Judge`] replies; a role with several judges has a [`Panel`](evaluation::Panel). Judges wrap judges: see
-//!    [`judge::cache`], [`judge::layers`], [`judge::chat`]; [`judge::lexical`] is a baseline that answers the task itself.
-//! 5. [`JudgeTask::parse`](domain::JudgeTask::parse) reads the raw reply into a [`Verdict`](domain::Verdict). What has no
-//!    verdict is *unscored*, with a reason, and never a silent 0.
-//! 6. [`evaluation`] runs the loop over all answers of every scorer's [`Job`](evaluation::Job), first as a plan that asks
-//!    nothing, then for real, and emits events; [`evaluation::record`] writes them down.
-//! 7. [`analysis`] makes means with intervals, ranks, comparisons and agreement of the scores; [`report`] renders them.
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<()> {
+//! let judge = JudgeBuilder::openai("gpt-4o").api_key("sk-..").concurrency(8).cache("replies.sqlite");
+//! let run = Evaluation::builder().tests("tests.json").answers("answers").judge(judge).run("runs/mine").await?;
+//! for scored in run.scores() {
+//!     println!("{} {}: {:?}", scored.system, scored.case.case_id, scored.score.value);
+//! }
+//! # Ok(())
+//! # }
+//! ```
 //!
-//! SciFact and FEVER have files of their own: [`facts`]. [`stats`] and [`text`] can be used by themselves.
+//! * [Concepts](#concepts)
+//! * [Example: offline, with the lexical baseline](#example-offline-with-the-lexical-baseline)
+//! * [Example: a judge of your own](#example-a-judge-of-your-own)
+//! * [Example: a scorer by hand](#example-a-scorer-by-hand)
+//! * [Rooms](#rooms)
 //!
-//! # One answer, scored by hand
+//! # Concepts
 //!
-//! The scorer can be driven without any pipeline, prompt or runtime:
+//! A **[`Scorer`]** turns an answer into a [`Score`](domain::Score). It asks and never calls: [`step`](Scorer::step) is a pure
+//! function that returns the questions it needs ([`JudgeCall`](domain::JudgeCall)s: tasks, not prompts), or the finished
+//! score.
+//!
+//! A **[`Judge`]** replies to a call. [`JudgeBuilder`] makes one of a model behind an OpenAI-compatible endpoint, with its
+//! limits, retries and reply cache. A [`Role`](domain::Role) (rubric, aspects, citations) may have a panel of several.
+//!
+//! A **verdict** is what is read from a reply. An answer without one is *unscored*, with a reason; never 0, never NaN.
+//!
+//! A **plan** is the same run with a judge that has cached replies only: it scores what they settle, counts the rest, and
+//! costs nothing. [`Evaluation::plan`] gives it; every run begins with it, so that nothing is paid twice.
+//!
+//! A **[`Run`]** is a directory: its manifest, inputs, calls with raw replies, and scores. The same evaluation run again
+//! continues where it stopped; [`evaluation::rescore`] scores it again without a judge.
+//!
+//! **Modes**: by default numbers follow `docs/metrics.md`; [`Mode::Compat`](domain::Mode::Compat) gives those of the
+//! reference scripts, faults included.
+//!
+//! # Example: offline, with the lexical baseline
+//!
+//! Without a judge the built-in baseline answers: deterministic, no LLM, for tests and as a lower bound.
+//!
+//! ```
+//! use scholareval::{Evaluation, Result};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<()> {
+//! # let dir = std::env::temp_dir().join(format!("scholareval-doc-{}", std::process::id()));
+//! let evaluation = Evaluation::builder().tests("data/test_cases.json").answers("data/answers");
+//! let plan = evaluation.clone().plan().await?;
+//! let run = evaluation.run(dir.join("run")).await?;
+//! assert!(plan.answers > 0 && run.scores().iter().any(|scored| scored.score.value.is_some()));
+//!
+//! // Means with intervals, the best system first.
+//! let summary = run.summary();
+//! assert_eq!(summary.unscored_share, 0.0);
+//! # std::fs::remove_dir_all(dir).ok();
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Example: a judge of your own
+//!
+//! A judge may answer the task itself, without a prompt. It goes into an evaluation by [`JudgeBuilder::custom`].
+//!
+//! ```
+//! use scholareval::domain::{JudgeReply, JudgeTask};
+//! use scholareval::judge::{AskFuture, Judge, JudgeRequest, Outcome};
+//!
+//! struct Strict;
+//!
+//! impl Judge for Strict {
+//!     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
+//!         let reply = match &request.call.task {
+//!             JudgeTask::Citations { .. } => r#"{"claims": []}"#,
+//!             _ => r#"{"score": 1}"#,
+//!         };
+//!         Box::pin(std::future::ready(Ok(Outcome::Reply(JudgeReply::of_text(reply)))))
+//!     }
+//! }
+//! # let _ = scholareval::JudgeBuilder::custom("strict", Strict);
+//! ```
+//!
+//! # Example: a scorer by hand
+//!
+//! A scorer can be driven without prompt, file or runtime.
 //!
 //! ```
 //! use std::sync::Arc;
 //! use scholareval::domain::{Answer, JudgeReply, Mode, RubricParts};
-//! use scholareval::judge::lexical::Lexical;
 //! use scholareval::scorer::{Judged, Scorer, Step, Verdicts, rubric::RubricScorer};
 //!
 //! # fn main() -> scholareval::Result<()> {
-//! let cases = r#"[{"case_id": "c1", "initial_prompt": "Why is the sky blue?", "metric_config": {"config": {
-//!     "question": "Why is the sky blue?",
-//!     "other_properties": [{"name": "rayleigh", "weight": 0.6, "evidence": [],
-//!         "criterion": "The answer should name Rayleigh scattering of short wavelengths."}]}}}]"#;
-//! let tests = scholareval::dataset::parse_test_cases(cases, "cases.json".as_ref(), Mode::Default)?;
+//! let tests = scholareval::dataset::load_test_cases("data/test_cases.json".as_ref(), Mode::Default)?;
 //! let case = &tests.cases[0];
-//! let answer_text = "Rayleigh scattering is strongest at short wavelengths [1].";
-//! let answer = Answer::new("mine".into(), "c1".into(), answer_text);
-//!
-//! let judge = Lexical::new(&tests.cases);
+//! let answer = Answer::new("mine".into(), case.case_id.clone(), "Short wavelengths scatter more [1].");
 //! let scorer = RubricScorer::new(RubricParts::BOTH, Mode::Default);
+//! let judge = scholareval::judge::lexical::Lexical::new(&tests.cases);
+//!
 //! let mut verdicts = Verdicts::new();
 //! let score = loop {
 //!     match scorer.step(case, &answer, &verdicts) {
@@ -60,19 +122,16 @@
 //!     }
 //! };
 //! assert_eq!(score.component("citations").and_then(|part| part.value), Some(1.0)); // 1 claim, cited
-//! assert!(score.value.is_some_and(|value| value > 0.5 && value <= 1.0));
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! `examples/score_one.rs` does the same through `evaluation`, with a judge made of a closure; `examples/custom_scorer.rs`
-//! runs a scorer of its own over many answers.
+//! # Rooms
 //!
-//! # What is promised
-//!
-//! Numbers: the default mode follows `docs/metrics.md`; [`Mode::Compat`](domain::Mode::Compat) gives the reference
-//! scripts' numbers, faults included, within the limits stated there. Files carry a version. The Rust interface may change
-//! with every minor version before 1.0.
+//! Imports run down only: [`cli`] and [`report`] above [`evaluation`] and [`analysis`], above [`judge`], [`scorer`],
+//! [`prompt`], [`dataset`] and [`facts`] (SciFact and FEVER), above [`domain`], [`stats`] and [`text`]. Formulas stand in
+//! `docs/metrics.md`, files in `docs/formats.md`, decisions in `docs/design.md`. Files carry a version; the Rust interface
+//! may change with every minor version before 1.0.
 
 pub mod analysis;
 pub mod cli;
@@ -89,5 +148,6 @@ pub mod stats;
 pub mod text;
 
 pub use error::{Error, Result};
-pub use judge::Judge;
+pub use evaluation::{Evaluation, Run};
+pub use judge::{Judge, JudgeBuilder};
 pub use scorer::Scorer;

@@ -12,9 +12,9 @@ pub mod logging;
 pub mod origin;
 mod outputs;
 pub mod progress;
-mod scoring;
 pub mod settings;
 pub mod signals;
+mod summary;
 pub mod terminal;
 
 use clap::builder::Resettable;

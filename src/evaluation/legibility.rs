@@ -35,7 +35,7 @@ impl Legibility {
         };
         Err(Error::JudgeUnavailable(format!(
             "none of the first {FIRST_REPLIES} replies to {kind} calls holds a verdict (the last one: {reason}); {remedy}; \
-             they are kept, the same command goes on after them"
+             they are kept, the same command continues after them"
         )))
     }
 }

@@ -1,27 +1,39 @@
-//! The evaluation loop: asks what scorers need, merges samples, asks again, and reports events.
+//! Evaluations, from options to a run with its record.
 //!
-//! A run has two passes over the same code. [`plan`] drives every answer with a judge that has cached replies only: answers
-//! it can finish are finished, the calls of the others are counted. [`run`] drives the others with the real judge. Nothing
-//! here prints, and nothing but [`record`] writes.
+//! [`Evaluation`] is the entry: it is built, [prepared](Evaluation::prepare), and gives a plan, an estimate, a batch or a
+//! [`Run`]. [`rescore`] scores a recorded run again, [`RunSet`] compares several, [`agree`] compares judges with people.
+//!
+//! Below that is the loop: it asks what scorers need, merges samples, asks again, and reports [`RunEvent`]s. A run has two
+//! passes over the same code. [`plan`] drives every answer with a judge that has cached replies only: answers it can finish
+//! are finished, the calls of the others are counted. [`run`] drives the others with the real judge. Nothing here prints,
+//! and nothing but [`record`] writes.
 
 mod agree;
 mod answer;
+mod builder;
+mod choice;
 mod cost;
 mod event;
 mod expected;
 mod gates;
+mod inputs;
+mod judges;
 mod lane;
 mod legibility;
 mod merge;
 pub mod options;
 mod panel;
+mod preset;
 pub mod record;
+mod rescore;
 pub mod roles;
 mod run;
 mod run_set;
 mod run_settings;
+mod scorers;
 mod sender;
 mod slice;
+mod spending;
 mod stop;
 mod tally;
 #[cfg(test)]
@@ -32,10 +44,16 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use agree::agree;
+pub use builder::{Evaluation, Prepared, Run, run_name, summary};
+pub use choice::Choice;
 pub use cost::{Cost, JudgePlan, JudgeTerms, PlanEstimate, PlanLine, estimate};
-pub use event::{CallRecord, EventSink, Plan, RunEvent};
+pub use event::{CallRecord, EventSink, NoEvents, Plan, RunEvent};
+pub use inputs::LoadedInputs;
+pub use judges::{Endpoints, Judges, NamedJudge};
 pub use merge::Merge;
 pub use panel::{Member, Panel, Panels};
+pub use preset::{Coverage, Preset};
+pub use rescore::{RescoreOptions, RescoredRun, rescore};
 pub use run::{PlanOutcome, RunOutcome, plan, plan_collecting, plan_sampling, run};
 pub use run_set::RunSet;
 pub use slice::Slice;
@@ -43,8 +61,6 @@ pub use stop::StopHandle;
 pub use tally::{Collect, DeferredCall, PlanGroup, PlannedCalls, SampledCall};
 
 use crate::domain::{Answer, CallId, CaseId, JudgeCall, Role, SystemName, TestCase};
-use crate::judge::Rendered;
-use crate::judge::kind::JudgeKind;
 use crate::scorer::Scorer;
 
 /// One answer with the case it answers.
@@ -63,27 +79,6 @@ pub struct Item {
 /// Stands for the case of an answer that has been read alone.
 fn no_case() -> Arc<TestCase> {
     Arc::new(TestCase::without_rubric("".into(), ""))
-}
-
-/// Turns a call into what goes over the wire.
-pub trait Renderer: Send + Sync {
-    /// The rendered call; `None` for judges that answer the task itself.
-    fn render(&self, call: &JudgeCall, attempt: u32) -> Option<Rendered>;
-
-    /// The route that rendered calls are made for; `None` where nothing is rendered or nobody knows.
-    fn route(&self) -> Option<JudgeKind> {
-        None
-    }
-}
-
-/// Renders nothing: for judges that answer the task itself.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoRendering;
-
-impl Renderer for NoRendering {
-    fn render(&self, _call: &JudgeCall, _attempt: u32) -> Option<Rendered> {
-        None
-    }
 }
 
 /// How a run asks.

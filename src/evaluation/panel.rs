@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::merge::Merge;
-use super::{NoRendering, Renderer};
 use crate::domain::Role;
 use crate::judge::Judge;
 use crate::judge::planner::{NoReplies, ReplySource};
+use crate::judge::render::{NoRendering, Renderer};
 
 /// One judge of a panel, with how it is asked.
 #[derive(Clone)]

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::stream::{self, StreamExt as _};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -14,10 +15,11 @@ use super::lane::Lanes;
 use super::legibility::Legibility;
 use super::sender::{Envelope, EventSender, Records};
 use super::stop::StopHandle;
-use super::tally::{AnswerTally, Collect, InOrder, PlanGroup, Tally};
+use super::tally::{AnswerTally, Collect, PlanGroup, Tally};
 use super::{Item, Job};
 use crate::domain::ScoredAnswer;
 use crate::error::{Error, Result};
+use crate::judge::builder::LEXICAL_ID;
 
 /// Calls in flight get this long to finish after the run is told to stop; then they are dropped.
 const STOP_GRACE: Duration = Duration::from_secs(20);
@@ -46,6 +48,16 @@ pub struct PlanOutcome {
 }
 
 impl PlanOutcome {
+    /// What it asks of models: calls to the built-in baseline cost nothing.
+    pub fn of_models(&self) -> Plan {
+        let free = self.groups.iter().filter(|group| &*group.judge == LEXICAL_ID);
+        free.fold(self.plan, |plan, group| Plan {
+            askable_now: plan.askable_now.saturating_sub(group.now().calls),
+            at_most: plan.at_most.saturating_sub(group.at_most().calls),
+            ..plan
+        })
+    }
+
     /// True if nothing is left to be asked.
     pub fn is_done(&self) -> bool {
         self.pending.iter().all(Vec::is_empty)
@@ -88,14 +100,14 @@ pub async fn plan_sampling(jobs: &[Job], sink: &mut dyn EventSink, per_group: us
 /// # Errors
 /// As [`plan`], and when `collect` fails.
 pub async fn plan_collecting(jobs: &[Job], sink: &mut dyn EventSink, collect: &mut Collect<'_>) -> Result<PlanOutcome> {
-    plan_into(jobs, sink, Tally::default(), Some(InOrder::new(collect))).await
+    plan_into(jobs, sink, Tally::default(), Some(collect)).await
 }
 
 async fn plan_into(
     jobs: &[Job],
     sink: &mut dyn EventSink,
     tally: Tally,
-    mut collected: Option<InOrder<'_>>,
+    mut collect: Option<&mut Collect<'_>>,
 ) -> Result<PlanOutcome> {
     let mut outcome = PlanOutcome { pending: vec![Vec::new(); jobs.len()], ..PlanOutcome::default() };
     let items = || jobs.iter().flat_map(|job| job.items.iter());
@@ -103,22 +115,20 @@ async fn plan_into(
     outcome.plan.answers = answers.len() as u64;
     outcome.plan.answer_scores = items().count() as u64;
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    let tally = Arc::new(tally);
-    let mut tasks = JoinSet::new();
-    let mut order = jobs.iter().enumerate().flat_map(|(at, job)| (0..job.items.len()).map(move |item| (at, item)));
-    loop {
-        while tasks.len() < 2 * workers
-            && let Some((at, index)) = order.next()
-        {
-            let (job, tally, keeps) = (jobs[at].clone(), Arc::clone(&tally), collected.is_some());
-            let order = collected.as_mut().map_or(0, InOrder::next_place);
-            tasks.spawn(async move { (at, index, order, plan_one(&job, index, &tally, keeps).await) });
-        }
-        let Some(joined) = tasks.join_next().await else { break };
-        let (at, index, place, ended) = joined.map_err(task_error)?;
-        let Planned { end, records, asked } = ended?;
-        if let Some(collected) = &mut collected {
-            collected.take(place, asked)?;
+    let (tally, keeps) = (Arc::new(tally), collect.is_some());
+    let places = jobs.iter().enumerate().flat_map(|(at, job)| (0..job.items.len()).map(move |item| (at, item)));
+    let begun = places.map(|(at, index)| {
+        let (job, tally) = (jobs[at].clone(), Arc::clone(&tally));
+        let task = tokio::spawn(async move { plan_one(&job, index, &tally, keeps).await });
+        async move { (at, index, task.await) }
+    });
+    let mut planned = stream::iter(begun).buffered(2 * workers);
+    let mut collected = HashSet::new();
+    while let Some((at, index, joined)) = planned.next().await {
+        let Planned { end, records, asked } = joined.map_err(task_error)??;
+        if let Some(collect) = &mut collect {
+            let mut asked = asked.into_iter().filter(|call| collected.insert(call.call.custom_id));
+            asked.try_for_each(collect)?;
         }
         match end {
             AnswerEnd::Scored(scored, paid) => {
@@ -137,7 +147,6 @@ async fn plan_into(
         }
     }
     outcome.groups = tally.groups(&mut outcome.plan);
-    outcome.pending.iter_mut().for_each(|pending| pending.sort_unstable());
     Ok(outcome)
 }
 

@@ -1,7 +1,7 @@
 //! Counts what a run would ask, and collects it; identical calls are one.
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -214,41 +214,6 @@ impl<'a> AnswerTally<'a> {
     }
 }
 
-/// Hands the calls of answers on in the order in which the answers were begun, each fingerprint once.
-pub(super) struct InOrder<'a> {
-    collect: &'a mut Collect<'a>,
-    begun: usize,
-    handed: usize,
-    waiting: BTreeMap<usize, Vec<DeferredCall>>,
-    known: HashSet<Fingerprint>,
-}
-
-impl<'a> InOrder<'a> {
-    pub(super) fn new(collect: &'a mut Collect<'a>) -> Self {
-        Self { collect, begun: 0, handed: 0, waiting: BTreeMap::new(), known: HashSet::new() }
-    }
-
-    /// The place of the next answer.
-    pub(super) fn next_place(&mut self) -> usize {
-        self.begun += 1;
-        self.begun - 1
-    }
-
-    /// Takes the calls of the answer at that place.
-    pub(super) fn take(&mut self, place: usize, calls: Vec<DeferredCall>) -> Result<()> {
-        self.waiting.insert(place, calls);
-        while let Some(calls) = self.waiting.remove(&self.handed) {
-            self.handed += 1;
-            for call in calls {
-                if self.known.insert(call.call.custom_id) {
-                    (self.collect)(call)?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -314,28 +279,5 @@ mod tests {
         assert_eq!(drawn(&mut (0..100), 3), [0, 1, 2]);
         assert_eq!(drawn(&mut (0..100).rev(), 3), [0, 1, 2]);
         assert_eq!(drawn(&mut (0..2), 3), [0, 1], "fewer than wanted are all");
-    }
-
-    #[test]
-    fn calls_are_handed_on_in_the_order_of_answers_and_once() {
-        let call = |key: u8| DeferredCall {
-            call: BatchCall {
-                custom_id: Fingerprint::from([key; 32]),
-                label: CallLabel::of(&request(Some(key), 1, None), "j"),
-            },
-            body: Bytes::new(),
-            route: None,
-            prompt_tokens: 1,
-        };
-        let mut kept = Vec::new();
-        let mut keep = |call: DeferredCall| {
-            kept.push(call.call.custom_id.as_bytes()[0]);
-            Ok(())
-        };
-        let mut order = InOrder::new(&mut keep);
-        let places = [order.next_place(), order.next_place()];
-        order.take(places[1], vec![call(2), call(3)]).unwrap();
-        order.take(places[0], vec![call(1), call(2)]).unwrap();
-        assert_eq!(kept, [1, 2, 3]);
     }
 }

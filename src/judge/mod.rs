@@ -1,12 +1,13 @@
 //! Judges: who answers a scorer's questions, and the layers around them.
 //!
-//! A [`Judge`] takes a [`JudgeRequest`] and gives an [`Outcome`]. Judges wrap judges:
+//! A [`Judge`] takes a [`JudgeRequest`] and gives an [`Outcome`]. [`JudgeBuilder`] makes one of options. Judges wrap judges:
 //! `Collapsing(Cached(Budgeted(ContextLimited(Retrying(Pool[RateLimited(IdentityChecked(Chat))])))))`. A cache hit costs no
 //! permit and no token, identical calls in flight collapse into one, what is too long is not sent, every retry buys its own
 //! permits and may go to another replica.
 
 pub mod batch;
 pub mod body;
+pub mod builder;
 pub mod cache;
 pub mod capacity;
 pub mod chat;
@@ -14,13 +15,16 @@ pub mod conversation;
 pub mod endpoint;
 pub mod identity;
 pub mod kind;
+mod last_served;
 pub mod layers;
 pub mod lexical;
 pub mod masking;
 pub mod meters;
 pub mod options;
 pub mod planner;
+pub mod render;
 pub mod server_limits;
+pub mod servers;
 pub mod token_counter;
 pub mod tokens;
 pub mod truncate;
@@ -31,7 +35,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::domain::{CaseId, Fingerprint, JudgeCall, JudgeReply, SystemName, UnscoredKind, UnscoredReason};
+pub use builder::JudgeBuilder;
+
+use crate::domain::{CaseId, Fingerprint, JudgeCall, JudgeReply, Severity, SystemName, UnscoredKind, UnscoredReason};
 use crate::error::Error;
 
 /// One call on its way to a judge.
@@ -64,7 +70,7 @@ pub struct Rendered {
     pub note: Option<String>,
 }
 
-/// The outcome of a call.
+/// What became of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// A whole reply, readable or not.
@@ -102,6 +108,9 @@ pub enum AskError {
 
 /// What [`Judge::ask`] gives.
 pub type AskFuture<'a> = Pin<Box<dyn Future<Output = Result<Outcome, AskError>> + Send + 'a>>;
+
+/// Takes sentences for the user while judges and inputs are prepared: a server that is still loading, a changed model.
+pub type Notify = dyn Fn(Severity, &str) + Send + Sync;
 
 /// Answers questions about answers.
 pub trait Judge: Send + Sync {

@@ -5,12 +5,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use super::manifest::{MANIFEST, Manifest};
+use super::manifest::{MANIFEST, Manifest, README};
 use super::set::PromptSet;
 use crate::error::{Error, InputFault, Result};
 
-/// The explanation that is written beside an exported set.
-pub(crate) const README: &str = "README.md";
 const README_TEXT: &str = include_str!("../../rubrics/scholarqa_cs/README.md");
 const RUBRIC_MANIFEST: &str = include_str!("../../rubrics/scholarqa_cs/manifest.toml");
 const ASPECT_MANIFEST: &str = include_str!("../../rubrics/aspects/manifest.toml");

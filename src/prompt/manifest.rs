@@ -10,6 +10,9 @@ use crate::error::{InputFault, Result};
 /// The manifest's file name.
 pub(crate) const MANIFEST: &str = "manifest.toml";
 
+/// The explanation that is written beside an exported set.
+pub(super) const README: &str = "README.md";
+
 /// How texts are put into templates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -216,7 +219,7 @@ fn is_plain(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('.')
         && name != MANIFEST
-        && name != super::files::README
+        && name != README
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))
 }
 

@@ -12,6 +12,7 @@ use super::visible;
 use crate::analysis::{Metric, MetricColumn, ScorerSummary, Summary, SystemSummary};
 use crate::domain::{Note, SystemName, Unit};
 use crate::error::Result;
+use crate::evaluation::Coverage;
 
 /// Name of the scorer that reads citations.
 const CITATIONS: &str = "entailment";
@@ -29,17 +30,6 @@ pub struct BenchColumn {
     pub metric: &'static str,
     /// Metrics of the scorer without which the column is blank.
     pub needs: &'static [&'static str],
-}
-
-/// What one system answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BenchCoverage {
-    /// The system.
-    pub system: SystemName,
-    /// Questions that it answered.
-    pub answered: usize,
-    /// Whether its answers have sources. Without them its citations are blank, and not 0.
-    pub has_sources: bool,
 }
 
 /// Columns without numbers.
@@ -66,7 +56,7 @@ pub struct Bench {
     pub columns: Vec<BenchColumn>,
     /// What each system answered.
     #[serde(skip)]
-    pub coverage: Vec<BenchCoverage>,
+    pub coverage: Vec<Coverage>,
     /// Columns that are blank for every system.
     pub blank: Vec<BenchBlank>,
     /// What the columns mean, a sentence each, without the full stop.
@@ -254,7 +244,7 @@ mod tests {
                 column("cite_f1", Unit::Share, "entailment", "citation_f1"),
             ],
             coverage: [("a", 2), ("b", 1)]
-                .map(|(s, answered)| BenchCoverage { system: s.into(), answered, has_sources: true })
+                .map(|(s, answered)| Coverage { system: s.into(), answered, has_sources: true })
                 .into(),
             blank: vec![BenchBlank { columns: vec!["cite_f1"], reason: "no judge has the role citation".to_owned() }],
             legend: vec!["llm: mean of the aspects".to_owned()],

@@ -16,7 +16,9 @@ mod markup;
 mod panel_notes;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod results_file;
 mod rows;
+mod run_report;
 mod scorecard;
 pub mod table;
 mod terminal;
@@ -25,12 +27,14 @@ mod visible;
 #[cfg(feature = "parquet")]
 pub use self::parquet::write_parquet_tables;
 pub use agreement::{render_agreement_csv, render_agreement_json, render_agreement_table};
-pub use bench::{Bench, BenchBlank, BenchColumn, BenchCoverage, bench_csv, bench_json, bench_table};
+pub use bench::{Bench, BenchBlank, BenchColumn, bench_csv, bench_json, bench_table};
 pub use comparison::ComparisonReport;
 pub use inspect::write_inspect_logs;
 pub use json::{render_json, terminal_safe_json};
 pub use layout::wrapped;
+pub use results_file::{check_writable, write_results};
 pub use rows::{ComponentRow, component_rows, render_items_csv};
+pub use run_report::{RunReport, write_items};
 pub use scorecard::{scorecard, scorecard_csv, scorecard_json};
 pub use table::Table;
 pub use terminal::TableStyle;

@@ -7,8 +7,9 @@ use std::ops::Range;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::domain::{Answer, ComponentKind, Prediction, Score, TestCase};
+use crate::domain::{Answer, ComponentKind, Prediction, Role, Score, TestCase};
 use crate::text::citation_markers::{citation_ids, number_markers, without_citations};
 use crate::text::punkt::sentences;
 use crate::text::words::word_count;
@@ -195,7 +196,7 @@ pub const COMPONENTS: &[(&str, ComponentKind)] = &[
 ];
 
 /// Audits the citations of an answer; the score is the F1 against gold sources, where there are some.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CitationAuditScorer {
     /// Which number means the first source.
     pub index_base: IndexBase,
@@ -219,6 +220,14 @@ pub fn names_gold_sources(prediction: &Prediction) -> bool {
 impl Scorer for CitationAuditScorer {
     fn name(&self) -> &'static str {
         "citation_audit"
+    }
+
+    fn roles(&self) -> Vec<Role> {
+        Vec::new()
+    }
+
+    fn settings(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
     }
 
     fn step(&self, _case: &TestCase, answer: &Answer, _verdicts: &Verdicts) -> Step {

@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::domain::{Answer, Attribution, JudgeCall, JudgeTask, Mode, Role, TestCase, UnscoredReason, Verdict};
 use crate::scorer::citation::IndexBase;
@@ -41,7 +42,7 @@ pub enum Form {
 }
 
 /// Asks a judge of citations whether the cited sources bear an answer out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntailmentScorer {
     /// What the claims are.
     pub form: Form,
@@ -50,6 +51,7 @@ pub struct EntailmentScorer {
     /// Which number means the first source.
     pub index_base: IndexBase,
     /// Whose rules.
+    #[serde(skip)]
     pub mode: Mode,
 }
 
@@ -93,6 +95,14 @@ struct Outcome {
 impl Scorer for EntailmentScorer {
     fn name(&self) -> &'static str {
         "entailment"
+    }
+
+    fn roles(&self) -> Vec<Role> {
+        vec![Role::Citation]
+    }
+
+    fn settings(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
     }
 
     fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step {

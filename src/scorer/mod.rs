@@ -16,7 +16,9 @@ pub mod rubric;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::domain::{Answer, JudgeCall, Score, TestCase, UnscoredReason, Verdict};
+use serde_json::Value;
+
+use crate::domain::{Answer, JudgeCall, Role, Score, TestCase, UnscoredReason, Verdict};
 
 /// The result of one question, samples already merged.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,6 +49,16 @@ pub trait Scorer: Send + Sync {
     /// The next questions, or the score. Called with the same case and answer and growing `verdicts` until done;
     /// never asks for a component that `verdicts` already holds.
     fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step;
+
+    /// The roles whose judges it asks.
+    fn roles(&self) -> Vec<Role> {
+        vec![Role::Rubric]
+    }
+
+    /// What a record keeps of it: everything that its scores depend on, except the mode; null for nothing.
+    fn settings(&self) -> Value {
+        Value::Null
+    }
 
     /// Every call that can still be needed, whatever the replies that are not in `verdicts` will say: an upper bound for
     /// plans. Each question comes once, under its name nearest to being asked; those that could be asked now are among

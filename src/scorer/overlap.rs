@@ -5,8 +5,9 @@ use std::sync::LazyLock;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::domain::{Answer, Component, ComponentKind, Mode, Prediction, Score, TestCase};
+use crate::domain::{Answer, Component, ComponentKind, Mode, Prediction, Role, Score, TestCase};
 use crate::text::citation_markers::without_citations;
 use crate::text::stems::Stems;
 use crate::text::words::{word_count, words};
@@ -119,11 +120,12 @@ pub(super) fn measured(names: &[(&str, ComponentKind)], values: &[Option<f64>]) 
 static STEMS: LazyLock<Stems> = LazyLock::new(Stems::new);
 
 /// Compares an answer with its gold. It gives components only: which of them is the score is the benchmark's choice.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverlapScorer {
     /// What is measured.
     pub metrics: Vec<Measure>,
     /// Whose rules.
+    #[serde(skip)]
     pub mode: Mode,
     /// The output is cut after so many words.
     pub max_words: Option<usize>,
@@ -147,6 +149,14 @@ impl OverlapScorer {
 impl Scorer for OverlapScorer {
     fn name(&self) -> &'static str {
         "overlap"
+    }
+
+    fn roles(&self) -> Vec<Role> {
+        Vec::new()
+    }
+
+    fn settings(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
     }
 
     fn step(&self, _case: &TestCase, answer: &Answer, _verdicts: &Verdicts) -> Step {

@@ -6,6 +6,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
 use crate::domain::{
     Answer, Aspect, Component, ComponentKind, GradeMerge, JudgeCall, JudgeTask, Mode, Prediction, Role, Score,
     TestCase, UnscoredKind, UnscoredReason, Verdict,
@@ -17,7 +20,7 @@ use crate::scorer::{Judged, Scorer, Step, Verdicts};
 use super::predicted::{prediction_of, question_of};
 
 /// Asks for a grade 1..=5 in each aspect. The score is the mean of the grades.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrometheusScorer {
     /// The aspects, by distinct names.
     pub aspects: Vec<Arc<Aspect>>,
@@ -28,6 +31,7 @@ pub struct PrometheusScorer {
     /// Which number means the first source.
     pub index_base: IndexBase,
     /// Whose rules.
+    #[serde(skip)]
     pub mode: Mode,
     /// Whether a reference answer shows what a grade of 5 is, where there is one.
     pub use_reference: bool,
@@ -92,6 +96,14 @@ impl PrometheusScorer {
 impl Scorer for PrometheusScorer {
     fn name(&self) -> &'static str {
         "prometheus"
+    }
+
+    fn roles(&self) -> Vec<Role> {
+        self.aspects.iter().map(|aspect| Role::Aspect(Arc::clone(&aspect.name))).collect()
+    }
+
+    fn settings(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
     }
 
     fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step {

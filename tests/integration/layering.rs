@@ -1,9 +1,9 @@
-//! The layers: imports run down only, and outside crates stay in the rooms that own them. The tables here are the ones of
-//! `docs/design.md`.
+//! The layers: imports run down only and in no circle, and outside crates stay in the rooms that own them. The tables here
+//! are the ones of `docs/design.md`.
 
 mod source;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -160,6 +160,80 @@ fn imports_run_down_only_and_outside_things_stay_in_their_rooms() {
     let is_exempt = |source: &&Source| !exempt.iter().any(|prefix| source.path.with_extension("").starts_with(prefix));
     let faults: Vec<String> = sources.iter().filter(is_exempt).flat_map(faults_of).collect();
     assert!(faults.is_empty(), "{} walls are broken:{}", faults.len(), report(&faults));
+}
+
+/// The files that each file imports, by the modules of both. A path leads to the file of the deepest module it names;
+/// re-exports (`pub use child::Item`) are no imports.
+fn imports(sources: &[Source]) -> Imports {
+    let modules: BTreeSet<Vec<String>> = sources.iter().map(|source| module_of(&source.path)).collect();
+    let of_source = |source: &Source| {
+        let module = module_of(&source.path);
+        let (code, _) = without_tests(&code_only(&source.text));
+        let target = |path: PathUse| {
+            let ups = path.segments.iter().take_while(|segment| *segment == "super").count();
+            let base = match path.segments.first()?.as_str() {
+                "crate" => &[],
+                "super" => module.get(..module.len().checked_sub(ups)?)?,
+                _ => return None,
+            };
+            let rest = path.segments.iter().skip(ups.max(1)).cloned();
+            let mut target: Vec<String> = base.iter().cloned().chain(rest).collect();
+            while !modules.contains(&target) {
+                target.pop()?;
+            }
+            Some(target).filter(|target| *target != module)
+        };
+        let targets = paths(&code).into_iter().filter_map(target).collect();
+        (module.clone(), targets)
+    };
+    sources.iter().map(of_source).collect()
+}
+
+type Imports = BTreeMap<Vec<String>, BTreeSet<Vec<String>>>;
+
+/// What a file imports, directly or through others.
+fn reached<'a>(imports: &'a Imports, from: &'a Vec<String>) -> BTreeSet<&'a Vec<String>> {
+    let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
+    while let Some(module) = open.pop() {
+        open.extend(imports.get(module).into_iter().flatten().filter(|next| seen.insert(*next)));
+    }
+    seen
+}
+
+/// Sets of files that import each other, directly or through others.
+fn circles(imports: &Imports) -> BTreeSet<Vec<String>> {
+    let reach: BTreeMap<_, _> = imports.keys().map(|from| (from, reached(imports, from))).collect();
+    let circle_of = |from: &&Vec<String>| {
+        let mutual = reach[from].iter().filter(|to| reach.get(**to).is_some_and(|back| back.contains(from)));
+        mutual.map(|module| module.join("/")).collect::<Vec<_>>()
+    };
+    reach.keys().map(circle_of).filter(|circle| !circle.is_empty()).collect()
+}
+
+#[test]
+fn no_files_import_each_other_in_a_circle() {
+    let sources = sources_under("src");
+    let exempt = test_only(&sources);
+    let is_exempt = |source: &Source| exempt.iter().any(|prefix| source.path.with_extension("").starts_with(prefix));
+    let sources: Vec<Source> = sources.into_iter().filter(|source| !is_exempt(source)).collect();
+    let found = circles(&imports(&sources));
+    assert!(found.is_empty(), "circles of imports: {found:#?}");
+}
+
+#[test]
+fn a_circle_is_found_through_other_files_and_a_re_export_is_none() {
+    let source = |path: &str, text: &str| Source { path: PathBuf::from(path), text: text.to_owned() };
+    let made = |last: &str| {
+        circles(&imports(&[
+            source("src/cli/mod.rs", "mod a;\npub use a::A;"),
+            source("src/cli/a.rs", "use super::b::B;"),
+            source("src/cli/b.rs", "use crate::cli::c::{C, D};"),
+            source("src/cli/c.rs", last),
+        ]))
+    };
+    assert_eq!(made("use super::A;"), BTreeSet::new());
+    let circle = ["cli/a", "cli/b", "cli/c"].map(str::to_owned).to_vec();
+    assert_eq!(made("fn f() -> super::a::A {}"), BTreeSet::from([circle]));
 }
 
 #[test]

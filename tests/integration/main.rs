@@ -22,6 +22,7 @@ mod html_report;
 mod imports;
 mod judge_http;
 mod layering;
+mod library;
 mod llama_cpp;
 mod panels;
 mod plan;

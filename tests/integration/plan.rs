@@ -102,7 +102,7 @@ fn a_budget_in_tokens_is_not_passed_and_the_same_command_goes_on() {
         if done.code == Some(0) {
             break;
         }
-        done.exits_with(7).says(&["--budget-tokens", "the same command goes on"]);
+        done.exits_with(7).says(&["--budget-tokens", "the same command continues"]);
         assert!(used > 0 && sessions < 20, "session {sessions} went nowhere");
     }
     assert!(sessions > 1, "the budget was too large for this test");

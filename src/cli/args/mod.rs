@@ -29,8 +29,8 @@ pub use score::{DisplayOptions, ScoreArgs};
 pub use texts::{BuildTestsArgs, CitationsArgs, ConvertArgs, OverlapArgs, PerItemArgs};
 
 use super::exit_code::ExitCode;
-use crate::analysis::OnUnscored;
 use crate::domain::TimeSpan;
+use crate::evaluation::RescoreOptions;
 
 const SCORE_EXAMPLES: &str = "\
 Examples:
@@ -168,24 +168,9 @@ pub struct RescoreArgs {
     /// Directory of the run record
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Parse and count as the reference script does, faults included [default: as in the run]
-    #[arg(long)]
-    pub compat: bool,
-    /// Leave unscored answers out of the means, or count their missing components as 0 [default: as in the run]
-    #[arg(long, value_name = "POLICY", value_enum)]
-    pub on_unscored: Option<OnUnscored>,
-    /// Tolerated share of unscored answers; above it the exit code is 5 [default: as in the run]
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
-    pub max_unscored: Option<f64>,
-    /// Seed of the resampling behind the intervals [default: 42]
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-    /// Write scores and summaries there [default: into RUN]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Replace the run record of another run in --out
-    #[arg(long, requires = "out")]
-    pub overwrite: bool,
+    /// What is different.
+    #[command(flatten)]
+    pub options: RescoreOptions,
     /// Format of the summary on standard output: table, json or csv [default: table]
     #[arg(long, value_name = "FORM", value_enum)]
     pub format: Option<OutputFormat>,

@@ -5,21 +5,16 @@ use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
-use super::Context;
+use super::score::evaluation;
+use super::{Context, runtime};
 use crate::cli::ExitCode;
 use crate::cli::args::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
-use crate::cli::commands::score::Prepared;
 use crate::cli::origin::escape_controls;
-use crate::cli::scoring::runtime;
-use crate::cli::scoring::sinks::Nobody;
 use crate::cli::settings::Settings;
-use crate::cli::terminal;
-use crate::cli::terminal::grouped;
+use crate::cli::terminal::{self, grouped};
 use crate::error::{Error, Result};
-use crate::evaluation::{self, Plan};
-use crate::judge::batch::{
-    BatchCalls, BatchLimits, BatchManifest, BatchPart, BatchService, BatchWriter, CALLS_FILE, ImportReport,
-};
+use crate::evaluation::Plan;
+use crate::judge::batch::{BatchCalls, BatchLimits, BatchManifest, BatchPart, BatchService, CALLS_FILE, ImportReport};
 use crate::judge::cache::{Cache, Inserted};
 use crate::judge::endpoint::{Endpoint, OPENAI_BASE_URL};
 
@@ -49,18 +44,10 @@ async fn export(args: &BatchExportArgs, settings: &Settings) -> Result<ExitCode>
         return Err(Error::Usage(what.into()));
     }
     BatchManifest::make_room(dir, settings.options.output.overwrite)?;
-    let prepared = Prepared::load(settings, None).await?;
-    let jobs = prepared.jobs(settings, None, &Default::default())?.0;
     let (requests, bytes, chat_only) = (args.max_requests.get(), args.max_bytes, args.vllm);
     let limits = BatchLimits { requests, bytes, chat_only };
-    let mut writer = BatchWriter::new(dir.clone(), limits);
-    let planned = evaluation::plan_collecting(&jobs, &mut Nobody, &mut |call| {
-        let route = call.route.ok_or_else(|| Error::Internal("a call was rendered for no route".into()))?;
-        writer.add(&call.call, route, &call.body, call.prompt_tokens)
-    })
-    .await?;
-    let address = |id: &str| prepared.judges.all().find(|(_, judge)| judge.judge_id() == id)?.1.first_url();
-    let Some(manifest) = writer.finish(address)? else {
+    let (planned, manifest) = evaluation(settings).prepare().await?.export_batch(dir.clone(), limits).await?;
+    let Some(manifest) = manifest else {
         let text = match (planned.plan.at_most, planned.plan.cached) {
             (0, cached) => format!("nothing to export: all {} replies are cached\n", grouped(cached)),
             _ => "nothing to export: no judge here is asked through a server\n".to_owned(),

@@ -1,85 +1,71 @@
 //! `scholareval check`: everything that can go wrong before the first paid call, for the price of one tiny call.
 
-use super::Context;
-use super::score::prompts;
+use std::collections::BTreeSet;
+
+use super::score::evaluation;
+use super::{Context, runtime};
 use crate::cli::ExitCode;
-use crate::cli::scoring::choice::Choice;
-use crate::cli::scoring::inputs::LoadedInputs;
-use crate::cli::scoring::roles::{Judges, aspects_of, roles_of};
-use crate::cli::scoring::runtime;
-use crate::cli::scoring::setup::Identified;
 use crate::cli::settings::Settings;
-use crate::cli::terminal;
+use crate::cli::terminal::{self, counted};
 use crate::error::{Error, Result};
-use crate::evaluation::options::{DEFAULT_JUDGE, ScorerName};
+use crate::evaluation::options::DEFAULT_JUDGE;
+use crate::evaluation::{LoadedInputs, NamedJudge};
 use crate::prompt::PromptFamily;
 
 /// Runs the command.
 ///
 /// # Errors
-/// What `score` would have stumbled over.
+/// What `score` would have failed with.
 pub(super) fn run(settings: &Settings, _context: &Context<'_>) -> Result<ExitCode> {
     runtime()?.block_on(check(settings))
 }
 
 async fn check(settings: &Settings) -> Result<ExitCode> {
-    let inputs = LoadedInputs::load(&settings.options)?;
-    let choice = Choice::of(&settings.options, &inputs.support)?;
-    let aspects = if choice.has(ScorerName::Prometheus) { aspects_of(&settings.options)? } else { Vec::new() };
-    let mut lines = input_lines(&inputs);
-    let told = !settings.quiet;
-    for warning in inputs.warnings.iter().filter(|_| told) {
-        lines.push_str(&format!("warning: {warning}\n"));
-    }
-    for note in inputs.notes.iter().chain(&choice.note).filter(|_| told) {
-        lines.push_str(&format!("note: {note}\n"));
-    }
-    let roles = roles_of(&choice, &aspects);
-    let judges = Judges::identify(settings, &roles, &prompts(settings)?).await?;
+    let prepared = evaluation(settings).prepare().await?;
+    let mut lines = input_line(&prepared.inputs);
     let mut failed = None;
-    for (name, identified) in judges.all() {
-        let (more, error) = judge_lines(name, identified).await?;
+    for (name, named) in prepared.judges.all() {
+        let (more, error) = judge_lines(name, named).await?;
         lines.push_str(&more);
         failed = failed.or(error);
     }
-    // The judge's identity is in the server's words.
+    // The judge's identity is the server's text.
     terminal::write_text(&terminal::escaped_lines(&lines))?;
     failed.map_or(Ok(ExitCode::Ok), Err)
 }
 
-fn input_lines(inputs: &LoadedInputs) -> String {
+fn input_line(inputs: &LoadedInputs) -> String {
     let items = if inputs.rubric.is_empty() { &inputs.plain } else { &inputs.rubric };
-    let systems: std::collections::BTreeSet<_> = items.iter().map(|item| &item.answer.system).collect();
+    let systems: BTreeSet<_> = items.iter().map(|item| &item.answer.system).collect();
+    let systems = counted(systems.len(), "system");
     if inputs.all_cases.is_empty() {
-        let (systems, answers) = (systems.len(), items.len());
-        return format!("input: {}, {}\n", terminal::counted(systems, "system"), terminal::counted(answers, "answer"));
+        return format!("input: {systems}, {}\n", counted(items.len(), "answer"));
     }
     format!(
-        "input: {}, {} of {} kept, {} paired, {} missing\n",
-        terminal::counted(systems.len(), "system"),
+        "input: {systems}, {} of {} kept, {} paired, {} missing\n",
         inputs.kept_cases.len(),
-        terminal::counted(inputs.all_cases.len(), "test case"),
-        terminal::counted(items.len(), "answer"),
+        counted(inputs.all_cases.len(), "test case"),
+        counted(items.len(), "answer"),
         inputs.missing.len()
     )
 }
 
-/// Who a judge is, and whether each of its endpoints answers; the first error of those that do not.
-async fn judge_lines(name: &str, identified: &Identified) -> Result<(String, Option<Error>)> {
-    let entry = identified.entry();
+/// Identity and prompts of a judge, and whether each of its servers answers; the first error of those that do not.
+async fn judge_lines(name: &str, named: &NamedJudge) -> Result<(String, Option<Error>)> {
     let title = if name == DEFAULT_JUDGE { "judge".to_owned() } else { format!("judge {name}") };
-    let mut lines = format!("{title}: {}\n", entry.id);
+    let mut lines = format!("{title}: {}\n", named.judge.judge_id());
     for family in PromptFamily::ALL {
-        if let Some(prompts) = identified.prompts_entry(family) {
+        if let Some(prompts) = named.prompts(family) {
             let of = if family == PromptFamily::Rubric { String::new() } else { format!(" ({})", family.as_str()) };
             lines.push_str(&format!("prompts{of}: {}\n", prompts.label));
         }
     }
-    if identified.is_lexical() {
+    let Some(server) = named.judge.server() else {
         lines.push_str("endpoint: none needed, the judge is the built-in lexical baseline\n");
-    }
+        return Ok((lines, None));
+    };
     let mut failed = None;
-    for (url, answer) in identified.ping().await? {
+    for (url, answer) in server.ping().await? {
         match answer {
             Ok(reply) => lines.push_str(&format!(
                 "endpoint: {url} answers in {} ms ({} prompt tokens, {} reply tokens)\n",

@@ -17,6 +17,7 @@ use crate::evaluation::options::{
     EvaluationOptions, InputOptions, OutputOptions, ScorerName, ScorerOptions, ScoringOptions,
 };
 use crate::report::visible;
+use crate::scorer::Scorer as _;
 use crate::scorer::citation::{CitationAuditScorer, IndexBase, audit, names_gold_sources};
 
 /// The audit with a judge is a run of `score`: these are its arguments.
@@ -73,10 +74,9 @@ pub(super) fn run(args: &CitationsArgs, context: &Context<'_>) -> Result<ExitCod
     }
     let inputs = input_files(&systems, args.references.as_deref())?;
     let with_gold = systems.iter().flat_map(|system| &system.items).any(names_gold_sources);
-    let (items, scored) = score_all(systems, &CitationAuditScorer { index_base: base, with_gold });
-    let base = if base == IndexBase::Zero { 0 } else { 1 };
-    let kept = serde_json::json!({"index_base": base, "with_gold": with_gold});
-    let settings = BTreeMap::from([("scorer.citation_audit".to_owned(), kept)]);
+    let scorer = CitationAuditScorer { index_base: base, with_gold };
+    let settings = BTreeMap::from([("scorer.citation_audit".to_owned(), scorer.settings())]);
+    let (items, scored) = score_all(systems, &scorer);
     let notes = notes(&scored);
     let scorer = "citation_audit";
     Conclusion { args: &args.items, scorer, mode: Mode::Default, settings, inputs, notes }

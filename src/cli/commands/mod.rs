@@ -22,8 +22,6 @@ mod rescore;
 mod score;
 mod shell_completions;
 
-pub(in crate::cli) use import::IMPORTED;
-
 use clap::ArgMatches;
 
 use super::ExitCode;
@@ -31,7 +29,7 @@ use super::args::{Cli, Command, GlobalArgs, ScoreArgs};
 use super::origin::Environment;
 use super::settings::Settings;
 use super::terminal;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// What every command knows besides its own arguments.
 #[derive(Clone)]
@@ -53,6 +51,17 @@ impl Context<'_> {
         warn(&settings);
         Ok(settings)
     }
+}
+
+/// The runtime of a command: as many threads as the machine has.
+///
+/// # Errors
+/// When the system gives no threads.
+fn runtime() -> Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::Internal(format!("no runtime can be started: {error}")))
 }
 
 /// Prints the warnings of settings.

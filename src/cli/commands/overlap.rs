@@ -9,12 +9,12 @@ use super::Context;
 use super::per_item::{Conclusion, explain_items, input_files, load, score_all};
 use crate::cli::ExitCode;
 use crate::cli::args::OverlapArgs;
-use crate::cli::scoring::jobs::overlap_settings;
 use crate::cli::terminal::write_text;
 use crate::dataset::Predictions;
 use crate::domain::{ComponentKind, Mode, Prediction, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
 use crate::report::visible;
+use crate::scorer::Scorer as _;
 use crate::scorer::answer_match::normalise;
 use crate::scorer::overlap::{COMPONENTS, Measure, OverlapScorer, first_words, overlap, rouge_references};
 use crate::scorer::rouge::{rouge_best, rouge_tokens};
@@ -38,7 +38,7 @@ pub(super) fn run(args: &OverlapArgs, context: &Context<'_>) -> Result<ExitCode>
     let inputs = input_files(&systems, args.references.as_deref())?;
     let (items, scored) = score_all(systems, &scorer);
     let settings = BTreeMap::from([
-        ("scorer.overlap".to_owned(), overlap_settings(&metrics, args.max_words)),
+        ("scorer.overlap".to_owned(), scorer.settings()),
         ("score.compat".to_owned(), Value::from(args.compat)),
     ]);
     let notes = notes(&metrics, &scored);

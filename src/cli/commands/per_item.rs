@@ -13,15 +13,14 @@ use crate::cli::ExitCode;
 use crate::cli::args::OutputFormat;
 use crate::cli::args::PerItemArgs;
 use crate::cli::origin::escape_controls;
-use crate::cli::scoring::outcome::run_name;
-use crate::cli::scoring::sinks::write_items;
 use crate::cli::terminal::{note, stdout_width, write_form};
 use crate::dataset::{Predictions, References, load_predictions, load_references, missing_output};
 use crate::domain::{Answer, CaseId, Mode, Note, Prediction, ScoredAnswer, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result, first_of_each_kind};
 use crate::evaluation::Item;
 use crate::evaluation::record::{InputFile, Inputs, Manifest, RunDir, RunRecord, RunStatus};
-use crate::report::{ReportContext, Table, TableStyle, scorecard, scorecard_csv, scorecard_json, visible};
+use crate::evaluation::run_name;
+use crate::report::{ReportContext, Table, TableStyle, scorecard, scorecard_csv, scorecard_json, visible, write_items};
 use crate::scorer::{Scorer, Step, Verdicts};
 
 /// The predictions with their golds; an item without an output is a fault.
@@ -138,7 +137,8 @@ impl Conclusion<'_> {
     ) -> Result<ExitCode> {
         let options = AggregateOptions { mode: self.mode, seed: self.args.seed, ..AggregateOptions::default() };
         let summary = summarize(scored, &[], options);
-        let run = self.args.out.as_deref().map_or_else(|| self.scorer.to_owned(), run_name);
+        let manifest = self.manifest(items.len());
+        let run = self.args.out.as_deref().map_or_else(|| self.scorer.to_owned(), |out| run_name(&manifest, out));
         let report = ReportContext {
             run,
             notes: self.notes.iter().map(|line| Note::warning(format!("{line}."))).collect(),
@@ -147,7 +147,6 @@ impl Conclusion<'_> {
         let (json, csv) = (scorecard_json(&summary, &report)?, scorecard_csv(&summary)?);
         if let Some(out) = &self.args.out {
             let dir = RunDir::open(out)?;
-            let manifest = self.manifest(items.len());
             dir.claim(&manifest, false)?;
             Inputs::new(items.to_vec()).write(&out.join("inputs.jsonl"))?;
             write_items(&dir, &report.run, scored)?;
@@ -181,14 +180,8 @@ impl Conclusion<'_> {
 
 /// The files of these systems, and that of the golds, with their hashes.
 pub(super) fn input_files(systems: &[Predictions], references: Option<&Path>) -> Result<Vec<InputFile>> {
-    let systems = systems.iter().map(|system| file_of(system.system.as_str(), &system.path));
-    systems.chain(references.map(|path| file_of("references", path))).collect()
-}
-
-/// A file with its hash.
-pub(super) fn file_of(name: &str, path: &Path) -> Result<InputFile> {
-    let bytes = std::fs::read(path).map_err(Error::io(path, "read"))?;
-    Ok(InputFile { name: name.to_owned(), path: path.display().to_string(), blake3: blake3::hash(&bytes).into() })
+    let systems = systems.iter().map(|system| InputFile::read(system.system.as_str(), &system.path));
+    systems.chain(references.map(|path| InputFile::read("references", path))).collect()
 }
 
 /// What is to be told of the items with this id, system by system.

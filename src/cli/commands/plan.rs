@@ -1,27 +1,22 @@
 //! `scholareval plan`: estimates calls, tokens, time and cost of a run.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use crate::cli::ExitCode;
 use crate::cli::args::{OutputFormat, PlanArgs};
 use crate::cli::origin::escape_controls;
-use crate::cli::scoring::runtime;
-use crate::cli::scoring::sinks::Nobody;
-use crate::cli::scoring::words::plan_line;
 use crate::cli::settings::Settings;
 use crate::cli::terminal;
 use crate::cli::terminal::grouped;
 use crate::domain::TimeSpan;
 use crate::error::{Error, Result};
 use crate::evaluation::options::check_share;
-use crate::evaluation::{self, Cost, JudgePlan, JudgeTerms, Plan, PlanEstimate, PlanLine};
+use crate::evaluation::{Cost, JudgePlan, Plan, PlanEstimate, PlanLine};
 use crate::judge::layers::budgeted::Price;
 use crate::report::table::{Cell, Column, Format, Table};
 use crate::report::{TableStyle, render_json};
 use crate::stats::Interval;
 
-use super::score::Prepared;
+use super::runtime;
+use super::score::{evaluation, plan_line};
 
 /// Runs the command.
 ///
@@ -31,23 +26,7 @@ pub(super) fn run(args: &PlanArgs, settings: &Settings) -> Result<ExitCode> {
     let gate_rate = args.gate_rate;
     check_share(gate_rate).map_err(|what| Error::Usage(format!("--gate-rate: {what}")))?;
     runtime()?.block_on(async {
-        let prepared = Prepared::load(settings, None).await?;
-        let jobs = prepared.jobs(settings, None, &Arc::default())?.0;
-        let mut terms = BTreeMap::new();
-        for (named, identified) in prepared.judges.named() {
-            let Some(model) = identified.model() else { continue };
-            let limits = named.limits.of_all(identified.endpoint_count());
-            let of_judge = JudgeTerms {
-                model: model.to_owned(),
-                price: settings.options.prices.get(model).copied(),
-                concurrency: limits.concurrency.get(),
-                requests_per_minute: limits.rpm.map(|limit| limit.get().into()),
-                tokens_per_minute: limits.tpm.map(|limit| limit.get()),
-                counter: identified.prompt_counter()?,
-            };
-            terms.insert(identified.judge_id().to_owned(), of_judge);
-        }
-        let estimate = evaluation::estimate(&jobs, &mut Nobody, &terms, gate_rate).await?;
+        let estimate = evaluation(settings).prepare().await?.estimate(gate_rate).await?;
         let text = match settings.format {
             OutputFormat::Json => render_json(&estimate)?,
             OutputFormat::Csv => table(&estimate).csv()?,

@@ -13,6 +13,9 @@ use crate::domain::{EndpointUse, Fingerprint, Mode};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::Merge;
 
+/// The setting of a run whose scores were imported and not made here.
+pub const IMPORTED: &str = "imported";
+
 /// The commits of the reference scripts that compat mode reproduces.
 const REFERENCE: &str = "ScholarQABench 95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
 
@@ -38,6 +41,17 @@ pub struct InputFile {
     pub path: String,
     /// blake3 of its bytes.
     pub blake3: Fingerprint,
+}
+
+impl InputFile {
+    /// Reads a file for its hash.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read(name: &str, path: &Path) -> Result<Self> {
+        let bytes = std::fs::read(path).map_err(Error::io(path, "read"))?;
+        Ok(Self { name: name.to_owned(), path: path.display().to_string(), blake3: blake3::hash(&bytes).into() })
+    }
 }
 
 /// The prompt set.

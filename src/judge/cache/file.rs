@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use reqwest::Url;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
+use crate::domain::Fingerprint;
 use crate::error::{Error, Result};
 
 /// `PRAGMA application_id` of a cache: the letters `SchE`.
@@ -277,6 +278,19 @@ fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
             _ => std::thread::sleep(Duration::from_millis(5)),
         }
     }
+}
+
+/// The error of an entry whose digest does not fit.
+pub(super) fn damaged(path: &Path, key: &Fingerprint) -> Error {
+    fault(
+        path,
+        format!(
+            "the entry {} is damaged; copy what is whole with `scholareval cache merge {} --into NEW` and continue \
+             with --cache NEW",
+            key.short(12),
+            path.display()
+        ),
+    )
 }
 
 #[cfg(all(test, target_os = "linux"))]

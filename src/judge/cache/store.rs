@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::entry::{self, Entry, StoredEntry};
-use super::file::{self, failed, fault};
+use super::file::{self, damaged, failed, fault};
 use super::writer::{Job, Lease, Leased, Writer};
 use crate::domain::{Fingerprint, JudgeReply};
 use crate::error::{Error, Result};
@@ -186,19 +186,6 @@ impl Drop for Inner {
             let _ = writer.join();
         }
     }
-}
-
-/// The error of an entry whose digest does not fit.
-pub(super) fn damaged(path: &Path, key: &Fingerprint) -> Error {
-    fault(
-        path,
-        format!(
-            "the entry {} is damaged; copy what is whole with `scholareval cache merge {} --into NEW` and continue \
-             with --cache NEW",
-            key.short(12),
-            path.display()
-        ),
-    )
 }
 
 fn writer_gone(path: &Path) -> Error {

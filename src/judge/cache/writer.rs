@@ -166,7 +166,7 @@ impl Writer {
                 let _ = done.send(match found {
                     Found::FreeLease => Ok(Some(Leased::Granted(lease()))),
                     Found::Reply(StoredEntry::Whole(entry)) => Ok(Some(Leased::Cached(entry.reply))),
-                    Found::Reply(StoredEntry::Damaged) => Err(super::store::damaged(&self.path, &key)),
+                    Found::Reply(StoredEntry::Damaged) => Err(super::file::damaged(&self.path, &key)),
                     Found::Nothing => Ok(None),
                 });
             }

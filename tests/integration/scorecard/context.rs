@@ -81,7 +81,7 @@ fn truncate_cuts_marks_and_sends() {
 #[test]
 fn a_server_that_tells_no_limit_gets_the_whole_and_truncate_is_refused() {
     let (work, server) = (short_and_long(), server(false));
-    run(&work, &server, &["--truncate"]).exits_with(4).says(&["does not tell how long its context is"]);
+    run(&work, &server, &["--truncate"]).exits_with(4).says(&["does not report the length of its context"]);
     assert_eq!(server.chat_count(), 0);
     run(&work, &server, &["--overwrite"]).exits_with(0);
     assert_eq!(server.chat_count(), 2);

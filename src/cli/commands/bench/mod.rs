@@ -10,15 +10,15 @@ mod rows;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use super::score::score_with;
+use super::score::run_preset;
 use super::{Context, warn};
 use crate::cli::ExitCode;
 use crate::cli::args::{BenchArgs, ScoreArgs};
 use crate::cli::origin::{Origin, SettingLine};
-use crate::cli::scoring::preset::Preset;
 use crate::cli::settings::Settings;
 use crate::domain::Role;
 use crate::error::{Error, Result};
+use crate::evaluation::Preset;
 use crate::evaluation::options::{EvaluationOptions, InputOptions, ScorerName, ScorerOptions};
 use crate::judge::kind::JudgeKind;
 use crate::report::{Bench, BenchBlank};
@@ -45,8 +45,8 @@ pub(super) fn run(args: &BenchArgs, context: &Context<'_>) -> Result<ExitCode> {
         blank,
         legend: row.legends(),
     };
-    let preset = Preset { asked, allow_missing: args.allow_missing, table };
-    score_with(&settings, context, Some(&preset))
+    let preset = Preset { asked, allow_missing: args.allow_missing, name: row.id };
+    run_preset(&settings, context, preset, table)
 }
 
 /// The row as the arguments of `score`.

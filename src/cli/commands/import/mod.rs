@@ -6,28 +6,25 @@ mod scores;
 use std::sync::Arc;
 
 use super::Context;
-use crate::analysis::OnUnscored;
 use crate::cli::ExitCode;
 use crate::cli::args::ImportArgs;
 use crate::cli::args::OutputFormat;
 use crate::cli::origin::escape_controls;
-use crate::cli::scoring::outcome::{Presentation, run_name};
-use crate::cli::scoring::sinks::write_items;
+use crate::cli::summary::conclude;
 use crate::cli::terminal;
 use crate::dataset::{ResultsFile, TestCases, load_results, load_test_cases};
 use crate::domain::{Mode, TestCase};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::options::ScoringOptions;
-use crate::evaluation::record::{InputFile, Inputs, JudgeEntry, Manifest, RunDir, RunRecord, RunStatus};
+use crate::evaluation::record::{IMPORTED, InputFile, Inputs, JudgeEntry, Manifest, RunDir, RunRecord, RunStatus};
+use crate::evaluation::run_name;
+use crate::report::{RunReport, write_items};
 
 use answers::{Texts, with_texts};
 use scores::{Imported, WARNINGS_TOLD};
 
 /// What the identity of a judge begins with that nobody here has asked.
 const JUDGE_PREFIX: &str = "imported:";
-
-/// The setting that tells an imported run.
-pub(in crate::cli) const IMPORTED: &str = "imported";
 
 /// Runs the command.
 ///
@@ -56,26 +53,15 @@ pub(super) fn run(args: &ImportArgs, context: &Context<'_>) -> Result<ExitCode> 
     let manifest = manifest(args, &files, &tests, &imported, &texts);
     let dir = RunDir::open(&args.out)?;
     dir.claim(&manifest, args.overwrite)?;
-    let name = manifest.label.clone().unwrap_or_else(|| run_name(&args.out));
+    let name = run_name(&manifest, &args.out);
     let mut inputs = Inputs::new(texts.items);
     inputs.cases = cases(&imported, &tests);
     inputs.write(&dir.path().join("inputs.jsonl"))?;
     write_items(&dir, &name, &imported.scored)?;
-    let presentation = Presentation {
-        manifest: &manifest,
-        run: name,
-        on_unscored: OnUnscored::Exclude,
-        // How much may be unscored was for the run to say that judged.
-        max_unscored: 1.0,
-        seed: ScoringOptions::default().seed,
-        agreement: imported.agreement,
-        mode,
-        format: args.format.unwrap_or(OutputFormat::Table),
-        color: context.color,
-        bench: None,
-        remarks: if is_guessed { vec![scores::MODE_UNKNOWN.to_owned()] } else { Vec::new() },
-    };
-    let code = presentation.conclude(&imported.scored, Some(&dir))?;
+    let remarks: &[&str] = if is_guessed { &[scores::MODE_UNKNOWN] } else { &[] };
+    let report = RunReport::new(&manifest, &name, &imported.scored, None, remarks)?;
+    report.write(&dir)?;
+    let code = conclude(&report, &manifest, args.format.unwrap_or(OutputFormat::Table), context.color)?;
     RunRecord::open(dir, manifest, false)?.finish(RunStatus::Complete, &imported.scored)?;
     if !args.quiet {
         terminal::note(&format!("record of the run: {}", args.out.display()));

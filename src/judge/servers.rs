@@ -8,57 +8,62 @@ use futures::future::join_all;
 use futures::stream::FuturesUnordered;
 use tokio::time::{Instant, timeout_at};
 
+use super::Notify;
+use super::cache::Cache;
+use super::capacity::Capacity;
+use super::chat::Chat;
+use super::endpoint::{Endpoint, OPENAI_BASE_URL, Timeouts};
+use super::identity::{ServerIdentity, ServerReport, ask_server, check_same_model, wait_for_server};
+use super::kind::JudgeKind;
 use super::last_served::{last_said, remember};
-use crate::cli::origin::escape_controls;
-use crate::cli::terminal;
+use super::layers::identity_checked::{ExpectedIdentity, IdentityChecked};
+use super::layers::pool::{Pool, Replica};
+use super::layers::rate_limited::{Limits, RateLimited};
+use super::meters::Meters;
+use super::options::{JudgeOptions, LimitOptions, NameValue, Streaming};
+use crate::domain::Severity;
 use crate::error::{Error, Result};
-use crate::judge::cache::Cache;
-use crate::judge::capacity::Capacity;
-use crate::judge::chat::Chat;
-use crate::judge::endpoint::{Endpoint, OPENAI_BASE_URL, Timeouts};
-use crate::judge::identity::{ServerIdentity, ServerReport, ask_server, check_same_model, wait_for_server};
-use crate::judge::kind::JudgeKind;
-use crate::judge::layers::identity_checked::{ExpectedIdentity, IdentityChecked};
-use crate::judge::layers::pool::{Pool, Replica};
-use crate::judge::layers::rate_limited::{Limits, RateLimited};
-use crate::judge::meters::Meters;
-use crate::judge::options::{JudgeOptions, LimitOptions, NameValue, Streaming};
 
 /// A judge at all of its servers, each within limits of its own.
-pub(super) type Fleet = Pool<RateLimited<IdentityChecked<Chat>>>;
+pub type Fleet = Pool<RateLimited<IdentityChecked<Chat>>>;
 
 /// Once one server is there, the others are waited for no longer than this: they may still come during the run.
 const FOR_THE_OTHERS: Duration = Duration::from_secs(60);
 
 /// One server of a judge.
-pub(super) struct Server {
-    pub(super) endpoint: Endpoint,
-    /// What it told; else why it could not be asked.
+struct Server {
+    endpoint: Endpoint,
+    /// What it reported; else why it could not be asked.
     report: Result<ServerReport>,
 }
 
 /// All servers of a judge, and what they serve.
-pub(super) struct Servers {
+pub struct Servers {
     /// The model that is asked.
-    pub(super) model: String,
+    pub model: String,
     /// What is behind it.
-    pub(super) served: ServerIdentity,
+    pub served: ServerIdentity,
     each: Vec<Server>,
-    /// True if what they serve is part of the judge's identity, and so has to stay the same; else the user vouches for it.
+    /// True if what they serve is part of the judge's identity, and so has to stay the same; else the user is responsible.
     must_agree: bool,
 }
 
 impl Servers {
-    /// Asks every server who it is. Those that cannot be asked are left out for now, which is told; where none can be, what
-    /// one of them said the last time counts.
+    /// Asks every server which model it serves. Those that cannot be asked are left out for now, with a note; where none can
+    /// be, what one of them reported last time counts.
     ///
     /// # Errors
     /// [`Error::Settings`] where they serve different models; [`Error::JudgeUnavailable`] where none is there, and nothing is
     /// known of any from an earlier run.
-    pub(super) async fn ask(judge: &JudgeOptions, limits: &LimitOptions, cache: Option<&Cache>) -> Result<Self> {
+    pub(super) async fn ask(
+        judge: &JudgeOptions,
+        limits: &LimitOptions,
+        cache: Option<&Cache>,
+        notify: &Notify,
+    ) -> Result<Self> {
         let endpoints = endpoints(judge, limits)?;
         if !judge.wait_server.is_zero() {
-            wait(&endpoints, *judge.wait_server).await?;
+            wait(&endpoints, *judge.wait_server, notify).await?;
         }
         let model = judge.model.as_deref();
         let reports = join_all(endpoints.iter().map(|endpoint| report(endpoint, model))).await;
@@ -81,39 +86,39 @@ impl Servers {
             check_same_model(&there)?;
         }
         if let Some(cache) = cache {
-            remember(cache, judge, &there)?;
+            remember(cache, judge, &there, notify)?;
         }
         let each = streaming(limits.stream, each);
         let servers = Self { model, served, each, must_agree };
-        servers.tell_absent();
+        servers.note_absent(notify);
         Ok(servers)
     }
 
     /// Every server, those that are not there among them.
-    pub(super) fn endpoints(&self) -> impl ExactSizeIterator<Item = &Endpoint> {
+    pub fn endpoints(&self) -> impl ExactSizeIterator<Item = &Endpoint> {
         self.each.iter().map(|server| &server.endpoint)
     }
 
     /// Why no server can be asked; `None` where one can.
-    pub(super) fn offline(&self) -> Option<String> {
-        let words = self.each.iter().map(|server| server.report.as_ref().err().map(ToString::to_string));
-        words.collect::<Option<Vec<_>>>().map(|words| words.join("; "))
+    pub fn offline(&self) -> Option<String> {
+        let errors = self.each.iter().map(|server| server.report.as_ref().err().map(ToString::to_string));
+        errors.collect::<Option<Vec<_>>>().map(|errors| errors.join("; "))
     }
 
     /// The address of the first server that is there, else of the first; secrets masked.
-    pub(super) fn first_url(&self) -> Option<String> {
+    pub fn first_url(&self) -> Option<String> {
         let there = self.each.iter().find(|server| server.report.is_ok());
         there.or(self.each.first()).map(|server| server.endpoint.masked_url())
     }
 
     /// All addresses, secrets masked.
-    pub(super) fn urls(&self) -> String {
+    pub fn urls(&self) -> String {
         self.endpoints().map(Endpoint::masked_url).collect::<Vec<_>>().join(",")
     }
 
     /// How much the model takes, and who can count tokens: of the server with the shortest context, since an answer may be
     /// asked at any. Nothing is known where none is there, and OpenAI does not say.
-    pub(super) fn capacity(&self) -> Option<(Capacity, &Endpoint)> {
+    pub fn capacity(&self) -> Option<(Capacity, &Endpoint)> {
         let reported = self.each.iter().filter_map(|server| {
             let capacity = server.report.as_ref().ok()?.capacity?;
             Some((capacity, &server.endpoint))
@@ -151,27 +156,21 @@ impl Servers {
         Ok(pool)
     }
 
-    fn tell_absent(&self) {
+    fn note_absent(&self, notify: &Notify) {
         if self.offline().is_some() {
-            terminal::note(&format!(
-                "note: {} cannot be asked now; its replies are taken from the cache under what it last said it serves",
-                self.urls()
-            ));
-            return;
+            let what = "cannot be asked now; its replies are taken from the cache under what it last said it serves";
+            return notify(Severity::Info, &format!("{} {what}", self.urls()));
         }
         for server in &self.each {
             if let Err(error) = &server.report {
-                terminal::note(&escape_controls(&format!(
-                    "warning: {} is left out ({error}); the others take its answers until it is there and says that it \
-                     serves the same model",
-                    server.endpoint.masked_url()
-                )));
+                let what = "the others take its answers until it is there and says that it serves the same model";
+                notify(Severity::Warning, &format!("{} is left out ({error}); {what}", server.endpoint.masked_url()));
             }
         }
     }
 }
 
-/// What the server tells; the inner error is for one that cannot be asked now.
+/// What the server reports; the inner error is for one that cannot be asked now.
 async fn report(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<ServerReport>> {
     if !endpoint.is_openai()
         && let Err(error) = wait_for_server(endpoint, Duration::ZERO, |_, _| ()).await
@@ -206,10 +205,11 @@ fn streaming(stream: Streaming, mut each: Vec<Server>) -> Vec<Server> {
 }
 
 /// Waits for all of them side by side; one that is there in time is enough, and the others get a little longer.
-async fn wait(endpoints: &[Endpoint], limit: Duration) -> Result<()> {
-    let mut waits: FuturesUnordered<_> = endpoints.iter().map(|endpoint| wait_for_one(endpoint, limit)).collect();
+async fn wait(endpoints: &[Endpoint], limit: Duration, notify: &Notify) -> Result<()> {
+    let mut waits: FuturesUnordered<_> =
+        endpoints.iter().map(|endpoint| wait_for_one(endpoint, limit, notify)).collect();
     let mut until: Option<Instant> = None;
-    let mut words = Vec::new();
+    let mut failures = Vec::new();
     loop {
         let next = match until {
             None => waits.next().await,
@@ -217,20 +217,20 @@ async fn wait(endpoints: &[Endpoint], limit: Duration) -> Result<()> {
         };
         match next {
             Some(Ok(())) => drop(until.get_or_insert(Instant::now() + FOR_THE_OTHERS)),
-            Some(Err(error)) => words.push(error.to_string()),
+            Some(Err(error)) => failures.push(error.to_string()),
             None if until.is_some() => return Ok(()),
-            None => return Err(Error::JudgeUnavailable(words.join("; "))),
+            None => return Err(Error::JudgeUnavailable(failures.join("; "))),
         }
     }
 }
 
-async fn wait_for_one(endpoint: &Endpoint, limit: Duration) -> Result<()> {
-    let mut told = Duration::ZERO;
+async fn wait_for_one(endpoint: &Endpoint, limit: Duration, notify: &Notify) -> Result<()> {
+    let mut last = Duration::ZERO;
     let url = endpoint.masked_url();
     wait_for_server(endpoint, limit, |elapsed, state| {
-        if told.is_zero() || elapsed >= told + Duration::from_secs(30) {
-            told = elapsed.max(Duration::from_millis(1));
-            terminal::note(&format!("waiting for {url}: {state} ({} s)", elapsed.as_secs()));
+        if last.is_zero() || elapsed >= last + Duration::from_secs(30) {
+            last = elapsed.max(Duration::from_millis(1));
+            notify(Severity::Info, &format!("waiting for {url}: {state} ({} s)", elapsed.as_secs()));
         }
     })
     .await

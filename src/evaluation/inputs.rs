@@ -1,4 +1,4 @@
-//! Input files to the items of a run.
+//! Input files to the items of a run: read, checked, paired.
 
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
@@ -10,53 +10,45 @@ use rayon::prelude::*;
 use crate::dataset::{self, PairOptions, PairedAnswer, ScorableOptions, Support};
 use crate::domain::{CaseId, Fingerprint, Mode, Prediction, SystemName, TestCase};
 use crate::error::{Error, Result};
-use crate::evaluation::options::{EvaluationOptions, ScorerName};
-use crate::evaluation::record::InputFile;
-use crate::evaluation::{Item, Slice};
 use crate::prompt::injection;
-use crate::report::BenchCoverage;
 use crate::scorer::convert::{ReferencesBlock, references_block};
 
-use super::preset::{Checked, Preset};
+use super::options::{EvaluationOptions, ScorerName};
+use super::preset::{Checked, Coverage, Preset};
+use super::record::InputFile;
+use super::{Item, Slice};
 
 /// Everything that was read.
-pub(in crate::cli) struct LoadedInputs {
+pub struct LoadedInputs {
     /// Answers with the test case they are judged by, systems in name order, cases in file order; empty without tests.
-    pub(in crate::cli) rubric: Arc<[Item]>,
+    pub rubric: Arc<[Item]>,
     /// Every answer once, for scorers that need no rubric.
-    pub(in crate::cli) plain: Arc<[Item]>,
+    pub plain: Arc<[Item]>,
     /// How many of them have what a scorer needs.
-    pub(in crate::cli) support: Support,
+    pub support: Support,
     /// Every test case of the file: the lexical judge's corpus.
-    pub(in crate::cli) all_cases: Vec<Arc<TestCase>>,
+    pub all_cases: Vec<Arc<TestCase>>,
     /// Case ids that count, in file order.
-    pub(in crate::cli) kept_cases: Vec<CaseId>,
+    pub kept_cases: Vec<CaseId>,
     /// Systems and cases without an answer.
-    pub(in crate::cli) missing: Vec<(SystemName, CaseId)>,
+    pub missing: Vec<(SystemName, CaseId)>,
     /// Files with hashes.
-    pub(in crate::cli) files: Vec<InputFile>,
+    pub files: Vec<InputFile>,
     /// What the user should know.
-    pub(in crate::cli) warnings: Vec<String>,
+    pub warnings: Vec<String>,
     /// What was joined, and how.
-    pub(in crate::cli) notes: Vec<String>,
+    pub notes: Vec<String>,
     /// How much of a benchmark each system answered; empty without one.
-    pub(in crate::cli) coverage: Vec<BenchCoverage>,
+    pub coverage: Vec<Coverage>,
 }
 
 impl LoadedInputs {
-    /// Reads, checks and pairs all input files.
+    /// Reads, checks and pairs all input files; for a row of a benchmark what answers its questions, and nothing else.
     ///
     /// # Errors
-    /// Every fault of every file at once where they can be found independently; see `dataset`.
-    pub(in crate::cli) fn load(settings: &EvaluationOptions) -> Result<Self> {
-        Self::load_for(settings, None)
-    }
-
-    /// The same; for a row of a benchmark what answers its questions, and nothing else.
-    ///
-    /// # Errors
-    /// The same, and where a system does not answer every question ([`Preset::check`]).
-    pub(in crate::cli) fn load_for(settings: &EvaluationOptions, preset: Option<&Preset>) -> Result<Self> {
+    /// Every fault of every file at once where they can be found independently; see `dataset`. Where a system does not
+    /// answer every question of the row.
+    pub(super) fn load(settings: &EvaluationOptions, preset: Option<&Preset>) -> Result<Self> {
         let (input, mode) = (&settings.input, settings.scoring.mode());
         check_given(settings)?;
         let tests = input.tests.as_deref().map(|path| dataset::load_test_cases(path, mode)).transpose()?;

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 /// When it cannot be opened for writing.
-pub(in crate::cli) fn check_writable(path: &Path) -> Result<()> {
+pub fn check_writable(path: &Path) -> Result<()> {
     let existed = path.exists();
     std::fs::OpenOptions::new()
         .append(true)
@@ -24,11 +24,12 @@ pub(in crate::cli) fn check_writable(path: &Path) -> Result<()> {
         .map_err(Error::io(path, "write the results file"))
 }
 
-/// Writes the file: answers of a system sorted by annotator and case, as the reference does; null where unscored.
+/// Writes the weighted sums into the file: answers of a system sorted by annotator and case, as the reference does; null
+/// where unscored.
 ///
 /// # Errors
 /// When it cannot be written.
-pub(in crate::cli) fn write(path: &Path, scored: &[Arc<ScoredAnswer>]) -> Result<()> {
+pub fn write_results(path: &Path, scored: &[Arc<ScoredAnswer>]) -> Result<()> {
     let mut bytes = serde_json::to_vec(&results(scored))
         .map_err(|error| Error::Internal(format!("the results file cannot be made: {error}")))?;
     bytes.push(b'\n');
@@ -36,7 +37,8 @@ pub(in crate::cli) fn write(path: &Path, scored: &[Arc<ScoredAnswer>]) -> Result
 }
 
 fn results(scored: &[Arc<ScoredAnswer>]) -> Value {
-    let mut sorted: Vec<&ScoredAnswer> = scored.iter().map(AsRef::as_ref).collect();
+    let mut sorted: Vec<&ScoredAnswer> =
+        scored.iter().map(AsRef::as_ref).filter(|answer: &&ScoredAnswer| answer.score.is_weighted_sum()).collect();
     sorted.sort_by(|a, b| {
         let key =
             |answer: &ScoredAnswer| (answer.system.clone(), answer.case.annotator.clone(), answer.case.case_id.clone());

@@ -1,24 +1,22 @@
-//! What a run may spend: its account, and its time.
+//! What a run may spend: money, tokens and time.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::StopHandle;
+use super::options::EvaluationOptions;
 use crate::domain::TimeSpan;
 use crate::error::{Error, Result};
-use crate::evaluation::StopHandle;
-use crate::evaluation::options::EvaluationOptions;
 use crate::judge::layers::budgeted::{Budget, Ledger, Price};
 
 /// Calls in flight get so long to end before a time limit; of short limits a tenth.
 const LEAD: Duration = Duration::from_secs(25);
 
 /// The bounds of a run.
-pub(in crate::cli) struct Spending {
-    pub(in crate::cli) prices: BTreeMap<String, Price>,
+pub(super) struct Spending {
     /// `None` without a budget.
-    pub(in crate::cli) ledger: Option<Arc<Ledger>>,
+    pub(super) ledger: Option<Arc<Ledger>>,
     /// When the command began, and how long it may take.
     time: Option<(Instant, Duration)>,
 }
@@ -28,12 +26,9 @@ impl Spending {
     ///
     /// # Errors
     /// [`Error::Settings`] for a budget in dollars where a model has no price.
-    pub(in crate::cli) fn of<'a>(
-        settings: &EvaluationOptions,
-        mut models: impl Iterator<Item = &'a str>,
-    ) -> Result<Self> {
-        let bounds = &settings.budget;
-        let unpriced = models.find(|model| !settings.prices.contains_key(*model));
+    pub(super) fn of<'a>(options: &EvaluationOptions, mut models: impl Iterator<Item = &'a str>) -> Result<Self> {
+        let bounds = &options.budget;
+        let unpriced = models.find(|model| !options.prices.contains_key(*model));
         if let (Some(_), Some(model)) = (bounds.budget_usd, unpriced) {
             let what = Price::how_to_set(model);
             return Err(Error::Settings(format!("--budget-usd: what {model:?} costs is not known; {what}")));
@@ -41,14 +36,13 @@ impl Spending {
         let budget = Budget { usd: bounds.budget_usd, tokens: bounds.budget_tokens.map(NonZeroU64::get) };
         let is_bound = budget.usd.is_some() || budget.tokens.is_some();
         Ok(Self {
-            prices: settings.prices.clone(),
             ledger: is_bound.then(|| Arc::new(Ledger::new(budget))),
             time: bounds.time_limit.map(|limit| (Instant::now(), *limit)),
         })
     }
 
-    /// Has the run stopped when its budget is spent or its time is over. To be called inside the runtime.
-    pub(in crate::cli) fn bound(&self, stop: &StopHandle) {
+    /// Stops the run when its budget is spent or its time is over. To be called inside the runtime.
+    pub(super) fn bound(&self, stop: &StopHandle) {
         if let Some(ledger) = &self.ledger {
             let stop = stop.clone();
             ledger.when_spent(move |reason| stop.stop(reason));

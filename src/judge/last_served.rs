@@ -1,21 +1,22 @@
-//! What servers said at earlier runs, kept in the cache: a finished run can be read again while no server is there, and a
-//! model that has become another one does not go unnoticed.
+//! What servers reported at earlier runs, kept in the cache: a finished run can be repeated while no server is running, and
+//! a changed model is noticed.
 
 use serde_json::json;
 
-use crate::cli::terminal;
+use super::Notify;
+use super::cache::Cache;
+use super::endpoint::Endpoint;
+use super::identity::{ServerIdentity, ServerReport, judge_id};
+use super::options::JudgeOptions;
+use crate::domain::Severity;
 use crate::error::{Error, Result};
-use crate::judge::cache::Cache;
-use crate::judge::endpoint::Endpoint;
-use crate::judge::identity::{ServerIdentity, ServerReport, judge_id};
-use crate::judge::options::JudgeOptions;
 
-/// Under which name the cache keeps what a server said.
+/// The cache's name for what a server reported.
 fn place(endpoint: &Endpoint, judge: &JudgeOptions) -> String {
     format!("judge {} {}", endpoint.masked_url(), judge.model.as_deref().unwrap_or("*"))
 }
 
-/// What one of the servers said at an earlier run; where the judge has a name in the cache, that is all its keys need.
+/// What one of the servers reported at an earlier run; where the judge has a name in the cache, that is all its keys need.
 pub(super) fn last_said(
     judge: &JudgeOptions,
     cache: Option<&Cache>,
@@ -33,13 +34,18 @@ pub(super) fn last_said(
     })
 }
 
-/// Compares what the servers say with what they said at earlier runs, and keeps it.
-pub(super) fn remember(cache: &Cache, judge: &JudgeOptions, there: &[(&Endpoint, &ServerReport)]) -> Result<()> {
+/// Compares what the servers report with earlier runs, and keeps it.
+pub(super) fn remember(
+    cache: &Cache,
+    judge: &JudgeOptions,
+    there: &[(&Endpoint, &ServerReport)],
+    notify: &Notify,
+) -> Result<()> {
     for (endpoint, report) in there {
         refuse_silence(cache, &place(endpoint, judge), judge, &report.identity)?;
     }
     if let Some((_, report)) = there.first() {
-        tell_change(cache, judge, report)?;
+        warn_of_change(cache, judge, report, notify)?;
     }
     for (endpoint, report) in there {
         cache.remember_server(&place(endpoint, judge), &said(report))?;
@@ -59,8 +65,8 @@ fn remembered(identity: &str) -> Option<(String, ServerIdentity)> {
     Some((model?, ServerIdentity { served, root, model_path }))
 }
 
-/// A server that told more about itself at the last run, and nothing else now, has a bad moment: its replies would be
-/// filed under another identity, and everything that is already paid would be paid again.
+/// A server that reports less than at the last run, and nothing different, has a temporary problem: its replies would be
+/// stored under another identity, and every cached call would be paid again.
 fn refuse_silence(cache: &Cache, key: &str, judge: &JudgeOptions, served: &ServerIdentity) -> Result<()> {
     if judge.cache_id.is_some() {
         return Ok(());
@@ -75,8 +81,8 @@ fn refuse_silence(cache: &Cache, key: &str, judge: &JudgeOptions, served: &Serve
     }
 }
 
-/// Says so when a model of that name is another one than at the last run with this cache, at whatever address.
-fn tell_change(cache: &Cache, judge: &JudgeOptions, report: &ServerReport) -> Result<()> {
+/// Warns when a model of that name is another one than at the last run with this cache, at whatever address.
+fn warn_of_change(cache: &Cache, judge: &JudgeOptions, report: &ServerReport, notify: &Notify) -> Result<()> {
     let ServerReport { model, identity: served, .. } = report;
     let known = cache.servers()?.into_iter().filter_map(|(_, identity)| remembered(&identity));
     let Some((_, before)) = known
@@ -91,8 +97,8 @@ fn tell_change(cache: &Cache, judge: &JudgeOptions, report: &ServerReport) -> Re
         None => "replies kept from the model before are not used".to_owned(),
     };
     let (before, now) = (judge_id(model, None, &before), judge_id(model, None, served));
-    let line = format!("warning: {model} is another model than at the last run: before {before}, now {now}; {used}");
-    terminal::note(&line);
+    let line = format!("{model} is another model than at the last run: before {before}, now {now}; {used}");
+    notify(Severity::Warning, &line);
     Ok(())
 }
 

@@ -1,33 +1,41 @@
-//! What a row of a benchmark adds to a run: the questions it asks, and the table it ends in.
+//! What a row of a benchmark adds to a run: the questions that every system has to answer.
 
 use crate::dataset::{AskedQuestions, SystemAnswers};
 use crate::domain::SystemName;
 use crate::error::{Error, InputFault, Result};
-use crate::report::{Bench, BenchCoverage};
-
-use super::choice::Choice;
 
 /// A row of a benchmark.
-pub(in crate::cli) struct Preset {
+pub struct Preset {
     /// Every question of its data.
-    pub(in crate::cli) asked: AskedQuestions,
+    pub asked: AskedQuestions,
     /// True if a system that did not answer all of them is scored all the same, and marked.
-    pub(in crate::cli) allow_missing: bool,
-    /// Its table, before there are numbers.
-    pub(in crate::cli) table: Bench,
+    pub allow_missing: bool,
+    /// Its name, for the record.
+    pub name: &'static str,
 }
 
-/// Systems held against the questions.
+/// What one system answered of the questions of a benchmark.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Coverage {
+    /// The system.
+    pub system: SystemName,
+    /// Questions that it answered.
+    pub answered: usize,
+    /// Whether its answers have sources. Without them its citations are blank, and not 0.
+    pub has_sources: bool,
+}
+
+/// Systems compared with the questions.
 #[derive(Default)]
 pub(super) struct Checked {
     pub(super) systems: Vec<SystemAnswers>,
-    pub(super) coverage: Vec<BenchCoverage>,
+    pub(super) coverage: Vec<Coverage>,
     pub(super) warnings: Vec<String>,
     pub(super) notes: Vec<String>,
 }
 
 impl Preset {
-    /// Leaves of each system what answers the questions. Systems that are not among `chosen` (names with or without
+    /// Keeps of each system what answers the questions. Systems that are not among `chosen` (names with or without
     /// `.jsonl`) are not looked at.
     ///
     /// # Errors
@@ -66,7 +74,7 @@ impl Preset {
             } else {
                 checked.warnings.extend(covered.odd.iter().map(ToString::to_string));
             }
-            checked.coverage.push(BenchCoverage {
+            checked.coverage.push(Coverage {
                 system: name,
                 answered: covered.answered,
                 has_sources: covered.has_sources,
@@ -83,16 +91,6 @@ impl Preset {
             checked.notes.push(InputFault::new(&self.asked.path, what).hint(hint).to_string());
         }
         Ok(checked)
-    }
-
-    /// The table of this run.
-    pub(in crate::cli) fn table_of(&self, coverage: &[BenchCoverage], choice: &Choice) -> Bench {
-        let mut table = self.table.clone();
-        table.coverage = coverage.to_vec();
-        for (scorer, why) in &choice.left_out {
-            table.leave_out(scorer.as_str(), why);
-        }
-        table
     }
 }
 

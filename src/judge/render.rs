@@ -3,17 +3,37 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::Rendered;
+use super::body::RequestOptions;
+use super::capacity::Capacity;
+use super::kind::JudgeKind;
+use super::truncate::{Fitted, Truncation, fit};
 use crate::domain::{CallKind, JudgeCall, JudgeTask};
-use crate::evaluation::Renderer;
-use crate::judge::Rendered;
-use crate::judge::body::RequestOptions;
-use crate::judge::capacity::Capacity;
-use crate::judge::kind::JudgeKind;
-use crate::judge::truncate::{Fitted, Truncation, fit};
 use crate::prompt::{InsertMode, PromptSet};
 
-/// Renders the calls to one judge.
-pub(super) struct PromptRenderer {
+/// Turns a call into what goes over the wire.
+pub trait Renderer: Send + Sync {
+    /// The rendered call; `None` for judges that answer the task itself.
+    fn render(&self, call: &JudgeCall, attempt: u32) -> Option<Rendered>;
+
+    /// The route of rendered calls; `None` where nothing is rendered.
+    fn route(&self) -> Option<JudgeKind> {
+        None
+    }
+}
+
+/// Renders nothing: for judges that answer the task itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoRendering;
+
+impl Renderer for NoRendering {
+    fn render(&self, _call: &JudgeCall, _attempt: u32) -> Option<Rendered> {
+        None
+    }
+}
+
+/// Renders the calls to one judge: the prompt set words them, the judge's options wrap them.
+pub struct PromptRenderer {
     prompts: Arc<PromptSet>,
     /// What is sent with each kind of call.
     options: BTreeMap<CallKind, RequestOptions>,
@@ -22,9 +42,9 @@ pub(super) struct PromptRenderer {
 }
 
 impl PromptRenderer {
-    /// JSON mode is asked for only where the prompts ask for JSON; marks of turns inside texts are made harmless but in
-    /// published wordings, which are sent byte for byte.
-    pub(super) fn new(prompts: Arc<PromptSet>, options: &RequestOptions, capacity: Option<Capacity>) -> Self {
+    /// JSON mode is requested only where the prompts ask for JSON. Control tokens inside texts are neutralized, except in
+    /// published wordings, which are sent byte for byte. With a `capacity`, texts that do not fit are cut.
+    pub fn new(prompts: Arc<PromptSet>, options: &RequestOptions, capacity: Option<Capacity>) -> Self {
         let of_kind = |kind: CallKind| RequestOptions {
             json_mode: options.json_mode && prompts.json_mode(kind),
             neutralize: prompts.family(kind).mode() == InsertMode::Fenced,

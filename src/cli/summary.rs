@@ -1,0 +1,73 @@
+//! The report of a run on standard output, and its exit code.
+
+use std::collections::BTreeSet;
+
+use super::ExitCode;
+use super::args::OutputFormat;
+use super::terminal;
+use crate::domain::UnscoredKind;
+use crate::error::Result;
+use crate::evaluation::record::Manifest;
+use crate::report::{RunReport, Table, TableStyle};
+
+/// Width of the table where standard output is no terminal.
+const PLAIN_WIDTH: u16 = 100;
+
+/// Prints the report; the exit code follows from the share of unscored answers.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub(super) fn conclude(report: &RunReport, manifest: &Manifest, format: OutputFormat, color: bool) -> Result<ExitCode> {
+    let width = terminal::stdout_width().unwrap_or(PLAIN_WIDTH);
+    let style = TableStyle { width, color, ..TableStyle::default() };
+    match format {
+        OutputFormat::Json => terminal::write_form(&report.json, format)?,
+        OutputFormat::Csv => terminal::write_form(&report.csv, format)?,
+        OutputFormat::Table => terminal::write_form(&Table::terminal_all(&report.tables, &style), format)?,
+    }
+    // How much of an imported run may be unscored was for the program to say that judged.
+    let tolerated = manifest.policy.map_or(1.0, |policy| policy.max_unscored);
+    let unscored = report.summary.unscored_share;
+    if unscored <= tolerated {
+        return Ok(ExitCode::Ok);
+    }
+    let kinds: BTreeSet<UnscoredKind> = report.summary.unscored_kinds().collect();
+    let remedies: String = kinds.into_iter().filter_map(remedy).map(|remedy| format!("; {remedy}")).collect();
+    terminal::note(&format!(
+        "error: {} of the answers are unscored, more than the {} that --max-unscored tolerates{remedies}",
+        percent(unscored),
+        percent(tolerated),
+    ));
+    Ok(ExitCode::TooManyUnscored)
+}
+
+/// `25.0%`, `1.04%`: a second decimal only where it is not 0.
+fn percent(share: f64) -> String {
+    let text = format!("{:.2}", 100.0 * share);
+    format!("{}%", text.strip_suffix('0').unwrap_or(&text))
+}
+
+/// What may bring a verdict where there is none.
+fn remedy(kind: UnscoredKind) -> Option<&'static str> {
+    match kind {
+        UnscoredKind::Unreadable => Some("replies that cannot be read are asked again with --retry-unscored"),
+        UnscoredKind::Cut => Some("replies that were cut need more room: --max-tokens KIND=N"),
+        UnscoredKind::ContextOverflow => Some("prompts that do not fit need a judge with a longer context"),
+        UnscoredKind::Unreachable => Some("calls that found no server are asked again by the same command"),
+        UnscoredKind::Refused => Some("calls that the server refused are asked again by the same command"),
+        UnscoredKind::NeedsOtherCalls => Some("score --compat asks the calls that this run did not"),
+        UnscoredKind::DependsOnUnscored | UnscoredKind::Exception | UnscoredKind::NotAsked | UnscoredKind::NoJudge => {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_shown_as_percent() {
+        assert_eq!([0.25, 0.0104, 0.01, 0.07, 0.0005].map(percent), ["25.0%", "1.04%", "1.0%", "7.0%", "0.05%"]);
+    }
+}

@@ -1,0 +1,529 @@
+//! The public entry: an evaluation is built from options, prepared, planned and run.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::choice::{Choice, aspects_of};
+use super::inputs::LoadedInputs;
+use super::judges::{Endpoints, Judges};
+use super::options::{EvaluationOptions, ScorerName};
+use super::preset::Preset;
+use super::record::{InputFile, Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus};
+use super::scorers::scorer;
+use super::{
+    EventSink, Item, Job, NoEvents, Options, Plan, PlanEstimate, PlanOutcome, RunEvent, RunOutcome, StopHandle,
+};
+use crate::analysis::{AggregateOptions, OnUnscored, Summary, summarize};
+use crate::domain::{CallKind, CaseId, LEXICAL, Role, ScoredAnswer, Severity, SystemName};
+use crate::error::{Error, Result};
+use crate::judge::batch::{BatchLimits, BatchManifest, BatchWriter};
+use crate::judge::meters::Meters;
+use crate::judge::{Judge, JudgeBuilder, Notify};
+use crate::prompt::PromptFamily;
+use crate::scorer::Scorer;
+
+/// An evaluation: answers, test cases, a judge, and any other option.
+///
+/// ```no_run
+/// use scholareval::{Evaluation, JudgeBuilder};
+///
+/// # async fn score() -> scholareval::Result<()> {
+/// let judge = JudgeBuilder::openai("gpt-4o").api_key("sk-..");
+/// let run = Evaluation::builder().tests("tests.json").answers("answers").judge(judge).run("runs/mine").await?;
+/// println!("{} scores in {}", run.scores().len(), run.dir().display());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Evaluation {
+    options: EvaluationOptions,
+    own_judge: Option<Arc<dyn Judge>>,
+    own_scorers: Vec<Arc<dyn Scorer>>,
+    preset: Option<Arc<Preset>>,
+    notify: Arc<Notify>,
+}
+
+impl Evaluation {
+    /// An evaluation with default options: nothing to read yet, and the lexical baseline as judge.
+    pub fn builder() -> Self {
+        Self::from_options(EvaluationOptions::default())
+    }
+
+    /// An evaluation with these options; everything that the command line can set is among them.
+    pub fn from_options(options: EvaluationOptions) -> Self {
+        Self { options, own_judge: None, own_scorers: Vec::new(), preset: None, notify: Arc::new(|_, _| ()) }
+    }
+
+    /// The test cases with their rubrics (JSON).
+    #[must_use]
+    pub fn tests(mut self, path: impl Into<PathBuf>) -> Self {
+        self.options.input.tests = Some(path.into());
+        self
+    }
+
+    /// A JSONL file of answers, or a directory of such files; may be called several times.
+    #[must_use]
+    pub fn answers(mut self, path: impl Into<PathBuf>) -> Self {
+        self.options.input.answers.push(path.into());
+        self
+    }
+
+    /// The judge of all roles that no other one has, with its limits and its cache.
+    #[must_use]
+    pub fn judge(mut self, judge: JudgeBuilder) -> Self {
+        let JudgeBuilder { options, limits, cache, own } = judge;
+        (self.options.judge, self.options.limits, self.options.cache) = (options, limits, cache);
+        self.own_judge = own;
+        self
+    }
+
+    /// A built-in scorer; may be called several times. Without any those run that the input supports.
+    #[must_use]
+    pub fn built_in(mut self, scorer: ScorerName) -> Self {
+        self.options.scorers.scorers.push(scorer);
+        self
+    }
+
+    /// A scorer of your own; may be called several times. Built-in ones run beside it only where they were named.
+    #[must_use]
+    pub fn scorer(mut self, scorer: impl Scorer + 'static) -> Self {
+        self.own_scorers.push(Arc::new(scorer));
+        self
+    }
+
+    /// Receives sentences for the user: warnings about the input, servers that are still loading.
+    #[must_use]
+    pub fn on_note(mut self, notify: impl Fn(Severity, &str) + Send + Sync + 'static) -> Self {
+        self.notify = Arc::new(notify);
+        self
+    }
+
+    /// The questions of a benchmark, which every system has to answer.
+    #[must_use]
+    pub fn preset(mut self, preset: Preset) -> Self {
+        self.preset = Some(Arc::new(preset));
+        self
+    }
+
+    /// Reads all input, chooses the scorers and asks every server which model it serves. Nothing is paid or written.
+    ///
+    /// # Errors
+    /// For options and input that cannot be used; for a judge that is not there and not known from an earlier run.
+    pub async fn prepare(self) -> Result<Prepared> {
+        let Self { options, own_judge, own_scorers, preset, notify } = self;
+        options.check()?;
+        let inputs = LoadedInputs::load(&options, preset.as_deref())?;
+        let choice = match options.scorers.scorers.is_empty() && !own_scorers.is_empty() {
+            true => Choice::default(),
+            false => Choice::of(&options, &inputs.support, preset.is_some())?,
+        };
+        inputs.warnings.iter().for_each(|warning| notify(Severity::Warning, warning));
+        inputs.notes.iter().chain(&choice.note()).for_each(|note| notify(Severity::Info, note));
+        let aspects = if choice.has(ScorerName::Prometheus) { aspects_of(&options)? } else { Vec::new() };
+        let made = |is_lexical: bool| {
+            let scorer = |name: &ScorerName| scorer(*name, &options, &aspects, is_lexical, &inputs.plain);
+            choice.scorers.iter().map(scorer).chain(own_scorers.iter().cloned()).collect::<Vec<_>>()
+        };
+        let roles: BTreeSet<Role> = made(false).iter().flat_map(|scorer| scorer.roles()).collect();
+        let roles: Vec<Role> = roles.into_iter().collect();
+        let judges = Judges::identify(&options, own_judge.as_ref(), &roles, &*notify).await?;
+        let scorers = made(judges.rubric().is_some_and(|named| named.judge.is_lexical()));
+        let mut manifest = manifest(&options, &inputs, &scorers, &judges)?;
+        manifest.settings.extend(preset.iter().map(|preset| ("bench".to_owned(), preset.name.into())));
+        Ok(Prepared { options, inputs, choice, judges, manifest, scorers })
+    }
+
+    /// Counts what a run would ask, without asking.
+    ///
+    /// # Errors
+    /// As [`Evaluation::prepare`].
+    pub async fn plan(self) -> Result<Plan> {
+        Ok(self.prepare().await?.plan().await?.plan)
+    }
+
+    /// Runs the evaluation; its record is the directory `dir`. The same call again continues where it stopped.
+    ///
+    /// # Errors
+    /// As [`Evaluation::prepare`]; for a directory that holds another run; when the judge cannot be used any more.
+    pub async fn run(self, dir: impl AsRef<Path>) -> Result<Run> {
+        let mut run = self.prepare().await?.start(dir.as_ref()).await?;
+        run.ask(&mut NoEvents, &StopHandle::new()).await?;
+        Ok(run)
+    }
+}
+
+/// Everything an evaluation works with, before anything is asked or written.
+pub struct Prepared {
+    /// Its options.
+    pub options: EvaluationOptions,
+    /// What was read.
+    pub inputs: LoadedInputs,
+    /// Which built-in scorers run, and why others do not.
+    pub choice: Choice,
+    /// Its judges.
+    pub judges: Judges,
+    /// What the record will say of the run.
+    pub manifest: Manifest,
+    scorers: Vec<Arc<dyn Scorer>>,
+}
+
+impl Prepared {
+    /// The directory of the options, else `runs/<hash>`: the same options find the same directory.
+    pub fn out_dir(&self) -> PathBuf {
+        let by_hash = || PathBuf::from("runs").join(self.manifest.identity().short(12));
+        self.options.output.out.clone().unwrap_or_else(by_hash)
+    }
+
+    /// The jobs of the run and the servers that they ask. `dir` may hold replies of an earlier session.
+    fn jobs(&self, dir: Option<&Path>, meters: &Arc<Meters>) -> Result<(Vec<Job>, Endpoints)> {
+        let recorded = match dir {
+            Some(dir) if !self.judges.is_cached() => RecordedReplies::open(&dir.join("calls.jsonl"))?,
+            _ => None,
+        };
+        let built = self.judges.build(&self.options, &self.inputs.all_cases, recorded, meters)?;
+        let job = |scorer: &Arc<dyn Scorer>| Job {
+            items: Arc::clone(self.items(&**scorer)),
+            scorer: Arc::clone(scorer),
+            panels: Arc::clone(&built.panels),
+            options: Arc::new(Options {
+                concurrency: built.concurrency(&scorer.roles()),
+                parse_retries: self.options.scoring.parse_retries,
+                retry_unscored: self.options.cache.retry_unscored,
+                mode: self.options.scoring.mode(),
+            }),
+        };
+        Ok((self.scorers.iter().map(job).collect(), built.endpoints))
+    }
+
+    fn items(&self, scorer: &dyn Scorer) -> &Arc<[Item]> {
+        if needs_rubric(scorer) && self.has_tests() { &self.inputs.rubric } else { &self.inputs.plain }
+    }
+
+    fn has_tests(&self) -> bool {
+        !self.inputs.all_cases.is_empty()
+    }
+
+    /// Counts what a run into its directory would ask, without asking.
+    ///
+    /// # Errors
+    /// When the cache cannot be read.
+    pub async fn plan(&self) -> Result<PlanOutcome> {
+        let (jobs, _) = self.jobs(Some(&self.out_dir()), &Arc::default())?;
+        super::plan(&jobs, &mut NoEvents).await
+    }
+
+    /// Estimates calls, tokens, time and cost; `gate_rate` is the share of gated questions that will be asked, 0..=1.
+    ///
+    /// # Errors
+    /// When the cache cannot be read.
+    pub async fn estimate(&self, gate_rate: f64) -> Result<PlanEstimate> {
+        let (jobs, _) = self.jobs(None, &Arc::default())?;
+        let terms = self.judges.terms(&self.options)?;
+        super::estimate(&jobs, &mut NoEvents, &terms, gate_rate).await
+    }
+
+    /// Writes the calls that can be asked now into the request files of a batch below `dir`; no manifest where there are
+    /// none.
+    ///
+    /// # Errors
+    /// When the cache cannot be read or a file not be written; for a route that the limits refuse.
+    pub async fn export_batch(
+        &self,
+        dir: PathBuf,
+        limits: BatchLimits,
+    ) -> Result<(PlanOutcome, Option<BatchManifest>)> {
+        let (jobs, _) = self.jobs(None, &Arc::default())?;
+        let mut writer = BatchWriter::new(dir, limits);
+        let planned = super::plan_collecting(&jobs, &mut NoEvents, &mut |call| {
+            let route = call.route.ok_or_else(|| Error::Internal("a call was rendered for no route".into()))?;
+            writer.add(&call.call, route, &call.body, call.prompt_tokens)
+        })
+        .await?;
+        let address = |id: &str| {
+            let (_, named) = self.judges.all().find(|(_, named)| named.judge.judge_id() == id)?;
+            named.judge.server()?.servers.first_url()
+        };
+        Ok((planned, writer.finish(address)?))
+    }
+
+    /// Claims the directory, opens the record, and scores what cached replies settle. [`Run::ask`] does the rest.
+    ///
+    /// # Errors
+    /// For a directory that holds another run, or cannot be written.
+    pub async fn start(self, path: &Path) -> Result<Run> {
+        let dir = RunDir::open(path)?;
+        let resumed = dir.claim(&self.manifest, self.options.output.overwrite)?;
+        let inputs_path = path.join("inputs.jsonl");
+        if !self.options.output.no_inputs && !(resumed && inputs_path.exists()) {
+            self.recorded_inputs().write(&inputs_path)?;
+        }
+        let meters = Arc::new(Meters::default());
+        let (jobs, endpoints) = self.jobs(Some(path), &meters)?;
+        let before = if resumed { Manifest::load(path)? } else { None };
+        let manifest =
+            Manifest { endpoints: before.map(|run| run.endpoints).unwrap_or_default(), ..self.manifest.clone() };
+        let mut record = RunRecord::open(dir, manifest, !self.judges.is_cached())?;
+        let mut scored = Vec::new();
+        let mut sink = Recording { record: &mut record, events: &mut NoEvents, scored: &mut scored };
+        let planned = super::plan(&jobs, &mut sink).await?;
+        Ok(Run { prepared: self, jobs, endpoints, meters, record, planned, scored })
+    }
+
+    /// What the scorers look at.
+    fn recorded_inputs(&self) -> Inputs {
+        let (rubric, plain) = (self.inputs.rubric.to_vec(), &self.inputs.plain);
+        let with_rubric = self.scorers.iter().any(|scorer| needs_rubric(&**scorer));
+        match self.scorers.iter().all(|scorer| needs_rubric(&**scorer)) {
+            true if self.has_tests() => Inputs::new(rubric),
+            _ => Inputs::of_lists(if with_rubric { &rubric } else { &[] }, plain),
+        }
+    }
+}
+
+/// True if a scorer looks at answers with the rubric of their case: that of the rubric, and scorers of the user's own.
+pub(super) fn needs_rubric(scorer: &dyn Scorer) -> bool {
+    let of_name = ScorerName::ALL.into_iter().find(|known| known.as_str() == scorer.name());
+    of_name.is_none_or(|name| name == ScorerName::Rubric)
+}
+
+/// A run with its record.
+pub struct Run {
+    prepared: Prepared,
+    jobs: Vec<Job>,
+    endpoints: Endpoints,
+    meters: Arc<Meters>,
+    record: RunRecord,
+    planned: PlanOutcome,
+    scored: Vec<Arc<ScoredAnswer>>,
+}
+
+impl Run {
+    /// The directory of the record.
+    pub fn dir(&self) -> &Path {
+        self.record.dir().path()
+    }
+
+    /// Its label, else the name of its directory.
+    pub fn name(&self) -> String {
+        run_name(self.manifest(), self.dir())
+    }
+
+    /// The record.
+    pub fn record(&self) -> &RunRecord {
+        &self.record
+    }
+
+    /// What was run.
+    pub fn manifest(&self) -> &Manifest {
+        self.record.manifest()
+    }
+
+    /// Every answer with its score: scorer by scorer, systems in name order, cases in file order.
+    pub fn scores(&self) -> &[Arc<ScoredAnswer>] {
+        &self.scored
+    }
+
+    /// Means with intervals and ranks of the scores.
+    pub fn summary(&self) -> Summary {
+        summary(self.manifest(), &self.scored)
+    }
+
+    /// What the run was prepared from.
+    pub fn prepared(&self) -> &Prepared {
+        &self.prepared
+    }
+
+    /// One job for each scorer.
+    pub fn jobs(&self) -> &[Job] {
+        &self.jobs
+    }
+
+    /// The servers that are asked.
+    pub fn endpoints(&self) -> &Endpoints {
+        &self.endpoints
+    }
+
+    /// The counters of the run.
+    pub fn meters(&self) -> &Arc<Meters> {
+        &self.meters
+    }
+
+    /// Calls that are cached, and calls to ask.
+    pub fn planned(&self) -> &PlanOutcome {
+        &self.planned
+    }
+
+    /// Asks what the plan left open, until it is done or `stop` is set. What was scored until then is in the record also
+    /// where it fails.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] where it was stopped; [`Error::JudgeUnavailable`] where the judge cannot be used.
+    pub async fn ask(&mut self, events: &mut dyn EventSink, stop: &StopHandle) -> Result<()> {
+        let asked = match self.planned.is_done() {
+            true => Ok(RunOutcome::default()),
+            false => {
+                self.check_judges()?;
+                self.ask_pending(events, stop).await
+            }
+        };
+        in_input_order(&mut self.scored, &self.jobs);
+        // A signal that came after the last reply has stopped nothing.
+        let ended = asked.and_then(|outcome| match outcome.stopped.filter(|_| outcome.unfinished > 0) {
+            Some(reason) => Err(self.stopped(&reason)),
+            None => Ok(()),
+        });
+        let status = if ended.is_ok() { RunStatus::Complete } else { RunStatus::Stopped };
+        self.record.finish(status, &self.scored)?;
+        ended
+    }
+
+    async fn ask_pending(&mut self, events: &mut dyn EventSink, stop: &StopHandle) -> Result<RunOutcome> {
+        self.prepared.judges.bound(stop);
+        let mut sink = Recording { record: &mut self.record, events, scored: &mut self.scored };
+        let ran = super::run(&self.jobs, &self.planned.pending, &mut sink, stop).await;
+        self.record.note_endpoints(self.endpoints.stats());
+        ran
+    }
+
+    /// Checks that the judges can be asked for what the plan left open.
+    ///
+    /// # Errors
+    /// [`Error::JudgeUnavailable`] where no server of a judge is there, or its key is missing.
+    pub fn check_judges(&self) -> Result<()> {
+        let open = self.jobs.iter().zip(&self.planned.pending).filter(|(_, pending)| !pending.is_empty());
+        let roles: Vec<Role> = open.flat_map(|(job, _)| job.scorer.roles()).collect();
+        match self.prepared.judges.cannot_be_asked(&roles) {
+            Some(why) => {
+                let calls = self.planned.plan.askable_now;
+                Err(Error::JudgeUnavailable(format!("{why}; {calls} calls or more are not in the cache")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn stopped(&self, reason: &str) -> Error {
+        let (scored, answers) = self.progress();
+        let kept = if self.prepared.judges.is_cached() { "in the cache" } else { "recorded" };
+        Error::Stopped(format!(
+            "stopped: {reason}; {scored} of {answers} answers are scored, every reply that arrived is {kept}; the same \
+             command continues from there, and rescore with the run's directory shows what is scored so far"
+        ))
+    }
+
+    /// How many answers have the scores of all their scorers, of how many.
+    fn progress(&self) -> (usize, usize) {
+        let mut left: HashMap<(&SystemName, &CaseId), usize> = HashMap::new();
+        for item in self.jobs.iter().flat_map(|job| job.items.iter()) {
+            *left.entry((&item.answer.system, &item.case.case_id)).or_default() += 1;
+        }
+        for answer in &self.scored {
+            if let Some(left) = left.get_mut(&(&answer.system, &answer.case.case_id)) {
+                *left = left.saturating_sub(1);
+            }
+        }
+        (left.values().filter(|left| **left == 0).count(), left.len())
+    }
+}
+
+/// Writes the record, keeps the scores, and passes every event on.
+struct Recording<'a> {
+    record: &'a mut RunRecord,
+    events: &'a mut dyn EventSink,
+    scored: &'a mut Vec<Arc<ScoredAnswer>>,
+}
+
+impl EventSink for Recording<'_> {
+    fn on_event(&mut self, event: &RunEvent) -> Result<()> {
+        self.record.on_event(event)?;
+        if let RunEvent::Scored(scored) = event {
+            self.scored.push(Arc::clone(scored));
+        }
+        self.events.on_event(event)
+    }
+}
+
+/// Puts scores into the order of the input: job by job, systems in name order, cases in file order.
+pub(super) fn in_input_order(scored: &mut [Arc<ScoredAnswer>], jobs: &[Job]) {
+    let mut order: HashMap<(&str, &SystemName, &CaseId), usize> = HashMap::new();
+    for job in jobs {
+        for item in job.items.iter() {
+            let place = order.len();
+            order.entry((job.scorer.name(), &item.answer.system, &item.case.case_id)).or_insert(place);
+        }
+    }
+    let place =
+        |answer: &ScoredAnswer| order.get(&(answer.score.scorer, &answer.system, &answer.case.case_id)).copied();
+    scored.sort_by_key(|answer| place(answer).unwrap_or(usize::MAX));
+}
+
+/// The label of a run, else the last part of its directory.
+pub fn run_name(manifest: &Manifest, dir: &Path) -> String {
+    let directory = || dir.canonicalize().ok()?.file_name().map(|name| name.to_string_lossy().into_owned());
+    manifest.label.clone().or_else(directory).unwrap_or_else(|| dir.display().to_string())
+}
+
+/// Means with intervals and ranks of the scores of a run, by its own arithmetic, policy and seed.
+pub fn summary(manifest: &Manifest, scored: &[Arc<ScoredAnswer>]) -> Summary {
+    let as_zero = manifest.policy.is_some_and(|policy| policy.unscored_as_zero);
+    let options = AggregateOptions {
+        mode: manifest.mode,
+        on_unscored: if as_zero { OnUnscored::Zero } else { OnUnscored::Exclude },
+        seed: manifest.seed,
+        lexical: manifest.is_lexical(),
+    };
+    // Without a judge the rubric was not asked, and nothing is missing of it.
+    let missing = manifest.missing.iter().filter(|_| manifest.judge.is_some());
+    let missing: Vec<(SystemName, CaseId)> =
+        missing.map(|(system, case)| (system.as_str().into(), case.as_str().into())).collect();
+    summarize(scored, &missing, options)
+}
+
+/// What the record says of the run.
+fn manifest(
+    options: &EvaluationOptions,
+    inputs: &LoadedInputs,
+    scorers: &[Arc<dyn Scorer>],
+    judges: &Judges,
+) -> Result<Manifest> {
+    let rubric = judges.rubric();
+    let mut settings = options.run_settings();
+    if let Some(server) = rubric.and_then(|named| named.judge.server()) {
+        let limits = server.request.max_tokens.iter().filter(|(kind, _)| CallKind::RUBRIC.contains(kind));
+        let limits: BTreeMap<&str, u64> = limits.map(|(kind, limit)| (kind.as_str(), *limit)).collect();
+        settings.insert("judge.max_tokens".to_owned(), json!(limits));
+    }
+    let of_scorer = |scorer: &Arc<dyn Scorer>| (format!("scorer.{}", scorer.name()), scorer.settings());
+    settings.extend(scorers.iter().map(of_scorer).filter(|(_, settings)| !settings.is_null()));
+    let mut files = inputs.files.clone();
+    if let Some(aspects) = &options.scorers.aspect_rubrics {
+        files.push(InputFile::read("aspects", aspects)?);
+    }
+    let with_rubric = scorers.iter().any(|scorer| needs_rubric(&**scorer)) && !inputs.all_cases.is_empty();
+    let (items, missing) = match with_rubric {
+        true => (&inputs.rubric, inputs.missing.as_slice()),
+        false => (&inputs.plain, [].as_slice()),
+    };
+    let name = |scorer: &Arc<dyn Scorer>| if scorer.name() == LEXICAL { "rubric" } else { scorer.name() };
+    Ok(Manifest {
+        label: options.output.label.clone(),
+        settings,
+        inputs: files,
+        prompts: rubric.and_then(|named| named.prompts(PromptFamily::Rubric)),
+        judge: judges.rubric_entry(),
+        scorers: scorers.iter().map(|scorer| name(scorer).to_owned()).collect(),
+        roles: judges.entries(),
+        seed: options.scoring.seed,
+        answers: items.len() as u64,
+        missing: missing.iter().map(|(system, case)| (system.to_string(), case.to_string())).collect(),
+        kept_cases: inputs.kept_cases.iter().map(ToString::to_string).collect(),
+        warnings: inputs.warnings.clone(),
+        policy: Some(PolicyEntry {
+            unscored_as_zero: options.scoring.on_unscored == OnUnscored::Zero,
+            max_unscored: options.scoring.max_unscored,
+        }),
+        ..Manifest::begin(options.scoring.mode())
+    })
+}

@@ -1,0 +1,170 @@
+//! Which scorers and aspects run: those that were asked for, else those that the input and the judges support.
+
+use std::sync::Arc;
+
+use super::options::{EvaluationOptions, ScorerName};
+use crate::dataset::{self, Support};
+use crate::domain::{Aspect, Role};
+use crate::error::{Error, InputFault, Result};
+use crate::text::nearest::nearest;
+
+/// The scorers of a run, in the order of the scorecard.
+#[derive(Debug, Default, PartialEq)]
+pub struct Choice {
+    /// Those that run.
+    pub scorers: Vec<ScorerName>,
+    /// Those that do not, with the reason.
+    pub left_out: Vec<(ScorerName, &'static str)>,
+}
+
+impl Choice {
+    /// The scorers for this input. With `lenient`, a scorer that was asked for and cannot run is left out: in a row of a
+    /// benchmark its columns are blank.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a scorer that was asked for and cannot run; [`Error::Settings`] if none can.
+    pub(super) fn of(options: &EvaluationOptions, support: &Support, lenient: bool) -> Result<Self> {
+        let named = &options.scorers.scorers;
+        let wanted = || ScorerName::ALL.into_iter().filter(|scorer| named.is_empty() || named.contains(scorer));
+        let why_not = |scorer: &ScorerName| why_not(*scorer, options, support);
+        if !named.is_empty() && !lenient {
+            for scorer in wanted() {
+                // Without a judge the columns of entailment stay blank; what the input itself lacks is a mistake.
+                let stays_blank = scorer == ScorerName::Entailment && support.sources > 0;
+                if let Some(why) = why_not(&scorer).filter(|_| !stays_blank) {
+                    return Err(Error::Usage(format!("{} cannot run: {why}", scorer.as_str())));
+                }
+            }
+            return Ok(Self { scorers: wanted().collect(), left_out: Vec::new() });
+        }
+        let scorers: Vec<ScorerName> = wanted().filter(|scorer| why_not(scorer).is_none()).collect();
+        let left_out: Vec<_> = wanted().filter_map(|scorer| Some((scorer, why_not(&scorer)?))).collect();
+        if scorers.is_empty() {
+            let left: Vec<String> =
+                left_out.iter().map(|(scorer, why)| format!("{} ({why})", scorer.as_str())).collect();
+            return Err(Error::Settings(format!("nothing can be scored: {}", left.join("; "))));
+        }
+        Ok(Self { scorers, left_out })
+    }
+
+    /// True if that scorer runs.
+    pub fn has(&self, scorer: ScorerName) -> bool {
+        self.scorers.contains(&scorer)
+    }
+
+    /// What runs and what does not, where something was left out.
+    pub fn note(&self) -> Option<String> {
+        let names: Vec<&str> = self.scorers.iter().map(|scorer| scorer.as_str()).collect();
+        let left = self.left_out.iter().map(|(scorer, why)| format!("{} ({})", scorer.as_str(), in_short(why)));
+        let left: Vec<String> = left.collect();
+        (!left.is_empty()).then(|| format!("scorers: {}; left out: {}", names.join(", "), left.join(", ")))
+    }
+}
+
+/// The reason without its remedy.
+fn in_short(why: &str) -> &str {
+    match why {
+        "it needs test cases: --tests FILE" => "no test cases",
+        why if why.starts_with("no judge") => "no judge",
+        why => why.split(" (").next().unwrap_or(why),
+    }
+}
+
+/// Why a scorer cannot run.
+fn why_not(scorer: ScorerName, options: &EvaluationOptions, support: &Support) -> Option<&'static str> {
+    let golds = support.gold_answer + support.short_answers + support.long_answers;
+    match scorer {
+        ScorerName::Rubric => (support.rubric == 0).then_some("it needs test cases: --tests FILE"),
+        ScorerName::Prometheus if support.questions == 0 => Some("the answers come without their questions"),
+        ScorerName::Prometheus => (!options.has_aspect_role()).then_some("no judge has a role aspect"),
+        ScorerName::Entailment if support.sources == 0 => Some("no sources (ctxs or docs)"),
+        ScorerName::Entailment => (!options.has_role(&Role::Citation)).then_some("no judge has the role citation"),
+        ScorerName::CitationAudit => {
+            (support.sources + support.gold_sources == 0).then_some("no sources (ctxs or docs) and no gold_ctxs")
+        }
+        ScorerName::Overlap => (golds == 0).then_some("no gold (answer, qa_pairs, annotations), none by --references"),
+    }
+}
+
+/// The aspects of a run: those of the file, else the built-in ones, of which those named; without names those that have
+/// a judge.
+///
+/// # Errors
+/// For a file that cannot be used, and for an aspect that it does not describe.
+pub(super) fn aspects_of(options: &EvaluationOptions) -> Result<Vec<Arc<Aspect>>> {
+    let file = options.scorers.aspect_rubrics.as_ref();
+    let known: Vec<Arc<Aspect>> = match file {
+        Some(path) => dataset::load_aspects(path)?.into_iter().map(Arc::new).collect(),
+        None => dataset::builtin_aspects(),
+    };
+    let all: Vec<&str> = known.iter().map(|aspect| &*aspect.name).collect();
+    check_roles(options, &all)?;
+    let judged = |aspect: &Arc<Aspect>| options.has_role(&Role::Aspect(Arc::clone(&aspect.name)));
+    let names = &options.scorers.aspects;
+    if names.is_empty() {
+        return Ok(known.into_iter().filter(judged).collect());
+    }
+    let find = |name: &String| {
+        let found = known.iter().find(|aspect| *aspect.name == **name).ok_or_else(|| {
+            let (what, all) = (format!("no aspect is called {name:?}"), all.join(", "));
+            match file {
+                Some(path) => InputFault::new(path, what).hint(format!("it describes {all}")).into(),
+                None => Error::Usage(format!("--aspects: {what}; there are {all}")),
+            }
+        })?;
+        match judged(found) {
+            true => Ok(Arc::clone(found)),
+            false => Err(Error::Usage(format!(
+                "--aspects {name}: no judge has the role aspect.{name}; name one under [roles], or give --model with \
+                 --scorers prometheus"
+            ))),
+        }
+    };
+    names.iter().map(find).collect()
+}
+
+/// A role for an aspect that does not exist would leave its judge unasked, and give the intended aspect to another.
+fn check_roles(options: &EvaluationOptions, names: &[&str]) -> Result<()> {
+    for key in options.roles.judges.keys() {
+        if let Some(Role::Aspect(name)) = Role::from_name(key)
+            && !names.contains(&&*name)
+        {
+            let hint = nearest(&name, names.iter().copied()).map_or_else(
+                || format!("there are {}", names.join(", ")),
+                |near| format!("did you mean aspect.{near}?"),
+            );
+            return Err(Error::Settings(format!("[roles] aspect.{name}: no aspect is called {name:?}; {hint}")));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(names: &[ScorerName]) -> EvaluationOptions {
+        let mut options = EvaluationOptions::default();
+        options.scorers.scorers = names.to_vec();
+        options
+    }
+
+    #[test]
+    fn the_input_decides_and_what_is_left_out_has_its_reason() {
+        let support = Support { rubric: 3, questions: 3, sources: 3, ..Support::default() };
+        let choice = Choice::of(&options(&[]), &support, false).unwrap();
+        assert_eq!(choice.scorers, [ScorerName::Rubric, ScorerName::CitationAudit]);
+        let note = choice.note().unwrap();
+        assert!(note.starts_with("scorers: rubric, citation_audit; left out: prometheus (no judge"), "{note}");
+        assert!(note.contains("overlap (no gold"), "{note}");
+    }
+
+    #[test]
+    fn a_scorer_that_was_asked_for_and_cannot_run_is_a_mistake() {
+        let support = Support { questions: 3, ..Support::default() };
+        let error = Choice::of(&options(&[ScorerName::Rubric]), &support, false).unwrap_err();
+        assert_eq!(error.to_string(), "rubric cannot run: it needs test cases: --tests FILE");
+        let nothing = Choice::of(&options(&[]), &Support::default(), false).unwrap_err();
+        assert!(matches!(nothing, Error::Settings(_)), "the command line can be understood: {nothing}");
+    }
+}

@@ -1,0 +1,335 @@
+//! The judges of a run: identified once, then built with their layers, one or a panel for each role.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::options::{DEFAULT_JUDGE, EvaluationOptions};
+use super::record::{JudgeEntry, PromptsEntry, RecordedReplies, RoleEntry};
+use super::roles::JudgeRef;
+use super::spending::Spending;
+use super::{JudgeTerms, Member, Merge, Panel, Panels, StopHandle};
+use crate::domain::{EndpointUse, Role, Severity, TestCase};
+use crate::error::{Error, Result};
+use crate::judge::builder::{BuiltJudge, IdentifiedJudge, JudgeBuilder, Shared};
+use crate::judge::meters::Meters;
+use crate::judge::options::LimitOptions;
+use crate::judge::planner::ReplySource;
+use crate::judge::servers::Fleet;
+use crate::judge::{Judge, Notify};
+use crate::prompt::{PromptFamily, PromptSet};
+
+/// The servers that a run asks, by the names of their judges.
+#[derive(Clone, Default)]
+pub struct Endpoints(Vec<(String, Arc<Fleet>)>);
+
+impl Endpoints {
+    /// How many there are, and how many of them are down.
+    pub fn down(&self) -> (usize, usize) {
+        let each = self.0.iter().map(|(_, fleet)| fleet.down());
+        each.fold((0, 0), |(all, down), (more, more_down)| (all + more, down + more_down))
+    }
+
+    /// What each of them did so far, of the judges that were asked at all.
+    pub fn stats(&self) -> Vec<EndpointUse> {
+        let of_judge = |(judge, fleet): &(String, Arc<Fleet>)| {
+            let stats = fleet.stats();
+            let was_asked = stats.iter().any(|stats| stats.calls > 0);
+            let uses = stats.into_iter().map(|stats| EndpointUse { judge: judge.clone(), stats });
+            if was_asked { uses.collect() } else { Vec::new() }
+        };
+        self.0.iter().flat_map(of_judge).collect()
+    }
+}
+
+impl fmt::Debug for Endpoints {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Endpoints").field(&self.down()).finish()
+    }
+}
+
+/// An identified judge with how it is asked.
+pub struct NamedJudge {
+    /// Which judge it is.
+    pub judge: IdentifiedJudge,
+    limits: LimitOptions,
+    samples: u32,
+    merge: Merge,
+    /// True if its scores are expected scores.
+    expected: bool,
+}
+
+impl NamedJudge {
+    /// So many answers at once keep all its servers busy: an answer stays at its server, and chance gives some servers
+    /// more answers than others, so that there have to be a few more than the servers take together.
+    fn lanes(&self) -> usize {
+        let servers = self.judge.server_count();
+        let all = self.limits.concurrency.get().saturating_mul(servers);
+        if servers > 1 { all.saturating_add(all / 4) } else { all }
+    }
+
+    /// What the manifest says of it.
+    fn entry(&self) -> JudgeEntry {
+        let server = self.judge.server();
+        let served = server.map(|server| &server.servers.served);
+        JudgeEntry {
+            id: self.judge.judge_id().to_owned(),
+            model: server.map(|server| server.request.model.clone()),
+            base_url: server.map(|server| server.servers.urls()),
+            served: served.map(|it| json!({"id": it.served, "root": it.root, "model_path": it.model_path})),
+            lexical: self.judge.is_lexical(),
+        }
+    }
+
+    /// What the manifest says of the prompts of this family; `None` where no prompt is read.
+    pub fn prompts(&self, family: PromptFamily) -> Option<PromptsEntry> {
+        let family = self.judge.server()?.prompts.family_of(family);
+        Some(PromptsEntry {
+            label: family.label(),
+            fingerprint: family.fingerprint(),
+            comparable_with_published: family.is_published(),
+        })
+    }
+}
+
+/// Every judge of a run, identified once, by name.
+pub struct Judges {
+    by_name: BTreeMap<String, NamedJudge>,
+    /// Each role with the names of its judges; a role that nobody has is not here.
+    roles: Vec<(Role, Vec<String>)>,
+    /// How the verdicts of a panel become one.
+    panel_merge: Merge,
+    spending: Spending,
+}
+
+impl Judges {
+    /// Asks every server which model it serves. `own` takes the place of the judge of `[judge]`.
+    ///
+    /// # Errors
+    /// As [`JudgeBuilder::identify`]; for a panel of two judges that are the same.
+    pub(super) async fn identify(
+        options: &EvaluationOptions,
+        own: Option<&Arc<dyn Judge>>,
+        roles: &[Role],
+        notify: &Notify,
+    ) -> Result<Self> {
+        let prompts = Arc::new(match &options.scoring.prompts {
+            Some(dir) => PromptSet::load(dir)?,
+            None => PromptSet::builtin(),
+        });
+        let judges_of = |role: &Role| (role.clone(), options.judges_of(role));
+        let roles: Vec<_> = roles.iter().map(judges_of).filter(|(_, judges)| !judges.is_empty()).collect();
+        let mut by_name: BTreeMap<String, NamedJudge> = BTreeMap::new();
+        for name in roles.iter().flat_map(|(_, judges)| judges) {
+            if by_name.contains_key(name) {
+                continue;
+            }
+            let JudgeRef { judge, limits, samples, merge, .. } = options
+                .judge_named(name)
+                .ok_or_else(|| Error::Settings(format!("[roles]: no judge is called {name:?}")))?;
+            let (limits, expected) = (limits.clone(), judge.logprobs.is_some());
+            let builder = JudgeBuilder {
+                options: judge.clone(),
+                limits: limits.clone(),
+                cache: options.cache.clone(),
+                own: own.filter(|_| name == DEFAULT_JUDGE).cloned(),
+            };
+            let judge = builder.identify(&prompts, notify).await?;
+            if judge.is_lexical() && options.scoring.prompts.is_some() {
+                let what = "the lexical judge reads no prompts; --prompts has no effect without a model";
+                notify(Severity::Warning, what);
+            }
+            by_name.insert(name.clone(), NamedJudge { judge, limits, samples, merge, expected });
+        }
+        let models = by_name.values().filter_map(|named| named.judge.server());
+        let spending = Spending::of(options, models.map(|server| server.request.model.as_str()))?;
+        let judges = Self { by_name, roles, panel_merge: options.roles.merge, spending };
+        judges.refuse_twins()?;
+        if options.scoring.compat {
+            judges.refuse_what_the_reference_cannot_merge()?;
+        }
+        Ok(judges)
+    }
+
+    /// The judges of a role, in the order of the panel.
+    fn of<'a>(&'a self, names: &'a [String]) -> impl Iterator<Item = (&'a str, &'a NamedJudge)> {
+        names.iter().filter_map(|name| Some((name.as_str(), self.by_name.get(name)?)))
+    }
+
+    fn refuse_twins(&self) -> Result<()> {
+        for (role, names) in &self.roles {
+            let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+            for (name, named) in self.of(names) {
+                let id = named.judge.judge_id();
+                if let Some(other) = seen.insert(id, name) {
+                    let role = role.name();
+                    return Err(Error::Settings(format!(
+                        "[roles] {role}: {other} and {name} are one judge ({id}); a panel needs different ones, or give \
+                         each its own cache_id"
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The reference script cannot merge several grades by their mean: nothing is paid for that.
+    fn refuse_what_the_reference_cannot_merge(&self) -> Result<()> {
+        let of_aspects = self.roles.iter().filter(|(role, _)| matches!(role, Role::Aspect(_)));
+        let mut judges = of_aspects.flat_map(|(_, names)| self.of(names));
+        if judges.any(|(_, named)| named.samples > 1 && named.merge != Merge::MostCommon) {
+            return Err(Error::Usage(
+                "--compat: the reference script cannot merge several grades by mean or median; \
+                 give --merge most-common, or --samples 1"
+                    .to_owned(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// The rubric's judge, where the rubric is asked; of a panel the first.
+    pub(super) fn rubric(&self) -> Option<&NamedJudge> {
+        let (_, names) = self.roles.iter().find(|(role, _)| *role == Role::Rubric)?;
+        self.of(names).next().map(|(_, named)| named)
+    }
+
+    /// What the manifest says of the rubric's judge.
+    pub(super) fn rubric_entry(&self) -> Option<JudgeEntry> {
+        self.rubric().map(NamedJudge::entry)
+    }
+
+    /// True if replies are kept in a cache, or nobody is asked.
+    pub fn is_cached(&self) -> bool {
+        let mut judges = self.by_name.values().map(|named| &named.judge);
+        judges.clone().all(|judge| judge.is_cached() || judge.is_lexical()) && judges.any(IdentifiedJudge::is_cached)
+    }
+
+    /// Every judge by name.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &NamedJudge)> {
+        self.by_name.iter().map(|(name, named)| (name.as_str(), named))
+    }
+
+    /// Stops the run when its budget is spent or its time is over. To be called inside the runtime.
+    pub(super) fn bound(&self, stop: &StopHandle) {
+        self.spending.bound(stop);
+    }
+
+    /// Why a run that asks one of these roles must not begin.
+    pub(super) fn cannot_be_asked(&self, roles: &[Role]) -> Option<String> {
+        let names = self.roles.iter().filter(|(role, _)| roles.contains(role)).flat_map(|(_, names)| names);
+        names.filter_map(|name| self.by_name.get(name)?.judge.server()?.cannot_be_asked()).next()
+    }
+
+    /// What the manifest says of the roles beside a rubric that `[judge]` judges alone.
+    pub(super) fn entries(&self) -> BTreeMap<String, RoleEntry> {
+        let entry = |(role, names): &(Role, Vec<String>)| {
+            let members: Vec<&NamedJudge> = self.of(names).map(|(_, named)| named).collect();
+            let entry = RoleEntry {
+                judges: members.iter().map(|named| named.entry()).collect(),
+                samples: members.iter().map(|named| named.samples).collect(),
+                merges: members.iter().map(|named| named.merge).collect(),
+                expected: members.iter().map(|named| named.expected).collect(),
+                panel_merge: self.panel_merge,
+                prompts: members.first().and_then(|named| named.prompts(family_of(role))),
+            };
+            (role.name().into_owned(), entry)
+        };
+        // Of another judge the settings of `[judge]` say nothing: how often it was asked must stand here.
+        let is_plain_rubric = |(role, names): &&(Role, Vec<String>)| *role == Role::Rubric && names == &[DEFAULT_JUDGE];
+        self.roles.iter().filter(|role| !is_plain_rubric(role)).map(entry).collect()
+    }
+
+    /// What each model costs and how fast it is asked, by the identities of the judges.
+    ///
+    /// # Errors
+    /// When no HTTP client can be set up.
+    pub(super) fn terms(&self, options: &EvaluationOptions) -> Result<BTreeMap<String, JudgeTerms>> {
+        let mut terms = BTreeMap::new();
+        for named in self.by_name.values() {
+            let Some(server) = named.judge.server() else { continue };
+            let (model, limits) = (&server.request.model, named.limits.of_all(named.judge.server_count()));
+            let of_judge = JudgeTerms {
+                model: model.clone(),
+                price: options.prices.get(model).copied(),
+                concurrency: limits.concurrency.get(),
+                requests_per_minute: limits.rpm.map(|limit| limit.get().into()),
+                tokens_per_minute: limits.tpm.map(|limit| limit.get()),
+                counter: server.prompt_counter()?,
+            };
+            terms.insert(named.judge.judge_id().to_owned(), of_judge);
+        }
+        Ok(terms)
+    }
+
+    /// Builds the layers around every judge. `corpus` is what the lexical baseline weighs words by; `recorded` are replies
+    /// of an earlier session.
+    ///
+    /// # Errors
+    /// When no HTTP client can be set up.
+    pub(super) fn build(
+        &self,
+        options: &EvaluationOptions,
+        corpus: &[Arc<TestCase>],
+        recorded: Option<RecordedReplies>,
+        meters: &Arc<Meters>,
+    ) -> Result<BuiltPanels> {
+        let shared = Shared {
+            corpus: corpus.to_vec(),
+            truncate: options.scorers.truncate,
+            recorded: recorded.map(|replies| Arc::new(replies) as Arc<dyn ReplySource>),
+            meters: Arc::clone(meters),
+            ledger: self.spending.ledger.clone(),
+            prices: options.prices.clone(),
+        };
+        let mut built: BTreeMap<&str, BuiltJudge> = BTreeMap::new();
+        for (name, named) in self.all() {
+            built.insert(name, named.judge.build(&shared)?);
+        }
+        let fleet = |(name, judge): (&&str, &BuiltJudge)| Some(((*name).to_owned(), judge.fleet.clone()?));
+        let endpoints = Endpoints(built.iter().filter_map(fleet).collect());
+        let member = |(name, named): (&str, &NamedJudge)| {
+            let built = built.get(name)?;
+            Some(Member {
+                judge: Arc::clone(&built.judge),
+                renderer: Arc::clone(&built.renderer),
+                source: Arc::clone(&built.source),
+                judge_id: named.judge.judge_id().into(),
+                samples: named.samples,
+                merge: named.merge,
+                expected: named.expected,
+            })
+        };
+        let panels = self.roles.iter().fold(Panels::none(), |panels, (role, names)| {
+            let members = self.of(names).filter_map(member).collect();
+            panels.with(role.clone(), Panel { members, merge: self.panel_merge })
+        });
+        let lanes = |names: &[String]| self.of(names).map(|(_, named)| named.lanes()).sum();
+        let concurrency = self.roles.iter().map(|(role, names)| (role.clone(), lanes(names))).collect();
+        Ok(BuiltPanels { panels: Arc::new(panels), endpoints, concurrency })
+    }
+}
+
+/// The panels of a run, their servers, and how many calls each role takes at once.
+pub(super) struct BuiltPanels {
+    pub(super) panels: Arc<Panels>,
+    pub(super) endpoints: Endpoints,
+    concurrency: BTreeMap<Role, usize>,
+}
+
+impl BuiltPanels {
+    /// Calls at once for a scorer that asks these roles: as many as the fastest of them takes.
+    pub(super) fn concurrency(&self, roles: &[Role]) -> usize {
+        roles.iter().filter_map(|role| self.concurrency.get(role)).copied().max().unwrap_or(1).max(1)
+    }
+}
+
+/// The prompts of a role's calls.
+fn family_of(role: &Role) -> PromptFamily {
+    match role {
+        Role::Rubric => PromptFamily::Rubric,
+        Role::Aspect(_) => PromptFamily::Aspect,
+        Role::Citation => PromptFamily::Attribution,
+    }
+}

@@ -1,0 +1,175 @@
+//! A recorded run scored again from its raw replies: in another mode, by another policy, or after a change of the program.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::builder::{in_input_order, needs_rubric};
+use super::record::{IMPORTED, Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus};
+use super::run_settings::judged_roles;
+use super::scorers::recorded_scorers;
+use super::{Item, Job, Member, NoEvents, Options, Panel, Panels, StopHandle};
+use crate::analysis::OnUnscored;
+use crate::domain::{Mode, Role, ScoredAnswer};
+use crate::error::{Error, InputFault, Result};
+use crate::judge::Judge;
+use crate::judge::planner::ReplySource;
+use crate::scorer::Scorer;
+
+/// What is different when a run is scored again.
+#[derive(Debug, Clone, Default, Args)]
+pub struct RescoreOptions {
+    /// Parse and count as the reference script does, faults included [default: as in the run]
+    #[arg(long)]
+    pub compat: bool,
+    /// Leave unscored answers out of the means, or count their missing components as 0 [default: as in the run]
+    #[arg(long, value_name = "POLICY", value_enum)]
+    pub on_unscored: Option<OnUnscored>,
+    /// Tolerated share of unscored answers; above it the exit code is 5 [default: as in the run]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    pub max_unscored: Option<f64>,
+    /// Seed of the resampling behind the intervals [default: as in the run]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Write scores and summaries there [default: into RUN]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Replace the run record of another run in --out
+    #[arg(long, requires = "out")]
+    pub overwrite: bool,
+}
+
+/// A run that was scored again.
+pub struct RescoredRun {
+    /// What was run, as it counts now.
+    pub manifest: Manifest,
+    /// Every answer with its score, in the order of the input.
+    pub scored: Vec<Arc<ScoredAnswer>>,
+    /// Where the scores were written; `None` for scores of another mode without a directory of their own.
+    pub record: Option<RunRecord>,
+}
+
+/// Scores a recorded run again. Its own record is replaced, but not by scores of another mode.
+///
+/// # Errors
+/// When the directory holds no run that can be scored again, or files cannot be written.
+pub async fn rescore(run: &Path, options: &RescoreOptions) -> Result<RescoredRun> {
+    let recorded = Manifest::of_run(run)?;
+    if recorded.is_set(IMPORTED) {
+        let what = "this run was imported: it holds scores and no replies, so there is nothing to score again";
+        let hint = "compare and report read it as it is; for other scores run score on the answers";
+        return Err(InputFault::new(run, what).hint(hint).into());
+    }
+    let manifest = rescored_manifest(&recorded, options);
+    let is_other_mode = manifest.mode != recorded.mode;
+    // The run's own directory by another name is no copy of it: nothing there is removed or copied onto itself.
+    let elsewhere = options.out.as_deref().filter(|out| !is_same_directory(out, run));
+    if elsewhere.is_none() && options.out.is_some() && is_other_mode {
+        let fault = InputFault::new(run, "a run is not written over with scores of another mode");
+        return Err(fault.hint("name another directory with --out").into());
+    }
+    let scored = replay(run, &manifest, is_other_mode).await?;
+    let dir = match elsewhere {
+        Some(out) => Some(copy(run, out, &manifest, options.overwrite)?),
+        None if is_other_mode => None,
+        None => Some(RunDir::open(run)?),
+    };
+    let finished = |dir: RunDir| {
+        // Scoring a run again does not finish it.
+        let is_complete = recorded.status == RunStatus::Complete;
+        let status = if is_complete { RunStatus::Complete } else { RunStatus::Stopped };
+        let mut record = RunRecord::open(dir, manifest.clone(), false)?;
+        record.finish(status, &scored)?;
+        Ok::<_, Error>(record)
+    };
+    let record = dir.map(finished).transpose()?;
+    Ok(RescoredRun { manifest, scored, record })
+}
+
+fn rescored_manifest(recorded: &Manifest, options: &RescoreOptions) -> Manifest {
+    let mode = if options.compat { Mode::Compat } else { recorded.mode };
+    let was = recorded.policy.unwrap_or(PolicyEntry { unscored_as_zero: false, max_unscored: 0.01 });
+    let mut manifest = Manifest {
+        mode,
+        reference: Manifest::begin(mode).reference,
+        seed: options.seed.unwrap_or(recorded.seed),
+        policy: Some(PolicyEntry {
+            unscored_as_zero: options.on_unscored.map_or(was.unscored_as_zero, |policy| policy == OnUnscored::Zero),
+            max_unscored: options.max_unscored.unwrap_or(was.max_unscored),
+        }),
+        ..recorded.clone()
+    };
+    manifest.settings.insert("score.compat".to_owned(), (mode == Mode::Compat).into());
+    manifest
+}
+
+fn is_same_directory(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Takes a directory for a copy of the run, and copies its inputs and calls. What is there may be replaced only if it is an
+/// earlier copy of this run: another record may hold replies that are nowhere else.
+fn copy(run: &Path, out: &Path, manifest: &Manifest, overwrite: bool) -> Result<RunDir> {
+    let dir = RunDir::open(out)?;
+    let is_copy = dir.claim(manifest, overwrite)?;
+    let calls = out.join("calls.jsonl");
+    if is_copy && calls.exists() {
+        let read = |path: &Path| std::fs::read(path).map_err(Error::io(path, "read"));
+        if read(&calls)? != read(&run.join("calls.jsonl"))? {
+            let fault = InputFault::new(out, "holds a record of other calls");
+            return Err(fault.hint("name another place with --out, or add --overwrite").into());
+        }
+    }
+    for name in ["calls.jsonl", "inputs.jsonl"] {
+        std::fs::copy(run.join(name), out.join(name)).map_err(Error::io(out.join(name), "copy to"))?;
+    }
+    Ok(dir)
+}
+
+/// Every answer through the scorers, with the recorded replies as judges.
+async fn replay(run: &Path, manifest: &Manifest, is_other_mode: bool) -> Result<Vec<Arc<ScoredAnswer>>> {
+    let inputs = Inputs::load(&run.join("inputs.jsonl"))?;
+    let calls = run.join("calls.jsonl");
+    let replies = RecordedReplies::open(&calls)?.ok_or_else(|| InputFault::new(&calls, "is not there"))?;
+    let replies = Arc::new(if is_other_mode { replies.in_other_mode() } else { replies });
+    let retries = manifest.settings.get("score.parse_retries").and_then(serde_json::Value::as_u64).unwrap_or(2);
+    let options = Arc::new(Options {
+        concurrency: 1,
+        parse_retries: u32::try_from(retries).unwrap_or(u32::MAX),
+        retry_unscored: false,
+        mode: manifest.mode,
+    });
+    let panels = Arc::new(panels(manifest, &replies));
+    let rubric: Arc<[Item]> = inputs.rubric().cloned().collect();
+    let plain: Arc<[Item]> = inputs.plain().cloned().collect();
+    let job = |scorer: Arc<dyn Scorer>| Job {
+        items: Arc::clone(if needs_rubric(&*scorer) { &rubric } else { &plain }),
+        scorer,
+        panels: Arc::clone(&panels),
+        options: Arc::clone(&options),
+    };
+    let jobs: Vec<Job> = recorded_scorers(manifest)?.into_iter().map(job).collect();
+    let planned = super::plan(&jobs, &mut NoEvents).await?;
+    let mut scored = planned.scored;
+    scored.extend(super::run(&jobs, &planned.pending, &mut NoEvents, &StopHandle::new()).await?.scored);
+    in_input_order(&mut scored, &jobs);
+    Ok(scored)
+}
+
+/// The judges of the run, answering with what is recorded.
+fn panels(manifest: &Manifest, replies: &Arc<RecordedReplies>) -> Panels {
+    let mut panels = Panels::none();
+    for (name, entry) in judged_roles(manifest) {
+        let Some(role) = Role::from_name(&name) else { continue };
+        let members = entry.judges.iter().enumerate().map(|(at, judge)| Member {
+            source: Arc::clone(replies) as Arc<dyn ReplySource>,
+            samples: entry.samples.get(at).copied().unwrap_or(1),
+            merge: entry.merges.get(at).copied().unwrap_or_default(),
+            expected: entry.expected.get(at).copied().unwrap_or(false),
+            ..Member::new(Arc::clone(replies) as Arc<dyn Judge>, judge.id.as_str())
+        });
+        panels = panels.with(role, Panel { members: members.collect(), merge: entry.panel_merge });
+    }
+    panels
+}

@@ -1,0 +1,87 @@
+//! The built-in scorers: made from options, and made again from what a record keeps of them.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+
+use super::Item;
+use super::options::{EvaluationOptions, ScorerName};
+use super::record::Manifest;
+use crate::domain::{Aspect, Mode, RubricParts};
+use crate::error::{InputFault, Result};
+use crate::scorer::Scorer;
+use crate::scorer::citation::{CitationAuditScorer, names_gold_sources};
+use crate::scorer::entailment::EntailmentScorer;
+use crate::scorer::overlap::{Measure, OverlapScorer};
+use crate::scorer::prometheus::PrometheusScorer;
+use crate::scorer::rubric::RubricScorer;
+
+/// The scorer of that name. `is_lexical`: whether the built-in baseline judges the rubric.
+pub(super) fn scorer(
+    name: ScorerName,
+    options: &EvaluationOptions,
+    aspects: &[Arc<Aspect>],
+    is_lexical: bool,
+    items: &[Item],
+) -> Arc<dyn Scorer> {
+    let (own, mode) = (&options.scorers, options.scoring.mode());
+    let index_base = own.index_base;
+    match name {
+        ScorerName::Rubric => Arc::new(RubricScorer::new(options.scoring.parts(), mode).lexical(is_lexical)),
+        ScorerName::Prometheus => Arc::new(PrometheusScorer {
+            aspects: aspects.to_vec(),
+            instruction: own.instruction.as_str().into(),
+            top_n: own.top_n,
+            index_base,
+            mode,
+            use_reference: !own.no_reference,
+        }),
+        ScorerName::Entailment => {
+            Arc::new(EntailmentScorer { form: own.entail, at_most: own.at_most.get(), index_base, mode })
+        }
+        ScorerName::CitationAudit => {
+            let mut predictions = items.iter().filter_map(|item| item.answer.prediction.as_deref());
+            let with_gold = mode == Mode::Compat || predictions.any(names_gold_sources);
+            Arc::new(CitationAuditScorer { index_base, with_gold })
+        }
+        ScorerName::Overlap => Arc::new(OverlapScorer {
+            metrics: Measure::ALL.to_vec(),
+            mode,
+            max_words: own.max_words.map(NonZeroUsize::get),
+        }),
+    }
+}
+
+/// The scorers of a recorded run, in the arithmetic of the manifest's mode.
+///
+/// # Errors
+/// For a scorer that is not built in, and settings that it cannot be made from.
+pub(super) fn recorded_scorers(manifest: &Manifest) -> Result<Vec<Arc<dyn Scorer>>> {
+    let mode = manifest.mode;
+    let scorer = |name: &String| -> Result<Arc<dyn Scorer>> {
+        let known = ScorerName::ALL.into_iter().find(|known| known.as_str() == name);
+        let known =
+            known.ok_or_else(|| InputFault::new("manifest.json", format!("{name} is not a built-in scorer")))?;
+        Ok(match known {
+            ScorerName::Rubric => {
+                let (rubrics, snippets) = (manifest.is_set("score.rubrics"), manifest.is_set("score.snippets"));
+                let parts = RubricParts { rubrics, snippets };
+                Arc::new(RubricScorer::new(parts, mode).lexical(manifest.is_lexical()))
+            }
+            ScorerName::Prometheus => Arc::new(PrometheusScorer { mode, ..recorded(manifest, name)? }),
+            ScorerName::Entailment => Arc::new(EntailmentScorer { mode, ..recorded(manifest, name)? }),
+            ScorerName::CitationAudit => Arc::new(recorded::<CitationAuditScorer>(manifest, name)?),
+            ScorerName::Overlap => Arc::new(OverlapScorer { mode, ..recorded(manifest, name)? }),
+        })
+    };
+    manifest.scorers.iter().map(scorer).collect()
+}
+
+fn recorded<T: DeserializeOwned>(manifest: &Manifest, name: &str) -> Result<T> {
+    let key = format!("scorer.{name}");
+    let value = manifest.settings.get(&key).cloned().unwrap_or_default();
+    serde_json::from_value(value).map_err(|error| {
+        InputFault::new("manifest.json", format!("setting {key}: {error}")).hint("score the answers anew").into()
+    })
+}

@@ -1,0 +1,358 @@
+//! From options to a judge: which model it is, what is sent to it, and the layers around it.
+
+use std::collections::BTreeMap;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use secrecy::SecretString;
+
+use super::body::RequestOptions;
+use super::cache::Cache;
+use super::chat::Chat;
+use super::identity::judge_id;
+use super::kind::JudgeKind;
+use super::layers::budgeted::{Budgeted, Ledger, Price};
+use super::layers::cached::Cached;
+use super::layers::collapsing::Collapsing;
+use super::layers::context_limited::ContextLimited;
+use super::layers::rate_limited::Limits;
+use super::layers::retrying::{RetryPolicy, Retrying};
+use super::lexical::Lexical;
+use super::meters::Meters;
+use super::options::{CacheOptions, JudgeOptions, LimitOptions};
+use super::planner::{NoReplies, Recalling, ReplySource};
+use super::render::{NoRendering, PromptRenderer, Renderer};
+use super::servers::{Fleet, Servers};
+use super::token_counter::TokenCounter;
+use super::{Judge, JudgeRequest, Notify};
+use crate::domain::{CallKind, JudgeReply, TestCase};
+use crate::error::{Error, Result};
+use crate::prompt::PromptSet;
+
+/// The identity of the lexical baseline: its version changes when its scores do.
+pub const LEXICAL_ID: &str = "lexical-1";
+
+/// A judge to be built: a model behind servers, the lexical baseline, or a [`Judge`] of your own.
+///
+/// What has no method here is a field of the public options.
+///
+/// ```
+/// use scholareval::JudgeBuilder;
+///
+/// let hosted = JudgeBuilder::openai("gpt-4o").api_key("sk-..").concurrency(8).cache("replies.sqlite");
+/// let mut local = JudgeBuilder::server("http://localhost:8000").requests_per_minute(500);
+/// local.limits.retries = 2;
+/// # let _ = (hosted, local, JudgeBuilder::lexical());
+/// ```
+#[derive(Clone, Default)]
+pub struct JudgeBuilder {
+    /// Which model, and what is sent to it.
+    pub options: JudgeOptions,
+    /// How fast and how patiently it is asked.
+    pub limits: LimitOptions,
+    /// Where its replies are kept.
+    pub cache: CacheOptions,
+    /// A judge that needs no server.
+    pub(crate) own: Option<Arc<dyn Judge>>,
+}
+
+impl JudgeBuilder {
+    /// The built-in baseline: deterministic, offline, no LLM.
+    pub fn lexical() -> Self {
+        Self::default()
+    }
+
+    /// A model of OpenAI, or with [`JudgeBuilder::base_url`] of another server.
+    pub fn openai(model: impl Into<String>) -> Self {
+        let options = JudgeOptions { model: Some(model.into()), ..JudgeOptions::default() };
+        Self { options, ..Self::default() }
+    }
+
+    /// The only model of an OpenAI-compatible server (vLLM, llama.cpp).
+    pub fn server(url: impl Into<String>) -> Self {
+        Self::default().base_url(url)
+    }
+
+    /// A judge of your own, which answers tasks itself; `id` is its identity in records.
+    pub fn custom(id: impl Into<String>, judge: impl Judge + 'static) -> Self {
+        Self { own: Some(Arc::new(judge)), ..Self::openai(id) }
+    }
+
+    /// A server of the model; several share its calls, each within the limits.
+    #[must_use]
+    pub fn base_url(mut self, url: impl Into<String>) -> Self {
+        self.options.base_url.push(url.into());
+        self
+    }
+
+    /// The API key; an empty one is none.
+    #[must_use]
+    pub fn api_key(mut self, key: impl Into<String>) -> Self {
+        self.options.api_key = Some(key.into()).filter(|key| !key.is_empty()).map(SecretString::from);
+        self
+    }
+
+    /// Calls in flight at once, at least 1.
+    #[must_use]
+    pub fn concurrency(mut self, calls: usize) -> Self {
+        self.limits.concurrency = NonZeroUsize::new(calls).unwrap_or(NonZeroUsize::MIN);
+        self
+    }
+
+    /// Requests a minute, at least 1.
+    #[must_use]
+    pub fn requests_per_minute(mut self, requests: u32) -> Self {
+        self.limits.rpm = NonZeroU32::new(requests).or(Some(NonZeroU32::MIN));
+        self
+    }
+
+    /// The file of the reply cache; without this call `.scholareval/cache.sqlite`.
+    #[must_use]
+    pub fn cache(mut self, path: impl Into<PathBuf>) -> Self {
+        self.cache.path = path.into();
+        self
+    }
+
+    /// Opens the cache and asks every server which model it serves.
+    ///
+    /// # Errors
+    /// For a cache or options that cannot be used; where no server is there, and none is known from an earlier run.
+    pub async fn identify(&self, prompts: &Arc<PromptSet>, notify: &Notify) -> Result<IdentifiedJudge> {
+        let judge = &self.options;
+        if let Some(own) = &self.own {
+            let id = judge.model.clone().unwrap_or_default();
+            return Ok(IdentifiedJudge::Own { id, judge: Arc::clone(own) });
+        }
+        if judge.kind() == JudgeKind::Lexical {
+            return Ok(IdentifiedJudge::Lexical);
+        }
+        let cache = self.cache.path().map(Cache::open).transpose()?;
+        let servers = Servers::ask(judge, &self.limits, cache.as_ref(), notify).await?;
+        let request = RequestOptions {
+            endpoint: judge.kind(),
+            conversation: judge.conversation,
+            judge_id: judge_id(&servers.model, judge.cache_id.as_deref(), &servers.served),
+            model: servers.model.clone(),
+            temperature: judge.temperature(),
+            top_p: judge.top_p,
+            logprobs: judge.logprobs,
+            seed: judge.seed,
+            json_mode: judge.kind() == JudgeKind::Chat && !judge.no_json_mode,
+            max_tokens: reply_limits(judge, prompts),
+            max_tokens_field: judge.max_tokens_field.clone(),
+            extra_body: judge.request_fields(),
+            ..RequestOptions::new("")
+        };
+        let (prompts, limits) = (Arc::clone(prompts), self.limits.clone());
+        Ok(IdentifiedJudge::Server(Box::new(ServedModel { servers, request, prompts, cache, limits })))
+    }
+}
+
+/// What was given, else what the prompt set says; a label alone needs no more room than a label has.
+fn reply_limits(judge: &JudgeOptions, prompts: &PromptSet) -> BTreeMap<CallKind, u64> {
+    let given = |kind: CallKind| judge.max_tokens.as_ref().and_then(|limits| limits.0.get(&kind).copied());
+    let limit = |kind: CallKind| match given(kind) {
+        Some(limit) => limit,
+        None if judge.kind() == JudgeKind::Label => judge.kind().default_max_tokens(kind),
+        None => prompts.max_tokens(kind),
+    };
+    CallKind::ALL.into_iter().filter_map(|kind| Some((kind, limit(kind)?))).collect()
+}
+
+/// A judge whose identity is known, before any layer is built.
+pub enum IdentifiedJudge {
+    /// The built-in baseline.
+    Lexical,
+    /// A judge of the user's own.
+    Own {
+        /// Its identity.
+        id: String,
+        /// The judge.
+        judge: Arc<dyn Judge>,
+    },
+    /// A model behind servers.
+    Server(Box<ServedModel>),
+}
+
+/// A model behind one server or several.
+pub struct ServedModel {
+    /// The servers, and what they serve.
+    pub servers: Servers,
+    /// What is sent with every call.
+    pub request: RequestOptions,
+    /// What it is asked with.
+    pub prompts: Arc<PromptSet>,
+    cache: Option<Cache>,
+    limits: LimitOptions,
+}
+
+/// A judge with its layers, and what a run needs beside it.
+pub struct BuiltJudge {
+    /// Asks for real.
+    pub judge: Arc<dyn Judge>,
+    /// Replies that are already paid.
+    pub source: Arc<dyn ReplySource>,
+    /// Calls to bytes.
+    pub renderer: Arc<dyn Renderer>,
+    /// Its servers; `None` where it has none.
+    pub fleet: Option<Arc<Fleet>>,
+}
+
+/// What the judges of a run share.
+#[derive(Clone, Default)]
+pub struct Shared {
+    /// Test cases; the lexical baseline weighs words by them.
+    pub corpus: Vec<Arc<TestCase>>,
+    /// Cut what does not fit the context.
+    pub truncate: bool,
+    /// Replies of an earlier session of the same run, used where there is no cache.
+    pub recorded: Option<Arc<dyn ReplySource>>,
+    /// The counters of the run.
+    pub meters: Arc<Meters>,
+    /// The budget of the run.
+    pub ledger: Option<Arc<Ledger>>,
+    /// What models cost, by name.
+    pub prices: BTreeMap<String, Price>,
+}
+
+/// The cache as a source of paid replies; only rendered calls have a key.
+struct CacheSource(Cache);
+
+impl ReplySource for CacheSource {
+    fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>> {
+        match &request.rendered {
+            Some(rendered) => self.0.get(&rendered.fingerprint),
+            None => Ok(None),
+        }
+    }
+}
+
+impl IdentifiedJudge {
+    /// The model behind servers, if it is one.
+    pub fn server(&self) -> Option<&ServedModel> {
+        match self {
+            Self::Lexical | Self::Own { .. } => None,
+            Self::Server(server) => Some(server),
+        }
+    }
+
+    /// True for the built-in baseline.
+    pub fn is_lexical(&self) -> bool {
+        matches!(self, Self::Lexical)
+    }
+
+    /// The identity that cache keys and records carry.
+    pub fn judge_id(&self) -> &str {
+        match self {
+            Self::Lexical => LEXICAL_ID,
+            Self::Own { id, .. } => id,
+            Self::Server(server) => &server.request.judge_id,
+        }
+    }
+
+    /// How many servers share its calls, each within limits of its own; at least 1.
+    pub fn server_count(&self) -> usize {
+        self.server().map_or(1, |server| server.servers.endpoints().len())
+    }
+
+    /// True where replies are kept in a cache.
+    pub fn is_cached(&self) -> bool {
+        self.server().is_some_and(|server| server.cache.is_some())
+    }
+
+    /// Builds the layers around the judge.
+    ///
+    /// # Errors
+    /// When no HTTP client can be set up; when texts are to be cut to a context of unknown length.
+    pub fn build(&self, shared: &Shared) -> Result<BuiltJudge> {
+        let recorded = || shared.recorded.clone().unwrap_or_else(|| Arc::new(NoReplies));
+        match self {
+            Self::Lexical => Ok(BuiltJudge {
+                judge: Arc::new(Lexical::new(&shared.corpus)),
+                source: Arc::new(NoReplies),
+                renderer: Arc::new(NoRendering),
+                fleet: None,
+            }),
+            Self::Own { judge, .. } => Ok(BuiltJudge {
+                judge: Arc::new(Recalling::new(recorded(), Arc::clone(judge))),
+                source: recorded(),
+                renderer: Arc::new(NoRendering),
+                fleet: None,
+            }),
+            Self::Server(server) => server.build(shared, recorded()),
+        }
+    }
+}
+
+impl ServedModel {
+    fn build(&self, shared: &Shared, recorded: Arc<dyn ReplySource>) -> Result<BuiltJudge> {
+        let (model, meters) = (&self.request.model, || Arc::clone(&shared.meters));
+        let capacity = self.servers.capacity().map(|(capacity, _)| capacity);
+        if shared.truncate && capacity.is_none() {
+            return Err(Error::JudgeUnavailable(format!(
+                "--truncate: the server of {model} does not report the length of its context; leave --truncate out"
+            )));
+        }
+        let counter = self.servers.capacity().map(|(capacity, at)| TokenCounter::of_server(at, capacity.tokenizer));
+        let limits = Limits {
+            concurrency: self.limits.concurrency.get(),
+            requests_per_minute: self.limits.rpm,
+            tokens_per_minute: self.limits.tpm.map(|tpm| NonZeroU32::try_from(tpm).unwrap_or(NonZeroU32::MAX)),
+        };
+        let policy = RetryPolicy { max_attempts: self.limits.retries.saturating_add(1), ..RetryPolicy::default() };
+        let fleet = Arc::new(self.servers.fleet(self.request.endpoint, limits, &shared.meters)?);
+        let asking = Budgeted::new(
+            ContextLimited::new(Retrying::new(Arc::clone(&fleet), policy, meters()), capacity, counter.transpose()?),
+            shared.ledger.clone(),
+            shared.prices.get(model).copied(),
+        );
+        let (judge, source): (Arc<dyn Judge>, Arc<dyn ReplySource>) = match &self.cache {
+            Some(cache) => {
+                let cached = Cached::new(asking, cache.clone(), self.request.judge_id.as_str(), meters());
+                (Arc::new(Collapsing::new(cached)), Arc::new(CacheSource(cache.clone())))
+            }
+            None => (Arc::new(Recalling::new(Arc::clone(&recorded), Collapsing::new(asking))), recorded),
+        };
+        let room = capacity.filter(|_| shared.truncate);
+        let renderer = Arc::new(PromptRenderer::new(Arc::clone(&self.prompts), &self.request, room));
+        Ok(BuiltJudge { judge, source, renderer, fleet: Some(fleet) })
+    }
+
+    /// Why a run that needs a call must not begin; `None` where it may.
+    pub fn cannot_be_asked(&self) -> Option<String> {
+        let without_key = self.servers.endpoints().find(|endpoint| endpoint.is_openai() && endpoint.api_key.is_none());
+        let no_key = || {
+            without_key.map(|endpoint| {
+                let variable = &endpoint.api_key_env;
+                format!("{variable} is not set, and OpenAI asks for a key; export it, or name another variable with --api-key-env")
+            })
+        };
+        self.servers.offline().or_else(no_key)
+    }
+
+    /// Counts the tokens of its prompts: the server, else the vocabulary of a model of OpenAI; `None` where neither is
+    /// known.
+    ///
+    /// # Errors
+    /// When no HTTP client can be set up.
+    pub fn prompt_counter(&self) -> Result<Option<TokenCounter>> {
+        match self.servers.capacity() {
+            Some((capacity, endpoint)) => TokenCounter::of_server(endpoint, capacity.tokenizer).map(Some),
+            None => Ok(TokenCounter::built_in(&self.request.model)),
+        }
+    }
+
+    /// One tiny call to each server, by its address. The inner error is the server's answer, with the option that helps.
+    ///
+    /// # Errors
+    /// When no HTTP client can be set up.
+    pub async fn ping(&self) -> Result<Vec<(String, Result<JudgeReply>)>> {
+        let mut replies = Vec::new();
+        for endpoint in self.servers.endpoints() {
+            let transport = Chat::new(endpoint.clone(), Arc::default())?.through(self.request.endpoint);
+            replies.push((endpoint.masked_url(), transport.ping(&self.request).await));
+        }
+        Ok(replies)
+    }
+}
