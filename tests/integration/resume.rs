@@ -190,7 +190,7 @@ fn a_stopped_run_can_be_scored_as_far_as_it_came() {
     stop(child, "-TERM", &gate).exits_with(7);
     let there: Vec<serde_json::Value> = work.lines("out/scores.jsonl");
     let done = work.run(&["rescore", "out", "--out", "half", "--max-unscored", "1"]).exits_with(0);
-    done.says(&["warning: the run did not finish; what it lacks is unscored here"]);
+    done.says(&["warning: the run did not finish; what is missing is unscored here"]);
     let half = work.lines("half/scores.jsonl");
     assert_eq!(half.len(), SYSTEMS.len() * CASES);
     assert_eq!(work.json("half/manifest.json")["status"], "stopped", "scoring what is there does not finish a run");

@@ -2,66 +2,23 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 
 use super::OutputFormat;
-use crate::domain::Mode;
+use crate::evaluation::ImportOptions;
 
 /// Arguments of `import`.
 #[derive(Debug, Clone, Args)]
 pub struct ImportArgs {
-    /// Results files, as rubric_eval.py and score --output write them; several of different systems become one run
-    #[arg(required = true, value_name = "RESULTS")]
-    pub files: Vec<PathBuf>,
-    /// Test cases that the answers were scored by
-    #[arg(long, value_name = "FILE")]
-    pub tests: PathBuf,
-    /// Directory of the new run
-    #[arg(long, value_name = "DIR")]
-    pub out: PathBuf,
-    /// The answers, files or directories as for score: reports then show the texts behind the numbers
-    #[arg(long, value_name = "PATH", num_args = 1..)]
-    pub answers: Vec<PathBuf>,
-    /// Who judged, as you know it: the run's judge is then imported:NAME [default: a hash of the files]
-    #[arg(long, value_name = "NAME")]
-    pub judge: Option<String>,
-    /// How the scores were computed: compat (the reference script's) or default (ours) [default: compat, unless a
-    /// score is null or the lexical baseline's, which the script never writes]
-    #[arg(long, value_enum, value_name = "MODE", hide_possible_values = true)]
-    pub mode: Option<ModeChoice>,
-    /// The run's name [default: that of its directory]
-    #[arg(long, value_name = "NAME")]
-    pub run_label: Option<String>,
-    /// Warnings are errors
-    #[arg(long)]
-    pub strict: bool,
-    /// Replace the run record of another run in --out
-    #[arg(long)]
-    pub overwrite: bool,
+    /// What is imported.
+    #[command(flatten)]
+    pub options: ImportOptions,
     /// Format of the summary on standard output: table, json or csv [default: table]
     #[arg(long, value_name = "FORM", value_enum)]
     pub format: Option<OutputFormat>,
     /// No notes on standard error; errors only
     #[arg(long, short)]
     pub quiet: bool,
-}
-
-/// How the scores of an import were computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ModeChoice {
-    /// The reference script's.
-    Compat,
-    /// Ours.
-    Default,
-}
-
-impl From<ModeChoice> for Mode {
-    fn from(choice: ModeChoice) -> Self {
-        match choice {
-            ModeChoice::Compat => Self::Compat,
-            ModeChoice::Default => Self::Default,
-        }
-    }
 }
 
 /// Forms that a run is written in for other programs.

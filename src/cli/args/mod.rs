@@ -21,7 +21,7 @@ pub use agree::AgreeArgs;
 pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
 pub use bench::BenchArgs;
 pub use compare::{CompareArgs, CompareFormat};
-pub use exports::{ExportArgs, ExportCommand, ImportArgs, ModeChoice, ParquetArgs};
+pub use exports::{ExportArgs, ExportCommand, ImportArgs, ParquetArgs};
 pub use facts::{FeverCommand, FormatArgs, ScifactCommand};
 pub use plan::PlanArgs;
 pub use report::ReportArgs;

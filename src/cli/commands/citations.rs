@@ -1,12 +1,11 @@
-//! `scholareval citations`: what can be told of citations without a judge.
+//! `scholareval citations`: what is cited, and which markers point to no source; with --entail also whether sources support the claims.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use clap::parser::ValueSource;
 
 use super::Context;
-use super::per_item::{Conclusion, explain_items, input_files, load, score_all};
+use super::per_item::{Measurement, explain_items, load};
 use crate::cli::ExitCode;
 use crate::cli::args::{CitationsArgs, DisplayOptions, ScoreArgs};
 use crate::cli::terminal::write_text;
@@ -17,7 +16,6 @@ use crate::evaluation::options::{
     EvaluationOptions, InputOptions, OutputOptions, ScorerName, ScorerOptions, ScoringOptions,
 };
 use crate::report::visible;
-use crate::scorer::Scorer as _;
 use crate::scorer::citation::{CitationAuditScorer, IndexBase, audit, names_gold_sources};
 
 /// The audit with a judge is a run of `score`: these are its arguments.
@@ -72,29 +70,22 @@ pub(super) fn run(args: &CitationsArgs, context: &Context<'_>) -> Result<ExitCod
         write_text(&explain(&systems, id, base)?)?;
         return Ok(ExitCode::Ok);
     }
-    let inputs = input_files(&systems, args.references.as_deref())?;
     let with_gold = systems.iter().flat_map(|system| &system.items).any(names_gold_sources);
     let scorer = CitationAuditScorer { index_base: base, with_gold };
-    let settings = BTreeMap::from([("scorer.citation_audit".to_owned(), scorer.settings())]);
-    let (items, scored) = score_all(systems, &scorer);
-    let notes = notes(&scored);
-    let scorer = "citation_audit";
-    Conclusion { args: &args.items, scorer, mode: Mode::Default, settings, inputs, notes }
-        .conclude(&items, &scored, context)
+    let references = args.references.as_deref();
+    Measurement { args: &args.items, references, scorer: &scorer, mode: Mode::Default }.run(systems, notes, context)
 }
 
-fn notes(scored: &[Arc<ScoredAnswer>]) -> Vec<String> {
-    let has = |name: &str| scored.iter().any(|answer| answer.score.component(name).is_some());
-    let mut notes = Vec::new();
-    if !has("dangling") {
-        notes.push("no sources (ctxs or docs) in the input: dangling and unused citations cannot be told".to_owned());
-    }
-    if !has("precision") {
-        notes.push(
-            "no gold sources (gold_ctxs, or markers in answer) in the input or by --references: no precision, recall and F1".to_owned(),
-        );
-    }
-    notes
+fn notes(scored: &[Arc<ScoredAnswer>]) -> Vec<&'static str> {
+    let notes = [
+        ("dangling", "no sources (ctxs or docs) in the input: dangling and unused citations are not known"),
+        (
+            "precision",
+            "no gold sources (gold_ctxs, or markers in answer) in the input or by --references: no precision, recall and F1",
+        ),
+    ];
+    let is_missing = |name: &str| !scored.iter().any(|answer| answer.score.component(name).is_some());
+    notes.into_iter().filter(|(name, _)| is_missing(name)).map(|(_, note)| note).collect()
 }
 
 /// Every sentence of the item with what it cites, and what is wrong.
@@ -117,7 +108,7 @@ fn explained(item: &Prediction, base: IndexBase) -> String {
     };
     out.push_str(&list("cites", found.distinct.iter().map(ToString::to_string).collect()));
     if item.sources.is_empty() {
-        out.push_str("  no sources in the input: what dangles cannot be told\n");
+        out.push_str("  no sources in the input: dangling citations are not known\n");
     } else {
         out.push_str(&list("dangling", found.dangling.iter().map(ToString::to_string).collect()));
         out.push_str(&list("never cited", found.unused.iter().map(ToString::to_string).collect()));

@@ -1,12 +1,9 @@
 //! `scholareval overlap`: short answers and ROUGE against gold, without a judge.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::Context;
-use super::per_item::{Conclusion, explain_items, input_files, load, score_all};
+use super::per_item::{Measurement, explain_items, load};
 use crate::cli::ExitCode;
 use crate::cli::args::OverlapArgs;
 use crate::cli::terminal::write_text;
@@ -14,7 +11,6 @@ use crate::dataset::Predictions;
 use crate::domain::{ComponentKind, Mode, Prediction, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
 use crate::report::visible;
-use crate::scorer::Scorer as _;
 use crate::scorer::answer_match::normalise;
 use crate::scorer::overlap::{COMPONENTS, Measure, OverlapScorer, first_words, overlap, rouge_references};
 use crate::scorer::rouge::{rouge_best, rouge_tokens};
@@ -35,15 +31,9 @@ pub(super) fn run(args: &OverlapArgs, context: &Context<'_>) -> Result<ExitCode>
         write_text(&explain_items(&systems, id, explain)?)?;
         return Ok(ExitCode::Ok);
     }
-    let inputs = input_files(&systems, args.references.as_deref())?;
-    let (items, scored) = score_all(systems, &scorer);
-    let settings = BTreeMap::from([
-        ("scorer.overlap".to_owned(), scorer.settings()),
-        ("score.compat".to_owned(), Value::from(args.compat)),
-    ]);
-    let notes = notes(&metrics, &scored);
-    Conclusion { args: &args.items, scorer: "overlap", mode, settings, inputs, notes }
-        .conclude(&items, &scored, context)
+    let references = args.references.as_deref();
+    let measurement = Measurement { args: &args.items, references, scorer: &scorer, mode };
+    measurement.run(systems, |scored| notes(&metrics, scored), context)
 }
 
 /// An empty gold answer is within every output, so it is a fault where it would be matched.
@@ -66,8 +56,8 @@ fn refuse_empty_golds(systems: &[Predictions], metrics: &[Measure], mode: Mode) 
 }
 
 /// What was left out, and why.
-fn notes(metrics: &[Measure], scored: &[Arc<ScoredAnswer>]) -> Vec<String> {
-    let lacks = |metric: Measure, name: &str| {
+fn notes(metrics: &[Measure], scored: &[Arc<ScoredAnswer>]) -> Vec<&'static str> {
+    let is_missing = |metric: Measure, name: &str| {
         metrics.contains(&metric) && !scored.iter().any(|answer| answer.score.component(name).is_some())
     };
     [
@@ -76,8 +66,8 @@ fn notes(metrics: &[Measure], scored: &[Arc<ScoredAnswer>]) -> Vec<String> {
         (Measure::Rouge, "rouge_l", "no annotations and no answer: no ROUGE"),
     ]
     .into_iter()
-    .filter(|(metric, name, _)| lacks(*metric, name))
-    .map(|(_, _, note)| note.to_owned())
+    .filter(|(metric, name, _)| is_missing(*metric, name))
+    .map(|(_, _, note)| note)
     .collect()
 }
 

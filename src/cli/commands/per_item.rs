@@ -5,22 +5,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use serde_json::Value;
 
 use super::Context;
-use crate::analysis::{AggregateOptions, summarize};
 use crate::cli::ExitCode;
-use crate::cli::args::OutputFormat;
 use crate::cli::args::PerItemArgs;
 use crate::cli::origin::escape_controls;
-use crate::cli::terminal::{note, stdout_width, write_form};
+use crate::cli::summary::conclude;
+use crate::cli::terminal::note;
 use crate::dataset::{Predictions, References, load_predictions, load_references, missing_output};
-use crate::domain::{Answer, CaseId, Mode, Note, Prediction, ScoredAnswer, SystemName, TestCase};
+use crate::domain::{Answer, CaseId, Mode, Prediction, ScoredAnswer, TestCase};
 use crate::error::{Error, InputFault, Result, first_of_each_kind};
-use crate::evaluation::Item;
 use crate::evaluation::record::{InputFile, Inputs, Manifest, RunDir, RunRecord, RunStatus};
-use crate::evaluation::run_name;
-use crate::report::{ReportContext, Table, TableStyle, scorecard, scorecard_csv, scorecard_json, visible, write_items};
+use crate::evaluation::{Item, run_name};
+use crate::report::{RunReport, visible, write_items};
 use crate::scorer::{Scorer, Step, Verdicts};
 
 /// The predictions with their golds; an item without an output is a fault.
@@ -48,30 +45,25 @@ pub(super) fn load(files: &[PathBuf], references: Option<&Path>, quiet: bool) ->
 }
 
 /// Scores every item with a scorer that asks no judge, on all cores; systems and items keep their order.
-pub(super) fn score_all(systems: Vec<Predictions>, scorer: &dyn Scorer) -> (Vec<Item>, Vec<Arc<ScoredAnswer>>) {
+fn score_all(systems: Vec<Predictions>, scorer: &dyn Scorer) -> (Vec<Item>, Vec<Arc<ScoredAnswer>>) {
     let mut ids = Ids::default();
-    let item = |system: &SystemName, id: CaseId, prediction: Prediction| {
-        let text = prediction.output.clone().unwrap_or_default();
-        let case = Arc::new(TestCase::without_rubric(id.clone(), &prediction.input));
-        let line = prediction.line;
-        let prediction = Some(Arc::new(prediction));
-        let answer = Answer { prediction, line, ..Answer::new(system.clone(), id, Arc::clone(&text)) };
-        Item { case, answer, steering: Vec::new() }
-    };
     let mut items: Vec<Item> = Vec::new();
     for system in systems {
-        let ids = ids.of_file(&system.items);
-        items.extend(ids.into_iter().zip(system.items).map(|(id, made)| item(&system.system, id, made)));
+        for (id, prediction) in ids.of_file(&system.items).into_iter().zip(system.items) {
+            let case = Arc::new(TestCase::without_rubric(id.clone(), &prediction.input));
+            let text = prediction.output.clone().unwrap_or_default();
+            let (line, prediction) = (prediction.line, Some(Arc::new(prediction)));
+            let answer = Answer { prediction, line, ..Answer::new(system.system.clone(), id, text) };
+            items.push(Item { case, answer, steering: Vec::new() });
+        }
     }
-    let score_of = |scorer: &dyn Scorer, item: &Item| match scorer.step(&item.case, &item.answer, &Verdicts::new()) {
-        Step::Done(score) => Some(score),
+    let scored = |item: &Item| match scorer.step(&item.case, &item.answer, &Verdicts::new()) {
+        Step::Done(score) => {
+            Some(Arc::new(ScoredAnswer::new(item.answer.system.clone(), Arc::clone(&item.case), score)))
+        }
         Step::Ask(_) => None,
     };
-    let scored = items.par_iter().filter_map(|item| {
-        let score = score_of(scorer, item)?;
-        Some(Arc::new(ScoredAnswer::new(item.answer.system.clone(), Arc::clone(&item.case), score)))
-    });
-    let scored = scored.collect();
+    let scored = items.par_iter().filter_map(scored).collect();
     (items, scored)
 }
 
@@ -114,77 +106,54 @@ impl Ids {
     }
 }
 
-/// What is told beside the means, and where they go.
-pub(super) struct Conclusion<'a> {
+/// What is measured, and how.
+pub(super) struct Measurement<'a> {
     pub(super) args: &'a PerItemArgs,
-    pub(super) scorer: &'static str,
+    pub(super) references: Option<&'a Path>,
+    pub(super) scorer: &'a dyn Scorer,
     pub(super) mode: Mode,
-    /// What changes scores, by name.
-    pub(super) settings: BTreeMap<String, Value>,
-    /// The input files with their hashes.
-    pub(super) inputs: Vec<InputFile>,
-    /// What was left out, and why.
-    pub(super) notes: Vec<String>,
 }
 
-impl Conclusion<'_> {
-    /// Sums up, writes the record where one is wanted, and prints.
-    pub(super) fn conclude(
-        self,
-        items: &[Item],
-        scored: &[Arc<ScoredAnswer>],
+impl Measurement<'_> {
+    /// Scores every item, writes the record where one is wanted, and prints the means; `notes` are what was left out, and
+    /// why.
+    pub(super) fn run(
+        &self,
+        systems: Vec<Predictions>,
+        notes: impl FnOnce(&[Arc<ScoredAnswer>]) -> Vec<&'static str>,
         context: &Context<'_>,
     ) -> Result<ExitCode> {
-        let options = AggregateOptions { mode: self.mode, seed: self.args.seed, ..AggregateOptions::default() };
-        let summary = summarize(scored, &[], options);
-        let manifest = self.manifest(items.len());
-        let run = self.args.out.as_deref().map_or_else(|| self.scorer.to_owned(), |out| run_name(&manifest, out));
-        let report = ReportContext {
-            run,
-            notes: self.notes.iter().map(|line| Note::warning(format!("{line}."))).collect(),
-            ..ReportContext::default()
+        let Self { args, scorer, .. } = self;
+        let files = systems.iter().map(|system| (system.system.as_str(), &*system.path));
+        let files = files.chain(self.references.map(|path| ("references", path)));
+        let inputs = files.map(|(name, path)| InputFile::read(name, path)).collect::<Result<_>>()?;
+        let (items, scored) = score_all(systems, *scorer);
+        let manifest = Manifest {
+            settings: BTreeMap::from([
+                (format!("scorer.{}", scorer.name()), scorer.settings()),
+                ("score.compat".to_owned(), (self.mode == Mode::Compat).into()),
+            ]),
+            inputs,
+            scorers: vec![scorer.name().to_owned()],
+            seed: args.seed,
+            answers: items.len() as u64,
+            ..Manifest::begin(self.mode)
         };
-        let (json, csv) = (scorecard_json(&summary, &report)?, scorecard_csv(&summary)?);
-        if let Some(out) = &self.args.out {
+        let name = args.out.as_deref().map_or_else(|| scorer.name().to_owned(), |out| run_name(&manifest, out));
+        let report = RunReport::new(&manifest, &name, &scored, None, &notes(&scored))?;
+        if let Some(out) = &args.out {
             let dir = RunDir::open(out)?;
             dir.claim(&manifest, false)?;
-            Inputs::new(items.to_vec()).write(&out.join("inputs.jsonl"))?;
-            write_items(&dir, &report.run, scored)?;
-            dir.write_file("summary.json", json.as_bytes())?;
-            dir.write_file("summary.csv", csv.as_bytes())?;
-            RunRecord::open(dir, manifest, false)?.finish(RunStatus::Complete, scored)?;
+            Inputs::new(items).write(&out.join("inputs.jsonl"))?;
+            write_items(&dir, &name, &scored)?;
+            report.write(&dir)?;
+            RunRecord::open(dir, manifest.clone(), false)?.finish(RunStatus::Complete, &scored)?;
         }
-        let text = match self.args.format.unwrap_or(OutputFormat::Table) {
-            OutputFormat::Table => {
-                let style = TableStyle { width: stdout_width().unwrap_or(80), color: context.color, all_notes: false };
-                Table::terminal_all(&scorecard(&summary, &report), &style)
-            }
-            OutputFormat::Json => json,
-            OutputFormat::Csv => csv,
-        };
-        write_form(&text, self.args.format.unwrap_or(OutputFormat::Table))?;
-        Ok(ExitCode::Ok)
-    }
-
-    fn manifest(&self, answers: usize) -> Manifest {
-        Manifest {
-            settings: self.settings.clone(),
-            inputs: self.inputs.clone(),
-            scorers: vec![self.scorer.to_owned()],
-            seed: self.args.seed,
-            answers: answers as u64,
-            ..Manifest::begin(self.mode)
-        }
+        conclude(&report, &manifest, args.format.unwrap_or_default(), context.color)
     }
 }
 
-/// The files of these systems, and that of the golds, with their hashes.
-pub(super) fn input_files(systems: &[Predictions], references: Option<&Path>) -> Result<Vec<InputFile>> {
-    let systems = systems.iter().map(|system| InputFile::read(system.system.as_str(), &system.path));
-    systems.chain(references.map(|path| InputFile::read("references", path))).collect()
-}
-
-/// What is to be told of the items with this id, system by system.
+/// What the values of the items with this id come from, system by system.
 pub(super) fn explain_items(
     systems: &[Predictions],
     id: &str,

@@ -25,7 +25,7 @@ pub(super) fn run(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode>
     }
     if !args.quiet {
         if manifest.status != RunStatus::Complete {
-            let what = "the run did not finish; what it lacks is unscored here (run score again to finish it)";
+            let what = "the run did not finish; what is missing is unscored here (run score again to finish it)";
             terminal::note(&format!("warning: {what}"));
         }
         if dir.is_none() {

@@ -1,0 +1,46 @@
+//! `scholareval import`: the reference script's results file becomes a run.
+
+use super::Context;
+use crate::cli::ExitCode;
+use crate::cli::args::{ImportArgs, OutputFormat};
+use crate::cli::origin::escape_controls;
+use crate::cli::summary::conclude;
+use crate::cli::terminal::note;
+use crate::error::Result;
+use crate::evaluation::{ImportedRun, import, run_name};
+use crate::report::{RunReport, write_items};
+
+/// Warnings that are printed one by one.
+const WARNINGS_SHOWN: usize = 20;
+
+const MODE_UNKNOWN: &str =
+    "mode unknown, taken as compat (the reference script's); --mode default for files of scholareval's default mode";
+
+/// Runs the command.
+///
+/// # Errors
+/// Every fault of the files, and when the run cannot be written.
+pub(super) fn run(args: &ImportArgs, context: &Context<'_>) -> Result<ExitCode> {
+    let ImportedRun { record, scored, is_mode_guessed, warnings } = import(&args.options)?;
+    if !args.quiet {
+        for warning in warnings.iter().take(WARNINGS_SHOWN) {
+            note(&format!("warning: {}", escape_controls(&warning.to_string())));
+        }
+        if let Some(more) = warnings.len().checked_sub(WARNINGS_SHOWN).filter(|more| *more > 0) {
+            note(&format!("warning: and {more} more; the manifest of the run has them all"));
+        }
+    }
+    let name = run_name(record.manifest(), record.dir().path());
+    let remarks: &[&str] = if is_mode_guessed { &[MODE_UNKNOWN] } else { &[] };
+    let report = RunReport::new(record.manifest(), &name, &scored, None, remarks)?;
+    write_items(record.dir(), &name, &scored)?;
+    report.write(record.dir())?;
+    let code = conclude(&report, record.manifest(), args.format.unwrap_or(OutputFormat::Table), context.color)?;
+    if !args.quiet {
+        if is_mode_guessed {
+            note(&format!("note: {MODE_UNKNOWN}"));
+        }
+        note(&format!("record of the run: {}", args.options.out.display()));
+    }
+    Ok(code)
+}
