@@ -215,7 +215,7 @@ fn addresses_are_checked_one_by_one_and_shown_masked() {
     }
     work.run(&scoring("localhost:1,ftp://x", &[]))
         .exits_with(2)
-        .says(&["--base-url: base URL \"ftp://x\" is neither http nor https"]);
+        .says(&["--base-url: base URL \"ftp://x/\" is neither http nor https"]);
     let shown =
         work.run(&["config", "--base-url", "gpu1:8000,https://me:hunter2@gpu2/v1?api-key=hunter2"]).exits_with(0);
     assert!(shown.stdout.contains("gpu1:8000,https://***@gpu2/v1?api-key=***"), "{}", shown.stdout);
