@@ -1,7 +1,7 @@
-//! The one error type of the library.
+//! The error type of the library.
 //!
-//! Every message is a lower-case fragment that says what was wrong, where (file, line, case) and what to do
-//! instead. The command line maps each variant to one exit code (see `cli::exit_code`).
+//! Every message is a lower-case fragment: what is wrong, where (file, line, case) and what to do. The command line
+//! maps each variant to one exit code (see `cli::exit_code`).
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,23 +11,23 @@ use std::sync::Arc;
 /// `Result` with this crate's [`enum@Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// One fault of one input file.
+/// One fault in one input file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputFault {
     /// The file as the user named it.
     pub path: PathBuf,
-    /// 1-based line, where the fault has one.
+    /// 1-based line, if the fault has one.
     pub line: Option<usize>,
-    /// The `case_id` concerned, where known.
+    /// The `case_id`, if known.
     pub case_id: Option<String>,
-    /// What was wrong, as a lower-case fragment.
+    /// What is wrong, as a lower-case fragment.
     pub what: String,
-    /// What to type or change instead; empty if nothing sensible can be said.
+    /// What to do; empty if unknown.
     pub hint: String,
 }
 
 impl InputFault {
-    /// A fault of `path` as a whole.
+    /// A fault of the file `path` as a whole.
     pub fn new(path: impl AsRef<Path>, what: impl Into<String>) -> Self {
         Self { path: path.as_ref().to_path_buf(), line: None, case_id: None, what: what.into(), hint: String::new() }
     }
@@ -46,7 +46,7 @@ impl InputFault {
         self
     }
 
-    /// Adds what to do instead.
+    /// Adds what to do.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();
@@ -84,7 +84,7 @@ pub enum Error {
     /// A command line that contradicts itself (exit 2).
     #[error("{0}")]
     Usage(String),
-    /// The judge cannot be used at all: wrong key, spent quota, no server (exit 4).
+    /// The judge cannot be used at total: wrong key, spent quota, no server (exit 4).
     #[error("{0}")]
     JudgeUnavailable(String),
     /// The reply cache cannot be used (exit 3).
@@ -100,20 +100,20 @@ pub enum Error {
     Io {
         /// The path concerned.
         path: PathBuf,
-        /// What was tried: `read`, `create`, `append to`.
+        /// What failed: `read`, `create`, `append to`.
         action: &'static str,
-        /// The system's word.
+        /// The operating system's error.
         source: Arc<std::io::Error>,
     },
-    /// Stopped early on purpose; the message says how to go on (exit 7).
+    /// Stopped early on purpose; the message says how to continue (exit 7).
     #[error("{0}")]
     Stopped(String),
-    /// A fault of this program, never of its input (exit 1).
+    /// A bug in this program, never in its input (exit 1).
     #[error("internal error: {0}; please report it")]
     Internal(String),
 }
 
-/// What to do about a failed read or write, where the system's word leaves one thing to do.
+/// What to do about a failed read or write, if the error has one remedy.
 fn remedy(source: &std::io::Error) -> &'static str {
     use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     match source.kind() {
@@ -124,7 +124,7 @@ fn remedy(source: &std::io::Error) -> &'static str {
 }
 
 impl Error {
-    /// An [`Error::Io`] for `path`; to be used with `map_err`.
+    /// An [`Error::Io`] for `path`; for use with `map_err`.
     pub fn io(path: impl AsRef<Path>, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.as_ref().to_path_buf();
         move |source| Self::Io { path, action, source: Arc::new(source) }
@@ -137,17 +137,17 @@ impl From<InputFault> for Error {
     }
 }
 
-/// The path with control characters escaped: a line break in a file's name must not forge a line of a message.
+/// Escapes control characters, so that a line break in a file name cannot forge a line of a message.
 fn shown(path: &Path) -> String {
     let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     path.display().to_string().chars().map(escaped).collect()
 }
 
-/// At most this many faults are printed; the rest are counted.
+/// Maximum number of faults printed; the rest are counted.
 const FAULTS_SHOWN: usize = 20;
 
-/// At most this many of one kind in one file.
-const ALIKE_SHOWN: usize = 10;
+/// Maximum number printed of one kind in one file.
+const SHOWN_PER_KIND: usize = 10;
 
 fn join_faults(faults: &[InputFault]) -> String {
     first_of_each_kind(faults).join("\n")
@@ -156,31 +156,31 @@ fn join_faults(faults: &[InputFault]) -> String {
 /// Faults of one kind.
 struct Kind<'a> {
     first: &'a InputFault,
-    all: usize,
-    told: usize,
+    total: usize,
+    printed: usize,
 }
 
-/// The first faults of each kind, a line each, then how many more there are of it. A kind is what is said of one file but
-/// for numbers and what is quoted.
+/// The first faults of each kind, one line each, then the number of further ones. Faults of one file that differ only
+/// in numbers and quoted text are of one kind.
 pub fn first_of_each_kind(faults: &[InputFault]) -> Vec<String> {
     let (mut lines, mut kinds): (Vec<String>, Vec<Kind<'_>>) = (Vec::new(), Vec::new());
     let mut places: HashMap<String, usize> = HashMap::new();
     for fault in faults {
         let place = *places.entry(kind_of(fault)).or_insert(kinds.len());
         if place == kinds.len() {
-            kinds.push(Kind { first: fault, all: 0, told: 0 });
+            kinds.push(Kind { first: fault, total: 0, printed: 0 });
         }
         let kind = &mut kinds[place];
-        kind.all += 1;
-        if kind.told < ALIKE_SHOWN && lines.len() < FAULTS_SHOWN {
-            kind.told += 1;
+        kind.total += 1;
+        if kind.printed < SHOWN_PER_KIND && lines.len() < FAULTS_SHOWN {
+            kind.printed += 1;
             lines.push(fault.to_string());
         }
     }
     let is_only = kinds.len() == 1;
     let mut untold = 0;
-    for Kind { first, all, told } in &kinds {
-        match (all - told, *told) {
+    for Kind { first, total, printed } in &kinds {
+        match (total - printed, *printed) {
             (0, _) => {}
             (more, 0) => untold += more,
             (more, _) if is_only => lines.push(format!("and {more} more like this")),
@@ -193,7 +193,7 @@ pub fn first_of_each_kind(faults: &[InputFault]) -> Vec<String> {
     lines
 }
 
-/// What faults of one kind have in common: the file, and the words without numbers and without what is quoted.
+/// The file and the message without numbers and quoted text.
 fn kind_of(fault: &InputFault) -> String {
     let outside_quotes = fault.what.split('"').step_by(2);
     let words = outside_quotes.flat_map(str::chars).filter(|c| !c.is_ascii_digit());
@@ -237,7 +237,7 @@ mod tests {
         let text = Error::Input(faults("f", "bad", 25).collect()).to_string();
         assert_eq!(text.lines().count(), 11);
         assert!(text.ends_with("f:9: bad \"9x\", as on 9\nand 15 more like this"), "{text}");
-        // ten and ten are all that is printed; of the third kind nothing
+        // ten and ten are total that is printed; of the third kind nothing
         let three = faults("f", "bad", 11).chain(faults("g", "bad", 12)).chain(faults("g", "worse", 3));
         let text = Error::Input(three.collect()).to_string();
         let ends: Vec<&str> = text.lines().skip(20).collect();

@@ -1,4 +1,4 @@
-//! What systems wrote: answers `{case_id, answer_text, references_from?}` or predictions, one file per system.
+//! Reads systems' outputs: answers `{case_id, answer_text, references_from?}` or predictions, one file per system.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use super::reader::{JsonLine, all, elements, expected, read_text, without_bare_n
 
 const EXAMPLE: &str = "{\"case_id\": .., \"answer_text\": ..}";
 
-/// Where an appended block of references begins in `answer_text`: Unicode characters before it.
+/// Start of an appended block of references in `answer_text`, in Unicode characters.
 const REFERENCES_FROM: &str = "references_from";
 
 /// The answers of one system, in file order.
@@ -29,22 +29,22 @@ pub struct SystemAnswers {
     pub path: PathBuf,
     /// blake3 of the file's bytes.
     pub blake3: Fingerprint,
-    /// True for predictions: they find their test cases by question, not by `case_id`.
+    /// Whether these are predictions, which join test cases by question instead of `case_id`.
     pub by_question: bool,
-    /// Its answers; unless by question, no two with one `case_id`.
+    /// Its answers; unless joined by question, each `case_id` occurs once.
     pub answers: Vec<Answer>,
-    /// What is odd but usable (empty answers; duplicates in compat mode).
+    /// Warnings (empty answers; duplicates in compat mode).
     pub warnings: Vec<InputFault>,
 }
 
-/// Reads files of answers or predictions, one system a file; each is recognized by its keys. A directory stands for its
-/// `*.jsonl`, one without any for its `*.json`.
+/// Reads files of answers or predictions, one per system; keys decide which. A directory means its `*.jsonl`, or its
+/// `*.json` if it has none.
 ///
-/// In [`Mode::Compat`] the last of several answers with one `case_id` counts, with a warning.
+/// In [`Mode::Compat`] the last of several answers with the same `case_id` counts, with a warning.
 ///
 /// # Errors
-/// [`Error::Input`] with every fault of every file, two files of one stem and a prediction without an output among them;
-/// [`Error::Usage`] without any path; [`Error::Io`] if a file cannot be read.
+/// [`Error::Input`] with every fault of every file, including two files with the same stem and predictions without an
+/// output; [`Error::Usage`] without any path; [`Error::Io`] if a file cannot be read.
 pub fn load_answers(paths: &[PathBuf], mode: Mode) -> Result<Vec<SystemAnswers>> {
     let load = |(system, path): (SystemName, PathBuf)| {
         let (text, blake3) = read_text(&path)?;
@@ -53,7 +53,7 @@ pub fn load_answers(paths: &[PathBuf], mode: Mode) -> Result<Vec<SystemAnswers>>
     all(system_files(paths)?.into_par_iter().map(load).collect::<Vec<_>>())
 }
 
-/// Reads the text of one system's file; `path` stands in messages. See [`load_answers`].
+/// Parses the text of one system's file; `path` is for messages. See [`load_answers`].
 ///
 /// # Errors
 /// [`Error::Input`] with every fault found.
@@ -147,7 +147,7 @@ fn read_answer(
         Ok(own_bytes) => own_bytes,
         Err(what) => {
             let fault = fault(what).hint("leave it out where no references were appended to the answer");
-            // Nothing depends on it in compat mode.
+            // Compat mode ignores it.
             if mode == Mode::Default {
                 return Err(fault);
             }
@@ -163,7 +163,7 @@ fn read_answer(
     Ok(answer)
 }
 
-/// How many bytes of the text are the system's own, from how many Unicode characters are.
+/// Converts the number of Unicode characters written by the system to bytes.
 fn own_bytes(from: &Value, text: &str) -> Result<usize, String> {
     let characters = from.as_u64().and_then(|characters| usize::try_from(characters).ok());
     let own = characters.and_then(|own| text.char_indices().map(|(at, _)| at).chain([text.len()]).nth(own));
@@ -173,7 +173,7 @@ fn own_bytes(from: &Value, text: &str) -> Result<usize, String> {
     })
 }
 
-/// An answer as a line of a file, for [`parse_answers`].
+/// An answer as a line of a file; the inverse of [`parse_answers`].
 pub fn render_answer(answer: &Answer) -> String {
     let mut line = json!({"case_id": answer.case_id.as_str(), "answer_text": &*answer.answer_text});
     if answer.own_bytes.is_some() {
@@ -252,8 +252,8 @@ mod tests {
         assert_eq!(parse(with("2"), Mode::Default).unwrap().answers[0].own_bytes, Some(2));
         assert_eq!(parse(with("null"), Mode::Default).unwrap().answers[0].own_bytes, None);
         for wrong in ["3", "-1", "1.5", "\"1\""] {
-            let told = &faults(with(wrong))[0];
-            assert!(told.contains("references_from: expected a whole number from 0 to 2 (characters"), "{told}");
+            let message = &faults(with(wrong))[0];
+            assert!(message.contains("references_from: expected a whole number from 0 to 2 (characters"), "{message}");
             let compat = parse(with(wrong), Mode::Compat).unwrap();
             assert_eq!((compat.answers[0].own_bytes, compat.warnings.len()), (None, 1));
         }
@@ -276,7 +276,7 @@ mod tests {
         parse_answers(text.as_ref(), "s".into(), Path::new("s.jsonl"), Mode::Default)
     }
 
-    fn told(text: impl AsRef<str>) -> String {
+    fn message(text: impl AsRef<str>) -> String {
         read(text).unwrap_err().to_string()
     }
 
@@ -311,19 +311,23 @@ mod tests {
 
     #[test]
     fn a_file_of_mixed_forms_is_a_fault_that_names_the_line() {
-        let mixed = told(format!("{ANSWER}\n\n{PREDICTION}"));
+        let mixed = message(format!("{ANSWER}\n\n{PREDICTION}"));
         assert!(
             mixed.starts_with("s.jsonl:3: case_id is missing; found input, output; write one {\"case_id\""),
             "{mixed}"
         );
-        assert!(told(format!("[{PREDICTION},\n{ANSWER}]")).starts_with("s.jsonl:2 (case 1): neither input nor query"));
+        assert!(
+            message(format!("[{PREDICTION},\n{ANSWER}]")).starts_with("s.jsonl:2 (case 1): neither input nor query")
+        );
     }
 
     #[test]
     fn faults_are_those_of_the_form_that_the_file_has() {
-        assert!(told(format!("{{bad}}\n{ANSWER}")).starts_with("s.jsonl:1: invalid JSON at column 2: key must be"));
-        assert!(told("{\"case_id\": \"1\"}").starts_with("s.jsonl:1 (case 1): answer_text is missing"));
-        assert!(told("{\"id\": \"x\", \"output\": \"o\"}").starts_with("s.jsonl:1 (case x): neither input nor query"));
+        assert!(message(format!("{{bad}}\n{ANSWER}")).starts_with("s.jsonl:1: invalid JSON at column 2: key must be"));
+        assert!(message("{\"case_id\": \"1\"}").starts_with("s.jsonl:1 (case 1): answer_text is missing"));
+        assert!(
+            message("{\"id\": \"x\", \"output\": \"o\"}").starts_with("s.jsonl:1 (case x): neither input nor query")
+        );
     }
 
     #[test]
@@ -331,9 +335,9 @@ mod tests {
         const CASE: &str = "{\"case_id\": \"1\", \"initial_prompt\": \"q\", \"metric_config\": {}}";
         for text in [format!("[{CASE},\n{CASE}]"), format!("{CASE}\n{CASE}"), CASE.replace(',', ",\n")] {
             assert!(
-                told(&text).starts_with("s.jsonl: looks like a file of test cases {initial_prompt"),
+                message(&text).starts_with("s.jsonl: looks like a file of test cases {initial_prompt"),
                 "{}",
-                told(&text)
+                message(&text)
             );
             let error = parse_predictions(&text, "s".into(), Path::new("f")).unwrap_err().to_string();
             assert!(error.starts_with("f: looks like a file of test cases {") && error.lines().count() == 1, "{error}");

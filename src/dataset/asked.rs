@@ -1,4 +1,4 @@
-//! The questions that a benchmark asks, and what of a system's file answers them.
+//! Questions of a benchmark and how a system's file covers them.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
@@ -10,55 +10,54 @@ use crate::error::{InputFault, Result};
 use super::names::list;
 use super::{Predictions, SystemAnswers, TestCases};
 
-/// Questions and predictions that are named; the rest are counted.
+/// Maximum number of questions and predictions to list; the rest are counted.
 const SHOWN: usize = 5;
 
-/// Characters of a question in a message.
+/// Maximum number of characters of a question in a message.
 const QUESTION_SHOWN: usize = 60;
 
 /// One question of the data.
 #[derive(Debug, Clone, PartialEq)]
 struct Asked {
-    /// Without white space around it.
+    /// Trimmed.
     question: String,
-    /// The test cases that ask it and whose answer counts; empty where the data are no test cases.
+    /// Test cases of this question whose answers count; empty without test cases.
     cases: Vec<CaseId>,
-    /// How messages call it.
+    /// Its name in messages.
     name: String,
     gold: Gold,
 }
 
-/// The questions of one data file, each as often as the file asks it.
+/// The questions of one data file, with repeats.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AskedQuestions {
     /// The data file.
     pub path: PathBuf,
     /// blake3 of its bytes.
     pub blake3: Fingerprint,
-    /// True for a file of test cases.
+    /// Whether this is a file of test cases.
     pub are_test_cases: bool,
     items: Vec<Asked>,
     mode: Mode,
 }
 
-/// How a system's file covers the questions.
+/// Coverage of the questions by a system's file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Covered {
-    /// What is scored: in default mode the first answer to every question and nothing else, with the data's golds.
+    /// The answers to score: in default mode the first answer to every question, with the data's gold answers.
     pub system: SystemAnswers,
-    /// How many questions have an answer.
+    /// Number of answered questions.
     pub answered: usize,
-    /// True if any answer came with sources that it could cite.
+    /// Whether any answer has sources that it could cite.
     pub has_sources: bool,
-    /// The questions without one, as one fault; `None` if there are none.
+    /// The unanswered questions as one fault; `None` if there are none.
     pub missing: Option<InputFault>,
-    /// Predictions that answer a question again, and those whose question is not asked.
+    /// Predictions that answer a question again or whose question is not in the data.
     pub odd: Vec<InputFault>,
 }
 
 impl AskedQuestions {
-    /// The questions of a data file in the form of predictions: a line a question. One that stands there twice is asked
-    /// twice.
+    /// The questions of a data file of predictions, one per line. A repeated question must be answered as often.
     pub fn of_predictions(data: Predictions, mode: Mode) -> Self {
         let names = names_of(&data.items.iter().map(|item| (item.line, item.input.trim())).collect::<Vec<_>>());
         let asked = data.items.into_iter().zip(names).map(|(item, name)| {
@@ -68,8 +67,8 @@ impl AskedQuestions {
         Self { items: asked.collect(), path: data.path, blake3: data.blake3, are_test_cases: false, mode }
     }
 
-    /// The different questions of a file of test cases. Of several annotators' cases of a question answers to the first
-    /// count (in compat mode to any), as pairing has it.
+    /// The distinct questions of a file of test cases. If several annotators' cases share a question, answers to the
+    /// first count (in compat mode to any), as in pairing.
     pub fn of_test_cases(tests: &TestCases, mode: Mode) -> Self {
         let mut items: Vec<Asked> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
@@ -88,13 +87,12 @@ impl AskedQuestions {
         Self { path: tests.path.clone(), blake3: tests.blake3, are_test_cases: true, items, mode }
     }
 
-    /// How many there are.
+    /// Number of questions.
     pub fn count(&self) -> usize {
         self.items.len()
     }
 
-    /// How many questions stand there several times with unequal gold answers: only their order says which prediction
-    /// belongs to which.
+    /// Number of repeated questions with unequal gold answers: only the order matches predictions to them.
     pub fn ambiguous(&self) -> usize {
         let mut golds: HashMap<&str, (&Option<String>, bool)> = HashMap::new();
         for asked in &self.items {
@@ -104,14 +102,14 @@ impl AskedQuestions {
         golds.values().filter(|(_, differs)| *differs).count()
     }
 
-    /// Finds the answers to the questions in a system's file. The n-th prediction to a question belongs to the n-th
-    /// place where the data ask it, and gets that place's gold.
+    /// Finds the answers to the questions in a system's file. The n-th prediction for a question gets the gold answers
+    /// of its n-th occurrence in the data.
     ///
-    /// In compat mode nothing is left out: the reference scores whatever the file holds.
+    /// In compat mode nothing is left out: the reference scores everything in the file.
     ///
     /// # Errors
     /// [`Error::Input`](crate::Error::Input) for a file that answers none of them, and for answers of `{case_id,
-    /// answer_text}` where the data have no test cases.
+    /// answer_text}` if the data has no test cases.
     pub fn cover(&self, mut system: SystemAnswers) -> Result<Covered> {
         let mut is_answered = vec![false; self.items.len()];
         let mut odd = Vec::new();
@@ -142,8 +140,8 @@ impl AskedQuestions {
         Ok(Covered { answered: all - missing.len(), system, has_sources, missing: fault, odd })
     }
 
-    /// Leaves of the predictions those that count, with their golds, and flags the questions that they answer; what is
-    /// odd about the others.
+    /// Keeps the predictions that count, with their gold answers, and flags the questions they answer; returns warnings
+    /// for the others.
     fn take_predictions(&self, system: &mut SystemAnswers, is_answered: &mut [bool]) -> Vec<InputFault> {
         let mut open: HashMap<&str, VecDeque<usize>> = HashMap::new();
         for (place, asked) in self.items.iter().enumerate() {
@@ -184,7 +182,7 @@ impl AskedQuestions {
     }
 }
 
-/// The data's gold; ids of gold sources are the prediction's own where the data have none.
+/// Takes the data's gold answers; the prediction's ids of gold sources remain if the data has none.
 fn take_gold(own: &mut Gold, data: &Gold) {
     if *data != Gold::default() {
         let gold_ctxs = data.gold_ctxs.clone().or_else(|| own.gold_ctxs.take());
@@ -192,7 +190,7 @@ fn take_gold(own: &mut Gold, data: &Gold) {
     }
 }
 
-/// What messages call items by their lines and questions: by line, or by place (from 1) where several stand on one line.
+/// Names of items in messages: the line, or the position (from 1) if several share a line.
 fn names_of(items: &[(usize, &str)]) -> Vec<String> {
     let is_a_line_each = items.windows(2).all(|two| two[0].0 < two[1].0);
     let name = |(index, (line, question)): (usize, &(usize, &str))| {
@@ -202,7 +200,7 @@ fn names_of(items: &[(usize, &str)]) -> Vec<String> {
     items.iter().enumerate().map(name).collect()
 }
 
-/// A question in quotes, cut.
+/// A question in quotes, truncated.
 fn shown(question: &str) -> String {
     let mut short: String = question.chars().take(QUESTION_SHOWN).collect();
     if short.len() < question.len() {

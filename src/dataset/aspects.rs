@@ -1,4 +1,4 @@
-//! Aspects of answer quality: the built-in ones, and those in ScholarQABench's schema of `prometheus_rubrics_v8.json`.
+//! Aspects of answer quality: built-in ones, and files in the schema of ScholarQABench's `prometheus_rubrics_v8.json`.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,8 +16,8 @@ const BUILTIN: &str = include_str!("../../rubrics/aspects/aspects.json");
 const EXPECTED: &str = "expected a JSON list of objects with aspect, criteria_description and score1_description to \
                         score5_description";
 
-/// The aspects scholareval comes with, worded by us: organization, coverage (which wants the titles of cited sources)
-/// and relevance, in the published order.
+/// The built-in aspects, in our own wording: organization, coverage (with the titles of cited sources) and relevance,
+/// in the published order.
 pub fn builtin_aspects() -> Vec<Arc<Aspect>> {
     static ASPECTS: OnceLock<Vec<Arc<Aspect>>> = OnceLock::new();
     let read = || {
@@ -37,11 +37,10 @@ pub fn load_aspects(path: &Path) -> Result<Vec<Aspect>> {
     parse_aspects(&read_text(path)?.0, path)
 }
 
-/// Reads the text of a file of aspects; `path` is for messages. The aspects keep their order, no two have one name, and
-/// no description is empty.
+/// Parses a file of aspects; `path` is for messages. Keeps the order; names are distinct and descriptions not empty.
 ///
 /// # Errors
-/// [`Error::Input`](crate::Error::Input) with the first fault of every entry that has one.
+/// [`Error::Input`](crate::Error::Input) with the first fault of every faulty entry.
 pub fn parse_aspects(text: &str, path: &Path) -> Result<Vec<Aspect>> {
     let elements = elements(text, path)?;
     if elements.is_empty() {
@@ -59,7 +58,7 @@ pub fn parse_aspects(text: &str, path: &Path) -> Result<Vec<Aspect>> {
     }))
 }
 
-/// An aspect as the file has it.
+/// An aspect in the file's schema.
 #[derive(Deserialize)]
 #[serde(expecting = "an object with aspect and its descriptions")]
 struct AspectLine {

@@ -1,6 +1,7 @@
-//! Predictions to answers: by their question they find their test cases.
+//! Converts predictions to answers: joins them to test cases by question.
 //!
-//! Source: ScholarQABench's `scripts/convert_answer_scholar_cs.py`, which takes the last of two cases of a question.
+//! Source: ScholarQABench's `scripts/convert_answer_scholar_cs.py`, which takes the last of two cases with one
+//! question.
 
 use std::collections::HashMap;
 
@@ -9,35 +10,34 @@ use crate::error::{Error, InputFault, Result};
 
 use super::{SystemAnswers, TestCases};
 
-/// Makes the text that is appended to a prediction's output: its cited sources as a list. The error is the name of the
-/// exception that the reference script raises there.
+/// Builds the text appended to a prediction's output: the list of cited sources. The error is the name of the exception
+/// that the reference script raises.
 pub type ReferencesBlock<'a> = &'a (dyn Fn(&Prediction) -> Result<String, &'static str> + Sync);
 
-/// How predictions become answers.
+/// Options of a conversion.
 #[derive(Clone, Copy)]
 pub struct Conversion<'a> {
-    /// What is appended to outputs; `None`: nothing.
+    /// Text appended to outputs; `None`: nothing.
     pub block: Option<ReferencesBlock<'a>>,
-    /// In compat mode a question of two test cases is answered for the last alone, and may be answered twice.
+    /// In compat mode a question of two test cases is answered for the last one only, and may be answered twice.
     pub mode: Mode,
 }
 
-/// What a conversion gave.
+/// Result of a conversion.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Converted {
-    /// In the order of the predictions, one for each test case of the question; each carries its prediction.
+    /// In the order of the predictions, one per test case of the question; each carries its prediction.
     pub answers: Vec<Answer>,
-    /// The predictions whose question no test case asks.
+    /// Predictions whose question is in no test case.
     pub unasked: Vec<InputFault>,
-    /// In compat mode the answers to a question that was answered before: the last counts.
+    /// In compat mode, repeated answers to a question: the last counts.
     pub repeated: Vec<InputFault>,
 }
 
 /// Converts the predictions of a file.
 ///
 /// # Errors
-/// [`Error::Input`] for every prediction of which the block cannot be made; by default also where a question is answered
-/// twice.
+/// [`Error::Input`] for every prediction whose block cannot be built; by default also if a question is answered twice.
 pub fn convert(system: &SystemAnswers, tests: &TestCases, how: &Conversion<'_>) -> Result<Converted> {
     let mut cases: HashMap<&str, Vec<&CaseId>> = HashMap::new();
     for case in &tests.cases {

@@ -1,4 +1,4 @@
-//! Which files hold what systems wrote (one file, one system), and what a file holds.
+//! Finds systems' files (one file per system) and detects what a file contains.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,15 +10,15 @@ use crate::error::{Error, InputFault, Result};
 
 use super::reader::{JsonLine, no_such};
 
-/// The extensions of answer files in directories: the second counts where a directory has none of the first, since test
-/// cases and settings are `.json` too and may lie beside answers.
+/// Extensions of answer files in directories. The second counts only without any file of the first, since test cases
+/// and settings are `.json` too.
 const EXTENSIONS: [&str; 2] = ["jsonl", "json"];
 
-/// The answer files among `paths` with their systems' names: files as given; of a directory its `*.jsonl`, else its
-/// `*.json`, in name order. A file that is named twice counts once.
+/// The answer files in `paths` with their systems' names: files as given; of a directory its `*.jsonl`, else its
+/// `*.json`, in name order. A repeated file counts once.
 ///
 /// # Errors
-/// Every path that does not exist, every directory without answers, and every two files of one stem.
+/// Every missing path, every directory without answers, and every two files with the same stem.
 pub(super) fn system_files(paths: &[PathBuf]) -> Result<Vec<(SystemName, PathBuf)>> {
     if paths.is_empty() {
         return Err(Error::Usage("no answers given; name JSONL files or directories of them".to_owned()));
@@ -43,7 +43,7 @@ pub(super) fn system_files(paths: &[PathBuf]) -> Result<Vec<(SystemName, PathBuf
     if faults.is_empty() { Ok(files) } else { Err(Error::Input(faults)) }
 }
 
-/// The file, or of a directory those with the first of the extensions that any file has.
+/// The file, or the directory's files with the first extension that occurs.
 fn files_of(path: &Path, faults: &mut Vec<InputFault>) -> Result<Vec<PathBuf>> {
     if !path.exists() {
         faults.push(no_such(path));
@@ -53,7 +53,7 @@ fn files_of(path: &Path, faults: &mut Vec<InputFault>) -> Result<Vec<PathBuf>> {
         return Ok(vec![path.to_path_buf()]);
     }
     let entries: Vec<_> = std::fs::read_dir(path).and_then(Iterator::collect).map_err(Error::io(path, "read"))?;
-    // Hidden files are what editors and archivers leave behind (`._claude.jsonl`).
+    // Hidden files are leftovers of editors and archivers (`._claude.jsonl`).
     let names = entries.iter().filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
     let mut files: Vec<PathBuf> = names.map(std::fs::DirEntry::path).filter(|file| file.is_file()).collect();
     files.sort();
@@ -73,8 +73,7 @@ fn is_same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
-/// What a file holds, by the keys of its elements. A file that was given in another's place is one fault, not one a
-/// line.
+/// Content of a file, by the keys of its elements, so that a wrong file is one fault and not one per line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// `{initial_prompt, metric_config, ..}`.
@@ -86,7 +85,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// What the first element is that has a key of any kind.
+    /// Kind of the first element with a key of any kind.
     pub(super) fn of(elements: &[JsonLine<'_>]) -> Option<Self> {
         elements.iter().find_map(|element| {
             let keys: HashMap<String, IgnoredAny> = serde_json::from_str(element.text).ok()?;
@@ -104,7 +103,7 @@ impl Kind {
     /// Checks that these elements are not of another kind.
     ///
     /// # Errors
-    /// What the file looks like, and where to give it.
+    /// What the file looks like, and which option takes it.
     pub(super) fn check(self, elements: &[JsonLine<'_>], path: &Path) -> Result<(), InputFault> {
         let Some(found) = Self::of(elements).filter(|found| *found != self) else { return Ok(()) };
         let looks = match found {

@@ -1,4 +1,5 @@
-//! Test cases from annotated ingredients: what an annotator finds important in an answer, with supporting snippets.
+//! Builds test cases from annotated ingredients: what an annotator considers important in an answer, with supporting
+//! snippets.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -14,24 +15,24 @@ use crate::error::{Error, InputFault, Result};
 
 use super::reader::{JsonLine, elements, read_text};
 
-/// Share of the score that the ingredients have together.
+/// Total weight of the ingredients in the score.
 const TOTAL_WEIGHT: f64 = 0.6;
 
 const EXAMPLE: &str = "{\"question\": .., \"agreement\": false, \"spreadsheet\": {\"id\": .., \"name\": ..}, \"ingredients\": \
                        {\"most_important\": [{\"text\": .., \"snippets\": [..]}], \"nice_to_have\": [..]}}";
 
-/// Reads annotated ingredients (`docs/formats.md`) and builds a test case of each.
+/// Reads annotated ingredients (`docs/formats.md`) and builds one test case from each.
 ///
 /// # Errors
-/// [`Error::Input`] with every faulty case, two cases of one id among them; [`Error::Io`] if the file cannot be read.
+/// [`Error::Input`] with every faulty case, including two cases with one id; [`Error::Io`] if the file cannot be read.
 pub fn load_ingredients(path: &Path) -> Result<Vec<TestCase>> {
     build_test_cases(&read_text(path)?.0, path)
 }
 
-/// Builds test cases from the text of a file of ingredients; `path` stands in messages.
+/// Builds test cases from the text of a file of ingredients; `path` is for messages.
 ///
-/// With m most-important and n nice-to-have ingredients a nice-to-have one weighs 0.6 / (2 m + n), a most-important one
-/// twice that. A missing `case_id` is the MD5 of Python's `str((question, spreadsheet.id))`.
+/// With m most-important and n nice-to-have ingredients, a nice-to-have one weighs 0.6 / (2 m + n), a most-important
+/// one twice that. A missing `case_id` becomes the MD5 of Python's `str((question, spreadsheet.id))`.
 ///
 /// # Errors
 /// [`Error::Input`] with every faulty case.
@@ -117,7 +118,7 @@ fn read_case(line: &JsonLine<'_>) -> Result<TestCase, InputFault> {
     Ok(TestCase { case_id: case_id.into(), initial_prompt: question, annotator: spreadsheet.name, agreement, rubric })
 }
 
-/// Test cases as a JSON list in the released form, indented, with a line feed at the end.
+/// Test cases as an indented JSON list in the released form, with a final line feed.
 ///
 /// # Errors
 /// [`Error::Internal`] if they cannot be serialized.
@@ -134,8 +135,8 @@ pub fn render_test_cases(cases: &[TestCase]) -> Result<String> {
     Ok(text + "\n")
 }
 
-/// Python's `repr(text)`: in single quotes, or in double quotes where the text has single and no double ones; what cannot be
-/// printed is escaped.
+/// Python's `repr(text)`: in single quotes, or in double quotes if the text has single but no double ones; unprintable
+/// characters are escaped.
 fn python_repr(text: &str) -> String {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     let mut out = String::with_capacity(text.len() + 2);
@@ -158,8 +159,8 @@ fn python_repr(text: &str) -> String {
     out
 }
 
-/// Python's `str.isprintable`: Rust escapes the same categories in debug output of a string behind its first
-/// character (controls, formats, private use, unassigned, separators other than the space).
+/// Python's `str.isprintable`: Rust's debug output escapes the same categories after the first character (controls,
+/// formats, private use, unassigned, separators other than the space).
 fn is_printable(c: char) -> bool {
     if matches!(c, '"' | '\'' | '\\') {
         return true;
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told_with_line_and_field() {
+    fn faults_are_reported_with_line_and_field() {
         let mut wrong = ingredients(1, 0);
         wrong["ingredients"]["most_important"][0] = json!({"snippets": []});
         let text = format!("{}\n{}\n{wrong}\n{}", ingredients(1, 0), ingredients(1, 1), ingredients(0, 0));

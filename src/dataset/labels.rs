@@ -1,5 +1,5 @@
-//! Labels: ratings and preferences of people (and other judges) on answers, from files of scores, of preferences, or of
-//! pairs that hold both.
+//! Labels: ratings and preferences of people (and other judges) on answers, from files of scores, preferences or pairs
+//! with both.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,23 +13,23 @@ use crate::error::{Error, InputFault, Result};
 
 use super::reader::{Id, all, elements, expected, is_nan, read_text, typed, without_bare_nan};
 
-/// What a file of labels holds.
+/// Contents of label files.
 const EXPECTED: &str = "expected scores (system, case_id, item, rater, value), preferences (case_id, system_a, system_b, \
                         rater, preference), or pairs (question, models, preference_ranking_norm, ..)";
-/// The rater of `model_..` numbers: a judge, whatever the shape.
+/// The rater of `model_..` numbers: always a judge.
 const MODEL: &str = "model";
-/// The item that is the answer as a whole.
+/// The item that stands for the whole answer.
 const OVERALL: &str = "overall";
 const RANKING: &str = "preference_ranking_norm";
 
-/// The labels of some files.
+/// Labels of one or more files.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Labels {
-    /// Everyone who rated something, in order of first appearance.
+    /// All raters, in order of first appearance.
     pub raters: Vec<Rater>,
-    /// Repeated labels; not counting the ratings of pairs, which each pair of an answer repeats.
+    /// Number of repeated labels, without the ratings that every pair of an answer repeats.
     pub repeated: usize,
-    /// What a reader must know of how the files were read.
+    /// Notes on how the files were read.
     pub notes: Vec<Note>,
 }
 
@@ -43,7 +43,7 @@ pub fn load_labels(paths: &[PathBuf]) -> Result<Labels> {
     Ok(collector.labels)
 }
 
-/// Reads the text of one file; CSV if `path` ends in `.csv` or the text is no JSON. See [`load_labels`].
+/// Parses one file; CSV if `path` ends in `.csv` or the text is not JSON. See [`load_labels`].
 ///
 /// ```
 /// use scholareval::dataset::parse_labels;
@@ -62,11 +62,11 @@ pub fn parse_labels(text: &str, path: &Path) -> Result<Labels> {
     Ok(collector.labels)
 }
 
-/// One row; a field that is missing, null or an empty cell is not in it.
+/// One row, without missing, null and empty fields.
 struct Row<'a> {
     path: &'a Path,
     line: usize,
-    /// From CSV every value is a string.
+    /// In CSV every value is a string.
     fields: Map<String, Value>,
 }
 
@@ -85,7 +85,7 @@ impl Row<'_> {
         typed(value.clone()).map_err(|what| self.fault(format!("{field}: {what}")).hint(EXPECTED))
     }
 
-    /// A name; it may be written as a number.
+    /// A name; may be written as a number.
     fn text(&self, field: &str) -> Result<String, InputFault> {
         match self.required(field)? {
             Id(text) if text.trim().is_empty() => Err(self.fault(format!("{field} is empty")).hint(EXPECTED)),
@@ -93,13 +93,13 @@ impl Row<'_> {
         }
     }
 
-    /// A number for each of two systems.
+    /// One number for each of two systems.
     fn two_numbers(&self, field: &str) -> Result<[f64; 2], InputFault> {
         self.required::<[Number; 2]>(field).map(|numbers| numbers.map(|number| number.0))
     }
 }
 
-/// A finite number, as such or spelled.
+/// A finite number, or a string with one.
 #[derive(Deserialize)]
 #[serde(try_from = "Value")]
 struct Number(f64);
@@ -158,7 +158,7 @@ fn csv_rows<'a>(text: &str, path: &'a Path) -> Result<Vec<Row<'a>>, InputFault> 
         let fields = filled.map(|(name, cell)| (name.clone(), Value::from(cell))).collect();
         rows.push(Row { path, line, fields });
     }
-    // An open quote takes in the rest of the file.
+    // An unclosed quote swallows the rest of the file.
     if text.matches('"').count() % 2 == 1 {
         let fault = InputFault::new(path, "a quote that is never closed").at_line(line);
         return Err(fault.hint("close it with \", and write \"\" for a quote in a cell"));
@@ -173,7 +173,7 @@ enum Label {
 }
 
 impl Label {
-    /// Its case, what is rated, and the number.
+    /// Its case, the rated item, and the number.
     fn parts(&self) -> (&CaseId, String, f64) {
         let shown = |name: &SystemName| name.as_str().escape_debug().to_string();
         match self {
@@ -189,11 +189,11 @@ impl Label {
     }
 }
 
-/// The labels so far.
+/// Labels collected so far.
 #[derive(Default)]
 struct Collector {
     labels: Labels,
-    /// The number of each rater's label of a thing in a case, and where it stands.
+    /// Each rater's label of an item in a case, and its position.
     seen: HashMap<(usize, CaseId, String), (f64, String)>,
 }
 
@@ -233,9 +233,9 @@ impl Collector {
         Ok(())
     }
 
-    /// A pair as released with ScholarQA's human evaluation (allenai/ai2-scholarqa-eval): `question`, `models` of two
-    /// systems, `preference_ranking_norm` of two numbers, and pairs of numbers `human_..` and `model_..`. The person is
-    /// `rater`, or the stem of the file's name; the question is the case.
+    /// A pair as released with ScholarQA's human evaluation (allenai/ai2-scholarqa-eval): `question`, `models` with two
+    /// systems, `preference_ranking_norm` with two numbers, and pairs of numbers `human_..` and `model_..`. The person
+    /// is `rater`, or the stem of the file name; the question is the case.
     fn read_pair(&mut self, row: &Row<'_>) -> Result<(), InputFault> {
         let case_id = CaseId::from(row.text(if row.has("case_id") { "case_id" } else { "question" })?);
         let stem = || row.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -250,7 +250,7 @@ impl Collector {
             let is_new = self.add(row, human, Label::Preference(preference))?;
             self.labels.repeated += usize::from(!is_new);
         }
-        // Every pair of an answer repeats its ratings: they are not counted as repeated.
+        // Every pair of an answer repeats its ratings; these do not count as repeated labels.
         let mut rate = |rater, item: &str, field: &str| -> Result<(), InputFault> {
             let item = (item != OVERALL).then(|| item.into());
             for (system, value) in models.iter().zip(row.two_numbers(field)?) {
@@ -282,7 +282,7 @@ impl Collector {
     /// Adds a label of a rater; false if it equals an earlier one.
     ///
     /// # Errors
-    /// A label that contradicts an earlier one; a name that is a judge's here and a person's there.
+    /// A label that contradicts an earlier one; a name that is a judge's in one place and a person's in another.
     fn add(&mut self, row: &Row<'_>, (name, kind): (&str, RaterKind), label: Label) -> Result<bool, InputFault> {
         let raters = &mut self.labels.raters;
         let at = raters.iter().position(|rater| &*rater.name == name).unwrap_or_else(|| {
@@ -314,7 +314,7 @@ impl Collector {
 }
 
 /// `a`, `b` or `tie`; the name of one of the two systems; or a number: above 0 the first is better, below 0 the second,
-/// 0 is a tie. The name of a system wins over the letters.
+/// 0 is a tie. A system's name takes precedence over the letters.
 fn preference(row: &Row<'_>, case_id: CaseId) -> Result<Preference, InputFault> {
     let (a, b) = (row.text("system_a")?, row.text("system_b")?);
     let value: Value = row.required("preference")?;

@@ -1,8 +1,8 @@
-//! Files to domain: test cases, answers, and how they are paired.
+//! Reads test cases, answers and other input files, and pairs answers with test cases.
 //!
-//! [`load_test_cases`] and [`load_answers`] read and check whole files and report every faulty element with its file, line
-//! and case, and what to do; [`pair`] joins answers to test cases. Nothing is dropped silently: what has no partner is a
-//! warning.
+//! [`load_test_cases`] and [`load_answers`] check whole files and report every faulty element with its file, line and
+//! case, and what to do; [`pair`] joins answers to test cases. Nothing is dropped silently: unpaired elements are
+//! warnings.
 
 mod answers;
 mod asked;

@@ -1,11 +1,11 @@
-//! Suggestions for names that do not exist.
+//! Suggestions for unknown names.
 
 use crate::text::nearest::nearest;
 
-/// At most this many names are listed.
+/// Maximum number of names to list.
 const SHOWN: usize = 5;
 
-/// What to say after an unknown name: the nearest known one, else the first known ones.
+/// Hint for an unknown name: the nearest known one, else the first known ones.
 pub(crate) fn suggest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     match nearest(unknown, known.iter().copied()) {

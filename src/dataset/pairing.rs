@@ -1,8 +1,8 @@
-//! Joining answers to test cases.
+//! Joins answers to test cases.
 //!
-//! Several annotators may have written a rubric for one question (`initial_prompt`). Of their test cases one is kept,
-//! the first in the file, for all systems alike; the reference keeps the first that each system answered
-//! ([`PairOptions::compat`]); for the agreement of annotators all are kept ([`PairOptions::agreement`]).
+//! Several annotators may have written a rubric for one question (`initial_prompt`). Of their test cases the first in
+//! the file is kept, for all systems alike; the reference keeps the first that each system answered
+//! ([`PairOptions::compat`]); annotator agreement keeps all ([`PairOptions::agreement`]).
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -14,27 +14,27 @@ use crate::error::{Error, InputFault, Result};
 use super::names::{list, suggest};
 use super::{SystemAnswers, TestCases};
 
-/// Answers without a test case that are named in each file; the rest are counted.
+/// Maximum number of unpaired answers to list per file; the rest are counted.
 const STRAYS_SHOWN: usize = 5;
 
-/// What to pair, and how.
+/// Options of pairing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PairOptions {
     /// Keep every annotator's test case of a question.
     pub agreement: bool,
-    /// Of several test cases with one question keep the first that the system answered.
+    /// Of several test cases with one question, keep the first that the system answered.
     pub compat: bool,
-    /// Only these systems, in this order (names with or without `.jsonl`); `None` for all.
+    /// Only these systems, in this order (with or without `.jsonl`); `None` for all.
     pub systems: Option<Vec<String>>,
     /// Only these test cases; `None` for all.
     pub cases: Option<Vec<String>>,
-    /// Only the first so many questions that are left.
+    /// Maximum number of questions, the first ones.
     pub limit: Option<usize>,
-    /// Make warnings errors.
+    /// Treat warnings as errors.
     pub strict: bool,
 }
 
-/// An answer and the test case it is judged by.
+/// An answer with its test case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PairedAnswer {
     /// The test case.
@@ -43,16 +43,16 @@ pub struct PairedAnswer {
     pub answer: Answer,
 }
 
-/// The pairs, and what has no partner.
+/// The pairs, and what is missing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pairing {
-    /// System by system, each in the order of the test cases.
+    /// By system, each in the order of the test cases.
     pub items: Vec<PairedAnswer>,
-    /// Test cases that answers are judged by, in file order (in compat mode: by which any system's are).
+    /// Test cases in use, in file order (in compat mode: those of any system).
     pub kept_cases: Vec<CaseId>,
-    /// What a system did not answer.
+    /// Test cases without an answer, by system.
     pub missing: Vec<(SystemName, CaseId)>,
-    /// Everything odd: of the test cases, of the systems' files, and of pairing, in this order.
+    /// Warnings about test cases, systems' files and pairing, in this order.
     pub warnings: Vec<String>,
 }
 
@@ -83,7 +83,7 @@ pub fn pair(tests: &TestCases, systems: &[SystemAnswers], options: &PairOptions)
                 (None, None) => {}
             }
         }
-        // In compat mode a later annotation may stand for its question.
+        // In compat mode a later annotation may replace the first.
         paired.sort_by_key(|item| known.get(&item.case.case_id));
         items.append(&mut paired);
         if !unanswered.is_empty() {
@@ -116,7 +116,7 @@ pub(super) fn chosen_systems<'a>(
     let mut chosen: Vec<&SystemAnswers> = Vec::new();
     let mut unknown = Vec::new();
     for name in names {
-        // A stem that itself ends in `.jsonl` is found by its whole name first.
+        // Match a stem that itself ends in `.jsonl` first.
         let by_name = |name: &str| systems.iter().find(|system| system.system.as_str() == name);
         match by_name(name).or_else(|| by_name(name.strip_suffix(".jsonl")?)) {
             Some(system) if chosen.iter().any(|earlier| earlier.system == system.system) => {}
@@ -133,7 +133,7 @@ pub(super) fn chosen_systems<'a>(
     if unknown.is_empty() { Ok(chosen) } else { Err(Error::Settings(unknown.join("\n"))) }
 }
 
-/// The test cases in question, grouped: of each group the first that is answered counts.
+/// The selected test cases, grouped by question: of each group the first that is answered counts.
 fn questions<'a>(tests: &'a TestCases, options: &PairOptions) -> Result<Vec<Vec<&'a Arc<TestCase>>>> {
     if let Some(names) = &options.cases {
         let known: Vec<&str> = tests.cases.iter().map(|case| case.case_id.as_str()).collect();
@@ -148,7 +148,7 @@ fn questions<'a>(tests: &'a TestCases, options: &PairOptions) -> Result<Vec<Vec<
         let place = if options.agreement { None } else { places.get(case.initial_prompt.as_str()) };
         match place.and_then(|place| questions.get_mut(*place)) {
             Some(candidates) if options.compat => candidates.push(case),
-            // A question's second annotation.
+            // Second annotation of a question.
             Some(_) => {}
             None => {
                 places.insert(&case.initial_prompt, questions.len());
@@ -163,10 +163,10 @@ fn questions<'a>(tests: &'a TestCases, options: &PairOptions) -> Result<Vec<Vec<
     Ok(questions)
 }
 
-/// Checks a choice of cases.
+/// Checks a selection of cases.
 ///
 /// # Errors
-/// [`Error::Settings`] for every name that is not among the known ones, with suggestions.
+/// [`Error::Settings`] for every unknown name, with suggestions.
 pub(super) fn check_cases(names: &[String], known: &[&str], place: &str) -> Result<()> {
     let unknown = names.iter().filter(|name| !known.contains(&name.as_str()));
     let unknown = unknown.map(|name| {
@@ -177,7 +177,7 @@ pub(super) fn check_cases(names: &[String], known: &[&str], place: &str) -> Resu
     if unknown.is_empty() { Ok(()) } else { Err(Error::Settings(unknown.join("\n"))) }
 }
 
-/// Answers whose id no test case has.
+/// Answers whose id is not in the test cases.
 fn strays(system: &SystemAnswers, known: &HashMap<&CaseId, usize>, tests: &Path, warnings: &mut Vec<InputFault>) {
     let strays: Vec<&Answer> = system.answers.iter().filter(|answer| !known.contains_key(&answer.case_id)).collect();
     for answer in strays.iter().take(STRAYS_SHOWN) {
@@ -205,7 +205,7 @@ fn nothing_paired(tests: &TestCases, systems: &[&SystemAnswers]) -> InputFault {
 fn kept_cases(tests: &TestCases, questions: &[Vec<&Arc<TestCase>>], items: &[PairedAnswer]) -> Vec<CaseId> {
     let mut kept: HashSet<&CaseId> = items.iter().map(|item| &item.case.case_id).collect();
     for candidates in questions {
-        // A question that nobody answered is missing everywhere, not gone.
+        // A question without any answer counts as missing for every system.
         if !candidates.iter().any(|case| kept.contains(&case.case_id)) {
             kept.extend(candidates.first().map(|case| &case.case_id));
         }

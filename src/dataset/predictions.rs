@@ -1,4 +1,4 @@
-//! Predictions: outputs with their sources and, where the file has them, gold answers.
+//! Reads predictions: outputs with their sources and, if present, gold answers.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,14 +25,14 @@ pub struct Predictions {
     pub path: PathBuf,
     /// blake3 of the file's bytes.
     pub blake3: Fingerprint,
-    /// What it answered; never empty.
+    /// Its predictions; never empty.
     pub items: Vec<Prediction>,
-    /// What is odd but usable (a bare `NaN`).
+    /// Warnings (a bare `NaN`).
     pub warnings: Vec<InputFault>,
 }
 
-/// Reads prediction files (`docs/formats.md`), one system a file; a directory stands for its `*.jsonl`, one
-/// without any for its `*.json`.
+/// Reads prediction files (`docs/formats.md`), one per system; a directory means its `*.jsonl`, or its `*.json` if it
+/// has none.
 ///
 /// # Errors
 /// [`Error::Input`] with every fault of every file; [`Error::Usage`] without any path; [`Error::Io`] if a file cannot
@@ -45,7 +45,7 @@ pub fn load_predictions(paths: &[PathBuf]) -> Result<Vec<Predictions>> {
     all(system_files(paths)?.into_par_iter().map(load).collect::<Vec<_>>())
 }
 
-/// Reads the text of one file; `path` stands in messages. See [`load_predictions`].
+/// Parses one file; `path` is for messages. See [`load_predictions`].
 ///
 /// ```
 /// use scholareval::dataset::parse_predictions;
@@ -75,7 +75,7 @@ pub(super) fn nan_warning(path: &Path, line: Option<usize>) -> Option<InputFault
     line.map(|line| fault.at_line(line))
 }
 
-/// The predictions of these elements; one without a question has an empty `input`.
+/// Parses the elements; a prediction without a question gets an empty `input`.
 ///
 /// # Errors
 /// [`Error::Input`] with every fault found.
@@ -95,13 +95,13 @@ pub(super) fn no_question(item: &Prediction, path: &Path) -> InputFault {
     fault.hint("give each element the question as input")
 }
 
-/// The fault of a prediction that nobody wrote an output for; `None` where there is one.
+/// The fault of a prediction without an output; `None` if it has one.
 pub fn missing_output(item: &Prediction, path: &Path) -> Option<InputFault> {
     let fault = InputFault::new(path, "output is missing").at_line(item.line).of_case(&*item.id);
     item.output.is_none().then(|| fault.hint("write \"\" for an empty answer"))
 }
 
-/// An element as the file has it.
+/// An element in the file's schema.
 #[derive(Deserialize)]
 #[serde(expecting = "an object with input and output")]
 struct PredictionLine {
@@ -200,7 +200,7 @@ struct SourceLine {
     sent: Option<Text>,
 }
 
-/// A field that is there, null too.
+/// A field that is present, even if null.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Text>, D::Error> {
     Text::deserialize(deserializer).map(Some)
 }
@@ -241,7 +241,7 @@ impl TryFrom<Value> for Sources {
     }
 }
 
-/// Ids of gold sources, or the gold documents themselves, as QASA's test file has them.
+/// Ids of gold sources, or the gold documents themselves, as in QASA's test file.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected a list of ids, or of documents {text}")]
 enum GoldSources {
@@ -264,7 +264,7 @@ enum GoldText {
 }
 
 impl GoldDocument {
-    /// The text; the parts of one are joined by spaces.
+    /// The text; parts are joined by spaces.
     fn text(self) -> Option<String> {
         let (Self::Wrapped { text } | Self::Bare(text)) = self;
         match text {
@@ -300,8 +300,8 @@ enum Passage {
 }
 
 impl Passages {
-    /// One text: as it is, or the parts of a list, a line each. Parts that are texts stay as they are (a pipeline has
-    /// numbered them); objects become `[n] title text`, n counted from 0 as in ScholarQABench's files.
+    /// One text: as it is, or the parts of a list, one per line. Text parts are unchanged (a pipeline has numbered
+    /// them); objects become `[n] title text`, n counted from 0 as in ScholarQABench's files.
     fn text(self) -> Option<String> {
         let parts = match self {
             Self::Whole(text) => return text.given(),
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told_with_line_and_id() {
+    fn every_fault_is_reported_with_line_and_id() {
         let text = "{\"id\": \"a\", \"output\": 3}\n7\n{\"id\": \"b\", \"input\": \"q\", \"output\": \"\", \"ctxs\": [1]}\n\
             {\"id_mapping\": {\"0\": []}}";
         let expected = [

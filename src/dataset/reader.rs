@@ -14,16 +14,16 @@ use crate::error::{Error, InputFault, Result};
 
 use super::names::{list, suggest};
 
-/// How many lines are one task.
+/// Lines per parallel task.
 const TASK_LINES: usize = 256;
 
-/// What stands for a bare `NaN` after [`without_bare_nan`]: the number -0.0, as long as the word, so that columns stay.
+/// Replacement for a bare `NaN` in [`without_bare_nan`]: the number -0.0, equally long, so that columns stay.
 const NAN_STANDS_AS: &str = "-0 ";
 
-/// The bytes of a file without a UTF-8 byte order mark, and the hash of all its bytes (a pipe can be read only once).
+/// The bytes of a file without a UTF-8 byte order mark, and the hash of all its bytes (a pipe can only be read once).
 ///
 /// # Errors
-/// A missing file, with names close to it; [`Error::Io`] where it cannot be read.
+/// A missing file, with similar names; [`Error::Io`] if it cannot be read.
 pub(crate) fn read_bytes(path: &Path) -> Result<(Vec<u8>, Fingerprint)> {
     let mut bytes = std::fs::read(path).map_err(|error| {
         if error.kind() == std::io::ErrorKind::NotFound { no_such(path).into() } else { Error::io(path, "read")(error) }
@@ -57,7 +57,7 @@ pub(super) fn no_such(path: &Path) -> InputFault {
         entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     let wanted = path.file_name().unwrap_or_default().to_string_lossy();
-    // Only a file with the same extension may be meant.
+    // Only suggest files with the same extension.
     let ending = |name: &str| Path::new(name).extension().map(|own| own.to_ascii_lowercase());
     let may_be_meant = |name: &&str| !name.starts_with('.') && ending(name) == ending(&wanted);
     let hint = suggest(&wanted, names.iter().map(String::as_str).filter(may_be_meant));
@@ -85,7 +85,7 @@ pub struct JsonLine<'a> {
     pub number: usize,
     /// Position among the values of the file, from 0.
     pub index: usize,
-    /// Its text without white space around it.
+    /// Its text, trimmed.
     pub text: &'a str,
 }
 
@@ -95,13 +95,13 @@ impl<'a> JsonLine<'a> {
         InputFault::new(self.path, what).at_line(self.number)
     }
 
-    /// The value. `example` is one as it should be.
+    /// Parses the value. `example` shows a valid one in messages.
     ///
     /// # Errors
-    /// What is wrong and in which field; the case if the value names one.
+    /// What is wrong and in which field; the case if the value has one.
     pub fn parse<T: Deserialize<'a>>(&self, example: &str) -> Result<T, InputFault> {
         let hint = format!("write one {example} per line");
-        // Serde would take the elements of a list for fields.
+        // Serde would accept a list's elements as fields.
         if self.text.starts_with('[') && serde_json::from_str::<Value>(self.text).is_ok() {
             return Err(self.fault("expected an object, found a list").hint(hint));
         }
@@ -127,7 +127,7 @@ impl<'a> JsonLine<'a> {
         })
     }
 
-    /// The fault of text that is no JSON, in the file's own line.
+    /// The fault of invalid JSON, with the line in the file.
     pub(super) fn invalid_json(&self, error: &serde_json::Error, hint: impl Into<String>) -> InputFault {
         let message = without_position(error);
         let fault = self.fault(format!("invalid JSON at column {}: {message}", error.column()));
@@ -145,7 +145,7 @@ fn without_position(error: &serde_json::Error) -> String {
     message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what).to_owned()
 }
 
-/// What is wrong with the value of `field` (`.` for the whole value).
+/// What is wrong in the value of `field` (`.` for the whole value).
 fn data_fault(field: &str, error: &serde_json::Error) -> String {
     let what = without_position(error);
     match (what.strip_prefix("missing field `").and_then(|name| name.strip_suffix('`')), field) {
@@ -156,7 +156,7 @@ fn data_fault(field: &str, error: &serde_json::Error) -> String {
     }
 }
 
-/// A typed value from one of any type.
+/// Converts a JSON value to a type.
 ///
 /// # Errors
 /// What is wrong and in which field.
@@ -164,7 +164,7 @@ pub(super) fn typed<T: DeserializeOwned>(value: Value) -> Result<T, String> {
     serde_path_to_error::deserialize(value).map_err(|error| data_fault(&error.path().to_string(), error.inner()))
 }
 
-/// `expected a string, found 7`; a long value is cut.
+/// `expected a string, found 7`; a long value is truncated.
 pub(super) fn expected(what: &str, found: &Value) -> String {
     const CHARS: usize = 30;
     let found = match found {
@@ -196,12 +196,12 @@ impl TryFrom<Value> for Id {
     }
 }
 
-/// The values of a text: of a list, of the list under `data`, or one after the other (JSON lines).
+/// The values of a text: elements of a list, of the list under `data`, or JSON lines.
 ///
 /// # Errors
-/// The text is no such JSON, at its line. A broken line among good ones of JSONL is a value that cannot be parsed.
+/// Invalid JSON, with its line. A broken line among valid JSONL lines fails only when it is parsed.
 pub(super) fn elements<'a>(text: &'a str, path: &'a Path) -> Result<Vec<JsonLine<'a>>> {
-    // A cut value ends on its own line.
+    // A truncated value ends on its own line.
     let text = text.trim_end();
     let found: Result<Vec<&RawValue>, _> = match text.trim_start().chars().next() {
         Some('[') => serde_json::from_str(text),
@@ -231,7 +231,7 @@ pub(super) fn elements<'a>(text: &'a str, path: &'a Path) -> Result<Vec<JsonLine
     Ok(found.into_iter().enumerate().map(place).collect())
 }
 
-/// The list under `data` of an object that has one.
+/// The list under `data`, if the object has one.
 fn list_under_data(object: &RawValue) -> Option<Vec<&RawValue>> {
     #[derive(Deserialize)]
     struct Wrapped<'a> {
@@ -241,7 +241,7 @@ fn list_under_data(object: &RawValue) -> Option<Vec<&RawValue>> {
     serde_json::from_str::<Wrapped<'_>>(object.get()).ok().map(|wrapped| wrapped.data)
 }
 
-/// True if any line is an object of its own.
+/// Whether any line is a JSON object.
 fn is_broken_jsonl(text: &str) -> bool {
     text.lines().any(|line| serde_json::from_str::<Map<String, Value>>(line).is_ok())
 }
@@ -252,13 +252,13 @@ fn lines<'a>(text: &'a str, path: &'a Path) -> Vec<JsonLine<'a>> {
     lines.map(|(index, (number, text))| JsonLine { path, number, index, text }).collect()
 }
 
-/// True for the value that a bare `NaN` was read as.
+/// Whether the value replaces a bare `NaN`.
 pub(super) fn is_nan(value: &Value) -> bool {
     value.as_f64().is_some_and(|number| number == 0.0 && number.is_sign_negative())
 }
 
-/// The text with every bare `NaN` (Python writes them) outside strings replaced by a number that [`is_nan`] recognizes;
-/// length and lines stay. The line of the first one, if there is any.
+/// Replaces every bare `NaN` (written by Python) outside strings by a number that [`is_nan`] recognizes; length and
+/// lines stay. Also returns the line of the first one.
 pub(super) fn without_bare_nan(text: &str) -> (Cow<'_, str>, Option<usize>) {
     if !text.contains("NaN") {
         return (text.into(), None);
@@ -285,10 +285,10 @@ pub(super) fn without_bare_nan(text: &str) -> (Cow<'_, str>, Option<usize>) {
     (out.into(), first)
 }
 
-/// What all parts gave, or the faults of those that failed.
+/// All results, or the faults of all failures.
 ///
 /// # Errors
-/// All faults, in order; the first error that is none of the input's.
+/// All faults, in order; the first error that is not an input fault.
 pub(super) fn all<T>(parts: impl IntoIterator<Item = Result<T>>) -> Result<Vec<T>> {
     let (mut good, mut faults) = (Vec::new(), Vec::new());
     for part in parts {
@@ -301,7 +301,7 @@ pub(super) fn all<T>(parts: impl IntoIterator<Item = Result<T>>) -> Result<Vec<T
     if faults.is_empty() { Ok(good) } else { Err(Error::Input(faults)) }
 }
 
-/// Reads every line of a file that is not blank, in parallel.
+/// Parses every non-blank line of a file, in parallel.
 ///
 /// # Errors
 /// The faults of all lines in file order, or why the file cannot be read.
@@ -312,7 +312,7 @@ pub fn read_jsonl<T: Send>(
     parse_jsonl(&read_bytes(path)?.0, path, read)
 }
 
-/// [`read_jsonl`] of bytes that came from `path`.
+/// [`read_jsonl`] for the bytes of `path`.
 ///
 /// # Errors
 /// The faults of all lines in file order.

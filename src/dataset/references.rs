@@ -1,5 +1,5 @@
-//! References from a file of their own: gold answers that overlap is measured against, and answers that an aspect's best
-//! grade is shown by. One file may hold both.
+//! References from a separate file: gold answers for overlap, and answers that illustrate an aspect's best grade. One
+//! file may contain both.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -20,23 +20,23 @@ pub struct References {
     pub path: PathBuf,
     /// blake3 of the file's bytes.
     pub blake3: Fingerprint,
-    /// What is odd but usable.
+    /// Warnings.
     pub warnings: Vec<InputFault>,
-    /// By question, without white space around it.
+    /// By trimmed question.
     golds: HashMap<String, (usize, Gold)>,
-    /// Question (empty where there is none) and answer of each element.
+    /// Question (empty if missing) and answer of each element.
     answers: Vec<(String, Option<Arc<str>>)>,
 }
 
-/// Reads a file of references (`docs/formats.md`): the form of predictions.
+/// Reads a file of references (`docs/formats.md`) in the form of predictions.
 ///
-/// What stands under `answer`, `gold_ctxs`, `gold_ctx`, `qa_pairs` and `annotations` is gold. Of several elements with one
-/// `input` equal golds count once; their gold documents are put together, for several papers may support one claim.
-/// An `output` is a reference answer; elements without a question can then be joined by their place.
+/// The fields `answer`, `gold_ctxs`, `gold_ctx`, `qa_pairs` and `annotations` are gold. If several elements share an
+/// `input`, equal gold answers count once and gold documents are combined, since several papers may support one claim.
+/// An `output` is a reference answer; elements without a question can then be joined by position.
 ///
 /// # Errors
-/// [`Error::Input`] where two golds of one `input` differ, naming both lines, where a gold has no question, and for
-/// every other fault of the file.
+/// [`Error::Input`] if two gold answers of one `input` differ (naming both lines), if a gold answer has no question,
+/// and for every other fault of the file.
 pub fn load_references(path: &Path) -> Result<References> {
     let (text, blake3) = read_text(path)?;
     let (json, nan_line) = without_bare_nan(&text);
@@ -75,7 +75,7 @@ fn golds_by_question(items: Vec<Prediction>, path: &Path) -> Result<HashMap<Stri
 }
 
 impl References {
-    /// How many questions have a gold.
+    /// Number of questions with gold answers.
     pub fn gold_count(&self) -> usize {
         self.golds.len()
     }
@@ -84,7 +84,7 @@ impl References {
         self.answers.iter().any(|(_, answer)| answer.is_some())
     }
 
-    /// A warning where the file holds nothing that anything could be compared with.
+    /// A warning if the file contains nothing to compare with.
     pub(super) fn nothing(&self) -> Option<InputFault> {
         (self.golds.is_empty() && !self.has_answers()).then(|| {
             InputFault::new(&self.path, "no reference in the file")
@@ -92,8 +92,7 @@ impl References {
         })
     }
 
-    /// The warning that nothing in the file is gold, so that outputs are compared with nothing of it; `None` where
-    /// something is.
+    /// The warning that the file has no gold answers to compare outputs with; `None` if it has any.
     pub fn no_golds(&self) -> Option<InputFault> {
         self.golds.is_empty().then(|| {
             let holds = if self.has_answers() { "it holds reference answers (output) alone" } else { "it holds none" };
@@ -102,8 +101,8 @@ impl References {
         })
     }
 
-    /// Gives every prediction of a file the gold of its question, in place of its own. A warning names the predictions
-    /// whose question has none; they keep what they have. References without any gold change nothing.
+    /// Replaces each prediction's gold answers by those of its question. A warning lists predictions whose question has
+    /// none; they keep their own. References without any gold answers change nothing.
     pub fn join_golds<'a>(
         &self,
         predictions: impl IntoIterator<Item = &'a mut Prediction>,
@@ -126,11 +125,11 @@ impl References {
         })
     }
 
-    /// Gives a system's answers their golds and reference answers, and the system its warnings. The notes say what was
-    /// joined, and how.
+    /// Adds gold answers and reference answers to a system's answers, and warnings to the system. The notes describe
+    /// the join.
     ///
     /// # Errors
-    /// Where reference answers can be joined neither by question nor by position.
+    /// If reference answers can be joined neither by question nor by position.
     pub(super) fn join(&self, system: &mut SystemAnswers) -> Result<Vec<String>> {
         let from = self.path.display();
         let mut notes = Vec::new();
@@ -156,8 +155,8 @@ impl References {
         Ok(notes.into_iter().map(|note| InputFault::new(&system.path, note).to_string()).collect())
     }
 
-    /// The reference answers of a system's answers, in their order, and how they were joined: by question where each
-    /// reference has its own and any of them is asked, else by position.
+    /// The reference answers for a system's answers, in their order, and how they were joined: by question if the
+    /// references' questions are distinct and any of them occurs, else by position.
     fn answers_for(&self, system: &SystemAnswers) -> Result<(Vec<Option<Arc<str>>>, &'static str)> {
         let known: HashMap<&str, &Option<Arc<str>>> =
             self.answers.iter().map(|(question, answer)| (question.as_str(), answer)).collect();
@@ -213,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn golds_are_joined_by_question_and_the_rest_is_told() {
+    fn golds_are_joined_by_question_and_the_rest_is_reported() {
         let references = load("{\"input\": \"q \", \"answer\": \"gold\"}").unwrap();
         let text = "{\"input\": \"q\", \"output\": \"o\", \"answer\": \"own\"}\n{\"input\": \"r\", \"output\": \"o\"}";
         let mut predictions = parse_predictions(text, "s".into(), Path::new("s.jsonl")).unwrap();
@@ -234,10 +233,10 @@ mod tests {
         let path = predictions.path.clone();
         assert_eq!(references.join_golds(&mut predictions.items, &path), None);
         assert_eq!(predictions.items[0].gold.answer.as_deref(), Some("own"));
-        let told = references.no_golds().unwrap().to_string();
+        let warning = references.no_golds().unwrap().to_string();
         assert!(
-            told.contains("r.jsonl: no golds in the file: it holds reference answers (output) alone; golds"),
-            "{told}"
+            warning.contains("r.jsonl: no golds in the file: it holds reference answers (output) alone; golds"),
+            "{warning}"
         );
         assert!(load("{\"input\": \"q\", \"answer\": \"a\"}").unwrap().no_golds().is_none());
     }

@@ -1,7 +1,7 @@
 //! The reference script's results file: `{source: [{scores, case_id, annotator, agreement, question}]}`.
 //!
-//! `rubric_eval.py` of ScholarQABench writes it with Python's `json.dump`, so a bare `NaN` may stand in it;
-//! `score --output` writes the same form with null for what is unscored.
+//! `rubric_eval.py` of ScholarQABench writes it with Python's `json.dump`, so it may contain a bare `NaN`; `score
+//! --output` writes the same form with null for unscored values.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,50 +14,50 @@ use crate::error::{Error, InputFault, Result};
 
 use super::reader::{JsonLine, expected, is_nan, read_text, typed, without_bare_nan};
 
-/// What a source is called in the file: the name of an answer file.
+/// The name of a source in the file: that of an answer file.
 const SOURCE_EXTENSION: &str = ".jsonl";
 
-/// What the baseline's two sums begin with.
+/// Prefix of the baseline's two sums.
 const LEXICAL_PREFIX: &str = "lexical_";
 
 const HINT: &str = "expected the results file of rubric_eval.py or of score --output: {\"gpt.jsonl\": [{\"scores\": {..}, \
                     \"case_id\": \"..\"}, ..]}";
 
-/// A results file, system by system.
+/// A results file, by system.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResultsFile {
     /// The file.
     pub path: PathBuf,
     /// blake3 of its bytes.
     pub blake3: Fingerprint,
-    /// The systems in file order, no two of one name.
+    /// The systems in file order; names are distinct.
     pub systems: Vec<SystemResults>,
 }
 
-/// What one system got.
+/// Results of one system.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SystemResults {
     /// The source without `.jsonl`.
     pub system: SystemName,
-    /// Its answers in file order, no two of one case.
+    /// Its answers in file order; cases are distinct.
     pub answers: Vec<RecordedAnswer>,
 }
 
-/// The scores of one answer as they stand in the file. `None` is a null; a number may be NaN or lie outside 0..=1, as the
-/// reference script lets it.
+/// The scores of one answer as in the file. `None` is a null; a number may be NaN or outside 0..=1, since the reference
+/// script allows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedAnswer {
-    /// Which case.
+    /// The test case.
     pub case_id: CaseId,
-    /// Who wrote the rubric, where the file says so.
+    /// The rubric's author, if given.
     pub annotator: Option<String>,
-    /// The question, where the file has it.
+    /// The question, if given.
     pub question: Option<String>,
-    /// True if the built-in baseline judged (`lexical_score` in place of `score`).
+    /// Whether the built-in baseline judged (`lexical_score` in place of `score`).
     pub lexical: bool,
     /// The weighted sum.
     pub score: Option<f64>,
-    /// The same over annotated components.
+    /// The same over the annotated components.
     pub ann_score: Option<f64>,
     /// Every other number by name.
     pub components: Vec<(String, Option<f64>)>,
@@ -72,7 +72,7 @@ pub fn load_results(path: &Path) -> Result<ResultsFile> {
     Ok(ResultsFile { path: path.to_path_buf(), blake3, systems: parse_results(&text, path)? })
 }
 
-/// Reads the text of a results file; `path` stands in messages.
+/// Parses a results file; `path` is for messages.
 ///
 /// # Errors
 /// [`Error::Input`] with every faulty answer.
@@ -137,7 +137,7 @@ fn read_answers(answers: Vec<Value>, source: &str, path: &Path, faults: &mut Vec
     read
 }
 
-/// An answer as the file has it.
+/// An answer in the file's schema.
 #[derive(Deserialize)]
 struct AnswerLine {
     case_id: String,
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_of_the_baseline_are_told_by_their_names() {
+    fn scores_of_the_baseline_are_recognized_by_their_names() {
         let text = r#"{"a": [{"scores": {"lexical_score": 0.25, "lexical_ann_score": null, "x": 0}, "case_id": "c"}]}"#;
         let answer = parse(text).expect("systems").remove(0).answers.remove(0);
         assert!(answer.lexical);
@@ -218,8 +218,8 @@ mod tests {
     }
 
     #[test]
-    fn every_faulty_answer_is_told_with_source_and_case() {
-        let told = faults(
+    fn every_faulty_answer_is_reported_with_source_and_case() {
+        let message = faults(
             r#"{"a": [{"scores": {"score": true, "ann_score": "x"}, "case_id": "c1"}, {"scores": {}, "case_id": "c2"},
                 {"case_id": "c3"}, {"scores": {}}, 7], "b": {}}"#,
         );
@@ -231,21 +231,21 @@ mod tests {
             "answer 5: expected an object with case_id and scores, found 7",
             "\"b\": expected a list of answers, found an object",
         ] {
-            assert!(told.contains(part), "{part}\n{told}");
+            assert!(message.contains(part), "{part}\n{message}");
         }
     }
 
     #[test]
     fn a_case_that_stands_twice_and_a_system_that_stands_twice_are_errors() {
         let answer = r#"{"scores": {"score": 1, "ann_score": 1}, "case_id": "c"}"#;
-        let told = faults(&format!(r#"{{"a": [{answer}, {answer}]}}"#));
-        assert!(told.contains("(case c): \"a\", answer 2: duplicate case_id, first in answer 1"), "{told}");
-        let told = faults(&format!(r#"{{"a": [{answer}], "a.jsonl": [{answer}]}}"#));
-        assert!(told.contains("\"a.jsonl\": no name of a system, or that of another source"), "{told}");
+        let message = faults(&format!(r#"{{"a": [{answer}, {answer}]}}"#));
+        assert!(message.contains("(case c): \"a\", answer 2: duplicate case_id, first in answer 1"), "{message}");
+        let message = faults(&format!(r#"{{"a": [{answer}], "a.jsonl": [{answer}]}}"#));
+        assert!(message.contains("\"a.jsonl\": no name of a system, or that of another source"), "{message}");
     }
 
     #[test]
-    fn broken_json_is_told_with_its_line_and_an_empty_file_with_what_was_expected() {
+    fn broken_json_is_reported_with_its_line_and_an_empty_file_with_what_was_expected() {
         assert!(faults("{\"a\":\n [}").starts_with("r.json:2: invalid JSON at column"));
         assert!(faults("{}").contains("no answers in the file"));
         assert!(faults("[]").contains("holds no object"));

@@ -1,13 +1,13 @@
-//! What makes a rubric unusable although every field has its type.
+//! Finds faults of rubrics whose fields all have valid types.
 
 use std::collections::HashMap;
 
 use crate::domain::{ComponentKind, Criterion, Rubric};
 
-/// How far the sum of weights may be from 1 (the reference's tolerance).
+/// Tolerance for the sum of weights, as in the reference.
 const WEIGHT_TOLERANCE: f64 = 1e-6;
 
-/// Every fault of `rubric`, with what to do instead.
+/// Every fault of `rubric`, with what to do.
 pub(super) fn rubric_faults(rubric: &Rubric) -> Vec<String> {
     let mut faults = Vec::new();
     let Rubric { low_length, high_length, .. } = rubric;
@@ -27,7 +27,7 @@ pub(super) fn rubric_faults(rubric: &Rubric) -> Vec<String> {
     faults
 }
 
-/// Names that would give two components one name.
+/// Names that would give two components the same name.
 fn name_faults(criteria: &[Criterion], faults: &mut Vec<String>) {
     let mut properties: HashMap<&str, usize> = HashMap::new();
     let mut of_snippets: HashMap<String, &str> = HashMap::new();
@@ -42,7 +42,7 @@ fn name_faults(criteria: &[Criterion], faults: &mut Vec<String>) {
         if properties.remove(name.as_str()).is_some_and(|count| count > 1) {
             faults.push(format!("duplicate property name {name:?}; give each property a name of its own"));
         }
-        // Without a text of its own a property has no component of its name.
+        // Without text a property has no component with its name.
         if criterion.is_empty() {
             continue;
         }
@@ -72,7 +72,7 @@ fn weight_faults(rubric: &Rubric, faults: &mut Vec<String>) {
         }
     }
     if sum.is_finite() && (sum - 1.0).abs() >= WEIGHT_TOLERANCE {
-        // Eight digits: without the noise of floating point.
+        // Eight digits hide floating-point noise.
         let sum = (sum * 1e8).round() / 1e8;
         faults.push(format!(
             "weights sum to {sum}; make length_weight, expertise_weight, citations_weight, excerpts_weight and the \
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicate_names_are_told_once() {
+    fn duplicate_names_are_reported_once() {
         let three = || criterion("a", "x", 0.2, &[]);
         assert_eq!(faults(vec![three(), three(), three()]), ["duplicate property name \"a\""]);
     }

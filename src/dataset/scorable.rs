@@ -1,7 +1,7 @@
-//! The items of a run: what was written, with all that scorers look at.
+//! Items of a run: answers with everything that scorers need.
 //!
-//! Some scorers need a rubric, others do not. So there are two lists: answers paired with the test cases whose rubric
-//! they are judged by, and every answer once. An answer that is in both is the same in both.
+//! Some scorers need a rubric, others do not. So there are two lists: answers paired with test cases, and every answer
+//! once. An answer in both lists is identical in both.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -16,61 +16,61 @@ use super::pairing::{check_cases, chosen_systems, pair};
 use super::reader::all;
 use super::{PairOptions, PairedAnswer, References, SystemAnswers, TestCases};
 
-/// Cases and predictions that are named; the rest are counted.
+/// Maximum number of cases and predictions to list; the rest are counted.
 const SHOWN: usize = 5;
 
-/// How files become items.
+/// Options for building items from files.
 #[derive(Clone, Default)]
 pub struct ScorableOptions<'a> {
-    /// What is paired, and how. Without test cases `cases` are ids of predictions and `limit` counts questions.
+    /// Pairing options. Without test cases `cases` are ids of predictions and `limit` counts questions.
     pub pairing: PairOptions,
-    /// What is appended to the outputs of predictions, as `convert` does; `None`: nothing.
+    /// Text appended to the outputs of predictions, as in `convert`; `None`: nothing.
     pub block: Option<ReferencesBlock<'a>>,
 }
 
-/// A file that was read.
+/// An input file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadFile {
     /// `tests`, `references`, or the system.
     pub name: String,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// blake3 of its bytes.
     pub blake3: Fingerprint,
 }
 
-/// What can be scored.
+/// Items that can be scored.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Scorable {
-    /// Answers with the test case whose rubric they are judged by: system by system, each in the order of the test cases.
-    /// Empty without test cases.
+    /// Answers with the test case whose rubric applies: by system, each in the order of the test cases. Empty without
+    /// test cases.
     pub rubric: Vec<PairedAnswer>,
-    /// Every answer once, for scorers that need no rubric; no two of a system with one case id. The case is the test case
-    /// that the answer is paired with first, else one without a rubric, called as the prediction is; equal questions of
-    /// several systems have one case.
+    /// Every answer once, for scorers that need no rubric; case ids are distinct within a system. The case is the first
+    /// test case paired with the answer, else one without a rubric and with the prediction's id; systems share the case
+    /// of an equal question.
     pub plain: Vec<PairedAnswer>,
-    /// Test cases that answers are judged by, in file order; empty without test cases.
+    /// Test cases in use, in file order; empty without test cases.
     pub kept_cases: Vec<CaseId>,
-    /// Which of them a system did not answer.
+    /// Test cases without an answer, by system.
     pub missing: Vec<(SystemName, CaseId)>,
-    /// The files that items came from: test cases, systems with any item, references.
+    /// Files with items: test cases, systems, references.
     pub files: Vec<ReadFile>,
-    /// Everything odd.
+    /// All warnings.
     pub warnings: Vec<String>,
-    /// What was joined, and how.
+    /// Notes on the joins.
     pub notes: Vec<String>,
 }
 
-/// Makes the items of a run.
+/// Builds the items of a run.
 ///
-/// Predictions become answers (see [`convert`](super::convert())) and are then paired as answers of `{case_id, answer_text}`
-/// are; so a file of predictions scores as it would after converting. Those are given their question as a prediction of
-/// their own. References give gold answers (by equal question, in place of own ones) and reference answers.
+/// Predictions become answers (see [`convert`](super::convert())) and are paired like answers of `{case_id,
+/// answer_text}`, so that a file of predictions scores the same as its conversion. The latter get a prediction with
+/// their question. References add gold answers (by equal question, replacing the prediction's) and reference answers.
 ///
 /// # Errors
-/// [`Error::Settings`] for unknown systems or cases; [`Error::Input`] for a question that is answered twice where test
-/// cases ask it, for reference answers that cannot be joined, if nothing can be scored or, with test cases, nothing is
-/// asked by any; if strict, for every warning.
+/// [`Error::Settings`] for unknown systems or cases; [`Error::Input`] if a question of the test cases is answered
+/// twice, if reference answers cannot be joined, if nothing can be scored or no prediction's question is in the test
+/// cases; if strict, for every warning.
 pub fn scorable(
     tests: Option<&TestCases>,
     systems: &[SystemAnswers],
@@ -131,7 +131,7 @@ fn give_questions(system: &mut SystemAnswers, tests: Option<&TestCases>) {
     }
 }
 
-/// What is paired with test cases: of predictions those that are asked.
+/// The answers to pair with test cases: of predictions those whose question occurs.
 fn with_case_ids(system: &SystemAnswers, tests: &TestCases, how: &Conversion<'_>) -> Result<SystemAnswers> {
     let mut asked = system.clone();
     if system.by_question {
@@ -149,7 +149,7 @@ fn with_case_ids(system: &SystemAnswers, tests: &TestCases, how: &Conversion<'_>
     Ok(asked)
 }
 
-/// With nothing but predictions, none of which is asked, the ids that pairing would name explain nothing.
+/// If there are only predictions and none matches, the ids that pairing would report explain nothing.
 fn check_any_asked(tests: &TestCases, asked: &[SystemAnswers]) -> Result<()> {
     let hopeless = asked.iter().all(|system| system.by_question && system.answers.is_empty());
     let Some(first) = asked.first().filter(|_| hopeless) else { return Ok(()) };
@@ -158,8 +158,8 @@ fn check_any_asked(tests: &TestCases, asked: &[SystemAnswers]) -> Result<()> {
     Err(fault.hint(hint).into())
 }
 
-/// Every answer once: with the case it is paired with first, else with one of its own. With test cases a choice of cases
-/// or a limit leaves what they name.
+/// Every answer once: with the first case it is paired with, else with a case of its own. With test cases, `cases` and
+/// `limit` apply here too.
 fn plain_items(
     systems: &[SystemAnswers],
     rubric: &[PairedAnswer],
@@ -173,7 +173,7 @@ fn plain_items(
     for system in systems {
         let own = rubric.iter().filter(|item| item.answer.system == system.system);
         if tests.is_some() && !system.by_question {
-            // Of answers to several annotators' cases of one question the first.
+            // For answers to several annotators' cases of one question, the first.
             let mut asked = HashSet::new();
             items.extend(own.filter(|item| asked.insert(item.case.initial_prompt.trim())).cloned());
             continue;
@@ -196,7 +196,7 @@ fn plain_items(
                     true => names.id_of(answer, *turn, index + 1),
                     false => answer.case_id.clone(),
                 };
-                // Where the reference's block cannot be made, nothing looks at it: there is no rubric.
+                // If the reference's block cannot be built, nothing needs it: there is no rubric.
                 let answer = how.append(answer).unwrap_or_else(|_| answer.clone());
                 let case = names.case_of(&case_id, answer.question());
                 items.push(PairedAnswer { case, answer: Answer { case_id, ..answer } });
@@ -206,11 +206,11 @@ fn plain_items(
     items
 }
 
-/// Ids of questions that no test case has.
+/// Ids for questions without a test case.
 struct Names {
-    /// Ids that are in use: of test cases, of answers whose question is not known, and those given out.
+    /// Ids in use: of test cases, of answers without a question, and new ones.
     taken: HashSet<String>,
-    /// By question, and the how many-th time it is asked in its file.
+    /// By question and its occurrence in the file.
     ids: HashMap<(String, usize), CaseId>,
     cases: HashMap<CaseId, Arc<TestCase>>,
 }
@@ -223,8 +223,8 @@ impl Names {
         Self { taken, ids: HashMap::new(), cases: HashMap::new() }
     }
 
-    /// The id of a question asked for the `turn`-th time in its file: what the first system calls it. `place` is the
-    /// prediction's, from 1.
+    /// The id of a question's `turn`-th occurrence in its file, as named by the first system. `place` is the
+    /// prediction's position, from 1.
     fn id_of(&mut self, answer: &Answer, turn: usize, place: usize) -> CaseId {
         let key = (answer.question().to_owned(), turn);
         if let Some(id) = self.ids.get(&key) {
@@ -245,14 +245,14 @@ impl Names {
         id
     }
 
-    /// The one case of an id.
+    /// The shared case of an id.
     fn case_of(&mut self, id: &CaseId, question: &str) -> Arc<TestCase> {
         let made = || Arc::new(TestCase::without_rubric(id.clone(), question));
         Arc::clone(self.cases.entry(id.clone()).or_insert_with(made))
     }
 }
 
-/// The items that `cases` and `limit` leave where there are no test cases.
+/// The items selected by `cases` and `limit` without test cases.
 fn chosen_items(mut items: Vec<PairedAnswer>, options: &PairOptions) -> Result<Vec<PairedAnswer>> {
     if let Some(names) = &options.cases {
         let mut known: Vec<&str> = items.iter().map(|item| item.case.case_id.as_str()).collect();
@@ -267,7 +267,7 @@ fn chosen_items(mut items: Vec<PairedAnswer>, options: &PairOptions) -> Result<V
     }
     let mut counted: HashSet<String> = HashSet::new();
     items.retain(|item| {
-        // Answers without a known question count by their id.
+        // Answers without a question count by their id.
         let asked = item.case.initial_prompt.trim();
         let key = if asked.is_empty() { item.case.case_id.as_str() } else { asked };
         counted.contains(key) || (counted.len() < limit && counted.insert(key.to_owned()))
@@ -275,7 +275,7 @@ fn chosen_items(mut items: Vec<PairedAnswer>, options: &PairOptions) -> Result<V
     Ok(items)
 }
 
-/// The warning about the cases of `items` that a system has no item of.
+/// The warning about cases of `items` that the system did not answer.
 fn unanswered(system: &SystemAnswers, items: &[PairedAnswer]) -> Option<InputFault> {
     let (mut cases, mut own) = (Vec::new(), HashSet::new());
     let mut seen = HashSet::new();
@@ -308,10 +308,10 @@ fn files(
     tests.chain(systems).chain(references.map(|refs| file("references", &refs.path, refs.blake3))).collect()
 }
 
-/// How many items have what a scorer needs.
+/// Number of items with the data that scorers need.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Support {
-    /// Items with a rubric (of [`Scorable::rubric`]); the other counts are of [`Scorable::plain`].
+    /// Items with a rubric ([`Scorable::rubric`]); the other counts are over [`Scorable::plain`].
     pub rubric: usize,
     /// With a question.
     pub questions: usize,
@@ -321,13 +321,13 @@ pub struct Support {
     pub short_answers: usize,
     /// With long reference answers.
     pub long_answers: usize,
-    /// With sources that can be cited, at least one of them with a text.
+    /// With sources, at least one of them with text.
     pub sources: usize,
     /// With ids of gold sources.
     pub gold_sources: usize,
 }
 
-/// Counts what the items support, so that scorers can be chosen.
+/// Counts the available data, to select scorers.
 pub fn supports(scorable: &Scorable) -> Support {
     let plain = || scorable.plain.iter();
     let predictions = || plain().filter_map(|item| item.answer.prediction.as_ref());

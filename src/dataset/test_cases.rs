@@ -1,4 +1,4 @@
-//! Test cases: questions with their rubrics.
+//! Reads test cases: questions with their rubrics.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -18,20 +18,20 @@ const EXAMPLE: &str = "{\"case_id\": .., \"initial_prompt\": .., \"metric_config
 /// The test cases of one file, in file order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TestCases {
-    /// The file they came from.
+    /// The source file.
     pub path: PathBuf,
     /// blake3 of the file's bytes.
     pub blake3: Fingerprint,
-    /// The cases; never empty, no two with one `case_id`.
+    /// The cases; never empty, `case_id`s are distinct.
     pub cases: Vec<Arc<TestCase>>,
-    /// What is odd but usable (in compat mode).
+    /// Warnings (in compat mode).
     pub warnings: Vec<InputFault>,
 }
 
-/// Reads a file of test cases (`docs/formats.md`): a JSON list, `{"data": [..]}`, or one JSON object after the other.
+/// Reads a file of test cases (`docs/formats.md`): a JSON list, `{"data": [..]}`, or JSON objects in sequence.
 ///
-/// In [`Mode::Compat`] rubrics that the reference scores, or fails to score case by case, are warnings: weights that do
-/// not sum to 1 or are negative, names that collide, length bounds in the wrong order, criteria without any part.
+/// In [`Mode::Compat`] rubrics that the reference accepts, or fails on case by case, are warnings: weights that do not
+/// sum to 1 or are negative, colliding names, swapped length bounds, criteria without text and snippets.
 ///
 /// # Errors
 /// [`Error::Input`] with every faulty case, each with its line; [`Error::Io`] if the file cannot be read.
@@ -40,7 +40,7 @@ pub fn load_test_cases(path: &Path, mode: Mode) -> Result<TestCases> {
     Ok(TestCases { blake3, ..parse_test_cases(&text, path, mode)? })
 }
 
-/// Reads the text of a file of test cases; `path` stands in messages. See [`load_test_cases`].
+/// Parses a file of test cases; `path` is for messages. See [`load_test_cases`].
 ///
 /// # Errors
 /// [`Error::Input`] with every faulty case.
@@ -79,7 +79,7 @@ pub fn parse_test_cases(text: &str, path: &Path, mode: Mode) -> Result<TestCases
     Ok(TestCases { path: path.to_path_buf(), blake3: blake3::hash(text.as_bytes()).into(), cases, warnings })
 }
 
-/// A test case as the file has it.
+/// A test case in the file's schema.
 #[derive(Deserialize)]
 struct CaseLine {
     case_id: String,
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told_with_its_line_and_case() {
+    fn every_fault_is_reported_with_its_line_and_case() {
         let (mut wrong, mut heavy) = (case("2"), case("2b"));
         heavy["metric_config"]["config"]["other_properties"][0]["weight"] = json!("heavy");
         wrong["initial_prompt"] = json!(null);
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_json_is_told_with_line_and_column() {
+    fn broken_json_is_reported_with_line_and_column() {
         let fault = &faults("[\n {\"a\": 1,}\n]")[0];
         assert!(fault.starts_with("t.json:2: invalid JSON at column "), "{fault}");
         let fault = &faults("[\n\n{\"case_id\":\n\"\\ud800\"}]")[0];

@@ -1,4 +1,4 @@
-//! An aspect of answer quality with a description of each of its five scores (Prometheus, Kim et al. 2024).
+//! Aspects of answer quality with a description of each grade (Prometheus, Kim et al. 2024).
 
 use std::sync::Arc;
 
@@ -7,37 +7,37 @@ use serde::{Deserialize, Serialize};
 
 use super::Mode;
 
-/// Grades run from this to [`MAX_GRADE`].
+/// The lowest grade; grades run to [`MAX_GRADE`].
 pub const MIN_GRADE: f64 = 1.0;
 /// The best grade.
 pub const MAX_GRADE: f64 = 5.0;
 
-/// One aspect, under the names of ScholarQABench's `prometheus_rubrics_v8.json`.
+/// An aspect, with the field names of ScholarQABench's `prometheus_rubrics_v8.json`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Aspect {
-    /// Its name (`organization`, `coverage`, `relevance`, or one of the user's).
+    /// Its name (`organization`, `coverage`, `relevance` or a custom one).
     #[serde(rename = "aspect")]
     pub name: Arc<str>,
     /// What is graded.
     pub criteria_description: String,
-    /// What an answer of grade 1, 2, .. 5 is like.
+    /// Descriptions of grades 1 to 5.
     pub score_descriptions: [String; 5],
-    /// Whether the judge sees the titles of the sources that the answer cites.
+    /// Whether the judge sees the titles of the cited sources.
     pub use_title: bool,
-    /// Whether the judge sees the texts of those sources, too.
+    /// Whether the judge sees their texts too.
     pub use_docs: bool,
 }
 
-/// How the grades of several draws (or judges) become one.
+/// How grades of several samples or judges are merged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GradeMerge {
-    /// Their arithmetic mean.
+    /// Arithmetic mean.
     #[default]
     Mean,
-    /// The middle one; of an even number the mean of the middle two.
+    /// Median; of an even number, the mean of the middle two.
     Median,
-    /// The most frequent one; of equally frequent ones the first seen.
+    /// The most frequent one; ties take the first seen.
     #[value(alias = "most_common")]
     #[serde(alias = "most-common")]
     MostCommon,
@@ -53,7 +53,7 @@ impl GradeMerge {
         }
     }
 
-    /// One number of several, grades or points or counts; `None` for none. Within the smallest and the largest;
+    /// Merges grades, points or counts; `None` for none. The result lies between the smallest and the largest;
     /// [`GradeMerge::Mean`] and [`GradeMerge::Median`] do not depend on the order.
     ///
     /// ```
@@ -74,27 +74,27 @@ impl GradeMerge {
             }
             Self::MostCommon => {
                 let count = |grade: &f64| numbers.iter().filter(|other| other.total_cmp(grade).is_eq()).count();
-                // `max_by_key` takes the last of equals; the first seen is the last one backwards.
+                // `max_by_key` returns the last of equals, hence the reversed order.
                 numbers.iter().rev().max_by_key(|grade| count(grade)).copied()
             }
         }
     }
 }
 
-/// The grades of a system, aspect by aspect.
+/// Mean grades of a system by aspect.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AspectMeans {
-    /// The mean of each aspect's grades, 1..=5; `None` for an aspect without any.
+    /// Mean grade of each aspect, 1..=5; `None` for an aspect without grades.
     pub means: Vec<Option<f64>>,
-    /// The mean of these means.
+    /// Mean of these means.
     pub average: Option<f64>,
 }
 
-/// The mean grade of each aspect over a system's answers, and the mean of those means: what Prometheus scores are
-/// reported as. Answers without a grade are left out.
+/// Mean grade of each aspect over a system's answers, and the mean of those means, as Prometheus scores are reported.
+/// Answers without a grade are ignored.
 ///
-/// An aspect without any grade is left out of the average; in [`Mode::Compat`] there is then no average, since the
-/// reference makes it NaN. Source: `extract_score` of ScholarQABench's `prometheus_eval.py`.
+/// An aspect without grades is left out of the average; in [`Mode::Compat`] there is no average then, since the
+/// reference gives NaN. Source: `extract_score` of ScholarQABench's `prometheus_eval.py`.
 pub fn aspect_means(grades: &[Vec<Option<f64>>], mode: Mode) -> AspectMeans {
     let means: Vec<Option<f64>> =
         grades.iter().map(|grades| mean(&grades.iter().copied().flatten().collect::<Vec<_>>())).collect();

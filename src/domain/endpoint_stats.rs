@@ -1,48 +1,48 @@
-//! What one endpoint of a judge did during a run.
+//! Statistics of one endpoint over a run.
 
 use serde::{Deserialize, Serialize};
 
-/// What became of the calls to one endpoint, for the summary of a run.
+/// Counts, latency and tokens of the calls to one endpoint, for the summary of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EndpointStats {
     /// The endpoint's address, secrets masked; `url` in files.
     #[serde(rename = "url")]
     pub name: String,
-    /// Calls that came to an end there, retries included.
+    /// Finished calls, retries included.
     pub calls: u64,
-    /// Whole replies.
+    /// Complete replies.
     pub replies: u64,
-    /// Calls without a reply: failed connections, time-outs, cut bodies, error responses of every kind.
+    /// Calls without a reply: failed connections, time-outs, truncated bodies, error responses.
     pub errors: u64,
-    /// Those errors that said "too many requests" (429) or "overloaded" (503, 529).
+    /// Errors 429 (too many requests), 503 and 529 (overloaded).
     pub throttled: u64,
-    /// Half of the replies took no longer, in milliseconds; `None` without a reply.
+    /// Median latency of replies in milliseconds; `None` without a reply.
     pub latency_p50_ms: Option<f64>,
-    /// 95% of the replies took no longer, in milliseconds; `None` without a reply.
+    /// 95th percentile of the latency in milliseconds; `None` without a reply.
     pub latency_p95_ms: Option<f64>,
-    /// Prompt tokens, as the server counted them.
+    /// Prompt tokens, as counted by the server.
     pub prompt_tokens: u64,
-    /// Prompt tokens that the server took from its prefix cache.
+    /// Prompt tokens from the server's prefix cache.
     pub cached_prompt_tokens: u64,
-    /// True if no calls were sent there at the end, because it was down.
+    /// Whether the endpoint was down at the end of the run.
     pub is_down: bool,
-    /// What it said when it was found down last.
+    /// The last error that marked it as down.
     pub last_failure: Option<String>,
 }
 
-/// What one endpoint of one judge did.
+/// Statistics of one endpoint of one judge.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct EndpointUse {
-    /// The judge's name in the config file; `judge` is the one of `[judge]`.
+    /// The judge's name in the config file; `judge` for the table `[judge]`.
     pub judge: String,
-    /// Its address, and what was counted of it.
+    /// Its address and counts.
     #[serde(flatten)]
     pub stats: EndpointStats,
 }
 
 impl EndpointStats {
-    /// Share of the prompt tokens that came from the prefix cache, 0..=1; `None` where no tokens were counted.
+    /// Share of prompt tokens from the prefix cache, 0..=1; `None` if no tokens were counted.
     pub fn cached_share(&self) -> Option<f64> {
         (self.prompt_tokens > 0).then(|| self.cached_prompt_tokens as f64 / self.prompt_tokens as f64)
     }

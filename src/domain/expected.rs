@@ -1,26 +1,24 @@
-//! Expected scores: the mean over what a judge might have said, weighted by its own probabilities.
+//! Expected scores: the mean over a judge's possible scores, weighted by token probabilities.
 //!
-//! A judge that writes `4` may have held 5 for nearly as likely. Where a server gives the alternatives of the score's
-//! token with their probabilities, the mean over them says so (G-Eval, arXiv 2303.16634, section 2.3; Prometheus and
-//! others report it too).
+//! A judge that writes `4` may have given 5 almost the same probability; the weighted mean keeps that (G-Eval, arXiv
+//! 2303.16634, section 2.3).
 //!
-//! The token is found by its text and never by its position: servers strip fences and thinking from the content, but
-//! not from the list of tokens. White space is left out of the comparison, since servers write the spaces of tokens
-//! in different ways.
+//! The token is found by its text, not its position: servers strip code fences and thinking from the content, but not
+//! from the token list. White space is ignored, since servers write the spaces of tokens differently.
 
 use std::ops::RangeInclusive;
 
 use super::{JudgeReply, TokenLogprob};
 
-/// Alternatives that are scores must have this probability together, or their mean says too little.
+/// Minimum total probability of the alternatives that are scores.
 pub const LEAST_MASS: f64 = 0.5;
 
-/// Where the score stands in a reply.
+/// Position of the score in a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScoreLocation {
-    /// After the last `[RESULT]`, in any case (grades of an aspect).
+    /// After the last `[RESULT]`, in any case (aspect grades).
     AfterResult,
-    /// The number of the member `score` of the reply's JSON object (points).
+    /// The value of `score` in the reply's JSON object (points).
     JsonScore,
 }
 
@@ -33,33 +31,32 @@ pub struct Expected {
     pub mass: f64,
 }
 
-/// Why a reply has no expected score; its plain score stands, and is marked as such.
+/// Why a reply has no expected score; its plain score is used and flagged.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum WhyNot {
-    /// The server sent no probabilities, or none at the score's token.
+    /// The server sent no probabilities, or none for the score's token.
     #[error("the server gave no probabilities")]
     NoLogprobs,
-    /// There is no whole number in range where the score should be, or its token is not among those listed.
+    /// No whole number in range at the score's position, or its token is not among those listed.
     #[error("the score's token was not found")]
     NotFound,
-    /// The number is made of more tokens than can be told apart, or shares one with other text.
+    /// The number spans more tokens than can be resolved, or shares one with other text.
     #[error("the score is no token of its own")]
     SeveralTokens,
-    /// The alternatives that are scores have only this probability together.
+    /// The alternatives that are scores only have this total probability.
     #[error("the listed alternatives cover only {:.0}%", 100.0 * .0)]
     Covers(f64),
 }
 
-/// The expected score of a reply, on the whole numbers of `range`.
+/// The expected score of a reply over the whole numbers of `range`.
 ///
-/// The alternatives of the score's token that are numbers in range count with exp(logprob); ` 4` and `4` are the same
-/// number. Where a longer number could begin with the same token (`1` of `10`), what followed decides: the
-/// alternatives of the next token split its probability, `10` getting the share of `0` and `1` that of what is no digit.
-/// Where that is known only of the token that was taken, the like alternative that was not is left out of the mass;
-/// a tokenizer that lists some longer number as one token leaves nothing open.
+/// Alternatives of the score's token that are numbers in range count with exp(logprob); ` 4` and `4` are the same
+/// number. If a longer number could begin with the same token (`1` of `10`), the next token's alternatives split its
+/// probability: `0` counts for `10`, any non-digit for `1`. The next token is known only for the sampled token; an
+/// ambiguous alternative that was not sampled is left out, unless the tokenizer lists longer numbers as one token.
 ///
 /// # Errors
-/// [`WhyNot`]: never a silent fallback.
+/// [`WhyNot`]; there is no silent fallback.
 pub fn expected_value(
     reply: &JudgeReply,
     range: RangeInclusive<u32>,
@@ -93,15 +90,15 @@ pub fn expected_value(
     Ok(Expected { value: value.clamp(low, high), mass: mass.min(1.0) })
 }
 
-/// Byte places in the content.
+/// Byte offsets in the content.
 struct Place {
-    /// Where the text begins that the number is known by.
+    /// Start of the anchor text before the number.
     anchor: usize,
     /// The number's digits.
     digits: std::ops::Range<usize>,
 }
 
-/// The number behind the last `[RESULT]`, which may stand in a bracket.
+/// The number after the last `[RESULT]`, possibly in brackets.
 fn after_result(content: &str) -> Option<Place> {
     const MARKER: &[u8] = b"[RESULT]";
     let bytes = content.as_bytes();
@@ -111,8 +108,7 @@ fn after_result(content: &str) -> Option<Place> {
     Some(Place { anchor, digits: whole_number(content, content.len() - rest.len())? })
 }
 
-/// The number of the member `score` of the outermost JSON object; of several such members the last, as parsers
-/// have it.
+/// The value of `score` in the outermost JSON object; of repeated keys the last, as in JSON parsers.
 fn json_score(content: &str) -> Option<Place> {
     const KEY: &str = "\"score\"";
     let after_thinking = content.find("</think>").map_or(0, |at| at + "</think>".len());
@@ -143,7 +139,7 @@ fn json_score(content: &str) -> Option<Place> {
     Some(Place { anchor, digits: whole_number(content, number)? })
 }
 
-/// The digits that begin at `start`, unless they go on as a decimal number.
+/// The digits at `start`, unless they continue as a decimal number.
 fn whole_number(content: &str, start: usize) -> Option<std::ops::Range<usize>> {
     let rest = content.get(start..)?;
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -156,7 +152,7 @@ fn whole_number(content: &str, start: usize) -> Option<std::ops::Range<usize>> {
     (digits > 0 && !is_decimal).then_some(start..start + digits)
 }
 
-/// True for what is left out of comparisons: white space, and what tokenizers write in its place.
+/// Whether comparisons ignore the character: white space, and what tokenizers write instead.
 fn is_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{2581}' | '\u{120}')
 }
@@ -165,11 +161,11 @@ fn bare(text: &str) -> String {
     text.chars().filter(|c| !is_space(*c)).collect()
 }
 
-/// The token in which the number begins.
+/// Index of the token in which the number begins.
 fn token_of(place: &Place, content: &str, tokens: &[TokenLogprob]) -> Option<usize> {
     let wanted = bare(&content[place.anchor..place.digits.end]);
     let digits = place.digits.len();
-    // The anchor may be repeated behind the number (in feedback that quotes it): as often as in the tokens.
+    // The anchor may occur again after the number (in quoting feedback): skip as many in the tokens.
     let behind = bare(&content[place.digits.end..]).matches(&wanted).count();
     let mut joined = String::new();
     let mut token_at = Vec::new();
@@ -181,7 +177,7 @@ fn token_of(place: &Place, content: &str, tokens: &[TokenLogprob]) -> Option<usi
     token_at.get(start + wanted.len() - digits).copied()
 }
 
-/// The token of the score, or its beginning, and the one behind it.
+/// The score's token, or its beginning, and the next one.
 struct Step<'a> {
     first: &'a TokenLogprob,
     next: Option<&'a TokenLogprob>,
@@ -189,18 +185,18 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// True if the first token, or the two of them, are the number and nothing else.
+    /// Whether the first token, or both together, are exactly the number.
     fn spells(&self, number: &str) -> bool {
         let first = bare(&self.first.token);
         let rest = number.strip_prefix(first.as_str());
         rest.is_some_and(|rest| rest.is_empty() || self.next.is_some_and(|next| next.token == rest))
     }
 
-    /// The numbers in range that the judge might have written, with their probabilities; a number can come twice.
+    /// Possible numbers in range with their probabilities; a number can occur twice.
     fn outcomes(&self) -> Vec<(u32, f64)> {
         let taken = bare(&self.first.token);
         let top = listed(self.first);
-        // A tokenizer that writes some longer number as one token would have written each of them so.
+        // A tokenizer that lists a longer number as one token would list each of them so.
         let is_merging = top.iter().any(|(text, _)| text.len() > 1 && digits_of(text).is_some());
         let mut outcomes = Vec::new();
         for (text, p) in &top {
@@ -215,7 +211,7 @@ impl Step<'_> {
         outcomes
     }
 
-    /// True if a longer number in range begins with these digits.
+    /// Whether a longer number in range begins with these digits.
     fn begins_longer(&self, digits: &str) -> bool {
         self.range.clone().any(|number| {
             let number = number.to_string();
@@ -223,13 +219,13 @@ impl Step<'_> {
         })
     }
 
-    /// What the probability of the token that was taken splits into by the token behind it.
+    /// Splits the sampled token's probability by the next token's alternatives.
     fn split(&self, digits: &str, p: f64) -> Vec<(u32, f64)> {
         let Some(next) = self.next.filter(|next| !next.top.is_empty()) else { return Vec::new() };
         let mut outcomes = Vec::new();
         for (text, logprob) in alternatives(next) {
             let more: String = text.chars().take_while(char::is_ascii_digit).collect();
-            // A decimal point would make it no whole number.
+            // With a decimal point it is not a whole number.
             if !text.starts_with('.')
                 && let Ok(number) = format!("{digits}{more}").parse()
             {
@@ -240,7 +236,7 @@ impl Step<'_> {
     }
 }
 
-/// The alternatives of a token's place, the token itself among them.
+/// Alternatives of a token, itself included.
 fn alternatives(token: &TokenLogprob) -> impl Iterator<Item = (&str, f64)> {
     let itself = Some((token.token.as_str(), token.logprob));
     let itself = itself.filter(|(text, _)| token.top.iter().all(|(listed, _)| listed != text));
@@ -252,7 +248,7 @@ fn listed(token: &TokenLogprob) -> Vec<(String, f64)> {
     alternatives(token).map(|(text, logprob)| (bare(text), logprob.min(0.0).exp())).collect()
 }
 
-/// The number that a text of nothing but digits is.
+/// The number, if the text consists of digits.
 fn digits_of(text: &str) -> Option<u32> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }

@@ -1,4 +1,4 @@
-//! Newtypes for names that must not be mixed up.
+//! Newtypes for identifiers that must not be confused.
 
 use std::fmt;
 use std::sync::Arc;
@@ -46,11 +46,11 @@ macro_rules! name_type {
 }
 
 name_type!(
-    /// The identifier of a test case: joins questions, answers and scores.
+    /// Identifier of a test case: joins questions, answers and scores.
     CaseId
 );
 name_type!(
-    /// The name of a system under test: the stem of its answer file.
+    /// Name of a system under test: the stem of its answer file.
     SystemName
 );
 
@@ -77,7 +77,7 @@ impl<const N: usize> Digest<N> {
         hex
     }
 
-    /// Reads two hexadecimal digits a byte; `None` for anything else.
+    /// Parses hexadecimal digits, two per byte; `None` for anything else.
     pub fn from_hex(hex: &str) -> Option<Self> {
         if hex.len() != 2 * N || !hex.is_ascii() {
             return None;

@@ -1,4 +1,4 @@
-//! What a scorer asks a judge: a structured task, not a prompt.
+//! Judge calls: structured tasks, independent of the prompt text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Aspect;
 
-/// The kind of a question; stands in records, limits per kind and cache keys.
+/// Kind of a question; used in records, limits per kind and cache keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallKind {
@@ -22,16 +22,16 @@ pub enum CallKind {
     Citations,
     /// How good is the answer in one aspect? A grade 1-5 with feedback.
     Aspect,
-    /// Does a source bear a claim out? A label.
+    /// Does a source support a claim? A label.
     Attribution,
 }
 
 impl CallKind {
-    /// All kinds, in the order they are documented.
+    /// All kinds, in documentation order.
     pub const ALL: [Self; 6] =
         [Self::Expertise, Self::Property, Self::Evidence, Self::Citations, Self::Aspect, Self::Attribution];
 
-    /// The kinds that the ScholarQA-CS rubric asks.
+    /// The kinds used by the ScholarQA-CS rubric.
     pub const RUBRIC: [Self; 4] = [Self::Expertise, Self::Property, Self::Evidence, Self::Citations];
 
     /// The kind's name in files and options.
@@ -46,7 +46,7 @@ impl CallKind {
         }
     }
 
-    /// The kind of that name.
+    /// Parses a kind's name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
@@ -58,15 +58,15 @@ impl fmt::Display for CallKind {
     }
 }
 
-/// Which judge a call is for; in files its name.
+/// The judge that a call is for; in files its name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Role {
     /// The judge of ScholarQA-CS rubrics.
     Rubric,
-    /// The judge of the aspect of that name.
+    /// The judge of the aspect with this name.
     Aspect(Arc<str>),
-    /// The judge of citations: does a source bear a claim out?
+    /// The citation judge: does a source support a claim?
     Citation,
 }
 
@@ -80,7 +80,7 @@ impl Role {
         }
     }
 
-    /// The role of that name.
+    /// Parses a role's name.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "rubric" => Some(Self::Rubric),
@@ -109,14 +109,14 @@ impl TryFrom<String> for Role {
 pub enum JudgeTask {
     /// Rate the answer 0-10 on the fixed criterion about the asker's expertise.
     Expertise {
-        /// The question that was answered.
+        /// The question.
         question: Arc<str>,
         /// The answer.
         answer: Arc<str>,
     },
     /// Rate the answer 0-10 on one criterion.
     Property {
-        /// The question that was answered.
+        /// The question.
         question: Arc<str>,
         /// The answer.
         answer: Arc<str>,
@@ -125,7 +125,7 @@ pub enum JudgeTask {
     },
     /// Count the snippets that are partly or wholly present in the answer.
     Evidence {
-        /// The question that was answered.
+        /// The question.
         question: Arc<str>,
         /// The answer.
         answer: Arc<str>,
@@ -134,7 +134,7 @@ pub enum JudgeTask {
     },
     /// Split the answer into claims, citations and excerpts.
     Citations {
-        /// The question that was answered.
+        /// The question.
         question: Arc<str>,
         /// The answer.
         answer: Arc<str>,
@@ -143,16 +143,16 @@ pub enum JudgeTask {
     Aspect {
         /// The aspect with its five descriptions.
         aspect: Arc<Aspect>,
-        /// What stands before the question (`--instruction`); may be empty.
+        /// Text before the question (`--instruction`); may be empty.
         instruction: Arc<str>,
-        /// The question that was answered.
+        /// The question.
         question: Arc<str>,
-        /// The answer, with the titles or texts of its sources appended where the aspect wants them.
+        /// The answer, with the titles or texts of its sources appended if the aspect needs them.
         answer: Arc<str>,
-        /// An answer of grade 5, where there is one.
+        /// An answer of grade 5, if available.
         reference: Option<Arc<str>>,
     },
-    /// Tell whether a document bears a claim out (AutoAIS; AttrScore).
+    /// Decide whether a document supports a claim (AutoAIS; AttrScore).
     Attribution {
         /// The claim.
         claim: Arc<str>,
@@ -162,7 +162,7 @@ pub enum JudgeTask {
 }
 
 impl JudgeTask {
-    /// The kind of the question.
+    /// The question's kind.
     pub fn kind(&self) -> CallKind {
         match self {
             Self::Expertise { .. } => CallKind::Expertise,
@@ -174,7 +174,7 @@ impl JudgeTask {
         }
     }
 
-    /// The text that is judged: the answer, or the claim.
+    /// The judged text: the answer, or the claim.
     pub fn answer(&self) -> &Arc<str> {
         match self {
             Self::Attribution { claim, .. } => claim,
@@ -186,7 +186,7 @@ impl JudgeTask {
         }
     }
 
-    /// The text that it is judged by: the question that was answered, or the document that the claim cites.
+    /// The text it is judged against: the question, or the cited document.
     pub fn question(&self) -> &Arc<str> {
         match self {
             Self::Attribution { document, .. } => document,
@@ -199,17 +199,17 @@ impl JudgeTask {
     }
 }
 
-/// One call that a scorer asks for.
+/// One judge call of a scorer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JudgeCall {
-    /// The component the verdict is for (`expertise`, `citations`, `<name>`, `<name>_evidence`).
+    /// The component that the verdict is for (`expertise`, `citations`, `<name>`, `<name>_evidence`).
     pub item: Arc<str>,
-    /// Which judge is asked.
+    /// The judge's role.
     pub role: Role,
-    /// What is asked.
+    /// The task.
     pub task: JudgeTask,
-    /// Index of the draw, 0-based (`--samples K` asks draws 0..K).
+    /// Index of the sample, 0-based (`--samples K` asks for samples 0..K).
     pub draw: u32,
-    /// Which judge of the role's panel is asked, 0-based.
+    /// Index of the judge in the role's panel, 0-based.
     pub member: u32,
 }

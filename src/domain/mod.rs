@@ -1,8 +1,8 @@
-//! The nouns of the field, and nothing that does input or output.
+//! Domain types, without input or output.
 //!
-//! A [`TestCase`] holds a question and its [`Rubric`]; an [`Answer`] is what one system wrote. A scorer asks
-//! [`JudgeCall`]s, a judge gives a [`JudgeReply`], [`JudgeTask::parse`] reads it into a [`Verdict`], and the
-//! scorer folds verdicts into a [`Score`].
+//! A [`TestCase`] holds a question and its [`Rubric`]; an [`Answer`] is the text of one system. A scorer requests
+//! [`JudgeCall`]s, a judge returns a [`JudgeReply`], [`JudgeTask::parse`] parses it into a [`Verdict`], and the scorer
+//! folds verdicts into a [`Score`].
 
 mod answer;
 mod aspect;

@@ -1,33 +1,33 @@
-//! What a reader must know beside a number.
+//! Notes that belong to a number.
 
 use serde::{Deserialize, Serialize};
 
-/// How much depends on a note.
+/// Importance of a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Detail: shown on request and in JSON.
     Info,
-    /// Without it the number would be misused: shown below the result.
+    /// Needed to use the number: shown below the result.
     Warning,
 }
 
-/// A sentence about a result, without line breaks, with its full stop.
+/// One sentence about a result, with its full stop and no line breaks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// How much depends on it.
+    /// Its importance.
     pub severity: Severity,
     /// The sentence.
     pub text: String,
 }
 
 impl Note {
-    /// A note that belongs below the result.
+    /// A note shown below the result.
     pub fn warning(text: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, text: text.into() }
     }
 
-    /// A note for those who ask.
+    /// A note shown on request.
     pub fn info(text: impl Into<String>) -> Self {
         Self { severity: Severity::Info, text: text.into() }
     }

@@ -1,9 +1,8 @@
-//! JSON as Python's `json.loads` reads it.
+//! Parses JSON as Python's `json.loads` does.
 //!
-//! Replies are read with the language of the reference's reader, in both modes: RFC 8259 plus the bare words `NaN`,
-//! `Infinity` and `-Infinity`, integers of any size, floats beyond range as infinities, lone surrogates in escapes,
-//! and of equal keys the last. What a number is worth is decided by `reading`; here nothing is rounded or refused
-//! that Python keeps.
+//! Replies are parsed as in the reference, in both modes: RFC 8259 plus `NaN`, `Infinity` and `-Infinity`, integers of
+//! any size, floats beyond range as infinities, lone surrogates in escapes, and the last of equal keys. `reading`
+//! decides on rounding and ranges.
 
 use std::fmt;
 
@@ -14,22 +13,22 @@ use serde::de::IgnoredAny;
 pub(crate) enum Value {
     /// `null`.
     Null,
-    /// `true`, `false`: integers 1 and 0 to Python's arithmetic.
+    /// `true`, `false`: 1 and 0 in Python's arithmetic.
     Bool(bool),
     /// A number without fraction and exponent: its digits as written, with the sign (`-0` is `0`).
     Int(String),
     /// Any other number.
     Float(f64),
-    /// A string; lone surrogates are replaced by U+FFFD, which changes neither emptiness nor any key we look for.
+    /// A string; lone surrogates become U+FFFD, which changes neither emptiness nor any key in use.
     Str(String),
     /// An array.
     List(Vec<Self>),
-    /// An object, in the order of first occurrence.
+    /// An object, keys in order of first occurrence.
     Dict(Vec<(String, Self)>),
 }
 
 impl Value {
-    /// The value under `key` of an object.
+    /// The value of `key` in an object.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         match self {
             Self::Dict(pairs) => pairs.iter().find(|(name, _)| name == key).map(|(_, value)| value),
@@ -37,7 +36,7 @@ impl Value {
         }
     }
 
-    /// What Python's `bool(value)` gives.
+    /// Python's `bool(value)`.
     pub(crate) fn is_truthy(&self) -> bool {
         match self {
             Self::Null => false,
@@ -51,7 +50,7 @@ impl Value {
         }
     }
 
-    /// What it is, for messages: `a string`, `an object`.
+    /// The type, for messages: `a string`, `an object`.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -64,12 +63,12 @@ impl Value {
     }
 }
 
-/// Why Python could not read a text.
+/// Why Python could not parse a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// `json.JSONDecodeError`, at this byte.
     Decode(usize),
-    /// `ValueError`: an integer of more than [`MAX_INT_DIGITS`] digits, which is no `JSONDecodeError`.
+    /// `ValueError` (not a `JSONDecodeError`): an integer of more than [`MAX_INT_DIGITS`] digits.
     TooManyDigits,
     /// `RecursionError`: nested deeper than [`MAX_DEPTH`].
     TooDeep,
@@ -88,17 +87,17 @@ impl fmt::Display for Fault {
 /// CPython's `sys.int_info.default_max_str_digits` (since 3.11).
 pub(crate) const MAX_INT_DIGITS: usize = 4300;
 
-/// How deep values may nest. CPython's limit is 1,000 frames less those of the caller: about this many brackets.
+/// Maximum nesting depth. CPython's limit is 1,000 frames minus those of the caller: about this many brackets.
 pub(crate) const MAX_DEPTH: usize = 990;
 
-/// Reads `text` as one JSON value with nothing but white space around it.
+/// Parses `text` as one JSON value, surrounded by white space only.
 pub(crate) fn parse(text: &str) -> Result<Value, Fault> {
     let mut reader = Reader { text, at: 0, depth: 0 };
     let value = reader.value()?;
     if reader.peek().is_none() { Ok(value) } else { reader.fault() }
 }
 
-/// Reads brackets, words and numbers; strings and the grammar of numbers are left to `serde_json`.
+/// Parses brackets, words and numbers; `serde_json` parses strings and the grammar of numbers.
 struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -117,7 +116,7 @@ impl Reader<'_> {
         Err(Fault::Decode(self.at))
     }
 
-    /// Moves past `byte` if it is next.
+    /// Consumes `byte` if it is next.
     fn take(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
@@ -140,7 +139,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What is between brackets, separated by commas; `read` reads one element.
+    /// The comma-separated elements up to `close`; `read` parses one of them.
     fn elements(&mut self, close: u8, mut read: impl FnMut(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
         if self.depth == MAX_DEPTH {
             return Err(Fault::TooDeep);
@@ -190,7 +189,7 @@ impl Reader<'_> {
             "NaN" => Value::Float(f64::NAN),
             "Infinity" => Value::Float(f64::INFINITY),
             "-Infinity" => Value::Float(f64::NEG_INFINITY),
-            // serde_json would refuse a number beyond the range of floats, but not where it only skips it.
+            // serde_json rejects a number beyond the range of floats, unless it only skips it.
             _ if serde_json::from_str::<IgnoredAny>(word).is_err() => return self.fault(),
             _ if word.contains(['.', 'e', 'E']) => word.parse().map(Value::Float).or_else(|_| self.fault())?,
             _ if word.trim_start_matches('-').len() > MAX_INT_DIGITS => return Err(Fault::TooManyDigits),
@@ -218,7 +217,7 @@ impl Reader<'_> {
     }
 }
 
-/// The literal of a string with U+FFFD for every escaped surrogate: Python keeps a lone one, which UTF-8 cannot hold.
+/// The string literal with U+FFFD for every escaped lone surrogate, which UTF-8 cannot represent.
 fn without_surrogates(literal: &str) -> String {
     let mut out = String::with_capacity(literal.len());
     let mut rest = literal;

@@ -1,4 +1,4 @@
-//! Who rated what: people and judges alike.
+//! Ratings and preferences of people and judges.
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{CaseId, SystemName};
 
-/// What a rater is. It decides which raters are averaged to `humans`, and whose near-ties are ties.
+/// Kind of rater: decides which raters are averaged to `humans` and whose near-ties count as ties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RaterKind {
-    /// A judge: a run, a member of a panel, or a model's scores in a file of labels.
+    /// A judge: a run, a panel member, or a model's scores in a label file.
     Judge,
     /// A person.
     Human,
@@ -19,11 +19,11 @@ pub enum RaterKind {
 /// A number given to an answer or to an item of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rating {
-    /// Who answered.
+    /// The system.
     pub system: SystemName,
-    /// What was answered.
+    /// The test case.
     pub case_id: CaseId,
-    /// The component, aspect or criterion; `None`: the answer as a whole.
+    /// The component, aspect or criterion; `None`: the whole answer.
     pub item: Option<Arc<str>>,
     /// Finite, on the rater's own scale.
     pub value: f64,
@@ -51,7 +51,7 @@ impl Preferred {
         }
     }
 
-    /// What a difference of first and second says where at most `threshold` is a tie.
+    /// The preference for a difference first - second; at most `threshold` is a tie.
     pub fn of_difference(difference: f64, threshold: f64) -> Self {
         if difference.abs() <= threshold {
             Self::Tie
@@ -62,7 +62,7 @@ impl Preferred {
         }
     }
 
-    /// The same seen with the answers exchanged.
+    /// The preference with the answers exchanged.
     #[must_use]
     pub fn exchanged(self) -> Self {
         match self {
@@ -73,28 +73,28 @@ impl Preferred {
     }
 }
 
-/// Two systems' answers to one case, the systems in the order of their names.
+/// Two systems' answers to one case, ordered by system name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ComparedPair {
-    /// What was answered.
+    /// The test case.
     pub case_id: CaseId,
-    /// The system whose name comes first.
+    /// The first system by name.
     pub first: SystemName,
-    /// The other one.
+    /// The second system.
     pub second: SystemName,
 }
 
 /// One comparison of two answers by a rater.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preference {
-    /// Which answers.
+    /// The compared answers.
     pub pair: ComparedPair,
     /// The better one.
     pub preferred: Preferred,
 }
 
 impl Preference {
-    /// The comparison with the systems put into the order of their names; `None` for a system beside itself.
+    /// The comparison, systems ordered by name; `None` if both are the same system.
     pub fn new(case_id: CaseId, a: SystemName, b: SystemName, preferred: Preferred) -> Option<Self> {
         let (first, second, preferred) = match a.cmp(&b) {
             std::cmp::Ordering::Less => (a, b, preferred),
@@ -105,21 +105,21 @@ impl Preference {
     }
 }
 
-/// Someone who rated answers, with everything rated: each thing at most once.
+/// A rater with all ratings, at most one per item.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rater {
     /// The name, unique among the raters.
     pub name: Arc<str>,
     /// A judge or a person.
     pub kind: RaterKind,
-    /// Numbers given.
+    /// Ratings.
     pub ratings: Vec<Rating>,
-    /// Comparisons made.
+    /// Preferences.
     pub preferences: Vec<Preference>,
 }
 
 impl Rater {
-    /// Someone who has not rated anything yet.
+    /// A rater without ratings.
     pub fn new(name: impl Into<Arc<str>>, kind: RaterKind) -> Self {
         Self { name: name.into(), kind, ratings: Vec::new(), preferences: Vec::new() }
     }

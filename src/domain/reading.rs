@@ -1,32 +1,32 @@
-//! From a judge's raw reply to a verdict. Here are the rubric's questions in default mode: a reply counts only if it says
-//! exactly what was asked; anything else is unreadable, with the reason, and never a silent zero.
+//! Parses a judge's reply into a verdict. This module handles the rubric's questions in default mode: a reply counts
+//! only if it says exactly what was asked; anything else is unreadable, with a reason, and never a silent zero.
 
 use super::judge_reply::{after_thinking, quoted};
 use super::python_json::{self, Value};
 use super::{ClaimShares, JudgeReply, JudgeTask, Mode, Reading, Unreadable, Verdict, reading_compat, reading_graded};
 
-/// Points are asked for on a scale of 0 to this.
+/// Maximum points.
 const MAX_POINTS: f64 = 10.0;
 
-/// Keys under which judges explain themselves, best first.
+/// Keys of the judge's explanation, in order of preference.
 const FEEDBACK_KEYS: [&str; 3] = ["feedback", "reason", "explanation"];
 
 impl JudgeTask {
-    /// Reads a reply to this task.
+    /// Parses a reply to this task.
     ///
     /// Default mode: the text is a JSON object, or holds one as its outermost `{..}` after a leading `<think>..</think>`.
     /// `score` must be a number, 0..=10 for points and not negative for counts; `claims` a list of objects, each with a
     /// list `citations` of objects, each with a list `excerpts`. With the verdict comes the judge's `feedback` (or
     /// `reason`, `explanation`), where it is a string. Aspects end in a grade, attribution is a label.
     ///
-    /// Compat mode: what the reference makes of the text, in range or not, and never feedback.
+    /// Compat mode: as the reference reads the text, in range or not, without feedback.
     ///
-    /// A count above the number of snippets is that number, in both modes: before samples or judges are merged, or one
-    /// that counts too many would make up for one that finds none.
+    /// In both modes a count above the number of snippets is capped at it before samples or judges are merged.
+    /// Otherwise one overcount could offset a missing one.
     ///
     /// # Errors
-    /// [`Unreadable`], which says what was wrong and whether asking again may help: not for a reply cut at the token
-    /// limit (default mode only; compat reads it as it is), nor where the reference would have raised (compat).
+    /// [`Unreadable`], with the reason and whether a retry may help: not for a reply cut at the token limit (default
+    /// mode only; compat parses it), nor if the reference would have raised (compat).
     pub fn parse(&self, reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
         let (verdict, feedback) = match (self, mode) {
             (Self::Aspect { .. }, _) => return reading_graded::grade(reply, mode),
@@ -37,7 +37,7 @@ impl JudgeTask {
         Ok((self.capped(verdict), feedback))
     }
 
-    /// A count that is at most the number of snippets; NaN stays NaN.
+    /// Caps a count at the number of snippets; NaN stays NaN.
     fn capped(&self, verdict: Verdict) -> Verdict {
         match (self, verdict) {
             (Self::Evidence { snippets, .. }, Verdict::Count(count)) if count > snippets.len() as f64 => {
@@ -48,7 +48,7 @@ impl JudgeTask {
     }
 }
 
-/// The verdict of a reply to one of the rubric's questions in default mode, with the judge's feedback.
+/// Verdict and feedback for one of the rubric's questions in default mode.
 fn read(task: &JudgeTask, reply: &JudgeReply) -> Result<Reading, Unreadable> {
     if reply.is_cut() {
         return Err(Unreadable::cut(reply.usage.completion_tokens));
@@ -64,7 +64,7 @@ fn read(task: &JudgeTask, reply: &JudgeReply) -> Result<Reading, Unreadable> {
     Ok((verdict.map_err(Unreadable::new)?, feedback(&object)))
 }
 
-/// The JSON object of a reply: the whole text, or the outermost braces of what follows the judge's thinking.
+/// The JSON object of a reply: the whole text, or the outermost braces after the judge's thinking.
 fn outermost_object(content: &str) -> Result<Value, String> {
     let text = content.trim();
     if text.is_empty() {
@@ -87,7 +87,7 @@ fn outermost_object(content: &str) -> Result<Value, String> {
 fn number(object: &Value) -> Result<f64, String> {
     match object.get("score") {
         None => Err("no \"score\" in the reply's object".to_owned()),
-        // An integer beyond range reads as infinity, which no range allows.
+        // An integer beyond range parses as infinity, which no range allows.
         Some(Value::Int(digits)) => digits.parse().map_err(|_| format!("score {} is no number", quoted(digits))),
         Some(Value::Float(value)) if value.is_nan() => Err("score is NaN".to_owned()),
         Some(Value::Float(value)) => Ok(*value),
@@ -112,7 +112,7 @@ fn count(object: &Value) -> Result<f64, String> {
     }
 }
 
-/// The list under `key` of the `index`-th object of `list`; `of` names that list in messages.
+/// The list under `key` in object `index` of the list `of` (for messages).
 fn list_of<'a>(item: &'a Value, key: &str, of: &str, index: usize) -> Result<&'a [Value], String> {
     if !matches!(item, Value::Dict(_)) {
         return Err(format!("{of}[{index}] is {}, not an object", item.kind()));

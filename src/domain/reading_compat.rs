@@ -1,9 +1,8 @@
-//! Replies as the reference script reads them, its faults included (`Mode::Compat`).
+//! Parses replies as the reference script does, including its faults (`Mode::Compat`).
 //!
-//! Source: what `run_utils.extract_json_from_response` and the `_score_*` methods of `scholarqacs_rubric.py`
-//! (ScholarQABench 95e6fc5) give. Python's rules of truth, iteration and arithmetic are followed value by value: `true`
-//! is 1, a string is iterated by characters, an object by keys. Where the script would raise an exception, the reply has
-//! no verdict.
+//! Source: `run_utils.extract_json_from_response` and the `_score_*` methods of `scholarqacs_rubric.py` (ScholarQABench
+//! 95e6fc5). Follows Python's truthiness, iteration and arithmetic: `true` is 1, a string iterates by characters, an
+//! object by keys. Where the script would raise an exception, the reply has no verdict.
 
 use super::python_json::{self, Fault, Value};
 use super::{ClaimShares, JudgeTask, Unreadable, UnscoredKind, Verdict};
@@ -12,17 +11,17 @@ use super::{ClaimShares, JudgeTask, Unreadable, UnscoredKind, Verdict};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Raised;
 
-/// Reads a reply to `task` as the reference does.
+/// Parses a reply to `task` as the reference does.
 ///
 /// # Errors
-/// Where the reference raises an exception; asking again would not be what it does.
+/// If the reference raises an exception; it would not retry.
 pub(super) fn read(task: &JudgeTask, text: &str) -> Result<Verdict, Unreadable> {
     let verdict = extract_json(text).and_then(|object| match task {
-        // An integer is made a float before it is divided by the float 10.0.
+        // An integer becomes a float before it is divided by the float 10.0.
         JudgeTask::Expertise { .. } | JudgeTask::Property { .. } => number(object.as_ref(), 1.0).map(Verdict::Points),
         JudgeTask::Evidence { snippets, .. } => number(object.as_ref(), snippets.len() as f64).map(Verdict::Count),
         JudgeTask::Citations { .. } | JudgeTask::Aspect { .. } | JudgeTask::Attribution { .. } => {
-            // Any exception here is caught by the script and gives 0 and 0, and so does a reply without an object.
+            // The script catches any exception here and gives 0 and 0, as for a reply without an object.
             let shares = object.as_ref().and_then(claim_shares);
             Ok(Verdict::Claims(shares.unwrap_or_else(|| ClaimShares::of_counts((0, 0), (0, 0)))))
         }
@@ -34,8 +33,8 @@ pub(super) fn read(task: &JudgeTask, text: &str) -> Result<Verdict, Unreadable> 
     })
 }
 
-/// The object from the first `{` to the last `}`, mended with `]}` if need be. `None` if there is none, or an empty
-/// one: the callers treat both alike.
+/// The object from the first `{` to the last `}`, with `]}` appended if needed. `None` if missing or empty, which
+/// callers treat alike.
 fn extract_json(text: &str) -> Result<Option<Value>, Raised> {
     let Some(start) = text.find('{') else { return Ok(None) };
     // Without a `}`, or with the last one before the first `{`, the slice is empty.
@@ -58,8 +57,8 @@ fn number(object: Option<&Value>, divisor: f64) -> Result<f64, Raised> {
         Some(Value::Bool(value)) => Ok(f64::from(u8::from(*value))),
         Some(Value::Float(value)) => Ok(*value),
         Some(Value::Int(digits)) => {
-            // The quotient must be a float. Compared a factor of 1e20 lower, where the integer is one, too; the largest
-            // float stands for a larger count, which is capped anyway.
+            // The quotient must fit a float. Both are compared a factor of 1e20 lower; the largest float stands for a
+            // larger count, which is capped anyway.
             let scaled: f64 = format!("{digits}e-20").parse().map_err(|_| Raised)?;
             let value: f64 = digits.parse().map_err(|_| Raised)?;
             let overflows = (scaled / divisor).abs() > f64::MAX / 1e20;
@@ -69,7 +68,7 @@ fn number(object: Option<&Value>, divisor: f64) -> Result<f64, Raised> {
     }
 }
 
-/// The shares of claims and citations; `None` where Python would raise an exception.
+/// Shares of claims and citations; `None` if Python would raise an exception.
 fn claim_shares(object: &Value) -> Option<ClaimShares> {
     let claims = items(object.get("claims")?)?;
     let (mut cited, mut citation_count, mut quoted) = (0, 0, 0);
@@ -85,8 +84,8 @@ fn claim_shares(object: &Value) -> Option<ClaimShares> {
     Some(ClaimShares::of_counts((cited, claims.len()), (quoted, citation_count)))
 }
 
-/// What Python's `for` gives over a value; `None` for what cannot be iterated. Characters and keys are strings, and all
-/// that is done with an item is to look up a key in it, which fails for every string alike: `None` represents them.
+/// Items of Python's `for` over a value; `None` if it is not iterable. Characters and keys are strings, and looking up
+/// a key in a string always fails: an inner `None` stands for them.
 fn items(value: &Value) -> Option<Vec<Option<&Value>>> {
     match value {
         Value::List(values) => Some(values.iter().map(Some).collect()),
@@ -110,7 +109,7 @@ mod tests {
         }
     }
 
-    /// The number of a reply; `None` where the script raises an exception.
+    /// The number of a reply; `None` if the script raises an exception.
     fn number(kind: &str, text: &str) -> Option<f64> {
         match task(kind).parse(&JudgeReply::of_text(text), Mode::Compat) {
             Ok((Verdict::Points(value) | Verdict::Count(value), None)) => Some(value),

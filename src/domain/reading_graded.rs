@@ -1,29 +1,29 @@
-//! Replies that end in a grade (`Feedback: .. [RESULT] n`, Prometheus) or are a label (AttrScore).
+//! Parses replies that end in a grade (`Feedback: .. [RESULT] n`, Prometheus) or are a label (AttrScore).
 //!
-//! Source of compat: what `get_grading_dict` and `extract_score` of ScholarQABench's `prometheus_eval.py`, and the
-//! comparison with the literal label in its `citation_correctness_eval.py`, give (95e6fc5).
+//! Source of compat: `get_grading_dict` and `extract_score` of ScholarQABench's `prometheus_eval.py`, and the
+//! comparison with the literal label in its `citation_correctness_eval.py` (95e6fc5).
 
 use super::judge_reply::{after_thinking, quoted};
 use super::{Attribution, JudgeReply, Mode, Reading, Unreadable, UnscoredKind, Verdict};
 use crate::text::python_chars::decimal_digit;
 
-/// What stands before a grade.
+/// Marker before a grade.
 const MARKER: &str = "[RESULT]";
-/// What the reference looks for.
+/// The reference's marker.
 const REFERENCE_MARKER: &str = "[RESULT] ";
-/// Where the reference begins to read without a marker: its search gives -1, to which it adds the marker's length.
+/// Where the reference starts without a marker: its search gives -1, to which it adds the marker's length.
 const WITHOUT_MARKER: usize = REFERENCE_MARKER.len() - 1;
-/// CPython refuses to make an integer of more digits.
+/// CPython refuses to parse longer integers.
 const MAX_INT_DIGITS: usize = 4300;
-/// A label behind one of these says its opposite.
+/// Words that negate the label after them.
 const NEGATIONS: [&str; 9] = ["not", "no", "never", "neither", "nor", "cannot", "hardly", "isn't", "isn’t"];
 
-/// Reads a grade, 1..=5.
+/// Parses a grade, 1..=5.
 ///
-/// Default: after the last `[RESULT]` (any case) white space, optionally `(` or `[`, one digit 1-5 that neither a
-/// digit nor a full stop with a digit follows. What the judge said before it is the feedback. Of a reply that the token
-/// limit cut, a grade is read only where more text follows: `1` may be the beginning of `10`, `4.` of `4.5`.
-/// Compat: as [`reference_score`] reads it, feedback included; what it drops is unreadable and not asked again.
+/// Default: after the last `[RESULT]` (any case), optional white space and `(` or `[`, then one digit 1-5 not followed
+/// by a digit or by a full stop and a digit. The text before is the feedback. In a reply cut at the token limit, a
+/// grade counts only if more text follows: `1` may be the beginning of `10`. Compat: as in [`reference_score`],
+/// feedback included; what it drops is unreadable and not asked again.
 pub(super) fn grade(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
     if mode == Mode::Compat {
         let read = reference_score(&reply.content);
@@ -47,7 +47,7 @@ pub(super) fn grade(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadabl
     Ok((Verdict::Grade(grade), feedback))
 }
 
-/// A grade with what stands around it.
+/// A grade with the text around it.
 struct Found<'a> {
     grade: f64,
     feedback: Option<String>,
@@ -74,16 +74,16 @@ fn found(content: &str) -> Result<Found<'_>, String> {
     Ok(Found { grade, feedback: feedback(&text[..at]), rest })
 }
 
-/// Where the last marker begins, in upper or lower case.
+/// Start of the last marker, in any case.
 fn last_marker(text: &str) -> Option<usize> {
     let is_marker = |at: &usize| {
         text.as_bytes()[*at..].get(..MARKER.len()).is_some_and(|b| b.eq_ignore_ascii_case(MARKER.as_bytes()))
     };
-    // A marker is ASCII: where its bytes stand, a character begins.
+    // A marker is ASCII, so it starts at a character boundary.
     text.rmatch_indices('[').map(|(at, _)| at).find(is_marker)
 }
 
-/// What a judge said before its grade, without the heading; `None` if that is nothing.
+/// The judge's text before its grade, without the heading; `None` if empty.
 fn feedback(before: &str) -> Option<String> {
     const HEADING: &str = "feedback:";
     let text = before.trim().trim_start_matches('#').trim_start();
@@ -92,12 +92,12 @@ fn feedback(before: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// What the reference makes of a reply of its aspect judge.
+/// The reference's parse of an aspect judge's reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReferenceScore<'a> {
-    /// What it stores as the score: any text.
+    /// The stored score: any text.
     pub text: String,
-    /// What it stores as the feedback.
+    /// The stored feedback.
     pub feedback: &'a str,
 }
 
@@ -135,7 +135,7 @@ fn overall_score(feedback: &str) -> Option<&str> {
     })
 }
 
-/// Python's `int(text)`: white space around it, a sign, digits of any script with single underscores between them.
+/// Python's `int(text)`: surrounding white space, a sign, digits of any script with single underscores between them.
 fn python_int(text: &str) -> Option<f64> {
     let is_space = |c: char| c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}');
     let text = text.trim_matches(is_space);
@@ -156,7 +156,7 @@ fn python_int(text: &str) -> Option<f64> {
     if value.len() > MAX_INT_DIGITS { None } else { value.parse().ok().map(|value: f64| sign * value) }
 }
 
-/// The grade that `extract_score` makes of a stored score: only an exact digit 1-5 counts.
+/// The grade that `extract_score` reads from a stored score: only an exact digit 1-5 counts.
 fn grade_of(text: &str) -> Option<f64> {
     match text.as_bytes() {
         [digit @ b'1'..=b'5'] => Some(f64::from(digit - b'0')),
@@ -164,29 +164,29 @@ fn grade_of(text: &str) -> Option<f64> {
     }
 }
 
-/// Merges the replies of several samples as the reference's self-consistency does: by the most common *text* (the first
-/// seen of equally common ones), of which only 1..5 is a grade. It raises an exception where it merges by the mean, so
-/// that no number can be compared with that.
+/// Merges the replies of several samples as the reference's self-consistency does: by the most common *text* (ties take
+/// the first seen), of which only 1..5 is a grade. Its merge by mean raises an exception, so that there is no number to
+/// compare with.
 pub fn merge_as_reference(replies: &[&str]) -> Option<f64> {
     let texts: Vec<String> = replies.iter().map(|reply| reference_score(reply).text).collect();
     let count = |text: &String| texts.iter().filter(|other| *other == text).count();
-    // `max_by_key` takes the last of equals; the first seen is the last one backwards.
+    // `max_by_key` returns the last of equals, hence the reversed order.
     texts.iter().rev().max_by_key(|text| count(text)).and_then(|text| grade_of(text))
 }
 
-/// The mean of what Python's `int()` makes of the stored scores, 10 and 55 among them; `None` if it makes nothing of
-/// any. This is the reference's merge by mean before it raises an exception.
+/// Mean of Python's `int()` of the stored scores, including 10 and 55; `None` if none parses. This is the reference's
+/// merge by mean before it raises an exception.
 pub fn reference_mean_of_draws(replies: &[&str]) -> Option<f64> {
     let numbers: Vec<f64> = replies.iter().filter_map(|reply| python_int(&reference_score(reply).text)).collect();
     (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
 }
 
-/// Reads a label.
+/// Parses a label.
 ///
-/// Default: the whole reply is a label (any case, quotes and punctuation around it), else the last line that holds
-/// exactly one label as a whole word decides, unless it is negated there. What else the judge said is the feedback. A
-/// reply that the token limit cut is not read. Compat: only the literal `Attributable` is support; whatever is no
-/// literal label counts as `Extrapolatory`, since the reference asks nothing else of it.
+/// Default: the whole reply is a label (any case, quotes and punctuation around it), else the last line with exactly
+/// one label as a whole word decides, unless negated there. The rest is feedback. A reply cut at the token limit is not
+/// parsed. Compat: only the literal `Attributable` is support; anything but a literal label counts as `Extrapolatory`,
+/// which is all the reference checks.
 pub(super) fn label(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
     if mode == Mode::Compat {
         let literal = Attribution::ALL.into_iter().find(|label| label.as_str() == reply.content);
@@ -214,7 +214,7 @@ pub(super) fn label(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadabl
                     quoted(line.trim())
                 )));
             }
-            // What stands around the label: all of a reply of one line, else the other lines.
+            // The text around the label: of a one-line reply all of it, else the other lines.
             let others = format!("{}\n{}", text[..start].trim(), text[end..].trim());
             let others = if others.trim().is_empty() { line } else { &others };
             return Ok((Verdict::Attribution(label), Some(others.trim().to_owned())));
@@ -228,7 +228,7 @@ fn label_of(word: &str) -> Option<Attribution> {
     Attribution::ALL.into_iter().find(|label| label.as_str().eq_ignore_ascii_case(word))
 }
 
-/// The label of a line that holds exactly one, and whether the word before it denies it.
+/// The label of a line with exactly one, and whether the word before negates it.
 fn only_label(line: &str) -> Option<(Attribution, bool)> {
     let is_edge = |c: char| !(c.is_alphanumeric() || matches!(c, '-' | '\'' | '’'));
     let words: Vec<&str> =

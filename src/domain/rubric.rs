@@ -1,16 +1,16 @@
-//! The rubric of ScholarQA-CS: weights, length bounds, criteria and their snippets.
+//! ScholarQA-CS rubrics: weights, length bounds, criteria and snippets.
 
 use std::sync::Arc;
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Which halves of a rubric are asked.
+/// Which halves of a rubric are judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RubricParts {
-    /// Ask the criteria.
+    /// Judge the criteria.
     pub rubrics: bool,
-    /// Ask the snippets.
+    /// Judge the snippets.
     pub snippets: bool,
 }
 
@@ -25,10 +25,10 @@ impl RubricParts {
 pub struct Rubric {
     /// The question put to the judge (default: the question of the case).
     pub question: Arc<str>,
-    /// Answers of at most this many words earn full marks for length (default 300).
+    /// Answers of at most this many words get the full length score (default 300).
     #[serde(deserialize_with = "whole_number")]
     pub low_length: i64,
-    /// Answers of at least this many words earn none (default 600).
+    /// Answers of at least this many words get none (default 600).
     #[serde(deserialize_with = "whole_number")]
     pub high_length: i64,
     /// Weight of component `length` (default 0.05).
@@ -64,7 +64,7 @@ impl Default for Rubric {
 }
 
 impl Rubric {
-    /// The absence of a rubric: no criteria, and no part has a weight.
+    /// The missing rubric: no criteria, all weights 0.
     pub fn none(question: Arc<str>) -> Self {
         Self {
             question,
@@ -78,21 +78,21 @@ impl Rubric {
         }
     }
 
-    /// True if there is nothing to be judged by: what [`Rubric::none`] gives.
+    /// Whether this is the missing rubric, [`Rubric::none`].
     pub fn is_none(&self) -> bool {
         let weights = [self.length_weight, self.expertise_weight, self.citations_weight, self.excerpts_weight];
         self.criteria.is_empty() && weights == [0.0; 4]
     }
 }
 
-/// One property that a good answer has.
+/// One property of a good answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Criterion {
     /// Name of its component; its snippets' component is `<name>_evidence`.
     pub name: String,
     /// What the answer should do; empty if only snippets are asked.
     pub criterion: Arc<str>,
-    /// Share of the score, over criterion and snippets together.
+    /// Share of the score, for criterion and snippets together.
     #[serde(deserialize_with = "number")]
     pub weight: f64,
     /// Texts that support the criterion.
@@ -100,7 +100,7 @@ pub struct Criterion {
     pub snippets: Arc<[String]>,
 }
 
-/// A number, or a string that spells one, as the reference reads it.
+/// A number, or a string with a number, as in the reference.
 fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "expected a number")]

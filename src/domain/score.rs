@@ -9,18 +9,18 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{ClaimSupport, UnscoredKind, UnscoredReason};
 
-/// The name of the rubric's scores where the built-in baseline judged: they are not to be taken for an LLM's.
+/// Name of the rubric scores of the built-in baseline, so that they are not taken for an LLM's.
 pub const LEXICAL: &str = "lexical_rubric";
 
-/// What the numbers of a quantity are.
+/// Unit of a quantity's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
-    /// 0..=1, shown as per cent.
+    /// 0..=1, shown as %.
     Share,
     /// 1..=5, shown with two decimals.
     Grade,
-    /// A count an item, shown with one decimal.
+    /// A count per item, shown with one decimal.
     Count,
 }
 
@@ -30,7 +30,7 @@ pub enum Unit {
 pub enum ComponentKind {
     /// Counted from the text, no judge.
     Length,
-    /// One judged criterion, the fixed one about expertise.
+    /// The fixed criterion on expertise.
     Expertise,
     /// Share of claims with a citation.
     Citations,
@@ -49,7 +49,7 @@ pub enum ComponentKind {
 }
 
 impl ComponentKind {
-    /// The components that every rubric has, annotated or not.
+    /// The components of every rubric, annotated or not.
     pub const ALL_STATIC: [Self; 4] = [Self::Length, Self::Expertise, Self::Citations, Self::Excerpts];
 
     /// The kind's name in files.
@@ -67,7 +67,7 @@ impl ComponentKind {
         }
     }
 
-    /// What its numbers are.
+    /// The unit of its values.
     pub fn unit(self) -> Unit {
         match self {
             Self::Aspect => Unit::Grade,
@@ -76,18 +76,18 @@ impl ComponentKind {
         }
     }
 
-    /// True for the parts of a weighted sum, which the rubric score is; the weight of the others means nothing.
+    /// Whether it is a component of the weighted rubric score; otherwise the weight means nothing.
     pub fn is_weighted(self) -> bool {
         !matches!(self, Self::Aspect | Self::Share | Self::Count)
     }
 
-    /// True for the components that come from the annotator's rubric (they make up `ann_score`).
+    /// Whether it comes from the annotator's rubric (`ann_score`).
     pub fn is_annotated(self) -> bool {
         matches!(self, Self::Property | Self::Evidence)
     }
 }
 
-/// One weighted part of a score.
+/// One component of a score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Component {
     /// Its name, unique within a score; in files the key of the component.
@@ -95,18 +95,18 @@ pub struct Component {
     pub name: String,
     /// What it measures.
     pub kind: ComponentKind,
-    /// What was judged: the criterion's text, or how many snippets.
+    /// The criterion's text, or the number of snippets.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// Its weight in the score; 0 where the score is no weighted sum.
+    /// Its weight in the score; 0 if the score is not a weighted sum.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub weight: f64,
-    /// 0..=1; `None` if it could not be judged. (In compat mode it may leave 0..=1.)
+    /// 0..=1; `None` if it could not be judged. Compat mode may exceed the range.
     pub value: Option<f64>,
-    /// Why there is no value.
+    /// Why the value is missing.
     #[serde(default, rename = "unscored", skip_serializing_if = "Option::is_none")]
     pub reason: Option<UnscoredReason>,
-    /// What the judge said besides the number, where it did.
+    /// The judge's feedback, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
 }
@@ -118,7 +118,7 @@ impl Component {
         Self { name, kind, text, weight: 0.0, value: None, reason: None, feedback: None }
     }
 
-    /// The component with this value and the judge's feedback, or the reason why there is none.
+    /// Sets the value and feedback, or the reason why the value is missing.
     #[must_use]
     pub fn with(mut self, value: Result<(f64, Option<String>), UnscoredReason>) -> Self {
         match value {
@@ -145,25 +145,25 @@ pub struct Score {
     /// Sum of weight x value; `None` if a component has no value.
     #[serde(rename = "score", alias = "lexical_score")]
     pub value: Option<f64>,
-    /// The same over annotated components, divided by their total weight; `None` if one of them has no value.
+    /// The same over the annotated components, divided by their total weight; `None` if one of them has no value.
     #[serde(default, alias = "lexical_ann_score")]
     pub ann_score: Option<f64>,
-    /// What `ann_score` is divided by: the annotated components' total weight (the constant 0.6 in compat mode);
-    /// 0 where no component is annotated, which leaves `ann_score` undefined.
+    /// Divisor of `ann_score`: the annotated components' total weight (in compat mode the constant 0.6); 0 if there are
+    /// none, which leaves `ann_score` undefined.
     #[serde(default)]
     pub ann_divisor: f64,
-    /// Every component, in the order of the rubric.
+    /// Every component, in rubric order.
     #[serde(rename = "details", deserialize_with = "by_name")]
     pub components: Vec<Component>,
-    /// What a reader must know of how it came about (weights scaled, ..).
+    /// Notes needed to use the score (weights scaled, ..).
     pub notes: Vec<String>,
-    /// The claims with their support, where citations were judged.
+    /// The claims with their support, if citations were judged.
     #[serde(default)]
     pub claims: Vec<ClaimSupport>,
 }
 
-/// The sums are called `lexical_score` and `lexical_ann_score` where the baseline judged. `components` has the values by
-/// name, `details` the components whole. `ann_score` and its divisor are left out of scores that are no weighted sum.
+/// The sums of the baseline are called `lexical_score` and `lexical_ann_score`. `components` has the values by name,
+/// `details` the whole components. `ann_score` and its divisor are omitted for scores that are not weighted sums.
 impl Serialize for Score {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (score, ann_score) = self.sum_names();
@@ -184,7 +184,7 @@ impl Serialize for Score {
     }
 }
 
-/// Components by name, in the order of the rubric: what the function takes of each.
+/// Components by name, in rubric order, reduced by the function.
 struct ByName<'a, T>(&'a [Component], fn(&'a Component) -> T);
 
 impl<T: Serialize> Serialize for ByName<'_, T> {
@@ -193,7 +193,7 @@ impl<T: Serialize> Serialize for ByName<'_, T> {
     }
 }
 
-/// Reads components by name, in the order of the file.
+/// Parses components by name, in file order.
 fn by_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Component>, D::Error> {
     struct Components;
 
@@ -216,7 +216,7 @@ fn by_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Component>,
     deserializer.deserialize_map(Components)
 }
 
-/// The name of a scorer as one that lives on: there are as few as scorers, and users may have their own.
+/// Interns a scorer's name; there are few scorers, and users may add their own.
 fn interned<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ScorerId, D::Error> {
     static NAMES: Mutex<Vec<ScorerId>> = Mutex::new(Vec::new());
     let name = String::deserialize(deserializer)?;
@@ -230,12 +230,12 @@ fn interned<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ScorerId, D::E
 }
 
 impl Score {
-    /// The names of `value` and `ann_score` in files and tables.
+    /// Names of `value` and `ann_score` in files and tables.
     pub fn sum_names(&self) -> (&'static str, &'static str) {
         if self.scorer == LEXICAL { ("lexical_score", "lexical_ann_score") } else { ("score", "ann_score") }
     }
 
-    /// The same with a reason for every component without a finite value. A NaN, which compat mode lets pass, is no value.
+    /// Adds a reason to every component without a finite value. NaN, which compat mode allows, counts as missing.
     #[must_use]
     pub fn with_reasons(mut self) -> Self {
         for component in self.components.iter_mut() {
@@ -252,24 +252,23 @@ impl Score {
         self
     }
 
-    /// The component of that name.
+    /// The component with this name.
     pub fn component(&self, name: &str) -> Option<&Component> {
         self.components.iter().find(|component| component.name == name)
     }
 
-    /// True if the value is a weighted sum of the components, as the rubric's is.
+    /// Whether the value is a weighted sum of the components, as for rubrics.
     pub fn is_weighted_sum(&self) -> bool {
         self.components.iter().any(|component| component.kind.is_weighted())
     }
 
-    /// True if every component has a value.
+    /// Whether every component has a value.
     pub fn is_complete(&self) -> bool {
         self.components.iter().all(|component| component.value.is_some())
     }
 
-    /// `score` and `ann_score` as they would be if every component without a value had the value `fill`: 0 and 1
-    /// give the bounds, 0 is what `--on-unscored zero` counts. Without annotated
-    /// components there is no `ann_score` to fill.
+    /// `score` and `ann_score` with `fill` for missing values: 0 and 1 give the bounds, 0 is `--on-unscored zero`.
+    /// Without annotated components `ann_score` stays undefined.
     pub fn filled(&self, fill: f64) -> (f64, Option<f64>) {
         let sums = WeightedSums::of(&self.components, fill);
         let annotated = self.components.iter().any(|component| component.kind.is_annotated());
@@ -287,8 +286,8 @@ pub(crate) struct WeightedSums {
 }
 
 impl WeightedSums {
-    /// The sums, with `fill` for missing values. Snippets are added last, as in the reference, whose sums ours must
-    /// equal to the last digit.
+    /// The sums, with `fill` for missing values. Snippets are added last, as in the reference, so that sums match to
+    /// the last digit.
     pub(crate) fn of(components: &[Component], fill: f64) -> Self {
         let is_evidence = |component: &&Component| component.kind == ComponentKind::Evidence;
         let criteria = components.iter().filter(|component| !is_evidence(component));

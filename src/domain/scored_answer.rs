@@ -1,4 +1,4 @@
-//! One answer with its score: what aggregation and reports are made from.
+//! Scored answers: the input of aggregation and reports.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,26 +7,26 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{CaseId, Score, SystemName, TestCase};
 
-/// One answer that has been through a scorer.
+/// An answer with its score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScoredAnswer {
-    /// Who answered.
+    /// The system.
     pub system: SystemName,
-    /// What was answered; in files its id alone.
+    /// The test case; in files only its id.
     #[serde(rename = "case_id", serialize_with = "case_id", deserialize_with = "bare_case")]
     pub case: Arc<TestCase>,
     /// The score in the run's mode.
     #[serde(flatten)]
     pub score: Score,
-    /// What each judge of a panel said in each draw, by component; empty where one judge was asked once.
+    /// Values of each panel judge in each sample, by component; empty for one judge with one sample.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub members: BTreeMap<Arc<str>, Vec<MemberValues>>,
-    /// Why the answer looks as if it tried to steer the judge (forged tags, a ready verdict, ..); empty if it does not.
+    /// Signs of prompt injection (forged tags, a ready verdict, ..).
     pub steering: Vec<String>,
 }
 
 impl ScoredAnswer {
-    /// The answer of that system with its score, in which every component has a finite value or a reason.
+    /// The system's answer with its score; every component gets a finite value or a reason.
     pub fn new(system: SystemName, case: Arc<TestCase>, score: Score) -> Self {
         Self { system, case, score: score.with_reasons(), members: BTreeMap::new(), steering: Vec::new() }
     }
@@ -36,20 +36,20 @@ fn case_id<S: Serializer>(case: &TestCase, serializer: S) -> Result<S::Ok, S::Er
     case.case_id.serialize(serializer)
 }
 
-/// A case of which only the id is known.
+/// A case with only its id.
 fn bare_case<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<TestCase>, D::Error> {
     Ok(Arc::new(TestCase::without_rubric(CaseId::deserialize(deserializer)?, "")))
 }
 
-/// What one judge of a panel made of one component.
+/// Values of one panel judge for one component.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MemberValues {
     /// Its identity.
     pub judge: Arc<str>,
-    /// Its draws merged; `None` if none could be read.
+    /// Its merged samples; `None` if none could be parsed.
     pub value: Option<f64>,
-    /// Its draws in order; `None` for one that could not be read.
+    /// Its samples in order; `None` for one that could not be parsed.
     pub draws: Vec<Option<f64>>,
-    /// Standard deviation of the readable draws (n - 1 in the divisor); `None` for fewer than two.
+    /// Standard deviation of the parsed samples (divisor n - 1); `None` for fewer than two.
     pub spread: Option<f64>,
 }

@@ -1,4 +1,4 @@
-//! A question with the rubric its answers are judged by.
+//! Test cases: a question with its rubric.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ use super::{CaseId, Rubric};
 pub struct TestCase {
     /// Joins answers to this case.
     pub case_id: CaseId,
-    /// The question as it was put to the systems.
+    /// The question as given to the systems.
     pub initial_prompt: String,
     /// Who wrote the rubric.
     pub annotator: String,
-    /// True where another annotator wrote a rubric for the same question.
+    /// Whether another annotator wrote a rubric for the same question.
     pub agreement: bool,
-    /// What a good answer has.
+    /// The rubric.
     pub rubric: Rubric,
 }
 
 impl TestCase {
-    /// A question that nobody wrote a rubric for: scorers that need none can work on it.
+    /// A question without a rubric, for scorers that need none.
     pub fn without_rubric(case_id: CaseId, question: &str) -> Self {
         let rubric = Rubric::none(Arc::from(question));
         Self { case_id, initial_prompt: question.to_owned(), annotator: String::new(), agreement: false, rubric }

@@ -1,4 +1,4 @@
-//! Durations as people write them: `90s`, `20m`, `1h30m`, `500ms`.
+//! Durations in text form: `90s`, `20m`, `1h30m`, `500ms`.
 
 use std::fmt;
 use std::ops::Deref;
@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// The longest time that is taken, so that sums stay far from overflow.
+/// The longest accepted duration, so that sums cannot overflow.
 const LONGEST: Duration = Duration::from_secs(366 * 86_400);
 
-/// A duration in options and files; text in both, a number with its unit (`90s`, `1h30m`).
+/// A duration in options and files, written as a number with its unit (`90s`, `1h30m`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct TimeSpan(pub Duration);
 
 impl TimeSpan {
-    /// So many seconds.
+    /// A duration in seconds.
     pub const fn from_secs(seconds: u64) -> Self {
         Self(Duration::from_secs(seconds))
     }
@@ -31,7 +31,7 @@ impl Deref for TimeSpan {
 }
 
 impl fmt::Display for TimeSpan {
-    /// Without blanks, so that it can be typed as it is shown: `1h30m`.
+    /// Without blanks, so that the output parses again: `1h30m`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&humantime::format_duration(self.0).to_string().replace(' ', ""))
     }

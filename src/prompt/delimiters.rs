@@ -1,7 +1,7 @@
 //! Delimiters around untrusted text.
 //!
 //! A section is an opening tag, the text, a closing tag: `<response id="M">`, newline, text, newline,
-//! `</response id="M">`. The text is hostile, so two things keep it in its place:
+//! `</response id="M">`. The text is untrusted, so two rules confine it:
 //!
 //! 1. The id `M` (eight hexadecimal digits) comes from a hash of the texts and is drawn again until none of them
 //!    contains it: no text can hold its own closing tag, and the same texts always give the same id.
@@ -12,29 +12,29 @@
 //!    `[INST]` and their like. Letters compare without case, full-width letters like ASCII ones, invisible
 //!    characters within a word are skipped.
 //!
-//! The names are [`SECTIONS`] in messages of the rubric; in those of aspects and attribution also [`GRADED_SECTIONS`],
-//! and the marker `[RESULT]`, behind which a grade is read, loses its bracket. They are two lists because what the
-//! rubric sends must not change under its cache.
+//! The names are [`SECTIONS`] in rubric messages; messages for aspects and attribution add [`GRADED_SECTIONS`] and the
+//! marker `[RESULT]`, after which a grade is parsed. The two lists are separate so that rubric messages, and with them
+//! cached replies, do not change.
 //!
-//! What the rule does not touch: look-alike letters of other alphabets and HTML entities. They cannot close a section,
-//! since they lack its id.
+//! The rule ignores look-alike letters of other alphabets and HTML entities: without the id they cannot close a
+//! section.
 
 use std::borrow::Cow;
 
 use super::family::PromptFamily;
 
-/// The names of sections in messages of the rubric; tags of these names are neutralized inside texts.
+/// Section names in rubric messages; tags with these names are neutralized in texts.
 pub const SECTIONS: [&str; 4] = ["question", "response", "criterion", "snippets"];
-/// The names of further sections in messages about aspects and attribution, where they are neutralized, too.
+/// Further section names in messages for aspects and attribution, neutralized there too.
 pub const GRADED_SECTIONS: [&str; 5] = ["instruction", "reference", "rubric", "document", "claim"];
 
-/// Control words of chat templates that stand between `<` and `>`.
+/// Control words of chat templates between `<` and `>`.
 const ANGLE_TOKENS: [&str; 8] = ["s", "bos", "eos", "pad", "unk", "sys", "start_of_turn", "end_of_turn"];
-/// Control words of chat templates that stand between `[` and `]`.
+/// Control words of chat templates between `[` and `]`.
 const SQUARE_TOKENS: [&str; 5] = ["inst", "system_prompt", "available_tools", "tool_calls", "tool_results"];
-/// Stands before the grade in a reply about an aspect.
+/// Marker before the grade in an aspect reply.
 const RESULT: &str = "result";
-/// No name that is looked for is longer.
+/// Maximum length of a name.
 const MAX_NAME: usize = 16;
 /// Hexadecimal digits of an id.
 const ID_DIGITS: usize = 8;
@@ -50,14 +50,14 @@ pub(crate) enum Forgery {
     Result,
 }
 
-/// True for characters that take no room: zero-width, directional, soft hyphen, variation selectors, tags.
+/// Whether the character is invisible: zero-width, directional, soft hyphen, variation selectors, tags.
 pub(crate) fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180b}'..='\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Full-width ASCII to ASCII, upper case to lower case; other characters as they are.
+/// Full-width ASCII to ASCII, upper case to lower case; other characters unchanged.
 fn fold(c: char) -> char {
     let narrow = match c {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xfee0).unwrap_or(c),
@@ -68,8 +68,7 @@ fn fold(c: char) -> char {
     narrow.to_ascii_lowercase()
 }
 
-/// The text as it stands in messages of a family: the opening bracket of every tag-like string is replaced; borrowed if
-/// there is none.
+/// Neutralizes the text for a family: replaces the opening bracket of every tag-like string; borrowed if there is none.
 pub fn neutralize(text: &str, family: PromptFamily) -> Cow<'_, str> {
     let mut out = String::new();
     let mut done = 0;
@@ -86,7 +85,7 @@ pub fn neutralize(text: &str, family: PromptFamily) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Where tag-like strings begin, and what they imitate.
+/// Positions of tag-like strings, and what they imitate.
 pub(crate) fn forgeries(text: &str, family: PromptFamily) -> impl Iterator<Item = (usize, Forgery)> + '_ {
     text.match_indices(['<', '\u{ff1c}', '\u{fe64}', '[', '\u{ff3b}']).filter_map(move |(at, bracket)| {
         let is_square = matches!(bracket, "[" | "\u{ff3b}");
@@ -123,12 +122,12 @@ fn forgery_after(is_square: bool, rest: &str, family: PromptFamily) -> Option<Fo
     section.map(|section| Forgery::Section(section)).or_else(control)
 }
 
-/// The id in the tags of one group of texts; none of them contains it.
+/// The id in the tags around a group of texts; none of them contains it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Marker(String);
 
 impl Marker {
-    /// The id for these texts: the same texts give the same id.
+    /// The id for these texts; deterministic.
     pub(crate) fn of(texts: &[&str]) -> Self {
         let mut hasher = blake3::Hasher::new();
         for text in texts {
@@ -152,7 +151,7 @@ impl Marker {
     }
 }
 
-/// The first drawn id that no text contains.
+/// The first drawn id that is in no text.
 fn first_absent(texts: &[&str], mut draw: impl FnMut() -> String) -> String {
     loop {
         let id = draw();
@@ -162,7 +161,7 @@ fn first_absent(texts: &[&str], mut draw: impl FnMut() -> String) -> String {
     }
 }
 
-/// The text with line breaks as spaces.
+/// Replaces line breaks by spaces.
 pub(crate) fn one_line(text: &str) -> String {
     text.chars().map(|c| if is_line_break(c) { ' ' } else { c }).collect()
 }

@@ -1,16 +1,16 @@
-//! The three families of prompts (rubric, aspects, attribution), and which of their texts are the published ones, known
-//! by hashes: the wording itself is not part of this program.
+//! The three prompt families (rubric, aspects, attribution), and the hashes of their published texts: the wording
+//! itself is not part of this program.
 
 use crate::domain::CallKind;
 
-/// Calls whose prompts belong together; each family of a set has a fingerprint and a label of its own.
+/// Prompts that belong together; each family of a set has its own fingerprint and label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PromptFamily {
-    /// The four kinds of the ScholarQA-CS rubric.
+    /// The four kinds of ScholarQA-CS rubric calls.
     Rubric,
-    /// Grades of aspects.
+    /// Aspect grades.
     Aspect,
-    /// Whether a document bears a claim out.
+    /// Whether a document supports a claim.
     Attribution,
 }
 
@@ -18,7 +18,7 @@ impl PromptFamily {
     /// All families.
     pub const ALL: [Self; 3] = [Self::Rubric, Self::Aspect, Self::Attribution];
 
-    /// The family of a kind of call.
+    /// The family of a call kind.
     pub fn of(kind: CallKind) -> Self {
         match kind {
             CallKind::Expertise | CallKind::Property | CallKind::Evidence | CallKind::Citations => Self::Rubric,
@@ -27,7 +27,7 @@ impl PromptFamily {
         }
     }
 
-    /// The kinds of calls of the family.
+    /// The call kinds of the family.
     pub fn kinds(self) -> &'static [CallKind] {
         match self {
             Self::Rubric => &CallKind::RUBRIC,
@@ -46,17 +46,17 @@ impl PromptFamily {
     }
 }
 
-/// How results made with the published wording are reported.
+/// Label of results made with the published wording.
 pub(crate) const LABEL: &str = "scholarqabench@95e6fc5";
 
-/// The commit of ScholarQABench that the label names.
+/// The ScholarQABench commit in the label.
 pub(crate) const COMMIT: &str = "95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
 
 /// blake3 of each text of the published set, by task and part, as the importer writes it.
 ///
-/// The texts of `expertise`, `property`, `aspect` and `attribution` give every hash of the reference's recorded requests.
-/// Those requests hold no `evidence` and no `citations` call: these texts were taken from the same script in its first
-/// home, multidoc_qa_eval.
+/// The texts of `expertise`, `property`, `aspect` and `attribution` reproduce every hash of the reference's recorded
+/// requests. Those requests contain no `evidence` and no `citations` call: these texts come from the same script in its
+/// first repository, multidoc_qa_eval.
 const PUBLISHED: [(&str, &str); 15] = [
     ("expertise criterion", "0f4e81c1b35b6ee3a71bd80421a48bee6654c1046f16083bd35c8be58b6d0776"),
     ("expertise system", "60fee52e036aba41989af51e94a81420802c5700c90a0e3aa3c5d8c29cc1fedf"),
@@ -80,12 +80,12 @@ fn published(family: PromptFamily) -> Vec<(&'static str, &'static str)> {
     PUBLISHED.into_iter().filter(|(part, _)| is_own(part)).collect()
 }
 
-/// True for a part whose hash is proven by the reference's recorded requests (and for a set of other parts).
+/// Whether the reference's recorded requests prove the component's hash (also true for components outside the set).
 pub(crate) fn is_proven(part: &str) -> bool {
     !matches!(part, "evidence system" | "evidence user" | "citations system" | "citations user")
 }
 
-/// The texts that differ from the published ones, by task and part; `ours` holds (`task part`, hex digits of blake3).
+/// Differences from the published texts, by task and part; `ours` holds (`task part`, blake3 in hex).
 pub(crate) fn differences(family: PromptFamily, ours: &[(String, String)]) -> Vec<String> {
     let known = published(family);
     let mut different: Vec<String> = ours

@@ -1,4 +1,4 @@
-//! Prompt sets as files: the built-in one, reading a directory, writing one for editing.
+//! Prompt sets in files: built-in, loaded from a directory, exported for editing.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -32,31 +32,32 @@ const BUILTIN_FILES: [(&str, &str); 16] = [
     ("attribution.claim.txt", include_str!("../../rubrics/attribution/attribution.claim.txt")),
 ];
 
-/// The built-in manifest: that of the rubric with the tables of the other two.
+/// The built-in manifest: the rubric's plus the tables of the other two.
 fn builtin_manifest() -> String {
     let tables = |source: &'static str| source.find("\n[").map_or(source, |at| &source[at..]);
     [RUBRIC_MANIFEST, tables(ASPECT_MANIFEST), tables(ATTRIBUTION_MANIFEST)].concat()
 }
 
 impl PromptSet {
-    /// The prompts scholareval comes with.
+    /// The built-in prompts.
     pub fn builtin() -> Self {
         let files = BUILTIN_FILES.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
         #[expect(clippy::expect_used, reason = "compiled in, and a test reads it")]
         Self::compile(builtin_manifest(), files, Path::new("built-in prompts")).expect("the built-in prompts")
     }
 
-    /// The built-in set, made once: other sets take from it what they lack.
+    /// The built-in set, created once; fills in the families missing from other sets.
     pub(super) fn shared_builtin() -> &'static Self {
         static BUILTIN: OnceLock<PromptSet> = OnceLock::new();
         BUILTIN.get_or_init(Self::builtin)
     }
 
-    /// Reads the set in `dir`: `manifest.toml` and the files it names; other files are ignored. Families that the
-    /// manifest does not have are the built-in ones.
+    /// Loads the set in `dir`: `manifest.toml` and the files it names; other files are ignored. Families missing from
+    /// the manifest are the built-in ones.
     ///
     /// # Errors
-    /// A missing or unreadable file, text that is not UTF-8, an unknown or missing variable: with file, line, remedy.
+    /// A missing or unreadable file, text that is not UTF-8, an unknown or missing variable: with file, line and
+    /// remedy.
     pub fn load(dir: &Path) -> Result<Self> {
         let manifest_path = dir.join(MANIFEST);
         if !manifest_path.is_file() {
@@ -81,10 +82,10 @@ impl PromptSet {
 
     /// Writes the set into `dir` for editing, with a README of the variables.
     ///
-    /// A directory that already holds this set is left as it is.
+    /// A directory that already contains this set is left unchanged.
     ///
     /// # Errors
-    /// A directory that holds anything else, and whatever the file system says.
+    /// A directory with any other contents, and file-system errors.
     pub fn export(&self, dir: &Path) -> Result<()> {
         fs::create_dir_all(dir).map_err(Error::io(dir, "create"))?;
         let own = [(MANIFEST, self.manifest_source.as_str()), (README, README_TEXT)];
@@ -130,7 +131,7 @@ mod tests {
         set.family(CallKind::Property)
     }
 
-    /// An exported built-in set in which one file has been changed.
+    /// An exported built-in set with one file changed.
     fn edited(name: &str, edit: impl FnOnce(String) -> String) -> (tempfile::TempDir, Result<PromptSet>) {
         let dir = tempfile::tempdir().unwrap();
         PromptSet::builtin().export(dir.path()).unwrap();

@@ -1,9 +1,9 @@
-//! Makes a prompt set from the user's own checkout of ScholarQABench.
+//! Imports a prompt set from the user's checkout of ScholarQABench.
 //!
-//! Read are the string literals of three scripts: those of class `RubricCorpusQaGenericMetric`, located by the method
-//! they stand in and the argument they are given as; the texts for `str.format` at the top of `prometheus_eval.py` (with a
-//! reference answer, the same without headers over the sections, without a reference answer) with its system message; and
-//! the text of `citation_correctness_eval.py`. The conversation format around them belongs to the judge.
+//! Sources are the string literals of three scripts: those of class `RubricCorpusQaGenericMetric`, located by method
+//! and argument; the `str.format` texts at the top of `prometheus_eval.py` (with a reference answer, the same without
+//! section headers, without a reference answer) with its system message; and the text of
+//! `citation_correctness_eval.py`. The conversation format around them belongs to the judge.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,13 +25,13 @@ const CLASS: &str = "RubricCorpusQaGenericMetric";
 type Files = BTreeMap<String, String>;
 
 impl PromptSet {
-    /// Reads the published wording from a checkout of ScholarQABench.
+    /// Imports the published wording from a checkout of ScholarQABench.
     ///
-    /// The set is verbatim. Where a checkout has no script for aspects or for citations, that family is the built-in
-    /// one. The commit of the checkout is kept in the manifest where `.git` names it.
+    /// The set is verbatim. A family whose script is missing is the built-in one. The manifest keeps the checkout's
+    /// commit if `.git` names it.
     ///
     /// # Errors
-    /// No script with the rubric, or one of another shape: with file, line and what was looked for.
+    /// No rubric script, or an unexpected one: with file, line and what was expected.
     pub fn import(checkout: &Path) -> Result<Self> {
         let path = find_script(checkout)?;
         let mut files = Files::new();
@@ -49,7 +49,7 @@ impl PromptSet {
     }
 }
 
-/// Keeps a text as a file and gives its name.
+/// Stores a text as a file and returns its name.
 fn keep(files: &mut Files, name: impl Into<String>, text: String) -> String {
     let name = name.into();
     files.insert(name.clone(), text);
@@ -100,7 +100,7 @@ fn import_rubric(path: &Path, files: &mut Files) -> Result<Manifest> {
     })
 }
 
-/// Snippets are joined as `1. text` lines; anything else would be rendered wrongly.
+/// Snippets are joined as `1. text` lines; any other numbering would render wrongly.
 fn check_numbering(method: Place<'_>) -> Result<()> {
     let value = method.value_of("snippets").ok_or_else(|| method.fault("_score_evidence makes no `snippets`"))?;
     let is_expected = value.plain("snippets").is_ok_and(|separator| separator == "\n")
@@ -164,7 +164,7 @@ fn find_script(checkout: &Path) -> Result<PathBuf> {
     })
 }
 
-/// The commit of `HEAD`, 40 hexadecimal digits, read from `.git` without running anything.
+/// The commit of `HEAD`, 40 hexadecimal digits, read from `.git` without running git.
 fn head_commit(checkout: &Path) -> Option<String> {
     let mut git = checkout.join(".git");
     if git.is_file() {

@@ -1,7 +1,7 @@
-//! Signs of prompt injection in an answer.
+//! Detects signs of prompt injection in an answer.
 //!
-//! A sign is a reason to look at the answer, not a verdict: it is scored all the same, and listed. The rules are few and
-//! narrow, so that ordinary answers are not listed, those about language models and grading included:
+//! A sign is a reason to check the answer, not a verdict: the answer is scored anyway, and listed. The rules are few
+//! and narrow, so that ordinary answers, including those about language models and grading, are not listed:
 //!
 //! - a tag of one of the rubric's sections, a closing tag of one of the others (but `</document>`, which markup is full
 //!   of), or a control token of a chat template (what [`super::delimiters`] neutralizes);
@@ -15,7 +15,7 @@
 //! - *give*, *rate*, *score* .. *this answer* .. *10*, *full*, *highest*, ..;
 //! - right-to-left overrides, invisible tag characters, or three and more invisible characters inside words.
 //!
-//! All but the last are looked for after invisible characters are dropped and full-width letters made narrow.
+//! All rules but the last apply after invisible characters are dropped and full-width letters are converted.
 
 use super::delimiters::{Forgery, GRADED_SECTIONS, forgeries, is_invisible};
 use super::family::PromptFamily;
@@ -28,7 +28,7 @@ const ROLE_HEADINGS: [&str; 14] = [
     "user",
     "human",
     "response",
-    // Sections of a message about an aspect, as the published script heads them.
+    // Section headings of aspect messages in the published script.
     "the instruction to evaluate",
     "instruction to evaluate",
     "response to evaluate",
@@ -89,16 +89,16 @@ const GIVE_VERBS: [&str; 10] =
 const EARN_VERBS: [&str; 5] = ["deserves", "merits", "warrants", "earns", "must"];
 const SUBJECTS: [&str; 4] = ["answer", "response", "submission", "text"];
 const TOP_MARKS: [&str; 8] = ["10", "ten", "full", "highest", "maximum", "perfect", "top", "max"];
-/// So many words after the first one of a rule may hold the others.
+/// The other words of a rule must follow its first one within this many words.
 const REACH: usize = 10;
-/// So many invisible characters inside words are no accident of copying.
+/// This many invisible characters inside words are not a copying accident.
 const HIDDEN_INSIDE_WORDS: usize = 3;
-/// More signs of one answer say nothing new.
+/// Maximum number of signs per answer.
 const MOST_SIGNS: usize = 20;
-/// Characters of an excerpt in a sign.
+/// Maximum number of characters of an excerpt.
 const EXCERPT: usize = 60;
 
-/// Why the answer looks like a prompt injection; empty for an ordinary answer.
+/// Injection signs of the answer; empty for an ordinary answer.
 ///
 /// Each sign is one fragment with an excerpt; control characters in it are escaped.
 pub fn signs(answer_text: &str) -> Vec<String> {
@@ -112,7 +112,7 @@ pub fn signs(answer_text: &str) -> Vec<String> {
             }
             Forgery::Section(_) => "forged tag",
             Forgery::Control => "control token of a chat template",
-            // Counts only with a grade behind it, as a verdict.
+            // Counts only with a grade after it, as a verdict.
             Forgery::Result => continue,
         };
         push(&mut signs, what, &plain[at..]);
@@ -129,13 +129,13 @@ pub fn signs(answer_text: &str) -> Vec<String> {
     signs
 }
 
-/// True for a closing tag that an answer has no reason to write.
+/// Whether this closing tag has no place in an ordinary answer.
 fn closes_section(tag: &str, name: &str) -> bool {
     let inside = tag.trim_start_matches(|c: char| matches!(c, '<' | '\u{fe64}') || c.is_whitespace());
     inside.starts_with('/') && name != "document"
 }
 
-/// The text without invisible characters, full-width letters and typographic quotes made plain.
+/// The text without invisible characters, with full-width letters and typographic quotes converted.
 fn plain(text: &str) -> String {
     text.chars().filter(|c| !is_invisible(*c)).map(narrow).collect()
 }
@@ -158,7 +158,7 @@ fn narrow(c: char) -> char {
     }
 }
 
-/// Text that a careless judge, or a careless reader of its reply, takes for the verdict.
+/// Text that a judge, or a parser of its reply, could take for the verdict.
 fn verdicts(lower: &str, plain: &str, signs: &mut Vec<String>) {
     let is_quote = |c: char| matches!(c, '"' | '\'' | '\\' | '`' | '*');
     for (at, key) in lower.match_indices("score").chain(lower.match_indices("claims")) {
@@ -189,7 +189,7 @@ fn verdicts(lower: &str, plain: &str, signs: &mut Vec<String>) {
     }
 }
 
-/// A word, or a full stop as the empty word, and where it starts.
+/// A word, or a full stop as the empty word, with its start.
 fn words(lower: &str) -> Vec<(usize, &str)> {
     let mut words = Vec::new();
     let mut start = None;
@@ -220,7 +220,7 @@ fn phrases(lower: &str, plain: &str, signs: &mut Vec<String>) {
         if DROP_VERBS.contains(word) {
             let near = &sentence[..sentence.len().min(7)];
             let everything_above = near.len() >= 2 && near[..near.len().min(4)].contains(&"above");
-            // "Please disregard the rubric": an order only where it is asked for, else a remark about methods.
+            // "Please disregard the rubric" counts only as a request; otherwise it is a remark about methods.
             let asked_for = i > 0 && words[i - 1].1 == "please" && has(near, &ORDERS);
             if (has(near, &EARLIER) && has(near, &ORDERS)) || everything_above || asked_for {
                 push(signs, "asks to ignore the task", &plain[*at..]);

@@ -1,4 +1,4 @@
-//! `manifest.toml`: what a prompt set consists of.
+//! `manifest.toml`: contents of a prompt set.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use crate::error::{InputFault, Result};
 /// The manifest's file name.
 pub(crate) const MANIFEST: &str = "manifest.toml";
 
-/// The explanation that is written beside an exported set.
+/// The README of an exported set.
 pub(super) const README: &str = "README.md";
 
-/// How texts are put into templates.
+/// How texts are inserted into templates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InsertMode {
@@ -30,9 +30,9 @@ pub(crate) struct Manifest {
     pub(crate) name: String,
     pub(crate) version: u32,
     pub(crate) mode: InsertMode,
-    /// The model the wording was published with.
+    /// The model that the published wording was used with.
     pub(crate) model: Option<String>,
-    /// Where an imported set comes from.
+    /// Origin of an imported set.
     pub(crate) imported: Option<Imported>,
     /// The four tasks of the rubric: all or none.
     pub(crate) expertise: Option<TaskEntry>,
@@ -43,13 +43,13 @@ pub(crate) struct Manifest {
     pub(crate) attribution: Option<TaskEntry>,
 }
 
-/// What a set was imported from.
+/// Origin of an imported set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Imported {
-    /// The commit the checkout stood at.
+    /// The checkout's commit.
     pub(crate) commit: String,
-    /// The set's fingerprint when it was imported: a set that was edited afterwards has another.
+    /// The set's fingerprint at import, which changes with later edits.
     pub(crate) fingerprint: Fingerprint,
 }
 
@@ -61,31 +61,31 @@ pub(crate) struct TaskEntry {
     pub(crate) system: Option<String>,
     /// Files of the user message, in order.
     pub(crate) user: Vec<String>,
-    /// File of a fixed criterion; for `expertise` only.
+    /// File of a fixed criterion; only for `expertise`.
     pub(crate) criterion: Option<String>,
     /// Reply limit; none by default.
     pub(crate) max_tokens: Option<u64>,
-    /// Whether JSON mode is asked for.
+    /// Whether to request JSON mode.
     #[serde(default)]
     pub(crate) json_mode: bool,
 }
 
-/// The files and parameters of the grading of one aspect.
+/// The files and parameters of aspect grading.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AspectEntry {
     /// File of the system message.
     pub(crate) system: Option<String>,
-    /// Files of the user message, in order, where there is a reference answer.
+    /// Files of the user message, in order, with a reference answer.
     pub(crate) with_reference: Vec<String>,
-    /// Those where there is none.
+    /// Those without one.
     pub(crate) without_reference: Vec<String>,
     /// Reply limit; none by default.
     pub(crate) max_tokens: Option<u64>,
-    /// Whether JSON mode is asked for.
+    /// Whether to request JSON mode.
     #[serde(default)]
     pub(crate) json_mode: bool,
-    /// The variant without headers over the sections, if the set has one.
+    /// The variant without section headers, if the set has one.
     pub(crate) without_headers: Option<AspectVariant>,
 }
 
@@ -93,23 +93,23 @@ pub(crate) struct AspectEntry {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AspectVariant {
-    /// Files of the user message where there is a reference answer.
+    /// Files of the user message with a reference answer.
     pub(crate) with_reference: Vec<String>,
-    /// Those where there is none.
+    /// Those without one.
     pub(crate) without_reference: Vec<String>,
 }
 
-/// The files and parameters of one task: of a kind of call, of an aspect one variant.
+/// The files and parameters of one task: a call kind, or one variant of an aspect.
 #[derive(Debug, Clone)]
 pub(super) struct NamedTask {
     pub(super) kind: CallKind,
-    /// How the user files are named in the manifest and in the fingerprint: `user`, `with_reference`, ..
+    /// Key of the user files in the manifest and in the fingerprint: `user`, `with_reference`, ..
     pub(super) part: &'static str,
     pub(super) entry: TaskEntry,
 }
 
 impl Manifest {
-    /// Reads a manifest; `path` is for messages.
+    /// Parses a manifest; `path` is for messages.
     pub(crate) fn parse(source: &str, path: &Path) -> Result<Self> {
         let manifest: Self = toml::from_str(source).map_err(|error| {
             let line = error.span().map(|span| 1 + source[..span.start.min(source.len())].matches('\n').count());
@@ -123,7 +123,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The rubric's four tables come together, and there is a table at all.
+    /// The rubric's four tables come together, and at least one table exists.
     fn check_tables(&self, path: &Path) -> Result<()> {
         let missing = CallKind::RUBRIC.into_iter().find(|kind| self.tasks(*kind).is_empty());
         let has_rubric = CallKind::RUBRIC.iter().any(|kind| !self.tasks(*kind).is_empty());
@@ -141,8 +141,8 @@ impl Manifest {
         Ok(())
     }
 
-    /// The tasks of a kind of call; none if its table is missing. Those of an aspect are, in this order, with and
-    /// without a reference answer, then the same without headers.
+    /// The tasks of a call kind; none if its table is missing. Order of an aspect's: with and without a reference
+    /// answer, then the same without headers.
     pub(super) fn tasks(&self, kind: CallKind) -> Vec<NamedTask> {
         let entry = match kind {
             CallKind::Expertise => &self.expertise,
@@ -214,7 +214,7 @@ impl NamedTask {
     }
 }
 
-/// A name that stays in its directory on every platform, and is none of the set's own files.
+/// Whether the name stays in its directory on every platform and is not one of the set's own files.
 fn is_plain(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('.')

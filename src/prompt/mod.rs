@@ -1,11 +1,11 @@
 //! Prompt sets: templates, rendering a task into messages, delimiters, import of published wordings.
 //!
-//! A [`PromptSet`] turns a [`JudgeTask`](crate::domain::JudgeTask) into [`Messages`]. It has three [families](PromptFamily):
-//! rubric, aspect, attribution, each with a label and a fingerprint of its own. It is built in
-//! ([`PromptSet::builtin`]), read from a directory ([`PromptSet::load`]) or made from the user's own checkout of
-//! ScholarQABench ([`PromptSet::import`]). In *fenced* sets, ours among them, untrusted texts stand between delimiters
-//! that they cannot close (see [`delimiters`]); *verbatim* sets insert them byte for byte, as the published script does.
-//! The aspects themselves are data (see [`crate::dataset::load_aspects`]).
+//! A [`PromptSet`] turns a [`JudgeTask`](crate::domain::JudgeTask) into [`Messages`]. It has three
+//! [families](PromptFamily): rubric, aspect, attribution, each with its own label and fingerprint. It is built in
+//! ([`PromptSet::builtin`]), loaded from a directory ([`PromptSet::load`]) or imported from the user's checkout of
+//! ScholarQABench ([`PromptSet::import`]). *Fenced* sets, including the built-in one, put untrusted texts between
+//! delimiters that they cannot close (see [`delimiters`]); *verbatim* sets insert them unchanged, as the published
+//! script does. Aspects are data (see [`crate::dataset::load_aspects`]).
 //!
 //! ```
 //! use scholareval::domain::JudgeTask;

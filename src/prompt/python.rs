@@ -1,14 +1,14 @@
-//! Takes string literals out of a Python script by the names around them. Nothing is run.
+//! Extracts string literals from a Python script by the names around them, without running it.
 
 use std::path::Path;
 
 use super::template::{escape, variable};
 use crate::error::{Error, InputFault, Result};
 
-/// What the scripts call by another name than our templates; attribution's document is `output`.
+/// Names that differ between the scripts and our templates; attribution's document is `output`.
 const RENAMED: [(&str, &str); 3] = [("prop", "criterion"), ("len(evidence)", "snippet_count"), ("output", "document")];
 
-/// A place in a script: everything that is looked for lies between it and the end of its class or function.
+/// A position in a script; searches run from it to the end of its class or function.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     path: &'a Path,
@@ -19,7 +19,7 @@ pub(super) struct Place<'a> {
     within: &'a str,
 }
 
-/// A part of a literal's value: text, or what stands between braces, without white space.
+/// A piece of a literal's value: text, or a field in braces, trimmed.
 enum Piece {
     Text(String),
     Expression(String),
@@ -49,7 +49,7 @@ impl<'a> Place<'a> {
         Self { start, ..self }
     }
 
-    /// The places right behind each occurrence of `word`.
+    /// The positions right after each occurrence of `word`.
     fn behind(self, word: &'a str) -> impl Iterator<Item = Self> {
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
         self.text().match_indices(word).filter_map(move |(at, _)| {
@@ -59,7 +59,7 @@ impl<'a> Place<'a> {
         })
     }
 
-    /// The class or function of that name, up to the next one of the same indentation.
+    /// The class or function with this name, up to the next one with the same indentation.
     pub(super) fn definition(self, keyword: &'a str, name: &'a str) -> Result<Self> {
         let is_defined =
             |place: &Self| self.source[..place.start - name.len()].trim_end_matches(' ').ends_with(keyword);
@@ -72,7 +72,7 @@ impl<'a> Place<'a> {
         Ok(Self { end: next.map_or(place.end, |at| place.start + at), within: name, ..place })
     }
 
-    /// What `name` is set to: behind `name=`, `name = ` or `name: type = `.
+    /// The value of `name`: after `name=`, `name = ` or `name: type = `.
     pub(super) fn value_of(self, name: &'a str) -> Option<Self> {
         self.behind(name).find_map(|place| {
             let rest = place.text();
@@ -88,7 +88,7 @@ impl<'a> Place<'a> {
         Some(place.at(place.start + 1))
     }
 
-    /// The first literal among the arguments that begin here.
+    /// The first literal among the arguments.
     pub(super) fn first_literal(self) -> Option<Self> {
         let at = self.text().find(['"', '\'', ')']).filter(|at| !self.text()[*at..].starts_with(')'))?;
         Some(self.at(self.start + at))
@@ -100,7 +100,7 @@ impl<'a> Place<'a> {
         digits.replace('_', "").parse().ok()
     }
 
-    /// True if `True` stands here.
+    /// Whether `True` is here.
     pub(super) fn is_true(&self) -> bool {
         self.text().trim_start().starts_with("True")
     }
@@ -113,8 +113,8 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The template source of the literals here: f-strings, or with `format` texts for `str.format`. Each `{field}` is a
-    /// variable.
+    /// The template source of the literals here: f-strings, or with `format` texts for `str.format`. Each `{field}` is
+    /// a variable.
     pub(super) fn template(&self, name: &str, format: bool) -> Result<String> {
         let mut out = String::new();
         for piece in self.literal(format, name)? {
@@ -131,13 +131,14 @@ impl<'a> Place<'a> {
         Ok(out)
     }
 
-    /// True if the f-string here is `{number+1}. {text}`: how the script numbers snippets.
+    /// Whether the f-string here is `{number+1}. {text}`, the script's numbering of snippets.
     pub(super) fn is_numbering(&self) -> bool {
         matches!(self.literal(false, "").as_deref(), Ok([Piece::Expression(number), Piece::Text(dot), Piece::Expression(_)])
             if number.ends_with("+1") && dot == ". ")
     }
 
-    /// The adjacent literals here, joined. With `format` plain literals are read as f-strings are: doubled braces are one.
+    /// The adjacent literals here, joined. With `format`, plain literals are read like f-strings: doubled braces are
+    /// one.
     fn literal(&self, format: bool, name: &str) -> Result<Vec<Piece>> {
         let mut pieces: Vec<Piece> = Vec::new();
         let mut rest = self.text().trim_start_matches(|c: char| c.is_whitespace() || c == '(');
@@ -189,7 +190,7 @@ fn skip_blanks(text: &str) -> &str {
     }
 }
 
-/// Appends the value of a literal's body; texts that meet are joined, so that braces at a seam are seen together.
+/// Appends the value of a literal's body; adjacent texts are joined, so that braces across a seam are seen together.
 fn push_pieces(
     pieces: &mut Vec<Piece>,
     body: &str,
@@ -232,8 +233,8 @@ fn push_text(pieces: &mut Vec<Piece>, text: &str) {
     }
 }
 
-/// What an escape stands for and its bytes behind the backslash. Python keeps the backslash of an unknown one; known ones
-/// that the published scripts do not use are refused, so that no text is read wrongly.
+/// The value of an escape and its length after the backslash. As in Python, an unknown one keeps its backslash; known
+/// ones that the published scripts do not use are refused, so that no text is misread.
 fn unescaped(rest: &str) -> std::result::Result<(Option<&'static str>, usize), &'static str> {
     Ok(match rest.chars().next() {
         Some('\n') => (Some(""), 1),

@@ -1,4 +1,4 @@
-//! A prompt set and how it renders tasks.
+//! Prompt sets, and how they render tasks.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::task::TaskTemplates;
 use crate::domain::{CallKind, Fingerprint, JudgeTask};
 use crate::error::{Error, Result};
 
-/// What is sent for one task.
+/// Messages of one task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Messages {
     /// The system message, if the set has one for this task.
@@ -19,16 +19,16 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// These messages.
+    /// Messages with these texts.
     pub fn new(system: Option<String>, user: impl Into<String>) -> Self {
         Self { system, user: user.into() }
     }
 }
 
-/// Templates for every task of a judge, with the parameters they were written for.
+/// Templates for every judge task, with their parameters.
 ///
-/// A set has three [families](PromptFamily). What a directory does not have is taken from the built-in set, so a family's
-/// [label](Family::label) says whose words were sent.
+/// A set has three [families](PromptFamily). Families missing from a directory come from the built-in set; each
+/// family's [label](Family::label) names its wording.
 #[derive(Debug)]
 pub struct PromptSet {
     model: Option<String>,
@@ -39,7 +39,7 @@ pub struct PromptSet {
 }
 
 impl PromptSet {
-    /// Puts a set together; `dir` is for messages.
+    /// Assembles a set; `dir` is for messages.
     pub(super) fn compile(manifest_source: String, files: BTreeMap<String, String>, dir: &Path) -> Result<Self> {
         let manifest = Manifest::parse(&manifest_source, &dir.join(MANIFEST))?;
         let family = |id: PromptFamily| {
@@ -50,7 +50,7 @@ impl PromptSet {
         Ok(Self { model: manifest.model, manifest_source, files, families })
     }
 
-    /// The same set, its aspects sent without headers over the sections (`without_header` of the published script).
+    /// The same set with aspects sent without section headers (`without_header` of the published script).
     ///
     /// # Errors
     /// [`Error::Settings`] if the set has no such variant.
@@ -71,7 +71,7 @@ impl PromptSet {
         Messages { system: templates.system(task), user: templates.user(task) }
     }
 
-    /// The family that renders this kind of call.
+    /// The family that renders this call kind.
     pub fn family(&self, kind: CallKind) -> &Family {
         self.family_of(PromptFamily::of(kind))
     }
@@ -86,17 +86,17 @@ impl PromptSet {
         &self.families
     }
 
-    /// The model the rubric's wording was published with, where known.
+    /// The model that the rubric's published wording was used with, if known.
     pub fn published_model(&self) -> Option<&str> {
         self.model.as_deref()
     }
 
-    /// The reply limit in tokens that belongs to this kind of call; `None` is no limit.
+    /// The reply limit in tokens of this call kind; `None` is no limit.
     pub fn max_tokens(&self, kind: CallKind) -> Option<u64> {
         self.family(kind).task(kind).named.entry.max_tokens
     }
 
-    /// Whether this kind of call asks for JSON mode.
+    /// Whether this call kind requests JSON mode.
     pub fn json_mode(&self, kind: CallKind) -> bool {
         self.family(kind).task(kind).named.entry.json_mode
     }
@@ -108,13 +108,13 @@ pub struct Family {
     id: PromptFamily,
     mode: InsertMode,
     imported: Option<Imported>,
-    /// One per kind of the rubric; for aspects with and without reference, then the same without headers.
+    /// One per rubric kind; for aspects with and without reference, then the same without headers.
     tasks: Vec<TaskTemplates>,
     without_headers: bool,
 }
 
 impl Family {
-    /// The family of a manifest, if it has it; `dir` is for messages.
+    /// The family in a manifest, if present; `dir` is for messages.
     pub(super) fn compile(
         manifest: &Manifest,
         id: PromptFamily,
@@ -139,18 +139,18 @@ impl Family {
         }
     }
 
-    /// The first task of a kind of call.
+    /// The first task of a call kind.
     fn task(&self, kind: CallKind) -> &TaskTemplates {
         &self.tasks[self.id.kinds().iter().position(|own| *own == kind).unwrap_or_default()]
     }
 
-    /// The texts that a judge is sent, with the kind of call and the part of its prompt.
+    /// The texts sent to a judge, with the call kind and the part of its prompt.
     fn texts(&self) -> Vec<(CallKind, &'static str, &str)> {
         let mut texts = Vec::new();
         for task in &self.tasks {
             let kind = task.named.kind;
             for (part, text) in task.texts() {
-                // The variants of an aspect have one system message.
+                // An aspect's variants share one system message.
                 if part != "system" || !texts.iter().any(|(of, part, _)| (*of, *part) == (kind, "system")) {
                     texts.push((kind, part, text));
                 }
@@ -159,21 +159,21 @@ impl Family {
         texts
     }
 
-    /// Which family it is.
+    /// The family's id.
     pub fn id(&self) -> PromptFamily {
         self.id
     }
 
-    /// How texts are put into the templates.
+    /// How texts are inserted into the templates.
     pub fn mode(&self) -> InsertMode {
         self.mode
     }
 
-    /// blake3 over the mode and, for each task in order, its system, user and criterion texts; and whether the headers
-    /// over the sections are left out.
+    /// blake3 over the mode and, for each task in order, its system, user and criterion texts; and whether section
+    /// headers are omitted.
     ///
-    /// Equal for families that give equal messages: file names, the manifest's comments and, in fenced sets, line
-    /// breaks at the end of a file do not count.
+    /// Equal for families with equal messages: file names, the manifest's comments and, in fenced sets, line breaks at
+    /// the end of a file do not count.
     pub fn fingerprint(&self) -> Fingerprint {
         let mut hasher = blake3::Hasher::new();
         let mut field = |text: &str| {
@@ -199,8 +199,8 @@ impl Family {
         hasher.finalize().into()
     }
 
-    /// The name under which results of this family are reported: `scholareval@<8 hex digits>` for the built-in
-    /// prompts, `scholarqabench@95e6fc5` for the published wording, else `custom@<8 hex digits>`.
+    /// The family's name in reports: `scholareval@<8 hex digits>` for the built-in prompts, `scholarqabench@95e6fc5`
+    /// for the published wording, else `custom@<8 hex digits>`.
     pub fn label(&self) -> String {
         if self.is_published() {
             return family::LABEL.to_owned();
@@ -209,18 +209,17 @@ impl Family {
         format!("{name}@{}", self.fingerprint().short(8))
     }
 
-    /// True if this family gives the same messages as the built-in one.
+    /// Whether this family gives the same messages as the built-in one.
     pub fn is_builtin(&self) -> bool {
         let builtin = PromptSet::shared_builtin().family_of(self.id);
         self.mode == builtin.mode && self.texts() == builtin.texts()
     }
 
-    /// True if every text is the published one, inserted verbatim.
+    /// Whether every text is the published one, inserted verbatim.
     ///
-    /// The texts of `expertise`, `property`, `aspect` and `attribution` are known by the hashes of the reference's
-    /// recorded requests. Those of `evidence` and `citations` are known by their hashes in the script's first home;
-    /// where a later script words them otherwise, they count as published if they were imported, and not edited since,
-    /// from a git checkout at the published commit.
+    /// The hashes of `expertise`, `property`, `aspect` and `attribution` come from the reference's recorded requests,
+    /// those of `evidence` and `citations` from the script in its first repository. Different wordings of the latter
+    /// count as published if imported from a git checkout at the published commit and not edited since.
     pub fn is_published(&self) -> bool {
         if self.mode != InsertMode::Verbatim {
             return false;
@@ -234,7 +233,7 @@ impl Family {
         different.is_empty() || (!different.iter().any(|part| family::is_proven(part)) && from_the_commit())
     }
 
-    /// The texts that are not the published ones (`evidence system`, ..); empty for the published wording.
+    /// The texts that differ from the published ones (`evidence system`, ..); empty for the published wording.
     pub fn differences_from_published(&self) -> Vec<String> {
         let hash = |text: &str| blake3::hash(text.as_bytes()).to_hex().to_string();
         let ours: Vec<_> =
@@ -242,7 +241,7 @@ impl Family {
         family::differences(self.id, &ours)
     }
 
-    /// What has to be said beside numbers made with these prompts; nothing for the published wording.
+    /// Note for results made with these prompts; `None` for the published wording.
     pub fn comparability_note(&self) -> Option<&'static str> {
         (!self.is_published()).then_some("not comparable with published numbers")
     }

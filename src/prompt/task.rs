@@ -1,4 +1,4 @@
-//! One task of a prompt set: its templates, checked, and how they are filled.
+//! One task of a prompt set: checks and fills its templates.
 
 use std::borrow::Cow;
 use std::cell::LazyCell;
@@ -47,7 +47,7 @@ impl TaskTemplates {
         Ok(task)
     }
 
-    /// The texts in the order of the fingerprint, each with its part of the prompt (`criterion`, `system`, `user`, ..).
+    /// The texts in fingerprint order, each with its part of the prompt (`criterion`, `system`, `user`, ..).
     pub(super) fn texts(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let criterion = self.criterion.iter().map(|text| ("criterion", text.as_str()));
         let system = self.system.iter().map(|template| ("system", template.source.as_str()));
@@ -87,8 +87,8 @@ impl TaskTemplates {
         out
     }
 
-    /// What a variable stands for. In fenced sets each text of a list is on one line: a line break would let it forge
-    /// the next number or grade.
+    /// The value of a variable. In fenced sets each text of a list is on one line, since a line break could forge the
+    /// next number or grade.
     fn value<'a>(&'a self, task: &'a JudgeTask, variable: &str) -> Cow<'a, str> {
         let is_fenced = self.mode == InsertMode::Fenced;
         let line = |text: &str| if is_fenced { one_line(text) } else { text.to_owned() };
@@ -103,7 +103,7 @@ impl TaskTemplates {
             }
             ("snippet_count", JudgeTask::Evidence { snippets, .. }) => snippets.len().to_string().into(),
             ("instruction", JudgeTask::Aspect { instruction, question, .. }) => {
-                // Without an instruction nothing is put before the question, but for the published script's space.
+                // Without an instruction only the published script's space precedes the question.
                 match is_fenced && instruction.is_empty() {
                     true => Cow::Borrowed(question),
                     false => format!("{instruction} {question}").into(),
@@ -124,12 +124,12 @@ impl TaskTemplates {
                 let place = RUBRIC_PARTS.iter().skip(1).position(|part| *part == grade);
                 Cow::Borrowed(place.and_then(|place| aspect.score_descriptions.get(place)).map_or("", String::as_str))
             }
-            // Checked when the set was read: such a variable is in no template of this task.
+            // `check_variables` rejects such a variable in this task.
             _ => Cow::Borrowed(""),
         }
     }
 
-    /// Every variable has a value in this task, the needed ones are there, and no text is in two sections.
+    /// Checks that every variable has a value in this task, required ones are present, and no text is in two sections.
     fn check_variables(&self, dir: &Path) -> Result<()> {
         let entry = &self.named.entry;
         let name = self.name();
@@ -173,13 +173,13 @@ impl TaskTemplates {
         Ok(())
     }
 
-    /// `property`, `aspect (with_reference)`: how the task is named in messages.
+    /// Name of the task in messages: `property`, `aspect (with_reference)`.
     fn name(&self) -> String {
         let NamedTask { kind, part, .. } = &self.named;
         if *kind == CallKind::Aspect { format!("{kind} ({part})") } else { kind.to_string() }
     }
 
-    /// The variables that have a value in this task.
+    /// Variables with a value in this task.
     fn variables(&self) -> Vec<&'static str> {
         let mut variables = match self.named.kind {
             CallKind::Expertise if self.criterion.is_some() => vec!["question", "response", "criterion"],
@@ -190,7 +190,7 @@ impl TaskTemplates {
             CallKind::Aspect => {
                 let mut variables = vec!["instruction", "response", "score_rubric"];
                 variables.extend(self.named.part.ends_with("with_reference").then_some("reference_answer"));
-                // Between delimiters the rubric is one section: its lines would have no meaning apart.
+                // Between delimiters the rubric is one section, since its lines mean nothing separately.
                 variables.extend(RUBRIC_PARTS.into_iter().filter(|_| self.mode == InsertMode::Verbatim));
                 variables
             }
@@ -200,7 +200,7 @@ impl TaskTemplates {
     }
 }
 
-/// What `{{score_rubric}}` is made of.
+/// Variables that make up `{{score_rubric}}`.
 const RUBRIC_PARTS: [&str; 6] = [
     "criteria_description",
     "score1_description",
@@ -210,11 +210,10 @@ const RUBRIC_PARTS: [&str; 6] = [
     "score5_description",
 ];
 
-/// Variables that have one value for many calls: what is asked of one answer, or of one document. Their sections have one
-/// id.
+/// Variables with the same value in many calls, about one answer or one document. Their sections share an id.
 const SHARED: [&str; 5] = ["question", "response", "instruction", "reference_answer", "document"];
 
-/// The name of a variable's section between delimiters.
+/// Name of a variable's section between delimiters.
 fn section(variable: &'static str) -> &'static str {
     match variable {
         "reference_answer" => "reference",
@@ -223,7 +222,7 @@ fn section(variable: &'static str) -> &'static str {
     }
 }
 
-/// The texts of the [`SHARED`] variables of a task.
+/// Texts of the [`SHARED`] variables in a task.
 fn shared_texts(task: &JudgeTask) -> Vec<&str> {
     let texts: Vec<&Arc<str>> = match task {
         JudgeTask::Attribution { document, .. } => vec![document],

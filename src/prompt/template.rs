@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::error::{InputFault, Result};
 
-/// Every variable that a template can ask for.
+/// All template variables.
 const VARIABLES: [&str; 17] = [
     "question",
     "response",
@@ -25,20 +25,20 @@ const VARIABLES: [&str; 17] = [
     OPEN_BRACES,
 ];
 
-/// Stands for two opening braces, which would begin a variable.
+/// Escape for two opening braces, which would begin a variable.
 pub(crate) const OPEN_BRACES: &str = "open_braces";
 
-/// The variable of this name.
+/// The variable with this name.
 pub(crate) fn variable(name: &str) -> Option<&'static str> {
     VARIABLES.into_iter().find(|variable| *variable == name)
 }
 
-/// True for variables that stand for text somebody else wrote.
+/// Whether the variable holds untrusted text.
 pub(crate) fn is_text(variable: &str) -> bool {
     !matches!(variable, "snippet_count" | OPEN_BRACES)
 }
 
-/// `{{a}}, {{b}}`: for messages that name what could have been written.
+/// `{{a}}, {{b}}`: for messages that list variables.
 pub(crate) fn list_of(variables: &[&str]) -> String {
     variables.iter().map(|variable| format!("{{{{{variable}}}}}")).collect::<Vec<_>>().join(", ")
 }
@@ -46,7 +46,7 @@ pub(crate) fn list_of(variables: &[&str]) -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece {
     Text(String),
-    /// A variable and the 1-based line it stands on.
+    /// A variable and its 1-based line.
     Variable(&'static str, usize),
 }
 
@@ -58,9 +58,9 @@ pub(crate) struct Template {
 }
 
 impl Template {
-    /// Reads a template; `path` is for messages.
+    /// Parses a template; `path` is for messages.
     ///
-    /// Two braces around a bare word are a variable, spaces inside allowed; around anything else they are text.
+    /// A bare word in double braces is a variable, inner spaces allowed; anything else is text.
     pub(crate) fn parse(source: &str, path: &Path) -> Result<Self> {
         let mut pieces = Vec::new();
         let mut text = String::new();
@@ -92,7 +92,7 @@ impl Template {
         Ok(Self { source: source.to_owned(), pieces })
     }
 
-    /// The variables in the order they stand, with their lines.
+    /// The variables in order, with their lines.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (&'static str, usize)> + '_ {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Variable(variable, line) => Some((*variable, *line)),
@@ -100,7 +100,7 @@ impl Template {
         })
     }
 
-    /// The text with each variable replaced by what `insert` appends for it.
+    /// Replaces each variable by what `insert` appends for it.
     pub(crate) fn fill(&self, out: &mut String, mut insert: impl FnMut(&mut String, &'static str)) {
         for piece in &self.pieces {
             match piece {
@@ -112,7 +112,7 @@ impl Template {
     }
 }
 
-/// `{{ word }}` at the start of `text`: the word and what follows.
+/// `{{ word }}` at the start of `text`: the word and the rest.
 fn bare_word(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix("{{")?;
     let end = inner.find("}}")?;
@@ -122,7 +122,7 @@ fn bare_word(text: &str) -> Option<(&str, &str)> {
     is_word.then(|| (word, &inner[end + 2..]))
 }
 
-/// Template source for a text that is to come out as it is.
+/// Escapes a text, so that the template renders it unchanged.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,8 +1,8 @@
 //! Short answers against gold answers: exact match, token F1, presence, match.
 //!
 //! Source: `scripts/citation_correctness_eval.py` of ScholarQABench (`normalize_answer`, `compute_f1`, `compute_exact`,
-//! `exact_presence`, `compute_str_em`, `compute_match`); the normalisation and F1 are those of SQuAD. The number of words
-//! is [`word_count`](crate::text::words::word_count).
+//! `exact_presence`, `compute_str_em`, `compute_match`); normalization and F1 are those of SQuAD. For the number of
+//! words see [`word_count`](crate::text::words::word_count).
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::domain::Mode;
 use crate::text::python_chars::{is_python_whitespace, is_python_word};
 use crate::text::words::words;
 
-/// Lower case; ASCII punctuation deleted; the words `a`, `an`, `the` replaced by a space; white space made single spaces.
+/// Lowercases, deletes ASCII punctuation, replaces the words `a`, `an`, `the` by a space and collapses white space.
 ///
 /// ```
 /// assert_eq!(scholareval::scorer::answer_match::normalise("  The U.S. an-swer "), "us answer");
@@ -33,13 +33,13 @@ pub fn normalise(text: &str) -> String {
     words(&normal).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether gold and output are the same when normalised.
+/// Whether the gold answer and the output are equal after normalization.
 pub fn exact_match(gold: &str, output: &str) -> bool {
     normalise(gold) == normalise(output)
 }
 
-/// F1 of the bags of normalised tokens, 0..=1: 2 p r / (p + r), p = shared / tokens of the output, r = shared / tokens of
-/// gold. Where one has no tokens: 1 if neither has, else 0.
+/// F1 of the bags of normalized tokens, 0..=1: 2 p r / (p + r), p = shared / output tokens, r = shared / gold tokens.
+/// If either has no tokens: 1 if neither has any, else 0.
 ///
 /// ```
 /// // "answer is true 0" has 4 tokens, gold 1: p = 1/4, r = 1, F1 = 0.5 / 1.25 = 0.4.
@@ -71,13 +71,13 @@ pub fn token_f1(gold: &str, output: &str) -> f64 {
     2.0 * precision * recall / (precision + recall)
 }
 
-/// Whether one of the short answers, normalised, is in the normalised output (as a substring).
+/// Whether the normalized output contains any of the normalized short answers as a substring.
 pub fn is_present<S: AsRef<str>>(short_answers: &[S], output: &str) -> bool {
     let normal = normalise(output);
     short_answers.iter().any(|answer| normal.contains(&normalise(answer.as_ref())))
 }
 
-/// STR-EM: the share of the sets of short answers of which one is present, 0..=1; `None` without sets.
+/// STR-EM: the share of the short-answer sets with at least one answer in the output, 0..=1; `None` without sets.
 ///
 /// ```
 /// # use scholareval::scorer::answer_match::str_em;
@@ -89,11 +89,11 @@ pub fn str_em<A: AsRef<[S]>, S: AsRef<str>>(sets: &[A], output: &str) -> Option<
     (!sets.is_empty()).then(|| present as f64 / sets.len() as f64)
 }
 
-/// Whether gold is in the output, both in lower case: as whole words (`no` is not in `known`), in compat anywhere. Give
-/// both without citation markers ([`citation_markers`](crate::text::citation_markers)).
+/// Whether the output contains the gold answer, ignoring case: as whole words (`no` is not in `known`), in compat as
+/// any substring. Strip citation markers from both first ([`citation_markers`](crate::text::citation_markers)).
 ///
-/// As whole words, a letter or digit at an end of gold must not continue in the output. Gold that is empty or white space
-/// cannot be matched: `None` (an input error). In compat the empty gold is everywhere.
+/// A match ends where a letter or digit at either end of the gold answer does not continue in the output. A gold answer
+/// that is empty or white space cannot match: `None` (an input error). In compat it always matches.
 pub fn matches(gold: &str, output: &str, mode: Mode) -> Option<bool> {
     let (gold, output) = (gold.to_lowercase(), output.to_lowercase());
     if mode == Mode::Compat {

@@ -1,4 +1,4 @@
-//! The audit of an answer's citations: everything that needs no judge.
+//! Citation audit: counts, coverage and dangling markers of an answer, without a judge.
 //!
 //! Source of precision, recall and F1: `compute_citation_coverage` of ScholarQABench's `citation_correctness_eval.py`.
 
@@ -18,7 +18,7 @@ use super::overlap::measured;
 use super::predicted::prediction_of;
 use super::{Scorer, Step, Verdicts};
 
-/// Which number means the first source.
+/// Whether markers count sources from 0 or 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(try_from = "u8", into = "u8")]
 pub enum IndexBase {
@@ -50,7 +50,7 @@ impl From<IndexBase> for u8 {
 }
 
 impl IndexBase {
-    /// The place of the source with this number; `None` for 0 where counting begins at 1.
+    /// Index of the source with this number; `None` for 0 if counting starts at 1.
     pub fn place_of(self, number: u64) -> Option<usize> {
         let place = match self {
             Self::Zero => number,
@@ -59,7 +59,7 @@ impl IndexBase {
         usize::try_from(place).ok()
     }
 
-    /// The number of the source at this place.
+    /// The number of the source at this index.
     pub fn number_of(self, place: usize) -> usize {
         place + usize::from(self == Self::One)
     }
@@ -85,26 +85,26 @@ pub struct Coverage {
     pub f1: f64,
 }
 
-/// What an audit finds in one answer.
+/// Result of the audit of one answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CitationAudit {
     /// Markers in square brackets.
     pub markers: usize,
-    /// Distinct numbers that are cited, in order.
+    /// Distinct cited numbers, in order.
     pub distinct: BTreeSet<u64>,
-    /// Distinct numbers that point to no source; empty where the prediction has no sources at all.
+    /// Distinct numbers without a source; empty if the prediction has no sources at all.
     pub dangling: BTreeSet<u64>,
-    /// Numbers of sources that are never cited.
+    /// Numbers of sources that are not cited.
     pub unused: Vec<usize>,
-    /// Mentions of a number that its own marker names already (`[1, 1]`).
+    /// Repeated numbers within one marker (`[1, 1]`).
     pub duplicates: usize,
-    /// Sentences with a marker.
+    /// Sentences with at least one marker.
     pub cited_sentences: Vec<Range<usize>>,
-    /// Sentences without one.
+    /// Sentences without a marker.
     pub uncited_sentences: Vec<Range<usize>>,
-    /// Words without markers.
+    /// Words, markers excluded.
     pub words: usize,
-    /// Against the gold sources; `None` without gold.
+    /// Coverage of the gold sources; `None` without gold sources.
     pub coverage: Option<Coverage>,
 }
 
@@ -153,8 +153,8 @@ pub fn audit(prediction: &Prediction, base: IndexBase) -> CitationAudit {
     }
 }
 
-/// Cited against gold sources: `gold_ctxs` where given, the cited numbers then taken through `id_mapping` (one that it
-/// lacks is no id and does not count), else the markers of the gold answer. `None` without either.
+/// Coverage of the gold sources: `gold_ctxs` if given, compared with the cited numbers mapped by `id_mapping` (unmapped
+/// numbers do not count), else the markers of the gold answer. `None` without either.
 pub fn coverage(prediction: &Prediction) -> Option<Coverage> {
     let cited: BTreeSet<String> = citation_ids(prediction.output()).into_iter().collect();
     let (cited, gold): (BTreeSet<String>, BTreeSet<String>) = match &prediction.gold.gold_ctxs {
@@ -179,7 +179,7 @@ fn mapped(id: &str, mapping: &BTreeMap<String, String>) -> Option<String> {
     mapping.get(id.trim_matches(['[', ']'])).or_else(|| mapping.get(id)).cloned()
 }
 
-/// The components, in this order; one that the answer's sources or golds do not support is left out.
+/// The components, in this order. Components without the sources or gold answers they need are omitted.
 pub const COMPONENTS: &[(&str, ComponentKind)] = &[
     ("words", ComponentKind::Count),
     ("markers", ComponentKind::Count),
@@ -195,13 +195,13 @@ pub const COMPONENTS: &[(&str, ComponentKind)] = &[
     ("f1", ComponentKind::Share),
 ];
 
-/// Audits the citations of an answer; the score is the F1 against gold sources, where there are some.
+/// Audits the citations of an answer; the score is the F1 against the gold sources, if there are any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CitationAuditScorer {
     /// Which number means the first source.
     pub index_base: IndexBase,
-    /// Whether the input names gold sources at all (see [`names_gold_sources`]). Where it does not, precision, recall and
-    /// F1 do not apply: gold answers such as `yes` cite nothing, which is no reason for a 0.
+    /// Whether any input names gold sources (see [`names_gold_sources`]). If none does, precision, recall and F1 do not
+    /// apply: a gold answer such as `yes` cites nothing, which must not count as 0.
     pub with_gold: bool,
 }
 
@@ -211,7 +211,7 @@ impl Default for CitationAuditScorer {
     }
 }
 
-/// True if the prediction's gold names sources: by `gold_ctxs`, or by a marker in the gold answer.
+/// Whether the prediction names gold sources, in `gold_ctxs` or by a marker in the gold answer.
 pub fn names_gold_sources(prediction: &Prediction) -> bool {
     let gold = &prediction.gold;
     gold.gold_ctxs.is_some() || gold.answer.as_deref().is_some_and(|answer| !citation_ids(answer).is_empty())

@@ -1,4 +1,4 @@
-//! Predictions to answers: the sources that an output cites, appended as a list.
+//! Converts predictions to answers: appends the list of cited sources to the output.
 //!
 //! Source: `process_references` of ScholarQABench's `scripts/convert_answer_scholar_cs.py`.
 
@@ -12,34 +12,32 @@ use crate::text::citation_markers::number_markers;
 
 use super::citation::IndexBase;
 
-/// Whether a list of the sources that it cites stands behind an answer that is made from a prediction.
+/// Whether an answer made from a prediction ends with a list of its cited sources.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReferencesBlock {
-    /// It does; no length counts it.
+    /// Append the list; length scores ignore it.
     #[default]
     Append,
-    /// It does not.
+    /// Append nothing.
     None,
 }
 
-/// Places (from 0) of the sources that the output cites, in the order of the sources. Numbers without a source are
-/// left out.
+/// Indices (from 0) of the cited sources, in source order. Numbers without a source are ignored.
 pub fn cited_sources(prediction: &Prediction, base: IndexBase) -> Vec<usize> {
     let numbers = number_markers(prediction.output()).into_iter().flat_map(|marker| marker.numbers);
     let places: BTreeSet<usize> = numbers.filter_map(|number| base.place_of(number)).collect();
     places.into_iter().filter(|place| *place < prediction.sources.len()).collect()
 }
 
-/// What is appended to the output: a line break, `References:`, and for each cited source `[n] title text` with an
-/// empty line behind it.
+/// The appended text: a line break, `References:`, and for each cited source `[n] title text` and an empty line.
 ///
-/// By default `n` is the number that the output uses. In [`Mode::Compat`] cited sources are numbered 0, 1, .. whatever
-/// the output calls them, a text that is a bare `NaN` is `nan`, and of an object of sources the second and first
-/// character of each *key* stand for title and text, as in the reference.
+/// By default `n` is the number used in the output. In [`Mode::Compat`], as in the reference, cited sources are
+/// numbered 0, 1, .., a bare `NaN` text becomes `nan`, and for an object of sources the second and first character of
+/// each *key* are title and text.
 ///
 /// # Errors
-/// In compat mode the name of the exception that the reference raises.
+/// In compat mode, the name of the exception that the reference raises.
 pub fn references_block(prediction: &Prediction, base: IndexBase, mode: Mode) -> Result<String, &'static str> {
     let mut block = String::from("\nReferences:\n");
     for (order, place) in cited_sources(prediction, base).into_iter().enumerate() {

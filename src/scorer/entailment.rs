@@ -1,14 +1,14 @@
-//! Citation entailment (AutoAIS): do the sources that a sentence cites bear it out?
+//! Citation entailment (AutoAIS): do the cited sources support the sentence?
 //!
 //! Formulas: `docs/metrics.md`; source: `compute_autoais` and `compute_autoais_short_form` of ScholarQABench's
 //! `citation_correctness_eval.py` (95e6fc5), after ALCE (Gao et al. 2023).
 //!
-//! - *recall* = supported claims / claims: a claim is supported if all its citations together bear it out.
-//! - *precision* = citations that earned their place / citations counted. The only citation of a supported claim earns
-//!   it; of several each does that bears the claim out alone, or without which the others do not.
+//! - *recall* = supported claims / claims: a claim is supported if all its citations together support it.
+//! - *precision* = precise citations / citations counted. The only citation of a supported claim is precise; of
+//!   several, each is that supports the claim alone, or without which the others do not.
 //!
-//! Questions come in three rounds, each asked only where the one before leaves something open: all citations together;
-//! each alone, where together they support and are several; the others without one, where that one alone does not.
+//! Calls come in three rounds, each only as needed: all citations together; each citation alone, if there are several
+//! and together they support the claim; the others without one citation, if that one alone does not support it.
 
 mod claims;
 mod fold;
@@ -30,27 +30,27 @@ use reach::Reach;
 
 pub use fold::COMPONENTS;
 
-/// Which texts of an answer are claims.
+/// Which texts of an answer count as claims.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
     /// Every sentence of at least 50 characters.
     #[default]
     Long,
-    /// The whole answer behind its question: one claim.
+    /// The whole answer, prefixed by its question, is one claim.
     Short,
 }
 
-/// Asks a judge of citations whether the cited sources bear an answer out.
+/// Asks a citation judge whether the cited sources support the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntailmentScorer {
-    /// What the claims are.
+    /// What counts as a claim.
     pub form: Form,
-    /// So many citations of a claim count, the first ones; 0 counts as 1. The published number is 3.
+    /// Maximum number of citations per claim, the first ones; 0 counts as 1. The published number is 3.
     pub at_most: usize,
-    /// Which number means the first source.
+    /// Whether markers count sources from 0 or 1.
     pub index_base: IndexBase,
-    /// Whose rules.
+    /// Scoring rules.
     #[serde(skip)]
     pub mode: Mode,
 }
@@ -61,14 +61,14 @@ impl Default for EntailmentScorer {
     }
 }
 
-/// What is known about whether some sources bear out a claim.
+/// Whether some sources support a claim.
 #[derive(Debug, Clone, PartialEq)]
 enum Support {
-    /// Whether they do, and the judge's label and words.
+    /// The verdict, with the judge's label and feedback.
     Known { holds: bool, label: Option<Attribution>, feedback: Option<String> },
-    /// It could not be judged.
+    /// Could not be judged.
     Unscored(UnscoredReason),
-    /// It is being asked.
+    /// Not judged yet.
     Open,
 }
 
@@ -81,14 +81,14 @@ impl Support {
     }
 }
 
-/// What became of one claim.
+/// Result for one claim.
 #[derive(Debug, Clone, PartialEq)]
 struct Outcome {
-    /// All its citations together; `None` if nothing was to ask.
+    /// Support by all its citations together; `None` if no call was needed.
     together: Option<Support>,
-    /// Whether each citation earned its place; `None` if that could not be judged. Empty if nothing was to ask.
+    /// Whether each citation counts as precise; `None` if it could not be judged. Empty if no call was needed.
     earned: Vec<Option<bool>>,
-    /// Why one of those could not be judged.
+    /// Why one of them could not be judged.
     unscored: Option<UnscoredReason>,
 }
 
@@ -115,12 +115,11 @@ impl Scorer for EntailmentScorer {
         if round.calls.is_empty() { Step::Done(fold::score(self, &plan, outcomes)) } else { Step::Ask(round.calls) }
     }
 
-    /// Claim by claim, as if no other claim asked the same: one reply cannot say yes to one of them and no to another,
-    /// so that a run may stay below.
+    /// Counts calls claim by claim, ignoring that claims may share a question: an upper bound.
     fn possible(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Option<Vec<Possible>> {
         let Ok(plan) = ClaimPlan::new(self, case, answer) else { return Some(Vec::new()) };
         let mut reach = Reach::new(Round::new(&plan, verdicts));
-        // A claim further down may bring a question nearer, and with it what hangs on it in a claim before.
+        // A later claim may answer a question of an earlier one, and so allow that claim's next round.
         while reach.has_news() {
             plan.claims.iter().filter(|claim| claim.is_asked()).for_each(|claim| reach.claim(claim));
         }
@@ -128,20 +127,20 @@ impl Scorer for EntailmentScorer {
     }
 }
 
-/// One question about a claim.
+/// A question about a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Slot {
-    /// Do all its citations together bear it out?
+    /// Do all its citations together support it?
     Together,
-    /// Does the citation at this place alone?
+    /// Does this citation alone support it?
     Alone(usize),
-    /// Do the others, without it?
+    /// Do the others support it without this one?
     Others(usize),
 }
 
 impl Slot {
-    /// Which of the claim's citations are asked about. Without one that is made twice its first mention is missing,
-    /// whichever was meant: so does the reference, which alone counts them twice.
+    /// The citations that a question covers. Leaving out a citation made twice removes its first mention, as in the
+    /// reference, which alone counts them twice.
     fn kept(self, claim: &Claim) -> Vec<usize> {
         let all = 0..claim.places.len();
         match self {
@@ -155,9 +154,9 @@ impl Slot {
         }
     }
 
-    /// `s3[0,1]`: the sentence, counted from 1, and the citations, as written. Compat may read other citations out of
-    /// the same sentence, and another text where there is none (`s3[0,1]nan`): the name tells the questions apart,
-    /// since the verdicts of a default run are read again under the reference's rules.
+    /// `s3[0,1]`: the sentence, counted from 1, and the citations as written. Compat may read other citations from a
+    /// sentence, and other text if there is none (`s3[0,1]nan`). The key separates the two, since compat scoring reuses
+    /// the verdicts of a default run.
     fn item(self, claim: &Claim, plan: &ClaimPlan) -> Arc<str> {
         let kept = self.kept(claim);
         let numbers = kept.iter().filter_map(|at| claim.citations.get(*at)).map(u64::to_string);
@@ -166,22 +165,22 @@ impl Slot {
         format!("s{}[{numbers}]{nan}", claim.number).into()
     }
 
-    /// The sources that are asked about.
+    /// Indices of the sources that the question covers.
     fn places(self, claim: &Claim) -> Vec<usize> {
         self.kept(claim).into_iter().filter_map(|at| claim.places.get(at).copied()).collect()
     }
 }
 
-/// One step: what the verdicts decide, and what is asked next.
+/// One step: results of the verdicts so far, and the next calls.
 struct Round<'a> {
     plan: &'a ClaimPlan,
     calls: Vec<JudgeCall>,
-    /// What is known or being asked of (claim, document).
+    /// Support by (claim, document).
     known: HashMap<(Arc<str>, Arc<str>), Support>,
 }
 
 impl<'a> Round<'a> {
-    /// Finds every verdict under the question it was asked for, so that the same question of another claim has it too.
+    /// Indexes every verdict by its question, so that equal questions of other claims share it.
     fn new(plan: &'a ClaimPlan, verdicts: &Verdicts) -> Self {
         let mut known = HashMap::new();
         for claim in plan.claims.iter().filter(|claim| claim.is_asked()) {
@@ -195,7 +194,7 @@ impl<'a> Round<'a> {
         Self { plan, calls: Vec::new(), known }
     }
 
-    /// What is known of a question; one that is open is asked, once.
+    /// Support for a question; requests a call if there is no verdict yet, once.
     fn support(&mut self, claim: &Claim, slot: &Slot) -> Support {
         let document = self.plan.document(&slot.places(claim));
         let question = (Arc::clone(&claim.text), Arc::clone(&document));
@@ -237,7 +236,7 @@ impl<'a> Round<'a> {
         outcome
     }
 
-    /// Whether the citation at this place earned it; `None` while that is open.
+    /// Whether the citation counts as precise; `None` while undecided.
     fn earned(&mut self, claim: &Claim, at: usize) -> Result<Option<bool>, UnscoredReason> {
         match self.support(claim, &Slot::Alone(at)) {
             Support::Known { holds: true, .. } => Ok(Some(true)),

@@ -1,7 +1,7 @@
 //! Scorers: pure functions of a case, an answer and the verdicts so far.
 //!
-//! A scorer asks, it never calls: [`Scorer::step`] gives the calls it needs next, or the finished score. Gated
-//! questions are a second step. No scorer needs an async runtime, a prompt or a file to be tested.
+//! Scorers make no calls: [`Scorer::step`] returns the calls it needs next, or the finished score. Gated questions are
+//! a second step. Tests of scorers need no async runtime, prompt or file.
 
 pub mod answer_match;
 pub mod citation;
@@ -23,7 +23,7 @@ use crate::domain::{Answer, JudgeCall, Role, Score, TestCase, UnscoredReason, Ve
 /// The result of one question, samples already merged.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Judged {
-    /// The merged verdict, with the judge's feedback.
+    /// The merged verdict and the judge's feedback.
     Verdict(Verdict, Option<String>),
     /// No verdict, for this reason.
     Unscored(UnscoredReason),
@@ -32,10 +32,10 @@ pub enum Judged {
 /// The verdicts so far, by component name.
 pub type Verdicts = HashMap<Arc<str>, Judged>;
 
-/// What a scorer wants next.
+/// Next step of a scorer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
-    /// Ask these (draw 0 of each; the pipeline expands draws), then step again with their verdicts.
+    /// Make these calls (sample 0 of each; the pipeline adds the others), then step again with their verdicts.
     Ask(Vec<JudgeCall>),
     /// The score is complete.
     Done(Score),
@@ -50,19 +50,19 @@ pub trait Scorer: Send + Sync {
     /// never asks for a component that `verdicts` already holds.
     fn step(&self, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Step;
 
-    /// The roles whose judges it asks.
+    /// The judge roles it uses.
     fn roles(&self) -> Vec<Role> {
         vec![Role::Rubric]
     }
 
-    /// What a record keeps of it: everything that its scores depend on, except the mode; null for nothing.
+    /// Settings for the run record: everything that its scores depend on, except the mode; null for none.
     fn settings(&self) -> Value {
         Value::Null
     }
 
-    /// Every call that can still be needed, whatever the replies that are not in `verdicts` will say: an upper bound for
-    /// plans. Each question comes once, under its name nearest to being asked; those that could be asked now are among
-    /// them. `None` where one verdict opens every gate at once (points above 0): planning finds such calls by itself.
+    /// Every call that may still be needed, whatever the missing replies say: an upper bound for plans, calls of the
+    /// next step included. Each question occurs once, under its earliest key. `None` if one verdict opens every gate at
+    /// once (points above 0): planning finds such calls by itself.
     fn possible(&self, _case: &TestCase, _answer: &Answer, _verdicts: &Verdicts) -> Option<Vec<Possible>> {
         None
     }
@@ -71,8 +71,8 @@ pub trait Scorer: Send + Sync {
 /// A call that may be needed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Possible {
-    /// What would be asked (draw 0).
+    /// The call (sample 0).
     pub call: JudgeCall,
-    /// Behind so many replies that are not known yet; 0 can be asked now.
+    /// Number of replies this call waits for; 0 can be sent now.
     pub gates: usize,
 }

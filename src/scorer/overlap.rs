@@ -1,4 +1,4 @@
-//! How much an output overlaps with its gold, without a judge: short answers and ROUGE.
+//! Overlap of an output with its gold answers, without a judge: short answers and ROUGE.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -17,13 +17,13 @@ use super::predicted::prediction_of;
 use super::rouge::rouge_best;
 use super::{Scorer, Step, Verdicts};
 
-/// What is measured.
+/// Overlap measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Measure {
     /// Words of the output, citation markers included.
     Words,
-    /// 1 if the gold answer is within the output, both without markers and in lower case: as whole words, in compat
+    /// 1 if the output contains the gold answer, both lower-cased and without markers: as whole words, in compat
     /// anywhere. By default an empty gold answer has no value.
     Match,
     /// 1 if gold answer and output are equal when normalized.
@@ -34,11 +34,11 @@ pub enum Measure {
     #[value(name = "f1")]
     #[serde(rename = "f1")]
     TokenF1,
-    /// The share of the sets of short answers of which one is present, and whether of every set one is.
+    /// Share of the short-answer sets with an answer in the output, and whether all sets have one.
     #[value(name = "str-em")]
     #[serde(rename = "str-em")]
     ShortAnswers,
-    /// F of ROUGE-1, ROUGE-2 and ROUGE-L against the better of the references (by ROUGE-L, of equal ones the last).
+    /// F of ROUGE-1, ROUGE-2 and ROUGE-L against the best reference (by ROUGE-L; ties take the last).
     Rouge,
 }
 
@@ -48,7 +48,7 @@ impl Measure {
         [Self::Words, Self::Match, Self::ExactMatch, Self::TokenF1, Self::ShortAnswers, Self::Rouge];
 }
 
-/// The components, in this order; one without gold, or that is not measured, is left out. All shares are 0..=1.
+/// The components, in this order; those without gold or not measured are omitted. All shares are 0..=1.
 pub const COMPONENTS: [(&str, ComponentKind); 9] = [
     ("words", ComponentKind::Count),
     ("match", ComponentKind::Share),
@@ -61,7 +61,7 @@ pub const COMPONENTS: [(&str, ComponentKind); 9] = [
     ("rouge_l", ComponentKind::Share),
 ];
 
-/// What ROUGE compares with: the long answers, else the gold answer.
+/// References for ROUGE: the long answers, else the gold answer.
 pub fn rouge_references(prediction: &Prediction) -> Vec<&str> {
     let gold = &prediction.gold;
     match gold.long_answers.is_empty() {
@@ -70,14 +70,14 @@ pub fn rouge_references(prediction: &Prediction) -> Vec<&str> {
     }
 }
 
-/// The text up to the end of its word `limit`.
+/// The text up to the end of word number `limit`.
 ///
 /// ```
 /// assert_eq!(scholareval::scorer::overlap::first_words("one  two three ", 2), "one  two");
 /// ```
 pub fn first_words(text: &str, limit: usize) -> &str {
     match words(text).take(limit).last() {
-        // A word is a slice of the text: its address says where it ends.
+        // A word is a slice of the text: its address gives its end.
         Some(last) => {
             let end = (last.as_ptr() as usize).saturating_sub(text.as_ptr() as usize) + last.len();
             text.get(..end).unwrap_or(text)
@@ -86,7 +86,7 @@ pub fn first_words(text: &str, limit: usize) -> &str {
     }
 }
 
-/// These measures of one output, in the order of [`COMPONENTS`]; `None` for what is not measured or has no gold.
+/// These measures of one output, in the order of [`COMPONENTS`]; `None` if not measured or without gold.
 pub fn overlap(prediction: &Prediction, measures: &[Measure], mode: Mode, stems: &Stems) -> [Option<f64>; 9] {
     let output = prediction.output();
     let answer = prediction.gold.answer.as_deref();
@@ -110,24 +110,24 @@ pub fn overlap(prediction: &Prediction, measures: &[Measure], mode: Mode, stems:
     ]
 }
 
-/// The components that have a value; what does not apply to an answer is left out, since it is not unscored.
+/// Components with a value; one that does not apply is omitted, since it is not unscored.
 pub(super) fn measured(names: &[(&str, ComponentKind)], values: &[Option<f64>]) -> Vec<Component> {
     let present = names.iter().zip(values).filter_map(|((name, kind), value)| Some((name, kind, (*value)?)));
     present.map(|(name, kind, value)| Component::new(name, *kind).with(Ok((value, None)))).collect()
 }
 
-/// Words repeat from answer to answer.
+/// Shared, since words repeat across answers.
 static STEMS: LazyLock<Stems> = LazyLock::new(Stems::new);
 
-/// Compares an answer with its gold. It gives components only: which of them is the score is the benchmark's choice.
+/// Compares an answer with its gold answers. Returns components only; the benchmark decides which of them is the score.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverlapScorer {
-    /// What is measured.
+    /// Measures to compute.
     pub metrics: Vec<Measure>,
-    /// Whose rules.
+    /// Scoring rules.
     #[serde(skip)]
     pub mode: Mode,
-    /// The output is cut after so many words.
+    /// The output is cut after this many words.
     pub max_words: Option<usize>,
 }
 

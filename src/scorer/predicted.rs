@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::domain::{Answer, Prediction, TestCase};
 
-/// The prediction of an answer: its own, else one that is nothing but what the system wrote (an appended block of
-/// references left out), without sources and golds.
+/// The answer's prediction, else one made from the text that the system wrote (without appended references), without
+/// sources and gold answers.
 pub(super) fn prediction_of(answer: &Answer) -> Cow<'_, Prediction> {
     match answer.prediction.as_deref() {
         Some(prediction) if prediction.output.is_some() => Cow::Borrowed(prediction),
@@ -16,7 +16,7 @@ pub(super) fn prediction_of(answer: &Answer) -> Cow<'_, Prediction> {
     }
 }
 
-/// The question that was answered: the prediction's, else the test case's.
+/// The question: the prediction's, else the test case's.
 pub(super) fn question_of<'a>(case: &'a TestCase, prediction: &'a Prediction) -> &'a str {
     if prediction.input.is_empty() { &case.initial_prompt } else { &prediction.input }
 }

@@ -1,7 +1,7 @@
-//! Grades of aspects (Prometheus): coverage, relevance, organization, or the user's own.
+//! Aspect grades (Prometheus): coverage, relevance, organization, or custom aspects.
 //!
-//! Source: `format_prompt` of ScholarQABench's `prometheus_eval.py` (95e6fc5); rules: `docs/metrics.md`. One call an
-//! aspect. What an aspect wants to see of the sources is appended to the answer; `prompt` words the rest.
+//! Source: `format_prompt` of ScholarQABench's `prometheus_eval.py` (95e6fc5); rules: `docs/metrics.md`. One call per
+//! aspect. The sources that an aspect needs are appended to the answer; `prompt` renders the rest.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,26 +19,26 @@ use crate::scorer::{Judged, Scorer, Step, Verdicts};
 
 use super::predicted::{prediction_of, question_of};
 
-/// Asks for a grade 1..=5 in each aspect. The score is the mean of the grades.
+/// Asks for a grade 1..=5 per aspect. The score is the mean of the grades.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrometheusScorer {
-    /// The aspects, by distinct names.
+    /// The aspects; names are distinct.
     pub aspects: Vec<Arc<Aspect>>,
-    /// What stands before the question; may be empty.
+    /// Text before the question; may be empty.
     pub instruction: Arc<str>,
-    /// At most so many cited sources are appended; the published number is 10.
+    /// Maximum number of cited sources to append; the published number is 10.
     pub top_n: usize,
-    /// Which number means the first source.
+    /// Whether markers count sources from 0 or 1.
     pub index_base: IndexBase,
-    /// Whose rules.
+    /// Scoring rules.
     #[serde(skip)]
     pub mode: Mode,
-    /// Whether a reference answer shows what a grade of 5 is, where there is one.
+    /// Whether a reference answer, if there is one, illustrates grade 5.
     pub use_reference: bool,
 }
 
 impl PrometheusScorer {
-    /// Every call that scoring this answer needs, one an aspect.
+    /// Every call that scoring this answer needs, one per aspect.
     pub fn all_calls(&self, case: &TestCase, answer: &Answer) -> Vec<JudgeCall> {
         let prediction = prediction_of(answer);
         let question: Arc<str> = question_of(case, &prediction).into();
@@ -65,8 +65,8 @@ impl PrometheusScorer {
         if self.use_reference { given() } else { None }
     }
 
-    /// The output, with `final_passages` where there are some, else with the cited sources as far as the aspect wants
-    /// them. The reference never appends sources, and puts no line break before the passages.
+    /// The output, followed by `final_passages` if present, else by the cited sources as far as the aspect needs them.
+    /// The reference never appends sources, and puts no line break before the passages.
     fn shown_answer(&self, aspect: &Aspect, prediction: &Prediction) -> String {
         let output = prediction.output();
         match (&prediction.final_passages, self.mode) {

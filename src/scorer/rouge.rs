@@ -15,19 +15,19 @@ use std::sync::Arc;
 
 use crate::text::stems::Stems;
 
-/// One ROUGE measure of a hypothesis against a reference, each number in 0..=1.
+/// One ROUGE measure of a hypothesis against a reference, each value in 0..=1.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RougeScore {
-    /// The share of the hypothesis that the reference has.
+    /// Share of the hypothesis that is in the reference.
     pub precision: f64,
-    /// The share of the reference that the hypothesis has.
+    /// Share of the reference that is in the hypothesis.
     pub recall: f64,
     /// The harmonic mean of the two.
     pub f: f64,
 }
 
 impl RougeScore {
-    /// The three numbers from counts.
+    /// The three values from counts.
     fn from_counts(shared: usize, reference: usize, hypothesis: usize) -> Self {
         let precision = shared as f64 / hypothesis.max(1) as f64;
         let recall = shared as f64 / reference.max(1) as f64;
@@ -44,11 +44,11 @@ pub struct RougeScores {
     pub rouge_1: RougeScore,
     /// Pairs of neighboring tokens.
     pub rouge_2: RougeScore,
-    /// The longest common subsequence of tokens.
+    /// Longest common subsequence of tokens.
     pub rouge_l: RougeScore,
 }
 
-/// The tokens of a text: runs of `[a-z0-9]` in its lower case, those of more than three characters stemmed.
+/// Tokens of a text: runs of `[a-z0-9]` in its lower case; those longer than three characters are stemmed.
 pub fn rouge_tokens(text: &str, stems: &Stems) -> Vec<Arc<str>> {
     let lower = text.to_lowercase();
     let words = lower.split(|c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit()));
@@ -70,8 +70,8 @@ pub fn rouge(reference: &str, hypothesis: &str, stems: &Stems) -> RougeScores {
     scores(&rouge_tokens(reference, stems), &rouge_tokens(hypothesis, stems))
 }
 
-/// All three measures against the reference with the greater F of ROUGE-L; of equal ones the last. Its index comes
-/// first. `None` without references.
+/// All three measures, and the index, of the reference with the highest ROUGE-L F; ties take the last. `None` without
+/// references.
 pub fn rouge_best(references: &[&str], hypothesis: &str, stems: &Stems) -> Option<(usize, RougeScores)> {
     let hypothesis = rouge_tokens(hypothesis, stems);
     let all = references.iter().map(|reference| scores(&rouge_tokens(reference, stems), &hypothesis));
@@ -94,7 +94,7 @@ fn scores(reference: &[Arc<str>], hypothesis: &[Arc<str>]) -> RougeScores {
     }
 }
 
-/// The tokens as numbers from 0, equal ones for equal tokens.
+/// Tokens as numbers from 0; equal tokens get equal numbers.
 fn numbered<'a>(tokens: &'a [Arc<str>], numbers: &mut HashMap<&'a str, u32>) -> Vec<u32> {
     let number = |token: &'a Arc<str>| {
         let next = numbers.len() as u32;
@@ -103,7 +103,7 @@ fn numbered<'a>(tokens: &'a [Arc<str>], numbers: &mut HashMap<&'a str, u32>) -> 
     tokens.iter().map(number).collect()
 }
 
-/// The n-grams, n at most 2, each as one number; sorted.
+/// N-grams, n at most 2, each as one number; sorted.
 fn ngram_keys(tokens: &[u32], n: usize) -> Vec<u64> {
     let key = |ngram: &[u32]| ngram.iter().fold(0, |key, token| key << 32 | u64::from(*token));
     let mut keys: Vec<u64> = tokens.windows(n).map(key).collect();
@@ -111,7 +111,7 @@ fn ngram_keys(tokens: &[u32], n: usize) -> Vec<u64> {
     keys
 }
 
-/// How many items two sorted lists share, each as often as in the list that has it less often.
+/// Size of the multiset intersection of two sorted lists.
 fn shared(left: &[u64], right: &[u64]) -> usize {
     let (mut shared, mut l, mut r) = (0, 0, 0);
     while let (Some(a), Some(b)) = (left.get(l), right.get(r)) {
@@ -121,8 +121,7 @@ fn shared(left: &[u64], right: &[u64]) -> usize {
     shared
 }
 
-/// The length of a longest common subsequence of two sequences of numbers, which should be small: memory grows with the
-/// greatest.
+/// Length of the longest common subsequence. Numbers should be small: memory grows with the largest.
 ///
 /// Bit-parallel (H. Hyyrö, *Bit-parallel LCS-length computation revisited*, 2004), 64 items of the shorter sequence at a
 /// time against all of the longer one: with lengths n and m about n m / 64 steps. For each item
@@ -131,9 +130,9 @@ fn shared(left: &[u64], right: &[u64]) -> usize {
 fn longest_common_subsequence(left: &[u32], right: &[u32]) -> usize {
     let (short, long) = if left.len() <= right.len() { (left, right) } else { (right, left) };
     let greatest = left.iter().chain(right).max().map_or(0, |greatest| *greatest as usize);
-    // For each number its places in the block, as bits.
+    // For each number, its positions in the block, as bits.
     let mut matches = vec![0_u64; greatest + 1];
-    // For each item of the longer sequence what the block before carries over.
+    // For each item of the longer sequence, the carry of the block before.
     let mut carries = vec![false; long.len()];
     let mut length = 0;
     for block in short.chunks(64) {

@@ -6,7 +6,7 @@
 //! - `length`, counted: 1 - (clamp(words, low, high) - low) / (high - low);
 //! - `expertise` and every property: the judge's points / 10;
 //! - `citations` and `excerpts`: shares of cited claims and of quoted citations, from one claims reply;
-//! - `<property>_evidence`: min(snippets counted / snippets, 1), asked only where the property has no criterion or its
+//! - `<property>_evidence`: min(snippets counted / snippets, 1), asked only if the property has no criterion or its
 //!   points are not 0; else 0.
 
 mod plan;
@@ -22,10 +22,10 @@ use crate::text::words::word_count;
 
 use plan::{Part, Plan, Source};
 
-/// Judges give points from 0 to this.
+/// Judges give 0 to this many points.
 const MAX_POINTS: f64 = 10.0;
 
-/// Name of the scorer where the built-in baseline judged: its numbers are never called `score`.
+/// Name of the scorer with the built-in baseline as judge; its results are never called `score`.
 pub use crate::domain::LEXICAL;
 
 /// Scores answers by the rubric of their test case.
@@ -36,25 +36,25 @@ pub struct RubricScorer {
     name: &'static str,
 }
 
-/// A value with the judge's feedback, or why there is none.
+/// A value with the judge's feedback, or why it is missing.
 type Value = Result<(f64, Option<String>), UnscoredReason>;
 
 impl RubricScorer {
-    /// A scorer of these halves of rubrics.
+    /// A scorer for these halves of a rubric.
     ///
-    /// In [`Mode::Compat`] the verdicts must have been parsed in that mode too: numbers are taken as they are, and a
-    /// score that the reference has no number for is unscored.
+    /// In [`Mode::Compat`] the verdicts must have been parsed in that mode too: numbers are not range-checked, and a
+    /// score for which the reference has no number is unscored.
     pub fn new(parts: RubricParts, mode: Mode) -> Self {
         Self { parts, mode, name: "rubric" }
     }
 
-    /// The same, for verdicts of the lexical baseline if `lexical`: its scores have another name ([`LEXICAL`]).
+    /// Sets the scorer's name to [`LEXICAL`] if the lexical baseline judged.
     #[must_use]
     pub fn lexical(self, lexical: bool) -> Self {
         Self { name: if lexical { LEXICAL } else { "rubric" }, ..self }
     }
 
-    /// Every call that scoring this answer can need: what [`Scorer::step`] asks if every gate opens.
+    /// Every call that scoring this answer may need: those of [`Scorer::step`] if every gate opens.
     pub fn all_calls(&self, case: &TestCase, answer: &Answer) -> Vec<JudgeCall> {
         let plan = Plan::new(&case.rubric, self.parts, self.mode);
         if plan.refused.is_some() {
@@ -63,8 +63,8 @@ impl RubricScorer {
         plan.parts.iter().filter_map(|part| call(part, &case.rubric, answer)).collect()
     }
 
-    /// Every component of the case's score with its kind, weight (a share of 1) and text, and no value: what scores made
-    /// elsewhere are put into. `ann_divisor` and notes are those of the scorer's mode.
+    /// Every component of the case's score with its kind, weight (a share of 1) and text, without a value: a template
+    /// for scores computed elsewhere. `ann_divisor` and notes follow the scorer's mode.
     ///
     /// ```
     /// use scholareval::domain::{Mode, RubricParts, TestCase};
@@ -83,10 +83,10 @@ impl RubricScorer {
         self.fold(plan, values)
     }
 
-    /// The value of a part whose gate is open; `None` if there is no verdict yet.
+    /// Value of a component whose gate is open; `None` if there is no verdict yet.
     fn value(&self, part: &Part, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Option<Value> {
         if part.source == Source::Length {
-            // An appended block of references counts in compat mode only.
+            // Compat mode alone counts an appended block of references.
             let text = if self.mode == Mode::Compat { &answer.answer_text } else { answer.own_text() };
             return Some(Ok((length_score(&case.rubric, word_count(text)), None)));
         }
@@ -113,7 +113,8 @@ impl RubricScorer {
         let mut components: Vec<Component> = Vec::with_capacity(values.len());
         for (part, value) in plan.parts.into_iter().zip(values) {
             let component = part.component.with(value);
-            // Of equal names (compat only) the first place, the last weight, the last value unless an earlier one is missing.
+            // Equal names (compat only): the first position, the last weight, the last value unless an earlier one is
+            // missing.
             match components.iter_mut().find(|earlier| earlier.name == component.name) {
                 Some(earlier) if earlier.value.is_none() => earlier.weight = component.weight,
                 Some(earlier) => *earlier = component,
@@ -123,7 +124,7 @@ impl RubricScorer {
         let is_complete = components.iter().all(|component| component.value.is_some());
         let is_annotated = match self.mode {
             Mode::Default => components.iter().all(|c| !c.kind.is_annotated() || c.value.is_some()),
-            // Where the reference stops there is no score of any kind.
+            // If the reference fails, there is no score of any kind.
             Mode::Compat => is_complete,
         };
         let sums = WeightedSums::of(&components, 0.0);
@@ -158,7 +159,7 @@ impl Scorer for RubricScorer {
                 Some(Some(Err(_))) => {
                     Some(Err(UnscoredReason::new(UnscoredKind::DependsOnUnscored, "its criterion is unscored")))
                 }
-                // NaN is not zero: the reference asks on, and nothing else can be NaN.
+                // NaN is not zero: the reference continues, and nothing else can be NaN.
                 Some(Some(Ok((gate, _)))) if *gate == 0.0 => Some(Ok((0.0, None))),
                 Some(Some(Ok(_))) | None => {
                     let value = self.value(part, case, answer, verdicts);
@@ -177,7 +178,7 @@ impl Scorer for RubricScorer {
     }
 }
 
-/// The call that gives a part its verdict; `None` if none does.
+/// The call for a component's verdict, if it needs one.
 fn call(part: &Part, rubric: &Rubric, answer: &Answer) -> Option<JudgeCall> {
     let question = Arc::clone(&rubric.question);
     let answer = Arc::clone(&answer.answer_text);
@@ -194,7 +195,7 @@ fn call(part: &Part, rubric: &Rubric, answer: &Answer) -> Option<JudgeCall> {
     Some(JudgeCall { item: Arc::from(part.item.as_str()), role: Role::Rubric, task, draw: 0, member: 0 })
 }
 
-/// 1 up to `low_length` words, falling to 0 at `high_length`; where both are equal, 1 up to them and 0 above.
+/// 1 up to `low_length` words, falling to 0 at `high_length`; a step if both are equal.
 fn length_score(rubric: &Rubric, words: usize) -> f64 {
     let words = i128::try_from(words).unwrap_or(i128::MAX);
     let (low, high) = (i128::from(rubric.low_length), i128::from(rubric.high_length));

@@ -1,18 +1,18 @@
-//! Markers that point to sources: `[3]`, `[1, 2]`, and author-year forms; texts without them.
+//! Finds and removes citation markers: `[3]`, `[1, 2]`, and author-year forms.
 
 use std::ops::Range;
 
 use super::python_chars::{decimal_digit, is_python_whitespace};
 
-/// The longest author-year marker that is looked for, in bytes: more is a remark in brackets.
+/// Maximum length of an author-year marker in bytes: more is a remark in brackets.
 const LONGEST_AUTHOR_YEAR: usize = 240;
 
 /// `[3]` or `[1, 2]` in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NumberMarker {
-    /// Where it stands, brackets included.
+    /// Its range, brackets included.
     pub range: Range<usize>,
-    /// Its numbers as written; one that is too large for the type is the largest.
+    /// Its numbers as written; one too large for the type becomes the largest.
     pub numbers: Vec<u64>,
 }
 
@@ -60,14 +60,14 @@ fn number(digits: &str) -> u64 {
     digits.chars().fold(0, step)
 }
 
-/// The digits in ASCII without leading zeros: what Python's `str(int(digits))` gives, of any length.
+/// The digits in ASCII without leading zeros, of any length, as in Python's `str(int(digits))`.
 fn canonical(digits: &str) -> String {
     let ascii: String = digits.chars().filter_map(decimal_digit).map(|digit| char::from(b'0' + digit)).collect();
     let significant = ascii.trim_start_matches('0');
     if significant.is_empty() { "0".to_owned() } else { significant.to_owned() }
 }
 
-/// Every number of every marker as a marker of its own, in order, duplicates kept: `[1, 02] [1]` gives `[1]`, `[2]`,
+/// Every number of every marker as a separate marker, in order, with duplicates: `[1, 02] [1]` gives `[1]`, `[2]`,
 /// `[1]`. Source: `extract_citations` of ScholarQABench's `citation_correctness_eval.py`.
 pub fn citation_ids(text: &str) -> Vec<String> {
     let in_marker = |marker: NumberMarker| {
@@ -77,8 +77,8 @@ pub fn citation_ids(text: &str) -> Vec<String> {
     number_markers(text).into_iter().flat_map(in_marker).collect()
 }
 
-/// What the reference's entailment takes for citations: the digits right behind any `[`, so that `[1, 2]` is 1 and
-/// `[12 mice]` is 12 (a fault that compat mode keeps). Decimal, without leading zeros.
+/// Citations as read by the reference's entailment: the digits right after any `[`, so that `[1, 2]` is 1 and `[12
+/// mice]` is 12 (a fault that compat mode keeps). Decimal, without leading zeros.
 pub fn first_numbers(text: &str) -> Vec<String> {
     let behind = |(at, _): (usize, &str)| leading_digits(&text[at + 1..]).0;
     text.match_indices('[').map(behind).filter(|digits| !digits.is_empty()).map(canonical).collect()
@@ -103,7 +103,7 @@ pub fn without_citations(text: &str) -> String {
     single.trim_matches(is_python_whitespace).replace(" .", ".").replace(" ,", ",")
 }
 
-/// Runs of two or more white-space characters as one space; a single one stays what it is.
+/// Collapses runs of two or more white-space characters to one space; a single one is unchanged.
 fn single_spaces(text: &str) -> String {
     let mut single = String::with_capacity(text.len());
     let mut rest = text;
@@ -121,9 +121,9 @@ fn single_spaces(text: &str) -> String {
 
 /// The author-year markers of a text, in order: `(Wang et al., 2023)`, `(1, Mir et al., 2021)`, `Lee (2020a)`.
 ///
-/// The rule: round brackets without brackets inside, at most 240 bytes long, that hold a year from 1800 to 2099 as a
-/// word of its own (a letter may follow) and, before it, a word with a capital; or years only, behind a capitalised
-/// word or `al.`. Several separated by semicolons are one range each. For the lexical judge only.
+/// The rule: round brackets without nested brackets, at most 240 bytes long, that hold a year from 1800 to 2099 as a
+/// word (a letter may follow) and, before it, a capitalized word; or only years, after a capitalized word or `al.`.
+/// Several separated by semicolons are one range each. For the lexical judge only.
 pub fn author_year_markers(text: &str) -> Vec<Range<usize>> {
     let mut markers = Vec::new();
     for (start, _) in text.match_indices('(') {

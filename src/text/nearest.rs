@@ -1,7 +1,7 @@
-//! "Did you mean": the known name nearest to a mistyped one.
+//! "Did you mean": suggests the known name nearest to a mistyped one.
 
-/// The known name nearest to `typed`, if it is near enough to be a slip: at most a third of its letters differ, but two
-/// always may (exchanged letters are two edits), in names under five letters one. Of equally near ones the first.
+/// The nearest known name, if at most a third of the letters differ; two edits are always allowed (swapped letters
+/// count as two), one in names under five letters. Ties take the first.
 pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let typed = typed.to_lowercase().replace('-', "_");
     let letters = typed.chars().count();

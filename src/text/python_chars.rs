@@ -1,4 +1,4 @@
-//! Character classes of Python 3.11's `str` methods and `re`, which the reference scripts rest on, where Rust's differ.
+//! Python 3.11's character classes (`str` methods, `re`) where they differ from Rust's.
 
 use icu_properties::CodePointMapData;
 use icu_properties::props::{GeneralCategory, GeneralCategoryGroup};
@@ -12,15 +12,15 @@ const ZEROS: [u32; 66] = [
     0x16ac0, 0x16b50, 0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
 ];
 
-/// True for the 29 characters that Python's `str.split()` splits at: Unicode's `White_Space` and U+001C..U+001F.
+/// Whether Python's `str.split()` splits here: Unicode's `White_Space` and U+001C..U+001F, 29 characters.
 pub fn is_python_whitespace(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }
 
-/// True for what Python's `\w` matches: letters and numbers of any script (`str.isalnum`) and the underscore.
+/// Whether Python's `\w` matches: letters and numbers of any script (`str.isalnum`) and the underscore.
 ///
-/// Rust's `char::is_alphanumeric` also holds vowel signs and other marks (Unicode's `Other_Alphabetic`), Python's does
-/// not: `"a\u{93e}"` has a word boundary after the `a`.
+/// Rust's `char::is_alphanumeric` also includes vowel signs and other marks (`Other_Alphabetic`); in Python
+/// `"a\u{93e}"` has a word boundary after the `a`.
 pub fn is_python_word(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric() || c == '_';
@@ -28,7 +28,7 @@ pub fn is_python_word(c: char) -> bool {
     has_category(c, GeneralCategoryGroup::Letter.union(GeneralCategoryGroup::Number))
 }
 
-/// The value of what Python's `\d` matches, a decimal digit of any script, 0..=9: `2` and `２`, not `²` and `Ⅳ`.
+/// Value of a character matched by Python's `\d`, a decimal digit of any script, 0..=9: `2` and `２`, not `²` or `Ⅳ`.
 pub fn decimal_digit(c: char) -> Option<u8> {
     let code = u32::from(c);
     let block = ZEROS.partition_point(|zero| *zero <= code).checked_sub(1)?;
@@ -36,8 +36,8 @@ pub fn decimal_digit(c: char) -> Option<u8> {
     (digit < 10).then_some(digit as u8)
 }
 
-/// True for letters, combining marks, connectors (`_`) and joiners, not for digits and other numbers: `[^\W\d]` of the
-/// package `regex`, which NLTK uses (UTS 18).
+/// Whether it is a letter, combining mark, connector (`_`) or joiner, not a number: `[^\W\d]` in the package `regex`,
+/// which NLTK uses (UTS 18).
 pub(super) fn is_word_letter(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphabetic() || c == '_';

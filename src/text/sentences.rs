@@ -1,14 +1,14 @@
-//! A simple splitter into sentences. Not Punkt: for the lexical judge, where a wrong cut costs little.
+//! Simple sentence splitter for the lexical judge, where a wrong split matters little; see `punkt` for the other.
 
 use std::ops::Range;
 
-/// Abbreviations with a full stop that end no sentence, in lower case.
+/// Abbreviations whose full stop ends no sentence, in lower case.
 const ABBREVIATIONS: [&str; 22] = [
     "al", "e.g", "i.e", "fig", "figs", "eq", "eqs", "sec", "ref", "refs", "no", "vol", "pp", "vs", "cf", "etc", "dr",
     "prof", "mr", "ms", "approx", "resp",
 ];
 
-/// The sentences of a text as byte ranges, trimmed of white space, none empty.
+/// Byte ranges of the sentences, trimmed, none empty.
 ///
 /// The rule: a line break ends a sentence; so does a run of `.`, `!`, `?` (with closing quotes, brackets and citation
 /// numbers in square brackets behind it) before white space or the end, unless the full stop follows a known
@@ -47,7 +47,7 @@ fn push(text: &str, range: Range<usize>, sentences: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Where the run of marks at `at` ends, and whether the sentence ends there too.
+/// End of the run of marks at `at`, and whether the sentence ends there.
 fn end_after(text: &str, at: usize, start: usize) -> (usize, bool) {
     let marks = |c: char| matches!(c, '.' | '!' | '?' | '"' | '\'' | '”' | '’' | '»' | ')' | ']');
     let marks_end = text.len() - text[at..].trim_start_matches(marks).len();

@@ -1,4 +1,4 @@
-//! Porter's stemmer in NLTK's extended mode, as google's `rouge_score` uses it, with a memory.
+//! Porter's stemmer in NLTK's extended mode, as in Google's `rouge_score`, with a cache.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
@@ -7,24 +7,24 @@ use nltk_porter::{Mode, PorterStemmer};
 
 static PORTER: LazyLock<PorterStemmer> = LazyLock::new(|| PorterStemmer::new(Mode::Nltk));
 
-/// So many words are remembered; the language of one benchmark has about 40,000.
+/// Maximum number of cached words; a benchmark has about 40,000.
 const REMEMBERED: usize = 200_000;
-/// Words of at most so many bytes are stemmed: longer ones are data, of which the stemmer may take quadratic time.
+/// Maximum word length in bytes: longer ones are data, on which the stemmer may take quadratic time.
 const LONGEST_WORD: usize = 1_000;
 
-/// A stemmer that remembers what it has stemmed, for words repeat. May be shared between threads.
+/// A stemmer with a cache; may be shared between threads.
 #[derive(Debug, Default)]
 pub struct Stems {
     known: RwLock<HashMap<Box<str>, Arc<str>>>,
 }
 
 impl Stems {
-    /// A stemmer that remembers nothing yet.
+    /// A stemmer with an empty cache.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The stem of a lower-cased word; words of at most three characters or over 1,000 bytes are their own stem.
+    /// Stem of a lower-cased word; words of at most three characters or over 1,000 bytes are unchanged.
     pub fn stem(&self, word: &str) -> Arc<str> {
         if word.chars().nth(3).is_none() || word.len() > LONGEST_WORD {
             return word.into();

@@ -2,27 +2,26 @@
 
 use std::ops::Range;
 
-/// One token and where it stands.
+/// A token and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
     /// The word in lower case.
     pub text: String,
     /// Byte offset of its first character.
     pub start: usize,
-    /// Byte offset behind its last character.
+    /// Byte offset after its last character.
     pub end: usize,
 }
 
-/// The word tokens of a text, lower-cased, in order.
+/// Lower-cased word tokens of a text, in order.
 ///
-/// A token is a longest run of letters, digits and combining marks; everything else separates. Scripts that are
-/// written without spaces (Han, kana, Thai, Lao, Khmer, Burmese) give one token per letter, so that texts in them can
-/// be compared at all.
+/// A token is a maximal run of letters, digits and combining marks. Scripts written without spaces (Han, kana, Thai,
+/// Lao, Khmer, Burmese) give one token per letter, so that their texts can be compared.
 pub fn tokens(text: &str) -> Vec<Token> {
     token_ranges(text).map(|range| token(text, range)).collect()
 }
 
-/// Where the tokens of [`tokens`] are, one after another; for callers that need only the first few or their number.
+/// Byte ranges of [`tokens`], lazily, for callers that need only the first few or their number.
 pub fn token_ranges(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut chars = text.char_indices().peekable();
     std::iter::from_fn(move || {
@@ -44,14 +43,14 @@ fn token(text: &str, range: Range<usize>) -> Token {
     Token { text, start: range.start, end: range.end }
 }
 
-/// Combining marks that `char::is_alphanumeric` leaves out and that would tear words apart.
+/// Combining marks that `char::is_alphanumeric` excludes and that would split words.
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}' | '\u{591}'..='\u{5c7}' | '\u{64b}'..='\u{65f}' | '\u{93c}' | '\u{94d}'
         | '\u{9bc}' | '\u{9cd}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{200c}' | '\u{200d}'
         | '\u{20d0}'..='\u{20ff}')
 }
 
-/// Letters of scripts that are written without spaces between words.
+/// Letters of scripts written without spaces.
 fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
         | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')

@@ -1,7 +1,7 @@
 //! Words as Python's `str.split()` sees them.
 //!
-//! The reference scripts count and split words with `str.split()`; its white space is not Unicode's
-//! `White_Space` property: the four information separators U+001C..U+001F count as well.
+//! The reference scripts count and split words with `str.split()`, whose white space is Unicode's `White_Space` plus
+//! the information separators U+001C..U+001F.
 
 use super::python_chars::is_python_whitespace;
 
@@ -10,7 +10,7 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_python_whitespace).filter(|word| !word.is_empty())
 }
 
-/// How many words `text` has.
+/// Number of words in `text`.
 pub fn word_count(text: &str) -> usize {
     words(text).count()
 }

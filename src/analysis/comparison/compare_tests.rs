@@ -218,7 +218,7 @@ fn a_lead_that_length_explains_is_gone_adjusted() {
 }
 
 #[test]
-fn noise_is_split_and_what_a_difference_needs_is_told_by_hand() {
+fn noise_is_split_and_what_a_difference_needs_is_reported_by_hand() {
     // Two draws 0.2 apart around each value: within an answer the variance is 0.02.
     let centres = [[0.3, 0.9, 0.5, 0.7, 0.4, 0.8], [0.2, 0.6, 0.5, 0.4, 0.2, 0.7]];
     let mut observed = table(&[("a", &centres[0]), ("b", &centres[1])]);

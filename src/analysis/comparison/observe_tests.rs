@@ -74,7 +74,7 @@ fn what_the_lexical_baseline_judged_has_names_of_its_own() {
 }
 
 #[test]
-fn systems_of_one_name_are_told_apart_by_their_runs() {
+fn systems_of_one_name_are_distinguished_by_their_runs() {
     let scored = arcs(vec![answer("same", "1", simple_score(Some(1.0))), answer("own", "1", simple_score(Some(1.0)))]);
     let tables = observe(&[run("r", &scored), run("s", &scored[..1])]);
     assert_eq!(labels(&tables), ["r/same", "own", "s/same"]);

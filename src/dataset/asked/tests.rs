@@ -64,13 +64,13 @@ fn a_question_that_the_data_ask_twice_needs_two_predictions_and_the_second_gets_
 }
 
 #[test]
-fn what_is_answered_again_or_not_asked_is_told_and_left_out_but_in_compat() {
+fn what_is_answered_again_or_not_asked_is_reported_and_left_out_but_in_compat() {
     let mut asked = data(&[("p", "1")]);
     let covered = asked.cover(outputs(&["p", "p", "x"])).unwrap();
     assert_eq!(kept(&covered), [("o0", Some("1"))]);
-    let told: Vec<String> = covered.odd.iter().map(ToString::to_string).collect();
+    let messages: Vec<String> = covered.odd.iter().map(ToString::to_string).collect();
     assert_eq!(
-        told,
+        messages,
         [
             "s.jsonl: 1 predictions answer a question more often than d.jsonl asks it: line 2 “p”; the first counts, these \
              are not scored",
@@ -120,7 +120,7 @@ fn of_two_annotations_of_a_question_the_first_needs_the_answer_and_in_compat_any
 
 proptest! {
     #[test]
-    fn every_prediction_is_kept_or_told_and_every_question_answered_or_missing(
+    fn every_prediction_is_kept_or_reported_and_every_question_answered_or_missing(
         asked in prop::collection::vec(0..4_u8, 1..8), given in prop::collection::vec(0..6_u8, 1..8)
     ) {
         let names = |all: &[u8]| all.iter().map(|n| format!("q{n}")).collect::<Vec<_>>();

@@ -94,10 +94,11 @@ fn a_rater_who_says_two_things_of_one_answer_is_a_fault_unless_they_are_equal() 
         ]
     );
     let pair = "case_id,system_a,system_b,rater,preference\nc1,x,y,r,a\nc1,y,x,r,b\nc1,y,x,r,a\n";
-    let told = faults(pair, "p.csv");
+    let messages = faults(pair, "p.csv");
     assert!(
-        told.len() == 1 && told[0].contains("p.csv:4 (case c1): r rated x against y differently before, at p.csv:2"),
-        "{told:?}"
+        messages.len() == 1
+            && messages[0].contains("p.csv:4 (case c1): r rated x against y differently before, at p.csv:2"),
+        "{messages:?}"
     );
 }
 
@@ -114,7 +115,7 @@ fn quotes_keep_commas_quotes_and_line_breaks() {
 
 #[test]
 fn faults_name_file_line_case_and_field() {
-    for (text, name, told) in [
+    for (text, name, expected) in [
         ("system,case_id,rater\ng,c,r\n", "l.csv", "l.csv:2 (case c): value is missing; expected scores"),
         (
             "system,case_id,rater,value\ng,c,r,NaN\n",
@@ -146,7 +147,7 @@ fn faults_name_file_line_case_and_field() {
         ),
     ] {
         let found = faults(text, name);
-        assert!(found.len() == 1 && found[0].contains(told), "{told}\n{found:?}");
+        assert!(found.len() == 1 && found[0].contains(expected), "{expected}\n{found:?}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Behaviour of pairing on small made inputs.
+//! Pairing on small inputs.
 
 use super::*;
 use crate::domain::Rubric;

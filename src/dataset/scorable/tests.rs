@@ -1,4 +1,4 @@
-//! Items from made files: both forms, with and without test cases, with and without references.
+//! Building items: both forms, with and without test cases, with and without references.
 
 use std::path::Path;
 
@@ -52,7 +52,7 @@ fn ids(items: &[PairedAnswer]) -> Vec<(&str, &str, &str)> {
     items.iter().map(|i| (i.answer.system.as_str(), i.case.case_id.as_str(), i.answer.own_text())).collect()
 }
 
-fn told(result: Result<Scorable>) -> String {
+fn message(result: Result<Scorable>) -> String {
     result.unwrap_err().to_string()
 }
 
@@ -98,7 +98,7 @@ fn agreement_pairs_a_prediction_with_every_annotation_and_keeps_it_once_in_plain
 #[test]
 fn a_question_answered_twice_is_an_error_and_in_compat_the_last_counts() {
     let twice = [file("a", &[said("A", "first"), said("A", "last"), said("B", "b")])];
-    let error = told(scorable(Some(&tests()), &twice, None, &with_block(false)));
+    let error = message(scorable(Some(&tests()), &twice, None, &with_block(false)));
     assert_eq!(error, "a.jsonl:2 (case 2): the question is answered twice, first on line 1; keep one of the two");
     let made = scorable(Some(&tests()), &twice, None, &with_block(true)).unwrap();
     // the reference's converter takes the last of two cases
@@ -171,10 +171,10 @@ fn cases_systems_and_limit_choose_without_test_cases_too() {
     assert_eq!(ids(&made.plain), [("a", "1", "p"), ("a", "3", "again")]);
     let made = with(PairOptions { cases: names(&["2"]), systems: names(&["b"]), ..PairOptions::default() });
     // asked for alone, b has its own id
-    assert_eq!(told(made), "unknown case \"2\" among the predictions; did you mean 1?");
+    assert_eq!(message(made), "unknown case \"2\" among the predictions; did you mean 1?");
     let made = with(PairOptions { cases: names(&["2"]), ..PairOptions::default() }).unwrap();
     assert_eq!(ids(&made.plain), [("a", "2", "q"), ("b", "2", "q")]);
-    let error = told(with(PairOptions { limit: Some(0), ..PairOptions::default() }));
+    let error = message(with(PairOptions { limit: Some(0), ..PairOptions::default() }));
     assert_eq!(error, "no question is left to score; raise the limit");
     // with test cases what they leave out is left out of both lists
     let pairing = PairOptions { limit: Some(1), ..PairOptions::default() };
@@ -226,7 +226,7 @@ fn reference_answers_and_golds_come_from_one_file() {
         made.notes
     );
     let other = references(&[json!({"output": "one"})]);
-    let error = told(scorable(None, &[a], Some(&other), &ScorableOptions::default()));
+    let error = message(scorable(None, &[a], Some(&other), &ScorableOptions::default()));
     assert!(error.starts_with("a.jsonl: 2 answers, but 1 references in "), "{error}");
     assert_eq!(made.files.last().map(|file| file.name.as_str()), Some("references"));
 }
@@ -236,28 +236,30 @@ fn strict_makes_every_warning_an_error() {
     let strict = PairOptions { strict: true, ..PairOptions::default() };
     let options = ScorableOptions { pairing: strict, block: None };
     let files = [file("a", &[said("P", "p"), said("Q", "")])];
-    assert_eq!(told(scorable(None, &files, None, &options)), "a.jsonl:2 (case 2): the output is empty");
+    assert_eq!(message(scorable(None, &files, None, &options)), "a.jsonl:2 (case 2): the output is empty");
     let empty = references(&[json!({"input": "P"})]);
-    assert!(told(scorable(None, &files, Some(&empty), &options)).contains("r.jsonl: no reference in the file; give"));
+    assert!(
+        message(scorable(None, &files, Some(&empty), &options)).contains("r.jsonl: no reference in the file; give")
+    );
 }
 
 #[test]
-fn what_cannot_be_scored_is_told() {
+fn what_cannot_be_scored_is_reported() {
     let no_output = parse_answers("{\"input\": \"A\"}", "a".into(), Path::new("a.jsonl"), Mode::Default);
     let error = no_output.unwrap_err().to_string();
     assert_eq!(error, "a.jsonl:1 (case 1): output is missing; write \"\" for an empty answer");
     let unasked = file("a", &[said("Z", "z")]);
-    let error = told(scorable(Some(&tests()), &[unasked], None, &ScorableOptions::default()));
+    let error = message(scorable(Some(&tests()), &[unasked], None, &ScorableOptions::default()));
     assert!(error.starts_with("a.jsonl: no question of it is in t.json; input must equal"), "{error}");
     let raising = [file("a", &[said("A", "raise"), said("Z", "raise")])];
-    let error = told(scorable(Some(&tests()), &raising, None, &with_block(true)));
+    let error = message(scorable(Some(&tests()), &raising, None, &with_block(true)));
     assert_eq!(error, "a.jsonl:1 (case 1): the reference script raises KeyError here");
     // without a rubric nothing looks at the block
     let made = scorable(None, &raising, None, &with_block(true)).unwrap();
     assert_eq!(made.plain[1].answer.own_bytes, None);
     let nothing = parse_answers("", "e".into(), Path::new("e.jsonl"), Mode::Default).unwrap();
     assert_eq!(
-        told(scorable(None, &[nothing], None, &ScorableOptions::default())),
+        message(scorable(None, &[nothing], None, &ScorableOptions::default())),
         "e.jsonl: no answers to score; name files that hold some"
     );
 }

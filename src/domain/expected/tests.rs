@@ -45,7 +45,7 @@ fn numbers_outside_the_range_are_no_scores() {
 }
 
 #[test]
-fn points_are_found_behind_a_fence_that_the_content_lacks() {
+fn points_are_found_behind_a_fence_missing_from_the_content() {
     let mut tokens = plain(&["```", "json", "\n{\"feedback", "\": \"9 of 10\"", ", \"score", "\":", " "]);
     tokens.push(token("7", &[("7", 0.75), ("8", 0.25)]));
     tokens.extend(plain(&["}", "\n```"]));
@@ -92,7 +92,7 @@ fn a_token_that_is_not_among_its_alternatives_counts_too() {
     assert_expected(expected_value(&reply, GRADES, ScoreLocation::AfterResult), 2.75 / 0.75, 0.75);
 }
 
-/// Of a tokenizer with one token for each digit.
+/// Tokens of a tokenizer with one token per digit.
 fn ten(next: &[(&str, f64)]) -> JudgeReply {
     let mut tokens = plain(&["{\"score\": "]);
     tokens.push(token("1", &[("1", 0.5), ("9", 0.3), ("8", 0.2)]));
@@ -134,7 +134,7 @@ fn a_one_that_was_not_taken_is_left_out_unless_ten_is_one_token() {
 }
 
 #[test]
-fn too_little_probability_is_told_and_not_stretched() {
+fn too_little_probability_is_reported_and_not_rescaled() {
     let mut tokens = plain(&["[RESULT] "]);
     tokens.push(token("4", &[("4", 0.3), ("four", 0.6), ("5", 0.1)]));
     let why = expected_value(&reply("[RESULT] 4", tokens), GRADES, ScoreLocation::AfterResult).unwrap_err();

@@ -1,4 +1,4 @@
-//! Behaviour of the JSON reader, against Python by hand and serde_json at random.
+//! JSON parsing compared with Python (by hand) and serde_json (at random).
 
 use super::*;
 use proptest::prelude::*;

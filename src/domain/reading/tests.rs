@@ -1,4 +1,4 @@
-//! Behaviour of default parsing; what compat makes of replies is tested beside it and against CPython.
+//! Default parsing; compat parsing is tested in its module and against CPython.
 
 use super::*;
 use crate::domain::{UnscoredKind, Usage};

@@ -1,4 +1,4 @@
-//! How grades and labels are read.
+//! Parsing of grades and labels.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The claims of an answer with what they cite, and the documents that they are compared with.
+//! Claims of an answer with their citations and documents.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,29 +11,29 @@ use crate::text::python_chars::is_python_whitespace;
 
 use super::{EntailmentScorer, Form};
 
-/// Shorter sentences, markers included, are no claims.
+/// Minimum length of a claim in characters, markers included.
 const SHORTEST_SENTENCE: usize = 50;
 
-/// One claim.
+/// A claim and its citations.
 pub(super) struct Claim {
-    /// Its sentence, counted from 1, skipped ones included.
+    /// Its sentence, counted from 1 over all sentences.
     pub(super) number: usize,
     /// The sentence without markers.
     pub(super) text: Arc<str>,
-    /// The numbers that count, as written.
+    /// The citation numbers that count, as written.
     pub(super) citations: Vec<u64>,
-    /// The places of their sources, from 0; as many as `citations`, or none where nothing is asked.
+    /// Source indices, from 0; one per citation, or none if no judge is needed.
     pub(super) places: Vec<usize>,
-    /// Whether the numbers are those of an earlier sentence.
+    /// Whether the numbers come from an earlier sentence.
     pub(super) inherited: bool,
-    /// Whether it is not counted at all.
+    /// Whether the claim is excluded.
     pub(super) skipped: bool,
-    /// Why nothing is asked about it.
+    /// Why no judge is needed.
     pub(super) why: Option<String>,
 }
 
 impl Claim {
-    /// True if a judge decides.
+    /// Whether a judge decides.
     pub(super) fn is_asked(&self) -> bool {
         self.why.is_none()
     }
@@ -41,11 +41,11 @@ impl Claim {
 
 /// A source as a document.
 struct Document {
-    /// `Title: {title}`, a line feed and the text; the bare text of a source without a title. An empty title is one.
+    /// `Title: {title}`, a line feed and the text; only the text if the title is missing. An empty title counts.
     text: String,
     /// Whether the text is `nan`, as the reference prints a bare `NaN`.
     is_nan: bool,
-    /// Whether the reference stops at it, since it has no text.
+    /// Whether the reference fails on it because it has no text.
     is_refused: bool,
 }
 
@@ -59,16 +59,16 @@ impl Document {
     }
 }
 
-/// The reference has no number for an answer that cites a source without a text.
+/// The reference has no score for an answer that cites a source without text.
 pub(super) struct Refused;
 
 /// Everything about an answer that needs no judge.
 pub(super) struct ClaimPlan {
     pub(super) claims: Vec<Claim>,
     documents: Vec<Document>,
-    /// Distinct numbers in the markers of the answer.
+    /// Distinct numbers in the answer's markers.
     pub(super) cited_papers: usize,
-    /// True if the answer has no text at all.
+    /// Whether the answer is empty.
     pub(super) is_empty: bool,
 }
 
@@ -95,12 +95,12 @@ impl ClaimPlan {
         places.iter().filter_map(|place| self.documents.get(*place))
     }
 
-    /// The sources at these places as one document, joined by line feeds in the order of the citations.
+    /// The sources at these indices as one document, joined by line feeds in citation order.
     pub(super) fn document(&self, places: &[usize]) -> Arc<str> {
         self.documents(places).map(|document| document.text.as_str()).collect::<Vec<_>>().join("\n").into()
     }
 
-    /// True if `nan` is the text of one of these sources.
+    /// Whether the text of one of these sources is `nan`.
     pub(super) fn shows_nan(&self, places: &[usize]) -> bool {
         self.documents(places).any(|document| document.is_nan)
     }
@@ -137,11 +137,11 @@ fn texts(scorer: &EntailmentScorer, question: &str, output: &str) -> Vec<Text> {
     }
 }
 
-/// The numbers that a text cites, in order: of its markers, each once; in compat mode the digits behind every bracket,
-/// as often as they stand there.
+/// The numbers cited by a text, in order: of its markers, each once; in compat mode the digits after every bracket,
+/// with repeats.
 fn numbers(text: &str, mode: Mode) -> Vec<u64> {
     match mode {
-        // What is too large for the type is out of every range.
+        // A number too large for the type is out of range anyway.
         Mode::Compat => first_numbers(text).iter().map(|digits| digits.parse().unwrap_or(u64::MAX)).collect(),
         Mode::Default => {
             let mut seen = BTreeSet::new();
@@ -151,8 +151,8 @@ fn numbers(text: &str, mode: Mode) -> Vec<u64> {
     }
 }
 
-/// The claim of a text. `last` are the numbers of the last sentence that had valid ones, uncut; places below `in_range` can
-/// be cited.
+/// The claim of a text. `last` holds the uncut numbers of the last sentence with valid ones; source indices below
+/// `in_range` can be cited.
 fn claim(scorer: &EntailmentScorer, text: Text, in_range: usize, last: &mut Option<Vec<u64>>) -> Claim {
     let Text { number, claim, numbers, skipped } = text;
     let inherited = !skipped && numbers.is_empty() && last.is_some();

@@ -1,4 +1,4 @@
-//! Claims and their outcomes to a score.
+//! Folds claims and their outcomes into a score.
 
 use crate::domain::{ClaimSupport, Component, ComponentKind, Mode, Score, UnscoredKind, UnscoredReason};
 
@@ -16,7 +16,7 @@ pub const COMPONENTS: &[(&str, ComponentKind)] = &[
     ("skipped", ComponentKind::Count),
 ];
 
-/// What the components are, in the order of [`COMPONENTS`].
+/// Kinds of the components, in the order of [`COMPONENTS`].
 const TEXTS: [&str; 6] = [
     "supported claims / claims",
     "citations that earned their place / citations counted",
@@ -26,10 +26,10 @@ const TEXTS: [&str; 6] = [
     "sentences too short for a claim",
 ];
 
-/// A value, or why there is none.
+/// A value, or why it is missing.
 type Value = Result<f64, UnscoredReason>;
 
-/// Counts of parts and of what is unknown of them.
+/// Counts of yes, of all and of undecided items.
 #[derive(Debug, Clone, Copy, Default)]
 struct Share {
     yes: u64,
@@ -38,7 +38,7 @@ struct Share {
 }
 
 impl Share {
-    /// yes / all, 0 of nothing; the bounds in the reason where something is unknown.
+    /// yes / all, 0 for an empty share; an error with the bounds if any item is undecided.
     fn value(self, what: &str, first: Option<&UnscoredReason>) -> Value {
         let of_all = |part: u64| if self.all == 0 { 0.0 } else { part as f64 / self.all as f64 };
         if self.unknown == 0 {
@@ -53,7 +53,7 @@ impl Share {
     }
 }
 
-/// The score of an answer that the reference has no number for.
+/// The score of an answer for which the reference has no number.
 pub(super) fn refused(scorer: &EntailmentScorer) -> Score {
     let reason =
         UnscoredReason::new(UnscoredKind::Exception, "the reference needs a text that a cited source does not have");
@@ -61,7 +61,7 @@ pub(super) fn refused(scorer: &EntailmentScorer) -> Score {
     Score { scorer: scorer.name(), components: components(values), ..Score::default() }
 }
 
-/// The score, once every question has its verdict.
+/// The score, once every question has a verdict.
 pub(super) fn score(scorer: &EntailmentScorer, plan: &ClaimPlan, outcomes: Vec<Outcome>) -> Score {
     let mut score = Score { scorer: scorer.name(), ..Score::default() };
     if plan.is_empty && scorer.form == Form::Long {
@@ -80,7 +80,7 @@ pub(super) fn score(scorer: &EntailmentScorer, plan: &ClaimPlan, outcomes: Vec<O
             Some(Some(true)) => recall.yes += 1,
             Some(Some(false)) | None => {}
         }
-        // The reference forgets citations of claims that cite out of range.
+        // The reference ignores citations of claims that cite out of range.
         if claim.is_asked() || scorer.mode == Mode::Default {
             precision.all += claim.citations.len() as u64;
         }
@@ -127,7 +127,7 @@ fn support(claim: &Claim, outcome: Outcome) -> ClaimSupport {
     };
     let all_known = outcome.earned.iter().all(Option::is_some);
     let earned = outcome.earned.iter().filter(|earned| **earned == Some(true)).count() as u64;
-    // Which of several citations is superfluous is what a reader wants to know.
+    // Readers need to see which of several citations is superfluous.
     let idle = claim.citations.iter().zip(&outcome.earned).filter(|(_, earned)| **earned == Some(false));
     let idle: Vec<String> = idle.map(|(number, _)| format!("[{number}]")).collect();
     let superfluous = supported == Some(true) && !idle.is_empty();

@@ -1,4 +1,4 @@
-//! Which questions can still come up, whatever the judge will say.
+//! Upper bound: the questions that may still be asked, whatever the judge replies.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,34 +8,34 @@ use crate::scorer::Possible;
 use super::claims::Claim;
 use super::{Round, Slot};
 
-/// Walks every claim with the replies that are known, and takes the others to say both yes and no.
+/// Walks all claims with the known replies, and assumes that each missing reply may be yes or no.
 pub(super) struct Reach<'a> {
     round: Round<'a>,
     found: Vec<Possible>,
-    /// Where each open question (claim, document) stands in `found`.
+    /// Index in `found` of each open question (claim, document).
     places: HashMap<(Arc<str>, Arc<str>), usize>,
-    /// True until a walk over all claims finds nothing new and nothing nearer.
+    /// Whether the current walk found a new question or moved one nearer.
     has_news: bool,
 }
 
 impl<'a> Reach<'a> {
-    /// `round` knows the replies there are.
+    /// `round` holds the known replies.
     pub(super) fn new(round: Round<'a>) -> Self {
         Self { round, found: Vec::new(), places: HashMap::new(), has_news: true }
     }
 
-    /// Whether another walk over the claims may find more. The next walk starts from no news.
+    /// Whether another walk may find more; resets the flag.
     pub(super) fn has_news(&mut self) -> bool {
         std::mem::take(&mut self.has_news)
     }
 
-    /// Everything that was found open.
+    /// All open questions.
     pub(super) fn into_found(self) -> Vec<Possible> {
         self.found
     }
 
-    /// With k > 1 citations at most 1 + k + k questions: all together; each alone, where together they can hold; the
-    /// others, where that one alone can fail.
+    /// With k > 1 citations at most 1 + k + k questions: all together; each alone, if together they may support the
+    /// claim; the others, if that one alone may not.
     pub(super) fn claim(&mut self, claim: &Claim) {
         let Some(gates) = self.gates_if(true, claim, Slot::Together, 0) else { return };
         let count = claim.places.len();
@@ -46,9 +46,8 @@ impl<'a> Reach<'a> {
         }
     }
 
-    /// In which round at the earliest what hangs on this reply is asked, if it is `wanted`: behind the `gates` before, and
-    /// once this question is replied to, which another claim may have asked earlier. `None` if the reply is known to be
-    /// otherwise.
+    /// The earliest round for questions that depend on this reply being `wanted`: after `gates` earlier rounds and this
+    /// reply, which another claim may request sooner. `None` if the reply is known to differ.
     fn gates_if(&mut self, wanted: bool, claim: &Claim, slot: Slot, gates: usize) -> Option<usize> {
         let document = self.round.plan.document(&slot.places(claim));
         let question = (Arc::clone(&claim.text), Arc::clone(&document));
@@ -58,7 +57,7 @@ impl<'a> Reach<'a> {
         let possible = Possible { call: self.round.call(claim, &slot, document), gates };
         match self.places.get(&question).and_then(|place| self.found.get_mut(*place)) {
             Some(before) if gates >= before.gates => return Some(gates.max(before.gates + 1)),
-            // Under the name nearest to being asked, which is the one that `step` gives it.
+            // Keep the key that comes up first, which is the one `step` uses.
             Some(before) => *before = possible,
             None => {
                 self.places.insert(question, self.found.len());

@@ -1,4 +1,4 @@
-//! What is asked, in which order, and what becomes of it.
+//! Which questions are asked, in which order, and how the verdicts are scored.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What the judge of aspects sees, and what becomes of its grades.
+//! Prompts of the aspect judge and how its grades are scored.
 
 use proptest::prelude::*;
 

@@ -1,19 +1,19 @@
-//! What a rubric asks and weighs in one mode: components, weights, gates, before any verdict.
+//! Components, weights and gates of a rubric in one mode, before any verdict.
 
 use crate::domain::{Component, ComponentKind, Criterion, Mode, Rubric, RubricParts, UnscoredKind, UnscoredReason};
 
-/// The reference divides the annotated sum by this, whatever the annotated weights are.
+/// The reference's divisor for the annotated sum, whatever the annotated weights are.
 const REFERENCE_ANN_DIVISOR: f64 = 0.6;
 
 /// The reference's tolerance for the sum of weights.
 const WEIGHT_TOLERANCE: f64 = 1e-6;
 
-/// Where the value of a part comes from.
+/// Source of a component's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
     /// Counted from the answer.
     Length,
-    /// The fixed criterion about expertise.
+    /// The fixed criterion on expertise.
     Expertise,
     /// The claims reply: share of cited claims.
     Citations,
@@ -23,28 +23,28 @@ pub(super) enum Source {
     Criterion(usize),
     /// The snippets of this criterion.
     Snippets(usize),
-    /// A criterion that no reply can decide in this mode.
+    /// A criterion that cannot be judged in this mode.
     Nothing,
 }
 
-/// One part of the score before it has a value.
+/// One component of the score, before it has a value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Part {
-    /// The component it fills.
+    /// The component's name.
     pub(super) component: Component,
     pub(super) source: Source,
-    /// Key of its verdict: the component's name but where names collide, which only compat accepts.
+    /// Key of its verdict: the component's name, unless names collide (compat only).
     pub(super) item: String,
 }
 
-/// Everything that is known before the first verdict.
+/// Everything known before the first verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Plan {
-    /// In the order in which the reference fills them.
+    /// In the order of the reference.
     pub(super) parts: Vec<Part>,
     pub(super) ann_divisor: f64,
     pub(super) notes: Vec<String>,
-    /// Why nothing is asked at all.
+    /// Why no call is made.
     pub(super) refused: Option<UnscoredReason>,
 }
 
@@ -72,7 +72,7 @@ impl Plan {
                 plan.push(&format!("{}_evidence", criterion.name), Source::Snippets(index), share, &shown);
             }
             if !text && !snippets && plan.refused.is_some() {
-                // Nothing is asked about it, but its weight must be seen to be missing.
+                // It is not asked, but its missing weight must count.
                 plan.push(&criterion.name, Source::Nothing, criterion.weight, &criterion.criterion);
             }
         }
@@ -92,7 +92,7 @@ impl Plan {
         plan
     }
 
-    /// The part that must earn something before this one is asked: the criterion whose snippets it asks.
+    /// Index of the component that must be above 0 before this one is asked: the criterion of these snippets.
     pub(super) fn gate(&self, index: usize) -> Option<usize> {
         let before = index.checked_sub(1)?;
         match (self.parts[before].source, self.parts[index].source) {
@@ -101,7 +101,7 @@ impl Plan {
         }
     }
 
-    /// By how much to scale the weights of criteria that are judged, so that all criteria keep their total.
+    /// Factor for the weights of judged criteria, so that all criteria keep their total weight.
     fn scale(&mut self, criteria: &[Criterion], is_judged: impl Fn(&Criterion) -> bool) -> f64 {
         let total: f64 = criteria.iter().map(|criterion| criterion.weight).sum();
         let judged: f64 = criteria.iter().filter(|c| is_judged(c)).map(|criterion| criterion.weight).sum();
@@ -132,7 +132,7 @@ impl Plan {
             Source::Criterion(_) | Source::Nothing => ComponentKind::Property,
             Source::Snippets(_) => ComponentKind::Evidence,
         };
-        // The reference recognizes static components by name: a property called `length` is one to it.
+        // The reference recognizes static components by name, so a property called `length` counts as one.
         let kind = ComponentKind::ALL_STATIC.into_iter().find(|kind| kind.as_str() == name).unwrap_or(kind);
         let component = Component { text: text.to_owned(), weight, ..Component::new(name, kind) };
         let item = match source {
@@ -145,13 +145,13 @@ impl Plan {
         self.parts.push(Part { component, source, item });
     }
 
-    /// Where the reference stops before its first call: at a sum of weights, of equal names the last, that is not 1, and at
-    /// equal bounds of the length.
+    /// Whether the reference fails before its first call: if the weights (of equal names the last) do not sum to 1, or
+    /// the length bounds are equal.
     fn refused_by_reference(&self, rubric: &Rubric) -> Option<UnscoredReason> {
         let is_last = |at: usize, name: &str| !self.parts[at + 1..].iter().any(|later| later.component.name == name);
         let last = self.parts.iter().enumerate().filter(|(at, part)| is_last(*at, &part.component.name));
         let sum: f64 = last.map(|(_, part)| part.component.weight).sum();
-        // Written so that a NaN fails as well.
+        // Written so that NaN fails too.
         let sums_to_1 = (sum - 1.0).abs() < WEIGHT_TOLERANCE;
         let what = match (sums_to_1, rubric.low_length == rubric.high_length) {
             (false, _) => "the reference refuses weights whose sum is not 1",

@@ -1,4 +1,4 @@
-//! Behaviour of the rubric scorer that the golden numbers do not show.
+//! Behavior of the rubric scorer that the golden numbers do not show.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ fn reason(kind: UnscoredKind) -> Judged {
     Judged::Unscored(UnscoredReason::new(kind, "r"))
 }
 
-/// Runs a scorer to its end; gives the items of each round and the score.
+/// Runs a scorer to its end; returns the items of each round and the score.
 fn run(scorer: RubricScorer, case: &TestCase, judge: impl Fn(&JudgeCall) -> Judged) -> (Vec<Vec<String>>, Score) {
     let (mut verdicts, mut rounds) = (Verdicts::new(), Vec::new());
     loop {
@@ -131,7 +131,7 @@ fn an_unscored_static_component_leaves_ann_score_standing() {
     assert_eq!(score.value, None);
     assert!(close(score.ann_score, 0.5));
     assert_eq!(score.component("excerpts").unwrap().value, None);
-    // In compat mode the script would have died as a whole.
+    // In compat mode the script would have failed as a whole.
     let (_, score) = run(COMPAT, &case, |call| match call.task.kind() {
         CallKind::Citations => reason(UnscoredKind::Exception),
         _ => half_marks(call),

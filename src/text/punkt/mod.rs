@@ -1,10 +1,10 @@
-//! Sentences as NLTK's English Punkt model splits them.
+//! Sentence splitting with NLTK's English Punkt model.
 //!
 //! T. Kiss, J. Strunk: *Unsupervised Multilingual Sentence Boundary Detection*, Computational Linguistics 32 (2006),
 //! 485-525. A full stop ends a sentence unless its word is an abbreviation, an initial or a number and the next word
 //! does not look like a beginning; `?` and `!` end one before white space or punctuation. Line breaks end nothing.
 //!
-//! The model and the numbers of [`sentences`] are those of `nltk.sent_tokenize` (NLTK 3.10.4, `punkt_tab/english`).
+//! Model and results match `nltk.sent_tokenize` (NLTK 3.10.4, `punkt_tab/english`).
 
 mod parameters;
 mod rules;
@@ -17,10 +17,10 @@ use tokens::{QUOTATION_MARKS, ends_word, tokens};
 
 use crate::text::python_chars::is_python_whitespace;
 
-/// The sentences of a text as byte ranges, in order, none empty.
+/// Byte ranges of the sentences, in order, none empty.
 ///
-/// White space between sentences is in none of them; white space inside, and at the start of the text, is. Closing
-/// quotes and brackets behind a full stop belong to the sentence before them.
+/// White space between sentences is excluded; white space inside and at the start of the text is included. Closing
+/// quotes and brackets after a full stop belong to the sentence before them.
 ///
 /// ```
 /// use scholareval::text::punkt::sentences;
@@ -33,18 +33,18 @@ pub fn sentences(text: &str) -> Vec<Range<usize>> {
     realign(text, &slices(text))
 }
 
-/// A mark that may end a sentence, and the text that decides it.
+/// A mark that may end a sentence, with its context.
 #[derive(Debug, Clone, Copy)]
 struct Candidate {
-    /// Where the word before the mark begins.
+    /// Start of the word before the mark.
     start: usize,
     /// The mark: `.`, `?` or `!`, one byte.
     mark: usize,
-    /// What stands behind it.
+    /// What follows it.
     behind: Behind,
 }
 
-/// What stands behind a mark that may end a sentence.
+/// What follows a mark that may end a sentence.
 #[derive(Debug, Clone, Copy)]
 enum Behind {
     /// White space; the next word begins here.
@@ -70,7 +70,7 @@ impl Candidate {
     }
 }
 
-/// The text cut behind every mark that ends a sentence.
+/// The text cut after every mark that ends a sentence.
 fn slices(text: &str) -> Vec<Range<usize>> {
     let model = Parameters::english();
     let end = text.trim_end_matches(is_python_whitespace).len();
@@ -108,7 +108,7 @@ fn slices(text: &str) -> Vec<Range<usize>> {
     slices
 }
 
-/// What stands behind a mark; `None` where it ends nothing: within a word, and at the end of the text.
+/// What follows a mark; `None` within a word and at the end of the text, where it ends nothing.
 fn what_follows(text: &str, at: usize) -> Option<Behind> {
     if let Some(c) = text[at..].chars().next().filter(|c| ends_word(*c)) {
         return Some(Behind::Punctuation(at + c.len_utf8()));
@@ -118,12 +118,12 @@ fn what_follows(text: &str, at: usize) -> Option<Behind> {
     (next > at && !rest.is_empty()).then_some(Behind::Word(next))
 }
 
-/// The last ASCII white space, unless it is the very first byte.
+/// The last ASCII white space, unless it is the first byte.
 fn last_blank(bytes: &[u8]) -> Option<usize> {
     bytes.iter().rposition(|byte| matches!(byte, b' ' | b'\t'..=b'\r')).filter(|at| *at > 0)
 }
 
-/// Closing quotes and brackets at the start of a slice go to the slice before it.
+/// Moves closing quotes and brackets at the start of a slice to the slice before it.
 fn realign(text: &str, slices: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut sentences = Vec::with_capacity(slices.len());
     let mut moved = 0;
@@ -144,8 +144,8 @@ fn realign(text: &str, slices: &[Range<usize>]) -> Vec<Range<usize>> {
     sentences
 }
 
-/// The length of closing quotes and brackets at the start of a slice, without and with the white space behind them;
-/// they count only before white space, a dash (`--`) or the end.
+/// Length of the closing quotes and brackets at the start of a slice, without and with the white space after them; they
+/// count only before white space, a dash (`--`) or the end.
 fn closing_length(slice: &str) -> Option<(usize, usize)> {
     let closes = |c: char| matches!(c, '"' | '\'' | ')' | ']' | '}') || QUOTATION_MARKS.contains(&c);
     let rest = slice.trim_start_matches(closes);

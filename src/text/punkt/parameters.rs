@@ -1,4 +1,4 @@
-//! What Punkt learned of English: abbreviations, collocations, sentence starters, orthographic contexts.
+//! Parameters of the English Punkt model: abbreviations, collocations, sentence starters, orthographic contexts.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ const UPPER: u8 = 2 | 4 | 8;
 /// Seen in lower case: at the beginning (16), inside (32), somewhere unknown (64).
 const LOWER: u8 = 16 | 32 | 64;
 
-/// The orthographic contexts in which a word type was seen; empty for an unknown one.
+/// Orthographic contexts of a word type; empty if unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Contexts(u8);
 
@@ -49,7 +49,7 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    /// The English model; read once.
+    /// The English model; parsed once.
     pub(super) fn english() -> &'static Self {
         static PARAMETERS: LazyLock<Parameters> = LazyLock::new(|| Parameters {
             abbreviations: section("abbreviations").collect(),

@@ -1,7 +1,7 @@
-//! Whether the full stop of a word ends a sentence, seen with the word behind it.
+//! Rules that decide whether a word's full stop ends a sentence.
 //!
 //! Kiss and Strunk call the first step type-based (is it a known abbreviation?) and the second token-based (what does
-//! the next word look like?); section 4 of the paper has the heuristics that are named below.
+//! the next word look like?); section 4 of the paper describes the heuristics named below.
 
 use super::parameters::{Contexts, Parameters};
 use crate::text::python_chars::{decimal_digit, is_word_letter};
@@ -9,7 +9,7 @@ use crate::text::python_chars::{decimal_digit, is_word_letter};
 /// The type of all numbers.
 const NUMBER: &str = "##number##";
 
-/// Whether a sentence ends behind `token`, where `next` is the token that follows it.
+/// Whether a sentence ends after `token`, given the token that follows it.
 pub(super) fn ends_sentence(token: &str, next: &str, model: &Parameters) -> bool {
     if !token.ends_with('.') {
         return matches!(token, "?" | "!");
@@ -36,13 +36,13 @@ pub(super) fn ends_sentence(token: &str, next: &str, model: &Parameters) -> bool
     kind == Kind::SentenceEnd
 }
 
-/// What a token with a full stop at its end is by its form alone.
+/// Classification of a token with a final full stop by its form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     SentenceEnd,
     /// An abbreviation, or an ellipsis, which is treated alike.
     Abbreviation,
-    /// Dots at its end, yet no ellipsis.
+    /// Final dots that are not an ellipsis.
     Unmarked,
 }
 
@@ -92,7 +92,7 @@ fn word_type(token: &str) -> String {
     if is_number(token) { NUMBER.to_owned() } else { token.to_lowercase() }
 }
 
-/// The type of the second word of a pair: without its full stop if that seems to end a sentence.
+/// Type of the second word of a pair: without its full stop if that seems to end a sentence.
 fn next_type(token: &str, model: &Parameters) -> String {
     let word_type = word_type(token);
     let ends = token.ends_with('.') && word_type != NUMBER && Kind::of(token, model) == Kind::SentenceEnd;

@@ -1,22 +1,22 @@
-//! Words as Punkt cuts them: at white space, and around punctuation that is no part of a word.
+//! Punkt's word tokens: split at white space and around punctuation that is not part of a word.
 
 use crate::text::python_chars::is_python_whitespace;
 
-/// Quotation marks beyond ASCII; NLTK 3.10 closes sentences and words with them as with `"`.
+/// Quotation marks beyond ASCII; NLTK 3.10 treats them like `"`.
 pub(super) const QUOTATION_MARKS: [char; 6] = ['«', '»', '‘', '’', '“', '”'];
 
-/// Punctuation that ends a word before it. The full stop is not among it.
+/// Punctuation that ends the word before it, except the full stop.
 pub(super) fn ends_word(c: char) -> bool {
     matches!(c, ')' | '"' | ';' | '}' | ']' | '*' | ':' | '@' | '\'' | '(' | '{' | '[' | '?' | '!')
         || QUOTATION_MARKS.contains(&c)
 }
 
-/// Punctuation that begins no word: it is a token by itself.
+/// Punctuation that is a token by itself.
 fn begins_no_word(c: char) -> bool {
     matches!(c, '(' | '"' | '`' | '{' | '[' | ':' | ';' | '&' | '#' | '*' | '@' | ')' | '}' | ']' | '-' | ',')
 }
 
-/// The tokens of a text, in order; a line break separates everything.
+/// The tokens of a text, in order; line breaks always separate.
 pub(super) fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let lines = text.split('\n').filter(|line| !line.chars().all(is_python_whitespace));
     lines.flat_map(|line| {
@@ -30,7 +30,7 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The length of the token at the start of a text that begins with no white space.
+/// Length of the first token; the text must not start with white space.
 fn token_length(line: &str) -> usize {
     let repeated = repeated_mark_length(line);
     if repeated > 0 {
@@ -50,7 +50,7 @@ fn is_word_end(rest: &str) -> bool {
     stops(rest) || rest.strip_prefix(',').is_some_and(stops)
 }
 
-/// The length of dashes (`--`), dots (`..`) or spaced dots (`. . .`) at the start of `rest`; 0 where there are none.
+/// Length of dashes (`--`), dots (`..`) or spaced dots (`. . .`) at the start of `rest`, else 0.
 fn repeated_mark_length(rest: &str) -> usize {
     let run = |mark: char| rest.len() - rest.trim_start_matches(mark).len();
     match (run('-'), run('.')) {
