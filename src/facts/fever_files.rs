@@ -70,7 +70,7 @@ pub struct RawPrediction {
 
 /// The line of a predicted sentence; `true` is line 1 to the reference.
 #[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "predicted_evidence: expected [page, line], a string and a whole number")]
+#[serde(untagged, expecting = "expected [page, line], a string and a whole number")]
 enum RawLine {
     Number(i64),
     Flag(bool),

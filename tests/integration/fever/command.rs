@@ -117,7 +117,7 @@ fn compat_refuses_what_the_reference_dies_of() {
     let done = workspace.run(&[&arguments[..], &["--format", "json"]].concat()).exits_with(0);
     assert_eq!(estimate(&json(&done)["systems"][0], "evidence_f1"), Some(0.0));
     workspace.write("p.jsonl", &PREDICTIONS.replace("\"page1\", 1", "\"page1\", \"1\""));
-    let malformed = "p.jsonl:1: predicted_evidence: expected [page, line], a string and a whole number";
+    let malformed = "p.jsonl:1 (case 1): predicted_evidence[0][1]: expected [page, line], a string and a whole number";
     workspace.run(&[&arguments[..], &["--compat"]].concat()).exits_with(3).says(&[malformed]);
 }
 
@@ -175,7 +175,7 @@ fn a_submission_is_checked_against_blind_claims() {
     workspace
         .run(&["fever", "check", "p.jsonl"])
         .exits_with(3)
-        .says(&["p.jsonl:2: predicted_evidence: expected [page, line], a string and a whole number"]);
+        .says(&["p.jsonl:2 (case 2): predicted_evidence[1][1]: expected [page, line], a string and a whole number"]);
     let second = PREDICTIONS.lines().nth(1).unwrap();
     let ninth = second.replace("\"id\": 2", "\"id\": 9");
     for (lines, fault) in [
