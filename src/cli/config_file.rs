@@ -1,4 +1,4 @@
-//! The config file: TOML whose tables and keys are those of the options.
+//! The config file: TOML with the options' tables and keys.
 //!
 //! Tables are `[score]`, `[judge]`, `[limits]`, `[budget]`, `[cache]` and `[output]`, further judges under
 //! `[judges.NAME]`, `[roles]` and `[prices."MODEL"]`. A key is the name of its flag with `_` for `-`. Paths are relative to
@@ -29,7 +29,7 @@ pub(super) struct Entry {
     pub(super) table: String,
     /// Its key in the table.
     pub(super) key: String,
-    /// The value; dates became strings.
+    /// The value; dates become strings.
     pub(super) value: Value,
     /// 1-based line of its key.
     pub(super) line: usize,
@@ -46,7 +46,7 @@ impl ConfigFile {
     /// Reads a config file.
     ///
     /// # Errors
-    /// [`Error::Io`] if it cannot be read; [`Error::Input`] if it is no TOML, or a judge has no proper name.
+    /// [`Error::Io`] if it cannot be read; [`Error::Input`] if it is not TOML, or a judge has an invalid name.
     pub(super) fn load(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(Error::io(path, "read config file"))?;
         let text = String::from_utf8(bytes)
@@ -83,7 +83,10 @@ impl ConfigFile {
     fn add(&mut self, table: &str, content: &DeValue<'_>, line: usize, line_of: &dyn Fn(usize) -> usize) -> Result<()> {
         let DeValue::Table(keys) = content else {
             let fault = InputFault::new(&self.path, format!("{} is outside of a table", table.escape_debug()));
-            return Err(fault.at_line(line).hint("keys stand below the header of their table, such as [judge]").into());
+            return Err(fault
+                .at_line(line)
+                .hint("keys belong below the header of their table, such as [judge]")
+                .into());
         };
         let mut entry = |key: String, at: usize, value: &DeValue<'_>| {
             self.entries.push(Entry { table: table.to_owned(), key, value: to_json(value), line: line_of(at) });

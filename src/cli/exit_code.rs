@@ -1,8 +1,8 @@
-//! The exit codes, one documented table.
+//! Exit codes.
 
 use crate::error::Error;
 
-/// How a command ended, as the shell sees it.
+/// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum ExitCode {
@@ -10,15 +10,15 @@ pub enum ExitCode {
     Ok = 0,
     /// 1: a fault of this program.
     Unexpected = 1,
-    /// 2: a command line that cannot be understood or contradicts itself.
+    /// 2: an invalid or contradictory command line.
     Usage = 2,
-    /// 3: input or settings that cannot be used, the cache and output places among them.
+    /// 3: unusable input or settings, including cache and output paths.
     BadInput = 3,
     /// 4: no judge: wrong key, spent quota, no server.
     JudgeUnavailable = 4,
     /// 5: finished, but more is unscored than `--max-unscored` tolerates.
     TooManyUnscored = 5,
-    /// 6: finished, but below a threshold that was demanded.
+    /// 6: finished, but a requested threshold was not met.
     BelowThreshold = 6,
     /// 7: stopped early (signal, budget, time limit); the same command continues.
     Stopped = 7,
@@ -37,12 +37,12 @@ impl ExitCode {
         Self::Stopped,
     ];
 
-    /// The number that the shell sees, 0..=7.
+    /// The exit status, 0..=7.
     pub fn code(self) -> u8 {
         self as u8
     }
 
-    /// What the number means, as one line of the documented table.
+    /// Its meaning, as one line of the documented table.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -56,7 +56,7 @@ impl ExitCode {
         }
     }
 
-    /// The documented table, one line a code; the long help ends with it.
+    /// The documented table, one line per code, at the end of the long help.
     pub fn table() -> String {
         Self::ALL.iter().map(|code| format!("  {}  {}\n", code.code(), code.meaning())).collect()
     }

@@ -6,7 +6,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 /// Starts logging: nothing for 0, debug for 1, trace above; `RUST_LOG` (`target=level,..`) overrides it.
 ///
-/// Only this crate's own events pass, whatever `RUST_LOG` says: the HTTP and OpenAI crates log bodies and headers, which
+/// Only this crate's own events pass, whatever `RUST_LOG` is: the HTTP and OpenAI crates log bodies and headers, which
 /// hold answers, replies and keys.
 pub fn start(verbose: u8) {
     let level = match verbose {

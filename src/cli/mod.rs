@@ -1,8 +1,8 @@
-//! The command line: the only owner of arguments, the environment, standard output and the process's exit.
+//! The command line. Only this module uses arguments, the environment, standard output and the exit code.
 //!
-//! [`main`] parses the arguments, runs one [command](commands) and turns what it returns into an [`ExitCode`]. Settings
-//! are merged once, with their origins ([`settings`]). A command writes its result to standard output through
-//! [`terminal`] (a closed pipe is silent success); notes, progress and errors go to standard error.
+//! [`main`] parses the arguments, runs one [command](commands) and maps its result to an [`ExitCode`]. Settings are
+//! merged once, with their origins ([`settings`]). Commands write results to standard output through [`terminal`] (a
+//! closed pipe is silent success); notes, progress and errors go to standard error.
 
 pub mod args;
 pub mod commands;
@@ -27,7 +27,7 @@ use crate::error::Error;
 use args::Cli;
 use origin::Environment;
 
-/// Parses the process's arguments, runs the command, prints an error, gives the exit code.
+/// Parses the process's arguments, runs the command, prints any error, returns the exit code.
 pub fn main() -> ExitCode {
     let environment = Environment::current();
     let known = command(Cli::command(), &environment);
@@ -40,7 +40,7 @@ pub fn main() -> ExitCode {
                 terminal::note(&text);
                 return ExitCode::BadInput;
             }
-            // Help and version are no faults; where printing fails nothing can be reported.
+            // Help and version are not errors; a failure to print cannot be reported.
             let _ = error.print();
             return if error.use_stderr() { ExitCode::Usage } else { ExitCode::Ok };
         }
@@ -55,8 +55,8 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The command with its subcommands; a blank environment variable counts as not set, and help shows no values of variables,
-/// which may be secret.
+/// The command with its subcommands. A blank environment variable counts as unset, and help shows no values of
+/// variables, which may be secret.
 fn command(command: clap::Command, environment: &Environment) -> clap::Command {
     let is_blank =
         |arg: &clap::Arg| std::env::var_os(variable(arg)).is_some() && environment.get(&variable(arg)).is_none();
@@ -75,7 +75,7 @@ fn variable(arg: &clap::Arg) -> String {
     arg.get_env().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The message for a value that came from an environment variable; the parser's own would name a flag that was not given.
+/// The message for a value from an environment variable; the parser's own would name a flag that was not given.
 fn fault_of_variable(error: &clap::Error, known: &clap::Command, environment: &Environment) -> Option<String> {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
@@ -101,14 +101,14 @@ fn fault_of_variable(error: &clap::Error, known: &clap::Command, environment: &E
     Some(format!("error: environment variable {} ({}): {why}", variable(arg), origin::escape_controls(value)))
 }
 
-/// The command that the arguments name; nothing where they name none.
+/// The command in the arguments, if any.
 fn command_of(arguments: impl Iterator<Item = String>) -> String {
     let known = Cli::command();
     let mut arguments = arguments;
     arguments.find(|argument| known.find_subcommand(argument).is_some()).unwrap_or_default()
 }
 
-/// The error as it is printed: one fault per line, control characters escaped (names may come from hostile files).
+/// The error as printed: one fault per line, control characters escaped (names may come from hostile files).
 fn error_text(error: &Error, command: &str) -> String {
     let message = error.to_string();
     let lines: Vec<String> = message.lines().map(origin::escape_controls).collect();

@@ -1,4 +1,4 @@
-//! Where the value of an option came from, and the environment it may come from.
+//! Origins of option values, and the process environment.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-/// Where a value came from. Stronger kinds win: flag, environment, file, default.
+/// Origin of a value. Stronger kinds win: flag, environment, file, default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// An option of the command line, such as `--model`.
@@ -15,7 +15,7 @@ pub enum Origin {
     Environment(String),
     /// A key of the config file.
     File {
-        /// The file as the user named it.
+        /// The path as given.
         path: PathBuf,
         /// 1-based line.
         line: usize,
@@ -27,7 +27,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// The strength among the origins of one value: higher ones win.
+    /// Precedence: higher values win.
     pub fn rank(&self) -> u8 {
         match self {
             Self::Flag(_) => 3,
@@ -49,20 +49,20 @@ impl fmt::Display for Origin {
     }
 }
 
-/// One option as `scholareval config` shows it. Secrets are masked when the line is made, so a line holds none.
+/// One option as `scholareval config` shows it. Secrets are masked on construction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SettingLine {
     /// The key with its table: `judge.model`.
     pub key: String,
-    /// The value; null where there is none.
+    /// The value; null if unset.
     pub value: Value,
-    /// Where it came from.
+    /// Its origin.
     pub origin: Origin,
 }
 
 impl SettingLine {
-    /// The value on one line: strings without quotes, lists with commas, `-` for none. Control characters are escaped.
-    pub fn shown(&self) -> String {
+    /// The value on one line: strings without quotes, lists with commas, `-` if unset. Control characters are escaped.
+    pub fn value_text(&self) -> String {
         fn plain(value: &Value) -> String {
             match value {
                 Value::Null => "-".to_owned(),
@@ -75,8 +75,8 @@ impl SettingLine {
     }
 }
 
-/// The text with control characters (escape sequences, line breaks) and marks that turn the reading direction made
-/// visible, as in the reports.
+/// The text with control characters (escape sequences, line breaks) and bidirectional controls made visible, as in the
+/// reports.
 pub fn escape_controls(text: &str) -> String {
     crate::report::visible(text).into_owned()
 }
@@ -91,12 +91,12 @@ impl Environment {
         Self(std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?))).collect())
     }
 
-    /// Made-up variables, for tests and embedding.
+    /// Given variables, for tests and embedding.
     pub fn from_pairs<K: Into<String>, V: Into<String>>(pairs: impl IntoIterator<Item = (K, V)>) -> Self {
         Self(pairs.into_iter().map(|(k, v)| (k.into(), v.into())).collect())
     }
 
-    /// The variable's value; an empty or blank one counts as not set.
+    /// The variable's value; an empty or blank one counts as unset.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|value| !value.trim().is_empty())
     }

@@ -1,10 +1,10 @@
-//! Files that are written never replace those that are read.
+//! Checks that outputs do not overwrite inputs.
 
 use std::path::Path;
 
 use crate::error::{Error, Result};
 
-/// Refuses an output that is one of the inputs, under whatever name.
+/// Rejects an output that is one of the inputs, under any name.
 ///
 /// # Errors
 /// [`Error::Usage`], which names the option and the file.

@@ -15,19 +15,19 @@ use crate::error::Result;
 use crate::evaluation::{CallRecord, EventSink, PlanOutcome, RunEvent};
 use crate::judge::meters::Meters;
 
-/// Columns of the bar; the counters get the rest of the line, and no more.
+/// Width of the bar; the counters get the rest of the line.
 const BAR: usize = 12;
-/// The bar redraws this often while nothing happens.
+/// Redraw interval while nothing happens.
 const TICK: Duration = Duration::from_millis(500);
-/// Lines come this often where there is no terminal.
+/// Interval of lines without a terminal.
 const LINES: Duration = Duration::from_secs(30);
 
-/// Why a run may have to wait; `None` where nothing is in its way.
+/// Why a run may have to wait, if it does.
 type Waiting = Box<dyn Fn() -> Option<String> + Send + Sync>;
 
-/// Shows how a run goes, from its first call to [`Progress::finish`].
+/// Progress of a run, from its first call to [`Progress::finish`].
 pub struct Progress {
-    /// Counts and estimates where it is hidden, too.
+    /// Also counts and estimates while hidden.
     bar: ProgressBar,
     counts: Arc<Counts>,
     /// Writes lines where no bar is drawn, until the sender is dropped.
@@ -35,13 +35,13 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Begins where the plan has come from cached replies alone.
+    /// Starts with what the plan took from cached replies.
     pub fn start(planned: &PlanOutcome, meters: Arc<Meters>, waiting: Waiting) -> Self {
         let counts = Arc::new(Counts::new(planned, meters, waiting));
         let plan = &planned.plan;
         let bar = ProgressBar::with_draw_target(Some(plan.at_most + plan.cached), ProgressDrawTarget::stderr());
         bar.set_position(plan.cached - planned.pending_cached);
-        // Only calls from here on show how fast the judges are.
+        // Only calls from here on count for the rate.
         bar.tick();
         bar.reset_eta();
         if bar.is_hidden() {
@@ -59,11 +59,11 @@ impl Progress {
         Self { bar, counts, lines: None }
     }
 
-    /// Takes the display away and writes the closing line.
+    /// Removes the display and writes the closing line.
     pub fn finish(self) {
         if let Some((stop, thread)) = self.lines {
             drop(stop);
-            // The thread only sleeps and writes; had it died there would be nothing to mend.
+            // The thread only sleeps and writes; a panic in it needs no handling.
             let _ = thread.join();
         }
         let (calls, elapsed) = (grouped(self.bar.position()), HumanDuration(self.bar.elapsed()));
@@ -94,7 +94,7 @@ impl EventSink for Progress {
                 }
             }
             RunEvent::Scored(answer) => self.counts.scored(answer),
-            // The error that ends the command says why. A budget, a time limit or a lost judge needs no key.
+            // The error that ends the command gives the reason. A budget, a time limit or a lost judge needs no key.
             RunEvent::Stopping(reason) => {
                 let is_signal = reason.starts_with("SIG") || reason == "Ctrl-C";
                 let how = if is_signal { "; press Ctrl-C to leave at once" } else { "" };
@@ -105,11 +105,11 @@ impl EventSink for Progress {
     }
 }
 
-/// What has happened so far. An event costs a few relaxed additions; no text of an answer or a reply is in it.
+/// Counters of a run. An event costs a few relaxed additions; no text of an answer or a reply is kept.
 struct Counts {
     meters: Arc<Meters>,
     waiting: Waiting,
-    /// Scores to be made.
+    /// Scores to compute.
     scores: u64,
     scored: AtomicU64,
     unscored: AtomicU64,
@@ -157,7 +157,7 @@ impl Counts {
         let (done, left) = (state.pos(), state.eta());
         let all = state.len().unwrap_or_default().max(done);
         let mut line = format!("{}/{} calls{}", grouped(done), grouped(all), self.details());
-        // Early estimates jump about, and at a standstill there is none.
+        // Early estimates jump, and at a standstill there is none.
         if state.elapsed() >= Duration::from_secs(2) && !left.is_zero() {
             let _ = write!(line, ", {:.1}/s, at most {:#} left", state.per_sec(), HumanDuration(left));
         }
@@ -223,7 +223,7 @@ mod tests {
         }
         let mut line = String::new();
         progress.bar.update(|state| line = progress.counts.line(state));
-        // 5 - 2 calls were settled before, 2 first attempts came since; one of the 2 was cached
+        // 5 - 2 calls were done before, 2 first attempts followed; one of the 2 was cached
         assert_eq!(
             line,
             "5/1,105 calls, 0 of 4 scores, 4 cached, 1 asked again, 1 failed attempts, 1 of 3 endpoints down"

@@ -1,8 +1,8 @@
-//! The options of a command from all their sources: flags > environment > config file > defaults.
+//! The options of a command from all sources: flags > environment > config file > defaults.
 //!
-//! Flags, environment variables and defaults are clap's ([`EvaluationOptions`] derives them). The config file's values take
-//! the place of defaults: the options and the file meet as JSON, where one rule merges every key. [`Settings::describe`]
-//! lists all options with their origins, secrets masked.
+//! Flags, environment variables and defaults are clap's ([`EvaluationOptions`] derives them). The config file's values
+//! replace defaults: options and file are merged as JSON by one rule for all keys. [`Settings::describe`] lists all
+//! options with their origins, secrets masked.
 
 use std::any::TypeId;
 use std::fmt;
@@ -34,39 +34,39 @@ const TABLES: [(&str, &[&str]); 6] = [
     ("output", &["output", "display"]),
 ];
 
-/// Keys that are one choice: what a stronger source says of one of them takes the others back.
+/// Keys that exclude each other: a stronger source for one of them resets the others.
 const CHOICES: [(&str, &str, [&str; 2]); 3] = [
     ("score", "scoring", ["rubrics", "snippets"]),
     ("judge", "judge", ["temperature", "no_temperature"]),
     ("cache", "cache", ["path", "no_cache"]),
 ];
 
-/// The variable that other OpenAI clients use, too. It says where a model is, but chooses no judge by itself.
+/// The variable that other OpenAI clients also use. It sets an address, but does not select a judge.
 const OPENAI_BASE_URL_ENV: &str = "OPENAI_BASE_URL";
 
-/// The options of a command that scores, with their origins.
+/// The options of a scoring command, with their origins.
 #[derive(Clone)]
 pub struct Settings {
-    /// What is evaluated, and how.
+    /// The options of the evaluation.
     pub options: EvaluationOptions,
-    /// Form of the summary on standard output.
+    /// Format of the summary on standard output.
     pub format: OutputFormat,
     /// True if only errors are shown.
     pub quiet: bool,
-    /// What the user should know: lower-case sentences for standard error.
+    /// Warnings: lower-case sentences for standard error.
     pub warnings: Vec<String>,
     lines: Vec<SettingLine>,
 }
 
 impl fmt::Debug for Settings {
-    /// The masked lines only.
+    /// Only the masked lines.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.lines.iter().map(|line| (&line.key, &line.value))).finish()
     }
 }
 
 impl Settings {
-    /// Merges and checks all sources. `matches` are those of the command that gave `args`.
+    /// Merges and checks all sources. `matches` belongs to the command that gave `args`.
     ///
     /// # Errors
     /// [`Error::Usage`] for a flag, [`Error::Settings`] for an environment variable, [`Error::Input`] (with file and
@@ -107,7 +107,7 @@ impl Settings {
     }
 }
 
-/// Where options come from.
+/// The sources of options.
 struct Sources<'a> {
     matches: &'a ArgMatches,
     /// The options as clap knows them: flags, variables, types.
@@ -124,7 +124,7 @@ impl<'a> Sources<'a> {
         Ok(Self { matches, command, file, is_openai_variable: false })
     }
 
-    /// The arguments with the values of the file in place of defaults.
+    /// The arguments with values from the file instead of defaults.
     fn merged(&self, args: &ScoreArgs) -> Result<ScoreArgs> {
         let default = as_map(&defaults::<ScoreArgs>());
         let mut map = as_map(args);
@@ -153,7 +153,7 @@ impl<'a> Sources<'a> {
         Ok(ScoreArgs { config: args.config.clone(), qa_dir: args.qa_dir.clone(), ..merged })
     }
 
-    /// Puts one value of the file where it belongs, unless a stronger source has set it.
+    /// Applies one value of the file, unless a stronger source has set it.
     fn place(
         &self,
         entry: &Entry,
@@ -200,7 +200,7 @@ impl<'a> Sources<'a> {
         }
         *map = changed;
         if let Some((group, old)) = old {
-            let is_stronger = self.given(table, key).is_some() || old != default[group][key];
+            let is_stronger = self.explicit_origin(table, key).is_some() || old != default[group][key];
             let slot = &mut map[group][key];
             match (slot, old) {
                 // Headers, limits by kind: a flag replaces the entries of its name.
@@ -215,7 +215,7 @@ impl<'a> Sources<'a> {
         Ok(())
     }
 
-    /// A path of the file is relative to the file.
+    /// Resolves a path relative to the file.
     fn resolved(&self, table: &str, key: &str, value: &Value) -> Value {
         let is_path = |arg: &clap::Arg| arg.get_value_parser().type_id() == TypeId::of::<PathBuf>();
         if !self.arg(table, key).is_some_and(is_path) {
@@ -229,22 +229,22 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// The argument of a key: the one of its name, or of table and key where another table has that key, too.
+    /// The argument of a key: the one of its name, or of table and key if another table also has that key.
     fn arg(&self, table: &str, key: &str) -> Option<&clap::Arg> {
         let with_table = format!("{table}_{key}");
         let find = |id: &str| self.command.get_arguments().find(|arg| arg.get_id() == id);
         TABLES.iter().find(|(name, _)| *name == table).and_then(|_| find(&with_table).or_else(|| find(key)))
     }
 
-    /// The flag or the variable that gave a value, if one did.
-    fn given(&self, table: &str, key: &str) -> Option<Origin> {
+    /// The flag or variable that set a value, if any.
+    fn explicit_origin(&self, table: &str, key: &str) -> Option<Origin> {
         let arg = self.arg(table, key)?;
         let source = |id: &str| {
             let is_known = self.matches.ids().any(|known| known == id);
             is_known.then(|| self.matches.value_source(id)).flatten()
         };
         match source(arg.get_id().as_str()) {
-            Some(ValueSource::CommandLine) => Some(Origin::Flag(shown(arg))),
+            Some(ValueSource::CommandLine) => Some(Origin::Flag(flag_text(arg))),
             Some(ValueSource::EnvVariable) => {
                 Some(Origin::Environment(arg.get_env().unwrap_or_default().to_string_lossy().into_owned()))
             }
@@ -260,7 +260,7 @@ impl<'a> Sources<'a> {
     }
 
     fn origin(&self, table: &str, key: &str) -> Origin {
-        if let Some(given) = self.given(table, key) {
+        if let Some(given) = self.explicit_origin(table, key) {
             return given;
         }
         if let (Some(file), Some(line)) = (&self.file, self.line(table, key)) {
@@ -268,13 +268,13 @@ impl<'a> Sources<'a> {
         }
         match (table, key) {
             ("judge", "base_url") if self.is_openai_variable => Origin::Environment(OPENAI_BASE_URL_ENV.to_owned()),
-            // What a further judge leaves open is as in the run.
+            // Unset options of a further judge are those of the run.
             (table, "samples" | "merge") if table.starts_with("judges.") => self.origin("score", key),
             _ => Origin::Default,
         }
     }
 
-    /// The error of an option that cannot be used, with the exit code of its origin: that of a flag is a usage error.
+    /// The error for an invalid option, with the exit code of its origin: a flag gives a usage error.
     fn fault(&self, fault: OptionFault) -> Error {
         let origin_of = |key: &str| {
             let split = if key.starts_with("judges.") { key.rsplit_once('.') } else { key.split_once('.') };
@@ -300,14 +300,14 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// The first line of a further judge's table, for a key that it lacks.
+    /// The first line of a further judge's table, for errors about a missing key.
     fn judge_line(&self, key: &str) -> Option<(PathBuf, usize)> {
         let (table, _) = key.strip_prefix("judges.").and(key.rsplit_once('.'))?;
         let file = self.file.as_ref()?;
         Some((file.path.clone(), file.entries.iter().find(|entry| entry.table == table)?.line))
     }
 
-    /// Reads the API key of a judge. Only a variable that is named on purpose must be set: local servers need no key.
+    /// Reads the API key of a judge. Only an explicitly named variable must be set: local servers need no key.
     fn read_key(
         &self,
         table: &str,
@@ -328,7 +328,7 @@ impl<'a> Sources<'a> {
         }
         let is_asked = is_used && judge.kind() != JudgeKind::Lexical;
         if judge.api_key_env.is_some() && key.is_none() && (is_asked || !is_name) {
-            // Somebody may have given the key itself: what was given is repeated only where it looks like a name.
+            // The value may be the key itself: it is repeated only if it looks like a name.
             let what = match is_name && !name.contains(|c: char| c.is_ascii_lowercase()) {
                 true => format!("environment variable {name} is not set; export {name}=.. first, or name another"),
                 false => {
@@ -343,13 +343,13 @@ impl<'a> Sources<'a> {
         if is_asked && key.is_none() && is_openai {
             let whose = if table == "judge" { String::new() } else { format!("[{table}]: ") };
             let remedy = "export it, or name another variable with --api-key-env (api_key_env in the config file)";
-            warnings.push(format!("{whose}{name} is not set: OpenAI will refuse; {remedy}"));
+            warnings.push(format!("{whose}{name} is not set: OpenAI will reject calls; {remedy}"));
         }
         judge.api_key = key.map(SecretString::from);
         Ok(())
     }
 
-    /// The baseline asks no server: flags about one were given by mistake.
+    /// The baseline uses no server: flags about one are mistakes.
     fn flags_without_effect(&self, options: &EvaluationOptions) -> Option<String> {
         let is_chat = options.judge.kind() == JudgeKind::Chat;
         if is_chat && let Origin::Flag(flag) = self.origin("judge", "conversation") {
@@ -398,7 +398,7 @@ impl<'a> Sources<'a> {
         lines
     }
 
-    /// The lines of one table; of the baseline only its kind, since it reads nothing else.
+    /// The lines of one table; for the baseline only its kind, since it uses nothing else.
     fn describe_table<'m>(
         &self,
         table: &str,
@@ -443,8 +443,8 @@ fn masked(key: &str, value: &Value, judge: &JudgeOptions) -> Value {
     }
 }
 
-/// An option as its user types it.
-fn shown(arg: &clap::Arg) -> String {
+/// An option as typed.
+fn flag_text(arg: &clap::Arg) -> String {
     match (arg.get_long(), arg.get_value_names()) {
         (Some(long), _) => format!("--{long}"),
         (None, Some([name, ..])) => name.to_string(),
@@ -452,7 +452,7 @@ fn shown(arg: &clap::Arg) -> String {
     }
 }
 
-/// What serde says of a value that has another type; a text in it is left out, since it may be secret.
+/// Serde's message for a value of the wrong type, without the value, which may be secret.
 fn message(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.split_once('"').zip(text.rsplit_once('"')) {
@@ -461,7 +461,7 @@ fn message(error: &serde_json::Error) -> String {
     }
 }
 
-/// An unknown key, with the nearest known one, or the table where it belongs.
+/// The error for an unknown key, with the nearest known one or its correct table.
 fn unknown_key(fault: &dyn Fn(String) -> InputFault, table: &str, key: &str, known: &Map<String, Value>) -> InputFault {
     let shown = key.escape_debug();
     let near = nearest(key, known.keys().map(String::as_str));

@@ -7,12 +7,12 @@ use super::terminal;
 use crate::error::{Error, Result};
 use crate::evaluation::StopHandle;
 
-/// From now on the first signal (SIGINT, SIGTERM, SIGHUP or SIGUSR1; Ctrl-C elsewhere) stops the run by its name. A second
-/// Ctrl-C or SIGTERM ends the process at once with code 7; what is committed to the cache stays. Call it inside a tokio
-/// runtime.
+/// Installs the handlers: the first signal (SIGINT, SIGTERM, SIGHUP or SIGUSR1; Ctrl-C elsewhere) stops the run with
+/// its name as the reason. A second Ctrl-C or SIGTERM exits at once with code 7; what is committed to the cache stays.
+/// Needs a tokio runtime.
 ///
 /// # Errors
-/// [`Error::Internal`] if the system refuses.
+/// [`Error::Internal`] if the system rejects a handler.
 pub fn stop_on_signal(stop: StopHandle) -> Result<()> {
     let mut signals = listen().map_err(|error| Error::Internal(format!("cannot listen for signals: {error}")))?;
     tokio::spawn(async move {
@@ -29,7 +29,7 @@ pub fn stop_on_signal(stop: StopHandle) -> Result<()> {
     Ok(())
 }
 
-/// The names of signals as they come.
+/// The names of signals as they arrive.
 #[cfg(unix)]
 fn listen() -> std::io::Result<UnboundedReceiver<&'static str>> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -46,7 +46,7 @@ fn listen() -> std::io::Result<UnboundedReceiver<&'static str>> {
     Ok(names)
 }
 
-/// The names of signals as they come; without a console none do.
+/// The names of signals as they arrive; without a console there are none.
 #[cfg(not(unix))]
 fn listen() -> std::io::Result<UnboundedReceiver<&'static str>> {
     let (sender, names) = unbounded_channel();
@@ -74,7 +74,7 @@ mod tests {
         assert!(Command::new("kill").args([signal, &process.to_string()]).status().unwrap().success());
     }
 
-    /// What the child of the next test does: print the first signal, then wait forever.
+    /// The child of the next test: prints the first signal, then waits forever.
     #[tokio::test]
     async fn child_that_waits_for_signals() {
         if std::env::var_os(CHILD).is_some() {

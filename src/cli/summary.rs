@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::evaluation::record::Manifest;
 use crate::report::{RunReport, Table, TableStyle};
 
-/// Width of the table where standard output is no terminal.
+/// Width of the table if standard output is not a terminal.
 const PLAIN_WIDTH: u16 = 100;
 
 /// Prints the report; the exit code follows from the share of unscored answers.
@@ -25,7 +25,7 @@ pub(super) fn conclude(report: &RunReport, manifest: &Manifest, format: OutputFo
         OutputFormat::Csv => terminal::write_form(&report.csv, format)?,
         OutputFormat::Table => terminal::write_form(&Table::terminal_all(&report.tables, &style), format)?,
     }
-    // How much of an imported run may be unscored was for the program to say that judged.
+    // An imported run has no policy, and no limit on unscored answers.
     let tolerated = manifest.policy.map_or(1.0, |policy| policy.max_unscored);
     let unscored = report.summary.unscored_share;
     if unscored <= tolerated {
@@ -41,13 +41,13 @@ pub(super) fn conclude(report: &RunReport, manifest: &Manifest, format: OutputFo
     Ok(ExitCode::TooManyUnscored)
 }
 
-/// `25.0%`, `1.04%`: a second decimal only where it is not 0.
+/// `25.0%`, `1.04%`: a second decimal only if it is not 0.
 fn percent(share: f64) -> String {
     let text = format!("{:.2}", 100.0 * share);
     format!("{}%", text.strip_suffix('0').unwrap_or(&text))
 }
 
-/// What may bring a verdict where there is none.
+/// What may help to score unscored answers.
 fn remedy(kind: UnscoredKind) -> Option<&'static str> {
     match kind {
         UnscoredKind::Unreadable => Some("replies that cannot be read are asked again with --retry-unscored"),

@@ -1,4 +1,4 @@
-//! Standard output and standard error: the one place that writes to them.
+//! The only module that writes to standard output and standard error.
 
 use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -9,7 +9,7 @@ use super::origin::{Environment, escape_controls};
 use crate::error::{Error, Result};
 use crate::report::wrapped;
 
-/// Writes a result to standard output. A reader that has gone away (`| head`) is no fault.
+/// Writes a result to standard output. A closed pipe (`| head`) is not an error.
 ///
 /// # Errors
 /// [`Error::Io`] if standard output cannot be written (a full disk behind `>`).
@@ -24,7 +24,7 @@ fn write_to(out: &mut impl Write, bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// Writes text for people to standard output: to a terminal in lines of its width, broken at blanks; elsewhere as it is.
+/// Writes text for people to standard output: wrapped to the width of a terminal, elsewhere unchanged.
 ///
 /// # Errors
 /// As [`write_stdout`].
@@ -32,7 +32,7 @@ pub fn write_text(text: &str) -> Result<()> {
     write_stdout(fitted(text, stdout_width()).as_bytes())
 }
 
-/// Writes a result of this form: for people by [`write_text`], for programs as it is.
+/// Writes a result in this format: for people with [`write_text`], for programs unchanged.
 ///
 /// # Errors
 /// As [`write_stdout`].
@@ -43,22 +43,22 @@ pub fn write_form(text: &str, format: OutputFormat) -> Result<()> {
     }
 }
 
-/// The text in lines of so many columns; unchanged without a terminal. Colored lines stay: their columns are not their
-/// characters.
+/// Wraps the text to this many columns; unchanged without a terminal. Colored lines are not wrapped: escape codes take
+/// no columns.
 fn fitted(text: &str, width: Option<u16>) -> Cow<'_, str> {
     let Some(width) = width.map(usize::from).filter(|width| *width > 0) else { return Cow::Borrowed(text) };
     let fit = |line: &str| if line.contains('\u{1b}') { line.to_owned() } else { wrapped(line, width) };
     Cow::Owned(text.split('\n').map(fit).collect::<Vec<_>>().join("\n"))
 }
 
-/// Writes lines to standard error, broken at blanks to the width of its terminal, with control characters visible: names
-/// in them may come from hostile files or servers. Where even that fails nothing can be reported.
+/// Writes lines to standard error, wrapped to the width of its terminal, with control characters visible: names may
+/// come from hostile files or servers. A failure to write cannot be reported.
 pub fn note(text: &str) {
     let width = std::io::stderr().is_terminal().then(|| console::Term::stderr().size().1);
     let _ = writeln!(std::io::stderr().lock(), "{}", fitted(&escaped_lines(text), width));
 }
 
-/// The text with everything but its line breaks escaped.
+/// The text with everything except line breaks escaped.
 pub fn escaped_lines(text: &str) -> String {
     text.split('\n').map(escape_controls).collect::<Vec<_>>().join("\n")
 }
@@ -74,12 +74,12 @@ pub fn counted(number: usize, noun: &str) -> String {
     format!("{} {noun}{plural}", grouped(number as u64))
 }
 
-/// Columns of the terminal behind standard output; `None` if there is none.
+/// Width of the terminal on standard output, if there is one.
 pub fn stdout_width() -> Option<u16> {
     std::io::stdout().is_terminal().then(|| console::Term::stdout().size().1)
 }
 
-/// True if what goes to standard output may be colored.
+/// True if standard output may be colored.
 pub fn stdout_color(choice: ColorChoice, environment: &Environment) -> bool {
     color(choice, std::io::stdout().is_terminal(), environment)
 }

@@ -13,11 +13,11 @@ use crate::domain::{CaseId, Note, Rater, SystemName};
 use crate::error::{Error, InputFault, Result};
 use crate::text::nearest::nearest;
 
-/// Compares the judges of `runs` (directories) and the raters in the files of `labels` with each other.
+/// Measures the agreement of the judges of `runs` (directories) and the raters in the files of `labels`.
 ///
 /// # Errors
 /// [`Error::Input`] for runs and labels that cannot be read; [`Error::Settings`] for fewer than two raters, for a metric
-/// that does not exist, and where no two raters rated two things in common.
+/// that does not exist, and when no two raters share two rated items.
 pub fn agree(runs: &[PathBuf], labels: &[PathBuf], options: &AgreementOptions) -> Result<RaterAgreement> {
     let runs: Vec<RecordedRun> = runs.iter().map(|dir| load_run(dir)).collect::<Result<_>>()?;
     let labels = load_labels(labels)?;
@@ -64,7 +64,7 @@ fn rater_name(run: &RecordedRun, runs: &[RecordedRun], labels: &Labels) -> Resul
     Ok(if is_taken { path } else { run.name.clone() })
 }
 
-/// The run as a rater. What the run calls the metric by another name gets the name that the labels have.
+/// The run as a rater. If labels and run name the metric differently, the labels' name is used.
 fn judge(name: String, run: &RecordedRun, metric: Option<&str>) -> Result<Rater> {
     let own = metric.map(|metric| full_name(metric, &run_metrics(&run.scored)));
     let own = own.transpose().map_err(|(what, hint)| InputFault::new(&run.path, what).hint(hint))?;
@@ -75,8 +75,8 @@ fn judge(name: String, run: &RecordedRun, metric: Option<&str>) -> Result<Rater>
     Ok(rater)
 }
 
-/// The metric of a run that is meant: that name itself, the rubric's score for `score` (for `lexical_score` that of the
-/// lexical baseline, which is no score), or the only `SCORER.NAME`; otherwise what is wrong and what to type.
+/// The metric of a run for a name: that metric, the rubric's score for `score` (for `lexical_score` that of the lexical
+/// baseline, which is not a score), or the only `SCORER.NAME`; otherwise an error with the name to use.
 fn full_name(typed: &str, known: &[String]) -> Result<String, (String, String)> {
     let rubric = match typed {
         "score" => "rubric.score",
@@ -129,7 +129,7 @@ fn items(labels: &Labels) -> BTreeSet<&str> {
     labels.raters.iter().flat_map(|rater| &rater.ratings).filter_map(|rating| rating.item.as_deref()).collect()
 }
 
-/// Raters who share nothing have no agreement, which is not the same as disagreement: that is a fault of the input.
+/// Raters without shared items have no agreement, which differs from disagreement: a fault of the input.
 fn require_shared(agreement: &RaterAgreement, labels: &Labels, notes: &[Note]) -> Result<()> {
     let most = agreement.pairs.iter().map(|pair| pair.overall.n).max().unwrap_or(0);
     if most > 1 || agreement.pairs.iter().any(|pair| pair.overall.comparisons.is_some()) {
@@ -162,7 +162,7 @@ fn require_shared(agreement: &RaterAgreement, labels: &Labels, notes: &[Note]) -
     Err(Error::Settings(text))
 }
 
-/// The labels of answers that a run does not have, with the systems and cases it does not know.
+/// The labels of answers that a run does not have, with the unknown systems and cases.
 fn missing_answers(runs: &[RecordedRun], judges: &[Rater], labels: &Labels) -> Vec<Note> {
     let mut notes = Vec::new();
     for (run, judge) in runs.iter().zip(judges) {

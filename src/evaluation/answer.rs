@@ -1,4 +1,4 @@
-//! One answer through its scorer: steps, draws, asking again.
+//! Scores one answer: steps of its scorer, samples, repeats.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -22,17 +22,17 @@ use crate::judge::planner::recall;
 use crate::judge::{AskError, Judge, JudgeRequest, Outcome};
 use crate::scorer::{Judged, Possible, Step, Verdicts};
 
-/// Why an answer was given up.
+/// Why an answer was abandoned.
 #[derive(Debug)]
 pub(super) enum Abort {
-    /// The run was told to stop.
+    /// The run was stopped.
     Stopped,
-    /// Nothing more can be asked at all.
+    /// The judge cannot be used any more.
     Fatal(Error),
 }
 
 impl Abort {
-    /// The one that says more.
+    /// The more informative of the two.
     fn worse(before: Option<Self>, new: Self) -> Self {
         match before {
             Some(Self::Fatal(error)) => Self::Fatal(error),
@@ -41,20 +41,20 @@ impl Abort {
     }
 }
 
-/// What became of an answer.
+/// How the scoring of an answer ended.
 #[derive(Debug)]
 pub(super) enum AnswerEnd {
-    /// It has a score, from so many calls.
+    /// Its score, and the number of calls.
     Scored(Arc<ScoredAnswer>, u64),
-    /// Calls were deferred; so many others have their replies.
+    /// Calls were deferred; the number of the others, which have replies.
     Deferred(u64),
 }
 
-/// Everything one answer needs on its way.
+/// What it takes to score one answer.
 pub(super) struct AnswerRun<'a> {
     pub(super) job: &'a Job,
     pub(super) item: &'a Item,
-    /// `None` plans: it asks nobody, one call after the other.
+    /// `None` for planning: makes no calls, in sequence.
     pub(super) lanes: Option<&'a Lanes>,
     pub(super) stop: &'a StopHandle,
     pub(super) records: &'a Records,
@@ -63,26 +63,26 @@ pub(super) struct AnswerRun<'a> {
     pub(super) tally: Option<&'a AnswerTally<'a>>,
 }
 
-/// One draw of one call, to be asked of one judge.
+/// One sample of one call, from one judge.
 struct Unit<'a> {
-    /// Who is asked; `None` where the role has nobody.
+    /// The judge; `None` if the role has none.
     member: Option<&'a Member>,
     call_index: usize,
     call: JudgeCall,
-    /// Behind how many gates it stands that deferred calls are taken to have opened.
+    /// How many gates before it are only assumed to be open.
     gates: usize,
 }
 
-/// What became of a unit.
+/// How a unit ended.
 enum UnitEnd {
     Answered { draw: Draw, raw: Option<String>, marks: Vec<String> },
     Deferred,
 }
 
-/// Judge and index of a draw, its reading, and the raw reply.
+/// Judge and index of a sample, its verdict, and the raw reply.
 type AskedDraw = ((u32, u32), Draw, Option<String>);
 
-/// What became of one call: its draws in the order they came.
+/// The samples of one call in the order they arrived.
 #[derive(Default)]
 struct Asked {
     draws: Vec<AskedDraw>,
@@ -96,7 +96,7 @@ struct State {
     verdicts: Verdicts,
     deferred: Vec<(Arc<str>, CallKind)>,
     members: BTreeMap<Arc<str>, Vec<MemberValues>>,
-    /// What a reader of the score must know of how verdicts came about.
+    /// Flags that a reader of the score needs.
     marks: BTreeSet<String>,
     answered: u64,
     warm: bool,
@@ -122,15 +122,15 @@ impl AnswerRun<'_> {
                 Step::Done(_) => break,
             }
         }
-        // In a run a deferred call means that nothing more may be asked: what stands behind it is only counted.
+        // In a run a deferred call means that no more calls are possible: those behind it are only counted.
         if self.lanes.is_none() {
             self.count_gated(&mut state).await?;
         }
         Ok(AnswerEnd::Deferred(state.answered))
     }
 
-    /// What else would be asked if every deferred call were answered in the way that opens its gate, or, of scorers that
-    /// tell what is possible, in any way.
+    /// Counts the calls that would follow if every deferred call opened its gate or, for scorers that list the possible
+    /// verdicts, by any of these.
     async fn count_gated(&self, state: &mut State) -> Result<(), Abort> {
         let mut deferred = std::mem::take(&mut state.deferred);
         gates::forget(&mut state.verdicts, &deferred);
@@ -143,7 +143,7 @@ impl AnswerRun<'_> {
             }
             return Ok(());
         };
-        // The nearest first: a paid reply among them decides what can come behind it.
+        // The nearest first: a cached reply among them decides what can follow.
         let mut seen: BTreeSet<Arc<str>> = deferred.into_iter().map(|(item, _)| item).collect();
         loop {
             possible.retain(|possible| !seen.contains(&possible.call.item));
@@ -165,12 +165,12 @@ impl AnswerRun<'_> {
         self.job.scorer.step(&self.item.case, &self.item.answer, &state.verdicts)
     }
 
-    /// Asks every draw of these calls; the very first call of an answer goes alone and warms the prefix.
+    /// Asks for every sample of these calls; the very first call of an answer goes alone and warms the prefix.
     async fn ask_all(&self, calls: Vec<JudgeCall>, state: &mut State, gates: usize) -> Result<(), Abort> {
         let mut asked: Vec<Asked> = calls.iter().map(|_| Asked::default()).collect();
         let mut queue = units(self.job, &calls, gates);
         let mut flying = FuturesUnordered::new();
-        // An answer's own place is not in `flying`: it is free when nothing, or only widened calls, are in flight.
+        // An answer's own slot is not in `flying`: it is free when nothing, or only widened calls, are in flight.
         let mut own_place_free = true;
         let mut abort: Option<Abort> = None;
         while !(queue.is_empty() && flying.is_empty()) {
@@ -199,7 +199,7 @@ impl AnswerRun<'_> {
                             asked.draws.push(((unit.call.member, unit.call.draw), draw, raw));
                         }
                         Ok(UnitEnd::Deferred) => asked.deferred = true,
-                        // What else is in flight is paid for: it is waited for, and nothing new is asked.
+                        // Calls in flight are paid for: wait for them, and start nothing new.
                         Err(new) => {
                             queue.clear();
                             abort = Some(Abort::worse(abort, new));
@@ -236,7 +236,7 @@ impl AnswerRun<'_> {
         (unit, end, place)
     }
 
-    /// The outcome of one attempt: from what is paid already when planning, else from the judge.
+    /// The outcome of one attempt: from cached replies when planning, else from the judge.
     async fn ask(&self, member: &Member, request: &JudgeRequest) -> Result<Outcome, AskError> {
         match self.lanes {
             Some(_) => member.judge.ask(request).await,
@@ -244,7 +244,7 @@ impl AnswerRun<'_> {
         }
     }
 
-    /// Asks one draw, and again while the reply cannot be read and asking again may help.
+    /// Asks for one sample, and repeats while the reply cannot be read and a repeat may help.
     async fn ask_until_read(&self, call: &JudgeCall, member: &Member, gates: usize) -> Result<UnitEnd, Abort> {
         let mut raw: Option<String> = None;
         let mut fresh_tries = 0;
@@ -280,7 +280,7 @@ impl AnswerRun<'_> {
                 Ok(_) => false,
                 Err(unreadable) => self.asks_again(unreadable.ask_again, (attempt, fresh_tries), call, member)?,
             };
-            // A record keeps the note with the reply, since nothing is rendered where it is scored again.
+            // A record keeps the flag with the reply, since rescoring renders no prompt.
             reply.note = request.rendered.as_ref().and_then(|call| call.note.clone()).or(reply.note);
             let mut marks: Vec<String> = reply.note.clone().into_iter().collect();
             let draw: Draw = read.map_err(UnscoredReason::from);
@@ -288,7 +288,7 @@ impl AnswerRun<'_> {
             let verdict = draw.as_ref().map(|(verdict, _)| *verdict).map_err(Clone::clone);
             let is_fresh = !reply.cached;
             self.records.push(CallRecord::of(&request, member, Some(reply), verdict)).await;
-            // Replies that are asked for again were chosen for being bad: they say nothing about the judge.
+            // Repeats follow unreadable replies: they say nothing about the judge in general.
             if is_fresh && !self.job.options.retry_unscored {
                 self.legibility.note(call.task.kind(), draw.as_ref().err()).map_err(Abort::Fatal)?;
             }
@@ -299,7 +299,7 @@ impl AnswerRun<'_> {
         }
     }
 
-    /// Is attempt `attempt + 1` to be made? Replies already paid are looked at, whatever the limit of tries.
+    /// Whether to make attempt `attempt + 1`. Cached replies are used whatever the limit.
     fn asks_again(
         &self,
         may_help: bool,
@@ -335,7 +335,7 @@ impl AnswerRun<'_> {
     }
 }
 
-/// Every draw of these calls by every judge of its role, in order: judge by judge, so that each one's prefix stays warm.
+/// Every sample of these calls from every judge of its role, judge by judge, so that each prefix stays warm.
 fn units<'a>(job: &'a Job, calls: &[JudgeCall], gates: usize) -> VecDeque<Unit<'a>> {
     let mut units = VecDeque::new();
     for (call_index, call) in calls.iter().enumerate() {
@@ -355,9 +355,9 @@ fn units<'a>(job: &'a Job, calls: &[JudgeCall], gates: usize) -> VecDeque<Unit<'
 }
 
 impl State {
-    /// Merges the draws of a call, in the order of judge and index whichever came first.
+    /// Merges the samples of a call in the order of judge and index.
     fn take(&mut self, call: JudgeCall, mut asked: Asked, job: &Job) {
-        // Of a call that lacks some draws the others are paid all the same.
+        // If some samples are missing, the others are paid for all the same.
         self.answered += asked.draws.len() as u64;
         if asked.deferred {
             let reason = UnscoredReason::new(UnscoredKind::NotAsked, "not asked yet");
@@ -368,8 +368,8 @@ impl State {
         self.marks.append(&mut asked.marks.drain(..).collect());
         asked.draws.sort_by_key(|(place, ..)| *place);
         let Some(panel) = job.panels.of(&call.role) else {
-            let nobody = asked.draws.into_iter().map(|(_, draw, _)| draw).collect();
-            self.verdicts.insert(call.item, merge_draws(nobody, Merge::Mean));
+            let draws = asked.draws.into_iter().map(|(_, draw, _)| draw).collect();
+            self.verdicts.insert(call.item, merge_draws(draws, Merge::Mean));
             return;
         };
         let (mut of_members, mut values) = (Vec::new(), Vec::new());
@@ -401,7 +401,7 @@ impl State {
     }
 }
 
-/// Waits for a further place at the end of a run; never resolves where there are no lanes.
+/// Waits for another slot at the end of a run; never resolves without lanes.
 async fn widen_at_the_end(lanes: Option<&Lanes>) -> Option<Place> {
     match lanes {
         Some(lanes) => lanes.widen_at_the_end().await,

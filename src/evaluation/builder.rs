@@ -1,4 +1,4 @@
-//! The public entry: an evaluation is built from options, prepared, planned and run.
+//! The public entry point: build an evaluation from options, prepare, plan and run it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -71,7 +71,7 @@ impl Evaluation {
         self
     }
 
-    /// The judge of all roles that no other one has, with its limits and its cache.
+    /// The judge of all roles without a judge of their own, with its limits and its cache.
     #[must_use]
     pub fn judge(mut self, judge: JudgeBuilder) -> Self {
         let JudgeBuilder { options, limits, cache, own } = judge;
@@ -80,38 +80,39 @@ impl Evaluation {
         self
     }
 
-    /// A built-in scorer; may be called several times. Without any those run that the input supports.
+    /// A built-in scorer; may be called several times. Default: every scorer that the input supports.
     #[must_use]
     pub fn built_in(mut self, scorer: ScorerName) -> Self {
         self.options.scorers.scorers.push(scorer);
         self
     }
 
-    /// A scorer of your own; may be called several times. Built-in ones run beside it only where they were named.
+    /// A custom scorer; may be called several times. Built-in ones run beside it only if they are named.
     #[must_use]
     pub fn scorer(mut self, scorer: impl Scorer + 'static) -> Self {
         self.own_scorers.push(Arc::new(scorer));
         self
     }
 
-    /// Receives sentences for the user: warnings about the input, servers that are still loading.
+    /// Receives messages for the user: warnings about the input, servers that are still loading.
     #[must_use]
     pub fn on_note(mut self, notify: impl Fn(Severity, &str) + Send + Sync + 'static) -> Self {
         self.notify = Arc::new(notify);
         self
     }
 
-    /// The questions of a benchmark, which every system has to answer.
+    /// The questions of a benchmark; every system must answer them.
     #[must_use]
     pub fn preset(mut self, preset: Preset) -> Self {
         self.preset = Some(Arc::new(preset));
         self
     }
 
-    /// Reads all input, chooses the scorers and asks every server which model it serves. Nothing is paid or written.
+    /// Reads all input, chooses the scorers and asks every server which model it serves. Nothing is paid
+    /// or written.
     ///
     /// # Errors
-    /// For options and input that cannot be used; for a judge that is not there and not known from an earlier run.
+    /// For options and input that cannot be used; for a judge that is unreachable and unknown from earlier runs.
     pub async fn prepare(self) -> Result<Prepared> {
         let Self { options, own_judge, own_scorers, preset, notify } = self;
         options.check()?;
@@ -136,7 +137,7 @@ impl Evaluation {
         Ok(Prepared { options, inputs, choice, judges, manifest, scorers })
     }
 
-    /// Counts what a run would ask, without asking.
+    /// Counts the calls of a run, without making any.
     ///
     /// # Errors
     /// As [`Evaluation::prepare`].
@@ -144,10 +145,10 @@ impl Evaluation {
         Ok(self.prepare().await?.plan().await?.plan)
     }
 
-    /// Runs the evaluation; its record is the directory `dir`. The same call again continues where it stopped.
+    /// Runs the evaluation and records it in the directory `dir`. The same call again continues where it stopped.
     ///
     /// # Errors
-    /// As [`Evaluation::prepare`]; for a directory that holds another run; when the judge cannot be used any more.
+    /// As [`Evaluation::prepare`]; for a directory that holds another run; when the judge becomes unusable.
     pub async fn run(self, dir: impl AsRef<Path>) -> Result<Run> {
         let mut run = self.prepare().await?.start(dir.as_ref()).await?;
         run.ask(&mut NoEvents, &StopHandle::new()).await?;
@@ -155,29 +156,29 @@ impl Evaluation {
     }
 }
 
-/// Everything an evaluation works with, before anything is asked or written.
+/// An evaluation that is ready to run.
 pub struct Prepared {
     /// Its options.
     pub options: EvaluationOptions,
-    /// What was read.
+    /// Its input.
     pub inputs: LoadedInputs,
-    /// Which built-in scorers run, and why others do not.
+    /// The built-in scorers that run, and why others do not.
     pub choice: Choice,
     /// Its judges.
     pub judges: Judges,
-    /// What the record will say of the run.
+    /// The manifest of the record.
     pub manifest: Manifest,
     scorers: Vec<Arc<dyn Scorer>>,
 }
 
 impl Prepared {
-    /// The directory of the options, else `runs/<hash>`: the same options find the same directory.
+    /// The output directory of the options, else `runs/<hash>`: the same options give the same directory.
     pub fn out_dir(&self) -> PathBuf {
         let by_hash = || PathBuf::from("runs").join(self.manifest.identity().short(12));
         self.options.output.out.clone().unwrap_or_else(by_hash)
     }
 
-    /// The jobs of the run and the servers that they ask. `dir` may hold replies of an earlier session.
+    /// The jobs of the run and the servers they use. `dir` may hold replies of an earlier session.
     fn jobs(&self, dir: Option<&Path>, meters: &Arc<Meters>) -> Result<(Vec<Job>, Endpoints)> {
         let recorded = match dir {
             Some(dir) if !self.judges.is_cached() => RecordedReplies::open(&dir.join("calls.jsonl"))?,
@@ -206,7 +207,7 @@ impl Prepared {
         !self.inputs.all_cases.is_empty()
     }
 
-    /// Counts what a run into its directory would ask, without asking.
+    /// Counts the calls that a run into its directory would make, without making any.
     ///
     /// # Errors
     /// When the cache cannot be read.
@@ -215,7 +216,7 @@ impl Prepared {
         super::plan(&jobs, &mut NoEvents).await
     }
 
-    /// Estimates calls, tokens, time and cost; `gate_rate` is the share of gated questions that will be asked, 0..=1.
+    /// Estimates calls, tokens, time and cost; `gate_rate` is the assumed share of gates that open, 0..=1.
     ///
     /// # Errors
     /// When the cache cannot be read.
@@ -225,8 +226,7 @@ impl Prepared {
         super::estimate(&jobs, &mut NoEvents, &terms, gate_rate).await
     }
 
-    /// Writes the calls that can be asked now into the request files of a batch below `dir`; no manifest where there are
-    /// none.
+    /// Writes the calls that can be made now as request files of a batch below `dir`; no manifest if there are none.
     ///
     /// # Errors
     /// When the cache cannot be read or a file not be written; for a route that the limits refuse.
@@ -249,7 +249,7 @@ impl Prepared {
         Ok((planned, writer.finish(address)?))
     }
 
-    /// Claims the directory, opens the record, and scores what cached replies settle. [`Run::ask`] does the rest.
+    /// Claims the directory, opens the record, and scores what cached replies suffice for. [`Run::ask`] does the rest.
     ///
     /// # Errors
     /// For a directory that holds another run, or cannot be written.
@@ -272,7 +272,7 @@ impl Prepared {
         Ok(Run { prepared: self, jobs, endpoints, meters, record, planned, scored })
     }
 
-    /// What the scorers look at.
+    /// The answers to score.
     fn recorded_inputs(&self) -> Inputs {
         let (rubric, plain) = (self.inputs.rubric.to_vec(), &self.inputs.plain);
         let with_rubric = self.scorers.iter().any(|scorer| needs_rubric(&**scorer));
@@ -283,7 +283,7 @@ impl Prepared {
     }
 }
 
-/// True if a scorer looks at answers with the rubric of their case: that of the rubric, and scorers of the user's own.
+/// Whether any scorer needs the rubrics: the rubric scorer and custom ones.
 pub(super) fn needs_rubric(scorer: &dyn Scorer) -> bool {
     let of_name = ScorerName::ALL.into_iter().find(|known| known.as_str() == scorer.name());
     of_name.is_none_or(|name| name == ScorerName::Rubric)
@@ -316,7 +316,7 @@ impl Run {
         &self.record
     }
 
-    /// What was run.
+    /// The manifest.
     pub fn manifest(&self) -> &Manifest {
         self.record.manifest()
     }
@@ -341,7 +341,7 @@ impl Run {
         &self.jobs
     }
 
-    /// The servers that are asked.
+    /// The servers of its judges.
     pub fn endpoints(&self) -> &Endpoints {
         &self.endpoints
     }
@@ -351,16 +351,16 @@ impl Run {
         &self.meters
     }
 
-    /// Calls that are cached, and calls to ask.
+    /// Cached calls, and calls to make.
     pub fn planned(&self) -> &PlanOutcome {
         &self.planned
     }
 
-    /// Asks what the plan left open, until it is done or `stop` is set. What was scored until then is in the record also
-    /// where it fails.
+    /// Makes the planned calls until all are done or `stop` is set. The record holds what was scored until then, also
+    /// on error.
     ///
     /// # Errors
-    /// [`Error::Stopped`] where it was stopped; [`Error::JudgeUnavailable`] where the judge cannot be used.
+    /// [`Error::Stopped`] if it was stopped; [`Error::JudgeUnavailable`] if the judge cannot be used.
     pub async fn ask(&mut self, events: &mut dyn EventSink, stop: &StopHandle) -> Result<()> {
         let asked = match self.planned.is_done() {
             true => Ok(RunOutcome::default()),
@@ -370,7 +370,7 @@ impl Run {
             }
         };
         in_input_order(&mut self.scored, &self.jobs);
-        // A signal that came after the last reply has stopped nothing.
+        // A signal after the last reply stopped nothing.
         let ended = asked.and_then(|outcome| match outcome.stopped.filter(|_| outcome.unfinished > 0) {
             Some(reason) => Err(self.stopped(&reason)),
             None => Ok(()),
@@ -388,10 +388,10 @@ impl Run {
         ran
     }
 
-    /// Checks that the judges can be asked for what the plan left open.
+    /// Checks that the judges are available for the planned calls.
     ///
     /// # Errors
-    /// [`Error::JudgeUnavailable`] where no server of a judge is there, or its key is missing.
+    /// [`Error::JudgeUnavailable`] when a judge has no reachable server, or its key is missing.
     pub fn check_judges(&self) -> Result<()> {
         let open = self.jobs.iter().zip(&self.planned.pending).filter(|(_, pending)| !pending.is_empty());
         let roles: Vec<Role> = open.flat_map(|(job, _)| job.scorer.roles()).collect();
@@ -413,7 +413,7 @@ impl Run {
         ))
     }
 
-    /// How many answers have the scores of all their scorers, of how many.
+    /// Number of answers with the scores of all their scorers, and of all answers.
     fn progress(&self) -> (usize, usize) {
         let mut left: HashMap<(&SystemName, &CaseId), usize> = HashMap::new();
         for item in self.jobs.iter().flat_map(|job| job.items.iter()) {
@@ -428,7 +428,7 @@ impl Run {
     }
 }
 
-/// Writes the record, keeps the scores, and passes every event on.
+/// Writes the record, collects the scores, and forwards every event.
 struct Recording<'a> {
     record: &'a mut RunRecord,
     events: &'a mut dyn EventSink,
@@ -465,7 +465,7 @@ pub fn run_name(manifest: &Manifest, dir: &Path) -> String {
     manifest.label.clone().or_else(directory).unwrap_or_else(|| dir.display().to_string())
 }
 
-/// Means with intervals and ranks of the scores of a run, by its own arithmetic, policy and seed.
+/// Means with intervals and ranks of the scores of a run, by its own mode, policy and seed.
 pub fn summary(manifest: &Manifest, scored: &[Arc<ScoredAnswer>]) -> Summary {
     let as_zero = manifest.policy.is_some_and(|policy| policy.unscored_as_zero);
     let options = AggregateOptions {
@@ -474,14 +474,14 @@ pub fn summary(manifest: &Manifest, scored: &[Arc<ScoredAnswer>]) -> Summary {
         seed: manifest.seed,
         lexical: manifest.is_lexical(),
     };
-    // Without a judge the rubric was not asked, and nothing is missing of it.
+    // Without a judge the rubric was not scored, so nothing is missing of it.
     let missing = manifest.missing.iter().filter(|_| manifest.judge.is_some());
     let missing: Vec<(SystemName, CaseId)> =
         missing.map(|(system, case)| (system.as_str().into(), case.as_str().into())).collect();
     summarize(scored, &missing, options)
 }
 
-/// What the record says of the run.
+/// The manifest of the run.
 fn manifest(
     options: &EvaluationOptions,
     inputs: &LoadedInputs,

@@ -1,4 +1,4 @@
-//! Which scorers and aspects run: those that were asked for, else those that the input and the judges support.
+//! Chooses scorers and aspects: those requested, else those that input and judges support.
 
 use std::sync::Arc;
 
@@ -13,23 +13,23 @@ use crate::text::nearest::nearest;
 pub struct Choice {
     /// Those that run.
     pub scorers: Vec<ScorerName>,
-    /// Those that do not, with the reason.
+    /// Those that do not run, with the reason.
     pub left_out: Vec<(ScorerName, &'static str)>,
 }
 
 impl Choice {
-    /// The scorers for this input. With `lenient`, a scorer that was asked for and cannot run is left out: in a row of a
+    /// The scorers for this input. With `lenient`, a requested scorer that cannot run is left out: in a row of a
     /// benchmark its columns are blank.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a scorer that was asked for and cannot run; [`Error::Settings`] if none can.
+    /// [`Error::Usage`] for a requested scorer that cannot run; [`Error::Settings`] if none can.
     pub(super) fn of(options: &EvaluationOptions, support: &Support, lenient: bool) -> Result<Self> {
         let named = &options.scorers.scorers;
         let wanted = || ScorerName::ALL.into_iter().filter(|scorer| named.is_empty() || named.contains(scorer));
         let why_not = |scorer: &ScorerName| why_not(*scorer, options, support);
         if !named.is_empty() && !lenient {
             for scorer in wanted() {
-                // Without a judge the columns of entailment stay blank; what the input itself lacks is a mistake.
+                // Without a judge the entailment columns stay blank; missing input is an error.
                 let stays_blank = scorer == ScorerName::Entailment && support.sources > 0;
                 if let Some(why) = why_not(&scorer).filter(|_| !stays_blank) {
                     return Err(Error::Usage(format!("{} cannot run: {why}", scorer.as_str())));
@@ -86,11 +86,10 @@ fn why_not(scorer: ScorerName, options: &EvaluationOptions, support: &Support) -
     }
 }
 
-/// The aspects of a run: those of the file, else the built-in ones, of which those named; without names those that have
-/// a judge.
+/// The aspects of a run, from the file or built in: the named ones, else those that have a judge.
 ///
 /// # Errors
-/// For a file that cannot be used, and for an aspect that it does not describe.
+/// For a file that cannot be used, and for an aspect that it does not have.
 pub(super) fn aspects_of(options: &EvaluationOptions) -> Result<Vec<Arc<Aspect>>> {
     let file = options.scorers.aspect_rubrics.as_ref();
     let known: Vec<Arc<Aspect>> = match file {
@@ -123,7 +122,7 @@ pub(super) fn aspects_of(options: &EvaluationOptions) -> Result<Vec<Arc<Aspect>>
     names.iter().map(find).collect()
 }
 
-/// A role for an aspect that does not exist would leave its judge unasked, and give the intended aspect to another.
+/// A role for an unknown aspect would leave its judge unused, and give the intended aspect to another.
 fn check_roles(options: &EvaluationOptions, names: &[&str]) -> Result<()> {
     for key in options.roles.judges.keys() {
         if let Some(Role::Aspect(name)) = Role::from_name(key)

@@ -1,4 +1,4 @@
-//! A plan in calls, tokens, money and time, before anything is paid.
+//! Cost estimates of a plan: calls, tokens, money and time.
 //!
 //! Prompt tokens are counted on a sample of each group of calls by the judge's server or a built-in vocabulary. With the
 //! ratio r of counted to estimated tokens over n sampled calls, the estimated sum of all N calls is scaled by r. It may be
@@ -31,14 +31,14 @@ const ESTIMATE_ERROR: f64 = 0.12;
 const FRAME_ERROR: f64 = 0.01;
 /// Calls of each role, kind and judge whose tokens are counted.
 const SAMPLE: usize = 128;
-/// A smaller sample is not scaled to calls that were not counted.
+/// Smaller samples are not extrapolated.
 const FEWEST: usize = 8;
-/// Requests to count at once.
+/// Concurrent counting requests.
 const AT_ONCE: usize = 8;
-/// What is counted until then is used.
+/// Time limit; counts that arrived until then are used.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
-/// What is known of a judge.
+/// Price and limits of a judge.
 pub struct JudgeTerms {
     /// The model.
     pub model: String,
@@ -54,17 +54,17 @@ pub struct JudgeTerms {
     pub counter: Option<TokenCounter>,
 }
 
-/// Calls with what they need.
+/// Calls with their tokens and cost.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Cost {
     /// Calls.
     pub calls: f64,
-    /// Counted, or estimated, as [`JudgePlan`] says.
+    /// Counted or estimated, see [`JudgePlan`].
     pub prompt_tokens: f64,
-    /// From one token a call to the reply limits (a call without one: as long as its prompt).
+    /// From one token per call to the reply limits (without a limit: the length of the prompt).
     pub reply_tokens: Interval,
-    /// `None` without a price. Low: shortest replies, prompts shorter by the error; high: longest replies, prompts longer
-    /// by the error.
+    /// `None` without a price. Low: shortest replies, prompts shorter by the error; high: longest replies, prompts
+    /// longer by the error.
     pub usd: Option<Interval>,
 }
 
@@ -76,7 +76,7 @@ impl Cost {
         usd: Some(Interval { low: 0.0, high: 0.0 }),
     };
 
-    /// The calls of a group, of those behind n gates a share of `gate_rate`^n.
+    /// The calls of a group; those behind n gates count with weight `gate_rate`^n.
     fn of(group: &PlanGroup, gate_rate: f64, tokens: Scale, price: Option<Price>) -> Self {
         let (mut calls, mut prompt_tokens, mut reply_limit) = (0.0, 0.0, 0.0);
         for (planned, gates) in group.by_gates.iter().zip(0_i32..) {
@@ -111,18 +111,18 @@ impl Cost {
     }
 }
 
-/// What one role asks of one judge; or the whole.
+/// The calls of one role to one judge, or the total.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlanLine {
-    /// The role; `all` for the whole.
+    /// The role; `all` for the total.
     pub role: String,
-    /// Kind of question; empty for the whole.
+    /// Kind of question; empty for the total.
     pub kind: &'static str,
-    /// Identity of the judge; empty for the whole.
+    /// Identity of the judge; empty for the total.
     pub judge: String,
-    /// What can be asked now.
+    /// Calls that can be made now.
     pub now: Cost,
-    /// The same, and of the calls behind n gates a share of gate rate^n.
+    /// Also those behind n gates, with weight gate rate^n.
     pub expected: Cost,
     /// With every gate open.
     pub at_most: Cost,
@@ -154,7 +154,7 @@ impl PlanLine {
     }
 }
 
-/// How the prompt tokens of one judge were counted, and how long it takes under its limits for what is expected.
+/// How the prompt tokens of one judge were counted, and how long the expected calls take under its limits.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JudgePlan {
     /// Identity of the judge.
@@ -163,7 +163,7 @@ pub struct JudgePlan {
     pub model: String,
     /// `llama.cpp`, `vllm`, the name of an encoding; `None`: prompt tokens are estimated.
     pub by: Option<&'static str>,
-    /// Who was asked to count, and did not.
+    /// Counters that failed.
     pub failed: Option<&'static str>,
     /// Calls that were counted.
     pub counted: u64,
@@ -171,11 +171,11 @@ pub struct JudgePlan {
     pub of: u64,
     /// The sum may be off by this share either way (95%).
     pub error: f64,
-    /// Seconds by the requests a minute.
+    /// Seconds by requests per minute.
     pub seconds_by_rpm: Option<f64>,
-    /// Seconds by the tokens a minute: prompts and reply limits, as providers count.
+    /// Seconds by tokens per minute: prompts and reply limits, as providers count.
     pub seconds_by_tpm: Option<f64>,
-    /// Seconds for every second that a call takes, by the calls at once.
+    /// Seconds per second of latency, by the calls in flight.
     pub seconds_per_second_of_a_call: f64,
     /// Calls in flight at once.
     pub concurrency: usize,
@@ -183,27 +183,27 @@ pub struct JudgePlan {
     pub has_price: bool,
 }
 
-/// What a run would ask of models, and what it would cost.
+/// Calls and cost of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlanEstimate {
-    /// Answers: one that several scorers score is one.
+    /// Answers; one that several scorers score counts once.
     pub answers: u64,
     /// Scores: one for each answer and scorer.
     pub answer_scores: u64,
     /// Calls whose reply is cached.
     pub cached: u64,
-    /// The share of gates that are taken to open.
+    /// Assumed share of gates that open.
     pub gate_rate: f64,
-    /// Of each judge, how tokens were counted and how long it takes.
+    /// For each judge, how tokens were counted and how long it takes.
     pub judges: Vec<JudgePlan>,
     /// By role, kind and judge.
     pub lines: Vec<PlanLine>,
-    /// All together.
+    /// The total.
     pub total: PlanLine,
 }
 
-/// Plans the jobs and estimates what a run would cost. Nothing is asked but, of servers that can, how many tokens prompts
-/// have. `terms` are those of every model, by judge identity; other judges cost nothing and are left out.
+/// Plans the jobs and estimates the cost of a run. Makes no calls, except that servers may be asked to count tokens.
+/// `terms` are those of every model, by judge identity; other judges are free and left out.
 ///
 /// # Errors
 /// As [`plan`](super::plan).
@@ -227,7 +227,7 @@ pub async fn estimate(
     Ok(PlanEstimate { answers, answer_scores, cached, gate_rate, judges, lines, total })
 }
 
-/// Counts samples of one judge's groups, scales, and adds up.
+/// Counts samples of one judge's groups, extrapolates, and sums.
 async fn plan_judge(
     judge: &str,
     terms: &JudgeTerms,
@@ -266,7 +266,7 @@ async fn plan_judge(
         failed,
         counted,
         of,
-        // Six digits: sums of the same share must give that share.
+        // Six digits, so that the sums of equal shares are equal.
         error: if tokens > 0.0 { (1e6 * off / tokens).round() / 1e6 } else { 0.0 },
         seconds_by_rpm: minutes(calls, terms.requests_per_minute),
         seconds_by_tpm: minutes(prompt_tokens + reply_tokens.high, terms.tokens_per_minute),
@@ -288,7 +288,7 @@ struct Scale {
 impl Scale {
     const ESTIMATE: Self = Self { ratio: 1.0, error: ESTIMATE_ERROR };
 
-    /// The scale of so many calls from the counted ones, as (estimated, counted) tokens; `None` if these are too few.
+    /// The scale from the (estimated, counted) tokens of sampled calls; `None` if too few were counted.
     fn of(pairs: &[(f64, f64)], calls: u64) -> Option<Self> {
         let (n, all) = (pairs.len() as f64, calls as f64);
         let (estimated, counted) = pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));

@@ -1,4 +1,4 @@
-//! What a run tells while it goes on; progress and records consume it, nothing else prints or writes.
+//! Events of a run, consumed by progress display and records. Nothing else prints or writes.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use crate::judge::JudgeRequest;
 use super::call_id;
 use super::panel::Member;
 
-/// What a run would ask, before it asks.
+/// The calls of a run, before it starts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// Answers to be scored: one that several scorers look at is one.
+    /// Answers to score; one that several scorers score counts once.
     pub answers: u64,
-    /// Scores to be made: one an answer and scorer.
+    /// Scores to compute: one per answer and scorer.
     pub answer_scores: u64,
     /// Calls that can be asked now and are not in the cache (exact).
     pub askable_now: u64,
@@ -26,9 +26,9 @@ pub struct Plan {
     pub at_most: u64,
     /// Calls whose reply is in the cache.
     pub cached: u64,
-    /// About how many prompt tokens `askable_now` has.
+    /// Estimated prompt tokens of `askable_now`.
     pub prompt_tokens_now: u64,
-    /// About how many prompt tokens `at_most` has.
+    /// Estimated prompt tokens of `at_most`.
     pub prompt_tokens_at_most: u64,
 }
 
@@ -37,27 +37,27 @@ pub struct Plan {
 pub struct CallRecord {
     /// Identifies system, case, item, draw and attempt within a run; see [`call_id`].
     pub call_id: CallId,
-    /// Whose answer it was about.
+    /// The system.
     pub system: SystemName,
-    /// Which case.
+    /// The case.
     pub case_id: CaseId,
-    /// Which component.
+    /// The component.
     pub item: Arc<str>,
-    /// Which kind of question.
+    /// The kind of call.
     pub kind: CallKind,
-    /// Which judge was asked.
+    /// The judge's name.
     pub role: Role,
     /// The judge's identity.
     pub judge: Arc<str>,
-    /// Index of the draw.
+    /// Index of the sample.
     pub draw: u32,
-    /// 0, or the n-th time of asking again after an unreadable reply.
+    /// 0, or n for the n-th repeat after an unreadable reply.
     pub attempt: u32,
     /// Cache key; `None` for judges without one.
     pub fingerprint: Option<Fingerprint>,
-    /// The raw reply, where one came.
+    /// The raw reply, if there was one.
     pub reply: Option<JudgeReply>,
-    /// What was read, or why nothing was; in files under `verdict` or `unscored`.
+    /// The verdict, or why there is none; in files under `verdict` or `unscored`.
     #[serde(flatten, with = "VerdictOrReason")]
     pub verdict: Result<Verdict, UnscoredReason>,
 }
@@ -72,7 +72,7 @@ enum VerdictOrReason {
 }
 
 impl CallRecord {
-    /// What became of this request to that judge.
+    /// The outcome of this request.
     pub(super) fn of(
         request: &JudgeRequest,
         member: &Member,
@@ -97,23 +97,23 @@ impl CallRecord {
     }
 }
 
-/// One thing that happened in a run.
+/// An event of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RunEvent {
     /// A call has an outcome.
     Call(Box<CallRecord>),
     /// An answer has its score.
     Scored(Arc<ScoredAnswer>),
-    /// The run was told to stop; calls in flight are finished or dropped.
+    /// The run is stopping; calls in flight are finished or dropped.
     Stopping(String),
 }
 
-/// Listens to a run.
+/// Receives the events of a run.
 pub trait EventSink {
-    /// Takes one event.
+    /// Handles one event.
     ///
     /// # Errors
-    /// An error stops the run (a record that cannot be written must not go on paying).
+    /// An error stops the run: it must not continue to pay for replies that cannot be recorded.
     fn on_event(&mut self, event: &RunEvent) -> error::Result<()>;
 }
 

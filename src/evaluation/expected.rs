@@ -1,10 +1,10 @@
-//! Scores as the judge's own probabilities weigh them, where the server tells these.
+//! Expected scores, weighted by the judge's token probabilities where the server reports them.
 
 use super::merge::Draw;
 use crate::domain::{JudgeCall, JudgeReply, JudgeTask, ScoreLocation, Verdict, WhyNot, expected_value};
 
-/// The draw with its score replaced by the expected one; where there is none the plain score stays, and a mark says so
-/// and why. What is no score (claims, labels) stays as it is.
+/// Replaces the score of a sample with the expected one. Without probabilities the plain score stays, with a flag that
+/// gives the reason. Claims and labels are unchanged.
 pub(super) fn weigh(call: &JudgeCall, reply: &JudgeReply, draw: Draw, marks: &mut Vec<String>) -> Draw {
     let (verdict, said) = draw?;
     let (range, location) = match (&call.task, verdict) {

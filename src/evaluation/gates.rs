@@ -1,4 +1,4 @@
-//! What planning takes deferred calls to answer, so that it sees what is asked behind them.
+//! Assumed answers to deferred calls, so that planning reaches the calls behind them.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use crate::scorer::{Judged, Verdicts};
 /// Items that were deferred, with their kind.
 pub(super) type Deferred = [(Arc<str>, CallKind)];
 
-/// Takes deferred calls to have the answers that open their gates.
+/// Gives deferred calls the verdicts that open their gates.
 pub(super) fn open(verdicts: &mut Verdicts, deferred: &Deferred) {
     for (item, kind) in deferred {
         verdicts.insert(Arc::clone(item), Judged::Verdict(open_verdict(*kind), None));
     }
 }
 
-/// Takes deferred calls to be unknown again.
+/// Removes the assumed verdicts.
 pub(super) fn forget(verdicts: &mut Verdicts, deferred: &Deferred) {
     for (item, _) in deferred {
         verdicts.remove(item);
@@ -42,14 +42,12 @@ mod tests {
     use super::*;
     use crate::domain::{Answer, JudgeReply, Prediction, Role, Source, TestCase};
     use crate::error::Result;
-    use crate::evaluation::{
-        EventSink, Item, Job, Member, Options, Panel, Panels, PlanOutcome, RunEvent, StopHandle, plan, run,
-    };
+    use crate::evaluation::{Item, Job, Member, NoEvents, Options, Panel, Panels, PlanOutcome, StopHandle, plan, run};
     use crate::judge::planner::ReplySource;
     use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome};
     use crate::scorer::entailment::EntailmentScorer;
 
-    /// Says nothing; is never asked when planning.
+    /// Always defers; planning never asks it.
     struct Silent;
 
     impl Judge for Silent {
@@ -58,21 +56,13 @@ mod tests {
         }
     }
 
-    /// Holds these labels, by the name of the question.
+    /// Labels by the name of the question.
     struct Holds(Vec<(&'static str, &'static str)>);
 
     impl ReplySource for Holds {
         fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>> {
             let item = &*request.call.item;
             Ok(self.0.iter().find(|(of, _)| *of == item).map(|(_, label)| JudgeReply::of_text(*label)))
-        }
-    }
-
-    struct Nobody;
-
-    impl EventSink for Nobody {
-        fn on_event(&mut self, _event: &RunEvent) -> Result<()> {
-            Ok(())
         }
     }
 
@@ -85,7 +75,7 @@ mod tests {
 
     async fn planned_of(text: &str, holds: Vec<(&'static str, &'static str)>) -> PlanOutcome {
         let member = Member { source: Arc::new(Holds(holds)), ..Member::new(Arc::new(Silent), "silent") };
-        plan(&[job(text, member)], &mut Nobody).await.unwrap()
+        plan(&[job(text, member)], &mut NoEvents).await.unwrap()
     }
 
     fn job(text: &str, member: Member) -> Job {
@@ -108,7 +98,7 @@ mod tests {
         }
     }
 
-    /// Gives labels as a hash of the question says, most of them support; counts how often it is asked.
+    /// Derives labels from a hash of the question, most of them support; counts the calls.
     struct Fickle(u64, AtomicU64);
 
     impl Judge for Fickle {
@@ -130,8 +120,8 @@ mod tests {
         for seed in 0..100 {
             let judge = Arc::new(Fickle(seed, AtomicU64::new(0)));
             let jobs = [job(&text, Member::new(Arc::clone(&judge) as Arc<dyn Judge>, "fickle"))];
-            let planned = plan(&jobs, &mut Nobody).await.unwrap();
-            run(&jobs, &planned.pending, &mut Nobody, &StopHandle::new()).await.unwrap();
+            let planned = plan(&jobs, &mut NoEvents).await.unwrap();
+            run(&jobs, &planned.pending, &mut NoEvents, &StopHandle::new()).await.unwrap();
             let asked = judge.1.load(Ordering::SeqCst);
             assert!((planned.plan.askable_now..=planned.plan.at_most).contains(&asked), "seed {seed}: {asked} calls");
             most = most.max(asked);
@@ -146,8 +136,8 @@ mod tests {
 
     #[tokio::test]
     async fn every_round_of_entailment_is_planned_as_far_as_it_can_come() {
-        // now: all three citations together, and the single one; behind one gate: each of the three alone; behind two: the
-        // others without one, three times
+        // now: all three citations together, and the single one; behind one gate: each of the three alone; behind two:
+        // the other two without it, three times
         let none = planned(Vec::new()).await;
         assert_eq!(counts(&none), (2, vec![3, 3]));
         assert_eq!(none.plan.at_most, 8);
@@ -155,11 +145,11 @@ mod tests {
 
     #[tokio::test]
     async fn what_a_paid_reply_decided_is_not_planned_against_it() {
-        // together they do not support: nothing is behind that gate any more
+        // together they do not support: nothing is behind that gate
         let closed = planned(vec![("s1[0,1,2]", "Contradictory")]).await;
         assert_eq!(counts(&closed), (1, vec![]));
         let open = planned(vec![("s1[0,1,2]", "Attributable"), ("s2[3]", "Attributable")]).await;
-        // each alone can be asked now; the others without one stand behind the replies to that
+        // each alone can be asked now; the other two without it are behind that reply
         assert_eq!(counts(&open), (3, vec![3]));
     }
 

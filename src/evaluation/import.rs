@@ -1,4 +1,4 @@
-//! The reference script's results file as a run: scores are taken as they are, and checked against the rubrics.
+//! Imports the reference script's results file as a run. Scores are taken unchanged, and checked against the rubrics.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -23,10 +23,10 @@ use crate::scorer::citation::IndexBase;
 use crate::scorer::convert::references_block;
 use crate::scorer::rubric::RubricScorer;
 
-/// A recorded sum may differ by so much from that of its components: other orders of adding differ by far less.
+/// Tolerance between a recorded sum and that of its components; other summation orders differ by far less.
 const SUM_TOLERANCE: f64 = 1e-9;
 
-/// What becomes a run, and where.
+/// Files to import, and the output directory.
 #[derive(Debug, Clone, Args)]
 pub struct ImportOptions {
     /// Results files, as rubric_eval.py and score --output write them; several of different systems become one run
@@ -59,19 +59,19 @@ pub struct ImportOptions {
     pub overwrite: bool,
 }
 
-/// A run that was made from recorded scores.
+/// An imported run.
 pub struct ImportedRun {
     /// Its record.
     pub record: RunRecord,
     /// Systems in name order, cases in file order.
     pub scored: Vec<Arc<ScoredAnswer>>,
-    /// True if the files do not say whose arithmetic made the scores.
+    /// True if the files do not show whose arithmetic computed the scores.
     pub is_mode_guessed: bool,
-    /// Everything odd; the manifest has it, too.
+    /// All warnings, also in the manifest.
     pub warnings: Vec<InputFault>,
 }
 
-/// Makes a run of recorded scores.
+/// Imports recorded scores as a run.
 ///
 /// # Errors
 /// [`Error::Input`] with every fault of the files; [`Error::Io`] when the run cannot be written.
@@ -162,10 +162,10 @@ fn answers(file: &ResultsFile) -> impl Iterator<Item = (&SystemName, &RecordedAn
     file.systems.iter().flat_map(|system| system.answers.iter().map(|answer| (&system.system, answer)))
 }
 
-/// Whether the baseline judged.
+/// Whether the lexical baseline was the judge.
 ///
 /// # Errors
-/// Where it judged some answers and not others: such numbers are never put side by side.
+/// When it judged only some answers: such numbers are never mixed.
 fn is_lexical(files: &[ResultsFile]) -> Result<bool> {
     let of = |file: &ResultsFile, lexical: bool| answers(file).any(|(_, answer)| answer.lexical == lexical);
     let lexical = files.iter().any(|file| of(file, true));
@@ -178,7 +178,7 @@ fn is_lexical(files: &[ResultsFile]) -> Result<bool> {
     }
 }
 
-/// Ours where the file holds what the reference script never writes: a null, or the baseline's scores.
+/// Our mode if the file holds what the reference script never writes: a null, or the baseline's scores.
 fn mode_of(files: &[ResultsFile]) -> Mode {
     let has_null = |answer: &RecordedAnswer| {
         let mut values = answer.components.iter().map(|(_, value)| *value).chain([answer.score, answer.ann_score]);
@@ -188,7 +188,7 @@ fn mode_of(files: &[ResultsFile]) -> Mode {
     if ours { Mode::Default } else { Mode::Compat }
 }
 
-/// Where an answer's scores stand.
+/// Position of an answer's scores.
 struct Place<'a> {
     path: &'a Path,
     system: &'a SystemName,
@@ -201,7 +201,7 @@ impl Place<'_> {
     }
 }
 
-/// The recorded scores in the rubrics of their cases, and the halves of the rubrics that were asked.
+/// The recorded scores in the rubrics of their cases, and the halves of the rubrics that were scored.
 fn scored_answers(
     files: &[ResultsFile],
     tests: &TestCases,
@@ -247,7 +247,7 @@ fn first_path<'a>(files: &'a [ResultsFile], tests: &'a TestCases) -> &'a Path {
     files.first().map_or(&tests.path, |file| &file.path)
 }
 
-/// Which halves the components are of; both where no case has a property.
+/// Which halves the components belong to; both where no case has a property.
 fn parts_of<'a>(answers: impl Iterator<Item = (&'a RecordedAnswer, &'a TestCase)>) -> RubricParts {
     let mut parts = RubricParts { rubrics: false, snippets: false };
     for (answer, case) in answers {
@@ -260,7 +260,7 @@ fn parts_of<'a>(answers: impl Iterator<Item = (&'a RecordedAnswer, &'a TestCase)
     if parts.rubrics || parts.snippets { parts } else { RubricParts::BOTH }
 }
 
-/// The recorded numbers in the places of the rubric.
+/// The recorded numbers matched to the rubric.
 fn score_of(
     answer: &RecordedAnswer,
     mut score: Score,
@@ -292,7 +292,7 @@ fn score_of(
     Ok(score)
 }
 
-/// Gives a component its recorded value; what is odd about it.
+/// Sets a component to its recorded value; returns a warning, if any.
 fn set_value(component: &mut Component, value: Option<f64>) -> Option<String> {
     let name = component.name.escape_debug().to_string();
     component.value = value.filter(|value| value.is_finite());
@@ -309,7 +309,7 @@ fn set_value(component: &mut Component, value: Option<f64>) -> Option<String> {
     value.map(|number| format!("component \"{name}\" is {number}; unscored here"))
 }
 
-/// Where the recorded sums are not those of the components.
+/// Recorded sums that differ from those of the components.
 fn sums_that_differ(score: &Score) -> Vec<String> {
     if !score.is_complete() {
         return Vec::new();
@@ -331,9 +331,9 @@ fn sums_that_differ(score: &Score) -> Vec<String> {
     lines
 }
 
-/// Which cases count, and what is missing of them.
+/// The cases in use, and the missing answers.
 struct Coverage {
-    /// Cases that any system has scores for, in file order: others were not asked (--limit, --cases).
+    /// Cases that any system has scores for, in file order: others were excluded (--limit, --cases).
     kept: Vec<Arc<TestCase>>,
     missing: Vec<(SystemName, CaseId)>,
     /// True if a system has scores under two annotators' rubrics of one question.
@@ -359,7 +359,7 @@ fn coverage(scored: &[Arc<ScoredAnswer>], tests: &TestCases) -> Coverage {
     for system in systems {
         for cases in questions.values() {
             let own = missing_of(system, cases);
-            // Without agreement one annotator's rubric stands for the question.
+            // Without agreement, one annotator's rubric represents the question.
             if agreement || own.len() == cases.len() {
                 missing.extend(own.into_iter().map(|case| (system.clone(), case)));
             }
@@ -369,7 +369,7 @@ fn coverage(scored: &[Arc<ScoredAnswer>], tests: &TestCases) -> Coverage {
     Coverage { kept, missing, agreement }
 }
 
-/// What has no scores: of some systems, and of all.
+/// Missing scores: of some systems, and of all.
 fn gaps(
     files: &[ResultsFile],
     tests: &TestCases,
@@ -395,8 +395,8 @@ fn gaps(
     faults
 }
 
-/// The texts of the scored answers and their files; answers with injection signs are flagged, and what has no counterpart
-/// is a warning.
+/// The texts of the scored answers and their files. Injection signs are flagged; answers without scores and scores
+/// without answers are warnings.
 fn answers_of(
     paths: &[PathBuf],
     tests: &TestCases,
@@ -407,7 +407,7 @@ fn answers_of(
     let systems = load_answers(paths, mode)?;
     let block = |prediction: &Prediction| references_block(prediction, IndexBase::Zero, mode);
     let options = ScorableOptions {
-        // Every annotator's case is wanted: the scores say which count.
+        // Cases of every annotator: the scores decide which count.
         pairing: PairOptions { agreement: true, ..PairOptions::default() },
         block: Some(&block as ReferencesBlock<'_>),
     };

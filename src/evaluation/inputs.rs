@@ -1,4 +1,4 @@
-//! Input files to the items of a run: read, checked, paired.
+//! Reads, checks and pairs the input files of a run.
 
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
@@ -18,35 +18,35 @@ use super::preset::{Checked, Coverage, Preset};
 use super::record::InputFile;
 use super::{Item, Slice};
 
-/// Everything that was read.
+/// All input of a run.
 pub struct LoadedInputs {
-    /// Answers with the test case they are judged by, systems in name order, cases in file order; empty without tests.
+    /// Answers paired with their test cases, systems in name order, cases in file order; empty without tests.
     pub rubric: Arc<[Item]>,
     /// Every answer once, for scorers that need no rubric.
     pub plain: Arc<[Item]>,
-    /// How many of them have what a scorer needs.
+    /// How many answers have what each scorer needs.
     pub support: Support,
     /// Every test case of the file: the lexical judge's corpus.
     pub all_cases: Vec<Arc<TestCase>>,
-    /// Case ids that count, in file order.
+    /// Ids of the cases in use, in file order.
     pub kept_cases: Vec<CaseId>,
     /// Systems and cases without an answer.
     pub missing: Vec<(SystemName, CaseId)>,
     /// Files with hashes.
     pub files: Vec<InputFile>,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// What was joined, and how.
+    /// What was joined, and by which field.
     pub notes: Vec<String>,
-    /// How much of a benchmark each system answered; empty without one.
+    /// Share of a benchmark's questions that each system answered; empty without a benchmark.
     pub coverage: Vec<Coverage>,
 }
 
 impl LoadedInputs {
-    /// Reads, checks and pairs all input files; for a row of a benchmark what answers its questions, and nothing else.
+    /// Reads, checks and pairs all input files. For a row of a benchmark, only answers to its questions are kept.
     ///
     /// # Errors
-    /// Every fault of every file at once where they can be found independently; see `dataset`. Where a system does not
+    /// Every fault of every file at once where they can be found independently; see `dataset`. When a system does not
     /// answer every question of the row.
     pub(super) fn load(settings: &EvaluationOptions, preset: Option<&Preset>) -> Result<Self> {
         let (input, mode) = (&settings.input, settings.scoring.mode());
@@ -95,7 +95,7 @@ impl LoadedInputs {
     }
 }
 
-/// Refuses a run without answers, and the rubric without test cases.
+/// Rejects a run without answers, and a rubric without test cases.
 fn check_given(settings: &EvaluationOptions) -> Result<()> {
     let usage = |what: &str| Err(Error::Usage(what.to_owned()));
     if settings.input.answers.is_empty() {
@@ -107,7 +107,7 @@ fn check_given(settings: &EvaluationOptions) -> Result<()> {
     Ok(())
 }
 
-/// A file may be read twice, as answers and as references; what is odd about it is told once.
+/// A file may be read twice, as answers and as references; its warnings are shown once.
 fn once(mut warnings: Vec<String>) -> Vec<String> {
     let mut seen = HashSet::new();
     warnings.retain(|warning| seen.insert(warning.clone()));
@@ -116,7 +116,7 @@ fn once(mut warnings: Vec<String>) -> Vec<String> {
 
 type Parts = (Vec<PairedAnswer>, Vec<PairedAnswer>, Vec<(SystemName, CaseId)>);
 
-/// What of the answers, and of those that are missing, is in the slice; without one everything.
+/// The answers and missing answers in the slice; all of them without a slice.
 fn sliced(slice: Option<Slice>, (mut rubric, mut plain, mut missing): Parts) -> Parts {
     if let Some(slice) = slice {
         let holds = |paired: &PairedAnswer| slice.holds(&paired.answer.system, &paired.case.case_id);

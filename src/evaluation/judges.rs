@@ -1,4 +1,4 @@
-//! The judges of a run: identified once, then built with their layers, one or a panel for each role.
+//! The judges of a run: identified once, then built with their layers, one or a panel per role.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,18 +21,18 @@ use crate::judge::servers::Fleet;
 use crate::judge::{Judge, Notify};
 use crate::prompt::{PromptFamily, PromptSet};
 
-/// The servers that a run asks, by the names of their judges.
+/// The servers of a run, by the names of their judges.
 #[derive(Clone, Default)]
 pub struct Endpoints(Vec<(String, Arc<Fleet>)>);
 
 impl Endpoints {
-    /// How many there are, and how many of them are down.
+    /// How many servers there are, and how many are down.
     pub fn down(&self) -> (usize, usize) {
         let each = self.0.iter().map(|(_, fleet)| fleet.down());
         each.fold((0, 0), |(all, down), (more, more_down)| (all + more, down + more_down))
     }
 
-    /// What each of them did so far, of the judges that were asked at all.
+    /// What each server did so far, for judges with any calls.
     pub fn stats(&self) -> Vec<EndpointUse> {
         let of_judge = |(judge, fleet): &(String, Arc<Fleet>)| {
             let stats = fleet.stats();
@@ -50,7 +50,7 @@ impl fmt::Debug for Endpoints {
     }
 }
 
-/// An identified judge with how it is asked.
+/// An identified judge with its settings.
 pub struct NamedJudge {
     /// Which judge it is.
     pub judge: IdentifiedJudge,
@@ -62,15 +62,15 @@ pub struct NamedJudge {
 }
 
 impl NamedJudge {
-    /// So many answers at once keep all its servers busy: an answer stays at its server, and chance gives some servers
-    /// more answers than others, so that there have to be a few more than the servers take together.
+    /// Concurrent answers that keep all its servers busy. An answer stays at its server and the hash spreads answers
+    /// unevenly, so this is slightly above the servers' total.
     fn lanes(&self) -> usize {
         let servers = self.judge.server_count();
         let all = self.limits.concurrency.get().saturating_mul(servers);
         if servers > 1 { all.saturating_add(all / 4) } else { all }
     }
 
-    /// What the manifest says of it.
+    /// Its manifest entry.
     fn entry(&self) -> JudgeEntry {
         let server = self.judge.server();
         let served = server.map(|server| &server.servers.served);
@@ -83,7 +83,7 @@ impl NamedJudge {
         }
     }
 
-    /// What the manifest says of the prompts of this family; `None` where no prompt is read.
+    /// The manifest entry of the prompts of this family; `None` if no prompt is used.
     pub fn prompts(&self, family: PromptFamily) -> Option<PromptsEntry> {
         let family = self.judge.server()?.prompts.family_of(family);
         Some(PromptsEntry {
@@ -94,21 +94,21 @@ impl NamedJudge {
     }
 }
 
-/// Every judge of a run, identified once, by name.
+/// The judges of a run, each identified once, by name.
 pub struct Judges {
     by_name: BTreeMap<String, NamedJudge>,
-    /// Each role with the names of its judges; a role that nobody has is not here.
+    /// Each role with the names of its judges; roles without a judge are left out.
     roles: Vec<(Role, Vec<String>)>,
-    /// How the verdicts of a panel become one.
+    /// How the verdicts of a panel are merged.
     panel_merge: Merge,
     spending: Spending,
 }
 
 impl Judges {
-    /// Asks every server which model it serves. `own` takes the place of the judge of `[judge]`.
+    /// Asks every server which model it serves. `own` replaces the judge of `[judge]`.
     ///
     /// # Errors
-    /// As [`JudgeBuilder::identify`]; for a panel of two judges that are the same.
+    /// As [`JudgeBuilder::identify`]; for a panel with two equal judges.
     pub(super) async fn identify(
         options: &EvaluationOptions,
         own: Option<&Arc<dyn Judge>>,
@@ -175,7 +175,7 @@ impl Judges {
         Ok(())
     }
 
-    /// The reference script cannot merge several grades by their mean: nothing is paid for that.
+    /// The reference script cannot merge several grades by their mean: reject this before any call.
     fn refuse_what_the_reference_cannot_merge(&self) -> Result<()> {
         let of_aspects = self.roles.iter().filter(|(role, _)| matches!(role, Role::Aspect(_)));
         let mut judges = of_aspects.flat_map(|(_, names)| self.of(names));
@@ -189,18 +189,18 @@ impl Judges {
         Ok(())
     }
 
-    /// The rubric's judge, where the rubric is asked; of a panel the first.
+    /// The rubric's judge, if the rubric is scored; the first of a panel.
     pub(super) fn rubric(&self) -> Option<&NamedJudge> {
         let (_, names) = self.roles.iter().find(|(role, _)| *role == Role::Rubric)?;
         self.of(names).next().map(|(_, named)| named)
     }
 
-    /// What the manifest says of the rubric's judge.
+    /// The manifest entry of the rubric's judge.
     pub(super) fn rubric_entry(&self) -> Option<JudgeEntry> {
         self.rubric().map(NamedJudge::entry)
     }
 
-    /// True if replies are kept in a cache, or nobody is asked.
+    /// True if replies are cached, or there is no judge.
     pub fn is_cached(&self) -> bool {
         let mut judges = self.by_name.values().map(|named| &named.judge);
         judges.clone().all(|judge| judge.is_cached() || judge.is_lexical()) && judges.any(IdentifiedJudge::is_cached)
@@ -211,18 +211,18 @@ impl Judges {
         self.by_name.iter().map(|(name, named)| (name.as_str(), named))
     }
 
-    /// Stops the run when its budget is spent or its time is over. To be called inside the runtime.
+    /// Stops the run when its budget is spent or its time is over. Must be called inside the runtime.
     pub(super) fn bound(&self, stop: &StopHandle) {
         self.spending.bound(stop);
     }
 
-    /// Why a run that asks one of these roles must not begin.
+    /// Why a run with calls for one of these roles must not start.
     pub(super) fn cannot_be_asked(&self, roles: &[Role]) -> Option<String> {
         let names = self.roles.iter().filter(|(role, _)| roles.contains(role)).flat_map(|(_, names)| names);
         names.filter_map(|name| self.by_name.get(name)?.judge.server()?.cannot_be_asked()).next()
     }
 
-    /// What the manifest says of the roles beside a rubric that `[judge]` judges alone.
+    /// The manifest entries of the roles other than a rubric that `[judge]` judges alone.
     pub(super) fn entries(&self) -> BTreeMap<String, RoleEntry> {
         let entry = |(role, names): &(Role, Vec<String>)| {
             let members: Vec<&NamedJudge> = self.of(names).map(|(_, named)| named).collect();
@@ -236,12 +236,12 @@ impl Judges {
             };
             (role.name().into_owned(), entry)
         };
-        // Of another judge the settings of `[judge]` say nothing: how often it was asked must stand here.
+        // The settings of `[judge]` do not apply to another judge: its samples must be recorded here.
         let is_plain_rubric = |(role, names): &&(Role, Vec<String>)| *role == Role::Rubric && names == &[DEFAULT_JUDGE];
         self.roles.iter().filter(|role| !is_plain_rubric(role)).map(entry).collect()
     }
 
-    /// What each model costs and how fast it is asked, by the identities of the judges.
+    /// Price and limits of each model, by judge identity.
     ///
     /// # Errors
     /// When no HTTP client can be set up.
@@ -263,8 +263,8 @@ impl Judges {
         Ok(terms)
     }
 
-    /// Builds the layers around every judge. `corpus` is what the lexical baseline weighs words by; `recorded` are replies
-    /// of an earlier session.
+    /// Builds the layers around every judge. `corpus` weighs words for the lexical baseline; `recorded` are replies of
+    /// an earlier session.
     ///
     /// # Errors
     /// When no HTTP client can be set up.
@@ -311,7 +311,7 @@ impl Judges {
     }
 }
 
-/// The panels of a run, their servers, and how many calls each role takes at once.
+/// The panels of a run, their servers, and the concurrent calls of each role.
 pub(super) struct BuiltPanels {
     pub(super) panels: Arc<Panels>,
     pub(super) endpoints: Endpoints,
@@ -319,7 +319,7 @@ pub(super) struct BuiltPanels {
 }
 
 impl BuiltPanels {
-    /// Calls at once for a scorer that asks these roles: as many as the fastest of them takes.
+    /// Concurrent calls for a scorer with these roles: as many as the fastest of them takes.
     pub(super) fn concurrency(&self, roles: &[Role]) -> usize {
         roles.iter().filter_map(|role| self.concurrency.get(role)).copied().max().unwrap_or(1).max(1)
     }

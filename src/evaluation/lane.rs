@@ -1,38 +1,38 @@
-//! Who may ask when: answers keep their prefix warm, and idle places go to answers already begun.
+//! Slots for concurrent answers: each answer keeps its prefix warm, and idle slots go to answers in progress.
 //!
-//! Every answer holds one place for as long as it is being judged and asks through it one call after the other, so
-//! that a server's prefix cache serves all of them. When fewer answers are still to be begun than places are free,
-//! answers take further places. (Mixing one prefix over 4 slots of llama.cpp cost 2.8 times the prompt tokens.)
+//! Every answer holds one slot while it is scored and makes its calls through it one after the other, so that a
+//! server's prefix cache serves all of them. When fewer answers remain to be started than slots are free, answers take
+//! more slots. (Mixing one prefix over 4 slots of llama.cpp cost 2.8 times the prompt tokens.)
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The places of a run.
+/// The slots of a run.
 #[derive(Debug)]
 pub(super) struct Lanes {
     places: Arc<Semaphore>,
     unstarted: AtomicUsize,
 }
 
-/// A place; given back when dropped.
+/// A slot; released when dropped.
 pub(super) type Place = OwnedSemaphorePermit;
 
 impl Lanes {
-    /// `places` calls at once (>= 1) for that many answers.
+    /// `places` concurrent calls (>= 1) for that many answers.
     pub(super) fn new(places: usize, answers: usize) -> Self {
         Self { places: Arc::new(Semaphore::new(places.max(1))), unstarted: AtomicUsize::new(answers) }
     }
 
-    /// The first place of an answer; the answer counts as begun from then on.
+    /// The first slot of an answer, which counts as started from then on.
     pub(super) async fn begin(&self) -> Option<Place> {
         let place = Arc::clone(&self.places).acquire_owned().await.ok();
         self.unstarted.fetch_sub(1, Ordering::AcqRel);
         place
     }
 
-    /// A further place for an answer that has begun, if fewer answers are unstarted than places are free.
+    /// Another slot for a started answer, if fewer answers are unstarted than slots are free.
     pub(super) fn widen(&self) -> Option<Place> {
         if self.unstarted.load(Ordering::Acquire) >= self.places.available_permits() {
             return None;
@@ -40,7 +40,7 @@ impl Lanes {
         Arc::clone(&self.places).try_acquire_owned().ok()
     }
 
-    /// Waits for a further place once every answer has begun; never resolves before that.
+    /// Waits for another slot once every answer has started; never resolves before that.
     pub(super) async fn widen_at_the_end(&self) -> Option<Place> {
         if self.unstarted.load(Ordering::Acquire) > 0 {
             std::future::pending::<()>().await;
@@ -63,7 +63,7 @@ mod tests {
         let third = lanes.begin().await;
         assert!(lanes.widen().is_none(), "no place is free");
         drop(first);
-        assert!(lanes.widen().is_some(), "nobody waits and a place is free");
+        assert!(lanes.widen().is_some(), "no answer waits and a slot is free");
         drop((second, third));
     }
 }

@@ -1,25 +1,25 @@
-//! Notices when a judge's replies cannot be read at all, before the whole run is paid for.
+//! Detects a judge whose replies are never readable, before the whole run is paid for.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::domain::{CallKind, UnscoredKind, UnscoredReason};
 use crate::error::{Error, Result};
 
-/// A run stops when the first so many new replies to one kind of call all hold no verdict.
+/// A run stops when the first replies to one kind of call, this many, all hold no verdict.
 const FIRST_REPLIES: u32 = 30;
 
-/// How many replies of each kind could not be read before the first one that could.
+/// Unreadable replies of each kind before the first readable one.
 #[derive(Debug, Default)]
 pub(super) struct Legibility([AtomicU32; CallKind::ALL.len()]);
 
-/// Stands for "one could be read": the count never grows from there to the limit.
+/// Means that a reply was readable: the count never grows from there to the limit.
 const READ: u32 = u32::MAX / 2;
 
 impl Legibility {
-    /// Takes note of a new reply; `reason` says why it could not be read.
+    /// Records a new reply; `reason` says why it could not be read.
     ///
     /// # Errors
-    /// [`Error::JudgeUnavailable`] when it was the last of the first replies and none of them could be read.
+    /// [`Error::JudgeUnavailable`] when the first replies are complete and none was readable.
     pub(super) fn note(&self, kind: CallKind, reason: Option<&UnscoredReason>) -> Result<()> {
         let count = &self.0[kind as usize];
         let Some(reason) = reason else {
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_judge_that_is_never_understood_stops_the_run_with_what_helps() {
+    fn a_judge_without_readable_replies_stops_the_run_with_advice() {
         let legibility = Legibility::default();
         for _ in 1..FIRST_REPLIES {
             legibility.note(CallKind::Property, Some(&cut())).unwrap();
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn one_reply_that_can_be_read_is_enough_to_go_on() {
+    fn one_readable_reply_is_enough_to_continue() {
         let legibility = Legibility::default();
         legibility.note(CallKind::Property, None).unwrap();
         for _ in 0..2 * FIRST_REPLIES {

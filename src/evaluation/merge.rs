@@ -1,4 +1,4 @@
-//! Several draws of one call become one verdict, and several judges' verdicts one panel's.
+//! Merges the samples of a call into one verdict, and the verdicts of several judges into the panel's.
 
 pub use crate::domain::GradeMerge as Merge;
 use crate::domain::{
@@ -6,22 +6,21 @@ use crate::domain::{
 };
 use crate::scorer::Judged;
 
-/// One draw: what was read and said, or why nothing was.
+/// One sample: the verdict and feedback, or why there is none.
 pub(super) type Draw = Result<(Verdict, Option<String>), UnscoredReason>;
 
-/// The verdict of the draws that could be read; the first reason if none could. The feedback of the first readable
-/// draw is kept.
+/// Merges the readable samples; the first reason if none is readable. Keeps the feedback of the first readable sample.
 ///
-/// Points, counts and grades follow `merge`; claims do so in each of their two shares (their counts are summed); of
-/// labels the most common one counts, and of several such one that is no support.
+/// Points, counts and grades follow `merge`; so do the two shares of claims (their counts are summed). Labels merge to
+/// the most common one; on a tie, to one that is not support.
 pub(super) fn merge_draws(draws: Vec<Draw>, merge: Merge) -> Judged {
     let mut first_reason = None;
     let mut feedback = None;
     let mut verdicts = Vec::with_capacity(draws.len());
     for draw in draws {
         match draw {
-            Ok((verdict, said)) => {
-                feedback = feedback.or(said);
+            Ok((verdict, comment)) => {
+                feedback = feedback.or(comment);
                 verdicts.push(verdict);
             }
             Err(reason) => first_reason = first_reason.or(Some(reason)),
@@ -30,12 +29,12 @@ pub(super) fn merge_draws(draws: Vec<Draw>, merge: Merge) -> Judged {
     match merged(&verdicts, merge) {
         Some(verdict) => Judged::Verdict(verdict, feedback),
         None => Judged::Unscored(
-            first_reason.unwrap_or_else(|| UnscoredReason::new(UnscoredKind::NotAsked, "no draw was asked")),
+            first_reason.unwrap_or_else(|| UnscoredReason::new(UnscoredKind::NotAsked, "no sample was taken")),
         ),
     }
 }
 
-/// The grade that the reference makes of several replies to one question (its self-consistency).
+/// The grade that the reference computes from several replies to one question (its self-consistency).
 pub(super) fn merge_texts(replies: &[String], merge: Merge) -> Judged {
     let texts: Vec<&str> = replies.iter().map(String::as_str).collect();
     if merge != Merge::MostCommon {
@@ -48,12 +47,12 @@ pub(super) fn merge_texts(replies: &[String], merge: Merge) -> Judged {
     }
 }
 
-/// The panel's verdict: of all its judges or none. A judge who is missing would shift the score by how strict the
-/// others are, and nobody would see it.
+/// The panel's verdict, from all its judges or none: a missing judge would silently shift the score by how strict the
+/// others are.
 pub(super) fn merge_members(members: Vec<Judged>, judges: &[&str], merge: Merge) -> Judged {
     if members.len() <= 1 {
-        let nobody = || Judged::Unscored(UnscoredReason::new(UnscoredKind::NotAsked, "nobody was asked"));
-        return members.into_iter().next().unwrap_or_else(nobody);
+        let no_judge = || Judged::Unscored(UnscoredReason::new(UnscoredKind::NotAsked, "no judge was asked"));
+        return members.into_iter().next().unwrap_or_else(no_judge);
     }
     let mut draws = Vec::with_capacity(members.len());
     for (member, judge) in members.into_iter().zip(judges) {
@@ -67,7 +66,7 @@ pub(super) fn merge_members(members: Vec<Judged>, judges: &[&str], merge: Merge)
     merge_draws(draws, merge)
 }
 
-/// What one judge said: its merged value, its draws and their spread.
+/// The verdict of one judge: its merged value, its samples and their spread.
 pub(super) fn member_values(judge: &std::sync::Arc<str>, merged: &Judged, draws: &[Draw]) -> MemberValues {
     let draws: Vec<Option<f64>> =
         draws.iter().map(|draw| draw.as_ref().ok().map(|(verdict, _)| number(verdict))).collect();
@@ -120,7 +119,7 @@ fn most_common_label(verdicts: &[Verdict]) -> Option<Attribution> {
         .max_by_key(|label| (count(*label), !label.is_support()))
 }
 
-/// The number of a verdict; of claims the share that is cited, of labels 1 for support.
+/// The number of a verdict: for claims the cited share, for labels 1 for support.
 fn number(verdict: &Verdict) -> f64 {
     match verdict {
         Verdict::Points(value) | Verdict::Count(value) | Verdict::Grade(value) => *value,
@@ -194,7 +193,7 @@ mod tests {
     fn several_grades_are_merged_by_text_as_the_reference_does() {
         let replies =
             ["Feedback: a [RESULT] 4 ", "Feedback: b [RESULT] 4 ", "Feedback: c [RESULT] 2"].map(str::to_owned);
-        // "4 " is the most common text and no grade there; ours would be 4
+        // "4 " is the most common text and not a valid grade there; ours would be 4
         assert!(matches!(merge_texts(&replies, Merge::MostCommon), Judged::Unscored(_)));
         let Judged::Unscored(reason) = merge_texts(&replies, Merge::Mean) else { panic!("no mean") };
         assert_eq!(reason.kind, UnscoredKind::Exception);

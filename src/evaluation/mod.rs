@@ -1,12 +1,13 @@
 //! Evaluations, from options to a run with its record.
 //!
-//! [`Evaluation`] is the entry: it is built, [prepared](Evaluation::prepare), and gives a plan, an estimate, a batch or a
-//! [`Run`]. [`rescore`] scores a recorded run again, [`RunSet`] compares several, [`agree`] compares judges with people.
+//! [`Evaluation`] is the entry point: it is built, [prepared](Evaluation::prepare), and gives a plan, an estimate, a
+//! batch or a [`Run`]. [`rescore`] rescores a recorded run, [`RunSet`] compares several, [`agree`] compares judges with
+//! people.
 //!
-//! Below that is the loop: it asks what scorers need, merges samples, asks again, and reports [`RunEvent`]s. A run has two
-//! passes over the same code. [`plan`] drives every answer with a judge that has cached replies only: answers it can finish
-//! are finished, the calls of the others are counted. [`run`] drives the others with the real judge. Nothing here prints,
-//! and nothing but [`record`] writes.
+//! Below that is the loop: it makes the calls that scorers need, merges samples, repeats unreadable ones, and reports
+//! [`RunEvent`]s. A run has two passes over the same code. [`plan`] uses cached replies only: it finishes the answers
+//! that need no others, and counts the calls of the rest. [`run`] makes these calls. Nothing here prints, and nothing
+//! but [`record`] writes.
 
 mod agree;
 mod answer;
@@ -74,44 +75,44 @@ pub struct Item {
     /// What the system wrote.
     #[serde(flatten)]
     pub answer: Answer,
-    /// Signs that the answer tries to steer the judge; carried into its score.
+    /// Injection signs of the answer, copied into its score.
     pub steering: Vec<String>,
 }
 
-/// Stands for the case of an answer that has been read alone.
+/// A placeholder for the case of an answer that was read alone.
 fn no_case() -> Arc<TestCase> {
     Arc::new(TestCase::without_rubric("".into(), ""))
 }
 
-/// How a run asks.
+/// Limits of a job.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Calls at once, at most (>= 1).
     pub concurrency: usize,
-    /// How often an unreadable reply is asked again.
+    /// Repeats of an unreadable reply.
     pub parse_retries: u32,
-    /// Ask again where the cache holds only replies that could not be read.
+    /// Repeat calls for which the cache holds only unreadable replies.
     pub retry_unscored: bool,
-    /// How replies are read.
+    /// How replies are parsed.
     pub mode: crate::domain::Mode,
 }
 
-/// One scorer's part of a run: the answers it scores and the judges it asks. The jobs of a run go on side by side, each
-/// with its own places, so that a slow judge holds up nobody else's calls.
+/// One scorer's part of a run: the answers it scores and its judges. The jobs of a run are concurrent, each with its
+/// own slots, so that a slow judge does not delay the others.
 #[derive(Clone)]
 pub struct Job {
-    /// The answers to be scored.
+    /// The answers to score.
     pub items: Arc<[Item]>,
-    /// Who scores them.
+    /// The scorer.
     pub scorer: Arc<dyn Scorer>,
-    /// Who is asked, by role.
+    /// The judges by role.
     pub panels: Arc<Panels>,
-    /// How it asks.
+    /// Its limits.
     pub options: Arc<Options>,
 }
 
-/// The identifier of a call within a run: a hash of system, case, item, draw and attempt, and, but for the first judge of
-/// the rubric, of role and place in the panel.
+/// The identifier of a call within a run: a hash of system, case, item, sample and attempt and, except for the first
+/// judge of the rubric, of the role and the index in the panel.
 pub fn call_id(system: &SystemName, case_id: &CaseId, call: &JudgeCall, attempt: u32) -> CallId {
     let mut hasher = blake3::Hasher::new();
     let mut part = |text: &str| {

@@ -1,4 +1,4 @@
-//! Options of an evaluation: what is read, what is scored and how, who judges, what is written.
+//! Options of an evaluation: input, scoring, judges, output.
 //!
 //! A field is at once a flag of the command line (clap), a key of the config file (serde), its default and its
 //! documentation. [`EvaluationOptions`] holds all of them; [`EvaluationOptions::run_settings`] lists those that affect
@@ -28,7 +28,7 @@ use crate::scorer::entailment::Form;
 /// The name of the judge of the table `[judge]` and the flags.
 pub const DEFAULT_JUDGE: &str = "judge";
 
-/// Everything that can be set of an evaluation. It may hold secrets: it has no `Debug` on purpose.
+/// All options of an evaluation. It may hold secrets: it has no `Debug` on purpose.
 #[derive(Clone, Args, Serialize, Deserialize)]
 pub struct EvaluationOptions {
     /// What is read.
@@ -40,16 +40,16 @@ pub struct EvaluationOptions {
     /// Which scorers, and what each needs.
     #[command(flatten)]
     pub scorers: ScorerOptions,
-    /// The judge of all roles that no other one has.
+    /// The judge of all roles without a judge of their own.
     #[command(flatten)]
     pub judge: JudgeOptions,
-    /// How fast it is asked.
+    /// Its limits.
     #[command(flatten)]
     pub limits: LimitOptions,
-    /// How much may be spent.
+    /// The budget.
     #[command(flatten)]
     pub budget: BudgetOptions,
-    /// Where replies are kept.
+    /// The reply cache.
     #[command(flatten)]
     pub cache: CacheOptions,
     /// What is written.
@@ -58,10 +58,10 @@ pub struct EvaluationOptions {
     /// Further judges by name (`[judges.NAME]`).
     #[arg(skip)]
     pub judges: BTreeMap<String, JudgeTable>,
-    /// Who has which role (`[roles]`).
+    /// Judges by role (`[roles]`).
     #[arg(skip)]
     pub roles: RoleTable,
-    /// What models cost, by name (`[prices."MODEL"]`).
+    /// Prices of models, by name (`[prices."MODEL"]`).
     #[arg(skip)]
     pub prices: BTreeMap<String, Price>,
 }
@@ -72,25 +72,25 @@ impl Default for EvaluationOptions {
     }
 }
 
-/// A further judge, `[judges.NAME]`: the keys of `[judge]` and `[limits]`, and how often it is asked.
+/// A further judge, `[judges.NAME]`: the keys of `[judge]` and `[limits]`, and its samples.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct JudgeTable {
-    /// Who it is and what is sent to it.
+    /// Its model and requests.
     #[serde(flatten)]
     pub judge: JudgeOptions,
-    /// How fast it is asked.
+    /// Its limits.
     #[serde(flatten)]
     pub limits: LimitOptions,
-    /// Samples of every question; `None`: those of the run.
+    /// Samples per question; `None`: as in the run.
     pub samples: Option<NonZeroU32>,
-    /// How its samples become one verdict; `None`: as in the run.
+    /// How its samples are merged; `None`: as in the run.
     pub merge: Option<GradeMerge>,
 }
 
 /// `[roles]`: names of judges by role, and how panels merge.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoleTable {
-    /// How the verdicts of a panel become one.
+    /// How the verdicts of a panel are merged.
     #[serde(default)]
     pub merge: GradeMerge,
     /// Names of judges by the name of their role: `rubric`, `citation`, `aspect`, `aspect.NAME`.
@@ -179,7 +179,7 @@ impl Default for ScoringOptions {
 }
 
 impl ScoringOptions {
-    /// Which halves of the rubrics are asked: one alone restricts to it.
+    /// Which halves of the rubrics are scored; one option alone restricts to it.
     pub fn parts(&self) -> RubricParts {
         let (rubrics, snippets) = match (self.rubrics, self.snippets) {
             (None, None) => (true, true),
@@ -190,7 +190,7 @@ impl ScoringOptions {
         RubricParts { rubrics, snippets }
     }
 
-    /// Our arithmetic or the reference's.
+    /// Arithmetic and parser: ours or the reference's.
     pub fn mode(&self) -> Mode {
         if self.compat { Mode::Compat } else { Mode::Default }
     }
@@ -209,8 +209,7 @@ impl ScoringOptions {
 
 /// Checks that a number is a share, 0..=1.
 ///
-/// # Errors
-/// What to write instead.
+/// A message with the expected value.
 pub fn check_share(share: f64) -> Result<(), &'static str> {
     match (0.0..=1.0).contains(&share) {
         true => Ok(()),
@@ -305,12 +304,12 @@ impl Default for ScorerOptions {
 }
 
 impl ScorerOptions {
-    /// True if this scorer was asked for by name.
+    /// Whether this scorer was requested by name.
     pub fn names(&self, scorer: ScorerName) -> bool {
         self.scorers.contains(&scorer)
     }
 
-    /// True unless other scorers were asked for, and not this one: then the input decides.
+    /// Whether this scorer was requested, or none was: then the input decides.
     pub fn may_run(&self, scorer: ScorerName) -> bool {
         self.scorers.is_empty() || self.names(scorer)
     }
@@ -337,11 +336,11 @@ pub struct OutputOptions {
     pub results_file: Option<PathBuf>,
 }
 
-/// Options that affect no score, so that runs which differ in them are comparable and find the same directory:
+/// Options that do not affect scores. Runs that differ only in them are comparable and share a directory:
 ///
-/// - where files are (their contents count: their hashes stand beside the settings), and what is written where;
+/// - where files are (the hashes of their contents are recorded), and which outputs are written where;
 /// - how a model is reached, how fast and at what cost, and whether replies come from the cache;
-/// - how scores are summed up afterwards: a record can be summed up again in any way.
+/// - how scores are summarized: rescoring can do that again in any way.
 ///
 /// Every other option is part of the run settings.
 const NOT_RUN_SETTINGS: [&str; 16] = [
@@ -401,7 +400,7 @@ impl EvaluationOptions {
     }
 
     /// The settings that affect scores, by their names in the config file; without secrets, the same on any machine.
-    /// They name the default run directory, and a run record of others is refused.
+    /// They determine the default run directory, and a run record of others is rejected.
     pub fn run_settings(&self) -> BTreeMap<String, Value> {
         let score = [as_map(&self.input), as_map(&self.scoring), as_map(&self.scorers)];
         let mut settings: BTreeMap<String, Value> = score
@@ -437,8 +436,8 @@ impl EvaluationOptions {
     }
 }
 
-/// What changes the replies of a judge; key-like strings in request fields are masked: they authenticate, they do not
-/// judge.
+/// What affects the replies of a judge. Key-like strings in request fields are masked: they authenticate and do not
+/// affect replies.
 fn judge_settings(judge: &JudgeOptions) -> Map<String, Value> {
     let mut settings = as_map(judge);
     settings.insert("kind".to_owned(), json!(judge.kind()));
@@ -459,7 +458,7 @@ pub(crate) fn as_map(options: &impl Serialize) -> Map<String, Value> {
     }
 }
 
-/// Names in order, each once, without `.jsonl`: how they were typed changes nothing.
+/// Sorted names without `.jsonl`, each once, so that spelling does not matter.
 fn sorted(names: &Value) -> Value {
     let names = names.as_array().into_iter().flatten().filter_map(Value::as_str);
     let names: std::collections::BTreeSet<&str> =
@@ -467,7 +466,7 @@ fn sorted(names: &Value) -> Value {
     json!(names)
 }
 
-/// The same object whatever order it was typed in.
+/// The object with sorted keys.
 fn key_sorted(value: &Value) -> Value {
     match value {
         Value::Object(map) => {

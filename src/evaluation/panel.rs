@@ -1,4 +1,4 @@
-//! Who is asked: a role has one judge, or a panel of several.
+//! Judges of a role: one judge, or a panel of several.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,27 +9,28 @@ use crate::judge::Judge;
 use crate::judge::planner::{NoReplies, ReplySource};
 use crate::judge::render::{NoRendering, Renderer};
 
-/// One judge of a panel, with how it is asked.
+/// One judge of a panel, with its settings.
 #[derive(Clone)]
 pub struct Member {
-    /// Asks for real.
+    /// The judge with its layers.
     pub judge: Arc<dyn Judge>,
-    /// Calls to bytes.
+    /// Renders calls to requests.
     pub renderer: Arc<dyn Renderer>,
-    /// Replies already paid.
+    /// Cached replies.
     pub source: Arc<dyn ReplySource>,
     /// Its identity, for records.
     pub judge_id: Arc<str>,
-    /// Draws of every call (>= 1).
+    /// Samples per call (>= 1).
     pub samples: u32,
-    /// How its draws become one verdict.
+    /// How its samples are merged.
     pub merge: Merge,
-    /// Whether a score is the probability-weighted mean over the alternatives of its token, where the server tells them.
+    /// Whether a score is the probability-weighted mean over the alternatives of its token, where the server reports
+    /// them.
     pub expected: bool,
 }
 
 impl Member {
-    /// A judge that answers the task itself, asked once, of which nothing is paid yet.
+    /// A judge that answers the task itself, with one sample per call and no cached replies.
     pub fn new(judge: Arc<dyn Judge>, judge_id: impl Into<Arc<str>>) -> Self {
         Self {
             judge,
@@ -43,35 +44,35 @@ impl Member {
     }
 }
 
-/// The judges of one role; with more than one each gives a verdict, and the panel's is made from them.
+/// The judges of one role. Several judges each give a verdict; these are merged into the panel's.
 #[derive(Clone)]
 pub struct Panel {
     /// Its judges; not empty.
     pub members: Vec<Member>,
-    /// How their verdicts become one.
+    /// How their verdicts are merged.
     pub merge: Merge,
 }
 
 impl Panel {
-    /// One judge alone.
+    /// A panel of one judge.
     pub fn of_one(member: Member) -> Self {
         Self { members: vec![member], merge: Merge::Mean }
     }
 }
 
-/// The panels of a run by role. What is asked of a role without one stays unscored, with that reason.
+/// The panels of a run by role. Calls of a role without a panel stay unscored for that reason.
 #[derive(Clone, Default)]
 pub struct Panels {
     by_role: BTreeMap<Role, Panel>,
 }
 
 impl Panels {
-    /// Nobody is asked.
+    /// No judges.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// The same with this panel for that role.
+    /// Adds or replaces the panel of a role.
     #[must_use]
     pub fn with(mut self, role: Role, panel: Panel) -> Self {
         self.by_role.insert(role, panel);

@@ -8,20 +8,20 @@ use crate::error::{Error, InputFault, Result};
 pub struct Preset {
     /// Every question of its data.
     pub asked: AskedQuestions,
-    /// True if a system that did not answer all of them is scored all the same, and marked.
+    /// Whether a system that did not answer every question is scored anyway, and flagged.
     pub allow_missing: bool,
     /// Its name, for the record.
     pub name: &'static str,
 }
 
-/// What one system answered of the questions of a benchmark.
+/// How many questions of a benchmark one system answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Coverage {
     /// The system.
     pub system: SystemName,
     /// Questions that it answered.
     pub answered: usize,
-    /// Whether its answers have sources. Without them its citations are blank, and not 0.
+    /// Whether its answers have sources. Without sources its citation columns are blank, not 0.
     pub has_sources: bool,
 }
 
@@ -35,12 +35,12 @@ pub(super) struct Checked {
 }
 
 impl Preset {
-    /// Keeps of each system what answers the questions. Systems that are not among `chosen` (names with or without
-    /// `.jsonl`) are not looked at.
+    /// Keeps the answers of each system to the questions. Systems not in `chosen` (names with or without `.jsonl`) are
+    /// passed through unchecked.
     ///
     /// # Errors
-    /// [`Error::Input`] for every system that lacks answers, unless that is allowed; for one without any; if `strict`,
-    /// for predictions that answer a question again or none.
+    /// [`Error::Input`] for every system with missing answers, unless allowed; for one without any; if `strict`, for
+    /// predictions that answer no question, or one twice.
     pub(super) fn check(
         &self,
         systems: Vec<SystemAnswers>,
@@ -86,7 +86,7 @@ impl Preset {
         }
         let ambiguous = self.asked.ambiguous();
         if ambiguous > 0 {
-            let what = format!("{ambiguous} questions stand there several times with unequal golds");
+            let what = format!("{ambiguous} questions occur several times with different gold answers");
             let hint = "their predictions get them in the order of the two files";
             checked.notes.push(InputFault::new(&self.asked.path, what).hint(hint).to_string());
         }

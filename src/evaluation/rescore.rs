@@ -1,4 +1,4 @@
-//! A recorded run scored again from its raw replies: in another mode, by another policy, or after a change of the program.
+//! Rescores a recorded run from its raw replies: in another mode, by another policy, or after a program change.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::judge::Judge;
 use crate::judge::planner::ReplySource;
 use crate::scorer::Scorer;
 
-/// What is different when a run is scored again.
+/// Settings to change when a run is rescored.
 #[derive(Debug, Clone, Default, Args)]
 pub struct RescoreOptions {
     /// Parse and count as the reference script does, faults included [default: as in the run]
@@ -40,20 +40,20 @@ pub struct RescoreOptions {
     pub overwrite: bool,
 }
 
-/// A run that was scored again.
+/// A rescored run.
 pub struct RescoredRun {
-    /// What was run, as it counts now.
+    /// Its manifest with the new settings.
     pub manifest: Manifest,
     /// Every answer with its score, in the order of the input.
     pub scored: Vec<Arc<ScoredAnswer>>,
-    /// Where the scores were written; `None` for scores of another mode without a directory of their own.
+    /// Where the scores were written; `None` for scores of another mode without an output directory.
     pub record: Option<RunRecord>,
 }
 
-/// Scores a recorded run again. Its own record is replaced, but not by scores of another mode.
+/// Rescores a recorded run. Its own record is replaced, but not by scores of another mode.
 ///
 /// # Errors
-/// When the directory holds no run that can be scored again, or files cannot be written.
+/// When the directory holds no run that can be rescored, or files cannot be written.
 pub async fn rescore(run: &Path, options: &RescoreOptions) -> Result<RescoredRun> {
     let recorded = Manifest::of_run(run)?;
     if recorded.is_set(IMPORTED) {
@@ -63,7 +63,7 @@ pub async fn rescore(run: &Path, options: &RescoreOptions) -> Result<RescoredRun
     }
     let manifest = rescored_manifest(&recorded, options);
     let is_other_mode = manifest.mode != recorded.mode;
-    // The run's own directory by another name is no copy of it: nothing there is removed or copied onto itself.
+    // The run's own directory under another name is not a copy: nothing there is removed or copied onto itself.
     let elsewhere = options.out.as_deref().filter(|out| !is_same_directory(out, run));
     if elsewhere.is_none() && options.out.is_some() && is_other_mode {
         let fault = InputFault::new(run, "a run is not written over with scores of another mode");
@@ -76,7 +76,7 @@ pub async fn rescore(run: &Path, options: &RescoreOptions) -> Result<RescoredRun
         None => Some(RunDir::open(run)?),
     };
     let finished = |dir: RunDir| {
-        // Scoring a run again does not finish it.
+        // Rescoring does not finish a run.
         let is_complete = recorded.status == RunStatus::Complete;
         let status = if is_complete { RunStatus::Complete } else { RunStatus::Stopped };
         let mut record = RunRecord::open(dir, manifest.clone(), false)?;
@@ -108,8 +108,8 @@ fn is_same_directory(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
-/// Takes a directory for a copy of the run, and copies its inputs and calls. What is there may be replaced only if it is an
-/// earlier copy of this run: another record may hold replies that are nowhere else.
+/// Claims a directory for a copy of the run, and copies its inputs and calls. Only an earlier copy of this run may be
+/// replaced: another record may hold replies that are nowhere else.
 fn copy(run: &Path, out: &Path, manifest: &Manifest, overwrite: bool) -> Result<RunDir> {
     let dir = RunDir::open(out)?;
     let is_copy = dir.claim(manifest, overwrite)?;
@@ -127,7 +127,7 @@ fn copy(run: &Path, out: &Path, manifest: &Manifest, overwrite: bool) -> Result<
     Ok(dir)
 }
 
-/// Every answer through the scorers, with the recorded replies as judges.
+/// Scores every answer with the recorded replies.
 async fn replay(run: &Path, manifest: &Manifest, is_other_mode: bool) -> Result<Vec<Arc<ScoredAnswer>>> {
     let inputs = Inputs::load(&run.join("inputs.jsonl"))?;
     let calls = run.join("calls.jsonl");
@@ -157,7 +157,7 @@ async fn replay(run: &Path, manifest: &Manifest, is_other_mode: bool) -> Result<
     Ok(scored)
 }
 
-/// The judges of the run, answering with what is recorded.
+/// The judges of the run, replaying the recorded replies.
 fn panels(manifest: &Manifest, replies: &Arc<RecordedReplies>) -> Panels {
     let mut panels = Panels::none();
     for (name, entry) in judged_roles(manifest) {

@@ -1,4 +1,4 @@
-//! Who judges what: `[roles]` gives the rubric, each aspect and the citations one judge, or a panel of several.
+//! Judges by role: `[roles]` gives the rubric, each aspect and the citations one judge, or a panel of several.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,25 +10,25 @@ use crate::judge::kind::JudgeKind;
 use crate::judge::options::{JudgeOptions, LimitOptions, OptionFault, Streaming};
 use crate::text::nearest::nearest;
 
-/// The role of all aspects that have none of their own, and the start of the names of those.
+/// The role of all aspects without one of their own, and the prefix of those roles.
 pub const ASPECT_ROLE: &str = "aspect";
 
-/// A judge with how it is asked: the one of `[judge]` and the flags, or a further one.
+/// A judge with its settings: that of `[judge]` and the flags, or a further one.
 #[derive(Clone, Copy)]
 pub struct JudgeRef<'a> {
     /// Its name in the config file; `judge` is the one of `[judge]`.
     pub name: &'a str,
-    /// Who it is and what is sent to it.
+    /// Its model and requests.
     pub judge: &'a JudgeOptions,
-    /// How fast it is asked.
+    /// Its limits.
     pub limits: &'a LimitOptions,
-    /// Samples of every question, >= 1.
+    /// Samples per question, >= 1.
     pub samples: u32,
-    /// How its samples become one verdict.
+    /// How its samples are merged.
     pub merge: GradeMerge,
 }
 
-/// The scorer that asks a role.
+/// The scorer of a role.
 fn scorer_of(role: &Role) -> ScorerName {
     match role {
         Role::Rubric => ScorerName::Rubric,
@@ -47,7 +47,7 @@ fn any_aspect() -> Role {
     Role::Aspect("any other".into())
 }
 
-/// True if a judge of this kind can judge what the role asks.
+/// Whether a judge of this kind can judge this role.
 fn can_judge(kind: JudgeKind, role: &Role) -> bool {
     match kind {
         JudgeKind::Lexical => *role == Role::Rubric,
@@ -76,10 +76,10 @@ impl EvaluationOptions {
         Some(JudgeRef { name, judge: &table.judge, limits: &table.limits, samples, merge })
     }
 
-    /// Names of the judges that have a role, none if nobody has it: whom `[roles]` names, for an aspect else whom it names
-    /// for all aspects; else the judge of `[judge]`, which has the rubric always, aspects and citations only where their
-    /// scorer was asked for by name (so that nothing is paid for unasked). The baseline can judge the rubric only, a
-    /// label judge citations only.
+    /// Names of the judges of a role, empty if it has none: those that `[roles]` names for it or, for an aspect, for
+    /// all aspects; else the judge of `[judge]`, which always has the rubric, but aspects and citations only if their
+    /// scorer was requested by name (so that nothing is paid for unrequested). The baseline can judge only the rubric,
+    /// a label judge only citations.
     pub fn judges_of(&self, role: &Role) -> Vec<String> {
         let of_aspects = || matches!(role, Role::Aspect(_)).then(|| self.roles.judges.get(ASPECT_ROLE)).flatten();
         match self.roles.judges.get(&*role.name()).or_else(of_aspects) {
@@ -103,7 +103,7 @@ impl EvaluationOptions {
         (*role == Role::Rubric || self.scorers.names(scorer_of(role))) && can_judge(self.judge.kind(), role)
     }
 
-    /// The roles of `[roles]`, each with its key and the names of its judges.
+    /// The entries of `[roles]`, each with its key and the names of its judges.
     fn named_roles(&self) -> impl Iterator<Item = (&String, Role, &Vec<String>)> {
         self.roles.judges.iter().filter_map(|(key, JudgeNames(names))| Some((key, role_of_key(key)?, names)))
     }
@@ -118,7 +118,7 @@ impl EvaluationOptions {
         used
     }
 
-    /// Refuses roles and judges that are not there, and judges that cannot do what their role asks.
+    /// Rejects unknown roles and judges, and judges that cannot do what their role requires.
     pub(super) fn check_roles(&self) -> Result<(), OptionFault> {
         for (key, JudgeNames(names)) in &self.roles.judges {
             let fault = |what: String| Err(OptionFault::new(&format!("roles.{key}"), what));
@@ -160,13 +160,13 @@ impl EvaluationOptions {
         Ok(())
     }
 
-    /// Settings of judges and roles that will not do what was meant, as sentences without a full stop.
+    /// Settings of judges and roles that have no effect, as sentences without a full stop.
     pub fn warnings(&self) -> Vec<String> {
         let used = self.used_judges();
         let named: BTreeSet<&String> = self.named_roles().flat_map(|(.., names)| names).collect();
         let unused = self.judges.keys().filter(|name| !named.contains(name));
         let mut warnings: Vec<String> = unused
-            .map(|name| format!("[judges.{name}] has no role and is not asked; name it under [roles], or drop it"))
+            .map(|name| format!("[judges.{name}] has no role and is not used; name it under [roles], or drop it"))
             .collect();
         for JudgeRef { name, judge, limits, samples, .. } in used.iter().filter_map(|name| self.judge_named(name)) {
             let whose = if name == DEFAULT_JUDGE { String::new() } else { format!("[judges.{name}]: ") };
@@ -199,7 +199,7 @@ impl EvaluationOptions {
         warnings
     }
 
-    /// The roles whose scorers may run, as run settings; the rubric only where another judge than `[judge]` has it.
+    /// The roles whose scorers may run, as run settings; the rubric only if another judge than `[judge]` has it.
     pub(super) fn role_settings(&self) -> BTreeMap<String, Value> {
         let by_default = |role: &Role, names: &[String]| *role == Role::Rubric && names == [DEFAULT_JUDGE];
         let own = self

@@ -1,4 +1,4 @@
-//! The two passes over all answers: planning from what is already paid, then asking for the rest.
+//! The two passes over all answers: planning from cached replies, then making the remaining calls.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -21,34 +21,34 @@ use crate::domain::ScoredAnswer;
 use crate::error::{Error, Result};
 use crate::judge::builder::LEXICAL_ID;
 
-/// Calls in flight get this long to finish after the run is told to stop; then they are dropped.
+/// Calls in flight get this long to finish after the run is stopped; then they are dropped.
 const STOP_GRACE: Duration = Duration::from_secs(20);
 
-/// A stopped run ends before that when nothing has been with the judge for so many looks, so far apart: what only
-/// waits for a permit, a pause or a backoff is not waited for.
+/// Grace ends early when this many checks, this far apart, find no call at the judge: calls that only wait for a
+/// permit, a pause or a backoff are dropped.
 const QUIET_CHECKS: u32 = 5;
 const QUIET_CHECK: Duration = Duration::from_millis(100);
 
-/// Events that may wait for the sink before calls wait for it.
+/// Events that may be queued for the sink before calls wait for it.
 const EVENTS_QUEUED: usize = 1024;
 
-/// What planning found.
+/// The result of planning.
 #[derive(Debug, Default)]
 pub struct PlanOutcome {
-    /// What a run would ask.
+    /// The calls of a run.
     pub plan: Plan,
-    /// Answers that could be scored from paid replies alone.
+    /// Answers that were scored from cached replies alone.
     pub scored: Vec<Arc<ScoredAnswer>>,
-    /// For each job the indices into [`Job::items`] of the others.
+    /// For each job the indices into [`Job::items`] of the other answers.
     pub pending: Vec<Vec<usize>>,
-    /// Calls of those others whose reply is already paid.
+    /// Cached calls of those other answers.
     pub pending_cached: u64,
-    /// What a run would ask by role, kind and judge, in this order.
+    /// The calls of a run by role, kind and judge, in this order.
     pub groups: Vec<PlanGroup>,
 }
 
 impl PlanOutcome {
-    /// What it asks of models: calls to the built-in baseline cost nothing.
+    /// The calls to models; the built-in baseline is free.
     pub fn of_models(&self) -> Plan {
         let free = self.groups.iter().filter(|group| &*group.judge == LEXICAL_ID);
         free.fold(self.plan, |plan, group| Plan {
@@ -58,25 +58,25 @@ impl PlanOutcome {
         })
     }
 
-    /// True if nothing is left to be asked.
+    /// True if no calls are left.
     pub fn is_done(&self) -> bool {
         self.pending.iter().all(Vec::is_empty)
     }
 }
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct RunOutcome {
-    /// Answers that have been scored by this pass.
+    /// Answers that this pass scored.
     pub scored: Vec<Arc<ScoredAnswer>>,
-    /// Answers that could not be finished, since the run was stopped or calls were deferred.
+    /// Answers that were not finished because the run was stopped or calls were deferred.
     pub unfinished: usize,
     /// Why the run stopped early.
     pub stopped: Option<String>,
 }
 
-/// Scores what paid replies can score, and counts what the rest would ask. Complete answers go to `sink`
-/// (their calls, then their score); nothing is asked. Scorers that ask nobody are done by it.
+/// Scores answers from cached replies, and counts the calls that the others need. Complete answers go to `sink` (their
+/// calls, then their score). Makes no calls; it completes scorers that need no judge.
 ///
 /// # Errors
 /// When the reply source cannot be read or the sink fails.
@@ -84,8 +84,8 @@ pub async fn plan(jobs: &[Job], sink: &mut dyn EventSink) -> Result<PlanOutcome>
     plan_into(jobs, sink, Tally::default(), None).await
 }
 
-/// The same, and keeps up to `per_group` calls of every [`PlanGroup`] with their bodies, drawn at random: the same ones
-/// for the same calls.
+/// Like [`plan`]; also keeps up to `per_group` calls of every [`PlanGroup`] with their bodies, in a sample that is the
+/// same for the same calls.
 ///
 /// # Errors
 /// As [`plan`].
@@ -93,9 +93,9 @@ pub async fn plan_sampling(jobs: &[Job], sink: &mut dyn EventSink, per_group: us
     plan_into(jobs, sink, Tally::sampling(per_group), None).await
 }
 
-/// The same, and hands every call that a run would ask now to `collect`: once per fingerprint, answer by answer in the
-/// order of the jobs, so that calls that share a prefix stand together. Calls without a body (judges that answer the
-/// task itself) are counted only.
+/// Like [`plan`]; also passes every call that can be made now to `collect`: once per fingerprint, answer by answer in
+/// the order of the jobs, so that calls with the same prefix are adjacent. Calls without a body (judges that answer the
+/// task itself) are only counted.
 ///
 /// # Errors
 /// As [`plan`], and when `collect` fails.
@@ -150,7 +150,7 @@ async fn plan_into(
     Ok(outcome)
 }
 
-/// One answer as planning found it.
+/// A planned answer.
 struct Planned {
     end: AnswerEnd,
     records: Vec<super::CallRecord>,
@@ -180,11 +180,11 @@ async fn plan_one(job: &Job, index: usize, tally: &Tally, keeps: bool) -> Result
     Ok(Planned { end, records, asked: tally.into_collected() })
 }
 
-/// Asks what `pending` answers (a list for each job) lack; the jobs go on side by side. Long answers start first; the
-/// order of results is that of finishing.
+/// Makes the calls that `pending` answers (a list for each job) still need; the jobs are concurrent. Long answers start
+/// first; results are in the order of completion.
 ///
 /// # Errors
-/// When nothing more can be asked (wrong key, spent quota, full disk), after calls in flight had time to finish.
+/// When no more calls are possible (wrong key, spent quota, full disk), after calls in flight had time to finish.
 pub async fn run(
     jobs: &[Job],
     pending: &[Vec<usize>],
@@ -253,7 +253,7 @@ fn nobody_is_asked(jobs: &[Job]) -> bool {
 }
 
 impl RunOutcome {
-    /// Counts the end of one answer; gives the error that must stop the run.
+    /// Counts a finished answer; returns the error that must stop the run.
     fn take(&mut self, end: std::result::Result<AnswerEnd, Abort>) -> Option<Error> {
         match end {
             Ok(AnswerEnd::Scored(scored, _)) => self.scored.push(scored),
@@ -267,10 +267,10 @@ impl RunOutcome {
     }
 }
 
-/// Hands an event to the sink, and says so to who waits for it.
+/// Passes an event to the sink and notifies its sender.
 fn deliver(envelope: Envelope, sink: &mut dyn EventSink) -> Result<()> {
     sink.on_event(&envelope.event)?;
-    // Who waited may have been dropped at the end of the grace.
+    // The receiver may have been dropped at the end of the grace period.
     let _ = envelope.taken.send(());
     Ok(())
 }
@@ -296,10 +296,10 @@ fn ended_early(error: tokio::task::JoinError) -> Abort {
     if error.is_cancelled() { Abort::Stopped } else { Abort::Fatal(task_error(error)) }
 }
 
-/// Answers on their way, with the job each belongs to.
+/// Answers in progress, each with its job.
 type Tasks = JoinSet<(Option<usize>, std::result::Result<AnswerEnd, Abort>)>;
 
-/// The answers of one job, as many in flight as it has places.
+/// The answers of one job, as many in flight as it has slots.
 struct Pass<'a> {
     lanes: Arc<Lanes>,
     order: std::vec::IntoIter<usize>,

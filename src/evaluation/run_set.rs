@@ -14,18 +14,18 @@ use crate::domain::{CaseId, Component, ScoredAnswer, SystemName, UnscoredKind};
 use crate::error::{Error, InputFault, Result};
 use crate::text::words::word_count;
 
-/// Recorded runs that are comparable, or compared anyway.
+/// Recorded runs that are comparable, or compared despite differences.
 #[derive(Debug, Clone)]
 pub struct RunSet {
-    /// The runs, each with a name of its own.
+    /// The runs, each with a unique name.
     pub runs: Vec<RecordedRun>,
     /// Run settings that affect scores and differ.
     differences: Vec<String>,
 }
 
 impl RunSet {
-    /// Reads these runs, in this order, each once; a directory that is no run but contains some stands for those, sorted by
-    /// name. Runs with equal names are called by their paths. `anyway` allows differences of run settings.
+    /// Reads these runs in order, each once. A directory that contains runs stands for them, sorted by name. Runs with
+    /// equal names are named by their paths. `anyway` allows different run settings.
     ///
     /// # Errors
     /// When a directory is no run and contains none, or a file of a run cannot be read. When the built-in lexical judge has
@@ -67,7 +67,7 @@ impl RunSet {
         Ok(Self { differences: differences.into_iter().map(|difference| difference.text).collect(), runs })
     }
 
-    /// What was measured in these runs.
+    /// The scores of these runs.
     pub fn observe(&self) -> Observations {
         let answers = |run: &RecordedRun| -> HashMap<_, _> {
             let words = |item: &super::Item| {
@@ -123,7 +123,7 @@ fn run_directories(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// One fault for each difference, at the first run that is not as those before it; the first says what to do.
+/// One fault for each difference, at the first run that differs from those before it; the first says what to do.
 fn refusal(runs: &[RecordedRun], differences: &[SettingDifference]) -> Vec<InputFault> {
     let fault = |difference: &SettingDifference| InputFault::new(&runs[difference.run].path, difference.text.as_str());
     let mut faults: Vec<InputFault> = differences.iter().map(fault).collect();
@@ -137,7 +137,7 @@ fn refusal(runs: &[RecordedRun], differences: &[SettingDifference]) -> Vec<Input
     faults
 }
 
-/// Whether a system has the same file of answers in two runs.
+/// Whether a system has the same answer file in two runs.
 fn have_equal_answers(runs: &[RecordedRun]) -> bool {
     let mut seen: HashSet<(String, String)> = HashSet::new();
     runs.iter().any(|run| {
@@ -150,7 +150,7 @@ fn have_equal_answers(runs: &[RecordedRun]) -> bool {
     })
 }
 
-/// Roles that the lexical judge has in one run and an LLM in another.
+/// Roles judged by the lexical baseline in one run and by an LLM in another.
 fn mixed_roles(runs: &[RecordedRun]) -> Vec<InputFault> {
     let mut by_role: BTreeMap<String, [Option<&RecordedRun>; 2]> = BTreeMap::new();
     for run in runs {
@@ -169,7 +169,7 @@ fn mixed_roles(runs: &[RecordedRun]) -> Vec<InputFault> {
     by_role.iter().filter_map(fault).collect()
 }
 
-/// Who judged what in these runs, with which prompts; what does not hold for all of them names its runs.
+/// Judges and prompts of these runs; what does not hold for all of them names its runs.
 fn judged_by(runs: &[RecordedRun]) -> Vec<String> {
     let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
     for run in runs {
@@ -190,7 +190,7 @@ fn judged_by(runs: &[RecordedRun]) -> Vec<String> {
     lines.into_iter().map(line).collect()
 }
 
-/// Why a run has scores for a part of its answers only; `None` for a complete one.
+/// Why only some answers of a run have scores; `None` for a complete run.
 fn unfinished(run: &RecordedRun) -> Option<String> {
     let (name, of) = (&run.name, run.manifest.answers);
     let status = match run.manifest.status {
@@ -201,7 +201,7 @@ fn unfinished(run: &RecordedRun) -> Option<String> {
         RunStatus::Stopped => "was stopped early",
         RunStatus::Running => "did not finish (or is still running)",
     };
-    // Rescoring gives everything a score, by however few replies.
+    // Rescoring gives every answer a score, however few its replies.
     let count = without_score(run);
     if count == 0 {
         return Some(format!("{name} {status}; run score once more to finish it"));
@@ -210,7 +210,7 @@ fn unfinished(run: &RecordedRun) -> Option<String> {
     Some(format!("{name} {status}: {count} of {of} answers have no score; {what}"))
 }
 
-/// How many answers of an unfinished run have no score by the scorer with the fewest.
+/// Answers of an unfinished run without a score, by the scorer with the most of them.
 fn without_score(run: &RecordedRun) -> usize {
     let was_asked = |part: &Component| part.reason.as_ref().is_none_or(|why| why.kind != UnscoredKind::NotAsked);
     let is_untouched = |answer: &&Arc<ScoredAnswer>| !answer.score.components.iter().any(was_asked);
@@ -221,8 +221,8 @@ fn without_score(run: &RecordedRun) -> usize {
     untouched.max().unwrap_or(0).max(missing)
 }
 
-/// The systems and test cases that the run asked without getting an answer. `None` where no test cases are recorded (it had
-/// none, or is imported from results that do not name them).
+/// Pairs of system and test case without an answer. `None` where no test cases are recorded (the run had none, or is
+/// imported from results that do not name them).
 fn unanswered(run: &RecordedRun) -> Option<HashSet<(SystemName, CaseId)>> {
     let manifest = &run.manifest;
     let kept: HashSet<CaseId> = manifest.kept_cases.iter().map(|case| case.as_str().into()).collect();
@@ -237,7 +237,7 @@ fn unanswered(run: &RecordedRun) -> Option<HashSet<(SystemName, CaseId)>> {
     } else {
         unscored_cases(run, &kept)
     };
-    // A question without a test case that one system of the run answered was asked of all its systems.
+    // A question without a test case that one system answered was put to all systems.
     let others: HashSet<&CaseId> =
         run.scored.iter().map(|answer| &answer.case.case_id).filter(|case| !kept.contains(case)).collect();
     for system in run.systems() {
@@ -246,7 +246,7 @@ fn unanswered(run: &RecordedRun) -> Option<HashSet<(SystemName, CaseId)>> {
     Some(unanswered)
 }
 
-/// The kept cases, or those of its slice, that each system has no score for.
+/// The cases, or those of its slice, that each system has no score for.
 fn unscored_cases(run: &RecordedRun, kept: &HashSet<CaseId>) -> HashSet<(SystemName, CaseId)> {
     let slice = run.manifest.settings.get("score.slice").and_then(|slice| Slice::from_text(slice.as_str()?).ok());
     let scored: HashSet<(&SystemName, &CaseId)> =
@@ -263,7 +263,7 @@ mod tests {
 
     use super::*;
 
-    /// A run with the usual manifest, changed.
+    /// A run with the usual manifest, modified.
     fn run(name: &str, change: impl Fn(&mut Value)) -> RecordedRun {
         let hash = "ab".repeat(32);
         let judge = json!({"id": "m", "model": "m", "base_url": null, "served": null, "lexical": false});

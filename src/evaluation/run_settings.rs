@@ -1,7 +1,7 @@
 //! Run settings that affect scores. Runs that differ in any of them are not comparable.
 //!
-//! Answers, systems, paths, times, seeds of resampling, limits, caches and labels may differ. A setting that a run does not
-//! have (the prompts of a judge that it did not ask) is no difference.
+//! Answers, systems, paths, times, resampling seeds, limits, caches and labels may differ. A setting that one run does
+//! not have (such as the prompts of a judge it did not use) is not a difference.
 
 use std::collections::BTreeMap;
 
@@ -17,9 +17,9 @@ const SHOWN: usize = 80;
 /// The value of a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Setting {
-    /// Equal for equal settings.
+    /// Compared for equality.
     identity: String,
-    /// For people.
+    /// Shown in messages.
     shown: String,
 }
 
@@ -43,13 +43,13 @@ impl Setting {
 pub(super) struct SettingDifference {
     /// `judge of rubric differs: a (run1, run2), b (run3)`.
     pub(super) text: String,
-    /// The first run whose value is not that of the runs before it.
+    /// The first run that differs from those before it.
     pub(super) run: usize,
-    /// Whether it is about who judged.
+    /// Whether the setting concerns the judge.
     pub(super) is_judge: bool,
 }
 
-/// Every setting that is not the same in all of these runs (name and manifest) that have it.
+/// Every setting that differs between these runs (name and manifest), among those that have it.
 pub(super) fn setting_differences(runs: &[(&str, &Manifest)]) -> Vec<SettingDifference> {
     let mut by_name: BTreeMap<String, Vec<(Setting, Vec<usize>)>> = BTreeMap::new();
     for (run, (_, manifest)) in runs.iter().enumerate() {
@@ -86,7 +86,7 @@ pub(super) fn judged_roles(manifest: &Manifest) -> BTreeMap<String, RoleEntry> {
     entries
 }
 
-/// The rubric's judge if it is that of `[judge]`, asked as the run's settings say.
+/// The rubric's judge, if it is that of `[judge]` with the run's settings.
 fn rubric_entry(manifest: &Manifest, judge: &JudgeEntry) -> RoleEntry {
     let settings = &manifest.settings;
     let samples = settings.get("score.samples").and_then(Value::as_u64).and_then(|samples| samples.try_into().ok());
@@ -106,7 +106,7 @@ fn settings(manifest: &Manifest) -> BTreeMap<String, Setting> {
     let mode = if manifest.mode == Mode::Compat { "compat" } else { "default" };
     found.insert("mode (parser and arithmetic)".to_owned(), Setting::text(mode));
     for name in ["tests", "references", "questions"] {
-        // A system may have this name, too; its file stands behind.
+        // A system may also have this name; its file follows.
         let file = manifest.inputs.iter().find(|input| input.name == name);
         let hash = file.map(|input| input.blake3.to_string());
         let shown = |hash: String| Setting { shown: format!("{}..", &hash[..12.min(hash.len())]), identity: hash };
@@ -115,7 +115,7 @@ fn settings(manifest: &Manifest) -> BTreeMap<String, Setting> {
     if !manifest.kept_cases.is_empty() {
         found.insert("cases".to_owned(), kept_cases(manifest));
     }
-    // The record has the rarer ones only where they are not the default.
+    // The record has the less common settings only where they differ from the default.
     let mut defaults = vec![("score.parse_retries", json!(2)), ("score.truncate", json!(false))];
     if manifest.scorers.iter().any(|scorer| scorer == "rubric") {
         let on = json!(true);
@@ -167,7 +167,7 @@ fn role_settings(role: &str, entry: &RoleEntry) -> [(String, Setting); 5] {
     ]
 }
 
-/// How the judges of a role are asked (temperature, reply limits, ..), whatever their names in the config file.
+/// How the judges of a role are called (temperature, reply limits, ..), whatever their names in the config file.
 fn judge_settings(manifest: &Manifest, role: &str) -> Vec<(String, Setting)> {
     let settings = &manifest.settings;
     let of_role = |name: &str| settings.get(&format!("roles.{name}"));

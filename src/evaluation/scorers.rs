@@ -1,4 +1,4 @@
-//! The built-in scorers: made from options, and made again from what a record keeps of them.
+//! The built-in scorers, from options or from a recorded run.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub(super) fn scorer(
 /// The scorers of a recorded run, in the arithmetic of the manifest's mode.
 ///
 /// # Errors
-/// For a scorer that is not built in, and settings that it cannot be made from.
+/// For a scorer that is not built in, and for invalid settings.
 pub(super) fn recorded_scorers(manifest: &Manifest) -> Result<Vec<Arc<dyn Scorer>>> {
     let mode = manifest.mode;
     let scorer = |name: &String| -> Result<Arc<dyn Scorer>> {

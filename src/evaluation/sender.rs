@@ -1,4 +1,4 @@
-//! How events get from the answers of a run to its sink.
+//! Passes events from the answers of a run to its sink.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ use super::event::{CallRecord, RunEvent};
 
 /// Where the records of calls go.
 pub(super) enum Records {
-    /// Kept until the answer is known to be complete (planning).
+    /// Held back until the answer is complete (planning).
     Kept(Mutex<Vec<CallRecord>>),
     /// Sent at once.
     Sent(EventSender),
@@ -27,18 +27,18 @@ impl Records {
 #[derive(Clone)]
 pub(super) struct EventSender(pub(super) mpsc::Sender<Envelope>);
 
-/// An event on its way to the sink, and who waits until it has been taken.
+/// An event for the sink, and the sender to notify once the sink has taken it.
 pub(super) struct Envelope {
     pub(super) event: RunEvent,
     pub(super) taken: oneshot::Sender<()>,
 }
 
 impl EventSender {
-    /// Resolves when the sink has taken the event: without a cache the record is the only place where a paid reply is
-    /// kept, so a call counts as done only then.
+    /// Resolves when the sink has taken the event. Without a cache the record is the only copy of a reply, so a call
+    /// counts as done only then.
     pub(super) async fn send(&self, event: RunEvent) {
         let (taken, waiting) = oneshot::channel();
-        // A closed channel means that the run is over; a sink that failed drops its end, and the run is being stopped.
+        // A closed channel means that the run is over: a sink that fails drops its end.
         if self.0.send(Envelope { event, taken }).await.is_ok() {
             let _ = waiting.await;
         }

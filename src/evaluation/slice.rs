@@ -19,8 +19,7 @@ pub struct Slice {
 impl Slice {
     /// `2/5`, as on the command line and in a run's record.
     ///
-    /// # Errors
-    /// What to write instead.
+    /// A message with the expected form.
     pub fn from_text(text: &str) -> Result<Self, String> {
         let wrong = || "not a part; write I/N with I from 1 to N, such as 2/5".to_owned();
         let (number, of) = text.trim().split_once('/').ok_or_else(wrong)?;
@@ -32,8 +31,8 @@ impl Slice {
         Ok(Self { number, of })
     }
 
-    /// True if that answer is in it. The part of an answer depends on system and case alone: whatever else is scored,
-    /// by whichever scorers, it is in the same one of N parts.
+    /// Whether the answer is in this slice. It depends on system and case alone, not on the other answers or the
+    /// scorers.
     pub fn holds(&self, system: &SystemName, case_id: &CaseId) -> bool {
         let mut hasher = blake3::Hasher::new();
         for text in [system.as_str(), case_id.as_str()] {

@@ -1,4 +1,4 @@
-//! What a run may spend: money, tokens and time.
+//! Limits of a run: money, tokens and time.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use crate::domain::TimeSpan;
 use crate::error::{Error, Result};
 use crate::judge::layers::budgeted::{Budget, Ledger, Price};
 
-/// Calls in flight get so long to end before a time limit; of short limits a tenth.
+/// Time for calls in flight to end before a time limit; for short limits a tenth of the limit.
 const LEAD: Duration = Duration::from_secs(25);
 
-/// The bounds of a run.
+/// The budget and time limit of a run.
 pub(super) struct Spending {
     /// `None` without a budget.
     pub(super) ledger: Option<Arc<Ledger>>,
-    /// When the command began, and how long it may take.
+    /// Start of the command, and its time limit.
     time: Option<(Instant, Duration)>,
 }
 
 impl Spending {
-    /// The bounds that were set, for these models.
+    /// The limits that were set, for these models.
     ///
     /// # Errors
     /// [`Error::Settings`] for a budget in dollars where a model has no price.
@@ -31,7 +31,7 @@ impl Spending {
         let unpriced = models.find(|model| !options.prices.contains_key(*model));
         if let (Some(_), Some(model)) = (bounds.budget_usd, unpriced) {
             let what = Price::how_to_set(model);
-            return Err(Error::Settings(format!("--budget-usd: what {model:?} costs is not known; {what}")));
+            return Err(Error::Settings(format!("--budget-usd: the price of {model:?} is unknown; {what}")));
         }
         let budget = Budget { usd: bounds.budget_usd, tokens: bounds.budget_tokens.map(NonZeroU64::get) };
         let is_bound = budget.usd.is_some() || budget.tokens.is_some();
@@ -41,7 +41,7 @@ impl Spending {
         })
     }
 
-    /// Stops the run when its budget is spent or its time is over. To be called inside the runtime.
+    /// Stops the run when its budget is spent or its time is over. Must be called inside the runtime.
     pub(super) fn bound(&self, stop: &StopHandle) {
         if let Some(ledger) = &self.ledger {
             let stop = stop.clone();
@@ -59,13 +59,13 @@ impl Spending {
     }
 }
 
-/// How long before the limit asking ends.
+/// How long before the limit the last calls are sent.
 fn lead(limit: Duration) -> Duration {
     LEAD.min(limit / 10)
 }
 
-/// Why a run that was ready to ask after `ready` stopped: what is kept for calls in flight and, where it is much of the
-/// limit, what went by before.
+/// Why a run that was ready to send calls after `ready` stopped: the time reserved for calls in flight and, if it is a
+/// large share of the limit, the time spent before.
 fn out_of_time(limit: Duration, ready: Duration) -> String {
     let seconds = |time: Duration| format!("{:.1}s", time.as_secs_f64());
     let mut reason = format!(
@@ -74,7 +74,7 @@ fn out_of_time(limit: Duration, ready: Duration) -> String {
         seconds(lead(limit))
     );
     if ready > limit / 4 {
-        reason.push_str(&format!(" and {} went by before the first call could be asked", seconds(ready)));
+        reason.push_str(&format!(" and {} passed before the first call", seconds(ready)));
     }
     reason
 }
@@ -89,7 +89,7 @@ mod tests {
         // a tenth of short limits, 25 s of long ones
         let kept = "the time limit of 2s (--time-limit), of which the last 0.2s are kept for calls in flight";
         assert_eq!(of(2000, 100), kept);
-        assert_eq!(of(2000, 1900), format!("{kept} and 1.9s went by before the first call could be asked"));
+        assert_eq!(of(2000, 1900), format!("{kept} and 1.9s passed before the first call"));
         assert!(of(1_200_000, 1900).starts_with("the time limit of 20m (--time-limit), of which the last 25.0s are"));
     }
 }

@@ -1,4 +1,4 @@
-//! Stopping a run: by a signal, or because the judge cannot be used any more.
+//! Stops a run, on a signal or when the judge cannot be used any more.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use tokio::sync::watch;
 pub struct StopHandle(Arc<watch::Sender<Option<String>>>);
 
 impl StopHandle {
-    /// A handle that has not been used yet.
+    /// A handle that is not stopped.
     pub fn new() -> Self {
         Self(Arc::new(watch::channel(None).0))
     }
 
-    /// Stops the run, for this reason; the first reason stays.
+    /// Stops the run for this reason; the first reason is kept.
     pub fn stop(&self, reason: &str) {
         self.0.send_if_modified(|current| {
             let first = current.is_none();
@@ -25,17 +25,17 @@ impl StopHandle {
         });
     }
 
-    /// The reason, once the run is to stop.
+    /// The reason, once the run is stopping.
     pub fn reason(&self) -> Option<String> {
         self.0.borrow().clone()
     }
 
-    /// True once the run is to stop.
+    /// True once the run is stopping.
     pub fn is_set(&self) -> bool {
         self.0.borrow().is_some()
     }
 
-    /// Resolves with the reason when the run is to stop.
+    /// Resolves with the reason when the run is stopped.
     pub async fn stopped(&self) -> String {
         let mut receiver = self.0.subscribe();
         match receiver.wait_for(Option::is_some).await {

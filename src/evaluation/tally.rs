@@ -1,4 +1,4 @@
-//! Counts what a run would ask, and collects it; identical calls are one.
+//! Counts and collects the calls of a run; identical calls count once.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -28,17 +28,17 @@ pub struct DeferredCall {
     pub prompt_tokens: u64,
 }
 
-/// Takes a call that a run would ask now; an error ends the planning.
+/// Receives a call that a run would make now; an error ends the planning.
 pub type Collect<'a> = dyn FnMut(DeferredCall) -> Result<()> + 'a;
 
-/// So many calls, and what they cost.
+/// A number of calls with their tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PlannedCalls {
-    /// Calls; identical ones are one.
+    /// Calls; identical ones count once.
     pub calls: u64,
-    /// About how many prompt tokens they have together.
+    /// Estimated prompt tokens of all calls.
     pub prompt_tokens: u64,
-    /// Their reply limits together; a call without one is taken to reply with as many tokens as its prompt has.
+    /// Sum of the reply limits; a call without one counts its prompt's tokens.
     pub reply_limit: u64,
 }
 
@@ -50,7 +50,7 @@ impl PlannedCalls {
     }
 }
 
-/// What a run would ask of one judge in one role.
+/// The calls of a run to one judge in one role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanGroup {
     /// Which role asks.
@@ -59,10 +59,10 @@ pub struct PlanGroup {
     pub kind: CallKind,
     /// Identity of the judge.
     pub judge: Arc<str>,
-    /// By the number of gates before them, each of which a deferred reply must open: those askable now, behind one, ..
+    /// Calls by the number of gates before them, each opened by a deferred reply: those askable now, behind one, ..
     pub by_gates: Vec<PlannedCalls>,
-    /// Some of the calls, where a sample was wanted: those with the smallest fingerprints, which is a draw without
-    /// replacement that does not depend on their order.
+    /// A sample of the calls, if one was requested: those with the smallest fingerprints, which is sampling without
+    /// replacement, independent of their order.
     pub sample: BTreeMap<Fingerprint, SampledCall>,
 }
 
@@ -79,7 +79,7 @@ impl PlanGroup {
         self.by_gates.first().copied().unwrap_or_default()
     }
 
-    /// With every gate open; replies that are asked for again are not counted.
+    /// With every gate open; repeats after unreadable replies are not counted.
     pub fn at_most(&self) -> PlannedCalls {
         let mut sum = PlannedCalls::default();
         self.by_gates.iter().for_each(|calls| sum.add(*calls));
@@ -92,7 +92,7 @@ impl PlanGroup {
 pub struct SampledCall {
     /// The JSON body that would be sent.
     pub body: Bytes,
-    /// About how many tokens its prompt has, by the estimate that its group's sums are made of.
+    /// Estimated tokens of its prompt.
     pub prompt_tokens: u64,
 }
 
@@ -100,7 +100,7 @@ pub struct SampledCall {
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     counts: Mutex<Counts>,
-    /// Calls of each group that are kept with their bodies.
+    /// Calls per group that are kept with their bodies.
     sample_size: usize,
 }
 
@@ -108,7 +108,7 @@ pub(super) struct Tally {
 struct Counts {
     /// Each call with its group and the number of gates before it; 0 is askable now.
     by_key: HashMap<Fingerprint, (usize, usize, PlannedCalls)>,
-    /// They hold calls without a key (of judges that answer the task itself); the others are added at the end.
+    /// Calls without a key (of judges that answer the task itself); the others are added at the end.
     groups: Vec<PlanGroup>,
 }
 
@@ -124,7 +124,7 @@ impl Counts {
 }
 
 impl Tally {
-    /// A tally that keeps so many calls of each group with their bodies.
+    /// Keeps this many calls of each group with their bodies.
     pub(super) fn sampling(sample_size: usize) -> Self {
         Self { sample_size, ..Self::default() }
     }
@@ -160,7 +160,7 @@ impl Tally {
         }
     }
 
-    /// What was counted, in the order of role, kind and judge; adds it to `plan`.
+    /// The counts in the order of role, kind and judge; adds them to `plan`.
     pub(super) fn groups(&self, plan: &mut Plan) -> Vec<PlanGroup> {
         let counts = self.counts();
         let mut groups = counts.groups.clone();
@@ -181,7 +181,7 @@ impl Tally {
     }
 }
 
-/// The same for one answer, with the calls that are collected of it.
+/// The tally of one answer, with its collected calls.
 pub(super) struct AnswerTally<'a> {
     tally: &'a Tally,
     keeps: bool,
@@ -189,7 +189,7 @@ pub(super) struct AnswerTally<'a> {
 }
 
 impl<'a> AnswerTally<'a> {
-    /// `keeps`: calls askable now are kept with their bodies.
+    /// `keeps`: keep calls askable now with their bodies.
     pub(super) fn new(tally: &'a Tally, keeps: bool) -> Self {
         Self { tally, keeps, collected: Mutex::default() }
     }
@@ -208,7 +208,7 @@ impl<'a> AnswerTally<'a> {
         self.tally.count(request, &member.judge_id, gates);
     }
 
-    /// What was kept.
+    /// The collected calls.
     pub(super) fn into_collected(self) -> Vec<DeferredCall> {
         self.collected.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -250,7 +250,7 @@ mod tests {
         count(None, 0, 1);
         let mut plan = Plan::default();
         tally.groups(&mut plan);
-        // now: keys 1 and 2; at most: key 3 and the call without a key besides
+        // now: keys 1 and 2; at most: also key 3 and the call without a key
         assert_eq!((plan.askable_now, plan.at_most), (2, 4));
         assert_eq!((plan.prompt_tokens_now, plan.prompt_tokens_at_most), (17, 22));
     }
@@ -264,7 +264,7 @@ mod tests {
         tally.count(&request(Some(3), 40, None), &judge, 2);
         let group = tally.groups(&mut Plan::default()).remove(0);
         let calls = |prompt_tokens, reply_limit| PlannedCalls { calls: 1, prompt_tokens, reply_limit };
-        // without a limit a reply is taken to be as long as its prompt
+        // without a limit a reply counts as long as its prompt
         assert_eq!(group.by_gates, [calls(100, 10), calls(40, 10), calls(40, 40)]);
         assert_eq!((group.now().calls, group.at_most()), (1, PlannedCalls { calls: 3, ..calls(180, 60) }));
     }

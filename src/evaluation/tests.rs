@@ -66,7 +66,7 @@ impl Scorer for Toy {
 
 type Answering = dyn Fn(&JudgeRequest) -> Result<Outcome, AskError> + Send + Sync;
 
-/// Answers by a closure after a moment, and remembers what it was asked and how many at once.
+/// Answers by a closure after a moment; records the calls and how many were in flight.
 struct Scripted {
     answer: Box<Answering>,
     asked: Mutex<Vec<String>>,
@@ -106,7 +106,7 @@ impl Judge for Scripted {
     }
 }
 
-/// Replies already paid, by name.
+/// Cached replies, by name.
 struct Paid(HashMap<String, &'static str>);
 
 impl ReplySource for Paid {
@@ -115,7 +115,7 @@ impl ReplySource for Paid {
     }
 }
 
-/// First what is paid, then the inner judge.
+/// The cached reply, else the inner judge.
 struct PaidFirst(Arc<Paid>, Arc<Scripted>);
 
 impl Judge for PaidFirst {
@@ -201,7 +201,7 @@ fn sampled_job(
     (job, paid)
 }
 
-/// The job with that judge alone.
+/// The job with only that judge.
 fn asking(job: &Job, judge: Arc<dyn Judge>) -> [Job; 1] {
     let member = job.panels.members().next().expect("a member").clone();
     let panels = Panels::none().with(Role::Rubric, Panel::of_one(Member { judge, ..member }));
@@ -280,7 +280,7 @@ async fn the_plan_knows_gates_that_paid_replies_opened_or_closed() {
     assert_eq!((plan.askable_now, plan.at_most, plan.cached), (4, 5, 3));
     assert_eq!(judge.asked().len(), 5);
     assert_eq!(outcome.scored.len(), 3);
-    assert_eq!(seen.calls().len(), 8, "each call is told once, paid before or now");
+    assert_eq!(seen.calls().len(), 8, "each call is reported once, cached or new");
 }
 
 #[tokio::test(start_paused = true)]
@@ -292,7 +292,7 @@ async fn the_first_call_of_an_answer_goes_alone_and_idle_places_are_used_at_the_
     });
     let before = tokio::time::Instant::now();
     let (_, outcome, _) = both_passes(&job, judge.clone()).await;
-    // 8 calls: one alone, then seven at once.
+    // 8 calls: the first alone, then seven at once.
     assert_eq!(before.elapsed(), Duration::from_millis(200));
     assert_eq!(judge.most.load(Ordering::SeqCst), 7);
     assert_eq!(outcome.scored.len(), 1);
@@ -328,7 +328,7 @@ async fn a_stopped_run_finishes_what_is_in_flight_and_asks_nothing_new() {
 #[tokio::test(start_paused = true)]
 async fn a_stop_keeps_every_call_of_an_answer_that_is_in_flight() {
     let (job, _) = sampled_job(1, &[], 8, |options| options.concurrency = 4);
-    // Each reply takes another time, so that the first one back finds the others in flight.
+    // Replies take different times, so that the first one back finds the others in flight.
     struct Uneven(Mutex<u64>);
     impl Judge for Uneven {
         fn ask<'a>(&'a self, _request: &'a JudgeRequest) -> AskFuture<'a> {
@@ -404,7 +404,7 @@ async fn a_stopped_run_does_not_wait_for_calls_that_only_wait_themselves() {
     let before = tokio::time::Instant::now();
     let outcome = run(&asking(&job, Arc::new(Waits)), &[vec![0, 1]], &mut Seen::default(), &stop).await.expect("run");
     assert_eq!(outcome.unfinished, 2);
-    // 1 s until the stop, 5 looks of 100 ms; far from the 20 s that calls in flight would get.
+    // 1 s until the stop, 5 checks of 100 ms; far from the 20 s that calls in flight would get.
     assert_eq!(before.elapsed(), Duration::from_millis(1500));
 }
 
@@ -446,7 +446,7 @@ async fn a_sink_that_cannot_write_stops_the_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panel_asks_every_judge_and_keeps_what_each_said() {
+async fn a_panel_asks_every_judge_and_keeps_every_verdict() {
     let (job, _) = job(1, &[], |_| ());
     let member = |points_of: u32, id: &str| Member::new(Scripted::new(move |_| points(points_of)), id);
     let members = vec![member(4, "strict"), Member { samples: 2, ..member(8, "kind") }];
@@ -460,8 +460,8 @@ async fn a_panel_asks_every_judge_and_keeps_what_each_said() {
     let scored = &outcome.scored[0];
     // (4 + 8) / 2 / 10
     assert_eq!(scored.score.component("a").and_then(|a| a.value), Some(0.6));
-    let said: Vec<_> = scored.members["a"].iter().map(|m| (&*m.judge, m.value, m.draws.len(), m.spread)).collect();
-    assert_eq!(said, [("strict", Some(4.0), 1, None), ("kind", Some(8.0), 2, Some(0.0))]);
+    let values: Vec<_> = scored.members["a"].iter().map(|m| (&*m.judge, m.value, m.draws.len(), m.spread)).collect();
+    assert_eq!(values, [("strict", Some(4.0), 1, None), ("kind", Some(8.0), 2, Some(0.0))]);
     let ids: std::collections::HashSet<_> = seen.0.iter().filter_map(call_id_of).collect();
     assert_eq!(ids.len(), 9, "every call of every judge has an id of its own");
 }

@@ -1,4 +1,4 @@
-//! From options to a judge: which model it is, what is sent to it, and the layers around it.
+//! Builds a judge from options: its model, its requests, and the layers around it.
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -30,12 +30,12 @@ use crate::domain::{CallKind, JudgeReply, TestCase};
 use crate::error::{Error, Result};
 use crate::prompt::PromptSet;
 
-/// The identity of the lexical baseline: its version changes when its scores do.
+/// The identity of the lexical baseline; the version changes when its scores do.
 pub const LEXICAL_ID: &str = "lexical-1";
 
-/// A judge to be built: a model behind servers, the lexical baseline, or a [`Judge`] of your own.
+/// A judge to build: a model on servers, the lexical baseline, or a custom [`Judge`].
 ///
-/// What has no method here is a field of the public options.
+/// Options without a method are fields of the public options.
 ///
 /// ```
 /// use scholareval::JudgeBuilder;
@@ -47,11 +47,11 @@ pub const LEXICAL_ID: &str = "lexical-1";
 /// ```
 #[derive(Clone, Default)]
 pub struct JudgeBuilder {
-    /// Which model, and what is sent to it.
+    /// Its model and requests.
     pub options: JudgeOptions,
-    /// How fast and how patiently it is asked.
+    /// Its limits.
     pub limits: LimitOptions,
-    /// Where its replies are kept.
+    /// Its reply cache.
     pub cache: CacheOptions,
     /// A judge that needs no server.
     pub(crate) own: Option<Arc<dyn Judge>>,
@@ -63,7 +63,7 @@ impl JudgeBuilder {
         Self::default()
     }
 
-    /// A model of OpenAI, or with [`JudgeBuilder::base_url`] of another server.
+    /// A model of OpenAI or, with [`JudgeBuilder::base_url`], of another server.
     pub fn openai(model: impl Into<String>) -> Self {
         let options = JudgeOptions { model: Some(model.into()), ..JudgeOptions::default() };
         Self { options, ..Self::default() }
@@ -74,19 +74,19 @@ impl JudgeBuilder {
         Self::default().base_url(url)
     }
 
-    /// A judge of your own, which answers tasks itself; `id` is its identity in records.
+    /// A custom judge, which answers tasks itself; `id` is its identity in records.
     pub fn custom(id: impl Into<String>, judge: impl Judge + 'static) -> Self {
         Self { own: Some(Arc::new(judge)), ..Self::openai(id) }
     }
 
-    /// A server of the model; several share its calls, each within the limits.
+    /// A server of the model; several servers share its calls, each within the limits.
     #[must_use]
     pub fn base_url(mut self, url: impl Into<String>) -> Self {
         self.options.base_url.push(url.into());
         self
     }
 
-    /// The API key; an empty one is none.
+    /// The API key; an empty one counts as none.
     #[must_use]
     pub fn api_key(mut self, key: impl Into<String>) -> Self {
         self.options.api_key = Some(key.into()).filter(|key| !key.is_empty()).map(SecretString::from);
@@ -100,14 +100,14 @@ impl JudgeBuilder {
         self
     }
 
-    /// Requests a minute, at least 1.
+    /// Requests per minute, at least 1.
     #[must_use]
     pub fn requests_per_minute(mut self, requests: u32) -> Self {
         self.limits.rpm = NonZeroU32::new(requests).or(Some(NonZeroU32::MIN));
         self
     }
 
-    /// The file of the reply cache; without this call `.scholareval/cache.sqlite`.
+    /// The file of the reply cache; default: `.scholareval/cache.sqlite`.
     #[must_use]
     pub fn cache(mut self, path: impl Into<PathBuf>) -> Self {
         self.cache.path = path.into();
@@ -117,7 +117,7 @@ impl JudgeBuilder {
     /// Opens the cache and asks every server which model it serves.
     ///
     /// # Errors
-    /// For a cache or options that cannot be used; where no server is there, and none is known from an earlier run.
+    /// For an unusable cache or options; when no server is reachable and none is known from an earlier run.
     pub async fn identify(&self, prompts: &Arc<PromptSet>, notify: &Notify) -> Result<IdentifiedJudge> {
         let judge = &self.options;
         if let Some(own) = &self.own {
@@ -149,7 +149,7 @@ impl JudgeBuilder {
     }
 }
 
-/// What was given, else what the prompt set says; a label alone needs no more room than a label has.
+/// The given limits, else those of the prompt set; a label judge needs room for a label only.
 fn reply_limits(judge: &JudgeOptions, prompts: &PromptSet) -> BTreeMap<CallKind, u64> {
     let given = |kind: CallKind| judge.max_tokens.as_ref().and_then(|limits| limits.0.get(&kind).copied());
     let limit = |kind: CallKind| match given(kind) {
@@ -160,11 +160,11 @@ fn reply_limits(judge: &JudgeOptions, prompts: &PromptSet) -> BTreeMap<CallKind,
     CallKind::ALL.into_iter().filter_map(|kind| Some((kind, limit(kind)?))).collect()
 }
 
-/// A judge whose identity is known, before any layer is built.
+/// A judge with a known identity, before layers are built.
 pub enum IdentifiedJudge {
     /// The built-in baseline.
     Lexical,
-    /// A judge of the user's own.
+    /// A custom judge.
     Own {
         /// Its identity.
         id: String,
@@ -175,11 +175,11 @@ pub enum IdentifiedJudge {
     Server(Box<ServedModel>),
 }
 
-/// A model behind one server or several.
+/// A model on one or more servers.
 pub struct ServedModel {
     /// The servers, and what they serve.
     pub servers: Servers,
-    /// What is sent with every call.
+    /// Request parameters of every call.
     pub request: RequestOptions,
     /// What it is asked with.
     pub prompts: Arc<PromptSet>,
@@ -187,36 +187,36 @@ pub struct ServedModel {
     limits: LimitOptions,
 }
 
-/// A judge with its layers, and what a run needs beside it.
+/// A judge with its layers and other parts for a run.
 pub struct BuiltJudge {
-    /// Asks for real.
+    /// The judge with all layers.
     pub judge: Arc<dyn Judge>,
-    /// Replies that are already paid.
+    /// Cached replies.
     pub source: Arc<dyn ReplySource>,
-    /// Calls to bytes.
+    /// Renders calls to requests.
     pub renderer: Arc<dyn Renderer>,
-    /// Its servers; `None` where it has none.
+    /// Its servers, if it has any.
     pub fleet: Option<Arc<Fleet>>,
 }
 
-/// What the judges of a run share.
+/// Shared parts of a run's judges.
 #[derive(Clone, Default)]
 pub struct Shared {
-    /// Test cases; the lexical baseline weighs words by them.
+    /// Test cases, by which the lexical baseline weighs words.
     pub corpus: Vec<Arc<TestCase>>,
-    /// Cut what does not fit the context.
+    /// Cut prompts that do not fit the context.
     pub truncate: bool,
-    /// Replies of an earlier session of the same run, used where there is no cache.
+    /// Replies of an earlier session of the same run, used without a cache.
     pub recorded: Option<Arc<dyn ReplySource>>,
     /// The counters of the run.
     pub meters: Arc<Meters>,
     /// The budget of the run.
     pub ledger: Option<Arc<Ledger>>,
-    /// What models cost, by name.
+    /// Prices of models, by name.
     pub prices: BTreeMap<String, Price>,
 }
 
-/// The cache as a source of paid replies; only rendered calls have a key.
+/// Cached replies; only rendered calls have a key.
 struct CacheSource(Cache);
 
 impl ReplySource for CacheSource {
@@ -229,7 +229,7 @@ impl ReplySource for CacheSource {
 }
 
 impl IdentifiedJudge {
-    /// The model behind servers, if it is one.
+    /// The model on servers, if it is one.
     pub fn server(&self) -> Option<&ServedModel> {
         match self {
             Self::Lexical | Self::Own { .. } => None,
@@ -242,7 +242,7 @@ impl IdentifiedJudge {
         matches!(self, Self::Lexical)
     }
 
-    /// The identity that cache keys and records carry.
+    /// The identity in cache keys and records.
     pub fn judge_id(&self) -> &str {
         match self {
             Self::Lexical => LEXICAL_ID,
@@ -251,12 +251,12 @@ impl IdentifiedJudge {
         }
     }
 
-    /// How many servers share its calls, each within limits of its own; at least 1.
+    /// Number of servers that share its calls, each within its own limits; at least 1.
     pub fn server_count(&self) -> usize {
         self.server().map_or(1, |server| server.servers.endpoints().len())
     }
 
-    /// True where replies are kept in a cache.
+    /// True if replies are cached.
     pub fn is_cached(&self) -> bool {
         self.server().is_some_and(|server| server.cache.is_some())
     }
@@ -319,7 +319,7 @@ impl ServedModel {
         Ok(BuiltJudge { judge, source, renderer, fleet: Some(fleet) })
     }
 
-    /// Why a run that needs a call must not begin; `None` where it may.
+    /// Why a run that makes calls must not start; `None` if it may.
     pub fn cannot_be_asked(&self) -> Option<String> {
         let without_key = self.servers.endpoints().find(|endpoint| endpoint.is_openai() && endpoint.api_key.is_none());
         let no_key = || {
@@ -331,8 +331,8 @@ impl ServedModel {
         self.servers.offline().or_else(no_key)
     }
 
-    /// Counts the tokens of its prompts: the server, else the vocabulary of a model of OpenAI; `None` where neither is
-    /// known.
+    /// Counts the tokens of its prompts: on the server, else with the vocabulary of an OpenAI model; `None` if neither
+    /// is known.
     ///
     /// # Errors
     /// When no HTTP client can be set up.
@@ -343,7 +343,7 @@ impl ServedModel {
         }
     }
 
-    /// One tiny call to each server, by its address. The inner error is the server's answer, with the option that helps.
+    /// One tiny call to each server, by its address. The inner error is the server's, with the option that helps.
     ///
     /// # Errors
     /// When no HTTP client can be set up.

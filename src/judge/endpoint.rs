@@ -1,4 +1,4 @@
-//! Where a judge lives: address, key, headers, time-outs.
+//! Address, key, headers and time-outs of a judge's server.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -11,34 +11,34 @@ use crate::error::{Error, Result};
 
 /// OpenAI's own address.
 pub const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
-/// The environment variable that holds the key unless another is named.
+/// The default environment variable for the key.
 pub const DEFAULT_API_KEY_ENV: &str = "OPENAI_API_KEY";
 
-/// What stands in the place of a secret wherever one is shown.
+/// Replaces secrets in all output.
 const MASK: &str = "***";
-/// Shorter values are not looked for in foreign text: masking `1` everywhere would hide more than it protects.
+/// Shorter values are not masked in foreign text: masking `1` everywhere would hide more than it protects.
 const SHORTEST_SECRET: usize = 6;
 /// Parts of names whose values are secrets.
 const SECRET_PARTS: [&str; 11] =
     ["key", "token", "secret", "password", "passwd", "pwd", "auth", "cookie", "credential", "signature", "bearer"];
-/// Whole names whose values are secrets though no part gives them away (`sig` signs Azure's links, `code` opens its
+/// Names whose values are secrets although no part indicates it (`sig` signs Azure's links, `code` opens its
 /// functions).
 const SECRET_NAMES: [&str; 4] = ["sig", "code", "pat", "pass"];
 
-/// How long to wait for what, and how much to take.
+/// Time-outs and size limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For a connection to come about.
+    /// Until the connection is established.
     pub connect: Duration,
-    /// From sending a request to the first byte of the response, connecting included; `None` for no limit of its own.
-    /// Servers that do not stream send nothing before the whole reply is there, so it says something only with
+    /// From sending a request to the first byte of the response, connecting included; `None` for no separate limit.
+    /// Servers that do not stream send nothing before the whole reply is ready, so it is useful only with
     /// [`Endpoint::stream`].
     pub first_byte: Option<Duration>,
     /// From sending a request to the last byte of its reply.
     pub total: Duration,
-    /// Connections may fail for this long before the run stops because nothing has ever answered.
+    /// Connections may fail for this long before the run stops, if none ever succeeded.
     pub no_server: Duration,
-    /// Connections may fail for this long in a row before the run stops because the server has gone.
+    /// Connections may fail for this long in a row before the run stops.
     pub server_gone: Duration,
 }
 
@@ -54,14 +54,14 @@ impl Default for Timeouts {
     }
 }
 
-/// Where a judge lives. Its `Debug` form shows no secret.
+/// The server of a judge. Its `Debug` form shows no secret.
 #[derive(Clone)]
 pub struct Endpoint {
     /// Scheme, host and path up to `/v1`, without a slash at the end and without a query.
     pub base_url: String,
-    /// The key that is sent as a bearer token; `None` sends no `Authorization` header.
+    /// The key, sent as a bearer token; `None` sends no `Authorization` header.
     pub api_key: Option<SecretString>,
-    /// The environment variable the key comes from: named in messages, never read here.
+    /// The environment variable of the key: named in messages, never read here.
     pub api_key_env: String,
     /// Further headers of every request.
     pub headers: Vec<(String, String)>,
@@ -69,25 +69,25 @@ pub struct Endpoint {
     pub query: Vec<(String, String)>,
     /// Time-outs.
     pub timeouts: Timeouts,
-    /// Replies above this many bytes are refused.
+    /// Larger replies are rejected.
     pub max_reply_bytes: usize,
-    /// True to have replies sent token by token. They are put together again and read as ever; what is gained is that
-    /// a server notices at once when nobody waits any more (a time-out, a stopped run), and stops to generate.
+    /// Whether to stream replies. They are assembled and parsed as usual, but the server notices at once when the
+    /// client disconnects (a time-out, a stopped run), and stops generating.
     pub stream: bool,
 }
 
 impl Endpoint {
-    /// An endpoint at `url` without key, headers or query beyond those in the URL. What people leave out or paste by
-    /// mistake is mended: a missing scheme or `/v1`, a route behind it.
+    /// An endpoint at `url` without key, headers or query beyond those in the URL. Common mistakes are corrected: a
+    /// missing scheme or `/v1`, a pasted route.
     ///
     /// # Errors
-    /// [`Error::Settings`] if the URL cannot be used.
+    /// [`Error::Settings`] if the URL is invalid.
     pub fn new(url: &str) -> Result<Self> {
         let (base_url, query) = split_base_url(url)?;
         Ok(Self { base_url, query, ..Self::unknown() })
     }
 
-    /// No address and no secret: for cleaning words that came through a file.
+    /// An endpoint without address and secrets, for cleaning text from a file.
     pub(crate) fn unknown() -> Self {
         Self {
             base_url: String::new(),
@@ -101,7 +101,7 @@ impl Endpoint {
         }
     }
 
-    /// The base URL with its query, passwords and key-like query values masked: fit for messages and manifests.
+    /// The base URL with its query, passwords and key-like query values masked, for messages and manifests.
     pub fn masked_url(&self) -> String {
         match Url::parse(&self.base_url) {
             Ok(mut url) => {
@@ -114,7 +114,7 @@ impl Endpoint {
         }
     }
 
-    /// `text` with every secret of this endpoint masked; for the server's words, which may quote the key.
+    /// Masks every secret of this endpoint in `text`, since server messages may quote the key.
     pub fn scrub(&self, text: &str) -> String {
         let mut clean = text.to_owned();
         let url = Url::parse(&self.base_url).ok();
@@ -135,7 +135,7 @@ impl Endpoint {
         self.host().is_some_and(|host| host == "api.openai.com")
     }
 
-    /// True if the host is this machine, where a proxy of the environment must not be asked.
+    /// True if the host is this machine, for which proxies must not be used.
     pub fn is_loopback(&self) -> bool {
         let host = self.host().unwrap_or_default();
         let bare = host.trim_matches(['[', ']']);
@@ -168,8 +168,8 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// Any URL without its fragment, its user and key-like query values masked; text that is no URL is masked as a whole if
-/// it has an `@` or a `?`, else returned as it is.
+/// Any URL without its fragment, its user and key-like query values masked. Text that is not a URL is masked entirely
+/// if it has an `@` or a `?`, else unchanged.
 pub fn mask_url(text: &str) -> String {
     match Url::parse(text) {
         Ok(url) if url.has_host() => masked(url),
@@ -179,7 +179,7 @@ pub fn mask_url(text: &str) -> String {
 }
 
 fn masked(mut url: Url) -> String {
-    // A user name is often the key itself (https://KEY@host).
+    // The user name is often the key itself (https://KEY@host).
     if url.password().is_some() || !url.username().is_empty() {
         let _ = url.set_password(None);
         let _ = url.set_username(MASK);
@@ -198,13 +198,13 @@ fn masked(mut url: Url) -> String {
     url.to_string()
 }
 
-/// True for names of headers, query parameters and fields whose value must not be shown.
+/// True for names of headers, query parameters and fields with secret values.
 pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     SECRET_NAMES.contains(&name.as_str()) || SECRET_PARTS.iter().any(|part| name.contains(part))
 }
 
-/// Servers quote keys back, sometimes half masked: whatever looks like one goes.
+/// Servers quote keys, sometimes partly masked: mask everything that looks like one.
 fn mask_openai_keys(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;
@@ -222,7 +222,7 @@ fn mask_openai_keys(text: &str) -> String {
     clean
 }
 
-/// Mends what people type into a base URL; gives it without a slash at the end, and its query.
+/// Normalizes a base URL as typed; returns it without a trailing slash, and its query.
 ///
 /// - A missing scheme becomes `http` for what can hardly be a public service: an IP address, `localhost`, a name
 ///   without a dot (`gpu07:8000`), a name ending in `.local`, or any name with a port other than 443. Otherwise
@@ -231,7 +231,7 @@ fn mask_openai_keys(text: &str) -> String {
 /// - A URL without a path gets `/v1`; any other path is kept (`/openai/deployments/x`).
 ///
 /// # Errors
-/// [`Error::Settings`] for an empty text, another scheme than `http` or `https`, or what is no URL at all.
+/// [`Error::Settings`] for an empty text, a scheme other than `http` or `https`, or an invalid URL.
 fn split_base_url(text: &str) -> Result<(String, Vec<(String, String)>)> {
     let text = text.trim();
     if text.is_empty() {
@@ -269,7 +269,7 @@ fn guess_scheme(bare: &str) -> &'static str {
     let Ok(url) = Url::parse(&format!("https://{bare}")) else { return "https" };
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
     let is_private = host.parse::<IpAddr>().is_ok() || !host.contains('.') || host.ends_with(".local");
-    // Of a port only 443 is left out, being that of https.
+    // Only port 443 is omitted, the default of https.
     let has_443 = bare.split(['/', '?', '#']).next().is_some_and(|authority| authority.ends_with(":443"));
     if url.port().is_some() || (is_private && !has_443) { "http" } else { "https" }
 }
@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_base_url_is_mended() {
+    fn a_base_url_is_normalized() {
         for (typed, mended) in [
             ("api.openai.com", "https://api.openai.com/v1"),
             ("https://api.openai.com", "https://api.openai.com/v1"),
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unusable_base_url_is_told_with_an_example() {
+    fn an_invalid_base_url_gives_an_error_with_an_example() {
         for typed in ["", "ftp://host/v1", "http://", "https://[bad"] {
             let message = Endpoint::new(typed).unwrap_err().to_string();
             assert!(message.contains("http://localhost:8000/v1"), "{typed}: {message}");

@@ -1,7 +1,7 @@
-//! Which model a server reports that it serves, and whether it is there at all.
+//! Identity of the model on a server, and whether the server is reachable.
 //!
-//! The judge's identity goes into every cache key, so that replies of another model under the same name are not
-//! taken for this one's. It is asked once, at the start, with short time-outs; a server that reports nothing is no error.
+//! The judge's identity is part of every cache key, so that another model under the same name gets other keys. It is
+//! requested once, at the start, with short time-outs; a server that reports nothing is not an error.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,10 +22,10 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// Model names listed in a message.
 const NAMES_SHOWN: usize = 12;
 
-/// What the server reports about itself; `None` where it does not.
+/// The server's report on itself; `None` for what it does not report.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServerIdentity {
-    /// The id under which `GET /v1/models` lists the model that is asked (or its only model).
+    /// The id under which `GET /v1/models` lists the requested model (or its only model).
     pub served: Option<String>,
     /// vLLM: the weights behind that id (`root`).
     pub root: Option<String>,
@@ -39,33 +39,32 @@ impl ServerIdentity {
         [("served", served.as_deref()), ("root", root.as_deref()), ("model_path", model_path.as_deref())]
     }
 
-    /// True if this only lacks parts of `before`: what it does report is the same. That is a server with a temporary
-    /// problem, not another model.
+    /// True if this reports the same as `before`, except for missing parts: a server with a temporary problem, not
+    /// another model.
     pub fn says_less_than(&self, before: &Self) -> bool {
         let mut parts = self.parts().into_iter().zip(before.parts());
         self != before && parts.all(|((_, now), (_, before))| now.is_none() || now == before)
     }
 }
 
-/// Everything that a server reports before the first call.
+/// A server's report before the first call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServerReport {
-    /// The model to ask.
+    /// The model name for requests.
     pub model: String,
-    /// What is behind it.
+    /// Its identity.
     pub identity: ServerIdentity,
-    /// How long a prompt may be; `None` where the server does not report it.
+    /// The maximum prompt length; `None` if the server does not report it.
     pub capacity: Option<Capacity>,
 }
 
-/// The judge's identity, part of every cache key: `cache_id` where the user gives one, else the model's name and what
-/// the server says is behind it, as `smollm2|served=..|root=..|path=..`; what is unknown or says nothing new is left
-/// out.
+/// The judge's identity, part of every cache key: `cache_id` if the user gives one, else the model's name and the
+/// server's report, as `smollm2|served=..|root=..|path=..`; unknown and redundant parts are left out.
 pub fn judge_id(model: &str, cache_id: Option<&str>, server: &ServerIdentity) -> String {
     if let Some(cache_id) = cache_id {
         return cache_id.to_owned();
     }
-    // Names cannot forge a part.
+    // Escaped, so that names cannot forge a part.
     let plain = |name: &str| name.replace('|', "%7C");
     let served = server.served.as_deref().filter(|served| *served != model);
     let root = server.root.as_deref().filter(|root| Some(*root) != server.served.as_deref());
@@ -79,12 +78,12 @@ pub fn judge_id(model: &str, cache_id: Option<&str>, server: &ServerIdentity) ->
     id
 }
 
-/// The model to ask and what the server reports about it and itself, each route asked once. Without a name it is the only
-/// model that the server lists. OpenAI's own service is not asked: its list says nothing about what is behind a name.
+/// The model name for requests and the server's report on it, with one request per route. Without a name it is the only
+/// listed model. OpenAI's own service is not asked: its list does not identify the model behind a name.
 ///
 /// # Errors
 /// [`Error::Settings`] if no model is named and the server lists none or several; [`Error::JudgeUnavailable`] if it
-/// refuses the key.
+/// rejects the key.
 pub async fn ask_server(endpoint: &Endpoint, model: Option<&str>) -> Result<ServerReport> {
     if endpoint.is_openai() {
         let name = model.ok_or_else(|| Error::Settings("no model is named; give --model NAME".into()))?;
@@ -109,7 +108,7 @@ pub async fn ask_server(endpoint: &Endpoint, model: Option<&str>) -> Result<Serv
     Ok(report(name, &list, &props))
 }
 
-/// What `GET /v1/models` and `GET /props` say of the model of that name; null stands for a route that is not there.
+/// The entries of `GET /v1/models` and `GET /props` for that model; null stands for a missing route.
 fn report(model: String, list: &Value, props: &Value) -> ServerReport {
     let models = listed_models(list);
     let own = models.iter().find(|entry| entry["id"] == model);
@@ -137,29 +136,29 @@ fn only_model(list: &Value, endpoint: &Endpoint) -> Result<String> {
         Some(name) if names.len() == 1 => Ok((*name).to_owned()),
         None => Err(Error::Settings(format!("no model is named and {url} lists none; give --model NAME"))),
         Some(_) => {
-            let shown: Vec<String> =
+            let list: Vec<String> =
                 names.iter().take(NAMES_SHOWN).map(|name| name.escape_debug().to_string()).collect();
             let more = names.len().saturating_sub(NAMES_SHOWN);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let shown = shown.join(", ");
+            let list = list.join(", ");
             Err(Error::Settings(format!(
-                "no model is named and {url} serves several: {shown}{more}; give --model with one of them"
+                "no model is named and {url} serves several: {list}{more}; give --model with one of them"
             )))
         }
     }
 }
 
-/// Checks that all endpoints serve what the first one serves: replies are kept under one identity, and nobody could say
-/// later which of two models gave a score. Not needed where the user gives the judge a name (`--cache-id`).
+/// Checks that all endpoints serve the same model as the first: replies are cached under one identity, which does not
+/// record the endpoint. Not needed if the user names the judge (`--cache-id`).
 ///
 /// # Errors
-/// [`Error::Settings`] naming each endpoint that differs, and in what.
+/// [`Error::Settings`] with each endpoint that differs, and how.
 pub fn check_same_model(endpoints: &[(&Endpoint, &ServerReport)]) -> Result<()> {
     let Some(((first, expected), others)) = endpoints.split_first() else { return Ok(()) };
-    let shown = |part: Option<&str>| part.map_or_else(|| "nothing".to_owned(), |part| format!("{part:?}"));
+    let text = |part: Option<&str>| part.map_or_else(|| "nothing".to_owned(), |part| format!("{part:?}"));
     let parts = |report: &'_ ServerReport| -> Vec<(&'static str, String)> {
         let model = [("model", Some(report.model.as_str()))];
-        model.into_iter().chain(report.identity.parts()).map(|(name, part)| (name, shown(part))).collect()
+        model.into_iter().chain(report.identity.parts()).map(|(name, part)| (name, text(part))).collect()
     };
     let mut differences = Vec::new();
     for (endpoint, report) in others {
@@ -174,20 +173,20 @@ pub fn check_same_model(endpoints: &[(&Endpoint, &ServerReport)]) -> Result<()> 
         return Ok(());
     }
     Err(Error::Settings(format!(
-        "the endpoints serve different models: {}; name only endpoints of one model in --base-url, or vouch for it with \
-         --cache-id NAME",
+        "the endpoints serve different models: {}; name only endpoints of one model in --base-url, or if they are the \
+         same model, name it with --cache-id NAME",
         differences.join("; ")
     )))
 }
 
-/// Waits until the server answers, at most `limit` (zero: one probe). `on_tick` is called before every pause with the time
-/// waited so far and what the server said last.
+/// Waits until the server answers, at most `limit` (zero: one probe). `on_tick` is called before every pause with the
+/// time waited so far and the server's last state.
 ///
-/// A server is there when `GET /models` gives anything but a failed connection, 408, 429 or 5xx, and `GET /health`
+/// A server is ready when `GET /models` gives anything but a failed connection, 408, 429 or 5xx, and `GET /health`
 /// (llama.cpp lists its models while it is still loading them) does not give 503.
 ///
 /// # Errors
-/// [`Error::JudgeUnavailable`] when the time is over or the key is refused.
+/// [`Error::JudgeUnavailable`] on time-out, or if the key is rejected.
 pub async fn wait_for_server(
     endpoint: &Endpoint,
     limit: Duration,
@@ -216,7 +215,7 @@ pub async fn wait_for_server(
     }
 }
 
-/// One probe: `Ok(Ok(()))` if the server is there, `Ok(Err(state))` if waiting may help.
+/// One probe: `Ok(Ok(()))` if the server is ready, `Ok(Err(state))` if waiting may help.
 async fn probe(transport: &Transport, endpoint: &Endpoint) -> Result<Result<(), String>> {
     match transport.get(&format!("{}/models", endpoint.base_url), PROBE_LIMIT).await {
         Err(Fault::Status { status: 401, .. }) => return Err(refused_key(endpoint)),

@@ -1,8 +1,7 @@
-//! Options of a judge: which model and what is sent to it, how fast, for how much, and where replies are kept.
+//! Options of a judge: model and requests, limits, budget and reply cache.
 //!
-//! A field is at once a flag of the command line (clap), a key of the config file (serde), its default and its
-//! documentation. Values that may be secret are parsed without errors and checked later, so that no message of a parser
-//! repeats them.
+//! Each field is a command-line flag (clap), a key of the config file (serde), its default and its documentation.
+//! Values that may be secret are parsed without errors and checked later, so that no parser message repeats them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -22,7 +21,7 @@ use super::kind::JudgeKind;
 use crate::domain::{CallKind, TimeSpan};
 use crate::error::Error;
 
-/// Request fields that have an option or belong to the program, each with what to do instead.
+/// Request fields that have an option or are set by the program, each with what to do instead.
 const OWN_FIELDS: [(&str, &str); 8] = [
     ("messages", "a prompt set (--prompts DIR) changes what is asked"),
     ("prompt", "a prompt set (--prompts DIR) changes what is asked"),
@@ -34,23 +33,23 @@ const OWN_FIELDS: [(&str, &str); 8] = [
     ("seed", "use --judge-seed"),
 ];
 
-/// Headers that belong to the transport.
+/// Headers set by the transport.
 const OWN_HEADERS: [&str; 5] =
     ["content-length", "content-type", "transfer-encoding", "connection", "content-encoding"];
 
-/// An option whose value cannot be used.
+/// An option with an invalid value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OptionFault {
     /// Table and key: `judge.top_p`.
     pub key: String,
     /// What is wrong and what to write instead; never a value that may be secret.
     pub what: String,
-    /// The key of the option that it contradicts, if it does.
+    /// The key of the contradicting option, if there is one.
     pub contradicts: Option<String>,
 }
 
 impl OptionFault {
-    /// A fault of the option `key`.
+    /// A fault in the option `key`.
     pub fn new(key: &str, what: impl Into<String>) -> Self {
         Self { key: key.to_owned(), what: what.into(), contradicts: None }
     }
@@ -62,15 +61,15 @@ impl From<OptionFault> for Error {
     }
 }
 
-/// Options as they are where nothing is set; the defaults that the help shows. The environment is not read.
+/// Default options, as shown in the help. The environment is not read.
 pub(crate) fn defaults<T: Args>() -> T {
     let command = T::augment_args(clap::Command::new("defaults")).mut_args(|arg| arg.env(Resettable::Reset));
     let parsed = command.try_get_matches_from(["defaults"]).and_then(|matches| T::from_arg_matches(&matches));
-    // Only a default that its own parser refuses could fail; every test that builds options would show it.
+    // Only a default that its own parser rejects could fail; every test that builds options would show it.
     parsed.unwrap_or_else(|error| error.exit())
 }
 
-/// Which judge, and what is sent to it. It may hold secrets: it has no `Debug` on purpose.
+/// Model and requests of a judge. It may hold secrets: it has no `Debug` on purpose.
 #[derive(Clone, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Judge")]
 pub struct JudgeOptions {
@@ -147,18 +146,18 @@ impl Default for JudgeOptions {
 }
 
 impl JudgeOptions {
-    /// The kind that was given; else chat where a model or an address was, else the lexical baseline.
+    /// The given kind; else chat with a model or an address, else the lexical baseline.
     pub fn kind(&self) -> JudgeKind {
         let is_server = self.model.is_some() || !self.base_url.is_empty();
         self.kind.unwrap_or(if is_server { JudgeKind::Chat } else { JudgeKind::Lexical })
     }
 
-    /// The temperature that is sent, if one is.
+    /// The temperature to send, if any.
     pub fn temperature(&self) -> Option<f64> {
         (!self.no_temperature).then_some(self.temperature)
     }
 
-    /// The environment variable that holds the key.
+    /// The environment variable with the key.
     pub fn api_key_variable(&self) -> &str {
         self.api_key_env.as_deref().unwrap_or(DEFAULT_API_KEY_ENV)
     }
@@ -168,7 +167,7 @@ impl JudgeOptions {
         self.extra_body.as_ref().and_then(Value::as_object).cloned().unwrap_or_default()
     }
 
-    /// Why several samples of a question would be one reply repeated, if they would.
+    /// Why all samples of a question would be the same reply, if they would.
     pub fn repeats(&self) -> Option<&'static str> {
         match self.kind() {
             JudgeKind::Lexical => Some("by the lexical judge"),
@@ -179,7 +178,7 @@ impl JudgeOptions {
     /// Checks every value.
     ///
     /// # Errors
-    /// The first value that cannot be used.
+    /// The first invalid value.
     pub fn check(&self) -> Result<(), OptionFault> {
         let fault = |key: &str, what: &str| Err(OptionFault::new(&format!("judge.{key}"), what));
         self.check_kind()?;
@@ -221,7 +220,7 @@ impl JudgeOptions {
         }
     }
 
-    /// An address that is given twice would get twice its share of the answers and of the limits.
+    /// A repeated address would get twice its share of the answers and of the limits.
     fn check_addresses(&self) -> Result<(), OptionFault> {
         let mut seen = BTreeSet::new();
         for url in &self.base_url {
@@ -256,7 +255,7 @@ impl JudgeOptions {
     }
 }
 
-/// How fast and how patiently a judge is asked: each of its servers, where it has several.
+/// Concurrency, rate limits, retries and time-outs of a judge; they apply to each of its servers.
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Limits")]
 pub struct LimitOptions {
@@ -290,7 +289,7 @@ impl Default for LimitOptions {
 }
 
 impl LimitOptions {
-    /// What so many servers take together.
+    /// The limits of this many servers together.
     pub fn of_all(&self, servers: usize) -> Self {
         let factor = NonZeroUsize::new(servers).unwrap_or(NonZeroUsize::MIN);
         let factor_32 = u32::try_from(servers).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
@@ -305,7 +304,7 @@ impl LimitOptions {
     /// Checks every value.
     ///
     /// # Errors
-    /// The first value that cannot be used.
+    /// The first invalid value.
     pub fn check(&self) -> Result<(), OptionFault> {
         let times = [("limits.timeout", Some(self.timeout)), ("limits.first_byte_timeout", self.first_byte_timeout)];
         match times.into_iter().find(|(_, time)| time.is_some_and(|time| time.is_zero())) {
@@ -315,11 +314,11 @@ impl LimitOptions {
     }
 }
 
-/// Whether replies come token by token.
+/// Whether replies are streamed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Streaming {
-    /// Where the server stops when its reader is gone: vLLM and llama.cpp.
+    /// If the server stops when its client disconnects: vLLM and llama.cpp.
     #[default]
     Auto,
     /// Always.
@@ -328,7 +327,7 @@ pub enum Streaming {
     Off,
 }
 
-/// Where replies are kept.
+/// Options of the reply cache.
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Cache")]
 pub struct CacheOptions {
@@ -357,7 +356,7 @@ impl CacheOptions {
     }
 }
 
-/// How much one run of the program may spend. None of it changes a score.
+/// Budget of one command. It does not affect scores.
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Bounds")]
 pub struct BudgetOptions {
@@ -376,7 +375,7 @@ impl BudgetOptions {
     /// Checks every value.
     ///
     /// # Errors
-    /// The first value that cannot be used.
+    /// The first invalid value.
     pub fn check(&self) -> Result<(), OptionFault> {
         match self.budget_usd {
             Some(usd) if !(usd.is_finite() && usd > 0.0) => Err(OptionFault::new(
@@ -388,7 +387,7 @@ impl BudgetOptions {
     }
 }
 
-/// Reply limits in tokens by kind of question: `property=100,citations=none`, in files a table. `None` is no limit.
+/// Reply limits in tokens by kind of question: `property=100,citations=none`, in files a table. `None` means no limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "BTreeMap<String, Value>", into = "BTreeMap<String, Value>")]
 pub struct ReplyLimits(pub BTreeMap<CallKind, Option<u64>>);
@@ -398,7 +397,7 @@ impl ReplyLimits {
         let limits = pairs.into_iter().map(|(name, limit)| {
             let kind = CallKind::from_name(name).ok_or_else(|| {
                 let kinds = CallKind::ALL.map(CallKind::as_str).join(", ");
-                format!("{name} is no kind of question; known are {kinds}, as in property=100,citations=16000")
+                format!("{name} is not a kind of question; known are {kinds}, as in property=100,citations=16000")
             })?;
             let limit = if limit == "none" { Some(None) } else { limit.parse().ok().filter(|n| *n > 0).map(Some) };
             limit.map(|limit| (kind, limit)).ok_or_else(|| {
@@ -435,8 +434,8 @@ impl From<ReplyLimits> for BTreeMap<String, Value> {
     }
 }
 
-/// A header or a query parameter. Its value may be secret: it has no `Debug` on purpose. An empty name stands for a text
-/// without a separator.
+/// A header or a query parameter. Its value may be secret: it has no `Debug` on purpose. The name is empty if the text
+/// has no separator.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NameValue {
     /// Its name.
@@ -483,7 +482,7 @@ fn check_query_parameter(NameValue { name, value }: &NameValue) -> Result<(), Op
     Ok(())
 }
 
-/// What is no JSON stays a text, which [`JudgeOptions::check`] refuses without repeating it.
+/// Invalid JSON stays a text, which [`JudgeOptions::check`] rejects without repeating it.
 fn json_or_text(text: &str) -> Result<Value, Infallible> {
     Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)))
 }
@@ -505,7 +504,7 @@ fn from_map<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<NameValue>
     map.into_iter().map(pair).collect()
 }
 
-/// A list of texts, or one text with commas between them.
+/// A list of texts, or one comma-separated text.
 pub(crate) fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "expected a string, or an array of strings")]

@@ -1,4 +1,4 @@
-//! The servers of one judge: who is there, and who they say they are.
+//! The servers of one judge: which are reachable, and what they serve.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,37 +24,37 @@ use super::options::{JudgeOptions, LimitOptions, NameValue, Streaming};
 use crate::domain::Severity;
 use crate::error::{Error, Result};
 
-/// A judge at all of its servers, each within limits of its own.
+/// A judge on all of its servers, each within its own limits.
 pub type Fleet = Pool<RateLimited<IdentityChecked<Chat>>>;
 
-/// Once one server is there, the others are waited for no longer than this: they may still come during the run.
+/// Once one server is ready, the others get at most this long: they may still join during the run.
 const FOR_THE_OTHERS: Duration = Duration::from_secs(60);
 
 /// One server of a judge.
 struct Server {
     endpoint: Endpoint,
-    /// What it reported; else why it could not be asked.
+    /// Its report, or why there is none.
     report: Result<ServerReport>,
 }
 
 /// All servers of a judge, and what they serve.
 pub struct Servers {
-    /// The model that is asked.
+    /// The model name for requests.
     pub model: String,
-    /// What is behind it.
+    /// Its identity.
     pub served: ServerIdentity,
     each: Vec<Server>,
-    /// True if what they serve is part of the judge's identity, and so has to stay the same; else the user is responsible.
+    /// True if the report is part of the judge's identity and must stay the same; else the user is responsible.
     must_agree: bool,
 }
 
 impl Servers {
-    /// Asks every server which model it serves. Those that cannot be asked are left out for now, with a note; where none can
-    /// be, what one of them reported last time counts.
+    /// Asks every server which model it serves. Unreachable ones are left out for now, with a note; if none is
+    /// reachable, the last report of one of them is used.
     ///
     /// # Errors
-    /// [`Error::Settings`] where they serve different models; [`Error::JudgeUnavailable`] where none is there, and nothing is
-    /// known of any from an earlier run.
+    /// [`Error::Settings`] if they serve different models; [`Error::JudgeUnavailable`] if none is reachable and none is
+    /// known from an earlier run.
     pub(super) async fn ask(
         judge: &JudgeOptions,
         limits: &LimitOptions,
@@ -79,7 +79,7 @@ impl Servers {
             Some((_, first)) => (first.model.clone(), first.identity.clone()),
             None => match last_said(judge, cache, &each.iter().map(|server| &server.endpoint).collect::<Vec<_>>())? {
                 Some(last) => last,
-                None => return Err(nobody(each)),
+                None => return Err(no_server(each)),
             },
         };
         if must_agree {
@@ -94,18 +94,18 @@ impl Servers {
         Ok(servers)
     }
 
-    /// Every server, those that are not there among them.
+    /// Every server, unreachable ones included.
     pub fn endpoints(&self) -> impl ExactSizeIterator<Item = &Endpoint> {
         self.each.iter().map(|server| &server.endpoint)
     }
 
-    /// Why no server can be asked; `None` where one can.
+    /// Why no server can be used; `None` if one can.
     pub fn offline(&self) -> Option<String> {
         let errors = self.each.iter().map(|server| server.report.as_ref().err().map(ToString::to_string));
         errors.collect::<Option<Vec<_>>>().map(|errors| errors.join("; "))
     }
 
-    /// The address of the first server that is there, else of the first; secrets masked.
+    /// The address of the first reachable server, else of the first; secrets masked.
     pub fn first_url(&self) -> Option<String> {
         let there = self.each.iter().find(|server| server.report.is_ok());
         there.or(self.each.first()).map(|server| server.endpoint.masked_url())
@@ -116,8 +116,8 @@ impl Servers {
         self.endpoints().map(Endpoint::masked_url).collect::<Vec<_>>().join(",")
     }
 
-    /// How much the model takes, and who can count tokens: of the server with the shortest context, since an answer may be
-    /// asked at any. Nothing is known where none is there, and OpenAI does not say.
+    /// Context length and token counter of the server with the shortest context, since an answer may go to any. Unknown
+    /// if none is reachable, and for OpenAI.
     pub fn capacity(&self) -> Option<(Capacity, &Endpoint)> {
         let reported = self.each.iter().filter_map(|server| {
             let capacity = server.report.as_ref().ok()?.capacity?;
@@ -126,7 +126,7 @@ impl Servers {
         reported.min_by_key(|(capacity, _)| capacity.context_tokens)
     }
 
-    /// A judge at all of them. Those that are not there are looked at again during the run.
+    /// A judge on all servers. Unreachable ones are probed again during the run.
     ///
     /// # Errors
     /// When no HTTP client can be set up.
@@ -134,7 +134,7 @@ impl Servers {
         let replica = |server: &Server| {
             let chat = Chat::new(server.endpoint.clone(), Arc::clone(meters))?.through(kind);
             let (name, heard) = (server.endpoint.masked_url(), chat.server_limits());
-            // A lone one that was not there is asked in hope: its own refusal says more than a look.
+            // A single unreachable server is called anyway: its own error says more than a probe.
             let has_to_say = self.must_agree && (self.each.len() > 1 || server.report.is_ok());
             let expected = has_to_say.then(|| ExpectedIdentity {
                 endpoint: server.endpoint.clone(),
@@ -158,19 +158,19 @@ impl Servers {
 
     fn note_absent(&self, notify: &Notify) {
         if self.offline().is_some() {
-            let what = "cannot be asked now; its replies are taken from the cache under what it last said it serves";
+            let what = "is unreachable; cached replies are used for the model that it served last";
             return notify(Severity::Info, &format!("{} {what}", self.urls()));
         }
         for server in &self.each {
             if let Err(error) = &server.report {
-                let what = "the others take its answers until it is there and says that it serves the same model";
+                let what = "the others take its answers until it reports that it serves the same model";
                 notify(Severity::Warning, &format!("{} is left out ({error}); {what}", server.endpoint.masked_url()));
             }
         }
     }
 }
 
-/// What the server reports; the inner error is for one that cannot be asked now.
+/// The server's report; the inner error is for an unreachable server.
 async fn report(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<ServerReport>> {
     if !endpoint.is_openai()
         && let Err(error) = wait_for_server(endpoint, Duration::ZERO, |_, _| ()).await
@@ -180,8 +180,8 @@ async fn report(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<Serve
     ask_server(endpoint, model).await.map(Ok)
 }
 
-/// The error where nobody is there and nothing is known.
-fn nobody(each: Vec<Server>) -> Error {
+/// The error if no server is reachable and none is known.
+fn no_server(each: Vec<Server>) -> Error {
     let mut errors: Vec<Error> = each.into_iter().filter_map(|server| server.report.err()).collect();
     match errors.len() {
         1 => errors.remove(0),
@@ -189,8 +189,8 @@ fn nobody(each: Vec<Server>) -> Error {
     }
 }
 
-/// Where a server stops when nobody reads any more, its replies are read as streams: a call that is given up (a time-out, a
-/// stopped run) then costs it nothing. What is not there is taken to be as the others are.
+/// Streams replies if the server stops when its client disconnects, so that an abandoned call (a time-out, a stopped
+/// run) costs it nothing. Unreachable servers are assumed to be like the others.
 fn streaming(stream: Streaming, mut each: Vec<Server>) -> Vec<Server> {
     let stops = |server: &Server| server.report.as_ref().ok().map(|report| report.capacity.is_some());
     let others = each.iter().find_map(stops).unwrap_or(false);
@@ -204,7 +204,7 @@ fn streaming(stream: Streaming, mut each: Vec<Server>) -> Vec<Server> {
     each
 }
 
-/// Waits for all of them side by side; one that is there in time is enough, and the others get a little longer.
+/// Waits for all servers concurrently; once one is ready, the others get a little longer.
 async fn wait(endpoints: &[Endpoint], limit: Duration, notify: &Notify) -> Result<()> {
     let mut waits: FuturesUnordered<_> =
         endpoints.iter().map(|endpoint| wait_for_one(endpoint, limit, notify)).collect();

@@ -1,4 +1,4 @@
-//! How raters agree, as tables for people, CSV and JSON.
+//! Agreement of raters, as tables for people, CSV and JSON.
 
 use super::json::render_json;
 use super::layout::counted;
@@ -11,10 +11,10 @@ use crate::error::Result;
 
 /// Decimals of coefficients and shares.
 const COEFFICIENT: Format = Format::Number(2);
-/// Decimals of raters' means, each on its own scale.
+/// Decimals of raters' means, which keep their own scales.
 const MEAN: Format = Format::Number(3);
 
-/// Estimates that stand in one table, with their headings.
+/// Estimates of one table, with their headings.
 type Headings = [(&'static str, &'static str)];
 const RATINGS: &Headings = &[
     ("kendall_tau_b", "Kendall tau-b"),
@@ -30,8 +30,8 @@ const COMPARISONS: &Headings = &[
     ("pairs_kappa", "kappa"),
 ];
 
-/// The result in short, then the tables, then the weightiest notes. Tables by system and the prediction-powered means are
-/// shown with all notes.
+/// The main result, then the tables, then the warnings. Tables by system and the prediction-powered means are shown
+/// with all notes.
 pub fn render_agreement_table(agreement: &RaterAgreement, style: &TableStyle) -> String {
     let tables = tables(agreement, style.all_notes).into_iter().filter(|table| !table.rows.is_empty());
     let mut out = tables.map(|table| table.terminal(style)).collect::<Vec<_>>().join("\n");
@@ -143,7 +143,7 @@ fn tables(agreement: &RaterAgreement, all: bool) -> Vec<Table> {
     tables
 }
 
-/// People with people is the ceiling of every judge.
+/// Agreement among people, the ceiling for every judge.
 fn summary(agreement: &RaterAgreement) -> Table {
     let measures = ["better of two", "Kendall tau-b", "order of systems"].map(|key| Column::new(key, COEFFICIENT));
     let columns = [text("raters")].into_iter().chain(measures).collect();
@@ -157,7 +157,7 @@ fn summary(agreement: &RaterAgreement) -> Table {
     table
 }
 
-/// Agreement on ratings, and on which of two is better; `n` is that of the first measure.
+/// Agreement on ratings and preferences; `n` is that of the first measure.
 fn measured(title: &str, headings: &[&str], rows: Vec<(Vec<String>, &Measures)>) -> [Table; 2] {
     [(title.to_owned(), RATINGS), (format!("{title}: which of two is better"), COMPARISONS)].map(|(title, shown)| {
         let mut table = Table::new(title, headings.iter().map(|heading| text(heading)).chain([count("n")]).collect());
@@ -202,7 +202,7 @@ fn systems(pair: &RaterPair, who: &[String; 2]) -> Option<Table> {
     Some(table)
 }
 
-/// False for a judge and one of several people: their mean stands for them in the detailed tables.
+/// False for a judge and one of several people: the detailed tables use the people's mean.
 fn is_detailed(agreement: &RaterAgreement, pair: &RaterPair) -> bool {
     let rater = |name: &str| agreement.raters.iter().find(|rater| *rater.name == *name);
     let kind = |name: &str| rater(name).map_or(RaterKind::Human, |rater| rater.kind);

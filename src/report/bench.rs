@@ -1,4 +1,4 @@
-//! The row of a benchmark: metrics of several scorers under the benchmark's own names.
+//! The row of a benchmark: metrics of several scorers under the benchmark's names.
 
 use std::collections::BTreeMap;
 
@@ -14,25 +14,25 @@ use crate::domain::{Note, SystemName, Unit};
 use crate::error::Result;
 use crate::evaluation::Coverage;
 
-/// Name of the scorer that reads citations.
+/// Name of the citation scorer.
 const CITATIONS: &str = "entailment";
 
 /// A column of the row: a metric under the benchmark's name for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct BenchColumn {
-    /// The benchmark's name.
+    /// The benchmark's name for it.
     pub name: &'static str,
-    /// What its numbers are.
+    /// Its unit.
     pub unit: Unit,
     /// The scorer.
     pub scorer: &'static str,
     /// The scorer's metric.
     pub metric: &'static str,
-    /// Metrics of the scorer without which the column is blank.
+    /// Metrics of the scorer that must exist, else the column is blank.
     pub needs: &'static [&'static str],
 }
 
-/// Columns without numbers.
+/// Blank columns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BenchBlank {
     /// Their names.
@@ -41,30 +41,30 @@ pub struct BenchBlank {
     pub reason: String,
 }
 
-/// A row of a benchmark, before there are numbers.
+/// A row of a benchmark, without its numbers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bench {
     /// Its name.
     #[serde(rename = "bench")]
     pub name: &'static str,
-    /// The data file, as the user named it.
+    /// The data file, as given.
     pub data: String,
-    /// Questions that it asks.
+    /// Number of its questions.
     pub asked: usize,
     /// The columns.
     #[serde(skip)]
     pub columns: Vec<BenchColumn>,
-    /// What each system answered.
+    /// How many questions each system answered.
     #[serde(skip)]
     pub coverage: Vec<Coverage>,
     /// Columns that are blank for every system.
     pub blank: Vec<BenchBlank>,
-    /// What the columns mean, a sentence each, without the full stop.
+    /// Explanations of the columns, one sentence each, without a full stop.
     pub legend: Vec<String>,
 }
 
 impl Bench {
-    /// Declares the columns of a scorer blank.
+    /// Marks the columns of a scorer as blank.
     pub fn leave_out(&mut self, scorer: &str, reason: &str) {
         let columns = self.columns_of(scorer);
         if !columns.is_empty() {
@@ -76,7 +76,7 @@ impl Bench {
         self.columns.iter().filter(|column| column.scorer == scorer).map(|column| column.name).collect()
     }
 
-    /// The numbers of the row, like those of a scorer.
+    /// The numbers of the row, in the form of a scorer's summary.
     pub fn summary(&self, summary: &Summary) -> ScorerSummary {
         let lexical = |column: &BenchColumn| column.scorer == "rubric" && summary.scorer("lexical_rubric").is_some();
         let name = |column: &BenchColumn| if lexical(column) { "lexical_score" } else { column.name };
@@ -121,7 +121,7 @@ impl Bench {
         }
     }
 
-    /// The scorers that columns are taken from.
+    /// The scorers of the columns.
     fn scorers<'a>(&'a self, summary: &'a Summary) -> impl Iterator<Item = &'a ScorerSummary> {
         let is_used =
             |scorer: &&ScorerSummary| self.columns.iter().any(|column| scorer.scorer.ends_with(column.scorer));
@@ -198,7 +198,8 @@ pub fn bench_json(summary: &Summary, bench: &Bench, context: &ReportContext) -> 
     })
 }
 
-/// `bench.csv`: `system`, `asked`, `answered`, then of each column `<bench>.<column>`, `_low`, `_high`, `_n`, `_unscored`.
+/// `bench.csv`: `system`, `asked`, `answered`, then for each column `<bench>.<column>`, `_low`, `_high`, `_n`,
+/// `_unscored`.
 ///
 /// # Errors
 /// [`crate::Error::Internal`] if it cannot be written.
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_come_from_every_scorer_and_what_nobody_judged_is_blank_and_never_zero() {
+    fn columns_come_from_every_scorer_and_unjudged_ones_are_blank_and_never_zero() {
         let json = json_of(&graded_run(), &bench());
         assert_eq!(json["asked"], 2);
         let a = &json["rows"][0];

@@ -6,11 +6,11 @@ use super::table::{Cell, Column, Format, Table};
 use super::visible;
 use crate::facts::{Explanation, Leaderboard, Standing};
 
-/// More measures than this are not shown side by side.
+/// Maximum number of measures in one row.
 const SIDE_BY_SIDE: usize = 5;
 
-/// The leaderboard for people: a row a system, or, for one system with many measures, a row a measure. Of many measures
-/// of several systems only the F1s are shown.
+/// The leaderboard for people: one row per system or, for one system with many measures, one row per measure. With many
+/// measures and several systems only the F1s are shown.
 pub fn leaderboard_table(board: &Leaderboard) -> Table {
     let format = board.decimals.map_or(Format::Percent, Format::Number);
     let names: Vec<&str> = board.systems.first().into_iter().flat_map(|s| &s.metrics).map(|m| m.name).collect();
@@ -33,7 +33,7 @@ pub fn leaderboard_table(board: &Leaderboard) -> Table {
     table
 }
 
-/// The leaderboard with every measure and, where there are published rows, which they are.
+/// The leaderboard with every measure and, if there are published rows, which they are.
 pub fn leaderboard_csv(board: &Leaderboard) -> Table {
     let mut table = system_table(board, &|_| true);
     if board.systems.iter().any(|system| system.published) {
@@ -68,7 +68,7 @@ fn system_table(board: &Leaderboard, is_shown: &dyn Fn(&str) -> bool) -> Table {
     table
 }
 
-/// `sentence label F1`; FEVER's measures of evidence by their short names, so that a terminal shows all of them.
+/// `sentence label F1`; FEVER's evidence measures have short names, so that all fit in a terminal.
 fn heading(name: &str) -> String {
     name.trim_start_matches("evidence_")
         .replace('_', " ")
@@ -77,7 +77,7 @@ fn heading(name: &str) -> String {
         .replace("nei", "NEI")
 }
 
-/// Why a claim scored as it did, for each system.
+/// How a claim was scored, for each system.
 pub fn explanation(explained: &[Explanation]) -> String {
     let mut out = String::new();
     for Explanation { system, claim, findings } in explained {

@@ -1,10 +1,10 @@
-//! A run as logs of inspect-ai, one for each system: its viewer (`inspect view`) opens them.
+//! Exports a run as inspect-ai logs, one per system, for `inspect view`.
 //!
 //! The format is version 2 of `EvalLog` in JSON, as inspect-ai 0.3 documents it ("Eval Logs", and `inspect log schema`).
-//! The model under test is the system; judges stand in `model_roles` and in the metadata.
+//! The model under test is the system; judges are in `model_roles` and in the metadata.
 //!
-//! A sample is a case. The rubric gives two numbers (`rubric` and `rubric.ann_score`), every other scorer one object with
-//! a number a component. What is unscored is a bare `NaN`, as inspect-ai writes it (a null inside an object), with the
+//! A sample is a case. The rubric gives two numbers (`rubric` and `rubric.ann_score`), every other scorer one object
+//! with a number per component. Unscored is a bare `NaN`, as inspect-ai writes it (a null inside an object), with the
 //! reason beside it; metrics leave it out.
 
 use std::collections::{BTreeSet, HashMap};
@@ -23,10 +23,10 @@ use crate::stats::{mean, sd};
 /// The version of `EvalLog` that is written.
 const VERSION: u32 = 2;
 
-/// Characters of a name that are kept in a file's.
+/// Maximum length of a name in a file name.
 const KEPT_OF_A_NAME: usize = 40;
 
-/// Writes the logs into a directory, one a system; gives their number.
+/// Writes the logs into a directory, one per system; returns their number.
 ///
 /// # Errors
 /// When a file cannot be written.
@@ -129,8 +129,7 @@ fn log(run: &RecordedRun, system: &SystemName, samples: &[Sample<'_>]) -> Value 
     })
 }
 
-/// The judges by role: `rubric`, `aspect.coverage`, `citation`; the members of a panel after the first have a number behind
-/// it.
+/// The judges by role: `rubric`, `aspect.coverage`, `citation`; further members of a panel have a number as suffix.
 fn judges(manifest: &Manifest) -> Value {
     let mut judges = Map::new();
     let entry = |judge: &JudgeEntry| json!({"model": judge.id, "base_url": judge.base_url, "config": {}, "args": {}});
@@ -146,8 +145,8 @@ fn judges(manifest: &Manifest) -> Value {
     judges.into()
 }
 
-/// The numbers of a score with scorer and name: of a weighted sum the sums, each its own scorer, since its components
-/// differ from case to case; of other scorers the score, where any answer has one, and every component.
+/// The numbers of a score with scorer and name. For a weighted sum only the sums, each as its own scorer, since its
+/// components differ from case to case; for other scorers the score, if any answer has one, and every component.
 fn numbers(score: &Score, has_score: bool) -> Vec<(String, String, Option<f64>)> {
     let scorer = score.scorer.to_owned();
     if score.is_weighted_sum() {
@@ -161,7 +160,7 @@ fn numbers(score: &Score, has_score: bool) -> Vec<(String, String, Option<f64>)>
         .collect()
 }
 
-/// Entries of `results.scores`: mean and standard error of what has a value.
+/// Entries of `results.scores`: mean and standard error of the values.
 fn results(numbers: impl Iterator<Item = (String, String, Option<f64>)>) -> Vec<Value> {
     let mut columns: Vec<(String, String, Vec<Option<f64>>)> = Vec::new();
     for (scorer, name, number) in numbers {
@@ -241,14 +240,14 @@ fn entry(scored: &ScoredAnswer, value: Value, is_unscored: bool) -> Value {
     entry
 }
 
-/// Which of inspect-ai's reasons it is: the judge failed, or there was nothing to judge with.
+/// The matching inspect-ai reason: the judge failed, or there was nothing to judge with.
 fn inspect_reason(reason: &UnscoredReason) -> &'static str {
     use UnscoredKind::{ContextOverflow, Cut, Refused, Unreachable, Unreadable};
     let is_of_judge = matches!(reason.kind, Unreadable | Cut | ContextOverflow | Refused | Unreachable);
     if is_of_judge { "grader_failed" } else { "scoring_failed" }
 }
 
-/// A line a component with its value and the judge's feedback, then the notes.
+/// One line per component with its value and the judge's feedback, then the notes.
 fn explanation(score: &Score) -> String {
     let mut lines = Vec::new();
     for component in &score.components {
@@ -264,26 +263,26 @@ fn explanation(score: &Score) -> String {
     lines.join("\n")
 }
 
-/// Eight digits that are another for every system.
+/// Eight digits, different for every system.
 fn short_hash(system: &SystemName) -> String {
     blake3::hash(system.as_str().as_bytes()).to_hex().chars().take(8).collect()
 }
 
-/// `TIME_RUN_SYSTEM_ID.json`, the form by which inspect-ai knows its logs. Of run and system only what is harmless in a
-/// name is kept; the id differs where they then look the same.
+/// `TIME_RUN_SYSTEM_ID.json`, the pattern by which inspect-ai finds its logs. Run and system are sanitized; the id
+/// differs where they then look the same.
 fn file_name(run: &RecordedRun, system: &SystemName) -> String {
     let time: String = run.manifest.started_at.chars().take(19).collect();
     let id = format!("{}{}", run.manifest.identity().short(16), short_hash(system));
     format!("{}_{}_{}_{id}.json", harmless(&time), harmless(&run.name), harmless(system.as_str()))
 }
 
-/// The name without anything that could lead elsewhere or part the file's name.
+/// The name without path separators and other unsafe characters.
 fn harmless(name: &str) -> String {
     let kept = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '-' };
     name.chars().take(KEPT_OF_A_NAME).map(kept).collect()
 }
 
-/// Stands for NaN in a [`Value`], which cannot hold one: a number that is no score, count or seed.
+/// Stands for NaN, which a [`Value`] cannot hold: a number that is not a score, count or seed.
 const NAN: i64 = i64::MIN;
 
 /// Writes [`NAN`] as the bare word.

@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::visible::is_unseen;
 use crate::error::{Error, Result};
 
-/// The value as indented JSON with a line feed at the end. Control characters are escaped beyond what JSON asks for, so
-/// that the text can be shown in a terminal.
+/// The value as indented JSON with a line feed at the end. More control characters are escaped than JSON requires, so
+/// that the text is safe to show in a terminal.
 ///
 /// # Errors
 /// [`Error::Internal`] if it cannot be serialized.
@@ -18,12 +18,12 @@ pub fn render_json<T: Serialize>(value: &T) -> Result<String> {
     Ok(terminal_safe_json(&json) + "\n")
 }
 
-/// Unseen characters other than the line feeds of the layout stand only within strings, where `\uXXXX` means the same.
+/// Control characters other than the layout's line feeds occur only in strings, where `\uXXXX` is equivalent.
 pub fn terminal_safe_json(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     for character in json.chars() {
         if character != '\n' && is_unseen(character) {
-            // All of them lie in the basic plane: four digits are enough. Writing to a string cannot fail.
+            // All are in the basic plane: four digits suffice. Writing to a string cannot fail.
             let _ = write!(safe, "\\u{:04x}", u32::from(character));
         } else {
             safe.push(character);

@@ -12,18 +12,18 @@ pub(super) fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
-/// At most `limit` of the items, each at most 60 characters, then how many more there are.
+/// At most `limit` of the items, each at most 60 characters, then the number of the others.
 pub(super) fn listed(items: impl ExactSizeIterator<Item = String>, limit: usize) -> String {
     let more = items.len().saturating_sub(limit);
-    let mut shown: Vec<String> = items.take(limit).map(|item| shortened(&item, 60)).collect();
+    let mut list: Vec<String> = items.take(limit).map(|item| shortened(&item, 60)).collect();
     if more > 0 {
-        shown.push(format!("and {more} more"));
+        list.push(format!("and {more} more"));
     }
-    shown.join(", ")
+    list.join(", ")
 }
 
-/// `text` in lines of at most `width` characters, broken at blanks, without a line break at the end. Lines after a
-/// break are indented as their first one is; a word longer than a line (a path, an address) stands alone and is not cut.
+/// Wraps `text` to `width` characters, without a final line break. Continuation lines keep the indent of the first; a
+/// word longer than a line (a path, an address) is not cut.
 pub fn wrapped(text: &str, width: usize) -> String {
     text.split('\n').map(|line| wrapped_line(line, width)).collect::<Vec<_>>().join("\n")
 }

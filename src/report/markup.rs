@@ -6,8 +6,9 @@ use crate::error::{Error, Result};
 use crate::stats::Interval;
 
 impl Table {
-    /// A header, then a row a row, in full precision and natural units. A column with intervals has `KEY_low` and
-    /// `KEY_high` behind it, one with flags `KEY_flag`; what is missing is empty. Control characters are escaped.
+    /// A header, then one line per row, in full precision and natural units. A column with intervals is followed by
+    /// `KEY_low` and `KEY_high`, one with flags by `KEY_flag`; missing values are empty. Control characters are
+    /// escaped.
     ///
     /// # Errors
     /// [`Error::Internal`] if the table cannot be written.
@@ -38,7 +39,7 @@ impl Table {
         (self.columns[at].has_interval || cells().any(has_interval), cells().any(has_flag))
     }
 
-    /// A pipe table with its title in bold and its warnings below, a line feed at the end. No text becomes markup.
+    /// A pipe table with its title in bold and its warnings below, a line feed at the end. All text is escaped.
     pub fn markdown(&self) -> String {
         let mut out = String::new();
         if !self.title.is_empty() {
@@ -63,8 +64,7 @@ impl Table {
         if notes.is_empty() { out } else { format!("{out}\n{notes}") }
     }
 
-    /// A float with `booktabs` rules that compiles as it is; title and warnings are its caption. `label` is the name that
-    /// `\ref` takes.
+    /// A float with `booktabs` rules that compiles as it is; title and warnings are its caption. `label` is for `\ref`.
     pub fn latex(&self, label: &str) -> String {
         let align: String = self.columns.iter().map(|c| if c.format == Format::Text { 'l' } else { 'r' }).collect();
         let headings: Vec<String> = self.columns.iter().map(|column| latex_text(&column.heading)).collect();
@@ -126,7 +126,7 @@ fn csv_cells(cell: &Cell, (intervals, flags): (bool, bool)) -> Vec<String> {
     cells
 }
 
-/// Text that Markdown and HTML show as it is: it makes no cell, link, image, mention or tag.
+/// Escapes text for Markdown and HTML: it makes no cell, link, image, mention or tag.
 pub(super) fn markdown_text(text: &str) -> String {
     visible(text).chars().fold(String::with_capacity(text.len() + 8), |mut out, c| {
         match c {
@@ -144,8 +144,8 @@ pub(super) fn markdown_text(text: &str) -> String {
     })
 }
 
-/// Text that pdflatex sets as it is: commands are spelled out, and letters beyond Western European ones, for which the
-/// default fonts have no glyph, are given by number.
+/// Escapes text for pdflatex: commands are spelled out, and letters beyond Western European ones, for which the default
+/// fonts have no glyph, are given by number.
 pub(super) fn latex_text(text: &str) -> String {
     visible(text).chars().fold(String::with_capacity(text.len() + 8), |mut out, c| {
         match c {
@@ -156,7 +156,7 @@ pub(super) fn latex_text(text: &str) -> String {
             '>' => out.push_str("\\textgreater{}"),
             '|' => out.push_str("\\textbar{}"),
             '"' => out.push_str("\\char34{}"),
-            // At the head of a row these would be arguments of the end of the row before it.
+            // At the start of a row these would be arguments of the previous row's end.
             '[' | ']' | '*' => out.extend(['{', c, '}']),
             '&' | '%' | '$' | '#' | '_' | '{' | '}' => out.extend(['\\', c]),
             // Two of them would become a dash or another quotation mark.

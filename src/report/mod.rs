@@ -1,8 +1,8 @@
 //! Results as tables for people, JSON and CSV for programs, and one HTML page.
 //!
-//! Nothing here prints; but for exports (`write_..`), every function returns text or a [`Table`]. People see percent with one decimal,
-//! programs natural units (0..=1). Names and messages come from files and servers, so whatever could move a cursor or
-//! reverse the reading direction is shown escaped (see [`visible`]); `items.csv` alone keeps texts as they are.
+//! Nothing here prints; except for exports (`write_..`), every function returns text or a [`Table`]. People see percent
+//! with one decimal, programs natural units (0..=1). Names and messages come from files and servers, so control
+//! characters are escaped (see [`visible`]); only `items.csv` keeps texts unchanged.
 
 mod agreement;
 mod bench;
@@ -45,24 +45,24 @@ use serde::Serialize;
 use crate::analysis::Agreement;
 use crate::domain::{EndpointUse, Note};
 
-/// What a report says about a run besides its numbers.
+/// Context of a report, besides its numbers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ReportContext {
     /// The run's name, usually its directory.
     pub run: String,
-    /// Who judged the rubric: a model's name, or `lexical`; empty without such a judge.
+    /// The rubric's judge: a model's name, or `lexical`; empty without one.
     pub judge: String,
-    /// Whose wording was sent: `scholarqabench@95e6fc5`, or a set's fingerprint.
+    /// Its prompts: `scholarqabench@95e6fc5`, or a set's fingerprint.
     pub prompts: String,
-    /// Which slice of the answers these are (`2/5`), where they are not all: a part is no result.
+    /// The slice of the answers (`2/5`), if these are not all: a slice is not a result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slice: Option<String>,
-    /// What a reader must know of the run.
+    /// Warnings for the reader.
     #[serde(skip)]
     pub notes: Vec<Note>,
-    /// How two annotators' rubrics agree, where that was asked for.
+    /// Agreement of two annotators' rubrics, if requested.
     pub agreement: Option<Agreement>,
-    /// What the endpoints of the judges did, where any was asked.
+    /// Statistics of the judges' endpoints, if any was used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<EndpointUse>,
 }

@@ -1,4 +1,4 @@
-//! How the judges of a panel agree and how much the samples of one judge differ, in a sentence each.
+//! Notes on the agreement of a panel's judges and the spread of one judge's samples, one sentence each.
 
 use super::agreement::in_line;
 use super::layout::{counted, per_cent};
@@ -8,7 +8,7 @@ use crate::analysis::{DrawNoise, ItemGroup, PanelAgreement, Scale};
 /// Names of judges and aspects longer than this are cut.
 const LONGEST_NAME: usize = 60;
 
-/// A note for each panel, then one for each judge that was asked several times.
+/// A note for each panel, then one for each judge with several samples.
 pub(super) fn panel_notes(panels: &[PanelAgreement], noise: &[DrawNoise]) -> Vec<String> {
     panels.iter().map(agreement).chain(noise.iter().map(samples)).collect()
 }
@@ -36,21 +36,21 @@ fn samples(noise: &DrawNoise) -> String {
     match (noise.mean_sd, noise.all_equal) {
         (Some(sd), Some(equal)) => format!(
             "{head} differ by a standard deviation of {} on average and are all equal in {}% of {units}.",
-            shown(sd, noise.group.scale),
+            on_scale(sd, noise.group.scale),
             per_cent(equal)
         ),
         _ => format!("{head}: spread unknown, no unit has two readable samples."),
     }
 }
 
-/// `rubric points`; an aspect by its own name.
+/// `rubric points`; aspects use their own name.
 fn subject(scorer: &str, group: &ItemGroup) -> String {
     let name = shortened(&group.name, LONGEST_NAME);
     if group.scale == Scale::Grade { name } else { format!("{} {name}", scorer.replace('_', " ")) }
 }
 
 /// A mean or a standard deviation on its scale.
-pub(super) fn shown(value: f64, scale: Scale) -> String {
+pub(super) fn on_scale(value: f64, scale: Scale) -> String {
     match scale {
         Scale::Share | Scale::Label => format!("{}%", per_cent(value)),
         Scale::Points | Scale::Count | Scale::Grade | Scale::Number => format!("{value:.2}"),

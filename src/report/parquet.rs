@@ -1,6 +1,6 @@
 //! Scores and calls of a run as Parquet tables, written row group by row group.
 //!
-//! Only built with the cargo feature `parquet`. What is held in memory is one row group, however long a table is.
+//! Requires the cargo feature `parquet`. One row group is in memory at a time.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -24,7 +24,7 @@ use crate::evaluation::record::{RecordedRun, SCHEMA_VERSION, for_each_call, writ
 
 use Kind::{Flag, Number, Text, Whole};
 
-/// What a column holds; every column may have nulls. A text column holds other values as their JSON.
+/// Type of a column; all are nullable. Text columns hold other values as JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Text,
@@ -33,7 +33,7 @@ enum Kind {
     Flag,
 }
 
-/// A column: its name, what it holds, and where its value stands in a row (a JSON pointer).
+/// A column: its name, its type, and the JSON pointer to its value in a row.
 type Column = (&'static str, Kind, &'static str);
 
 const SCORES: [Column; 14] = [
@@ -79,11 +79,11 @@ const CALLS: [Column; 23] = [
     ("note", Text, "/reply/note"),
 ];
 
-/// Writes `scores.parquet` and `calls.parquet` into a directory; gives the numbers of their rows. Tables of another run are
+/// Writes `scores.parquet` and `calls.parquet` into a directory; returns their row counts. Tables of another run are
 /// replaced only with `overwrite`.
 ///
 /// # Errors
-/// When a file cannot be read or written, or is there and is no table of this run.
+/// When a file cannot be read or written, or exists and is not a table of this run.
 pub fn write_parquet_tables(run: &RecordedRun, out: &Path, overwrite: bool) -> error::Result<[u64; 2]> {
     let [scores, calls] = ["scores.parquet", "calls.parquet"].map(|name| out.join(name));
     for path in [&scores, &calls].into_iter().filter(|path| !overwrite && path.exists()) {
@@ -102,7 +102,7 @@ fn json(row: &impl Serialize) -> serde_json::Result<Value> {
     serde_json::to_value(row)
 }
 
-/// Writes the table at `path`; gives the number of its rows.
+/// Writes the table at `path`; returns its row count.
 fn write_table(
     path: &Path,
     columns: &[Column],
@@ -131,7 +131,7 @@ fn about(run: &RecordedRun) -> [(&'static str, String); 4] {
 }
 
 fn refuse_table_of_another_run(path: &Path, run: &RecordedRun) -> error::Result<()> {
-    // What cannot be read is no table of this run either.
+    // An unreadable file is not a table of this run either.
     let reader = File::open(path).ok().and_then(|file| SerializedFileReader::new(file).ok());
     let pairs = reader.and_then(|reader| reader.metadata().file_metadata().key_value_metadata().cloned());
     let pairs = pairs.unwrap_or_default();
@@ -146,21 +146,21 @@ fn refuse_table_of_another_run(path: &Path, run: &RecordedRun) -> error::Result<
     Err(InputFault::new(path, what).hint("name another place with --out, or add --overwrite").into())
 }
 
-/// A row group is closed at so many bytes of text and of other values.
+/// Bytes of text and other values in a row group.
 const BYTES_OF_A_GROUP: usize = if cfg!(test) { 1 << 12 } else { 32 << 20 };
 
-/// A table on its way into a file.
+/// A table that is being written.
 struct ParquetTable<'a, W: Write + Send> {
     writer: SerializedFileWriter<W>,
     columns: &'a [Column],
-    /// Of each column the values of the rows that are not written yet.
+    /// For each column the values of unwritten rows.
     values: Vec<Vec<Value>>,
     bytes: usize,
     written: u64,
 }
 
 impl<'a, W: Write + Send> ParquetTable<'a, W> {
-    /// Begins a file with these columns; `about` is kept in its metadata.
+    /// Creates a file with these columns; `about` is its metadata.
     fn new(out: W, columns: &'a [Column], about: &[(&str, String)]) -> Result<Self> {
         let fields = columns.iter().map(|(name, kind, _)| field(name, *kind)).collect::<Result<Vec<_>>>()?;
         let schema = Type::group_type_builder("schema").with_fields(fields).build()?;
@@ -174,7 +174,7 @@ impl<'a, W: Write + Send> ParquetTable<'a, W> {
         Ok(Self { writer, columns, values: vec![Vec::new(); columns.len()], bytes: 0, written: 0 })
     }
 
-    /// Adds a row; what is missing in it is null.
+    /// Adds a row; missing values are null.
     fn push(&mut self, mut row: Value) -> Result<()> {
         for ((_, kind, pointer), values) in self.columns.iter().zip(&mut self.values) {
             let value = row.pointer_mut(pointer).map_or(Value::Null, Value::take);
@@ -204,7 +204,7 @@ impl<'a, W: Write + Send> ParquetTable<'a, W> {
         Ok(())
     }
 
-    /// Ends the file; gives the number of its rows.
+    /// Finishes the file; returns its row count.
     fn finish(mut self) -> Result<u64> {
         if self.bytes > 0 {
             self.flush()?;
@@ -214,7 +214,7 @@ impl<'a, W: Write + Send> ParquetTable<'a, W> {
     }
 }
 
-/// Writes the values of a column; one of another type than the column's is an error.
+/// Writes the values of a column; a value of another type is an error.
 fn write_column(writer: &mut SerializedColumnWriter<'_>, kind: Kind, values: &[Value]) -> Result<usize> {
     let levels: Vec<i16> = values.iter().map(|value| i16::from(!value.is_null())).collect();
     let levels = Some(levels.as_slice());
@@ -253,7 +253,7 @@ fn field(name: &str, kind: Kind) -> Result<TypePtr> {
     builder.build().map(Arc::new)
 }
 
-/// The system's own error where one is behind it, so that a full disk is reported as one.
+/// The underlying system error, if any, so that a full disk is reported as such.
 fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {

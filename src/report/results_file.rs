@@ -1,4 +1,4 @@
-//! The reference script's results file: `{source: [{scores, case_id, annotator, agreement, question}]}`, a source being
+//! The reference script's results file: `{source: [{scores, case_id, annotator, agreement, question}]}`; a source is
 //! the name of an answer file.
 
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::ScoredAnswer;
 use crate::error::{Error, Result};
 
-/// Checks that the file can be written, before a call is paid. An existing file is not touched.
+/// Checks that the file can be written, before any paid call. An existing file is not touched.
 ///
 /// # Errors
 /// When it cannot be opened for writing.
@@ -24,8 +24,7 @@ pub fn check_writable(path: &Path) -> Result<()> {
         .map_err(Error::io(path, "write the results file"))
 }
 
-/// Writes the weighted sums into the file: answers of a system sorted by annotator and case, as the reference does; null
-/// where unscored.
+/// Writes the weighted sums: answers of a system sorted by annotator and case, as the reference does; null if unscored.
 ///
 /// # Errors
 /// When it cannot be written.

@@ -1,4 +1,4 @@
-//! The numbers of a scored answer as rows: `items.csv`, Parquet tables and logs for inspect-ai are made from these.
+//! The numbers of a scored answer as rows, for `items.csv`, Parquet tables and inspect-ai logs.
 
 use serde::Serialize;
 
@@ -10,35 +10,35 @@ use crate::error::{Error, Result};
 pub struct ComponentRow<'a> {
     /// The run's name.
     pub run: &'a str,
-    /// Whose answer.
+    /// The system.
     pub system: &'a str,
-    /// Which case.
+    /// The case.
     pub case_id: &'a str,
-    /// Which scorer.
+    /// The scorer.
     pub scorer: &'a str,
     /// `score`, `ann_score` (`lexical_..` by the baseline), or the component's name.
     pub component: &'a str,
-    /// `score`, `ann_score`, or what the component measures.
+    /// `score`, `ann_score`, or the measure of the component.
     pub kind: &'static str,
-    /// What the value is.
+    /// The unit of the value.
     pub unit: Unit,
     /// The question; empty where the run keeps no inputs.
     pub question: &'a str,
-    /// What was judged.
+    /// The judged text.
     pub text: Option<&'a str>,
-    /// The component's weight, where the score is a weighted sum.
+    /// The component's weight, if the score is a weighted sum.
     pub weight: Option<f64>,
-    /// The number; `None` where there is none.
+    /// The number, if there is one.
     pub value: Option<f64>,
-    /// Which kind of reason a component without a value has.
+    /// The kind of reason for a missing value.
     pub reason_kind: Option<UnscoredKind>,
-    /// Why a component has no value.
+    /// The reason for a missing value.
     pub reason: Option<&'a str>,
-    /// What the judge said besides the number.
+    /// The judge's feedback.
     pub feedback: Option<&'a str>,
 }
 
-/// The sums of an answer, where it has any, then its components in the order of the score.
+/// The sums of an answer, if any, then its components in the order of the score.
 pub fn component_rows<'a>(run: &'a str, scored: &'a ScoredAnswer) -> Vec<ComponentRow<'a>> {
     let score = &scored.score;
     let (score_name, ann_score_name) = score.sum_names();
@@ -80,10 +80,11 @@ pub fn component_rows<'a>(run: &'a str, scored: &'a ScoredAnswer) -> Vec<Compone
     rows
 }
 
-/// `items.csv` of a run: a header and a line a row (nothing without rows), quoted as RFC 4180 says, lines end in a line feed.
+/// `items.csv` of a run: a header and one line per row (nothing without rows), quoted as in RFC 4180, lines end in a
+/// line feed.
 ///
-/// Texts stand as they are: one that begins with `=` or `+` gets no guard against spreadsheets, since an added character
-/// would change the data for everyone who reads the file with a program. Import the columns as text in a spreadsheet.
+/// Texts are unchanged: `=` or `+` at the start gets no guard against spreadsheets, since an added character would
+/// change the data for every program that reads the file. Import the columns as text in a spreadsheet.
 ///
 /// # Errors
 /// [`Error::Internal`] if a row cannot be written.

@@ -1,4 +1,4 @@
-//! The report of one run in every form: what `score`, `rescore` and `import` show and write.
+//! The report of one run in every format: output of `score`, `rescore` and `import`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,22 +11,22 @@ use crate::error::Result;
 use crate::evaluation::record::{IMPORTED, Manifest, RoleEntry, RunDir};
 use crate::evaluation::summary;
 
-/// The scorecard of a run, or the row of a benchmark in its place.
+/// The scorecard of a run, or the row of a benchmark instead.
 pub struct RunReport {
     /// Means with intervals and ranks.
     pub summary: Summary,
-    /// For people.
+    /// Table for people.
     pub tables: Vec<Table>,
-    /// For programs.
+    /// JSON.
     pub json: String,
-    /// For programs.
+    /// CSV.
     pub csv: String,
-    /// `summary.json`, `summary.csv` and, of a benchmark, `bench.json` and `bench.csv`.
+    /// `summary.json`, `summary.csv` and, for a benchmark, `bench.json` and `bench.csv`.
     files: Vec<(&'static str, String)>,
 }
 
 impl RunReport {
-    /// The report of these scores of a run of that name; `remarks` are further warnings, without a full stop.
+    /// The report of these scores; `remarks` are further warnings, without a full stop.
     ///
     /// # Errors
     /// When numbers cannot be written as JSON or CSV.
@@ -58,7 +58,7 @@ impl RunReport {
     }
 }
 
-/// Writes `items.csv`, answers in the order given.
+/// Writes `items.csv`, answers in the given order.
 ///
 /// # Errors
 /// When the file cannot be written.
@@ -77,7 +77,7 @@ fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>], remarks
     if !comparable && !manifest.roles.contains_key("rubric") {
         notes.push(Note::warning(format!("Prompts {prompts}: not comparable with published numbers.")));
     }
-    // The rubric's judge, or all of its panel.
+    // The rubric's judge, or the whole panel.
     let judges = match manifest.roles.get("rubric") {
         Some(entry) => entry.judges.iter().collect(),
         None => Vec::from_iter(&manifest.judge),
@@ -95,7 +95,8 @@ fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>], remarks
     }
 }
 
-/// The judges of the roles, their prompts, and whether the numbers compare with published ones; equal roles share a note.
+/// The judges and prompts of the roles, and whether the numbers are comparable with published ones; equal roles share a
+/// note.
 fn role_notes(roles: &BTreeMap<String, RoleEntry>) -> Vec<Note> {
     let mut lines: Vec<(Vec<&str>, &RoleEntry)> = Vec::new();
     for (role, entry) in roles {

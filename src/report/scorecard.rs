@@ -1,4 +1,4 @@
-//! The scorecard of a run: a table a scorer, and where several scored, one with the main means of all of them first.
+//! The scorecard of a run: a table per scorer and, for several scorers, first a table with the main means of all.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,7 @@ use crate::stats::Interval;
 /// Items of a list in a note before the rest is counted.
 const LISTED: usize = 5;
 
-/// Scorers with many columns, and those of them that the table of all scorers shows; of other scorers it shows every
-/// share and grade.
+/// Columns of wide scorers in the table of all scorers; for other scorers it shows every share and grade.
 const MAIN: [(&str, &[&str]); 5] = [
     ("rubric", &["score"]),
     ("lexical_rubric", &["lexical_score"]),
@@ -28,7 +27,7 @@ const MAIN: [(&str, &[&str]); 5] = [
     ("overlap", &["match", "exact_match", "token_f1", "str_em", "rouge_l"]),
 ];
 
-/// The tables for people; notes stand below the last one.
+/// The tables for people, with notes below the last one.
 pub fn scorecard(summary: &Summary, context: &ReportContext) -> Vec<Table> {
     let mut tables = Vec::new();
     if summary.scorers.len() > 1 {
@@ -51,9 +50,9 @@ pub fn scorecard(summary: &Summary, context: &ReportContext) -> Vec<Table> {
     tables
 }
 
-/// `summary.csv`: a row a system. Of each metric the mean, its interval, the number of values (`_n`) and of missing values
-/// (`_unscored`); metrics of scorers beside the rubric have the scorer's name before theirs. Then of each scorer the
-/// number of answers, of missing and of unscored ones.
+/// `summary.csv`: one row per system. For each metric the mean, its interval, the number of values (`_n`) and of
+/// missing values (`_unscored`); metrics of scorers other than the rubric have the scorer's name as a prefix. Then, per
+/// scorer, the numbers of answers, of missing and of unscored ones.
 ///
 /// # Errors
 /// [`crate::Error::Internal`] if it cannot be written.
@@ -82,7 +81,7 @@ pub fn scorecard_csv(summary: &Summary) -> Result<String> {
     table.csv()
 }
 
-/// Adds the metrics of a scorer to a table with a row for each of these systems.
+/// Adds a scorer's metrics to a table with a row for each of these systems.
 pub(super) fn push_metrics(table: &mut Table, scorer: &ScorerSummary, prefix: &str, systems: &[&SystemName]) {
     for column in &scorer.columns {
         let key = format!("{prefix}{}", column.name);
@@ -132,7 +131,7 @@ fn overview(summary: &Summary) -> Table {
     table
 }
 
-/// The columns of a run that stand for their scorers.
+/// The main columns of each scorer.
 fn main_columns(summary: &Summary) -> impl Iterator<Item = (&ScorerSummary, &MetricColumn)> {
     summary.scorers.iter().flat_map(|scorer| {
         let main = MAIN.iter().find(|(name, _)| *name == scorer.scorer);
@@ -144,7 +143,7 @@ fn main_columns(summary: &Summary) -> impl Iterator<Item = (&ScorerSummary, &Met
     })
 }
 
-/// The heading of a main column. Precision and recall of the audit need its name: other scorers have them, too.
+/// The heading of a main column. Precision and recall of the audit are prefixed: other scorers also have them.
 fn main_heading(scorer: &ScorerSummary, column: &MetricColumn) -> String {
     let name = heading(column);
     match (scorer.scorer, column.name.as_str()) {
@@ -160,7 +159,7 @@ fn heading(column: &MetricColumn) -> String {
     if column.unit == Unit::Share { format!("{name} %") } else { name }
 }
 
-/// The systems by one scorer.
+/// The systems scored by one scorer.
 pub(super) fn scorer_table(scorer: &ScorerSummary, title: String) -> Table {
     let mut columns = vec![Column::new("system", Format::Text), Column::new("answers", Format::Count)];
     type Count = fn(&SystemSummary) -> usize;
@@ -186,7 +185,7 @@ pub(super) fn scorer_table(scorer: &ScorerSummary, title: String) -> Table {
     table
 }
 
-/// The mean, with a `*` where it is over fewer answers than a system has.
+/// The mean, with `*` if it is over fewer answers than the system has.
 fn flagged(metric: &Metric, scorer: &ScorerSummary, interval: Option<Interval>) -> Cell {
     let cell = Cell::estimate(metric.estimate, interval);
     if metric.n < most_answers(scorer) { cell.flagged("*") } else { cell }
@@ -196,7 +195,7 @@ fn most_answers(scorer: &ScorerSummary) -> usize {
     scorer.rows.iter().map(|row| row.answers).max().unwrap_or(0)
 }
 
-/// How the rubrics of two annotators agree.
+/// Agreement of the rubrics of two annotators.
 fn agreement_table(agreement: &Agreement) -> Table {
     let columns = vec![
         Column::headed("coefficient", "Agreement of annotators on ann_score", Format::Text),
@@ -210,7 +209,7 @@ fn agreement_table(agreement: &Agreement) -> Table {
     table
 }
 
-/// All notes, the weightiest first.
+/// All notes, most important first.
 fn notes(summary: &Summary, context: &ReportContext) -> Vec<Note> {
     let mut notes = run_notes(summary, context);
     let mut own: Vec<Note> = Vec::new();
@@ -219,13 +218,13 @@ fn notes(summary: &Summary, context: &ReportContext) -> Vec<Note> {
     }
     own.extend(missing(summary).into_iter().chain(injections(summary)).map(Note::warning));
     own.extend(panel_notes(&summary.panels, &summary.noise).into_iter().map(Note::warning));
-    // After what decides whether the numbers are usable at all, before who judged.
+    // After notes on whether the numbers are usable, before those on the judge.
     let at = notes.iter().position(|note| context.notes.contains(note)).unwrap_or(notes.len());
     notes.splice(at..at, own);
     notes
 }
 
-/// Notes about a run, whatever scored it.
+/// Notes on a run, for all scorers.
 pub(super) fn run_notes(summary: &Summary, context: &ReportContext) -> Vec<Note> {
     let mut notes = Vec::new();
     if let Some(slice) = &context.slice {
@@ -256,7 +255,7 @@ pub(super) fn run_notes(summary: &Summary, context: &ReportContext) -> Vec<Note>
     notes
 }
 
-/// Notes about the numbers of one scorer.
+/// Notes on one scorer's numbers.
 pub(super) fn scorer_notes(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Vec<Note> {
     let warnings = [unscored(scorer, on_unscored), without_judge(scorer), fewer_answers(scorer)];
     let mut notes: Vec<Note> = warnings.into_iter().flatten().map(Note::warning).collect();
@@ -315,7 +314,7 @@ fn without_judge(scorer: &ScorerSummary) -> Option<String> {
     Some(format!("{}: {} blank: no judge has the role.", scorer.scorer, names.join(", ")))
 }
 
-/// What `*` means: how many answers the flagged means are over, and what the means over the shared cases are.
+/// Explains `*`: the number of answers behind flagged means, and the means over the shared cases.
 fn fewer_answers(scorer: &ScorerSummary) -> Option<String> {
     let most = most_answers(scorer);
     let names = short_names(scorer.rows.iter().map(|row| row.system.as_str()));
@@ -339,7 +338,7 @@ fn fewer_answers(scorer: &ScorerSummary) -> Option<String> {
     Some(format!("{} *: a mean over fewer answers: {groups}.{shared}", scorer.scorer))
 }
 
-/// The means of the first column over the cases that all systems share, where that are not all cases.
+/// The means of the first column over the shared cases, if these are not all cases.
 fn shared_means(scorer: &ScorerSummary, names: &[String]) -> Option<String> {
     let differs = |column: &&MetricColumn| {
         let mut counts =

@@ -9,22 +9,22 @@ use super::visible::without_middle;
 use crate::domain::{Note, Severity, Unit};
 use crate::stats::Interval;
 
-/// Longest name of a table, in characters; longer ones lose their middle.
+/// Maximum length of a name in a table, in characters; longer ones are shortened in the middle.
 pub const NAME_WIDTH: usize = 24;
 
-/// Most notes that stand below a table without being asked for.
+/// Maximum number of notes below a table by default.
 const WARNINGS: usize = 5;
 
 /// A result as rows and columns.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Table {
-    /// What the table shows, without a full stop; may be empty.
+    /// The caption, without a full stop; may be empty.
     pub title: String,
-    /// The first column names the row.
+    /// The first column has the row's name.
     pub columns: Vec<Column>,
-    /// One cell a column.
+    /// One cell per column.
     pub rows: Vec<Vec<Cell>>,
-    /// What a reader must know.
+    /// Notes for the reader.
     pub notes: Vec<Note>,
 }
 
@@ -33,26 +33,26 @@ pub struct Table {
 pub struct Column {
     /// Name in CSV.
     pub key: String,
-    /// Name for people.
+    /// Heading for people.
     pub heading: String,
-    /// How its values are shown.
+    /// Format of its values.
     pub format: Format,
-    /// Whether CSV has the ends of intervals even where no row has an interval.
+    /// Whether CSV always has interval columns, even if no row has an interval.
     pub has_interval: bool,
 }
 
-/// How the values of a column are shown to people.
+/// Format of a column's values for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Words, to the left.
+    /// Text, left-aligned.
     Text,
     /// A share as percent, one decimal.
     Percent,
-    /// A difference of shares in points of percent, with its sign.
+    /// A difference of shares in percentage points, with its sign.
     PercentDifference,
-    /// A number with that many decimals.
+    /// A number with this many decimals.
     Number(usize),
-    /// A difference with that many decimals and its sign.
+    /// A difference with this many decimals and its sign.
     Difference(usize),
     /// A whole number, thousands separated by commas.
     Count,
@@ -61,7 +61,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// How means of that unit are shown.
+    /// The format of means of that unit.
     pub fn of_mean(unit: Unit) -> Self {
         match unit {
             Unit::Share => Self::Percent,
@@ -70,7 +70,7 @@ impl Format {
         }
     }
 
-    /// How differences of that unit are shown.
+    /// The format of differences of that unit.
     pub fn of_difference(unit: Unit) -> Self {
         match unit {
             Unit::Share => Self::PercentDifference,
@@ -79,7 +79,7 @@ impl Format {
         }
     }
 
-    /// The value as people read it. What rounds to 0 has no sign.
+    /// The formatted value. What rounds to 0 has no sign.
     pub fn show(self, value: f64) -> String {
         match self {
             Self::Text => value.to_string(),
@@ -128,10 +128,10 @@ fn grouped(value: f64) -> String {
     text
 }
 
-/// What stands in a row under a column.
+/// A value in a row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
-    /// Words; escaped by the renderers.
+    /// Text; escaped by the renderers.
     Text(String),
     /// A number.
     Value {
@@ -139,15 +139,15 @@ pub enum Cell {
         value: f64,
         /// Its confidence interval.
         interval: Option<Interval>,
-        /// A flag behind the number, such as `*` or group letters; may be empty. A note says what it means.
+        /// A flag after the number, such as `*` or group letters; may be empty. A note explains it.
         flag: String,
     },
-    /// No number: `-`, empty in CSV.
+    /// Missing: `-`, empty in CSV.
     Missing,
 }
 
 impl Cell {
-    /// Words.
+    /// Text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
@@ -157,7 +157,7 @@ impl Cell {
         Self::number(count as f64)
     }
 
-    /// A bare number.
+    /// A number without an interval.
     pub fn number(value: f64) -> Self {
         Self::Value { value, interval: None, flag: String::new() }
     }
@@ -172,7 +172,7 @@ impl Cell {
         value.map_or(Self::Missing, |value| Self::Value { value, interval, flag: String::new() })
     }
 
-    /// The same cell with a flag behind its number.
+    /// The cell with a flag.
     #[must_use]
     pub fn flagged(mut self, text: &str) -> Self {
         if let Self::Value { flag, .. } = &mut self {
@@ -193,7 +193,7 @@ impl Column {
         Self { key: key.to_owned(), heading: heading.to_owned(), format, has_interval: false }
     }
 
-    /// The same with the ends of intervals in CSV, whether or not a row has an interval.
+    /// The column with interval columns in CSV, whether or not a row has an interval.
     #[must_use]
     pub fn with_interval(self) -> Self {
         Self { has_interval: true, ..self }
@@ -206,7 +206,7 @@ impl Table {
         Self { title: title.into(), columns, rows: Vec::new(), notes: Vec::new() }
     }
 
-    /// Its notes for people, the weightiest first: at most five warnings, or all notes.
+    /// Its notes for people, most important first: at most five warnings, or all notes.
     pub(super) fn shown_notes(&self, all: bool) -> Vec<&Note> {
         shown_notes(&self.notes, all)
     }
@@ -222,7 +222,7 @@ pub fn shown_notes(notes: &[Note], all: bool) -> Vec<&Note> {
     shown
 }
 
-/// Names as people see them: escaped, long ones without their middle, in full where two would look the same.
+/// Names for people: escaped, long ones shortened in the middle, in full if two would look the same.
 pub fn short_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let whole: Vec<String> = names.map(|name| visible(name).into_owned()).collect();
     let short: Vec<String> = whole.iter().map(|name| without_middle(name, NAME_WIDTH)).collect();

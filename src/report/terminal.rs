@@ -7,19 +7,19 @@ use super::table::{Cell, Format, Table, short_names};
 use super::visible;
 use crate::report::wrapped;
 
-/// How a table looks. The same table and style give the same bytes everywhere.
+/// Style of a table. The same table and style give the same bytes everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableStyle {
-    /// Columns of the terminal; fewer than 80 count as 80.
+    /// Width of the terminal; at least 80.
     pub width: u16,
     /// Whether the header may be bold (ANSI escapes).
     pub color: bool,
-    /// Whether all notes are shown, and not the weightiest only.
+    /// Whether to show all notes, not just warnings.
     pub all_notes: bool,
 }
 
 impl Default for TableStyle {
-    /// 80 columns, no color, warnings only: right for a pipe.
+    /// 80 columns, no color, warnings only: for a pipe.
     fn default() -> Self {
         Self { width: 80, color: false, all_notes: false }
     }
@@ -32,8 +32,8 @@ impl TableStyle {
 }
 
 impl Table {
-    /// The table in lines that fit the width, a line feed at the end. Columns that do not fit are left out from the right
-    /// and named below; the first two always stay.
+    /// The table fitted to the width, a line feed at the end. Columns that do not fit are dropped from the right and
+    /// named below; the first two always stay.
     pub fn terminal(&self, style: &TableStyle) -> String {
         let texts: Vec<Vec<String>> = (0..self.columns.len()).map(|at| self.column_texts(at)).collect();
         let mut kept = self.columns.len();
@@ -70,7 +70,7 @@ impl Table {
         if lines.is_empty() { lines } else { format!("\n{lines}") }
     }
 
-    /// The cells of a column, numbers padded so that their points stand in one line.
+    /// The cells of a column, numbers aligned at the decimal point.
     fn column_texts(&self, at: usize) -> Vec<String> {
         let format = self.columns[at].format;
         let cells = self.rows.iter().map(|row| row.get(at).unwrap_or(&Cell::Missing));
@@ -124,7 +124,7 @@ impl Table {
     }
 }
 
-/// Estimate, flag, low and high end; empty where there is none.
+/// Estimate, flag, low and high end; empty if missing.
 fn parts(cell: &Cell, format: Format) -> [String; 4] {
     match cell {
         Cell::Text(text) => [visible(text).into_owned(), String::new(), String::new(), String::new()],

@@ -1,10 +1,9 @@
-//! Text of others, made safe to show.
+//! Makes foreign text safe to show.
 
 use std::borrow::Cow;
 
-/// The text with every character escaped (as `\u{9b}`, `\n`) that is not for reading: control characters, which could
-/// move the cursor, forge lines or send commands to a terminal, and marks that reverse the reading direction or take
-/// no room.
+/// The text with unreadable characters escaped (as `\u{9b}`, `\n`): control characters, which could move the cursor,
+/// forge lines or send commands to a terminal, bidirectional controls and zero-width characters.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unseen) {
         return Cow::Borrowed(text);
@@ -30,8 +29,8 @@ pub(super) fn shortened(text: &str, limit: usize) -> String {
     shown
 }
 
-/// The text without its middle, an ellipsis in its place, where it is longer than `limit` characters: names of one set
-/// (`RUN/SYSTEM`, files) differ at both ends.
+/// Shortens the text to `limit` characters with an ellipsis in the middle: names of one set (`RUN/SYSTEM`, files)
+/// differ at both ends.
 pub(super) fn without_middle(text: &str, limit: usize) -> String {
     let characters: Vec<char> = text.chars().collect();
     if characters.len() <= limit {

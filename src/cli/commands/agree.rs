@@ -1,4 +1,4 @@
-//! `scholareval agree`: judges with people, judges with each other, people with each other.
+//! `scholareval agree`: agreement of judges with people, among judges, and among people.
 
 use super::Context;
 use crate::cli::ExitCode;

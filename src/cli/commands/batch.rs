@@ -24,7 +24,7 @@ const ERRORS_SHOWN: usize = 20;
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever stopped it; what is done already is not done again by the same command.
+/// Any error; the same command continues with what is not done.
 pub(super) fn run(command: BatchCommand, context: &Context<'_>) -> Result<ExitCode> {
     match command {
         BatchCommand::Export(args) => runtime()?.block_on(export(&args, &context.settings(&args.score)?)),
@@ -57,10 +57,10 @@ async fn export(args: &BatchExportArgs, settings: &Settings) -> Result<ExitCode>
     };
     terminal::write_stdout(export_text(&manifest, &planned.plan).as_bytes())?;
     if !settings.quiet {
-        let shown = shown(dir);
+        let dir = path_text(dir);
         terminal::note(&format!(
-            "next: scholareval batch submit {shown} (a batch service), vllm run-batch, or contrib/ray_batch.py; then \
-             scholareval batch import RESULTS --batch {shown}"
+            "next: scholareval batch submit {dir} (a batch service), vllm run-batch, or contrib/ray_batch.py; then \
+             scholareval batch import RESULTS --batch {dir}"
         ));
     }
     Ok(ExitCode::Ok)
@@ -71,7 +71,7 @@ fn export_text(manifest: &BatchManifest, plan: &Plan) -> String {
     for part in &manifest.parts {
         text.push_str(&format!(
             "{}: {} requests to {}, {:.1} MB, ~{} prompt tokens, judge {}\n",
-            shown(&manifest.dir.join(&part.file)),
+            path_text(&manifest.dir.join(&part.file)),
             grouped(part.requests),
             part.url,
             part.bytes as f64 / 1e6,
@@ -114,7 +114,7 @@ fn import(args: &BatchImportArgs) -> Result<ExitCode> {
     Ok(ExitCode::Ok)
 }
 
-/// The files that were named; of a batch's directory its results.
+/// The files that were named; for a batch's directory its results.
 fn result_files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in named {
@@ -126,9 +126,9 @@ fn result_files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
         let before = files.len();
         files.extend(manifest.parts.iter().flat_map(|part| &part.results).map(|name| path.join(name)));
         if files.len() == before {
-            let shown = shown(path);
+            let dir = path_text(path);
             return Err(Error::Usage(format!(
-                "{shown}: no results were fetched into this batch yet; scholareval batch fetch {shown}, or name result \
+                "{dir}: no results were fetched into this batch yet; scholareval batch fetch {dir}, or name result \
                  files"
             )));
         }
@@ -136,7 +136,7 @@ fn result_files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The `calls.jsonl` of the batches that are named, else of those beside the files.
+/// The `calls.jsonl` of the named batches, else of those beside the files.
 fn call_lists(args: &BatchImportArgs, files: &[PathBuf]) -> Result<BTreeSet<PathBuf>> {
     let beside = |file: &PathBuf| file.parent().map(|dir| dir.join(CALLS_FILE)).filter(|path| path.is_file());
     let lists: BTreeSet<PathBuf> = match args.batches.is_empty() {
@@ -155,7 +155,7 @@ fn call_lists(args: &BatchImportArgs, files: &[PathBuf]) -> Result<BTreeSet<Path
 fn import_text(report: &ImportReport, cache: &Path) -> String {
     let Inserted { added, known, conflicts } = report.inserted;
     let (added, there) = (grouped(added), grouped(known + conflicts));
-    let mut text = format!("imported into {}: {added} replies added, {there} there already\n", shown(cache));
+    let mut text = format!("imported into {}: {added} replies added, {there} there already\n", path_text(cache));
     if conflicts > 0 {
         let conflicts = grouped(conflicts);
         text.push_str(&format!("{conflicts} of these had another reply; the one that was there stays\n"));
@@ -175,19 +175,19 @@ async fn submit(args: &BatchServiceArgs, context: &Context<'_>) -> Result<ExitCo
         let id = escape_controls(batch_id.as_deref().unwrap_or_default());
         terminal::write_stdout(format!("{file}: {verb} as {id}\n").as_bytes())?;
     }
-    let shown = shown(&args.dir);
-    terminal::note(&format!("next: scholareval batch fetch {shown}, as often as it takes (at most 24 hours)"));
+    let dir = path_text(&args.dir);
+    terminal::note(&format!("next: scholareval batch fetch {dir}, as often as it takes (at most 24 hours)"));
     Ok(ExitCode::Ok)
 }
 
-/// Shows how far the service is with each file, and downloads what is done. Exit 7 while something is still to come.
+/// Shows the service's progress on each file, and downloads finished results. Exits with 7 while some are pending.
 async fn follow(args: &BatchServiceArgs, context: &Context<'_>, downloads: bool) -> Result<ExitCode> {
     let (mut manifest, services) = open(args, context)?;
     for (part, service) in services.iter().enumerate() {
         service.follow(&mut manifest, part, downloads).await?;
         let mut text = part_text(&manifest.parts[part]);
         for name in &manifest.parts[part].results {
-            text.push_str(&format!("  {}\n", shown(&args.dir.join(name))));
+            text.push_str(&format!("  {}\n", path_text(&args.dir.join(name))));
         }
         terminal::write_stdout(text.as_bytes())?;
     }
@@ -198,7 +198,7 @@ async fn follow(args: &BatchServiceArgs, context: &Context<'_>, downloads: bool)
         )));
     }
     if downloads {
-        terminal::note(&format!("next: scholareval batch import {}", shown(&args.dir)));
+        terminal::note(&format!("next: scholareval batch import {}", path_text(&args.dir)));
     }
     Ok(ExitCode::Ok)
 }
@@ -227,7 +227,7 @@ fn open(args: &BatchServiceArgs, context: &Context<'_>) -> Result<(BatchManifest
             return Err(Error::Usage(format!(
                 "the address of {} has a secret, which is not stored in {}; give it with --base-url",
                 part.file,
-                shown(&args.dir)
+                path_text(&args.dir)
             )));
         }
         BatchService::new(endpoint(url, args, context)?)
@@ -242,7 +242,7 @@ fn endpoint(url: &str, args: &BatchServiceArgs, context: &Context<'_>) -> Result
     endpoint.api_key_env.clone_from(&args.api_key_env);
     for header in &args.headers {
         let (name, value) = header.split_once(':').ok_or_else(|| {
-            // The text may be a secret: it is not repeated.
+            // The text may be a secret: do not repeat it.
             Error::Usage("--header: expected NAME:VALUE, such as 'X-Team: biology'".to_owned())
         })?;
         endpoint.headers.push((name.trim().to_owned(), value.trim().to_owned()));
@@ -250,6 +250,6 @@ fn endpoint(url: &str, args: &BatchServiceArgs, context: &Context<'_>) -> Result
     Ok(endpoint)
 }
 
-fn shown(path: &Path) -> String {
+fn path_text(path: &Path) -> String {
     escape_controls(&path.display().to_string())
 }

@@ -35,14 +35,14 @@ pub(super) fn run(command: &CacheCommand) -> Result<ExitCode> {
             let kind = checked_kind(args)?;
             let path = existing(&args.file.cache)?;
             let removed = Cache::open(path)?.prune(|stored| is_unwanted(stored, args, kind))?;
-            write_stdout(format!("deleted {removed} replies from {}\n", shown(path)).as_bytes())?;
+            write_stdout(format!("deleted {removed} replies from {}\n", path_text(path)).as_bytes())?;
         }
         CacheCommand::Export { file, out } => export(existing(&file.cache)?, out)?,
         CacheCommand::Merge { sources, into } => {
             sources.iter().try_for_each(|source| existing(source).map(drop))?;
             let report = cache::merge(sources, into)?;
             write_stdout(merge_text(into, &report).as_bytes())?;
-            // Whoever deletes the sources next must not take this for the whole of them.
+            // A failing exit code, so that scripts do not delete incompletely merged sources.
             if !report.incomplete.is_empty() {
                 return Ok(ExitCode::BadInput);
             }
@@ -51,7 +51,7 @@ pub(super) fn run(command: &CacheCommand) -> Result<ExitCode> {
     Ok(ExitCode::Ok)
 }
 
-/// The same path if it is a file: a command that reads must not create one.
+/// The path if the file exists: a reading command must not create it.
 fn existing(path: &Path) -> Result<&Path> {
     if path.is_file() {
         return Ok(path);
@@ -65,11 +65,11 @@ fn checked_kind(args: &PruneArgs) -> Result<Option<&'static str>> {
     CallKind::from_name(name).map(|kind| Some(kind.as_str())).ok_or_else(|| {
         let known = CallKind::ALL.map(CallKind::as_str);
         let hint = nearest(name, known).map_or_else(|| known.join(", "), |near| format!("did you mean {near}?"));
-        Error::Usage(format!("--kind: {name:?} is no kind of question; {hint}"))
+        Error::Usage(format!("--kind: {name:?} is not a kind of question; {hint}"))
     })
 }
 
-fn shown(path: &Path) -> String {
+fn path_text(path: &Path) -> String {
     escape_controls(&path.display().to_string())
 }
 
@@ -85,7 +85,7 @@ fn stats_text(path: &Path, stats: &CacheStats) -> String {
     let (prompt, reply) = (grouped(stats.prompt_tokens), grouped(stats.completion_tokens));
     let mut text = format!(
         "cache:    {}\nreplies:  {}\nsize:     {:.1} MB\ntokens:   {prompt} prompt, {reply} reply\n",
-        shown(path),
+        path_text(path),
         grouped(stats.entries),
         stats.bytes as f64 / 1e6,
     );
@@ -130,7 +130,7 @@ fn export(path: &Path, out: &Path) -> Result<()> {
 
 fn merge_text(into: &Path, report: &MergeReport) -> String {
     let MergeReport { inserted: Inserted { added, known, conflicts }, damaged, incomplete } = report;
-    let mut text = format!("merged into {}: {added} added, {} there already\n", shown(into), known + conflicts);
+    let mut text = format!("merged into {}: {added} added, {} there already\n", path_text(into), known + conflicts);
     if *conflicts > 0 {
         text.push_str(&format!("{conflicts} of these had another reply; the one that was there stays\n"));
     }
@@ -138,7 +138,7 @@ fn merge_text(into: &Path, report: &MergeReport) -> String {
         text.push_str(&format!("{damaged} damaged ones were left out\n"));
     }
     for (path, why) in incomplete {
-        text.push_str(&format!("{}: not read to its end: {}\n", shown(path), escape_controls(why)));
+        text.push_str(&format!("{}: not read to its end: {}\n", path_text(path), escape_controls(why)));
     }
     text
 }

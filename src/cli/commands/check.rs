@@ -1,4 +1,4 @@
-//! `scholareval check`: everything that can go wrong before the first paid call, for the price of one tiny call.
+//! `scholareval check`: finds problems before the first paid call, for the price of one tiny call.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::prompt::PromptFamily;
 /// Runs the command.
 ///
 /// # Errors
-/// What `score` would have failed with.
+/// The errors of `score`.
 pub(super) fn run(settings: &Settings, _context: &Context<'_>) -> Result<ExitCode> {
     runtime()?.block_on(check(settings))
 }
@@ -29,7 +29,7 @@ async fn check(settings: &Settings) -> Result<ExitCode> {
         lines.push_str(&more);
         failed = failed.or(error);
     }
-    // The judge's identity is the server's text.
+    // The identity is text from the server.
     terminal::write_text(&terminal::escaped_lines(&lines))?;
     failed.map_or(Ok(ExitCode::Ok), Err)
 }
@@ -50,7 +50,7 @@ fn input_line(inputs: &LoadedInputs) -> String {
     )
 }
 
-/// Identity and prompts of a judge, and whether each of its servers answers; the first error of those that do not.
+/// Identity and prompts of a judge, and whether each of its servers answers; returns the first error.
 async fn judge_lines(name: &str, named: &NamedJudge) -> Result<(String, Option<Error>)> {
     let title = if name == DEFAULT_JUDGE { "judge".to_owned() } else { format!("judge {name}") };
     let mut lines = format!("{title}: {}\n", named.judge.judge_id());

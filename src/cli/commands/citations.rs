@@ -18,7 +18,7 @@ use crate::evaluation::options::{
 use crate::report::visible;
 use crate::scorer::citation::{CitationAuditScorer, IndexBase, audit, names_gold_sources};
 
-/// The audit with a judge is a run of `score`: these are its arguments.
+/// The arguments of `score` for the audit with a judge.
 pub(super) fn entailment_args(args: &CitationsArgs) -> ScoreArgs {
     let (scoring, scorers) = (ScoringOptions::default(), ScorerOptions::default());
     ScoreArgs {
@@ -51,7 +51,7 @@ pub(super) fn entailment_args(args: &CitationsArgs) -> ScoreArgs {
     }
 }
 
-/// A judge without anything to judge is a slip.
+/// Rejects options of a judge without --entail.
 pub(super) fn refuse_judge(context: &Context<'_>) -> Result<()> {
     let is_given = |id: &&&str| context.matches.value_source(id) == Some(ValueSource::CommandLine);
     match ["model", "base_url", "kind"].iter().find(is_given) {
@@ -78,7 +78,7 @@ pub(super) fn run(args: &CitationsArgs, context: &Context<'_>) -> Result<ExitCod
 
 fn notes(scored: &[Arc<ScoredAnswer>]) -> Vec<&'static str> {
     let notes = [
-        ("dangling", "no sources (ctxs or docs) in the input: dangling and unused citations are not known"),
+        ("dangling", "no sources (ctxs or docs) in the input: dangling and unused citations are unknown"),
         (
             "precision",
             "no gold sources (gold_ctxs, or markers in answer) in the input or by --references: no precision, recall and F1",
@@ -88,7 +88,7 @@ fn notes(scored: &[Arc<ScoredAnswer>]) -> Vec<&'static str> {
     notes.into_iter().filter(|(name, _)| is_missing(name)).map(|(_, note)| note).collect()
 }
 
-/// Every sentence of the item with what it cites, and what is wrong.
+/// Every sentence of the item with its citations and their problems.
 fn explain(systems: &[Predictions], id: &str, base: IndexBase) -> Result<String> {
     explain_items(systems, id, |item| explained(item, base))
 }
@@ -108,7 +108,7 @@ fn explained(item: &Prediction, base: IndexBase) -> String {
     };
     out.push_str(&list("cites", found.distinct.iter().map(ToString::to_string).collect()));
     if item.sources.is_empty() {
-        out.push_str("  no sources in the input: dangling citations are not known\n");
+        out.push_str("  no sources in the input: dangling citations are unknown\n");
     } else {
         out.push_str(&list("dangling", found.dangling.iter().map(ToString::to_string).collect()));
         out.push_str(&list("never cited", found.unused.iter().map(ToString::to_string).collect()));

@@ -1,4 +1,4 @@
-//! `scholareval compare`: systems over the cases they share, and whether demands on them are met.
+//! `scholareval compare`: systems over the cases they share, and gates.
 
 use std::collections::BTreeSet;
 
@@ -53,7 +53,7 @@ pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode>
     Ok(if unmet.is_empty() { ExitCode::Ok } else { ExitCode::BelowThreshold })
 }
 
-/// Keeps the metrics of these names (the main one if none is named) and of the gates.
+/// Keeps the metrics of these names (the main one without names) and of the gates.
 fn select(observations: &mut Observations, names: &[String], gates: &[Gate]) -> Result<()> {
     let names = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty());
     let named = names.map(|name| observations.metrics_named(name)).collect::<Result<Vec<_>>>()?.concat();
@@ -65,7 +65,7 @@ fn select(observations: &mut Observations, names: &[String], gates: &[Gate]) -> 
     Ok(())
 }
 
-/// No two systems can differ by the whole range of a metric.
+/// Rejects a wanted difference as large as the range of a metric.
 fn check_wanted_difference(wanted: f64, metric: &MetricId) -> Result<()> {
     let (most, hint) = match metric.unit {
         Unit::Share => (1.0, "0.02 is two points"),

@@ -21,13 +21,14 @@ pub(super) fn run(settings: &Settings) -> Result<ExitCode> {
     Ok(ExitCode::Ok)
 }
 
-/// Three aligned columns: key, value, origin. Long values push their own origin only.
+/// Three aligned columns: key, value, origin. A long value shifts only its own origin.
 fn render_table(lines: &[SettingLine]) -> String {
     const WIDEST_VALUE: usize = 40;
     let key_width = lines.iter().map(|line| line.key.chars().count()).max().unwrap_or(0);
-    let widths = lines.iter().map(|line| line.shown().chars().count());
+    let widths = lines.iter().map(|line| line.value_text().chars().count());
     let value_width = widths.filter(|width| *width <= WIDEST_VALUE).max().unwrap_or(0);
-    let row = |line: &SettingLine| format!("{:key_width$}  {:value_width$}  {}\n", line.key, line.shown(), line.origin);
+    let row =
+        |line: &SettingLine| format!("{:key_width$}  {:value_width$}  {}\n", line.key, line.value_text(), line.origin);
     lines.iter().map(row).collect()
 }
 
@@ -39,7 +40,8 @@ fn render_json(lines: &[SettingLine]) -> String {
 
 fn render_csv(lines: &[SettingLine]) -> Result<String> {
     let mut table = Table::new("", ["key", "value", "origin"].map(|key| Column::new(key, Format::Text)).to_vec());
-    let cells = |line: &SettingLine| [line.key.clone(), line.shown(), line.origin.to_string()].map(Cell::Text).to_vec();
+    let cells =
+        |line: &SettingLine| [line.key.clone(), line.value_text(), line.origin.to_string()].map(Cell::Text).to_vec();
     table.rows = lines.iter().map(cells).collect();
     table.csv()
 }

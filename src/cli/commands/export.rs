@@ -1,4 +1,4 @@
-//! `scholareval export`: a run in the forms of other programs.
+//! `scholareval export`: a run in the formats of other programs.
 
 use crate::cli::ExitCode;
 use crate::cli::args::{ExportArgs, ExportCommand, ParquetArgs};
@@ -11,7 +11,7 @@ use crate::report::write_inspect_logs;
 /// Runs the command.
 ///
 /// # Errors
-/// When the directory is no run, or a file cannot be written.
+/// When the directory is not a run, or a file cannot be written.
 pub(super) fn run(command: &ExportCommand) -> Result<ExitCode> {
     let (args, what) = match command {
         ExportCommand::Parquet(args) => (&args.export, parquet(args)?),
@@ -46,7 +46,7 @@ fn parquet(args: &ParquetArgs) -> Result<String> {
     Ok(format!("{} rows of scores and {} calls", grouped(scores), grouped(calls)))
 }
 
-/// The run; makes the directory to write into.
+/// Loads the run and creates the output directory.
 fn open(args: &ExportArgs) -> Result<RecordedRun> {
     let run = load_run(&args.run)?;
     if run.manifest.status != RunStatus::Complete && !args.quiet {

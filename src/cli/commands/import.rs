@@ -1,4 +1,4 @@
-//! `scholareval import`: the reference script's results file becomes a run.
+//! `scholareval import`: converts the reference script's results file into a run.
 
 use super::Context;
 use crate::cli::ExitCode;
@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::evaluation::{ImportedRun, import, run_name};
 use crate::report::{RunReport, write_items};
 
-/// Warnings that are printed one by one.
+/// Warnings that are printed in full.
 const WARNINGS_SHOWN: usize = 20;
 
 const MODE_UNKNOWN: &str =

@@ -1,4 +1,4 @@
-//! One file a command. A command gets merged settings, does its work through the library and gives an exit code.
+//! One file per command. A command gets merged settings, works through the library and returns an exit code.
 
 mod agree;
 mod batch;
@@ -31,21 +31,21 @@ use super::settings::Settings;
 use super::terminal;
 use crate::error::{Error, Result};
 
-/// What every command knows besides its own arguments.
+/// Input of every command besides its own arguments.
 #[derive(Clone)]
 pub struct Context<'a> {
-    /// The arguments of the command as clap parsed them: which were given, and by which source.
+    /// The arguments as clap parsed them, with their sources.
     pub matches: &'a ArgMatches,
     /// The process environment.
     pub environment: &'a Environment,
     /// Options of every command.
     pub global: GlobalArgs,
-    /// True if standard output may be coloured.
+    /// True if standard output may be colored.
     pub color: bool,
 }
 
 impl Context<'_> {
-    /// The options of `args` from all their sources; their warnings go to standard error.
+    /// The options of `args` from all sources; their warnings go to standard error.
     fn settings(&self, args: &ScoreArgs) -> Result<Settings> {
         let settings = Settings::load(args, self.matches, self.environment)?;
         warn(&settings);
@@ -53,10 +53,10 @@ impl Context<'_> {
     }
 }
 
-/// The runtime of a command: as many threads as the machine has.
+/// A multi-threaded runtime for the command.
 ///
 /// # Errors
-/// When the system gives no threads.
+/// When the system starts no threads.
 fn runtime() -> Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -74,7 +74,7 @@ fn warn(settings: &Settings) {
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever stopped it; see [`ExitCode`] for what the shell sees.
+/// Any error of the command; see [`ExitCode`].
 pub fn run(cli: Cli, matches: &ArgMatches, environment: &Environment) -> Result<ExitCode> {
     let color = terminal::stdout_color(cli.global.color, environment);
     let mut matches = matches;

@@ -36,7 +36,7 @@ pub(super) fn run(args: &OverlapArgs, context: &Context<'_>) -> Result<ExitCode>
     measurement.run(systems, |scored| notes(&metrics, scored), context)
 }
 
-/// An empty gold answer is within every output, so it is a fault where it would be matched.
+/// An empty gold answer matches every output, so it is a fault for matching.
 fn refuse_empty_golds(systems: &[Predictions], metrics: &[Measure], mode: Mode) -> Result<()> {
     if mode == Mode::Compat || !metrics.contains(&Measure::Match) {
         return Ok(());
@@ -55,7 +55,7 @@ fn refuse_empty_golds(systems: &[Predictions], metrics: &[Measure], mode: Mode) 
     if faults.is_empty() { Ok(()) } else { Err(Error::Input(faults)) }
 }
 
-/// What was left out, and why.
+/// What was left out, with reasons.
 fn notes(metrics: &[Measure], scored: &[Arc<ScoredAnswer>]) -> Vec<&'static str> {
     let is_missing = |metric: Measure, name: &str| {
         metrics.contains(&metric) && !scored.iter().any(|answer| answer.score.component(name).is_some())

@@ -1,4 +1,4 @@
-//! What the commands have in common that give values an item and means a system.
+//! Shared code of the commands that score items and average by system.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::evaluation::{Item, run_name};
 use crate::report::{RunReport, visible, write_items};
 use crate::scorer::{Scorer, Step, Verdicts};
 
-/// The predictions with their golds; an item without an output is a fault.
+/// The predictions with their gold answers; an item without an output is a fault.
 pub(super) fn load(files: &[PathBuf], references: Option<&Path>, quiet: bool) -> Result<Vec<Predictions>> {
     let mut systems = load_predictions(files)?;
     let references = references.map(load_references).transpose()?;
@@ -67,18 +67,18 @@ fn score_all(systems: Vec<Predictions>, scorer: &dyn Scorer) -> (Vec<Item>, Vec<
     (items, scored)
 }
 
-/// Case ids: what several systems answer for the n-th time in their files is one case, and no id means two of them.
-/// (Items without ids are called by their place, which is another question in every file.)
+/// Assigns case ids: the n-th occurrence of a question is the same case in every system, and no id stands for two
+/// questions. (Items without ids are named by their position, which differs between files.)
 #[derive(Default)]
 struct Ids {
-    /// By question, and for the how-manieth time it stands in its file.
+    /// By question and its count of occurrences in the file.
     by_question: HashMap<(String, usize), CaseId>,
     used: HashSet<CaseId>,
 }
 
 impl Ids {
-    /// The ids of one file's items: what the first system that has them calls them, with `#2`, `#3`, .. where that is
-    /// another item's id already.
+    /// The ids of one file's items: those of the first system that has them, with `#2`, `#3`, .. if another item
+    /// already has that id.
     fn of_file(&mut self, items: &[Prediction]) -> Vec<CaseId> {
         let mut turns: HashMap<&str, usize> = HashMap::new();
         let mut ids = Vec::with_capacity(items.len());
@@ -106,7 +106,7 @@ impl Ids {
     }
 }
 
-/// What is measured, and how.
+/// The measure and its settings.
 pub(super) struct Measurement<'a> {
     pub(super) args: &'a PerItemArgs,
     pub(super) references: Option<&'a Path>,
@@ -115,8 +115,7 @@ pub(super) struct Measurement<'a> {
 }
 
 impl Measurement<'_> {
-    /// Scores every item, writes the record where one is wanted, and prints the means; `notes` are what was left out, and
-    /// why.
+    /// Scores every item, writes the record if requested, and prints the means; `notes` list what was left out and why.
     pub(super) fn run(
         &self,
         systems: Vec<Predictions>,
@@ -153,7 +152,7 @@ impl Measurement<'_> {
     }
 }
 
-/// What the values of the items with this id come from, system by system.
+/// How the values of the items with this id were computed, by system.
 pub(super) fn explain_items(
     systems: &[Predictions],
     id: &str,
@@ -198,7 +197,7 @@ mod tests {
         assert_eq!(ids(&[by_place, by_place]), [["1", "2", "3", "4"], ["1", "2", "3", "4"]]);
         let named: &[(&str, &str)] = &[("x", "P"), ("x", "P"), ("x", "P")];
         assert_eq!(ids(&[named, named]), [["x", "x#2", "x#3"], ["x", "x#2", "x#3"]]);
-        // the second P is the third item of a and the first but one of b
+        // the second P is the third item of a and the second of b
         let other: &[(&str, &str)] = &[("1", "P"), ("2", "P"), ("3", "Q")];
         assert_eq!(ids(&[by_place, other]), [vec!["1", "2", "3", "4"], vec!["1", "3", "2"]]);
     }

@@ -21,7 +21,7 @@ use super::score::{evaluation, plan_line};
 /// Runs the command.
 ///
 /// # Errors
-/// For input and settings that cannot be used, and for a server whose identity is unknown and that cannot be reached.
+/// For unusable input and settings, and for a server that is unreachable and unknown from earlier runs.
 pub(super) fn run(args: &PlanArgs, settings: &Settings) -> Result<ExitCode> {
     let gate_rate = args.gate_rate;
     check_share(gate_rate).map_err(|what| Error::Usage(format!("--gate-rate: {what}")))?;
@@ -86,7 +86,7 @@ fn table(estimate: &PlanEstimate) -> Table {
     table
 }
 
-/// Calls now, expected and at most; of the expected ones prompt tokens, reply tokens at most, and the cost.
+/// Calls now, expected and at most; for the expected ones prompt tokens, reply tokens at most, and the cost.
 fn row(line: &PlanLine) -> Vec<Cell> {
     let Cost { calls, prompt_tokens, reply_tokens, usd, .. } = line.expected;
     vec![
@@ -102,7 +102,7 @@ fn row(line: &PlanLine) -> Vec<Cell> {
     ]
 }
 
-/// How the prompt tokens of one judge were counted, how far they may be off, and how long it takes.
+/// How the prompt tokens of one judge were counted, their error, and the time for its calls.
 fn judge_lines(judge: &JudgePlan) -> String {
     let (some, of, name) = (grouped(judge.counted), grouped(judge.of), escape_controls(&judge.judge));
     let (how, failed) = match (judge.by, judge.failed) {
@@ -136,7 +136,7 @@ fn dollars(range: Interval) -> String {
     format!("{} to {}", dollar(range.low), dollar(range.high))
 }
 
-/// Cents from a dollar on, below hundredths of a cent.
+/// Cents from a dollar on, hundredths of a cent below.
 fn dollar(usd: f64) -> String {
     if usd < 1.0 { format!("{usd:.4}") } else { format!("{usd:.2}") }
 }

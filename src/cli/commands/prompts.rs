@@ -13,21 +13,21 @@ pub(super) fn run(command: &PromptsCommand) -> Result<ExitCode> {
     let text = match command {
         PromptsCommand::Export { dir } => written(&PromptSet::builtin(), dir)?,
         PromptsCommand::Import { checkout, out } => written(&PromptSet::import(checkout)?, out)?,
-        PromptsCommand::Show { prompts: Some(dir) } => shown(&PromptSet::load(dir)?),
-        PromptsCommand::Show { prompts: None } => shown(&PromptSet::builtin()),
+        PromptsCommand::Show { prompts: Some(dir) } => summary(&PromptSet::load(dir)?),
+        PromptsCommand::Show { prompts: None } => summary(&PromptSet::builtin()),
     };
     write_stdout(text.as_bytes())?;
     Ok(ExitCode::Ok)
 }
 
-/// Writes the set into a directory; how it is used.
+/// Writes the set into a directory; returns how to use it.
 fn written(set: &PromptSet, dir: &Path) -> Result<String> {
     set.export(dir)?;
     let dir = escape_controls(&dir.display().to_string());
-    Ok(format!("wrote {dir}\n{}use it with: --prompts {dir}\n", shown(set)))
+    Ok(format!("wrote {dir}\n{}use it with: --prompts {dir}\n", summary(set)))
 }
 
-fn shown(set: &PromptSet) -> String {
+fn summary(set: &PromptSet) -> String {
     let mut text = String::new();
     for family in set.families() {
         let (name, label) = (family.id().as_str(), escape_controls(&family.label()));
@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn every_family_is_shown_and_a_written_set_says_how_to_use_it() {
         let set = PromptSet::builtin();
-        let text = shown(&set);
+        let text = summary(&set);
         let heads: Vec<&str> = text.lines().filter(|line| !line.starts_with(' ')).collect();
         assert_eq!(heads, ["rubric", "aspect", "attribution"]);
         assert_eq!(text.matches("prompts:     scholareval@").count(), 3, "{text}");

@@ -40,7 +40,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitCode> {
     Ok(ExitCode::Ok)
 }
 
-/// The judges' calls; none of a run that keeps no record of them.
+/// The judges' calls; none if a run does not record them.
 fn calls_of(run: &RecordedRun) -> Result<Vec<CallRecord>> {
     let (path, mut calls) = (run.path.join("calls.jsonl"), Vec::new());
     if path.is_file() {
@@ -52,10 +52,10 @@ fn calls_of(run: &RecordedRun) -> Result<Vec<CallRecord>> {
     Ok(calls)
 }
 
-/// Checks the output file before the work: it is no file of a run, and if it exists, it is an earlier report.
+/// Checks the output file before the work: it must not be a file of a run, and an existing one must be a report.
 ///
 /// # Errors
-/// When one of these does not hold.
+/// When it is a file of a run, or exists and is not a report.
 fn check_output(out: &Path, overwrite: bool, runs: &[RecordedRun]) -> Result<()> {
     let inputs: Vec<PathBuf> = runs.iter().flat_map(|run| FILES.map(|file| run.path.join(file))).collect();
     refuse_input("--out", out, inputs.iter().map(PathBuf::as_path))?;

@@ -20,15 +20,15 @@ use crate::report::{Bench, RunReport, check_writable, write_items, write_results
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever stopped it; nothing that was paid for is lost.
+/// Any error; no reply that was paid for is lost.
 pub(super) fn run(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
     runtime()?.block_on(async { score(evaluation(settings).prepare().await?, settings, context, None).await })
 }
 
-/// The same for a row of a benchmark, whose table is shown in place of the scorecard.
+/// Like `run`, for a row of a benchmark, whose table replaces the scorecard.
 ///
 /// # Errors
-/// The same, and where a system does not answer every question of the row.
+/// As `run`; also when a system does not answer every question of the row.
 pub(super) fn run_preset(
     settings: &Settings,
     context: &Context<'_>,
@@ -45,7 +45,7 @@ pub(super) fn run_preset(
     })
 }
 
-/// The evaluation that the settings describe; its notes go to standard error.
+/// The evaluation of these settings; its notes go to standard error.
 pub(super) fn evaluation(settings: &Settings) -> Evaluation {
     let quiet = settings.quiet;
     Evaluation::from_options(settings.options.clone()).on_note(move |severity, text| {
@@ -104,7 +104,7 @@ async fn score(
     Ok(code)
 }
 
-/// Asks what is not cached, with progress, until it is done or a signal stops it.
+/// Makes the calls that are not cached, with progress, until all are done or a signal stops the run.
 async fn ask(run: &mut Run, quiet: bool) -> Result<()> {
     let stop = StopHandle::new();
     if run.planned().is_done() {
@@ -127,7 +127,7 @@ async fn ask(run: &mut Run, quiet: bool) -> Result<()> {
     asked
 }
 
-/// The line before the first paid call.
+/// The plan, printed before the first paid call.
 pub(super) fn plan_line(plan: &Plan) -> String {
     if plan.at_most == 0 {
         return format!("plan: nothing to ask; all {} replies are cached", grouped(plan.cached));
@@ -142,7 +142,7 @@ pub(super) fn plan_line(plan: &Plan) -> String {
     )
 }
 
-/// What an endpoint did, at the end of a run.
+/// Statistics of an endpoint, at the end of a run.
 fn endpoint_line(endpoint: &EndpointUse) -> String {
     let stats = &endpoint.stats;
     let mut text = format!("endpoint {} of {}: {} calls", stats.name, endpoint.judge, grouped(stats.calls));
@@ -166,7 +166,7 @@ fn endpoint_line(endpoint: &EndpointUse) -> String {
     escape_controls(&text)
 }
 
-/// What to do with a run next: its systems against each other, and everything on a page.
+/// Suggested next commands: compare the systems, write the report.
 fn next_steps(run: &Run) -> String {
     let shown = run.dir().display().to_string();
     let is_plain = |character: char| character.is_alphanumeric() || "/._-".contains(character);

@@ -16,10 +16,10 @@ use crate::evaluation::{CallRecord, call_id};
 use crate::judge::planner::ReplySource;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 
-/// Calls `each` for every call of a `calls.jsonl`, in file order. One call is in memory at a time.
+/// Runs `each` for every call of a `calls.jsonl`, in file order, with one call in memory at a time.
 ///
 /// # Errors
-/// When the file cannot be read or a line is no call (the error names it), and what `each` fails with.
+/// When the file cannot be read or a line is not a call (the error names it), and any error of `each`.
 pub fn for_each_call(path: &Path, mut each: impl FnMut(CallRecord) -> Result<()>) -> Result<()> {
     let mut lines = LineReader::open(path)?.ok_or_else(|| InputFault::new(path, "is not there"))?;
     while let Some((_, call)) = lines.read()? {
@@ -28,7 +28,7 @@ pub fn for_each_call(path: &Path, mut each: impl FnMut(CallRecord) -> Result<()>
     Ok(())
 }
 
-/// What a scan of the file needs of a line.
+/// The fields of a line that a scan of the file needs.
 #[derive(Deserialize)]
 pub(super) struct CallHead {
     pub(super) call_id: CallId,
@@ -41,21 +41,21 @@ impl CallHead {
     }
 }
 
-/// The replies of a `calls.jsonl`, found by call id; holds their positions in memory, not the replies.
+/// The replies of a `calls.jsonl` by call id; holds their positions in memory, not the replies.
 #[derive(Debug)]
 pub struct RecordedReplies {
     path: PathBuf,
     file: Mutex<File>,
     positions: HashMap<CallId, Position>,
-    /// Why a call that is not recorded has no reply.
+    /// The reason for calls that are not recorded.
     missing: UnscoredReason,
 }
 
 impl RecordedReplies {
-    /// Indexes the file; `None` where there is none. Of a call that failed and was answered later the answer counts.
+    /// Indexes the file; `None` if it does not exist. If a failed call was answered later, the answer counts.
     ///
     /// # Errors
-    /// When the file cannot be read or a line is no call.
+    /// When the file cannot be read or a line is not a call.
     pub fn open(path: &Path) -> Result<Option<Self>> {
         let Some(mut lines) = LineReader::open(path)? else { return Ok(None) };
         let mut positions = HashMap::new();
@@ -69,14 +69,14 @@ impl RecordedReplies {
         Ok(Some(Self { path: path.to_path_buf(), file, positions, missing }))
     }
 
-    /// The same for scoring in another mode than the run's: a call that is not recorded is one that only that mode asks.
+    /// For rescoring in another mode: a call that is not recorded is one that only that mode makes.
     #[must_use]
     pub fn in_other_mode(mut self) -> Self {
         self.missing = UnscoredReason::new(UnscoredKind::NeedsOtherCalls, "needs other calls");
         self
     }
 
-    /// The call as it is recorded. Where the request is rendered, a call of another fingerprint is not the same call.
+    /// The recorded call. If the request is rendered, the fingerprints must match.
     fn record(&self, request: &JudgeRequest) -> Result<Option<CallRecord>> {
         let id = call_id(&request.system, &request.case_id, &request.call, request.attempt);
         let Some(position) = self.positions.get(&id) else { return Ok(None) };
@@ -93,7 +93,7 @@ impl RecordedReplies {
     }
 }
 
-/// A recorded run as a judge: what was replied is replied, what failed stays unscored for the same reason.
+/// A judge that replays a recorded run: replies are repeated, failed calls stay unscored for the same reason.
 impl Judge for RecordedReplies {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         let outcome = self.record(request).map(|call| match call {

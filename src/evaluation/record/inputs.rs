@@ -21,29 +21,29 @@ enum InputLine<C, A> {
     Lists { rubric: Vec<usize>, plain: Vec<usize> },
 }
 
-/// What a run scores.
+/// The input of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Inputs {
     /// The cases, answered or not, each once.
     pub cases: Vec<Arc<TestCase>>,
     /// The answers, each once.
     pub items: Vec<Item>,
-    /// Places in `items` of those that a rubric judges, in the order of the run.
+    /// Indices into `items` of the answers that a rubric judges, in the order of the run.
     rubric: Vec<usize>,
-    /// Places in `items` of those that the other scorers judge, in the order of the run.
+    /// Indices into `items` of the answers that the other scorers judge, in the order of the run.
     plain: Vec<usize>,
 }
 
 impl Inputs {
-    /// These answers, all of which every scorer judges, where it can: without a rubric it is not for the rubric.
+    /// These answers for every scorer; those without a rubric not for the rubric scorer.
     pub fn new(items: Vec<Item>) -> Self {
         let rubric = (0..items.len()).filter(|at| !items[*at].case.rubric.is_none()).collect();
         let plain = (0..items.len()).collect();
         Self { cases: cases_of(&items), items, rubric, plain }
     }
 
-    /// The answers that a rubric judges and those that the other scorers judge. An answer of one system to one case that is
-    /// in both lists is kept as the first has it.
+    /// The answers that a rubric judges and those that the other scorers judge. An answer of one system to one case
+    /// that is in both lists is taken from the first.
     pub fn of_lists(rubric: &[Item], plain: &[Item]) -> Self {
         let mut items: Vec<Item> = rubric.to_vec();
         let mut places: HashMap<(&SystemName, &CaseId), usize> = HashMap::new();
@@ -70,7 +70,7 @@ impl Inputs {
         self.plain.iter().filter_map(|at| self.items.get(*at))
     }
 
-    /// Writes the file, whole or not at all.
+    /// Writes the file atomically.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -107,7 +107,7 @@ impl Inputs {
                 InputLine::Answer(item) => {
                     let Item { answer, .. } = &item;
                     let case = cases.get(&answer.case_id).ok_or_else(|| {
-                        lines.fault("an answer stands before its case".into()).of_case(answer.case_id.as_str())
+                        lines.fault("an answer precedes its case".into()).of_case(answer.case_id.as_str())
                     })?;
                     inputs.items.push(Item { case: Arc::clone(case), ..item });
                 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::Fingerprint;
 use crate::error::{Error, InputFault, Result};
 
-/// A file as the run left it, kept in the manifest of a finished run.
+/// Length and hash of a file, kept in the manifest of a finished run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileStamp {
     /// Length in bytes.
@@ -20,7 +20,7 @@ pub struct FileStamp {
 }
 
 impl FileStamp {
-    /// The stamp of the file; `None` where there is none.
+    /// The stamp of the file; `None` if it does not exist.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -32,7 +32,7 @@ impl FileStamp {
     }
 }
 
-/// The file; `None` where there is none.
+/// The file; `None` if it does not exist.
 fn open(path: &Path) -> Result<Option<File>> {
     match File::open(path) {
         Ok(file) => Ok(Some(file)),
@@ -41,17 +41,17 @@ fn open(path: &Path) -> Result<Option<File>> {
     }
 }
 
-/// Where a line stands.
+/// Position of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Position {
     /// Bytes before it.
     pub(super) offset: u64,
-    /// Its bytes, the end of the line included.
+    /// Its length in bytes, including the line feed.
     pub(super) length: usize,
 }
 
-/// Reads the whole lines of a JSONL file, one of them in memory at a time. A last line without an end was torn by a kill and
-/// is left out. Every file of a run is read through it.
+/// Reads the complete lines of a JSONL file, one in memory at a time. A last line without a line feed was torn by a
+/// kill and is skipped. Every file of a run is read through this reader.
 #[derive(Debug)]
 pub(super) struct LineReader {
     path: PathBuf,
@@ -62,7 +62,7 @@ pub(super) struct LineReader {
 }
 
 impl LineReader {
-    /// Opens the file; `None` where there is none.
+    /// Opens the file; `None` if it does not exist.
     ///
     /// # Errors
     /// When it cannot be opened.
@@ -72,10 +72,10 @@ impl LineReader {
         Ok(Some(Self { path: path.to_path_buf(), reader, line: Vec::new(), number: 0, end: 0 }))
     }
 
-    /// The next line, parsed, with its place; `None` at the end.
+    /// The next line, parsed, with its position; `None` at the end.
     ///
     /// # Errors
-    /// When the file cannot be read, or the line is no `T` (the error names file and line).
+    /// When the file cannot be read, or the line is not a `T` (the error names file and line).
     pub(super) fn read<T: DeserializeOwned>(&mut self) -> Result<Option<(Position, T)>> {
         self.line.clear();
         let length = self.reader.read_until(b'\n', &mut self.line).map_err(Error::io(&self.path, "read"))?;
@@ -90,17 +90,17 @@ impl LineReader {
         Ok(Some((position, parsed)))
     }
 
-    /// The bytes of the line that was read last.
+    /// The bytes of the last line.
     pub(super) fn line(&self) -> &[u8] {
         &self.line
     }
 
-    /// Bytes of the whole lines that were read.
+    /// Total bytes of the complete lines read so far.
     pub(super) fn end(&self) -> u64 {
         self.end
     }
 
-    /// A fault in the line that was read last.
+    /// A fault in the last line.
     pub(super) fn fault(&self, what: String) -> InputFault {
         InputFault::new(&self.path, what).at_line(self.number)
     }

@@ -1,4 +1,4 @@
-//! `manifest.json`: what was run, with what, and how it ended.
+//! `manifest.json`: settings, inputs, judges and status of a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -13,20 +13,20 @@ use crate::domain::{EndpointUse, Fingerprint, Mode};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::Merge;
 
-/// The setting of a run whose scores were imported and not made here.
+/// The setting of a run with imported scores.
 pub const IMPORTED: &str = "imported";
 
 /// The commits of the reference scripts that compat mode reproduces.
 const REFERENCE: &str = "ScholarQABench 95e6fc52b0a8a0ce0a74956029991e3bb00c38b9";
 
-/// How far a run came.
+/// The status of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
-    /// Still running, or killed.
+    /// Running, or killed.
     #[default]
     Running,
-    /// Every answer has been through its scorer.
+    /// Every answer was scored.
     Complete,
     /// Stopped early; the same command continues.
     Stopped,
@@ -37,14 +37,14 @@ pub enum RunStatus {
 pub struct InputFile {
     /// `tests` or the system's name.
     pub name: String,
-    /// As the user named it.
+    /// The path as given.
     pub path: String,
     /// blake3 of its bytes.
     pub blake3: Fingerprint,
 }
 
 impl InputFile {
-    /// Reads a file for its hash.
+    /// Hashes a file.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -68,72 +68,72 @@ pub struct PromptsEntry {
 /// The judge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JudgeEntry {
-    /// The identity that cache keys carry.
+    /// The identity in cache keys.
     pub id: String,
-    /// The model asked for; `None` for the lexical baseline.
+    /// The requested model; `None` for the lexical baseline.
     pub model: Option<String>,
-    /// Where it was asked, secrets masked; `None` for the lexical baseline.
+    /// Its address, secrets masked; `None` for the lexical baseline.
     pub base_url: Option<String>,
-    /// What the server said it serves, where it said so.
+    /// The model that the server reported, if it did.
     pub served: Option<Value>,
-    /// True for the built-in baseline, whose scores are no LLM's.
+    /// True for the built-in baseline, which is not an LLM.
     pub lexical: bool,
 }
 
 /// How unscored answers count.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PolicyEntry {
-    /// True if what is missing counts as the lowest there is, false if it is left out.
+    /// Whether missing values count as the lowest possible, or are left out.
     pub unscored_as_zero: bool,
-    /// The share of unscored answers that is tolerated, 0..=1.
+    /// Tolerated share of unscored answers, 0..=1.
     pub max_unscored: f64,
 }
 
-/// Who has a role, and with which prompts.
+/// Judges and prompts of a role.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RoleEntry {
     /// One judge, or the panel.
     pub judges: Vec<JudgeEntry>,
-    /// Draws of every call by each of them.
+    /// Samples per call and judge.
     pub samples: Vec<u32>,
-    /// How each one's draws become one verdict.
+    /// How the samples of each judge are merged.
     pub merges: Vec<Merge>,
-    /// Of whom the scores are expected scores.
+    /// Judges whose scores are expected scores.
     pub expected: Vec<bool>,
-    /// How a panel's verdicts become one.
+    /// How the verdicts of a panel are merged.
     pub panel_merge: Merge,
-    /// The prompts; `None` where no prompt is read.
+    /// The prompts; `None` if the role uses none.
     pub prompts: Option<PromptsEntry>,
 }
 
-/// What was run.
+/// The manifest of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Version of the formats in this directory.
     pub schema_version: u32,
     /// This program's version.
     pub scholareval_version: String,
-    /// How far it came.
+    /// Its status.
     pub status: RunStatus,
-    /// The run's name as it was given; `None`: that of its directory.
+    /// The run's label; `None`: the name of its directory.
     pub label: Option<String>,
     /// RFC 3339, UTC.
     pub started_at: String,
-    /// RFC 3339, UTC; of the last session where a run was resumed.
+    /// RFC 3339, UTC; of the last session if the run was resumed.
     pub finished_at: Option<String>,
     /// Arithmetic and parser.
     pub mode: Mode,
     /// In compat mode: the pinned commits of the reference.
     pub reference: Option<String>,
-    /// Everything that changes a score, by name.
+    /// Every setting that affects scores, by name.
     pub settings: BTreeMap<String, Value>,
     /// Input files with hashes.
     pub inputs: Vec<InputFile>,
-    /// The prompt set; `None` for the lexical baseline, which reads no prompts.
+    /// The prompt set; `None` for the lexical baseline, which uses none.
     pub prompts: Option<PromptsEntry>,
-    /// The rubric's judge; `None` where the rubric was not asked.
+    /// The rubric's judge; `None` if the rubric was not scored.
     pub judge: Option<JudgeEntry>,
-    /// The scorers that were run, in order.
+    /// The scorers, in order.
     pub scorers: Vec<String>,
     /// The judges of the other roles.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -144,22 +144,22 @@ pub struct Manifest {
     pub answers: u64,
     /// `[system, case_id]` pairs without an answer.
     pub missing: Vec<(String, String)>,
-    /// Case ids that count, in file order.
+    /// Ids of the cases in use, in file order.
     pub kept_cases: Vec<String>,
     /// Warnings about the input.
     pub warnings: Vec<String>,
-    /// How unscored answers count; read when the record is scored again, no part of what the run is.
+    /// How unscored answers count. Used when the run is rescored; not part of its identity.
     pub policy: Option<PolicyEntry>,
-    /// What the endpoints did in the last session that asked any; no part of what the run is.
+    /// What the endpoints did in the last session that made calls; not part of the identity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<EndpointUse>,
-    /// `inputs.jsonl`, `calls.jsonl` and `scores.jsonl` as the run left them; empty while it is not finished.
+    /// Stamps of `inputs.jsonl`, `calls.jsonl` and `scores.jsonl`; empty while the run is unfinished.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, FileStamp>,
 }
 
 impl RoleEntry {
-    /// Who judged, with which prompts: `judge gpt-4o; prompts scholareval@1a2b3c4d`.
+    /// Judge and prompts: `judge gpt-4o; prompts scholareval@1a2b3c4d`.
     pub fn summary(&self) -> String {
         let judge = |(at, judge): (usize, &JudgeEntry)| {
             let samples = self.samples.get(at).copied().unwrap_or(1);
@@ -183,7 +183,7 @@ impl RoleEntry {
 }
 
 impl Manifest {
-    /// The manifest of a run that begins now.
+    /// The manifest of a new run.
     pub fn begin(mode: Mode) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
@@ -195,10 +195,10 @@ impl Manifest {
         }
     }
 
-    /// Reads `manifest.json` of a run directory; `None` where there is none.
+    /// Reads `manifest.json` of a run directory; `None` if it does not exist.
     ///
     /// # Errors
-    /// When it cannot be read, is no manifest, or is of a newer format.
+    /// When it cannot be read, is not a manifest, or has a newer format.
     pub fn load(run_dir: &Path) -> Result<Option<Self>> {
         let path = run_dir.join("manifest.json");
         let text = match std::fs::read_to_string(&path) {
@@ -223,7 +223,7 @@ impl Manifest {
     /// The manifest of a run directory.
     ///
     /// # Errors
-    /// As [`Manifest::load`], and where there is none.
+    /// As [`Manifest::load`], and when it does not exist.
     pub fn of_run(run_dir: &Path) -> Result<Self> {
         Self::load(run_dir)?.ok_or_else(|| {
             let hint = "name the directory of a run (score prints it at the end)";
@@ -236,23 +236,23 @@ impl Manifest {
         self.judge.as_ref().is_some_and(|judge| judge.lexical)
     }
 
-    /// The identity of the rubric's judge; empty where there is none.
+    /// The identity of the rubric's judge; empty without one.
     pub fn judge_id(&self) -> &str {
         self.judge.as_ref().map_or("", |judge| &judge.id)
     }
 
-    /// The setting of that name, where it is a truth value; false otherwise.
+    /// The boolean setting of that name; false if missing.
     pub fn is_set(&self, name: &str) -> bool {
         self.settings.get(name).and_then(Value::as_bool).unwrap_or(false)
     }
 
-    /// A hash of everything that makes this run another than others: settings, inputs, prompts, judges. Paths, times,
-    /// seeds of resampling and versions are no part of it.
+    /// A hash of everything that identifies a run: settings, inputs, prompts, judges. Paths, times, resampling seeds
+    /// and versions are not part of it.
     pub fn identity(&self) -> Fingerprint {
         blake3::hash(json!(self.identity_parts(64)).to_string().as_bytes()).into()
     }
 
-    /// The parts of [`Manifest::identity`] by name, with so many digits of each hash.
+    /// The parts of [`Manifest::identity`] by name, with this many digits of each hash.
     fn identity_parts(&self, digits: usize) -> BTreeMap<String, Value> {
         let prompts = |of: &Option<PromptsEntry>| json!(of.as_ref().map(|prompts| prompts.fingerprint.short(digits)));
         let mut parts = self.settings.clone();
@@ -269,7 +269,7 @@ impl Manifest {
             parts.insert(format!("role {role}"), value);
         }
         for input in &self.inputs {
-            // A system may be called `tests`, too: then the name has both hashes.
+            // A system may be called `tests`: then the name has both hashes.
             let hashes = parts.entry(format!("input {}", input.name)).or_insert_with(|| json!([]));
             if let Value::Array(hashes) = hashes {
                 hashes.push(input.blake3.short(digits).into());
@@ -284,8 +284,8 @@ pub(super) fn now() -> String {
     humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string()
 }
 
-/// What differs between the run that is in a directory and the one that is to be: lines `name: there .., here ..`.
-/// Paths and times may differ; contents, settings, prompts and judges may not.
+/// What differs between the run in a directory and the new one: lines `name: there .., here ..`. Paths and times may
+/// differ; contents, settings, prompts and judges may not.
 pub fn differences(there: &Manifest, here: &Manifest) -> Vec<String> {
     let parts = |of: &Manifest| {
         let mut parts = BTreeMap::new();
@@ -299,7 +299,7 @@ pub fn differences(there: &Manifest, here: &Manifest) -> Vec<String> {
     differing.map(|name| format!("{name}: there {}, here {}", shown(&there, name), shown(&here, name))).collect()
 }
 
-/// Every value that is no object, by its path of names.
+/// Every value that is not an object, by its path of keys.
 fn flatten(name: String, value: &Value, parts: &mut BTreeMap<String, String>) {
     match value {
         Value::Object(fields) => {

@@ -1,7 +1,7 @@
-//! The record of a run: a directory from which every report and re-scoring can be made without a judge.
+//! The record of a run: a directory from which every report and rescoring can be made without a judge.
 //!
-//! `manifest.json` says what was run, `inputs.jsonl` holds cases and answers, `calls.jsonl` every call with its raw
-//! reply, `scores.jsonl` a line for every system and case. All of it is described in `docs/formats.md`.
+//! `manifest.json` has the settings, `inputs.jsonl` cases and answers, `calls.jsonl` every call with its raw reply,
+//! `scores.jsonl` a line for every system and case. `docs/formats.md` describes them.
 //!
 //! `calls.jsonl` is only ever appended to while a run lasts: a call that is in it is not lost by a kill, and a
 //! resumed run adds what is missing. The other files can be made again from it. Lines are the domain types by serde:

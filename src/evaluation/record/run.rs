@@ -1,4 +1,4 @@
-//! Reading a run back: its scores, as the scored answers it was made of.
+//! Reads a recorded run back as scored answers.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -14,21 +14,21 @@ use crate::error::{InputFault, Result};
 use crate::evaluation::Item;
 use crate::scorer::rubric::{LEXICAL, RubricScorer};
 
-/// A run as its record has it: enough for every comparison and report, without a judge.
+/// A recorded run: enough for every comparison and report, without a judge.
 #[derive(Debug, Clone)]
 pub struct RecordedRun {
     /// Its directory.
     pub path: PathBuf,
     /// Its label, else the name of its directory.
     pub name: String,
-    /// What was run.
+    /// Its manifest.
     pub manifest: Manifest,
-    /// The answers with their cases, each once; empty for a run made with `--no-inputs`, and without the answers whose
-    /// text an imported run does not have.
+    /// The answers with their cases, each once; empty for a run with `--no-inputs`. Answers of an imported run without
+    /// a text are left out.
     pub items: Vec<Item>,
-    /// Every answer by every scorer, in the order of the file (scorer by scorer, systems and cases in input order). A case
-    /// that is not in `items` has its id alone. Of a run that did not finish, answers without a score stand here unscored,
-    /// unless the run keeps no inputs.
+    /// Every answer by every scorer, in the order of the file (scorer by scorer, systems and cases in input order). A
+    /// case that is not in `items` has only its id. Missing answers of an unfinished run are added as unscored, unless
+    /// the run keeps no inputs.
     pub scored: Vec<Arc<ScoredAnswer>>,
 }
 
@@ -59,7 +59,7 @@ const RESUME: &str = "run score once more to finish the run, its replies are kep
 /// Reads a run directory: its manifest, its inputs where it has them, and its scores.
 ///
 /// # Errors
-/// When the directory is no run, holds no scores, or a file of it cannot be read; the error names file and line.
+/// When the directory is not a run, holds no scores, or a file cannot be read; the error names file and line.
 ///
 /// ```
 /// let nothing = scholareval::evaluation::record::load_run(std::path::Path::new("/no/such/run"));
@@ -84,7 +84,7 @@ pub fn load_run(dir: &Path) -> Result<RecordedRun> {
     Ok(RecordedRun { path: dir.to_path_buf(), name, manifest, items: inputs.items, scored })
 }
 
-/// Reads `scores.jsonl`; `cases` give the answers their questions and rubrics.
+/// Reads `scores.jsonl`; `cases` provide questions and rubrics.
 fn load_scores(path: &Path, cases: &[Arc<TestCase>]) -> Result<Vec<Arc<ScoredAnswer>>> {
     let mut lines = LineReader::open(path)?
         .ok_or_else(|| InputFault::new(path, "the scores of the run are not there").hint(RESUME))?;
@@ -99,15 +99,14 @@ fn load_scores(path: &Path, cases: &[Arc<TestCase>]) -> Result<Vec<Arc<ScoredAns
     Ok(scored)
 }
 
-/// Why an answer has no score that was never begun.
+/// The reason for answers that were never started.
 const NOT_REACHED: &str = "the run did not get to it";
 
-/// The scores of a run that did not finish, with an unscored answer for everything that it did not get to, in the order of
-/// the inputs. Left out such answers would not count at all, and a run that was stopped at the right time would pass every
-/// gate.
+/// The scores of an unfinished run, with an unscored answer for each one that is missing, in the order of the inputs.
+/// If these were left out, a run that is stopped at the right time would pass every gate.
 ///
-/// The components of a rubric score follow from the case; those of another scorer from its other answers. A scorer that
-/// has scored nothing yet gets nothing.
+/// The components of a rubric score follow from the case; those of another scorer from its other answers. Nothing is
+/// added for a scorer without any score.
 fn with_unreached(manifest: &Manifest, inputs: &Inputs, scored: Vec<Arc<ScoredAnswer>>) -> Vec<Arc<ScoredAnswer>> {
     let mut all: Vec<Arc<ScoredAnswer>> = Vec::new();
     for name in &manifest.scorers {
@@ -139,7 +138,7 @@ fn rubric_of(manifest: &Manifest) -> RubricScorer {
     RubricScorer::new(parts, manifest.mode).lexical(manifest.is_lexical())
 }
 
-/// A score of the components that any of these has.
+/// A score with all components that any of these has.
 fn empty_score<'a>(mut scores: impl Iterator<Item = &'a Score>) -> Option<Score> {
     let mut all = scores.next()?.clone();
     for component in scores.flat_map(|score| &score.components) {
@@ -150,7 +149,7 @@ fn empty_score<'a>(mut scores: impl Iterator<Item = &'a Score>) -> Option<Score>
     Some(all)
 }
 
-/// The answer with this score, none of whose components has a value.
+/// The answer with this score and no values.
 fn unreached(item: &Item, score: Score) -> ScoredAnswer {
     let empty = |component: Component| Component {
         value: None,

@@ -1,4 +1,4 @@
-//! The run directory: what survives a kill, and what is refused.
+//! Run directories: what survives a kill, and what is rejected.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -72,7 +72,7 @@ fn call(record: &mut RunRecord, item: &str, reply: Option<&str>) {
     record.on_event(&RunEvent::Call(Box::new(self::record(item, reply)))).expect("written");
 }
 
-const NOBODY: &[Arc<ScoredAnswer>] = &[];
+const NO_ANSWERS: &[Arc<ScoredAnswer>] = &[];
 
 #[test]
 fn a_resumed_record_keeps_its_lines_and_adds_what_is_missing() {
@@ -90,7 +90,7 @@ fn a_resumed_record_keeps_its_lines_and_adds_what_is_missing() {
     call(&mut second, "a", Some("{\"score\": 7}"));
     call(&mut second, "b", Some("{\"score\": 7}"));
     call(&mut second, "c", None);
-    second.finish(RunStatus::Complete, NOBODY).expect("finished");
+    second.finish(RunStatus::Complete, NO_ANSWERS).expect("finished");
     let text = std::fs::read_to_string(&calls).expect("calls");
     let lines: Vec<CallRecord> = text.lines().map(|line| serde_json::from_str(line).expect("a call")).collect();
     let seen: Vec<_> = lines.iter().map(|line| (&*line.item, line.reply.is_some())).collect();
@@ -181,7 +181,7 @@ fn recorded_replies_are_found_by_call_and_fingerprint() {
     assert_eq!(replies.find(&other).expect("read"), None, "a reply to other messages is none");
 }
 
-/// An answer to case `c` with two components; the scorer's name decides what the sums are called.
+/// An answer to case `c` with two components; the scorer's name decides the names of the sums.
 fn scored(scorer: &'static str, kind: ComponentKind, values: [Option<f64>; 2]) -> ScoredAnswer {
     let component = |name: &str, value: Option<f64>| Component {
         name: name.into(),
@@ -318,7 +318,7 @@ fn answers_that_a_stopped_run_did_not_get_to_are_unscored_in_order_with_the_comp
     let all = load_run(dir.path()).expect("a run").scored;
     let found: Vec<(&str, &str, bool)> =
         all.iter().map(|of| (of.score.scorer, of.case.case_id.as_str(), of.score.value.is_some())).collect();
-    // overlap has scored nothing: its components are not known
+    // overlap has scored nothing: its components are unknown
     assert_eq!(
         found,
         [

@@ -1,4 +1,4 @@
-//! Writing a run directory, line by line as the run goes.
+//! Writes a run directory, line by line during the run.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -14,26 +14,26 @@ use crate::domain::{CallId, EndpointUse, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::{CallRecord, EventSink, RunEvent};
 
-/// The files that the manifest of a finished run has stamps of.
+/// The files that are stamped in the manifest of a finished run.
 const STAMPED: [&str; 3] = ["inputs.jsonl", "calls.jsonl", "scores.jsonl"];
 
-/// The files this program writes into a run directory; nothing else in it is touched.
+/// The files that this program writes into a run directory; all others are left untouched.
 pub const FILES: [&str; 7] =
     ["manifest.json", "inputs.jsonl", "calls.jsonl", "scores.jsonl", "items.csv", "summary.json", "summary.csv"];
 
-/// A run directory that this process holds alone.
+/// A run directory that this process has locked.
 #[derive(Debug)]
 pub struct RunDir {
     path: PathBuf,
-    /// Held, not read: its lock keeps a second process out.
+    /// Held for its lock, which keeps other processes out.
     _lock: File,
 }
 
 impl RunDir {
-    /// Makes and locks the directory.
+    /// Creates and locks the directory.
     ///
     /// # Errors
-    /// When it cannot be made, or another process is writing into it.
+    /// When it cannot be created, or another process is writing into it.
     pub fn open(path: &Path) -> Result<Self> {
         std::fs::create_dir_all(path).map_err(Error::io(path, "create"))?;
         let lock_path = path.join(".lock");
@@ -53,8 +53,8 @@ impl RunDir {
         &self.path
     }
 
-    /// Checks that what is in the directory belongs to this very run; with `overwrite` it is removed instead.
-    /// Gives true if a run is being resumed.
+    /// Checks that the files in the directory belong to this run; with `overwrite` they are removed instead. Returns
+    /// true if a run is being resumed.
     ///
     /// # Errors
     /// When the directory holds a run of other settings, or files of ours without a manifest.
@@ -72,7 +72,7 @@ impl RunDir {
             },
             None => match self.foreign_file()? {
                 None => return Ok(false),
-                Some(name) => format!("holds {name:?} but no manifest.json: it is no run"),
+                Some(name) => format!("holds {name:?} but no manifest.json: it is not a run"),
             },
         };
         Err(InputFault::new(&self.path, what).hint("name another place with --out, or add --overwrite").into())
@@ -85,7 +85,7 @@ impl RunDir {
         Ok(names.find(|name| !name.starts_with('.')))
     }
 
-    /// Writes `bytes` as the file of that name, whole or not at all.
+    /// Writes `bytes` to the file of that name, atomically.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -95,10 +95,10 @@ impl RunDir {
     }
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file atomically.
 ///
 /// # Errors
-/// When the file cannot be written, and what `write` fails with.
+/// When the file cannot be written, and any error of `write`.
 pub fn write_whole<T>(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> Result<T>) -> Result<T> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let partial = path.with_file_name(format!(".{name}.partial"));
@@ -109,7 +109,7 @@ pub fn write_whole<T>(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> R
         Ok(value)
     });
     if written.is_err() {
-        // Nothing of use is in it; where even that fails, the first error is the one to show.
+        // The temporary file is of no use; report the first error even if removing it fails.
         let _ = std::fs::remove_file(&partial);
     }
     written
@@ -122,18 +122,18 @@ pub struct RunRecord {
     manifest: Manifest,
     calls: JsonLines,
     scores: JsonLines,
-    /// Whether the line of a call holds a reply.
+    /// Whether the line of each call holds a reply.
     written: HashMap<CallId, bool>,
-    /// True if a line with a reply follows one of the same call without.
+    /// True if a line with a reply follows one of the same call without a reply.
     superseded: bool,
 }
 
 impl RunRecord {
     /// Opens the record of a claimed directory; calls of an earlier session stay. With `flush_each_line` every line is
-    /// handed to the system at once: without a cache the record is the only place where a reply is kept.
+    /// flushed at once, for runs without a cache, whose record is the only copy of the replies.
     ///
     /// # Errors
-    /// When a file cannot be opened, or `calls.jsonl` holds lines that are no calls.
+    /// When a file cannot be opened, or `calls.jsonl` holds lines that are not calls.
     pub fn open(dir: RunDir, manifest: Manifest, flush_each_line: bool) -> Result<Self> {
         let calls_path = dir.path.join("calls.jsonl");
         let mut written = HashMap::new();
@@ -156,20 +156,20 @@ impl RunRecord {
         &self.dir
     }
 
-    /// What the record says of the run.
+    /// The manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Keeps what the endpoints did; a session without calls leaves that of an earlier one.
+    /// Records what the endpoints did; a session without calls keeps the entry of an earlier one.
     pub fn note_endpoints(&mut self, endpoints: Vec<EndpointUse>) {
         if !endpoints.is_empty() {
             self.manifest.endpoints = endpoints;
         }
     }
 
-    /// Ends the record: puts scores in this order, drops call lines that later ones replace, stamps the files, and says how
-    /// the run ended.
+    /// Finishes the record: orders the scores, drops call lines that later ones replace, stamps the files, and sets the
+    /// status.
     ///
     /// # Errors
     /// When a file cannot be written.
@@ -214,7 +214,7 @@ impl RunRecord {
         Ok(())
     }
 
-    /// Rewrites `calls.jsonl` without the reply-less lines that a later line with a reply replaces.
+    /// Rewrites `calls.jsonl` without lines that have no reply and are replaced by a later line with one.
     fn drop_superseded(&mut self) -> Result<()> {
         let path = self.dir.path.join("calls.jsonl");
         let Some(mut lines) = LineReader::open(&path)? else { return Ok(()) };
@@ -250,7 +250,7 @@ struct JsonLines {
 }
 
 impl JsonLines {
-    /// Opens the file behind its first `keep` bytes; what is behind them is cut off, such as a line that a kill tore.
+    /// Opens the file and truncates it to its first `keep` bytes; a line that a kill tore is cut off.
     fn append(path: PathBuf, keep: u64, flush_each_line: bool) -> Result<Self> {
         let open = || {
             let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(&path)?;

@@ -1,10 +1,10 @@
-//! Stops asking before a budget is passed.
+//! Stops calls before they exceed a budget.
 //!
-//! Every call reserves what it can cost at most before it is asked, and settles what it did cost by the server's usage
-//! afterwards. A call that does not fit beside what others have reserved waits for them to settle; one that does not fit
-//! when nothing is reserved ends the run. A judge's first call goes alone, and the others follow by what the server
-//! counted for it. The layer stands inside the cache, so what is paid already is free, and
-//! around the retries, so a call that fails costs nothing (services charge for replies).
+//! Every call reserves its maximum cost before it is sent, and settles its actual cost by the server's usage
+//! afterwards. A call that does not fit beside other reservations waits for them to settle; one that does not fit
+//! without any ends the run. A judge's first call goes alone, and its token count calibrates the others. The layer is
+//! inside the cache, so cached replies are free, and around the retries, so a failed call costs nothing (services
+//! charge for replies).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,8 +15,8 @@ use crate::domain::{JudgeReply, Usage};
 use crate::judge::tokens::estimate_tokens;
 use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome, Rendered};
 
-/// Estimates of tokens err: so many times as much is reserved, more where the server has counted more (and a little above
-/// that, since no two prompts are alike).
+/// Token estimates err: this multiple is reserved, more if the server counted more (and slightly above that, since
+/// prompts differ).
 const MARGIN: f64 = 1.25;
 const ABOVE_SEEN: f64 = 1.05;
 
@@ -28,13 +28,13 @@ pub struct Price {
     pub prompt: f64,
     /// Reply tokens.
     pub completion: f64,
-    /// Prompt tokens that the service takes from its own prefix cache; `None`: as other prompt tokens.
+    /// Prompt tokens from the service's own prefix cache; `None`: priced as other prompt tokens.
     #[serde(default)]
     pub cached_prompt: Option<f64>,
 }
 
 impl Price {
-    /// What to write for a model without a price.
+    /// The config entry for a model without a price.
     pub fn how_to_set(model: &str) -> String {
         format!(
             "write [prices.\"{}\"] with prompt = .. and completion = .. (USD per million tokens) into the config file",
@@ -42,8 +42,8 @@ impl Price {
         )
     }
 
-    /// The cost of these tokens in USD: `(prompt - cached) * prompt price + cached * cached price + reply * reply price`,
-    /// over a million.
+    /// The cost of these tokens in USD: `(prompt - cached) * prompt price + cached * cached price + reply * reply
+    /// price`, over a million.
     pub fn cost(&self, usage: &Usage) -> f64 {
         let cached = usage.cached_prompt_tokens.min(usage.prompt_tokens);
         let fresh = (usage.prompt_tokens - cached) as f64;
@@ -52,7 +52,7 @@ impl Price {
     }
 }
 
-/// How much may be spent by one run of the program.
+/// The budget of one command.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Budget {
     /// US dollars.
@@ -61,7 +61,7 @@ pub struct Budget {
     pub tokens: Option<u64>,
 }
 
-/// So much of a budget: USD and tokens.
+/// An amount in USD and tokens.
 type Amount = [f64; 2];
 
 fn plus([usd, tokens]: Amount, other: Amount) -> Amount {
@@ -72,14 +72,14 @@ fn plus([usd, tokens]: Amount, other: Amount) -> Amount {
 struct Account {
     spent: Amount,
     reserved: Amount,
-    /// Calls that have reserved something.
+    /// Calls with a reservation.
     open: usize,
     is_spent: bool,
 }
 
 type WhenSpent = Box<dyn Fn(&str) + Send + Sync>;
 
-/// The account of a run; shared by all its judges.
+/// The account of a run, shared by all its judges.
 pub struct Ledger {
     budget: Budget,
     account: Mutex<Account>,
@@ -88,17 +88,17 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// An account of which nothing has been spent.
+    /// An account with nothing spent.
     pub fn new(budget: Budget) -> Self {
         Self { budget, account: Mutex::default(), settled: Notify::new(), when_spent: Mutex::new(None) }
     }
 
-    /// Has `act` called once, with the reason, when nothing more may be asked.
+    /// Calls `act` once, with the reason, when no more calls are possible.
     pub fn when_spent(&self, act: impl Fn(&str) + Send + Sync + 'static) {
         *self.when_spent.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(act));
     }
 
-    /// What was spent so far: USD (of judges with a price) and tokens.
+    /// Spent so far: USD (of judges with a price) and tokens.
     pub fn spent(&self) -> (f64, u64) {
         let [usd, tokens] = self.account().spent;
         (usd, tokens as u64)
@@ -110,14 +110,14 @@ impl Ledger {
 
     fn fits(&self, amount: Amount) -> bool {
         let limits = [self.budget.usd, self.budget.tokens.map(|tokens| tokens as f64)];
-        // Sums of floats: what is equal on paper may be off in the last digits.
+        // Float sums: equal amounts may differ in the last digits.
         limits.iter().zip(amount).all(|(limit, amount)| limit.is_none_or(|limit| amount <= limit * (1.0 + 1e-9)))
     }
 
-    /// Waits until the call fits; `None` when it never will.
+    /// Waits until the call fits; `None` if it never will.
     async fn reserve(&self, amount: Amount) -> Option<Reservation<'_>> {
         loop {
-            // Waiting begins before the account is read: nothing that settles in between is missed.
+            // Subscribe before reading the account, so that no settlement is missed.
             let mut settled = std::pin::pin!(self.settled.notified());
             settled.as_mut().enable();
             let is_end = {
@@ -141,7 +141,7 @@ impl Ledger {
         }
     }
 
-    /// Reports that the budget is spent; calls that wait are not asked.
+    /// Reports that the budget is spent; waiting calls are not sent.
     fn end(&self) {
         let (usd, tokens) = self.spent();
         let usd = self.budget.usd.map(|budget| format!("{usd:.4} of {budget} USD (--budget-usd)"));
@@ -155,7 +155,7 @@ impl Ledger {
     }
 }
 
-/// What a call has reserved; settled when it ends, however it ends.
+/// The reservation of a call, settled however the call ends.
 struct Reservation<'a> {
     ledger: &'a Ledger,
     amount: Amount,
@@ -166,7 +166,7 @@ impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         let mut account = self.ledger.account();
         account.open -= 1;
-        // Sums of floats: with nothing open nothing is reserved, exactly.
+        // Float sums: without open calls the reserved sum is exactly zero.
         account.reserved = match account.open {
             0 => Amount::default(),
             _ => plus(account.reserved, self.amount.map(|part| -part)),
@@ -177,19 +177,19 @@ impl Drop for Reservation<'_> {
     }
 }
 
-/// `inner` within a budget; without one it is `inner`.
+/// `inner` within a budget; without one, just `inner`.
 pub struct Budgeted<J> {
     inner: J,
     ledger: Option<Arc<Ledger>>,
     price: Option<Price>,
-    /// The most times its estimate that the server has counted for a prompt; `None` before the first reply.
+    /// The highest ratio of counted to estimated prompt tokens; `None` before the first reply.
     counted: Mutex<Option<f64>>,
-    /// Held by the call that goes alone, until a reply has come.
+    /// Held by the first call, until its reply arrives.
     first: FifoMutex<()>,
 }
 
 impl<J> Budgeted<J> {
-    /// `inner`, whose calls cost `price` of the account. A judge without a price costs tokens only.
+    /// `inner`, whose calls cost `price`. A judge without a price uses tokens only.
     pub fn new(inner: J, ledger: Option<Arc<Ledger>>, price: Option<Price>) -> Self {
         Self { inner, ledger, price, counted: Mutex::default(), first: FifoMutex::default() }
     }
@@ -203,8 +203,8 @@ impl<J> Budgeted<J> {
         [usd, (usage.prompt_tokens + usage.completion_tokens) as f64]
     }
 
-    /// What a call can cost: its prompt with a margin, and its reply limit. A call without one restates the answer, so its
-    /// reply is taken to be as long as its prompt.
+    /// Maximum cost of a call: its prompt with a margin, and its reply limit. A call without one restates the answer,
+    /// so its reply counts as long as its prompt.
     fn at_most(&self, rendered: &Rendered) -> Amount {
         let prompt_tokens = self.with_margin(rendered.prompt_tokens);
         let completion_tokens = rendered.max_tokens.unwrap_or(prompt_tokens);
@@ -216,8 +216,8 @@ impl<J> Budgeted<J> {
         (estimate as f64 * MARGIN.max(counted * ABOVE_SEEN)) as u64
     }
 
-    /// What a reply is charged: as the server counts. Where it does not, the estimate with a margin: a budget is not
-    /// passed because nothing was counted.
+    /// Cost of a reply by the server's count, else by the estimate with a margin, so that missing counts cannot exceed
+    /// the budget.
     fn charge(&self, rendered: &Rendered, reply: &JudgeReply) -> Amount {
         let mut usage = reply.usage;
         let times = usage.prompt_tokens as f64 / rendered.prompt_tokens.max(1) as f64;
@@ -237,7 +237,7 @@ impl<J: Judge> Judge for Budgeted<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         let (Some(ledger), Some(rendered)) = (&self.ledger, &request.rendered) else { return self.inner.ask(request) };
         Box::pin(async move {
-            // A judge's first call goes alone: how the server counts it decides what the others reserve.
+            // A judge's first call goes alone: its token count determines what the others reserve.
             let mut alone = None;
             if self.counted().is_none() {
                 alone = Some(self.first.lock().await).filter(|_| self.counted().is_none());
@@ -267,7 +267,7 @@ mod tests {
     use crate::domain::{Fingerprint, JudgeCall, JudgeReply, JudgeTask, Role};
     use crate::judge::AskError;
 
-    /// Replies with this usage after a moment; counts how many are asked.
+    /// Replies with this usage after a moment; counts the calls.
     struct Costs(Usage, AtomicUsize);
 
     impl Judge for Costs {
@@ -322,15 +322,15 @@ mod tests {
         // a call reserves 80 * 5/4 + 100 = 200 and costs 100: of 1,000 tokens nine can be used, the tenth would have to
         // reserve 200 of the 100 that are left
         let ledger = Arc::new(Ledger::new(Budget { usd: None, tokens: Some(1000) }));
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::clone(&told);
-        ledger.when_spent(move |reason| heard.lock().unwrap().push(reason.to_owned()));
+        let reasons = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&reasons);
+        ledger.when_spent(move |reason| sink.lock().unwrap().push(reason.to_owned()));
         let judge = Budgeted::new(Costs(usage(80, 20), AtomicUsize::new(0)), Some(Arc::clone(&ledger)), None);
         assert_eq!(ask_many(&judge, 50).await, 9);
         assert_eq!((ledger.spent().1, judge.inner.1.load(Ordering::SeqCst)), (900, 9));
-        let told = told.lock().unwrap();
-        assert_eq!(told.len(), 1, "told once");
-        assert!(told[0].contains("900 of 1000 tokens"), "{}", told[0]);
+        let reasons = reasons.lock().unwrap();
+        assert_eq!(reasons.len(), 1, "reported once");
+        assert!(reasons[0].contains("900 of 1000 tokens"), "{}", reasons[0]);
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! Replies from the cache, and stores those that it did not hold.
+//! Reads replies from the cache, and stores new ones.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, Rendered};
 
 /// A judge behind the reply cache.
 ///
-/// A hit gives the stored reply (`cached: true`, with the tokens and latency of the original call). A miss leases the
-/// key, asks the inner judge, and returns its whole reply once it is committed: a reply that was seen is a reply
-/// that survives a kill. Everything but a whole reply passes through unstored. Requests that are not rendered have no key
-/// and pass straight through.
+/// A hit returns the stored reply (`cached: true`, with the tokens and latency of the original call). A miss leases the
+/// key, calls the inner judge, and returns its complete reply once it is committed, so that a reply that was returned
+/// survives a kill. Everything else passes through unstored. Requests that are not rendered have no key and pass
+/// straight through.
 pub struct Cached<J> {
     inner: J,
     cache: Cache,
@@ -22,7 +22,7 @@ pub struct Cached<J> {
 }
 
 impl<J> Cached<J> {
-    /// Puts `cache` before `inner`; `judge` is the identity that is stored beside each reply.
+    /// Puts `cache` before `inner`; `judge` is the identity stored with each reply.
     pub fn new(inner: J, cache: Cache, judge: impl Into<Arc<str>>, meters: Arc<Meters>) -> Self {
         Self { inner, cache, judge: judge.into(), meters }
     }
@@ -36,7 +36,7 @@ impl<J> Cached<J> {
 impl<J: Judge> Cached<J> {
     async fn through_cache(&self, request: &JudgeRequest, rendered: &Rendered) -> Result<Outcome, AskError> {
         let key = &rendered.fingerprint;
-        // Reading disturbs no other process; a lease is a write.
+        // A read blocks no other process; a lease is a write.
         if let Some(reply) = self.cache.get(key).map_err(AskError::Fatal)? {
             return Ok(self.hit(reply));
         }
@@ -44,7 +44,7 @@ impl<J: Judge> Cached<J> {
             Leased::Cached(reply) => return Ok(self.hit(reply)),
             Leased::Granted(lease) => lease,
         };
-        // Whatever ends this call early (an error, a dropped future) drops the lease and so gives it back.
+        // However this call ends early (an error, a dropped future), the lease is dropped and released.
         let outcome = self.inner.ask(request).await?;
         let Outcome::Reply(reply) = outcome else { return Ok(outcome) };
         let entry = Entry::new(*key, CallLabel::of(request, &self.judge), reply.clone());
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use crate::domain::{Fingerprint, JudgeCall, JudgeTask, Role, UnscoredKind, UnscoredReason};
 
-    /// Replies with a number that grows, or with the next outcome.
+    /// Replies with an increasing number, or with the next outcome.
     #[derive(Default)]
     struct Counting {
         asked: AtomicU64,
@@ -161,7 +161,7 @@ mod tests {
         let request = request(Some(1));
         let mut asking = never.ask(&request).map(drop).boxed();
         tokio::select! {
-            () = &mut asking => panic!("answered by nobody"),
+            () = &mut asking => panic!("nothing answers"),
             () = never.inner.0.notified() => {}
         }
         let other = Cache::open(never.cache.path()).unwrap();

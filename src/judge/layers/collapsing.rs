@@ -1,4 +1,4 @@
-//! Identical calls in flight become one.
+//! Merges identical calls in flight.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,16 +10,16 @@ use futures::future::{BoxFuture, Shared, WeakShared};
 use crate::domain::Fingerprint;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 
-/// A judge that is asked one thing once at a time.
+/// A judge that gets identical concurrent calls only once.
 ///
-/// Calls with one fingerprint that overlap share one call of the judge inside:
+/// Overlapping calls with one fingerprint share one call of the inner judge:
 ///
-/// - The shared call is driven by whichever caller waits for it. A caller that is dropped changes nothing for the others,
-///   and the judge's work is dropped only with the last caller: there is no leader, nothing to take over, no deadlock.
-/// - All get the same outcome. The first to receive a reply gets it as it came; the others get a copy with
-///   `cached: true`, so that its tokens, which they keep, count once like those of any cached reply.
-/// - All get the same error. Asking again is for the layer inside (retrying) or for the caller: the next call with that
-///   fingerprint starts afresh.
+/// - The shared call is polled by whichever caller waits for it. A dropped caller does not affect the others, and the
+/// inner call is dropped only with the last caller: there is no leader, no takeover, no deadlock.
+/// - All get the same outcome. The first to receive a reply gets it unchanged; the others get a copy with `cached:
+/// true`, so that its tokens count once, as for any cached reply.
+/// - All get the same error. Retries are up to the inner layer or the caller: the next call with that fingerprint
+/// starts anew.
 ///
 /// Requests that are not rendered have no fingerprint and pass straight through.
 pub struct Collapsing<J> {
@@ -32,7 +32,7 @@ type SharedCall = BoxFuture<'static, Arc<Landed>>;
 /// A finished call.
 struct Landed {
     result: Result<Outcome, AskError>,
-    /// True once a caller has received it.
+    /// True once a caller received it.
     received: AtomicBool,
 }
 
@@ -47,13 +47,13 @@ impl<J> Collapsing<J> {
     }
 }
 
-/// The call, if it has callers and is not finished.
+/// The call, while it has callers and is not finished.
 fn ongoing(flight: &WeakShared<SharedCall>) -> Option<Shared<SharedCall>> {
     flight.upgrade().filter(|flight| flight.peek().is_none())
 }
 
 impl<J: Judge + 'static> Collapsing<J> {
-    /// The call of that fingerprint that is in flight, or a new one.
+    /// The call in flight with that fingerprint, or a new one.
     fn join(&self, request: &JudgeRequest, key: Fingerprint) -> Shared<SharedCall> {
         let mut flights = self.flights();
         if let Some(flight) = flights.get(&key).and_then(ongoing) {
@@ -140,7 +140,7 @@ mod tests {
         (Collapsing::new(Arc::clone(&gate)), gate)
     }
 
-    /// How many different calls are in flight.
+    /// Number of different calls in flight.
     fn in_flight(judge: &Collapsing<Arc<Gate>>) -> usize {
         judge.flights().values().filter(|flight| ongoing(flight).is_some()).count()
     }
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_caller_that_is_not_polled_delays_nobody() {
+    async fn a_caller_that_is_not_polled_delays_no_other() {
         let (judge, gate) = judge();
         let request = request(Some(1));
         let mut sleeping = judge.ask(&request);

@@ -1,26 +1,26 @@
-//! Finds prompts that are longer than the model's context before they are sent.
+//! Rejects prompts that are longer than the model's context before they are sent.
 
 use crate::domain::{UnscoredKind, UnscoredReason};
 use crate::judge::capacity::Capacity;
 use crate::judge::token_counter::TokenCounter;
 use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome, Rendered};
 
-/// The share of an English text's estimated tokens that it has at least. (95% of answers are within 12%, see
+/// Lower bound of an English text's tokens, as a share of the estimate. (95% of answers are within 12%, see
 /// [`crate::judge::tokens`].)
 const LEAST_SHARE: f64 = 0.75;
-/// And the share that it has at most.
+/// The upper bound.
 const MOST_SHARE: f64 = 1.4;
-/// Bytes of UTF-8 outside ASCII that are estimated as one token; some tokenizers need far fewer, so that nothing is
-/// certain of such text.
+/// Bytes of UTF-8 outside ASCII that are estimated as one token; some tokenizers need far fewer, so there is no bound
+/// for such text.
 const FOREIGN_BYTES_PER_TOKEN: u64 = 3;
 
-/// A judge whose prompts must fit.
+/// A judge with a context limit.
 ///
-/// A call that cannot fit becomes [`Outcome::Unscored`] with the numbers: some servers would refuse it, others cut it
-/// silently. Since estimates err, a call is held back only where even three quarters of its estimated tokens are too
-/// many; where it is not certain, the server's own tokenizer decides, if it has one, and else the server itself.
+/// A call that cannot fit becomes [`Outcome::Unscored`] with the numbers: some servers would reject it, others cut it
+/// silently. Since estimates err, a call is held back only if even three quarters of its estimated tokens are too many;
+/// otherwise the server's own tokenizer decides, if there is one, else the server itself.
 ///
-/// It stands inside the cache (what is paid needs no room) and outside retries and limits (nothing is sent).
+/// It is inside the cache (cached replies need no room) and outside retries and limits (nothing is sent).
 pub struct ContextLimited<J> {
     inner: J,
     capacity: Option<Capacity>,
@@ -28,8 +28,7 @@ pub struct ContextLimited<J> {
 }
 
 impl<J> ContextLimited<J> {
-    /// Puts the limits of `capacity`, if any are known, before `inner`; `counter` counts where the estimate does not
-    /// decide.
+    /// Puts the limits of `capacity`, if any are known, before `inner`; `counter` decides if the estimate cannot.
     pub fn new(inner: J, capacity: Option<Capacity>, counter: Option<TokenCounter>) -> Self {
         Self { inner, capacity, counter }
     }
@@ -57,9 +56,9 @@ impl<J> ContextLimited<J> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fits {
     Surely,
-    /// Counting, or the server, decides.
+    /// A count, or the server, decides.
     Perhaps,
-    /// However far the estimate errs.
+    /// By any error of the estimate.
     Never,
 }
 

@@ -1,9 +1,9 @@
-//! An endpoint is asked only while it is known to serve the judge's model.
+//! Uses an endpoint only while it is known to serve the judge's model.
 //!
-//! Replies are kept under the one identity of the judge, whichever endpoint gave them and whenever. So a server that was not
-//! there at the start, or that broke a connection since (it may have been restarted with another model), has to report its
-//! identity before the next call goes there. So has one whose reply names another model than its replies before, and until
-//! it has, that reply does not count.
+//! Replies are cached under the one identity of the judge, whichever endpoint gave them. So a server that was
+//! unreachable at the start, or broke a connection since (it may have been restarted with another model), has to report
+//! its identity before the next call. So does one whose reply names another model than its earlier replies; that reply
+//! is discarded.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -17,25 +17,25 @@ use crate::judge::endpoint::Endpoint;
 use crate::judge::identity::{ServerIdentity, ask_server, judge_id, wait_for_server};
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 
-/// What an endpoint has to report of itself.
+/// The expected identity of an endpoint.
 #[derive(Debug, Clone)]
 pub struct ExpectedIdentity {
-    /// Where it is asked.
+    /// Its address.
     pub endpoint: Endpoint,
-    /// The model that is asked there.
+    /// The model name for requests.
     pub model: String,
-    /// What it has to report behind that name.
+    /// The identity that it must report.
     pub identity: ServerIdentity,
-    /// True if it has reported so already.
+    /// True if it has reported it already.
     pub is_known: bool,
 }
 
-/// A judge at one endpoint, asked only while it serves what is expected.
+/// A judge at one endpoint, used only while it serves the expected model.
 ///
-/// A call that meets an unchecked endpoint probes it ([`crate::judge::identity`]: at most two short questions), those that
-/// come meanwhile wait for the result. An endpoint that cannot be reached is a transient failure for as long as a lone one
-/// would be waited for ([`crate::judge::endpoint::Timeouts::server_gone`]), and not at all if it never was there; then, and
-/// where another model answers, it is [`AskError::Fatal`], by which a pool takes it out.
+/// A call to an unchecked endpoint probes it ([`crate::judge::identity`]: at most two short requests); concurrent calls
+/// wait for the result. An unreachable endpoint is a transient failure for
+/// [`crate::judge::endpoint::Timeouts::server_gone`], or not at all if it was never reachable; after that, and if
+/// another model answers, it is [`AskError::Fatal`], by which a pool drops it.
 pub struct IdentityChecked<J> {
     inner: J,
     expected: Option<ExpectedIdentity>,
@@ -43,25 +43,25 @@ pub struct IdentityChecked<J> {
     known: FifoMutex<Known>,
 }
 
-/// What is known of an endpoint.
+/// State of an endpoint.
 #[derive(Default)]
 struct Known {
-    /// It serves what is expected.
+    /// It serves the expected model.
     is_checked: bool,
-    /// It has been there at some time.
+    /// It was reachable at some time.
     was_there: bool,
-    /// Since when it is not.
+    /// When it became unreachable.
     missing: Option<Instant>,
-    /// The last probe that failed.
+    /// The error of the last failed probe.
     failed: Option<(Instant, AskError)>,
-    /// What its replies call the model. A gateway may have several names for one.
+    /// The model name in its replies. A gateway may have several names for one model.
     names: BTreeSet<String>,
 }
 
 impl<J> IdentityChecked<J> {
-    /// `inner`, asked while it serves what is `expected`; `None` where nothing is checked (the user gave the judge a name).
+    /// `inner`, used while it serves `expected`; `None` disables the check (the user named the judge).
     pub fn new(inner: J, expected: Option<ExpectedIdentity>) -> Self {
-        // OpenAI's own service does not report what is behind a name.
+        // OpenAI's own service does not identify the model behind a name.
         let expected = expected.filter(|expected| !expected.endpoint.is_openai());
         let is_checked = expected.as_ref().is_some_and(|expected| expected.is_known);
         let known = FifoMutex::new(Known { is_checked, was_there: is_checked, ..Known::default() });
@@ -99,7 +99,7 @@ fn lost(message: String) -> AskError {
     AskError::Fatal(Error::JudgeUnavailable(message))
 }
 
-/// Asks the server what it serves: a transient failure if it does not say, a fatal one if it is another model.
+/// Probes the server: a transient failure if it reports nothing, a fatal one if it is another model.
 async fn probe(expected: &ExpectedIdentity) -> Result<(), AskError> {
     let missing = |message| AskError::Transient { message, status: None, retry_after: None };
     let ExpectedIdentity { endpoint, model, identity, .. } = expected;
@@ -127,7 +127,7 @@ impl<J: Judge> Judge for IdentityChecked<J> {
             drop(self.check(expected).await?);
             let result = self.inner.ask(request).await;
             match &result {
-                // No connection, a broken one, or something else than a reply: it may be another server the next time.
+                // No connection, a broken one, or an invalid reply: the next one may come from another server.
                 Err(AskError::Transient { status: None, .. }) => self.known.lock().await.is_checked = false,
                 Ok(Outcome::Reply(JudgeReply { model: Some(name), .. })) => {
                     let mut known = self.known.lock().await;

@@ -1,4 +1,4 @@
-//! Judges around a judge, one concern each.
+//! Judges that wrap a judge, one concern each.
 
 pub mod budgeted;
 pub mod cached;

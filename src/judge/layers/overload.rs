@@ -1,31 +1,31 @@
-//! How calls react to an overloaded server: fewer at once, and pauses that all waiting calls share.
+//! Reaction to an overloaded server: fewer concurrent calls, and pauses shared by all waiting calls.
 //!
-//! Additive increase, multiplicative decrease (Chiu and Jain 1989, as TCP has it): an overloaded server loses 40% of its
-//! calls at once, and gets a sixteenth of the given number back after each window of replies.
+//! Additive increase, multiplicative decrease (Chiu and Jain 1989, as in TCP): an overload cuts the concurrent calls by
+//! 40%, and each window of replies adds a sixteenth of the configured number.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The first pause after a 429 or 529 that does not say how long; doubles while they continue.
+/// The first pause after a 429 or 529 without a duration; doubles while they continue.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest of those pauses.
 const LONGEST_OWN_PAUSE: Duration = Duration::from_secs(60);
-/// What is left of the window after an overload.
+/// The factor of the window after an overload.
 const CUT: f64 = 0.6;
-/// No two cuts are closer together. (Nor does a call count that had left before the last one.)
+/// Minimum time between two cuts. (Calls sent before the last cut never cause another.)
 const DEBOUNCE: Duration = Duration::from_secs(1);
-/// The window grows by this part of the given number at a time.
+/// The window grows by this fraction of the configured number.
 const STEPS: usize = 16;
 
-/// The calls that may be in flight at once: between 1 and `given`.
+/// The limit of concurrent calls: between 1 and `given`.
 #[derive(Debug)]
 pub(super) struct Window {
     given: usize,
     limit: usize,
-    /// When the window was cut last.
+    /// Time of the last cut.
     cut: Option<Instant>,
-    /// Replies since the last change, of calls that had left after the last cut.
+    /// Replies since the last change, of calls sent after the last cut.
     replies: usize,
 }
 
@@ -39,10 +39,10 @@ impl Window {
         self.limit
     }
 
-    /// A call that left at `sent` met an overloaded server; true if the window was cut.
+    /// A call sent at `sent` met an overloaded server; true if the window was cut.
     ///
-    /// All calls that were in flight together report the same overload: those that had left before the last cut say
-    /// nothing about the smaller window, and in one second there is one cut at most.
+    /// All calls that were in flight together report the same overload: those sent before the last cut say nothing
+    /// about the smaller window, and there is at most one cut per second.
     pub(super) fn overloaded(&mut self, sent: Instant) -> bool {
         let now = Instant::now();
         if self.cut.is_some_and(|cut| sent < cut || now < cut + DEBOUNCE) {
@@ -55,7 +55,7 @@ impl Window {
         true
     }
 
-    /// A call that left at `sent` was answered; true if the window grew.
+    /// A call sent at `sent` was answered; true if the window grew.
     pub(super) fn answered(&mut self, sent: Instant) -> bool {
         if self.limit >= self.given || self.cut.is_some_and(|cut| sent < cut) {
             return false;
@@ -70,22 +70,22 @@ impl Window {
     }
 }
 
-/// The pause that all waiting calls share.
+/// A pause shared by all waiting calls.
 #[derive(Debug, Default)]
 pub(super) struct Pause {
     until: Option<Instant>,
-    /// Our own pause where the server does not say how long, and when it was last lengthened.
+    /// The default pause if the server gives no duration, and when it was last doubled.
     own: Option<(Duration, Instant)>,
 }
 
 impl Pause {
-    /// No call leaves within `wait` from now.
+    /// Holds all calls for `wait` from now.
     pub(super) fn extend(&mut self, wait: Duration) {
         self.until = self.until.max(Some(Instant::now() + wait));
     }
 
-    /// Doubles our own pause, once for all the calls that were in flight together: a call that had left before the
-    /// last doubling is no sign that the longer pause was too short.
+    /// Doubles the default pause, once for all calls that were in flight together: one sent before the last doubling is
+    /// no sign that the longer pause was too short.
     pub(super) fn extend_own(&mut self, sent: Instant) {
         let wait = match self.own {
             None => FIRST_PAUSE,
@@ -96,12 +96,12 @@ impl Pause {
         self.extend(wait);
     }
 
-    /// The server answers again: the next pause of our own is short.
+    /// The server answers again: resets the default pause.
     pub(super) fn end_own(&mut self) {
         self.own = None;
     }
 
-    /// Until when no call may leave; `None` if calls may.
+    /// The end of the pause; `None` if calls may be sent.
     pub(super) fn pending(&self) -> Option<Instant> {
         self.until.filter(|until| *until > Instant::now())
     }

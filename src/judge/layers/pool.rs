@@ -1,21 +1,21 @@
 //! Several endpoints for one judge.
 //!
-//! Each answer has its replica, so that the replica's prefix cache stays warm for all the calls about it. Which one is
-//! decided by rendezvous hashing (highest random weight; Thaler and Ravishankar 1998): every replica draws a number from
-//! its name and the answer's, the highest wins. The order of the replicas does not matter, and where one is missing only
-//! its own answers move.
+//! Each answer has its replica, so that the replica's prefix cache stays warm for all calls about it. It is chosen by
+//! rendezvous hashing (highest random weight; Thaler and Ravishankar 1998): every replica gets a number from a hash of
+//! its name and the answer's, the highest wins. The order of the replicas does not matter, and a missing one moves only
+//! its own answers.
 //!
-//! An answer's call goes to the next replica in its order while its own one
+//! A call goes to the next replica in the answer's order if its own one
 //!
 //! - is *down*: three failures in a row (connections, time-outs, broken replies, 5xx). After a cool-down one call probes
 //!   whether it is back, and the others follow if so.
-//! - is *lost*: it reported an error that would stop a run (wrong key, no such model, gone for a minute). The same, with a longer
-//!   cool-down; only when all are lost does the run stop.
+//! - is *lost*: it reported an error that would stop a run (wrong key, no such model, gone for a minute). Same as down,
+//! with a longer cool-down; the run stops only when all are lost.
 //! - has asked for a long pause;
 //! - failed or throttled this call the last time;
-//! - is *crowded*: calls queue up for it, because it is slow or throttled, and they are more than its share.
+//! - is *crowded*: it is slow or throttled, and has more queued calls than its share.
 //!
-//! If nothing is left, the call goes to its own replica.
+//! If none is left, the call goes to its own replica.
 
 mod health;
 
@@ -29,16 +29,16 @@ use crate::domain::{EndpointStats, Fingerprint};
 use crate::error::{Error, Result};
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 
-/// A replica for which calls queue up holds at most so much more than its even share of all. (The factor of consistent
-/// hashing with bounded loads; Mirrokni, Thorup and Zadimoghaddam 2018.)
+/// A replica with queued calls holds at most this multiple of its even share. (The factor of consistent hashing with
+/// bounded loads; Mirrokni, Thorup and Zadimoghaddam 2018.)
 const MOST_OF_SHARE: f64 = 1.25;
-/// Calls are remembered by the replica that failed them; more than so many are forgotten together.
+/// Maximum number of remembered failed calls; above it all are forgotten.
 const MOST_FAILED_CALLS: usize = 10_000;
 
-/// One endpoint of a pool: its judge within limits of its own.
+/// One endpoint of a pool: its judge within its own limits.
 #[derive(Debug)]
 pub struct Replica<J> {
-    /// Its address, secrets masked: names it in messages and summaries, and decides which answers are its own.
+    /// Its address, secrets masked: its name in messages and summaries, and the input of the hash.
     pub name: String,
     /// The judge at that address.
     pub judge: J,
@@ -54,9 +54,9 @@ pub struct Pool<J> {
 
 #[derive(Debug)]
 struct Shared {
-    /// Of each replica.
+    /// By replica.
     health: Vec<Health>,
-    /// Which replica failed or throttled a call the last time.
+    /// The replica that last failed or throttled a call.
     failed: HashMap<Fingerprint, usize>,
 }
 
@@ -64,7 +64,7 @@ impl<J> Pool<J> {
     /// A judge at these replicas.
     ///
     /// # Errors
-    /// [`Error::Settings`] if there is none, or one twice.
+    /// [`Error::Settings`] for an empty or duplicate list.
     pub fn new(replicas: Vec<Replica<J>>) -> Result<Self> {
         if replicas.is_empty() {
             return Err(Error::Settings("the judge has no endpoint; give --base-url URL".into()));
@@ -78,22 +78,22 @@ impl<J> Pool<J> {
         Ok(Self { replicas, state: Mutex::new(Shared { health, failed: HashMap::new() }) })
     }
 
-    /// Begins without the replica `index`, which could not be asked before the run because of `why`: it counts as lost, and
-    /// is probed again like any other such.
+    /// Starts without the replica `index`, which was unreachable before the run because of `why`: it counts as lost and
+    /// is probed again.
     #[must_use]
     pub fn without(self, index: usize, why: &str) -> Self {
         self.with(|shared| shared.health.get_mut(index).into_iter().for_each(|health| health.lose(why)));
         self
     }
 
-    /// How many endpoints there are, and how many of them are not asked at this moment because they are down.
+    /// The number of endpoints, and how many of them are currently down.
     pub fn down(&self) -> (usize, usize) {
         let now = Instant::now();
         let down = self.with(|shared| shared.health.iter().filter(|health| health.is_down(now)).count());
         (self.replicas.len(), down)
     }
 
-    /// What each endpoint did so far, in the order they were given.
+    /// Statistics of each endpoint, in the given order.
     pub fn stats(&self) -> Vec<EndpointStats> {
         let now = Instant::now();
         self.with(|shared| shared.health.iter().map(|health| health.stats(now)).collect())
@@ -103,7 +103,7 @@ impl<J> Pool<J> {
         act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A replica reported what stops a run: the others continue, if there are any.
+    /// Marks a replica with a fatal error as lost; the others continue, if there are any.
     fn lost(&self, index: usize, message: String) -> AskError {
         let now = Instant::now();
         let name = &self.replicas[index].name;
@@ -145,7 +145,7 @@ impl<J: Judge> Pool<J> {
         (0..self.replicas.len()).max_by_key(|index| (rank(*index), weight(*index))).unwrap_or_default()
     }
 
-    /// True if calls wait for this replica, and more are on their way to it than its share.
+    /// True if calls queue for this replica and it holds more than its share.
     fn is_crowded(&self, index: usize, health: &[Health], now: Instant) -> bool {
         let here = health[index].here;
         if here <= self.replicas[index].judge.asking().unwrap_or(usize::MAX) {
@@ -172,7 +172,7 @@ impl<J: Judge> Pool<J> {
             if matches!(result, Ok(_) | Err(AskError::Refused { .. })) {
                 shared.failed.remove(&call.fingerprint);
             } else {
-                // Calls that were given up stay here: a bound is needed, and forgetting costs next to nothing.
+                // Abandoned calls stay here, so a bound is needed; forgetting costs almost nothing.
                 if shared.failed.len() >= MOST_FAILED_CALLS {
                     shared.failed.clear();
                 }
@@ -199,7 +199,7 @@ impl<J: Judge> Judge for Pool<J> {
     }
 }
 
-/// A call's time at a replica; a probe that is dropped leaves its place to the next call.
+/// A call at a replica; a probe that is dropped leaves its place to the next call.
 struct Stay<'a, J> {
     pool: &'a Pool<J>,
     index: usize,

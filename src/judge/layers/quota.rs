@@ -1,4 +1,4 @@
-//! A quota per minute, handed out evenly.
+//! An evenly spread quota per minute.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -10,8 +10,7 @@ use governor::middleware::NoOpMiddleware;
 use governor::state::{InMemoryState, NotKeyed};
 use tokio::time::{Instant, sleep};
 
-/// Handed out so much slower than the quota allows: servers measure a minute by their own clock, and calls do not
-/// all travel equally long.
+/// Slack below the quota: servers measure a minute by their own clock, and calls differ in latency.
 const SLACK: f64 = 1.005;
 
 /// A quota per minute: at most one second's worth at once, and never more than the quota within any minute.
@@ -29,10 +28,10 @@ pub(super) struct Quota {
 impl Quota {
     pub(super) fn new(per_minute: NonZeroU32) -> Self {
         let burst = NonZeroU32::new(per_minute.get() / 60).unwrap_or(NonZeroU32::MIN);
-        // The burst is a sixtieth of the quota at most, so something is left.
+        // The burst is at most a sixtieth of the quota, so the rate is positive.
         let rate = per_minute.get() - (burst.get() - 1);
         let period = Duration::from_secs_f64(60.0 * SLACK / f64::from(rate));
-        // `None` is a period of zero, which no 32 bits of a minute are.
+        // `None` means a period of zero, which no `u32` per minute gives.
         let steady = governor::Quota::with_period(period).unwrap_or(governor::Quota::per_minute(per_minute));
         let clock = TokioClock { start: Instant::now() };
         let limiter = Arc::new(RateLimiter::direct_with_clock(steady.allow_burst(burst), clock));
@@ -43,15 +42,15 @@ impl Quota {
         self.per_minute
     }
 
-    /// Takes `cost`, waiting where needed; in parts, because governor refuses more than the burst.
+    /// Takes `cost`, waiting if needed; in parts, because governor rejects more than the burst.
     pub(super) async fn take(&self, cost: u64) {
         let mut left = cost;
         while left > 0 {
             let part =
                 u32::try_from(left).ok().and_then(NonZeroU32::new).map_or(self.burst, |left| left.min(self.burst));
-            // The outer error is a part above the burst, which was just made impossible.
+            // The outer error is for a part above the burst, which cannot happen here.
             if let Ok(Err(not_until)) = self.limiter.check_n(part) {
-                // Tokio's timer has a grain of a millisecond: never less, so that the loop cannot spin.
+                // Tokio's timer has a resolution of a millisecond: never less, so that the loop cannot spin.
                 let wait = not_until.wait_time_from(self.limiter.clock().now());
                 sleep(wait.max(Duration::from_millis(1))).await;
                 continue;
@@ -89,7 +88,7 @@ mod tests {
                 pace.take(1).await;
                 left.push(start.elapsed());
             }
-            // The call that comes `quota` places later leaves more than a minute later.
+            // The call `quota` positions later is sent more than a minute later.
             let closest = left.windows(quota as usize + 1).map(|window| window[quota as usize] - window[0]).min();
             assert!(closest.unwrap() > Duration::from_secs(60), "{quota}: {closest:?}");
             // and two quotas take no more than 5% above two minutes

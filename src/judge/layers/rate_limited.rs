@@ -1,12 +1,12 @@
-//! Requests and tokens per minute, and how many at once.
+//! Limits requests and tokens per minute, and concurrent calls.
 //!
-//! Calls pass a FIFO gate one by one. Whichever holds it waits until fewer calls are in flight than may be, for its tokens
-//! and its request, for a pause that the server asked for, and is then sent; the others wait in line and are not woken.
+//! Calls pass a FIFO gate one by one. The call at the gate waits for a free slot, for its tokens and its request, and
+//! for the end of any pause that the server asked for, and is then sent; the others wait in line and are not woken.
 //!
 //! - One `Retry-After` stops the gate for every waiting call.
-//! - An overloaded server gets fewer calls at once, and more again as it answers (additive increase, multiplicative
-//!   decrease).
-//! - Where no quota is given, the one in the server's headers is kept ([`crate::judge::server_limits`]).
+//! - An overloaded server gets fewer concurrent calls, and more again as it answers (additive increase, multiplicative
+//! decrease).
+//! - Without a configured quota, the one in the server's headers applies ([`crate::judge::server_limits`]).
 
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,10 +22,10 @@ use crate::judge::meters::Meters;
 use crate::judge::server_limits::{Dimension, ServerLimits};
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 
-/// A server that asks for a longer pause ends the run instead: it can be resumed.
+/// A longer pause ends the run instead: it can be resumed.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15 * 60);
 
-/// How much may be sent.
+/// Limits of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Calls in flight at once, at least 1; fewer while the server is overloaded.
@@ -42,7 +42,7 @@ impl Default for Limits {
     }
 }
 
-/// Holds the calls to `inner` within [`Limits`] and the limits of the server.
+/// Keeps the calls to `inner` within [`Limits`] and the limits of the server.
 #[derive(Debug)]
 pub struct RateLimited<J> {
     inner: J,
@@ -77,14 +77,14 @@ impl<J> RateLimited<J> {
         Self { inner, limits, server: None, meters, gate, state, freed }
     }
 
-    /// Keeps to the limits in the server's headers wherever [`Limits`] has none; `server` is what the judge inside
-    /// has read ([`crate::judge::chat::Chat::server_limits`]).
+    /// Applies the limits in the server's headers where [`Limits`] has none; `server` is filled by the inner judge
+    /// ([`crate::judge::chat::Chat::server_limits`]).
     #[must_use]
     pub fn learning_from(self, server: Arc<ServerLimits>) -> Self {
         Self { server: Some(server), ..self }
     }
 
-    /// How many calls may be in flight at this moment: what was given, or less for a server that is overloaded.
+    /// The current limit of concurrent calls: the configured one, or less for an overloaded server.
     pub fn concurrency(&self) -> usize {
         self.with(|state| state.window.limit())
     }
@@ -96,7 +96,7 @@ impl<J> RateLimited<J> {
     /// Waits for its turn.
     async fn turn(&self, tokens: u64) -> Flight<'_, J> {
         let _gate = self.gate.lock().await;
-        // First, because a quota that is bought and then waits for others to end would be sent in a burst later.
+        // First, because a permit that then waits for a slot would be used in a burst later.
         while self.with(|state| state.in_flight >= state.window.limit()) {
             self.freed.notified().await;
         }
@@ -105,7 +105,7 @@ impl<J> RateLimited<J> {
                 quota.take(cost).await;
             }
         }
-        // Last: a pause may have come while the quotas were waited for, and may grow while it is waited for.
+        // Last: a pause may start while waiting for the quotas, and be extended while waiting for its end.
         while let Some(until) = self.with(|state| state.pause.pending()) {
             sleep_until(until).await;
         }
@@ -113,7 +113,7 @@ impl<J> RateLimited<J> {
         Flight { judge: self, sent: Instant::now() }
     }
 
-    /// Adapts to how a call that left at `sent` ended.
+    /// Adapts to the outcome of a call sent at `sent`.
     fn settle(&self, sent: Instant, result: Result<Outcome, AskError>) -> Result<Outcome, AskError> {
         self.learn();
         let Err(AskError::Transient { message, status, retry_after }) = result else {
@@ -129,7 +129,7 @@ impl<J> RateLimited<J> {
         if matches!(status, Some(429 | 503 | 529)) {
             Meters::add_one(&self.meters.throttled);
         }
-        // 408 and 504 are time-outs: what was asked is likely still being worked on.
+        // 408 and 504 are time-outs: the server is probably still working on the call.
         let is_overload = matches!(status, Some(408 | 429 | 503 | 504 | 529));
         if is_overload && self.with(|state| state.window.overloaded(sent)) {
             tracing::debug!(limit = self.concurrency(), "the judge is overloaded: fewer calls at once");
@@ -149,7 +149,7 @@ impl<J> RateLimited<J> {
         Err(AskError::Transient { message, status, retry_after })
     }
 
-    /// Adopts the limits that the server's headers stated last, where none are given.
+    /// Adopts the last limits in the server's headers, if none are configured.
     fn learn(&self) {
         let Some(server) = &self.server else { return };
         let given = [self.limits.requests_per_minute, self.limits.tokens_per_minute];
@@ -184,7 +184,7 @@ impl<J: Judge> Judge for RateLimited<J> {
     }
 }
 
-/// One call that is with the judge, however it ends.
+/// A call in flight; its end is counted however it ends.
 struct Flight<'a, J> {
     judge: &'a RateLimited<J>,
     sent: Instant,
@@ -197,8 +197,8 @@ impl<J> Drop for Flight<'_, J> {
     }
 }
 
-/// Tokens a call will use at most, as providers count them: the prompt and the reply limit. A call without a limit
-/// restates the answer, so its reply is taken to be as long as its prompt.
+/// Maximum tokens of a call, as providers count them: the prompt and the reply limit. A call without one restates the
+/// answer, so its reply counts as long as its prompt.
 fn cost(request: &JudgeRequest) -> u64 {
     let rendered = request.rendered.as_ref();
     rendered.map_or(0, |rendered| rendered.prompt_tokens + rendered.max_tokens.unwrap_or(rendered.prompt_tokens))

@@ -10,7 +10,7 @@ use crate::judge::server_limits::ServerLimits;
 
 type Script = Box<dyn Fn(usize) -> Result<Outcome, AskError> + Send + Sync>;
 
-/// Takes `latency` for each call; notes when each arrived and how many were there at once.
+/// Takes `latency` for each call; records the arrivals and the largest number in flight.
 struct Timed {
     latency: Duration,
     script: Script,
@@ -76,7 +76,7 @@ fn limits(concurrency: usize, rpm: u32, tpm: u32) -> Limits {
     Limits { concurrency, requests_per_minute: NonZeroU32::new(rpm), tokens_per_minute: NonZeroU32::new(tpm) }
 }
 
-/// Asks `calls` times at once; gives the meters.
+/// Makes `calls` concurrent calls; returns the meters.
 async fn ask_all(inner: &Arc<Timed>, limits: Limits, calls: usize) -> (Arc<Meters>, Vec<Result<Outcome, AskError>>) {
     let meters = Arc::new(Meters::default());
     let judge = RateLimited::new(Arc::clone(inner), limits, Arc::clone(&meters));
@@ -109,7 +109,7 @@ async fn requests_per_minute_are_spread_over_the_minute() {
 async fn a_call_above_the_burst_of_tokens_is_paid_in_parts() {
     let inner = Timed::good(Duration::ZERO);
     let judge = RateLimited::new(Arc::clone(&inner), limits(10, 0, 600), Arc::new(Meters::default()));
-    // 70 + 50 tokens, and a reply without limit taken to be as long as its prompt: 60 + 60
+    // 70 + 50 tokens, and without a limit the reply counts as long as the prompt: 60 + 60
     let requests = [request(70, Some(50)), request(60, None), request(100, Some(20))];
     join_all(requests.iter().map(|request| judge.ask(request))).await;
     let arrivals = inner.arrivals();
@@ -171,7 +171,7 @@ async fn a_pause_of_hours_ends_the_run_instead() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_that_is_no_throttling_holds_nobody() {
+async fn other_failures_do_not_pause_calls() {
     let inner = Timed::new(Duration::ZERO, |i| if i == 0 { busy(500, None) } else { ok() });
     let (meters, _) = ask_all(&inner, limits(1, 0, 0), 3).await;
     assert_eq!(inner.arrivals(), [0, 0, 0]);
@@ -212,13 +212,13 @@ async fn time_outs_are_overload_and_other_failures_are_not() {
     }
 }
 
-/// A judge behind headers that say what `headers` gives for each call.
-fn heard(headers: &'static [(&'static str, &'static str)]) -> (Arc<Timed>, Arc<ServerLimits>) {
+/// A judge whose replies have these headers.
+fn with_headers(headers: &'static [(&'static str, &'static str)]) -> (Arc<Timed>, Arc<ServerLimits>) {
     let server = Arc::new(ServerLimits::default());
-    let told = Arc::clone(&server);
+    let server_limits = Arc::clone(&server);
     let inner = Timed::new(Duration::ZERO, move |_| {
         let pairs = headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
-        told.note(&pairs.collect());
+        server_limits.note(&pairs.collect());
         ok()
     });
     (inner, server)
@@ -227,27 +227,27 @@ fn heard(headers: &'static [(&'static str, &'static str)]) -> (Arc<Timed>, Arc<S
 const SIXTY: &[(&str, &str)] = &[("x-ratelimit-limit-requests", "60"), ("x-ratelimit-reset-requests", "1s")];
 
 #[tokio::test(start_paused = true)]
-async fn the_servers_own_quota_is_kept_where_none_is_given() {
-    let (inner, server) = heard(SIXTY);
+async fn the_servers_quota_applies_without_a_configured_one() {
+    let (inner, server) = with_headers(SIXTY);
     let judge = RateLimited::new(Arc::clone(&inner), limits(1, 0, 0), Arc::default()).learning_from(server);
     let request = request(0, Some(0));
     join_all((0..12).map(|_| judge.ask(&request))).await;
-    // The first call tells of the quota; the second is the burst; the ten others come every 1.005 s.
+    // The first call reports the quota; the second is the burst; the ten others follow every 1.005 s.
     let arrivals = inner.arrivals();
     assert!((10_000..10_200).contains(&arrivals[11]), "{arrivals:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_given_quota_is_the_users_word_against_the_servers() {
-    let (inner, server) = heard(SIXTY);
+async fn a_configured_quota_overrides_the_servers() {
+    let (inner, server) = with_headers(SIXTY);
     let judge = RateLimited::new(Arc::clone(&inner), limits(1, 600_000, 0), Arc::default()).learning_from(server);
     let request = request(0, Some(0));
     join_all((0..12).map(|_| judge.ask(&request))).await;
     assert!(inner.arrivals()[11] < 100, "{:?}", inner.arrivals());
 }
 
-/// 20,000 calls wait behind a pause of ten minutes, and then go eight at a time. Counted is how often any of them is
-/// polled: a waiting call costs nothing until it is its turn.
+/// 20,000 calls wait for a pause of ten minutes, then run eight at a time. Counts polls: a waiting call costs nothing
+/// until its turn.
 #[tokio::test(start_paused = true)]
 async fn twenty_thousand_waiting_calls_are_woken_for_their_own_turn_only() {
     const CALLS: usize = 20_000;
@@ -270,7 +270,7 @@ async fn twenty_thousand_waiting_calls_are_woken_for_their_own_turn_only() {
     };
     let (results, (early, late)) = tokio::join!(join_all((0..CALLS).map(counted)), watch);
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), CALLS - 1);
-    assert_eq!(early, late, "nobody was woken during the pause");
+    assert_eq!(early, late, "no call was woken during the pause");
     // begin, the gate, a slot, the reply
     let all = polls.load(Ordering::Relaxed);
     assert!(all <= 4 * CALLS + 1000, "{all}");

@@ -1,4 +1,4 @@
-//! Asks again what failed transiently.
+//! Retries transient failures.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -11,13 +11,13 @@ use crate::domain::{UnscoredKind, UnscoredReason};
 use crate::judge::meters::Meters;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 
-/// No wait of ours is longer (the server's `Retry-After` may be).
+/// Longest backoff (the server's `Retry-After` may be longer).
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// How often and how long apart.
+/// Number of attempts and backoff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// Attempts in all, the first included; at least 1.
+    /// Total attempts, the first included; at least 1.
     pub max_attempts: u32,
     /// The longest wait before the second attempt; doubles with each further one.
     pub base: Duration,
@@ -37,10 +37,10 @@ impl RetryPolicy {
     }
 }
 
-/// Asks `inner` again while it fails transiently; every attempt passes the inner layers anew and buys its own permits.
+/// Retries `inner` while it fails transiently; every attempt passes the inner layers anew and takes its own permits.
 ///
-/// The wait is drawn evenly from 0 to the ceiling ("full jitter"), so that calls that failed together do not come back
-/// together, and is never shorter than the server's `Retry-After`. What fails to the end, and what the server refuses,
+/// The wait is uniform from 0 to the ceiling ("full jitter"), so that calls that failed together do not return
+/// together, and never shorter than the server's `Retry-After`. A failure of the last attempt or a rejected call
 /// becomes [`Outcome::Unscored`]; [`AskError::Fatal`] passes.
 #[derive(Debug)]
 pub struct Retrying<J> {
@@ -50,7 +50,7 @@ pub struct Retrying<J> {
 }
 
 impl<J> Retrying<J> {
-    /// `inner`, asked again by `policy`; repeats are counted in `meters`.
+    /// `inner`, retried by `policy`; retries are counted in `meters`.
     pub fn new(inner: J, policy: RetryPolicy, meters: Arc<Meters>) -> Self {
         Self { inner, policy, meters }
     }
@@ -85,7 +85,7 @@ impl<J: Judge> Judge for Retrying<J> {
     }
 }
 
-/// A number in 0..1 from the keys that the standard library draws for each hasher; nothing that is reported depends on it.
+/// A number in 0..1 from the keys of the standard library's hashers; no reported value depends on it.
 fn jitter() -> f64 {
     f64::from(RandomState::new().build_hasher().finish() as u32) / f64::from(u32::MAX).next_up()
 }
@@ -101,7 +101,7 @@ mod tests {
     use crate::domain::{CallKind, JudgeCall, JudgeReply, JudgeTask, Role};
     use crate::error::Error;
 
-    /// Answers from a list, then with a good reply; notes when it was asked.
+    /// Answers from a list, then with a good reply; records the times of calls.
     struct Scripted {
         script: Mutex<VecDeque<AskError>>,
         asked: Mutex<Vec<Instant>>,
@@ -146,7 +146,7 @@ mod tests {
     async fn no_wait_exceeds_its_ceiling() {
         let (_, asked, _) = ask((0..7).map(|_| passing(None)).collect()).await;
         for (attempt, pair) in asked.windows(2).enumerate() {
-            // 0.5 s, 1 s, 2 s, .. 32 s, and the grain of the timer
+            // 0.5 s, 1 s, 2 s, .. 32 s, and the resolution of the timer
             let ceiling = Duration::from_millis((500 << attempt) + 1);
             assert!(pair[1] - pair[0] <= ceiling, "wait {attempt}: {:?}", pair[1] - pair[0]);
         }

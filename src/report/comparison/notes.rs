@@ -1,4 +1,4 @@
-//! Notes of a comparison: warnings that a reader must have to use its numbers, and details for those who ask.
+//! Notes of a comparison: warnings that a reader needs to use its numbers, and details on request.
 
 use super::tables::{metric_name, percent, shown_difference};
 use super::verdict::{labels, points};
@@ -10,7 +10,7 @@ use crate::report::table::Format;
 /// Listed entries of one kind before the rest is counted.
 const LISTED: usize = 6;
 
-/// Warnings about the runs, whatever the metric.
+/// Warnings on the runs, for all metrics.
 pub(in crate::report) fn run_warnings(comparison: &Comparison) -> Vec<Note> {
     let differences = comparison.differences.iter().map(|difference| format!("Not comparable: {difference}."));
     let unfinished = comparison.runs.iter().filter_map(|run| run.unfinished.as_ref());
@@ -21,7 +21,7 @@ pub(in crate::report) fn run_warnings(comparison: &Comparison) -> Vec<Note> {
     differences.chain(unfinished).chain(as_zero).map(Note::warning).collect()
 }
 
-/// Every note, with the metric's name before it where there are several.
+/// Every note, prefixed with the metric's name if there are several.
 pub(super) fn notes(comparison: &Comparison) -> Vec<Note> {
     let mut notes = run_warnings(comparison);
     if comparison.metrics.iter().any(|metric| metric.metric.scorer.starts_with("lexical_")) {
@@ -38,13 +38,13 @@ pub(super) fn notes(comparison: &Comparison) -> Vec<Note> {
     notes
 }
 
-/// Notes about one metric.
+/// Notes on one metric.
 pub(in crate::report) fn metric_notes(metric: &MetricComparison) -> Vec<Note> {
     let all = [sensitive(metric), length_changes(metric), missing(metric), detectable(metric), judge_noise(metric)];
     all.into_iter().flatten().chain(metric.notes.iter().cloned()).collect()
 }
 
-/// The first of these, then how many more there are; `None` if there are none.
+/// The first of these, then the number of the others; `None` if there are none.
 fn listed(parts: impl Iterator<Item = String>) -> Option<String> {
     let mut parts: Vec<String> = parts.collect();
     let more = parts.len().saturating_sub(LISTED);
@@ -113,7 +113,7 @@ fn judge_noise(metric: &MetricComparison) -> Option<Note> {
     Some(Note::info(format!("Judge noise ({judges}, at most {samples} each): standard error of a mean {error}.")))
 }
 
-/// How the numbers were made, as a sentence for a paper.
+/// The methods, as a sentence for a paper.
 fn method(comparison: &Comparison) -> Option<Note> {
     let options = &comparison.options;
     let over = |metric: &MetricComparison| {

@@ -10,12 +10,12 @@ use crate::report::markup::markdown_text;
 use crate::report::table::{Table, shown_notes};
 use crate::report::{TableStyle, render_json, visible, wrapped};
 
-/// A comparison to be shown.
+/// A comparison to render.
 #[derive(Debug, Clone, Copy)]
 pub struct ComparisonReport<'a> {
-    /// What was compared.
+    /// The comparison.
     pub comparison: &'a Comparison,
-    /// Whether pairs and all notes are shown, and not at most five warnings.
+    /// Whether to show pairs and all notes, instead of at most five warnings.
     pub all_notes: bool,
 }
 
@@ -33,7 +33,7 @@ impl ComparisonReport<'_> {
         self.laid_out(Table::markdown, |verdict| line(verdict), |note| format!("- {}", line(note)))
     }
 
-    /// Floats with `booktabs` rules; verdicts and notes are comments, warnings about the runs stand in the captions.
+    /// Floats with `booktabs` rules; verdicts and notes are comments, warnings on the runs are in the captions.
     pub fn latex(&self) -> String {
         let mut number = 0;
         let float = |table: &Table| {
@@ -54,7 +54,7 @@ impl ComparisonReport<'_> {
         tidy(self.comparison, &warnings.join(" ")).csv()
     }
 
-    /// The comparison as JSON; shares are 0..=1, what is not there is null.
+    /// The comparison as JSON; shares are 0..=1, missing values are null.
     ///
     /// # Errors
     /// [`Error::Internal`](crate::error::Error::Internal) if it cannot be serialized.
@@ -62,7 +62,7 @@ impl ComparisonReport<'_> {
         render_json(self.comparison)
     }
 
-    /// Warnings about the runs: settings that differ, runs that are unfinished.
+    /// Warnings on the runs: settings that differ, unfinished runs.
     pub fn run_warnings(&self) -> Vec<Note> {
         run_warnings(self.comparison)
     }

@@ -6,7 +6,7 @@ use crate::report::layout::counted;
 use crate::report::table::{Cell, Column, Format, Table};
 use crate::stats::Interval;
 
-/// The means of several metrics: a row for each system in the order of the first metric, a column for each metric.
+/// The means of several metrics: one row per system in the order of the first metric, one column per metric.
 pub(super) fn overview(comparison: &Comparison) -> Option<Table> {
     let [first, _, ..] = comparison.metrics.as_slice() else { return None };
     let mut title = "Means over the shared cases, shares in %".to_owned();
@@ -115,9 +115,9 @@ pub(in crate::report) fn pairs_table(comparison: &Comparison, metric: &MetricCom
     Some(table)
 }
 
-/// One table for programs: of each metric a row for each system (`kind` is `system`), best first, then a row for each pair
-/// (`pair`), the better system in `system`. A row leaves empty what its kind does not have; `warnings` is the same in every
-/// row.
+/// One table for programs: for each metric a row per system (`kind` is `system`), best first, then a row per pair
+/// (`pair`), the better system in `system`. Cells that do not apply to a kind are empty; `warnings` is the same in
+/// every row.
 pub(super) fn tidy(comparison: &Comparison, warnings: &str) -> Table {
     const TEXTS: [&str; 6] = ["kind", "scorer", "metric", "unit", "system", "against"];
     const SYSTEM: [&str; 7] = ["rank", "group", "own_mean", "own_cases", "unscored", "missing", "p_best"];
@@ -170,12 +170,12 @@ pub(super) fn tidy(comparison: &Comparison, warnings: &str) -> Table {
     table
 }
 
-/// How often the system of that rank is the first over resamples.
+/// How often the system of that rank is first over resamples.
 fn best(metric: &MetricComparison, rank: usize) -> Option<f64> {
     metric.ranks.as_ref()?.get(rank)?.first().copied()
 }
 
-/// What the numbers of a metric are.
+/// The unit of a metric, in words.
 fn unit_name(unit: Unit) -> &'static str {
     match unit {
         Unit::Share => "%",

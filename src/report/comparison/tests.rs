@@ -1,4 +1,4 @@
-//! Comparisons made by hand, in every format.
+//! Tests of comparisons, in every format.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::domain::{CaseId, Note, Unit};
 use crate::report::TableStyle;
 use crate::stats::{Interval, VarianceComponents};
 
-/// A name that would be more than text in one format or another.
+/// A name with markup of several formats.
 const HOSTILE: &str = "a|b & \\input{x} <script>\u{1b}[2J\n_$%#^~\u{202e}*[l](http://x)";
 
 fn around(center: f64, half: f64) -> Interval {

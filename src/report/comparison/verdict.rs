@@ -1,4 +1,4 @@
-//! The verdict of a comparison in a sentence or two.
+//! The verdict of a comparison, in one or two sentences.
 
 use super::tables::shown_difference;
 use crate::analysis::comparison::{Comparison, MetricComparison, PairComparison};
@@ -6,10 +6,11 @@ use crate::domain::Unit;
 use crate::report::layout::counted;
 use crate::report::table::Format;
 
-/// Significant pairs that are named; of more the first ones.
+/// Significant pairs named before the rest is counted.
 const NAMED: usize = 3;
 
-/// Which systems differ significantly and, if a difference is wanted, how many questions it takes. Empty for one system.
+/// Which systems differ significantly and, if a difference is requested, how many questions it takes. Empty for one
+/// system.
 pub(super) fn verdict(comparison: &Comparison, metric: &MetricComparison) -> String {
     let significant: Vec<&PairComparison> = metric.pairs.iter().filter(|pair| pair.differs).collect();
     let others = metric.pairs.len() - significant.len();
@@ -61,7 +62,7 @@ pub(super) fn shown_p(p: Option<f64>) -> String {
     }
 }
 
-/// A distance between means with its unit.
+/// A difference between means with its unit.
 pub(super) fn points(value: f64, unit: Unit) -> String {
     let name = match unit {
         Unit::Share => " points",
@@ -71,7 +72,7 @@ pub(super) fn points(value: f64, unit: Unit) -> String {
     Format::of_mean(unit).show(value) + name
 }
 
-/// What it takes to find the wanted difference, as answers were judged.
+/// Number of questions needed to detect the requested difference.
 fn needed(comparison: &Comparison, metric: &MetricComparison) -> Option<String> {
     let difference = points(comparison.options.wanted_difference?, metric.metric.unit);
     let questions = metric.pairs.iter().filter_map(|pair| pair.questions_needed).max()?;

@@ -1,11 +1,11 @@
-//! The axis that means and intervals are drawn on.
+//! The axis of means and intervals.
 
 use serde::Serialize;
 
 use crate::domain::Unit;
 use crate::report::table::Format;
 
-/// A range of numbers that is drawn from left (0) to right (100).
+/// A range of numbers, drawn from left (0) to right (100).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Axis {
     low: f64,
@@ -16,13 +16,13 @@ pub(super) struct Axis {
 /// A line of the grid.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Tick {
-    /// Where, in percent of the width.
+    /// Position, in percent of the width.
     pub(super) at: f64,
     pub(super) text: String,
 }
 
 impl Axis {
-    /// An axis with round ends around these numbers; `None` where there is none.
+    /// An axis with round ends around these numbers; `None` without numbers.
     pub(super) fn around(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let finite = values.into_iter().filter(|value| value.is_finite());
         let (low, high) =
@@ -32,18 +32,18 @@ impl Axis {
         }
         let width = if high > low { high - low } else { high.abs().max(0.1) };
         let step = round_step(width / 3.0);
-        // One number alone stands in the middle.
+        // A single number is in the middle.
         let (low, high) = if high > low { (low, high) } else { (low - step, high + step) };
         let ends = ((low / step).floor() * step, (high / step).ceil() * step);
         Some(Self { low: ends.0, high: ends.1, step })
     }
 
-    /// Where a number stands, in percent of the width, cut at the ends.
+    /// Position of a number, in percent of the width, clamped to the ends.
     pub(super) fn at(&self, value: f64) -> f64 {
         rounded((100.0 * (value - self.low) / (self.high - self.low)).clamp(0.0, 100.0))
     }
 
-    /// The lines of the grid, ends included.
+    /// The grid lines, ends included.
     pub(super) fn ticks(&self, unit: Unit) -> Vec<Tick> {
         let count = ((self.high - self.low) / self.step).round() as usize;
         let tick = |line: usize| {
@@ -54,7 +54,7 @@ impl Axis {
     }
 }
 
-/// The smallest of 1, 2, 5 times a power of ten that is no less.
+/// Rounds up to 1, 2 or 5 times a power of ten.
 fn round_step(least: f64) -> f64 {
     let power = 10_f64.powf(least.log10().floor());
     [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| *step >= least * 0.999).unwrap_or(least)

@@ -5,18 +5,18 @@ use std::ops::Range;
 use crate::domain::Prediction;
 use crate::text::citation_markers::{author_year_markers, number_markers};
 
-/// A marker of a citation in an answer.
+/// A citation marker in an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Citation {
-    /// Where it stands, in bytes.
+    /// Its position, in bytes.
     pub(super) range: Range<usize>,
-    /// Places of the cited sources, from 0.
+    /// Indices of the cited sources, from 0.
     pub(super) sources: Vec<usize>,
-    /// Numbers that no source has; always empty where there are no sources at all.
+    /// Numbers without a source; always empty if there are no sources at all.
     pub(super) dangling: Vec<u64>,
 }
 
-/// Numbers in brackets, and author-year forms where they do not overlap; in order.
+/// Numbers in brackets, and author-year citations that do not overlap with them, in order.
 pub(super) fn citations(text: &str, prediction: Option<&Prediction>, base: u64) -> Vec<Citation> {
     let numbered =
         number_markers(text).into_iter().map(|marker| resolved(marker.range, &marker.numbers, prediction, base));
@@ -32,8 +32,8 @@ pub(super) fn citations(text: &str, prediction: Option<&Prediction>, base: u64) 
     found
 }
 
-/// What numbers stand for. Where there are no sources nothing dangles; where the file maps numbers to sources of its own,
-/// only those that it does not name do.
+/// Resolves numbers. Without sources no number is dangling; if the file has its own map from numbers to sources, only
+/// the numbers missing from it are.
 fn resolved(range: Range<usize>, numbers: &[u64], prediction: Option<&Prediction>, base: u64) -> Citation {
     let mut citation = Citation { range, sources: Vec::new(), dangling: Vec::new() };
     let Some(prediction) = prediction else { return citation };
@@ -67,7 +67,7 @@ mod tests {
         assert_eq!((found[0].sources.as_slice(), found[0].dangling.as_slice()), ([0].as_slice(), [].as_slice()));
         assert_eq!((found[1].sources.as_slice(), found[1].dangling.as_slice()), ([1].as_slice(), [7].as_slice()));
         assert_eq!(&text[found[1].range.clone()], "[1, 7]");
-        // Counted from 1, 0 is no number and 1 is the first source.
+        // Counted from 1, 0 is invalid and 1 is the first source.
         let found = citations(text, Some(&prediction(2)), 1);
         assert_eq!((found[0].dangling.as_slice(), found[1].sources.as_slice()), ([0].as_slice(), [0].as_slice()));
     }

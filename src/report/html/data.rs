@@ -1,4 +1,4 @@
-//! What the script reads: one block of JSON with the values of all metrics, and one for each case.
+//! The page's data for the script: one block of JSON with the values of all metrics, and one per case.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,7 +16,7 @@ use crate::report::comparison::metric_name;
 use crate::report::table::short_names;
 use crate::text::words::word_count;
 
-/// Six digits behind the point: finer than anything shown. Null without a finite value.
+/// Six decimals, finer than anything shown. Null if not finite.
 fn short(value: f64) -> Value {
     if value.is_finite() { json!((value * 1e6).round() / 1e6) } else { Value::Null }
 }
@@ -52,7 +52,7 @@ pub(super) fn core(report: &HtmlReport<'_>, first: usize) -> Value {
     })
 }
 
-/// What a case's block has of one system: its answer, its scores as `scores.jsonl` has them, and the judges' replies.
+/// One system in a case's block: its answer, its scores as in `scores.jsonl`, and the judges' replies.
 #[derive(Default, Serialize)]
 struct SystemEntry<'a> {
     answer: Option<AnswerEntry<'a>>,
@@ -63,10 +63,10 @@ struct SystemEntry<'a> {
 #[derive(Serialize)]
 struct AnswerEntry<'a> {
     text: &'a str,
-    /// Where an appended list of references begins.
+    /// Start of an appended list of references.
     own: Option<usize>,
     words: usize,
-    /// Begin, end, places of the cited sources, and numbers without a source.
+    /// Start, end, indices of the cited sources, and numbers without a source.
     cites: Vec<(usize, usize, Vec<usize>, Vec<u64>)>,
     sources: &'a [Source],
 }
@@ -107,7 +107,7 @@ pub(super) fn case_blocks(report: &HtmlReport<'_>) -> Result<Vec<String>> {
                 criteria.map(|criterion| (format!("{}_evidence", criterion.name), &*criterion.snippets)).collect()
             });
         }
-        // Scorers of citations keep the number that cites the first source.
+        // Citation scorers record the number of the first source.
         let base = run.manifest.settings.values().find_map(|setting| setting.get("index_base")?.as_u64()).unwrap_or(0);
         for item in run.items.iter().filter(|_| report.with_answers) {
             let answer = &item.answer;
@@ -157,13 +157,13 @@ fn call_entry(call: &CallRecord) -> CallEntry<'_> {
     }
 }
 
-/// The unit of a whole score: that of aspects is the mean of their grades, every other one a share.
+/// The unit of a total score: for aspects the mean grade, otherwise a share.
 fn unit_of(score: &Score) -> Unit {
     let is_grade = score.components.iter().any(|component| component.kind.unit() == Unit::Grade);
     if is_grade && !score.is_weighted_sum() { Unit::Grade } else { Unit::Share }
 }
 
-/// Places in UTF-16 units, as scripts count them, for places in bytes that only grow.
+/// UTF-16 offsets, as scripts count, for ascending byte offsets.
 struct Utf16<'a> {
     rest: &'a str,
     bytes: usize,
@@ -176,7 +176,7 @@ impl<'a> Utf16<'a> {
     }
 
     fn at(&mut self, byte: usize) -> usize {
-        // A place before the last one, or within a character, stays where the last one was.
+        // An offset before the last one, or within a character, maps to the last one.
         let step = byte.saturating_sub(self.bytes);
         if let Some((passed, rest)) = self.rest.split_at_checked(step) {
             self.units += passed.encode_utf16().count();
@@ -196,7 +196,7 @@ mod tests {
         let text = "aü😀b";
         let mut units = Utf16::new(text);
         assert_eq!([0, 1, 3, 7, 8].map(|byte| units.at(byte)), [0, 1, 2, 4, 5]);
-        // Within the emoji: the place before it.
+        // Within the emoji: the offset before it.
         assert_eq!(Utf16::new(text).at(5), 0);
     }
 }

@@ -1,8 +1,8 @@
 //! One HTML file that shows a comparison and the answer behind every number.
 //!
-//! Leaderboard and pairs are plain markup and need no script. The table of cases and the pages of single cases are made by
-//! `page.js` from JSON in the file, one block a case, parsed when it is opened. The page loads nothing: see
-//! [`content_security_policy`]. All text of others is escaped by the template engine or put into text nodes.
+//! Leaderboard and pairs are plain markup and need no script. The case table and the case pages are built by `page.js`
+//! from JSON in the file, one block per case, parsed on demand. The page loads nothing: see
+//! [`content_security_policy`]. Foreign text is escaped by the template engine or put into text nodes.
 
 mod axis;
 mod citations;
@@ -19,19 +19,19 @@ use crate::analysis::comparison::{Comparison, Observations};
 use crate::evaluation::CallRecord;
 use crate::evaluation::record::RecordedRun;
 
-/// Everything that goes into the page.
+/// The content of the page.
 #[derive(Debug, Clone)]
 pub struct HtmlReport<'a> {
-    /// The comparison that the tables show.
+    /// The comparison in the tables.
     pub comparison: &'a Comparison,
-    /// The values behind it.
+    /// Its values.
     pub observations: &'a Observations,
     /// The runs, in the order of the comparison.
     pub runs: &'a [RecordedRun],
-    /// The judges' calls by run; empty where they are unknown or unwanted.
+    /// The judges' calls by run; empty if unknown or excluded.
     pub calls: Vec<Vec<CallRecord>>,
-    /// Whether the page has the answers and their sources.
+    /// Whether to include the answers and their sources.
     pub with_answers: bool,
-    /// The metric that is shown first, by name or `scorer.name`; `None`: the first of the comparison.
+    /// The metric to show first, by name or `scorer.name`; `None`: the first of the comparison.
     pub metric: Option<&'a str>,
 }

@@ -1,4 +1,4 @@
-//! The page: markup by the template, then the data, then the script.
+//! The page: markup from the template, then the data, then the script.
 
 use minijinja::value::Serde;
 use minijinja::{Environment, Value, context};
@@ -35,7 +35,7 @@ const SCRIPT: &str = concat!(
 /// The page as UTF-8.
 ///
 /// # Errors
-/// [`Error::Usage`] where the wanted metric does not exist; [`Error::Internal`] where the template has a fault.
+/// [`Error::Usage`] if the requested metric does not exist; [`Error::Internal`] for a fault in the template.
 pub fn page(report: &HtmlReport<'_>) -> Result<Vec<u8>> {
     let first = first_metric(report)?;
     let mut page = markup(report, first)?;
@@ -50,7 +50,7 @@ pub fn page(report: &HtmlReport<'_>) -> Result<Vec<u8>> {
     Ok(page.into_bytes())
 }
 
-/// The place of the metric that is shown first.
+/// The index of the metric to show first.
 fn first_metric(report: &HtmlReport<'_>) -> Result<usize> {
     let metrics = &report.comparison.metrics;
     let Some(wanted) = report.metric else { return Ok(0) };
@@ -64,7 +64,7 @@ fn first_metric(report: &HtmlReport<'_>) -> Result<usize> {
     })
 }
 
-/// A metric as the template shows it.
+/// A metric for the template.
 #[derive(Serialize)]
 struct MetricView {
     /// Its name in the page's address.
@@ -72,7 +72,7 @@ struct MetricView {
     first: bool,
     systems: TableView,
     ticks: Vec<Tick>,
-    /// What is drawn beside each system.
+    /// The chart beside each system.
     marks: Vec<Mark>,
     pairs: Option<TableView>,
     notes: Vec<String>,
@@ -152,7 +152,7 @@ impl TableView {
     }
 }
 
-/// What was run, by name. Settings are not shown: they may name headers, paths and addresses.
+/// Facts about a run, by name. Settings are not shown: they may contain headers, paths and addresses.
 fn facts(manifest: &Manifest) -> Vec<(String, String)> {
     let of = |name: &str, value: String| (name.to_owned(), value);
     let mut facts = vec![
@@ -201,7 +201,7 @@ fn markup(report: &HtmlReport<'_>, first: usize) -> Result<String> {
     let short: std::collections::HashMap<String, String> = labels.into_iter().map(str::to_owned).zip(short).collect();
     let fault = |error: minijinja::Error| Error::Internal(format!("the report's template: {error:#}"));
     let mut environment = Environment::new();
-    // Pieces between which a line may end: names have few other places for that.
+    // Breaks after these characters: names have few other places for a line break.
     environment.add_filter("pieces", move |label: &str| {
         let name = short.get(label).cloned().unwrap_or_else(|| visible(label).into_owned());
         name.split_inclusive(['_', '/', '-']).map(str::to_owned).collect::<Vec<_>>()

@@ -1,15 +1,15 @@
-//! What keeps text of others from becoming markup or running: the page's Content-Security-Policy, and JSON inside HTML.
+//! Keeps foreign text from becoming markup or code: Content-Security-Policy of the page, and JSON inside HTML.
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 
-/// The policy for a page with this script and this style sheet, exactly as they stand between their tags.
+/// The policy for a page with this script and this style sheet, exactly as between their tags.
 ///
-/// The page may run the script and use the style sheet whose hashes are in the policy, and nothing else: no script or
-/// style attribute, no image, font, frame, form or connection. If an answer ever became markup it could neither run nor
-/// send anything. A policy in the file stays with it wherever it is opened.
+/// Only the script and style sheet with the hashes in the policy are allowed: no script or style attributes, images,
+/// fonts, frames, forms or connections. An answer that became markup could neither run nor send anything. The policy is
+/// in the file, so it applies wherever the file is opened.
 ///
 /// ```
 /// let policy = scholareval::report::html::content_security_policy("", "");
@@ -43,11 +43,11 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// The value as JSON for a `<script type="application/json">`: `<`, `>`, `&`, U+2028 and U+2029, which stand only within
-/// strings, become `\u` escapes, so that nothing can end the element, open a comment or end a line.
+/// The value as JSON for a `<script type="application/json">`: `<`, `>`, `&`, U+2028 and U+2029, which occur only in
+/// strings, become `\u` escapes, so that nothing can close the element, open a comment or end a line.
 ///
 /// # Errors
-/// [`Error::Internal`] where the value cannot be serialized.
+/// [`Error::Internal`] if the value cannot be serialized.
 pub(super) fn embedded<T: Serialize>(value: &T) -> Result<String> {
     let json = serde_json::to_string(value).map_err(|error| Error::Internal(format!("data of the report: {error}")))?;
     Ok(json.chars().fold(String::with_capacity(json.len() + json.len() / 64), |mut safe, character| {

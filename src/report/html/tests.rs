@@ -1,4 +1,4 @@
-//! The page as a whole, from made values.
+//! Tests of the whole page, with synthetic values.
 
 use std::sync::Arc;
 
@@ -84,7 +84,7 @@ fn page(names: [&str; 2], cases: usize, scored: &[Arc<ScoredAnswer>], text: &str
     String::from_utf8(html::page(&report).unwrap()).unwrap()
 }
 
-/// The JSON of the block of that id.
+/// The JSON of the block with that id.
 fn block(page: &str, id: &str) -> serde_json::Value {
     let (_, rest) = page.split_once(&format!("<script type=\"application/json\" id=\"{id}\">")).unwrap();
     serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
@@ -97,10 +97,10 @@ fn texts_of_others_never_become_markup() {
     for part in ["<script>alert", "<img", "\u{2028}"] {
         assert!(!page.contains(part), "{part:?} stands in the page");
     }
-    // In the tables marks that reverse the reading direction are shown; in the data texts are exact.
+    // Tables show bidirectional controls escaped; the data have exact texts.
     let (markup, _) = page.split_once("<script type=\"application/json\"").unwrap();
     assert!(!markup.contains('\u{202e}') && markup.contains("\\u{202e}"));
-    // core and three cases as data, and the one script.
+    // core and three cases as data, and the only script.
     assert_eq!(page.matches("<script").count(), 5);
     assert_eq!(page.matches("</script>").count(), 5);
     let case = block(&page, "case-0");
@@ -117,7 +117,7 @@ fn the_policy_names_the_hash_of_the_script_and_allows_nothing_else() {
     let policy = content_security_policy(between("<script>", "</script>"), between("<style>", "</style>"));
     assert!(page.contains(&format!("content=\"{policy}\"")), "{policy}");
     assert!(!page.contains(" style=") && !page.contains("innerHTML"));
-    // Nothing is loaded from anywhere.
+    // The page loads nothing.
     assert!(!page.contains("src=") && !page.contains("http://") && !page.contains("https://"));
 }
 
@@ -126,7 +126,7 @@ fn a_table_stands_in_the_markup_and_data_in_blocks() {
     let page =
         page(["a", "b"], 4, &[scored("a", "c0", Some(0.5), "t"), scored("b", "c1", None, "no JSON object")], "t");
     let markup = page.split_once("<script type=\"application/json\"").unwrap().0;
-    // Over the three cases that both have: b is (0.3 + 0.425 + 0.55) / 3 = 42.5, a 10 points more.
+    // Over the three shared cases: b is (0.3 + 0.425 + 0.55) / 3 = 42.5, a is 10 points higher.
     assert!(markup.contains(">52.5 <small>[") && markup.contains(">42.5 <small>["), "{markup}");
     assert!(markup.contains(">+10.0"), "{markup}");
     let core = block(&page, "core");

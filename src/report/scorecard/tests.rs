@@ -1,4 +1,4 @@
-//! Tests of the scorecard, on small made summaries.
+//! Tests of the scorecard, on small synthetic summaries.
 
 use serde_json::{Value, json};
 
@@ -58,8 +58,8 @@ fn shown_at(summary: &Summary, context: &ReportContext, width: u16) -> String {
     Table::terminal_all(&scorecard(summary, context), &TableStyle { width, ..TableStyle::default() })
 }
 
-/// Wide, with notes on one line each.
-fn shown(summary: &Summary) -> String {
+/// Wide, with unwrapped notes.
+fn render(summary: &Summary) -> String {
     shown_at(summary, &context(), 1000)
 }
 
@@ -99,7 +99,7 @@ fn a_lexical_table_names_the_baseline() {
         answer
     });
     let summary = summarize(&scored.collect::<Vec<_>>(), &[], AggregateOptions { lexical: true, ..options() });
-    let table = shown(&summary);
+    let table = render(&summary);
     assert!(table.contains("- Scored by the built-in lexical baseline, not by an LLM.\n"), "{table}");
     assert_eq!(words(&table, "system")[2..4], ["lexical", "score"], "{table}");
     let csv = scorecard_csv(&summary).unwrap();
@@ -126,7 +126,7 @@ fn hostile_names_and_messages_cannot_reach_the_terminal() {
 #[test]
 fn policy_and_mode_are_named() {
     let options = AggregateOptions { mode: Mode::Compat, on_unscored: OnUnscored::Zero, ..options() };
-    let table = shown(&eventful(options));
+    let table = render(&eventful(options));
     assert!(table.contains("counted as the lowest value: brief 1 of 3"), "{table}");
     assert!(table.contains("- Compat mode: "), "{table}");
 }
@@ -141,15 +141,15 @@ fn agreement_of_annotators_is_a_table() {
 
 #[test]
 fn a_run_without_answers_still_gives_a_table() {
-    assert!(shown(&summarize::<ScoredAnswer>(&[], &[], options())).contains("No answer was scored"));
+    assert!(render(&summarize::<ScoredAnswer>(&[], &[], options())).contains("No answer was scored"));
 }
 
 #[test]
 fn a_mean_over_fewer_cases_is_flagged_and_the_shared_means_are_in_the_note() {
-    // beta has one case, and there it is the better one: 0.2 + 0.6 * 1 = 0.8 against 0.5; over all alpha has 0.65.
+    // beta has one case, and is better there: 0.2 + 0.6 * 1 = 0.8 against 0.5; over all cases alpha has 0.65.
     let mut scored = answers("alpha", &[Some(0.5), Some(1.0)]);
     scored.extend(answers("beta", &[Some(1.0)]));
-    let table = shown(&summarize(&scored, &[], options()));
+    let table = render(&summarize(&scored, &[], options()));
     assert_eq!(words(&table, "beta")[..3], ["beta", "1", "80.0*"], "{table}");
     assert!(
         table.contains("excerpts: beta 1 of 2. score over the 1 shared case (the ranks): beta 80.0, alpha 50.0."),
@@ -157,13 +157,13 @@ fn a_mean_over_fewer_cases_is_flagged_and_the_shared_means_are_in_the_note() {
     );
     let mut apart = answers("alpha", &[Some(0.5)]);
     apart.push(answer("beta", "other", simple_score(Some(1.0))));
-    let table = shown(&summarize(&apart, &[], options()));
+    let table = render(&summarize(&apart, &[], options()));
     assert!(!table.contains('*'), "{table}");
 }
 
 #[test]
 fn grades_have_two_decimals_and_what_is_missing_is_never_zero() {
-    let table = shown(&graded(false));
+    let table = render(&graded(false));
     assert!(table.contains("3.00 [2.00, 4.00]") && table.contains("a\\u{1b}"), "{table}");
     assert_eq!(words(&table, "b "), ["b", "1", "1", "-", "-"], "{table}");
     assert!(table.contains("b 1 of 1 (possible: coverage 1.00 to 5.00)"), "{table}");
@@ -172,15 +172,15 @@ fn grades_have_two_decimals_and_what_is_missing_is_never_zero() {
 
 #[test]
 fn the_main_numbers_of_all_scorers_are_in_one_table_first() {
-    let table = shown(&graded(true));
+    let table = render(&graded(true));
     assert!(table.starts_with("Scorecard: means"), "{table}");
     let header = words(&table, "system");
     assert_eq!(header, ["system", "rubric", "score", "%", "coverage", "match", "%"], "{table}");
-    // the rubric's answer of b is its only one; what a system has no value for is a dash
+    // the rubric's answer of b is its only one; missing values are dashes
     assert_eq!(words(&table, "b "), ["b", "80.0", "-", "-"], "{table}");
     // a match of one of its two answers
     assert_eq!(words(&table, "a\\u{1b} "), ["a\\u{1b}", "-", "3.00", "50.0*"], "{table}");
-    assert!(!shown(&graded(false)).contains("Scorecard"), "one scorer's table is enough");
+    assert!(!render(&graded(false)).contains("Scorecard"), "one scorer's table is enough");
 }
 
 #[test]
@@ -252,6 +252,6 @@ fn panels_and_noise_are_in_json_and_notes() {
     assert!(panel["alpha"]["estimate"].is_f64() && panel["kappa"]["low"].is_f64());
     // 1 and 3: the square root of 2
     assert!((json["noise"][0]["mean_sd"].as_f64().unwrap() - 2.0_f64.sqrt()).abs() < 1e-12);
-    let table = shown(&summary);
+    let table = render(&summary);
     assert!(table.contains("coverage") && table.contains("alpha 0."), "{table}");
 }

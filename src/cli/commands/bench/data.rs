@@ -1,4 +1,4 @@
-//! Where a row's data file lies.
+//! Finds and reads the data file of a row.
 
 use std::path::{Path, PathBuf};
 
@@ -7,13 +7,13 @@ use crate::dataset::{self, AskedQuestions};
 use crate::domain::Mode;
 use crate::error::{Error, InputFault, Result};
 
-/// Directories below the one that is named in which the layout may begin: a checkout has it under `data`.
+/// Subdirectories that may hold the layout: a checkout has it under `data`.
 const STARTS: [&str; 2] = ["", "data"];
 
-/// The row's data file: `data` itself if it is a file, else the first of the places that the row knows.
+/// The row's data file: `data` itself if it is a file, else the first that exists of the row's paths.
 ///
 /// # Errors
-/// [`Error::Input`] where nothing is there, naming the places, and where a directory holds several files.
+/// [`Error::Input`] when none exists, with the paths, and when a directory holds several files.
 pub(super) fn find(row: &Row, data: &Path) -> Result<PathBuf> {
     if data.is_file() {
         return Ok(data.to_path_buf());
@@ -36,7 +36,7 @@ pub(super) fn find(row: &Row, data: &Path) -> Result<PathBuf> {
     Err(InputFault::new(data, what).hint("or name the file itself: --data FILE").into())
 }
 
-/// The only JSONL file of a directory, else its only JSON file; `None` if it has none.
+/// The only JSONL file of a directory, else its only JSON file; `None` if there is none.
 fn only_file(row: &Row, folder: &Path) -> Result<Option<PathBuf>> {
     for extension in ["jsonl", "json"] {
         let entries = std::fs::read_dir(folder).map_err(Error::io(folder, "read"))?;

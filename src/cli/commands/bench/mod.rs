@@ -1,8 +1,8 @@
 //! `scholareval bench`: the rows of ScholarQABench's own table, each as a preset over `score`.
 //!
-//! A row decides the scorers, golds and reference answers, instruction, number of sources, form of the claims and
-//! aspects; judges come from the settings as for `score`. Its data decide which questions there are: whatever a system
-//! did not answer is an error, unless it is allowed.
+//! A row sets the scorers, gold and reference answers, instruction, number of sources, form of the claims and aspects;
+//! judges come from the settings as for `score`. Its data set the questions: one that a system did not answer is an
+//! error, unless allowed.
 
 mod data;
 mod rows;
@@ -27,7 +27,7 @@ use rows::{ASPECTS, AT_MOST, Data, INSTRUCTION, Row, TOP_N};
 /// Runs the command.
 ///
 /// # Errors
-/// [`Error::Input`] where the row's data are not there or a system does not answer every question; else as `score`.
+/// [`Error::Input`] when the row's data are missing or a system does not answer every question; else as `score`.
 pub(super) fn run(args: &BenchArgs, context: &Context<'_>) -> Result<ExitCode> {
     let row = Row::of(&args.name).ok_or_else(|| Error::Usage(format!("no row is called {}", args.name)))?;
     let path = data::find(row, &args.data)?;
@@ -89,11 +89,11 @@ fn score_args(row: &Row, args: &BenchArgs, data: &Path) -> ScoreArgs {
     }
 }
 
-/// Takes back what a config file says of matters that the row decides, and leaves out what has no judge: the
-/// columns with the reasons.
+/// Resets config file settings that the row determines, and drops scorers without a judge; returns their columns with
+/// the reasons.
 ///
 /// # Errors
-/// [`Error::Settings`] where the config file narrows the cases.
+/// [`Error::Settings`] if the config file restricts the cases.
 fn settle(row: &Row, settings: &mut Settings, of_row: &EvaluationOptions) -> Result<Vec<BenchBlank>> {
     let options = &mut settings.options;
     if !options.input.cases.is_empty() || options.input.limit.is_some() {
@@ -124,8 +124,8 @@ fn settle(row: &Row, settings: &mut Settings, of_row: &EvaluationOptions) -> Res
     Ok(blank)
 }
 
-/// True if the built-in baseline would judge the rubric only because no other judge was named: its numbers are not to stand
-/// in a column that is an LLM's.
+/// True if the built-in baseline would judge the rubric only because no other judge is configured: its numbers must not
+/// appear in a column for LLMs.
 fn baseline_by_default(settings: &Settings) -> bool {
     let by_default = |line: &SettingLine| line.key == "judge.kind" && line.origin == Origin::Default;
     settings.options.judge.kind() == JudgeKind::Lexical

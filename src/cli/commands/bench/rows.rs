@@ -1,4 +1,4 @@
-//! The seven rows, as ScholarQABench's README and commands have them.
+//! The seven rows, as in ScholarQABench's README and commands.
 
 use crate::domain::Unit;
 use crate::evaluation::options::ScorerName;
@@ -8,7 +8,7 @@ use crate::scorer::entailment::Form;
 /// The aspects of a grade, in the order of the columns.
 pub(super) const ASPECTS: &[&str] = &["organization", "coverage", "relevance"];
 
-/// What the published commands put before the question.
+/// The instruction that the published commands put before the question.
 pub(super) const INSTRUCTION: &str = "Answer the question related to the most recent scientific literature.";
 
 /// How many cited sources a grading prompt lists at most, as published.
@@ -17,10 +17,10 @@ pub(super) const TOP_N: usize = 10;
 /// How many citations of a claim count, as published.
 pub(super) const AT_MOST: usize = 3;
 
-/// The form of the data file.
+/// The format of the data file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Data {
-    /// Questions in the form of predictions.
+    /// Questions in the format of predictions.
     Questions,
     /// Questions whose `output` is a reference answer for the aspects.
     ReferenceAnswers,
@@ -32,7 +32,7 @@ pub(super) enum Data {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) id: &'static str,
-    /// Folders below the data directory that may hold its data; the first found counts.
+    /// Folders below the data directory that may hold its data; the first that exists is used.
     pub(super) folders: &'static [&'static str],
     /// Its data file there; `None`: the only JSONL or JSON file.
     pub(super) file: Option<&'static str>,
@@ -41,7 +41,7 @@ pub(super) struct Row {
     pub(super) scorer: ScorerName,
     pub(super) form: Form,
     pub(super) columns: &'static [BenchColumn],
-    /// What these columns mean.
+    /// Explanation of these columns.
     pub(super) legend: &'static str,
 }
 
@@ -148,7 +148,7 @@ impl Row {
         ROWS.iter().find(|row| row.id == id)
     }
 
-    /// The scorers that its columns are made from, and the audit, which costs nothing.
+    /// The scorers of its columns, and the audit, which is free.
     pub(super) fn scorers(&self) -> Vec<ScorerName> {
         vec![self.scorer, ScorerName::Entailment, ScorerName::CitationAudit]
     }
@@ -158,7 +158,7 @@ impl Row {
         [self.columns, CITATIONS].concat()
     }
 
-    /// What the columns mean.
+    /// Explanation of the columns.
     pub(super) fn legends(&self) -> Vec<String> {
         let form = match self.form {
             Form::Short => "cite: whether the cited passages support question and answer as one claim",
@@ -170,7 +170,7 @@ impl Row {
         vec![self.legend.to_owned(), cited]
     }
 
-    /// The places where its data file may lie below the data directory.
+    /// Possible paths of its data file below the data directory.
     pub(super) fn places(&self) -> Vec<String> {
         let place = |folder: &&str| match (*folder, self.file.unwrap_or("*.jsonl")) {
             ("", file) => file.to_owned(),

@@ -1,4 +1,4 @@
-//! Whether a replica can be asked, judged by its calls, and what they cost.
+//! Health and statistics of a replica, from the outcomes of its calls.
 
 use std::time::Duration;
 
@@ -8,19 +8,19 @@ use crate::domain::{EndpointStats, JudgeReply};
 use crate::error::Error;
 use crate::judge::{AskError, Outcome};
 
-/// So many failures in a row, and the replica is down.
+/// Failures in a row that take a replica down.
 const FAILURES: u32 = 3;
-/// How long it is left alone then: at first, doubled each time it still fails, and at most.
+/// Cool-down of a replica that is down: the first, doubled after each failed probe, and the longest.
 const COOL_DOWN: Duration = Duration::from_secs(5);
 const LONGEST_COOL_DOWN: Duration = Duration::from_secs(5 * 60);
-/// The same at the least for a replica whose error would stop a run.
+/// The shortest cool-down of a lost replica.
 const COOL_DOWN_OF_LOST: Duration = Duration::from_secs(60);
-/// A shorter pause is waited for where the answer's prefix is; a longer one sends its calls elsewhere.
+/// Calls wait for shorter pauses, to keep their prefix; longer ones send them to another replica.
 const LONG_PAUSE: Duration = Duration::from_secs(5);
 /// The state of a replica.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// It can be asked.
+    /// It takes calls.
     Up,
     /// It asked for a long pause.
     Resting,
@@ -32,19 +32,19 @@ pub(super) enum State {
     Lost,
 }
 
-/// What is known of one replica.
+/// State of one replica.
 #[derive(Debug)]
 pub(super) struct Health {
-    /// What it did so far; its latencies and whether it is down are added by [`Health::stats`].
+    /// Counters; [`Health::stats`] adds latencies and whether it is down.
     counted: EndpointStats,
     /// Of each reply, in milliseconds.
     latencies: Vec<u32>,
-    /// Calls that are here, waiting ones included.
+    /// Its current calls, waiting ones included.
     pub(super) here: usize,
-    /// In a row, since the last answer.
+    /// In a row, since the last reply.
     failures: u32,
     down: Option<Down>,
-    /// How long the next cool-down is.
+    /// Length of the next cool-down.
     cool_down: Duration,
     resting: Option<Instant>,
 }
@@ -69,11 +69,11 @@ impl Health {
         }
     }
 
-    /// What it did so far.
+    /// Its statistics.
     pub(super) fn stats(&self, now: Instant) -> EndpointStats {
         let mut sorted = self.latencies.clone();
         sorted.sort_unstable();
-        // Nearest rank: the smallest that a share of all does not exceed.
+        // Nearest rank: the smallest value that at least this share of all does not exceed.
         let rank = |share: f64| (sorted.len() as f64 * share).ceil() as usize;
         let quantile = |share| sorted.get(rank(share).saturating_sub(1)).map(|millis| f64::from(*millis));
         EndpointStats {
@@ -95,17 +95,17 @@ impl Health {
         }
     }
 
-    /// True while no ordinary call should come here.
+    /// True while ordinary calls must avoid it.
     pub(super) fn is_down(&self, now: Instant) -> bool {
         !matches!(self.state(now), State::Up | State::Resting)
     }
 
-    /// Its error when it was found down last.
+    /// Its error when it last went down.
     pub(super) fn last_failure(&self) -> &str {
         self.counted.last_failure.as_deref().unwrap_or_default()
     }
 
-    /// A call goes here; true if it is the one that finds out whether the replica is back.
+    /// Counts a call; true if it is the probe.
     pub(super) fn enter(&mut self, now: Instant) -> bool {
         self.here += 1;
         let may_be_back = self.state(now) == State::MayBeBack;
@@ -115,7 +115,7 @@ impl Health {
         may_be_back
     }
 
-    /// A call has left; `is_probe` if it was to find out and did not.
+    /// A call ended; `is_probe` if it was a probe without a result.
     pub(super) fn leave(&mut self, is_probe: bool) {
         self.here -= 1;
         if let Some(down) = self.down.as_mut().filter(|_| is_probe) {
@@ -123,7 +123,7 @@ impl Health {
         }
     }
 
-    /// Takes notice of how a call ended.
+    /// Records the outcome of a call.
     pub(super) fn settle(&mut self, result: &Result<Outcome, AskError>, is_probe: bool) {
         let now = Instant::now();
         self.counted.errors += u64::from(result.is_err());
@@ -142,7 +142,7 @@ impl Health {
                 if status.is_none_or(|status| status == 408 || status >= 500) {
                     self.failed(message, is_probe);
                 } else if is_probe {
-                    // 429 and the like: it is there, and busy.
+                    // 429 and the like: it is up, and busy.
                     self.answered();
                 }
             }
@@ -151,7 +151,7 @@ impl Health {
         }
     }
 
-    /// Its error would stop a run with no other replica.
+    /// Its error would stop a run without other replicas.
     pub(super) fn lose(&mut self, message: &str) {
         self.close(message, COOL_DOWN_OF_LOST, true);
     }
@@ -166,7 +166,7 @@ impl Health {
         self.failures += 1;
         match self.down {
             None if self.failures >= FAILURES => self.close(message, COOL_DOWN, false),
-            // What still comes back from before says nothing new.
+            // Results of calls from before say nothing new.
             Some(down) if is_probe => self.close(message, COOL_DOWN, down.is_lost),
             _ => {}
         }

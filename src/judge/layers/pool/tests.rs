@@ -15,7 +15,7 @@ use crate::judge::meters::Meters;
 
 type Script = Box<dyn Fn() -> Result<Outcome, AskError> + Send + Sync>;
 
-/// A server whose behaviour can be changed; notes the cases it was asked about.
+/// A server with changeable behavior; records the cases of its calls.
 struct Scripted {
     script: Mutex<Script>,
     latency: Mutex<Duration>,
@@ -32,7 +32,7 @@ impl Scripted {
         *self.script.lock().unwrap() = Box::new(script);
     }
 
-    /// The cases asked since the last time.
+    /// The cases since the last call of this.
     fn asked(&self) -> Vec<String> {
         std::mem::take(&mut self.asked.lock().unwrap())
     }
@@ -72,7 +72,7 @@ fn key_refused() -> Result<Outcome, AskError> {
     Err(AskError::Fatal(Error::JudgeUnavailable("refused the key".into())))
 }
 
-/// A call about the answer of `case`; `n` tells the calls of one answer apart.
+/// A call about the answer of `case`; `n` distinguishes the calls of one answer.
 fn call(case: &str, n: u8) -> JudgeRequest {
     let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
     let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
@@ -96,7 +96,7 @@ fn fleet(names: &[&str]) -> (Vec<Arc<Scripted>>, Pool<Arc<Scripted>>) {
     (judges, pool)
 }
 
-/// Which of the replicas has which of 1000 cases.
+/// The replica of each of 1000 cases.
 fn homes(names: &[&str]) -> BTreeMap<String, String> {
     let (_, pool) = fleet(names);
     let home = |case: String| {
@@ -106,7 +106,7 @@ fn homes(names: &[&str]) -> BTreeMap<String, String> {
     (0..1000).map(|i| home(format!("case {i}"))).collect()
 }
 
-/// A case that lives at the replica `index`.
+/// A case of the replica `index`.
 fn case_at<J: Judge>(pool: &Pool<J>, index: usize) -> String {
     (0..)
         .map(|i| format!("case {i}"))
@@ -125,7 +125,7 @@ async fn all_calls_about_an_answer_go_to_one_replica_and_all_replicas_get_answer
     let asked: Vec<Vec<String>> = judges.iter().map(|judge| judge.asked()).collect();
     let cases: Vec<BTreeSet<&String>> = asked.iter().map(|asked| asked.iter().collect()).collect();
     assert_eq!(cases.iter().map(BTreeSet::len).sum::<usize>(), 400, "no case is at two places");
-    // 400 draws of 1/4: 100, with a deviation of sqrt(400 x 1/4 x 3/4) = 8.7; six of them
+    // 400 samples of 1/4: 100, with a deviation of sqrt(400 x 1/4 x 3/4) = 8.7; six of them
     assert!(cases.iter().all(|cases| (48..=152).contains(&cases.len())), "{cases:?}");
 }
 
@@ -153,7 +153,7 @@ async fn a_replica_that_fails_three_times_in_a_row_is_left_alone_until_one_call_
     assert!(pool.stats()[0].is_down && !pool.stats()[1].is_down);
     assert_eq!(pool.stats()[0].last_failure.as_deref(), Some("status 500"));
 
-    // Still broken after the cool-down of 5 s: one call finds out, the next cool-down is 10 s.
+    // Still broken after the cool-down of 5 s: one call probes, the next cool-down is 10 s.
     advance(Duration::from_secs(5)).await;
     let calls: Vec<JudgeRequest> = (10..20).map(|n| call(&case, n)).collect();
     let results = join_all(calls.iter().map(|call| pool.ask(call))).await;
@@ -172,7 +172,7 @@ async fn a_replica_that_fails_three_times_in_a_row_is_left_alone_until_one_call_
 }
 
 #[tokio::test(start_paused = true)]
-async fn failures_with_answers_between_take_nobody_down() {
+async fn failures_with_answers_between_take_no_replica_down() {
     let (judges, pool) = fleet(&["a", "b"]);
     let case = case_at(&pool, 0);
     let answers: [fn() -> Result<Outcome, AskError>; 3] = [
@@ -196,7 +196,7 @@ async fn the_next_attempt_of_a_failed_call_goes_to_another_replica_and_other_cal
     let meters = Arc::new(Meters::default());
     let judge = Retrying::new(pool, RetryPolicy::default(), Arc::clone(&meters));
     assert_eq!(judge.ask(&call(&case, 0)).await.unwrap(), judge.ask(&call(&case, 1)).await.unwrap());
-    // two calls, each first at home and then elsewhere
+    // two calls, each first at its own replica and then at the other
     assert_eq!((judges[0].asked().len(), judges[1].asked().len()), (2, 2));
     assert_eq!(Meters::read(&meters.retries), 2);
 }
@@ -238,7 +238,7 @@ async fn what_would_stop_a_run_stops_it_only_when_no_replica_is_left() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_replica_is_looked_at_again_after_a_minute() {
+async fn a_lost_replica_is_probed_after_a_minute() {
     let (judges, pool) = fleet(&["a", "b"]);
     let case = case_at(&pool, 0);
     judges[0].does(key_refused);
@@ -253,7 +253,7 @@ async fn a_lost_replica_is_looked_at_again_after_a_minute() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pool_of_one_passes_on_what_its_replica_says() {
+async fn a_pool_of_one_passes_errors_through() {
     let (judges, pool) = fleet(&["a"]);
     judges[0].does(key_refused);
     let Err(AskError::Fatal(error)) = pool.ask(&call("c", 0)).await else { panic!() };
@@ -265,7 +265,7 @@ async fn a_pool_of_one_passes_on_what_its_replica_says() {
     }
     judges[0].does(good);
     pool.ask(&call("c", 0)).await.unwrap();
-    assert_eq!(judges[0].asked().len(), 11, "where nobody else is, a replica that is down is asked all the same");
+    assert_eq!(judges[0].asked().len(), 11, "the only replica is asked even if it is down");
 }
 
 #[tokio::test(start_paused = true)]
@@ -309,7 +309,7 @@ async fn calls_that_would_queue_at_a_slow_replica_go_elsewhere_and_others_stay()
     let calls: Vec<JudgeRequest> = (10..20).map(|n| call(&case, n)).collect();
     join_all(calls.iter().map(|call| pool.ask(call))).await;
     // Two have a slot and the third waits. From then on a call stays only if fewer than 1.25 x (a + b) / 2 are at a,
-    // that is a < 5/3 b: with a = 3 the next two go away, the third stays, the next goes away, the next stays, ..
+    // that is a < 5/3 b: with a = 3 the next two move, the third stays, the next moves, the next stays, ..
     assert_eq!((judges[0].asked().len(), judges[1].asked().len()), (6, 4));
 }
 
@@ -330,7 +330,7 @@ async fn a_throttled_replica_holds_no_more_calls_than_its_share() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_replica_that_is_not_there_at_the_start_is_looked_at_after_a_minute() {
+async fn a_replica_that_is_unreachable_at_the_start_is_probed_after_a_minute() {
     let (judges, pool) = fleet(&["a", "b"]);
     let case = case_at(&pool, 0);
     let pool = pool.without(0, "no judge answers at a");
@@ -359,7 +359,7 @@ async fn each_endpoint_has_its_own_figures() {
 }
 
 #[test]
-fn no_endpoint_and_one_twice_are_told() {
+fn an_empty_and_a_duplicate_list_are_rejected() {
     let replica = |name: &str| Replica { name: name.to_owned(), judge: Scripted::new(good) };
     assert!(Pool::<Arc<Scripted>>::new(Vec::new()).err().unwrap().to_string().contains("--base-url"));
     let twice = Pool::new(vec![replica("http://a/v1"), replica("http://a/v1")]);
