@@ -1,4 +1,4 @@
-//! How far two annotators' rubrics agree on the systems.
+//! Agreement of two annotators' rubrics on the order of systems.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -8,25 +8,25 @@ use serde::Serialize;
 use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName};
 use crate::stats::{kendall_tau_b, mean, pearson};
 
-/// Agreement over the questions that were annotated twice.
+/// Agreement over the questions with two annotations.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Agreement {
-    /// Mean of Kendall's tau-b over the questions where it is defined.
+    /// Mean Kendall's tau-b over the questions where it is defined.
     pub kendall_tau_b: Option<f64>,
     /// Questions where Kendall's tau-b is defined.
     pub kendall_questions: usize,
-    /// Mean of Pearson's correlation over the questions where it is defined.
+    /// Mean Pearson correlation over the questions where it is defined.
     pub pearson: Option<f64>,
     /// Questions where Pearson's correlation is defined.
     pub pearson_questions: usize,
-    /// Questions where one of the two is undefined: fewer than two systems with a score under both annotators, or no
+    /// Questions where either is undefined: fewer than two systems with a score under both annotators, or no
     /// differences between systems.
     pub undefined: usize,
     /// Every question, in order of first appearance.
     pub questions: Vec<QuestionAgreement>,
 }
 
-/// One question annotated twice.
+/// A question with two annotations.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct QuestionAgreement {
     /// The question.
@@ -35,15 +35,15 @@ pub struct QuestionAgreement {
     pub systems: usize,
     /// Kendall's tau-b of the systems' `ann_score`s.
     pub kendall_tau_b: Option<f64>,
-    /// Pearson's correlation of the same.
+    /// Pearson's correlation of the systems' `ann_score`s.
     pub pearson: Option<f64>,
 }
 
-/// Compares, question by question, the `ann_score`s that systems get under the two annotators of a question.
+/// Compares, per question, the systems' `ann_score`s under its two annotators.
 ///
-/// Only cases marked `agreement` count; of more than two cases of a question the first two. The order of the answers
-/// is the order of questions in the result. In compat mode the figures are the reference script's, and the order of the
-/// answers decides ties between systems: give them system by system as the systems were named.
+/// Only cases with `agreement` count, at most the first two per question. Questions keep the order of the answers. In
+/// compat mode the numbers are the reference script's, and the order of the answers breaks ties: pass them by system,
+/// in the order the systems were named.
 pub fn agreement<A: Borrow<ScoredAnswer>>(scored: &[A], mode: Mode) -> Agreement {
     let details: Vec<QuestionAgreement> = by_question(scored).iter().map(|question| compared(question, mode)).collect();
     let defined = |value: fn(&QuestionAgreement) -> Option<f64>| details.iter().filter_map(value).collect::<Vec<_>>();
@@ -70,7 +70,7 @@ fn by_question<A: Borrow<ScoredAnswer>>(scored: &[A]) -> Vec<Question<'_>> {
     questions
 }
 
-/// The value of that key, in the order of first appearance.
+/// The value of this key; inserts a default at the end if missing.
 fn entry<K: PartialEq, V: Default>(list: &mut Vec<(K, V)>, key: K) -> &mut V {
     let at = list.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
         list.push((key, V::default()));
@@ -91,7 +91,7 @@ fn compared((question, cases): &Question<'_>, mode: Mode) -> QuestionAgreement {
     }
 }
 
-/// The scores of the systems that both annotators' rubrics give one.
+/// The scores of the systems with a score under both annotators.
 fn scores(answers: [&[&ScoredAnswer]; 2]) -> (Vec<f64>, Vec<f64>) {
     let [first, second] = answers.map(|own| -> BTreeMap<&SystemName, f64> {
         own.iter().filter_map(|answer| Some((&answer.system, answer.score.ann_score?))).collect()
@@ -99,8 +99,8 @@ fn scores(answers: [&[&ScoredAnswer]; 2]) -> (Vec<f64>, Vec<f64>) {
     first.iter().filter_map(|(system, score)| Some((*score, *second.get(system)?))).unzip()
 }
 
-/// What the reference script correlates, in absolute values: the orders that `numpy.argsort(-scores)` gives, not ranks.
-/// Perfect disagreement counts as perfect agreement there. Nothing where the script raises: a question without a score, or
+/// The reference script correlates the orders from `numpy.argsort(-scores)`, not ranks, and takes absolute values, so
+/// that perfect disagreement counts as perfect agreement. Empty where the script raises: a question without a score, or
 /// lists of unequal length.
 fn orders(answers: [&[&ScoredAnswer]; 2]) -> (Vec<f64>, Vec<f64>) {
     let order = |own: &[&ScoredAnswer]| -> Option<Vec<f64>> {
@@ -113,10 +113,10 @@ fn orders(answers: [&[&ScoredAnswer]; 2]) -> (Vec<f64>, Vec<f64>) {
 
 /// The indices of the scores from best to worst, as `numpy.argsort(-scores)` orders them.
 ///
-/// NumPy's default sort is not stable, so ties depend on how it was built. The golden numbers were made with NumPy 1.26
-/// on AVX-512, where short lists go through a bitonic network over a power of two of places, at least 8, padded with
-/// infinity. Equal keys are never exchanged, which fixes the order of ties; this is the same network. (NumPy partitions
-/// lists of more than 256 first; nobody compares that many systems.)
+/// NumPy's default sort is not stable, so ties depend on its build. The golden numbers come from NumPy 1.26 on AVX-512,
+/// which sorts short lists with a bitonic network over a power of two of lanes, at least 8, padded with infinity. Equal
+/// keys are never exchanged, which fixes the order of ties; this is the same network. (NumPy partitions lists of more
+/// than 256 first, which is beyond the number of systems here.)
 fn descending_order(scores: &[f64]) -> Vec<usize> {
     let places = scores.len().next_power_of_two().max(8);
     let key = |index: usize| scores.get(index).map_or(f64::INFINITY, |score| -score);

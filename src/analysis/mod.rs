@@ -1,8 +1,8 @@
-//! Scored answers to results: means, comparisons, agreement.
+//! Analysis of scored answers: means, comparisons, agreement.
 //!
-//! [`summarize`] gives the means of every scorer for every system, [`comparison`] tests differences between systems,
-//! [`rater_agreement`] compares judges with people, [`agreement`] two annotators' rubrics. What is unscored is counted and
-//! named, never a silent 0.
+//! [`summarize`] gives every scorer's means by system, [`comparison`] tests differences between systems,
+//! [`rater_agreement`] compares judges with people, [`agreement`] two annotators' rubrics. Unscored components are
+//! counted and reported, never a silent 0.
 
 mod agreement;
 pub mod comparison;

@@ -1,8 +1,8 @@
-//! How the judges of a panel agree, and how much the samples of one judge differ.
+//! Agreement of the judges of a panel, and noise of one judge's samples.
 //!
-//! A unit is one item of one answer: a criterion, an aspect, a question about a claim. Units whose numbers mean the same
-//! form a group; each scorer and group has its results, over the answers of all systems. Intervals draw questions, each
-//! with all units of all its cases.
+//! A unit is one item of one answer: a criterion, an aspect, a question about a claim. Units on the same scale form a
+//! group; each scorer and group has its results, over the answers of all systems. Intervals resample questions, with
+//! all units of their cases.
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
@@ -16,26 +16,26 @@ use super::ratings::{Estimate, Ratings};
 use crate::domain::{CaseId, ComponentKind, MemberValues, Score, ScoredAnswer};
 use crate::stats::{BcaOptions, KappaWeights, MeasurementLevel, mean, sd};
 
-/// What a judge's numbers are.
+/// Scale of a judge's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
     /// 0..=10 for a criterion.
     Points,
-    /// How many snippets are present, as counted by the judge (not cut at how many there are).
+    /// Number of snippets present, as counted by the judge (not capped).
     Count,
-    /// The share of claims that are cited, 0..=1.
+    /// Share of cited claims, 0..=1.
     Share,
     /// 1..=5 in an aspect.
     Grade,
-    /// 1 for support, 0 for none: contradiction and saying too little are one here.
+    /// 1 for support, 0 otherwise: contradiction and insufficient evidence are not distinguished.
     Label,
-    /// Any number: what a scorer of one's own asks.
+    /// Any number, for custom scorers.
     Number,
 }
 
 impl Scale {
-    /// What distance between two numbers means to alpha.
+    /// Measurement level for alpha.
     fn level(self) -> MeasurementLevel {
         match self {
             Self::Grade => MeasurementLevel::Ordinal,
@@ -44,8 +44,8 @@ impl Scale {
         }
     }
 
-    /// The number as kappa takes it: means of samples and expected scores are rounded where the scale is whole (halves away
-    /// from 0).
+    /// Category for kappa: means of samples and expected scores are rounded on whole-number scales (halves away from
+    /// 0).
     fn category(self, value: f64) -> f64 {
         match self {
             Self::Points | Self::Count | Self::Grade => value.round(),
@@ -54,13 +54,13 @@ impl Scale {
     }
 }
 
-/// Items of a scorer whose numbers mean the same: `points`, `evidence`, `claims`, `labels`, or an aspect by its name.
+/// Items of a scorer on one scale: `points`, `evidence`, `claims`, `labels`, or an aspect's name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ItemGroup {
-    /// Its name, unique within a scorer but for panels of other judges.
+    /// Its name, unique within a scorer and panel.
     #[serde(rename = "group")]
     pub name: String,
-    /// What the numbers are.
+    /// Its scale.
     pub scale: Scale,
 }
 
@@ -69,13 +69,13 @@ impl ItemGroup {
         Self { name: name.to_owned(), scale }
     }
 
-    /// The group of that item, and its place in the order of the score.
+    /// The item's group, and its position in the score.
     fn of(item: &str, score: &Score) -> (usize, Self) {
         let place = |name: &str| score.components.iter().position(|component| component.name == name);
-        // Where two criteria have one name, the item of the first is called `name#1`.
+        // If two criteria have the same name, the item of the first is called `name#1`.
         let bare = || item.rsplit_once('#').and_then(|(name, _)| place(name));
         let Some(at) = place(item).or_else(bare) else {
-            // Questions about claims are no components.
+            // Questions about claims are not components.
             let is_entailment = !score.claims.is_empty() || score.component(CITATION_RECALL).is_some();
             let own = if is_entailment { Self::new("labels", Scale::Label) } else { Self::new("items", Scale::Number) };
             return (usize::MAX, own);
@@ -94,29 +94,29 @@ impl ItemGroup {
     }
 }
 
-/// One judge of a panel.
+/// A judge of a panel.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PanelJudge {
     /// Its identity.
     pub judge: Arc<str>,
-    /// How many units it judged.
+    /// Number of units it judged.
     pub rated: usize,
-    /// The mean of its numbers over the units that all judges judged, so that means can be compared: the lower, the
-    /// stricter. `None` where there are none.
+    /// The mean of its values over the units that all judges judged, for comparison: lower is stricter. `None` without
+    /// such units.
     pub mean: Option<f64>,
 }
 
-/// How the judges of a panel agree on one group of items.
+/// Agreement of a panel's judges on one group of items.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PanelAgreement {
     /// The scorer's name.
     pub scorer: &'static str,
-    /// What was judged.
+    /// The group.
     #[serde(flatten)]
     pub group: ItemGroup,
     /// The judges, in the order of the panel.
     pub judges: Vec<PanelJudge>,
-    /// Units put to the panel.
+    /// Units judged by the panel.
     pub units: usize,
     /// Units judged by two or more: alpha is over these.
     pub pairable: usize,
@@ -126,35 +126,35 @@ pub struct PanelAgreement {
     pub cases: usize,
     /// Krippendorff's alpha: interval level for points, counts, shares; ordinal for grades; nominal for labels.
     pub alpha: Estimate,
-    /// The mean over pairs of judges of Cohen's kappa with quadratic weights; of labels unweighted. Points, counts and
-    /// grades are rounded to whole ones.
+    /// Mean over pairs of judges of Cohen's kappa with quadratic weights; for labels unweighted. Points, counts and
+    /// grades are rounded to whole numbers.
     pub kappa: Estimate,
-    /// Pairs of judges that have a kappa.
+    /// Pairs of judges with a kappa.
     pub kappa_pairs: usize,
 }
 
-/// How much the samples of one judge differ on one group of items.
+/// Noise of one judge's samples on one group of items.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DrawNoise {
     /// The scorer's name.
     pub scorer: &'static str,
-    /// What was judged.
+    /// The group.
     #[serde(flatten)]
     pub group: ItemGroup,
     /// The judge's identity.
     pub judge: Arc<str>,
-    /// How often each unit was put to it.
+    /// Samples per unit.
     pub draws: usize,
-    /// Units with two readable draws or more: the other numbers are over these.
+    /// Units with at least two parsed samples; the other values are over these.
     pub units: usize,
-    /// The mean of the units' standard deviations (n - 1 in the divisor), in the units of the scale; `None` for no units.
+    /// Mean of the units' standard deviations (divisor n - 1), on the group's scale; `None` without units.
     pub mean_sd: Option<f64>,
-    /// The share of units whose draws are all equal, 0..=1; `None` for no units.
+    /// Share of units whose samples are all equal, 0..=1; `None` without units.
     pub all_equal: Option<f64>,
 }
 
-/// The agreement of every panel of several judges, and the noise of every judge that was asked several times; scorers in
-/// the order of their first answer. Empty lists where every judge was one and was asked once.
+/// Agreement of every panel with several judges, and noise of every judge with several samples; scorers in the order of
+/// their first answer. Empty lists without panels and repeated samples.
 pub(super) fn panel_agreement<A: Borrow<ScoredAnswer>>(
     scored: &[A],
     questions: &Questions<'_>,
@@ -167,26 +167,27 @@ pub(super) fn panel_agreement<A: Borrow<ScoredAnswer>>(
             scorers.push(answer.score.scorer);
         }
         let mut items: Vec<_> =
-            answer.members.iter().map(|(item, said)| (ItemGroup::of(item, &answer.score), said)).collect();
+            answer.members.iter().map(|(item, members)| (ItemGroup::of(item, &answer.score), members)).collect();
         items.sort_by_key(|((place, _), _)| *place);
-        for ((_, group), said) in items {
-            let (scorer, judges) = (answer.score.scorer, said.iter().map(|member| &member.judge).collect::<Vec<_>>());
+        for ((_, group), members) in items {
+            let (scorer, judges) =
+                (answer.score.scorer, members.iter().map(|member| &member.judge).collect::<Vec<_>>());
             let is_same = |own: &Group<'_>| own.scorer == scorer && own.group == group && own.judges == judges;
             let at = groups.iter().position(is_same).unwrap_or_else(|| {
                 groups.push(Group { scorer, group, judges, units: Vec::new() });
                 groups.len() - 1
             });
-            groups[at].units.push((&answer.case.case_id, said));
+            groups[at].units.push((&answer.case.case_id, members));
         }
     }
-    // Points, snippets, claims; the rest in the order of the score.
+    // Points, snippets, claims; the others in the order of the score.
     groups.sort_by_key(|group| (scorers.iter().position(|scorer| *scorer == group.scorer), group.group.scale));
     let of_panels = groups.iter().filter(|group| group.judges.len() > 1);
     let panels = of_panels.map(|group| group.agreement(questions, bca)).collect();
     (panels, groups.iter().flat_map(Group::noise).collect())
 }
 
-/// The units of one group, all put to the same judges.
+/// The units of one group, all judged by the same judges.
 struct Group<'a> {
     scorer: &'static str,
     group: ItemGroup,
@@ -199,7 +200,7 @@ impl Group<'_> {
         let scale = self.group.scale;
         let ratings = |number: &dyn Fn(f64) -> f64| Ratings {
             rows: (0..self.judges.len())
-                .map(|judge| self.units.iter().map(|(_, said)| finite(said[judge].value).map(number)).collect())
+                .map(|judge| self.units.iter().map(|(_, members)| finite(members[judge].value).map(number)).collect())
                 .collect(),
             questions: self.units.iter().map(|(case, _)| questions.number(case)).collect(),
         };
@@ -227,10 +228,10 @@ impl Group<'_> {
         }
     }
 
-    /// The noise of each judge that was asked more than once.
+    /// Noise of each judge with repeated samples.
     fn noise(&self) -> impl Iterator<Item = DrawNoise> {
         let of_judge = |judge: usize| {
-            let draws_of = || self.units.iter().map(|(_, said)| &said[judge].draws);
+            let draws_of = || self.units.iter().map(|(_, members)| &members[judge].draws);
             let readable: Vec<Vec<f64>> = draws_of()
                 .map(|draws| draws.iter().filter_map(|draw| finite(*draw)).collect())
                 .filter(|draws: &Vec<f64>| draws.len() > 1)

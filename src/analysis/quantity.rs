@@ -1,4 +1,4 @@
-//! A number that every answer of a scorer may have: summaries, comparisons and gates all take their values from here.
+//! Quantities of an answer: the values that summaries, comparisons and gates share.
 
 use std::collections::HashSet;
 
@@ -7,11 +7,11 @@ use serde::Serialize;
 use crate::domain::{Component, MAX_GRADE, MIN_GRADE, Score, ScoredAnswer, Unit, UnscoredKind};
 use crate::stats::{Interval, mean};
 
-/// The mean over a system's aspects.
+/// Mean over a system's aspects.
 pub const ASPECT_MEAN: &str = "aspect_mean";
-/// The harmonic mean of a system's mean citation precision and mean citation recall.
+/// Harmonic mean of a system's mean citation precision and mean citation recall.
 pub const CITATION_F1: &str = "citation_f1";
-/// The mean of the answers' own citation F1.
+/// Mean of the answers' own citation F1.
 pub const CITATION_F1_MACRO: &str = "citation_f1_macro";
 pub(super) const CITATION_PRECISION: &str = "citation_precision";
 pub(super) const CITATION_RECALL: &str = "citation_recall";
@@ -21,11 +21,11 @@ pub(super) const CITATION_RECALL: &str = "citation_recall";
 pub struct MetricColumn {
     /// Its name in tables and files.
     pub name: String,
-    /// What its numbers are.
+    /// Unit of its values.
     pub unit: Unit,
 }
 
-/// Where the number stands in a score.
+/// Where a score holds the value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Quantity {
     /// The weighted sum of all components.
@@ -34,19 +34,19 @@ pub(super) enum Quantity {
     AnnScore,
     /// The component of this name.
     Component(String),
-    /// The mean of the components of these names, where an answer has all of them.
+    /// The mean of the components with these names, if an answer has all of them.
     Mean(Vec<String>),
 }
 
-/// The number of one answer.
+/// The value of one answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Observation {
     /// Its value, finite.
     Value(f64),
-    /// An answer that could not be scored: the values it would have with every unscored component at its lowest and at
-    /// its highest; infinite where there is no lowest or highest, as for counts.
+    /// An unscored answer, with its values at the lowest and at the highest of every unscored component; infinite if
+    /// unbounded, as for counts.
     Unscored(Interval),
-    /// The system was asked and has no answer, or its answer has no value where the metric applies.
+    /// The system was asked, but has no answer, or no value although the metric applies.
     Missing,
     /// The metric does not apply to the case, or the system was not asked.
     NotApplicable,
@@ -58,7 +58,7 @@ impl Observation {
         if let Self::Value(value) = self { Some(value) } else { None }
     }
 
-    /// The lowest and the highest that the value can be; `None` without an answer.
+    /// The lowest and highest possible value; `None` without an answer.
     pub fn range(self) -> Option<Interval> {
         match self {
             Self::Value(value) => Some(Interval { low: value, high: value }),
@@ -68,8 +68,8 @@ impl Observation {
     }
 }
 
-/// The numbers of a scorer with these answers: of a rubric its two sums and the components that every case has, of other
-/// scorers all components, in the order of their first appearance. Without any answer, the sums.
+/// The quantities of a scorer with these answers: for rubrics the two sums and the components of every case, for other
+/// scorers all components, in order of first appearance. Without any answer, the sums.
 pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quantity)> {
     let column = |name: &str, unit| MetricColumn { name: name.to_owned(), unit };
     let mut all = Vec::new();
@@ -88,7 +88,7 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
 }
 
 impl Quantity {
-    /// The components that the number is made of.
+    /// The components of the quantity.
     pub(super) fn components<'a>(&'a self, answer: &'a ScoredAnswer) -> impl Iterator<Item = &'a Component> {
         answer.score.components.iter().filter(move |component| match self {
             Self::Score => component.kind.is_weighted(),
@@ -98,7 +98,7 @@ impl Quantity {
         })
     }
 
-    /// The number of that answer.
+    /// The quantity's value in this answer.
     pub(super) fn observe(&self, answer: &ScoredAnswer) -> Observation {
         let score = &answer.score;
         let of_component = |name: &String| score.component(name).map_or(Observation::NotApplicable, component_value);
@@ -110,7 +110,7 @@ impl Quantity {
         }
     }
 
-    /// Whether nobody judged a part of it, since no judge has the role.
+    /// Whether a component was not judged because no judge has the role.
     pub(super) fn is_unjudged(&self, answer: &ScoredAnswer) -> bool {
         self.components(answer).any(has_no_judge)
     }
@@ -121,7 +121,7 @@ pub(super) fn has_no_judge(component: &Component) -> bool {
     component.reason.as_ref().is_some_and(|reason| reason.kind == UnscoredKind::NoJudge)
 }
 
-/// Compat mode can give NaN, which is no number that could be averaged.
+/// Compat mode can give NaN, which cannot be averaged.
 pub(super) fn finite(value: Option<f64>) -> Option<f64> {
     value.filter(|value| value.is_finite())
 }
@@ -135,14 +135,14 @@ pub(super) fn unit_range(unit: Unit) -> Option<Interval> {
     }
 }
 
-/// The means with everything unscored at its lowest and at its highest; `None` if nothing is unscored or has no bounds.
+/// The means with all unscored values at their lowest and highest; `None` if nothing is unscored or unbounded.
 pub(super) fn bounds(observed: &[Observation]) -> Option<Interval> {
     if !observed.iter().any(|own| matches!(own, Observation::Unscored(_))) {
         return None;
     }
     let (lows, highs): (Vec<f64>, Vec<f64>) =
         observed.iter().filter_map(|own| own.range()).map(|range| (range.low, range.high)).unzip();
-    // Weights sum to 1 within rounding: a bound of all ones is 1.
+    // Weights sum to 1 up to rounding: a bound of all ones is 1.
     let tidy = |value: f64| if (value - 1.0).abs() < 1e-12 { 1.0 } else { value };
     Some(Interval { low: tidy(mean(&lows)?), high: tidy(mean(&highs)?) })
 }
@@ -162,8 +162,7 @@ fn mean_of(parts: &[Observation]) -> Observation {
     if is_known { Observation::Value(low) } else { Observation::Unscored(Interval { low, high }) }
 }
 
-/// The value, or the values with every unscored component at its lowest and at its highest; not applicable if the score
-/// has no such sum.
+/// The value, or its bounds over every unscored component; not applicable if the score has no such sum.
 fn weighted_sum(value: Option<f64>, score: &Score, of: impl Fn((f64, Option<f64>)) -> Option<f64>) -> Observation {
     if let Some(value) = finite(value) {
         return Observation::Value(value);

@@ -1,11 +1,12 @@
-//! Cases that ask the same question: intervals resample whole questions.
+//! Groups cases by question: intervals resample whole questions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{CaseId, ScoredAnswer};
 use crate::stats::{BcaOptions, Interval, clustered_mean_intervals};
 
-/// The question of every case of a run, as a number: ascending in the order of case ids. A case without a known question is one of its own.
+/// The question of every case of a run, as a number in the order of case ids. A case without a known question has its
+/// own.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Questions<'a> {
     of_case: BTreeMap<&'a CaseId, usize>,
@@ -16,7 +17,7 @@ impl<'a> Questions<'a> {
         Self::of_texts(answers.map(|answer| (&answer.case.case_id, answer.case.initial_prompt.as_str())))
     }
 
-    /// From cases with the texts of their questions, empty where unknown.
+    /// Builds from cases with their questions, empty if unknown.
     pub(super) fn of_texts(cases: impl Iterator<Item = (&'a CaseId, &'a str)>) -> Self {
         let mut texts: BTreeMap<&CaseId, &str> = BTreeMap::new();
         for (case, question) in cases {
@@ -36,14 +37,13 @@ impl<'a> Questions<'a> {
         self.of_case.get(case).copied().unwrap_or(usize::MAX)
     }
 
-    /// How many cases, and how many questions they ask.
+    /// Number of cases and of their questions.
     pub(super) fn counts(&self) -> (usize, usize) {
         (self.of_case.len(), self.of_case.values().collect::<BTreeSet<_>>().len())
     }
 }
 
-/// Values of one quantity with the question of each, in the order of their cases' ids: the order decides what a seed
-/// draws.
+/// Values of one quantity with the question of each, ordered by case id: a seed's draws depend on the order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Sample {
     pub(crate) values: Vec<f64>,
@@ -57,8 +57,8 @@ impl FromIterator<(usize, f64)> for Sample {
     }
 }
 
-/// The BCa interval of each sample's mean: questions are drawn, each with all its cases. Samples over the same cases are
-/// drawn together.
+/// The BCa interval of each sample's mean over resampled questions, each with all its cases. Samples over the same
+/// cases share draws.
 pub(crate) fn mean_intervals(samples: &[Sample], options: BcaOptions) -> Vec<Option<Interval>> {
     let mut intervals = vec![None; samples.len()];
     let mut groups: BTreeMap<&[usize], Vec<usize>> = BTreeMap::new();
@@ -99,9 +99,9 @@ mod tests {
         let by_question: Sample = values.iter().enumerate().map(|(at, value)| (at / 2, *value)).collect();
         let [alone, together] = mean_intervals(&[by_case, by_question], options)[..] else { unreachable!() };
         let wide = |interval: Option<Interval>| interval.map_or(0.0, |interval| interval.high - interval.low);
-        // Three questions tell less than six cases would.
+        // Three questions carry less information than six cases would.
         assert!(wide(together) > wide(alone), "{together:?} {alone:?}");
-        // One question is every resample.
+        // With one question every resample is the same.
         let one: Sample = [(7, 0.25), (7, 0.75)].into_iter().collect();
         assert_eq!(mean_intervals(&[one, Sample::default()], options), [None, None]);
     }

@@ -1,4 +1,4 @@
-//! Ratings of units by several raters, and the coefficients of agreement made from them.
+//! Ratings of units by several raters, and their agreement coefficients.
 
 use std::collections::BTreeSet;
 
@@ -9,21 +9,21 @@ use crate::stats::{
     mean_pairwise_kappa, mean_pairwise_kappa_interval,
 };
 
-/// A number with its interval, or the reason why there is none.
+/// A value with its interval, or the reason why it is undefined.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Estimate {
-    /// The number; never NaN.
+    /// The value; never NaN.
     pub estimate: Option<f64>,
     /// Lower end of its interval.
     pub low: Option<f64>,
     /// Upper end of its interval.
     pub high: Option<f64>,
-    /// Why there is no number.
+    /// Why it is undefined.
     pub undefined: Option<String>,
 }
 
 impl Estimate {
-    /// A finite number with its interval; otherwise the reason.
+    /// A finite value with its interval; otherwise the reason.
     pub(crate) fn new(
         estimate: Option<f64>,
         interval: impl FnOnce() -> Option<Interval>,
@@ -35,23 +35,23 @@ impl Estimate {
         Self { estimate: Some(value), low, high, undefined: None }
     }
 
-    /// No number.
+    /// An undefined value.
     pub(crate) fn undefined(reason: impl Into<String>) -> Self {
         Self { undefined: Some(reason.into()), ..Self::default() }
     }
 
-    /// No number for the reason that there is, else this one.
+    /// Undefined for the given reason, if any, else the estimate.
     pub(crate) fn unless(reason: Option<&String>, estimate: impl FnOnce() -> Self) -> Self {
         reason.map_or_else(estimate, Self::undefined)
     }
 
-    /// The interval of the number.
+    /// The interval of the value.
     pub fn interval(&self) -> Option<Interval> {
         self.low.zip(self.high).map(|(low, high)| Interval { low, high })
     }
 
-    /// Keeps the interval only if it means something: with fewer than `fewest` units resamples repeat one another, and an
-    /// interval without a width says only that no resample differed.
+    /// Drops a meaningless interval: with fewer than `fewest` units resamples repeat one another, and an interval of
+    /// zero width only shows that all resamples were equal.
     pub(crate) fn with_units(self, n: usize, fewest: usize) -> Self {
         if n >= fewest && self.low < self.high { self } else { Self { low: None, high: None, ..self } }
     }
@@ -60,9 +60,9 @@ impl Estimate {
 /// Ratings of units by raters.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ratings {
-    /// One row per rater, one column per unit; `None` where the rater did not rate the unit.
+    /// One row per rater, one column per unit; `None` for a missing rating.
     pub(crate) rows: Vec<Vec<Option<f64>>>,
-    /// The question of each unit. Intervals draw questions, each with all its units.
+    /// The question of each unit. Intervals resample questions, with all their units.
     pub(crate) questions: Vec<usize>,
 }
 
@@ -73,25 +73,25 @@ impl Ratings {
         Self { rows: vec![row(x), row(y)], questions: questions.to_vec() }
     }
 
-    /// The units that at least so many raters rated.
+    /// Indices of the units with at least this many ratings.
     pub(crate) fn rated_by(&self, raters: usize) -> Vec<usize> {
         let count = |unit: &usize| self.rows.iter().filter(|row| row[*unit].is_some()).count();
         (0..self.questions.len()).filter(|unit| count(unit) >= raters).collect()
     }
 
-    /// How many different values were given.
+    /// Number of distinct values.
     pub(crate) fn distinct_values(&self) -> usize {
         self.rows.iter().flatten().flatten().map(|value| value.to_bits()).collect::<BTreeSet<u64>>().len()
     }
 
-    /// Krippendorff's alpha over the units with two ratings or more.
+    /// Krippendorff's alpha over the units with at least two ratings.
     pub(crate) fn alpha(&self, level: MeasurementLevel, options: BcaOptions) -> Estimate {
         let rows = self.slices();
         let interval = || krippendorff_alpha_interval(&rows, &self.questions, level, options);
         Estimate::new(krippendorff_alpha(&rows, level), interval, self.no_variation())
     }
 
-    /// The mean over pairs of raters of Cohen's kappa, and the number of pairs that have one.
+    /// Mean of Cohen's kappa over pairs of raters, and the number of pairs with a kappa.
     pub(crate) fn kappa(&self, weights: KappaWeights, options: BcaOptions) -> (Estimate, usize) {
         let rows = self.slices();
         let kappa = mean_pairwise_kappa(&rows, weights);
@@ -116,7 +116,7 @@ impl Ratings {
     }
 }
 
-/// How many different questions there are.
+/// Number of distinct questions.
 pub(crate) fn distinct<'a>(questions: impl IntoIterator<Item = &'a usize>) -> usize {
     questions.into_iter().collect::<BTreeSet<_>>().len()
 }

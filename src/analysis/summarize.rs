@@ -1,7 +1,7 @@
-//! Sums up scored answers: the mean of every metric of every scorer for every system.
+//! Summarizes scored answers: the mean of every metric by scorer and system.
 //!
-//! A metric applies to an answer or it does not; where it applies, it has a value or is unscored. That holds for the
-//! rubric's scores and for components of any scorer alike, so all means, bounds and intervals are made in one way.
+//! If a metric applies to an answer, it has a value or is unscored. This holds for the rubric's scores and for
+//! components of any scorer alike, so all means, bounds and intervals are computed the same way.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,12 +19,11 @@ use super::summary::{
 use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName, Unit, UnscoredKind};
 use crate::stats::{BcaOptions, Interval, bca_sums_intervals, mean};
 
-/// Sums up a run.
+/// Summarizes a run.
 ///
-/// Every mean is over a system's own answers. Systems are ranked by the mean rubric score over the cases that are scored
-/// for all of them (a system without any score does not count, and comes last); without a rubric they stand in the
-/// order of their first answer. `missing` lists test cases without an answer. The order of answers does not change any
-/// number.
+/// Every mean is over a system's own answers. Systems are ranked by the mean rubric score over the cases scored for all
+/// of them (a system without any score is ignored and comes last); without a rubric they keep the order of their first
+/// answer. `missing` lists test cases without an answer. The order of answers changes no number.
 pub fn summarize<A: Borrow<ScoredAnswer>>(
     scored: &[A],
     missing: &[(SystemName, CaseId)],
@@ -49,7 +48,7 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
         if is_rubric {
             summary.rows.iter_mut().for_each(|row| row.missing = count_missing(&row.system));
             rank(&mut summary.rows, if options.lexical { "lexical_score" } else { "score" });
-            // The other scorers have the systems in the order of their ranks.
+            // The other scorers list the systems by rank.
             let place = |system: &SystemName| summary.rows.iter().position(|row| row.system == *system);
             order.sort_by_key(|system| place(system).unwrap_or(usize::MAX));
         }
@@ -77,7 +76,7 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
     }
 }
 
-/// Each once, in the order of first appearance.
+/// Distinct values, in order of first appearance.
 fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     let mut found = Vec::new();
     all.for_each(|one| {
@@ -97,7 +96,7 @@ fn unscored_share(scorer: &ScorerSummary) -> f64 {
 /// A system with its answers to one scorer.
 type SystemAnswers<'a> = (&'a SystemName, Vec<&'a ScoredAnswer>);
 
-/// One scorer's answers, with what their numbers are made with.
+/// One scorer's answers, with the data for their statistics.
 struct Scored<'a> {
     systems: Vec<SystemAnswers<'a>>,
     questions: &'a Questions<'a>,
@@ -110,7 +109,7 @@ fn summarize_scorer(
     questions: &Questions<'_>,
     options: AggregateOptions,
 ) -> ScorerSummary {
-    // The order decides what a seed draws: that of the case ids, as where systems are compared.
+    // Sorted by case id, since a seed's draws depend on the order, as in comparisons.
     systems.iter_mut().for_each(|(_, answers)| answers.sort_by(|a, b| a.case.case_id.cmp(&b.case.case_id)));
     let answers: Vec<&ScoredAnswer> = systems.iter().flat_map(|(_, answers)| answers.iter().copied()).collect();
     let mut columns = quantities(&answers);
@@ -157,7 +156,7 @@ impl<'a> Scored<'a> {
         answers: &[&ScoredAnswer],
         columns: &[(MetricColumn, Quantity)],
     ) -> SystemSummary {
-        // Where no judge has the role, answers that needed no judge would stand for all.
+        // If no judge has the role, answers that needed no judge would represent all.
         let is_judged = |quantity: &Quantity| !answers.iter().any(|answer| quantity.is_unjudged(answer));
         let sample = |quantity: &Quantity| -> Sample {
             let own = answers.iter().filter(|_| is_judged(quantity));
@@ -191,7 +190,7 @@ impl<'a> Scored<'a> {
         }
     }
 
-    /// Adds the means over the cases that all systems (but those without any) have a value for.
+    /// Adds the means over the cases with a value of every system (except systems without any).
     fn add_shared_means(&self, summary: &mut ScorerSummary, columns: &[(MetricColumn, Quantity)]) {
         for (column, quantity) in columns {
             let of_system = |(_, answers): &SystemAnswers<'a>| -> BTreeMap<&CaseId, f64> {
@@ -211,7 +210,7 @@ impl<'a> Scored<'a> {
         }
     }
 
-    /// Adds the mean of the aspects' means. It has an interval where every answer has every aspect: then it is that of a
+    /// Adds the mean of the aspects' means. It has an interval if every answer has every aspect, since it is then a
     /// mean over answers.
     fn add_aspect_mean(&self, summary: &mut ScorerSummary) {
         let grades = summary.columns.iter().filter(|column| column.unit == Unit::Grade);
@@ -222,7 +221,7 @@ impl<'a> Scored<'a> {
         for (row, (_, answers)) in summary.rows.iter_mut().zip(&self.systems) {
             let of_aspects: Vec<Metric> = aspects.iter().filter_map(|name| row.metrics.get(name).copied()).collect();
             let means: Vec<f64> = of_aspects.iter().filter_map(|metric| metric.estimate).collect();
-            // With the policy's values for missing grades, as in the columns.
+            // Missing grades get the policy's values, as in the columns.
             let own = answers.iter().filter_map(|answer| {
                 let grades = aspects.iter().filter_map(|name| self.component(name, answer));
                 Some((self.question(answer), mean(&grades.collect::<Vec<_>>())?))
@@ -247,7 +246,7 @@ impl<'a> Scored<'a> {
         summary.columns.push(MetricColumn { name: ASPECT_MEAN.to_owned(), unit: Unit::Grade });
     }
 
-    /// Adds a system's citation F1, the harmonic mean of its two means; the mean of the answers' own F1 stands behind it.
+    /// Adds a system's citation F1, the harmonic mean of its two means, before the mean of the answers' own F1.
     fn add_citation_f1(&self, summary: &mut ScorerSummary) {
         let place = |name: &str| summary.columns.iter().position(|column| column.name == name);
         let (Some(_), Some(recall)) = (place(CITATION_PRECISION), place(CITATION_RECALL)) else { return };
@@ -269,7 +268,7 @@ impl<'a> Scored<'a> {
     fn citation_f1(&self, row: &SystemSummary, answers: &[&ScoredAnswer]) -> Metric {
         let both = [CITATION_PRECISION, CITATION_RECALL];
         let [precision, recall] = both.map(|name| row.metrics.get(name).copied().unwrap_or_default());
-        // A question is drawn with all its cases: one row of sums and counts.
+        // One row of sums and counts per question, so that its cases are drawn together.
         let mut by_question: BTreeMap<usize, [f64; 4]> = BTreeMap::new();
         for answer in answers {
             let sums = by_question.entry(self.question(answer)).or_default();
@@ -298,7 +297,7 @@ impl<'a> Scored<'a> {
     }
 }
 
-/// The lowest and the highest that a number made of several means can be.
+/// Bounds of a value computed from several means.
 fn bounds_of(metrics: &[Metric], of: impl Fn(&[f64]) -> Option<f64>) -> Option<Interval> {
     let ends = |end: fn(Interval) -> f64| {
         let own = metrics.iter().filter_map(|metric| metric.bounds.map(end).or(metric.estimate));
@@ -321,7 +320,7 @@ fn is_without_judge(answer: &ScoredAnswer) -> bool {
     missing.peek().is_some() && missing.all(has_no_judge)
 }
 
-/// Ranks the rows and orders them: by their means over the shared cases; without such cases by their own means.
+/// Ranks and orders the rows by their means over the shared cases; without such cases by their own means.
 fn rank(rows: &mut [SystemSummary], score: &str) {
     let shared = |row: &SystemSummary| row.metrics.get(score)?.shared.map(|shared| shared.estimate);
     let own = |row: &SystemSummary| row.metrics.get(score)?.estimate;
@@ -333,7 +332,7 @@ fn rank(rows: &mut [SystemSummary], score: &str) {
     }
 }
 
-/// Why components have no value, by kind, most frequent first.
+/// Reasons for unscored components, by kind, most frequent first.
 fn count_reasons(answers: &[&ScoredAnswer]) -> Vec<ReasonCount> {
     let mut counts: BTreeMap<UnscoredKind, ReasonCount> = BTreeMap::new();
     for answer in answers {
@@ -368,7 +367,7 @@ fn count_notes<'a>(answers: impl Iterator<Item = &'a ScoredAnswer>) -> Vec<NoteC
     notes
 }
 
-/// Answers with signs of prompt injection, each once whatever scored it, by system and case.
+/// Answers with signs of prompt injection, once for all scorers, by system and case.
 fn injections<'a>(answers: impl Iterator<Item = &'a ScoredAnswer>) -> Vec<Injection> {
     let suspects = answers.filter(|answer| !answer.steering.is_empty());
     let by_answer: BTreeMap<(&SystemName, &CaseId), &[String]> =

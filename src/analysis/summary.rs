@@ -1,4 +1,4 @@
-//! A run summed up: the means of every scorer for every system, as written to `summary.json`.
+//! Summary of a run: means by scorer and system, as written to `summary.json`.
 
 use std::collections::BTreeMap;
 
@@ -21,26 +21,26 @@ pub enum OnUnscored {
     Zero,
 }
 
-/// How answers are summed up.
+/// Options of a summary.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AggregateOptions {
-    /// The mode that the scores were made in.
+    /// The mode of the scores.
     pub mode: Mode,
     /// How components without a value count.
     pub on_unscored: OnUnscored,
-    /// Seeds the intervals.
+    /// Seed of the intervals.
     pub seed: u64,
-    /// True if the lexical baseline judged the rubric: its scores are then called `lexical_score` and
+    /// Whether the lexical baseline judged the rubric: its scores are then called `lexical_score` and
     /// `lexical_ann_score`.
     pub lexical: bool,
 }
 
-/// A run summed up over its systems.
+/// Summary of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
-    /// Whose arithmetic.
+    /// The mode of the scores.
     pub mode: Mode,
-    /// How components without a value are treated.
+    /// How components without a value count.
     pub on_unscored: OnUnscored,
     /// The confidence level of the intervals, 0.95.
     pub level: f64,
@@ -48,34 +48,34 @@ pub struct Summary {
     pub resamples: u32,
     /// Seed of the resamples.
     pub seed: u64,
-    /// Cases of the run that any system answered.
+    /// Cases with an answer of any system.
     pub cases: usize,
-    /// The questions that these cases ask. Where fewer than the cases, intervals resample whole questions.
+    /// Their questions. If there are fewer than cases, intervals resample whole questions.
     pub questions: usize,
-    /// The highest share, over the scorers, of answers with an unscored component, 0..=1. Components that no judge has
-    /// the role for do not count.
+    /// Share of answers with an unscored component, 0..=1, of the scorer with the most. Components whose role no judge
+    /// has do not count.
     pub unscored_share: f64,
-    /// The scorers: the rubric first, the others in the order they were run.
+    /// The scorers: the rubric first, the others in run order.
     pub scorers: Vec<ScorerSummary>,
     /// Test cases without an answer.
     pub missing: Vec<AnswerId>,
     /// Answers with signs of prompt injection.
     pub injections: Vec<Injection>,
-    /// Agreement of the judges of each panel; empty where no role had several judges.
+    /// Agreement of the judges of each panel; empty without panels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub panels: Vec<PanelAgreement>,
-    /// Noise of each judge that was sampled several times.
+    /// Noise of each judge with repeated samples.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub noise: Vec<DrawNoise>,
 }
 
 impl Summary {
-    /// The summary of that scorer.
+    /// The summary of this scorer.
     pub fn scorer(&self, name: &str) -> Option<&ScorerSummary> {
         self.scorers.iter().find(|scorer| scorer.scorer == name)
     }
 
-    /// The systems in order of rank, each once.
+    /// The systems by rank.
     pub fn systems(&self) -> Vec<&SystemName> {
         let mut systems: Vec<&SystemName> = Vec::new();
         for row in self.scorers.iter().flat_map(|scorer| &scorer.rows) {
@@ -86,7 +86,7 @@ impl Summary {
         systems
     }
 
-    /// The kinds of reasons why components are unscored.
+    /// The kinds of reasons for unscored components.
     pub fn unscored_kinds(&self) -> impl Iterator<Item = UnscoredKind> {
         let rows = self.scorers.iter().flat_map(|scorer| &scorer.rows);
         rows.flat_map(|row| &row.unscored_reasons).map(|reason| reason.kind)
@@ -100,9 +100,9 @@ pub struct ScorerSummary {
     pub scorer: &'static str,
     /// Its metrics, in order.
     pub columns: Vec<MetricColumn>,
-    /// The systems: of a rubric by rank, of other scorers in the same order.
+    /// The systems: for a rubric by rank, for other scorers in the same order.
     pub rows: Vec<SystemSummary>,
-    /// Notes that scores carry, most frequent first.
+    /// Notes of the scores, most frequent first.
     pub notes: Vec<NoteCount>,
 }
 
@@ -118,23 +118,23 @@ impl ScorerSummary {
     }
 }
 
-/// One system by one scorer.
+/// One system's means by one scorer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SystemSummary {
     /// Its name.
     pub system: SystemName,
-    /// The rank by the rubric score over the cases that all systems have a score for: 1 is best, equal means share a
-    /// rank. `None` without such a case, and by other scorers.
+    /// The rank by the rubric score over the cases with a score of every system: 1 is best, equal means share a rank.
+    /// `None` without such a case, and for other scorers.
     pub rank: Option<usize>,
-    /// Answers that the scorer saw.
+    /// Answers scored.
     pub answers: usize,
     /// Test cases without an answer.
     pub missing: usize,
     /// Answers with at least one component without a value.
     pub unscored: usize,
-    /// Those of them in which all such components lack a judge for their role.
+    /// Those of them without a judge for any of these components.
     pub without_judge: usize,
-    /// Why components are unscored, most frequent kind first.
+    /// Reasons for unscored components, most frequent kind first.
     pub unscored_reasons: Vec<ReasonCount>,
     /// Answers with signs of prompt injection.
     pub injections: usize,
@@ -145,19 +145,19 @@ pub struct SystemSummary {
 /// The mean of one metric over the answers of one system. Shares are 0..=1, grades 1..=5.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Metric {
-    /// The mean; `None` where nothing was scored.
+    /// The mean; `None` if nothing was scored.
     pub estimate: Option<f64>,
     /// 95% BCa bootstrap interval of the mean over questions; `None` for fewer than two of them.
     #[serde(flatten)]
     pub interval: Option<Interval>,
-    /// How many values the mean is over.
+    /// Number of values.
     pub n: usize,
-    /// Values that are missing: left out of the mean, or counted as the lowest value where the policy says so.
+    /// Missing values: left out of the mean, or counted as the lowest value, by policy.
     pub unscored: usize,
-    /// The mean with every missing value at its lowest and at its highest; `None` where none is missing, and for counts,
-    /// which have no highest value.
+    /// The mean with every missing value at its lowest and at its highest; `None` if none is missing, and for counts,
+    /// which are unbounded.
     pub bounds: Option<Interval>,
-    /// The mean over the cases that all systems (but those without any value) have a value for.
+    /// The mean over the cases with a value of every system (except systems without any).
     pub shared: Option<SharedMean>,
 }
 
@@ -170,43 +170,43 @@ pub struct SharedMean {
     pub n: usize,
 }
 
-/// How often one kind of reason left a component without a value.
+/// Frequency of one kind of reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ReasonCount {
     /// The kind.
     pub kind: UnscoredKind,
-    /// Components concerned.
+    /// Number of components.
     pub components: usize,
-    /// Answers concerned.
+    /// Number of answers.
     pub answers: usize,
-    /// The first message of that kind, in the order of the cases.
+    /// The first message of this kind, in case order.
     pub example: String,
 }
 
-/// A note of scores and how many answers carry it.
+/// A note of scores with its number of answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NoteCount {
     /// The note.
     pub note: String,
-    /// Answers concerned.
+    /// Number of answers.
     pub answers: usize,
 }
 
-/// One answer.
+/// Identifies an answer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct AnswerId {
-    /// Whose.
+    /// The system.
     pub system: SystemName,
-    /// To which case.
+    /// The test case.
     pub case_id: CaseId,
 }
 
 /// An answer with signs of prompt injection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Injection {
-    /// Whose.
+    /// The system.
     pub system: SystemName,
-    /// To which case.
+    /// The test case.
     pub case_id: CaseId,
     /// The signs.
     pub signs: Vec<String>,

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn an_absent_id_is_the_md5_of_pythons_tuple() {
+    fn a_missing_id_is_the_md5_of_pythons_tuple() {
         let case = &build(&ingredients(1, 0).to_string()).unwrap()[0];
         // hashlib.md5(str(("It's what?", "1a")).encode()).hexdigest()
         assert_eq!(case.case_id.as_str(), "b8554a2ef0760000923772653f66a74c");

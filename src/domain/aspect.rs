@@ -74,7 +74,7 @@ impl GradeMerge {
             }
             Self::MostCommon => {
                 let count = |grade: &f64| numbers.iter().filter(|other| other.total_cmp(grade).is_eq()).count();
-                // `max_by_key` returns the last of equals, hence the reversed order.
+                // `max_by_key` returns the last of equals, so the order is reversed.
                 numbers.iter().rev().max_by_key(|grade| count(grade)).copied()
             }
         }

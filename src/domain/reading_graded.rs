@@ -170,7 +170,7 @@ fn grade_of(text: &str) -> Option<f64> {
 pub fn merge_as_reference(replies: &[&str]) -> Option<f64> {
     let texts: Vec<String> = replies.iter().map(|reply| reference_score(reply).text).collect();
     let count = |text: &String| texts.iter().filter(|other| *other == text).count();
-    // `max_by_key` returns the last of equals, hence the reversed order.
+    // `max_by_key` returns the last of equals, so the order is reversed.
     texts.iter().rev().max_by_key(|text| count(text)).and_then(|text| grade_of(text))
 }
 

@@ -1,4 +1,4 @@
-//! Lines about claims: their ids, files of them, and how two files join.
+//! Files with one line per claim: ids, parsing, and joining two files.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -11,7 +11,7 @@ use crate::dataset::{parse_jsonl, read_bytes};
 use crate::domain::{Mode, Note};
 use crate::error::{Error, InputFault, Result};
 
-/// The identifier of a claim or an abstract: a number in the released files. A text is never equal to a number.
+/// Identifier of a claim or an abstract: a number in the released files. A text is never equal to a number.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected an id, a whole number or a string")]
 pub enum Id {
@@ -30,25 +30,25 @@ impl fmt::Display for Id {
     }
 }
 
-/// What to do with an id in quotes.
+/// The remedy for an id in quotes.
 const QUOTED: &str = "write it without quotes";
 
 /// What is wrong with a line, and what to do.
 pub type LineFault = (String, String);
 
-/// What a line holds besides the claim's id.
+/// The contents of a line besides the claim's id.
 pub trait FromLine: Sized + Send {
-    /// The line as the file writes it.
+    /// The line in the file's schema.
     type Line: DeserializeOwned;
-    /// A line as it should be, for messages.
+    /// A valid line, for messages.
     const EXAMPLE: &str;
-    /// Whether the file holds the gold, which is not empty and has a claim once even in compat.
+    /// Whether the file holds the gold labels, which must not be empty and has each claim once even in compat.
     const IS_GOLD: bool = false;
-    /// Whether a claim may have several lines, as in files that are joined by order.
+    /// Whether a claim may have several lines, as in files joined by order.
     const MAY_REPEAT: bool = false;
 
-    /// The claim's id and what the line holds, or its faults. Compat accepts labels by their exact names only, as the
-    /// reference scripts do.
+    /// Parses the claim's id and the line's contents, or its faults. Compat accepts labels by their exact names only,
+    /// as the reference scripts do.
     fn from_line(line: Self::Line, mode: Mode) -> (Id, Result<Self, Vec<LineFault>>);
 }
 
@@ -61,7 +61,7 @@ pub struct ByAbstract<V> {
     pub(super) evidence: V,
 }
 
-/// A claim of which only the id counts.
+/// A claim of which only the id is used.
 #[derive(Debug, Deserialize)]
 pub struct BlindClaim {
     id: Id,
@@ -77,12 +77,12 @@ impl FromLine for BlindClaim {
     }
 }
 
-/// A submission without a fault.
+/// A submission without faults.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checked {
-    /// What it holds.
+    /// Its contents.
     pub summary: String,
-    /// What is allowed and yet costs points.
+    /// Notes on what is allowed but costs points.
     pub notes: Vec<Note>,
 }
 
@@ -93,16 +93,16 @@ pub struct ClaimLine<T> {
     pub id: Id,
     /// 1-based line of the file.
     pub line: usize,
-    /// What the line holds.
+    /// Its contents.
     pub value: T,
 }
 
-/// A file with one line a claim, in file order.
+/// A file with one line per claim, in file order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClaimFile<T> {
     /// The file.
     pub path: PathBuf,
-    /// Its lines that are not blank.
+    /// Its non-blank lines.
     pub lines: Vec<ClaimLine<T>>,
 }
 
@@ -115,11 +115,11 @@ impl<T: FromLine> ClaimFile<T> {
         Self::parse(&read_bytes(path)?.0, path, mode)
     }
 
-    /// [`load`](Self::load) of bytes that came from `path`.
+    /// [`load`](Self::load) for the bytes of `path`.
     ///
     /// # Errors
-    /// Every fault. By default a claim that stands twice is one; in compat, where its predictions count twice, only in
-    /// the gold.
+    /// Every fault. By default a repeated claim is one; in compat, where its predictions count twice, only in the gold
+    /// file.
     pub fn parse(bytes: &[u8], path: &Path, mode: Mode) -> Result<Self> {
         let lines = parse_jsonl(bytes, path, |line| {
             let read: T::Line = line.parse(T::EXAMPLE).map_err(|fault| vec![fault])?;
@@ -148,7 +148,7 @@ impl<T> ClaimFile<T> {
         InputFault::new(&self.path, what).at_line(line.line).of_case(line.id.to_string())
     }
 
-    /// A fault for each line about a claim that has one before.
+    /// A fault for each line with a repeated claim.
     pub(super) fn repeated(&self) -> Vec<InputFault> {
         let mut first_lines = HashMap::with_capacity(self.lines.len());
         let repeated = self.lines.iter().filter_map(|line| {
@@ -159,7 +159,7 @@ impl<T> ClaimFile<T> {
         repeated.collect()
     }
 
-    /// The first place where the claims of this file are not those of the other, in its order.
+    /// The first position where the claims of the two files differ.
     pub(super) fn out_of_order<U>(&self, claims: &ClaimFile<U>) -> Option<InputFault> {
         let most = self.lines.len().max(claims.lines.len());
         let id = |at: usize| (self.lines.get(at).map(|line| &line.id), claims.lines.get(at).map(|line| &line.id));
@@ -173,7 +173,7 @@ impl<T> ClaimFile<T> {
         Some(fault.hint("keep the claims and their order"))
     }
 
-    /// The lines by claim; of two lines for one claim the later one.
+    /// The lines by claim; the later one if a claim is repeated.
     pub fn by_claim(&self) -> HashMap<&Id, &ClaimLine<T>> {
         self.lines.iter().map(|line| (&line.id, line)).collect()
     }
@@ -184,7 +184,7 @@ impl<T> ClaimFile<T> {
         self.lines.iter().filter(|line| !known.contains(&line.id)).count()
     }
 
-    /// A fault for each line whose claim is not among `claims`.
+    /// A fault for each line whose claim is not in `claims`.
     pub(super) fn unknown<U>(&self, claims: &ClaimFile<U>) -> Vec<InputFault> {
         let known: HashSet<&Id> = claims.lines.iter().map(|line| &line.id).collect();
         let unknown = self.lines.iter().filter(|line| !known.contains(&line.id));
@@ -198,8 +198,8 @@ impl<T> ClaimFile<T> {
         unknown.map(fault).collect()
     }
 
-    /// Refuses predictions that cannot be meant for these claims: ids written as text that are numbers in the gold, or
-    /// no claim in common.
+    /// Rejects predictions that do not fit these claims: ids written as text that are numbers in the gold file, or no
+    /// claim in common.
     ///
     /// # Errors
     /// One fault for each such id, or one for the file.
@@ -223,7 +223,7 @@ pub fn no_faults(faults: Vec<InputFault>) -> Result<()> {
     if faults.is_empty() { Ok(()) } else { Err(Error::Input(faults)) }
 }
 
-/// The results for all items; the faults of all are reported together.
+/// The results for all items, or the faults of all.
 pub(super) fn each<I, T>(items: impl IntoIterator<Item = I>, result: impl FnMut(I) -> Result<T>) -> Result<Vec<T>> {
     let (mut all, mut faults) = (Vec::new(), Vec::new());
     for result in items.into_iter().map(result) {
@@ -237,7 +237,7 @@ pub(super) fn each<I, T>(items: impl IntoIterator<Item = I>, result: impl FnMut(
     Ok(all)
 }
 
-/// Names of the systems: the stems of their files, or the whole path where two files have the same stem.
+/// Names of the systems: file stems, or the whole path if two files have the same stem.
 pub(super) fn system_names(paths: &[PathBuf]) -> Vec<String> {
     let stem = |path: &PathBuf| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let stems: Vec<String> = paths.iter().map(stem).collect();

@@ -30,10 +30,10 @@ use std::fmt;
 use super::leaderboard::Finding;
 use crate::domain::Mode;
 
-/// The labels of the task, as files write them; labels are compared without case.
+/// The labels of the task, as in files; comparison ignores case.
 pub const LABELS: [&str; 3] = ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"];
 
-/// A sentence of Wikipedia: page name and 0-based line. Gold of claims that are not verifiable has nulls.
+/// A Wikipedia sentence: page name and 0-based line. Gold evidence of unverifiable claims has nulls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sentence {
     /// The page's name in the corpus, such as `Oliver_Reed`.
@@ -43,7 +43,7 @@ pub struct Sentence {
 }
 
 impl Sentence {
-    /// The sentence on that line of that page.
+    /// The sentence on this line of the page.
     pub fn new(page: &str, line: i64) -> Self {
         Self { page: Some(page.to_owned()), line: Some(line) }
     }
@@ -56,36 +56,37 @@ impl fmt::Display for Sentence {
     }
 }
 
-/// The gold of a claim.
+/// The gold label and evidence of a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gold {
-    /// The label, in capitals.
+    /// The label, in upper case.
     pub label: String,
-    /// Groups of sentences, each of which is sufficient: it counts if all of it is predicted. An empty one always counts.
+    /// Groups of sentences, each of which is sufficient: it counts if all of it is predicted. An empty one always
+    /// counts.
     pub groups: Vec<Vec<Sentence>>,
 }
 
 impl Gold {
-    /// A claim with this label, in any case.
+    /// Gold data with this label, in any case.
     pub fn new(label: &str, groups: Vec<Vec<Sentence>>) -> Self {
         Self { label: label.to_uppercase(), groups }
     }
 
-    /// True if evidence counts for the claim.
+    /// Whether evidence counts for the claim.
     pub fn is_verifiable(&self) -> bool {
         self.label != LABELS[2]
     }
 
-    /// True if the sentence is in any group. Gold without a line is no evidence.
+    /// Whether the sentence is in any group. Gold entries without a line are no evidence.
     fn has(&self, sentence: &Sentence) -> bool {
         sentence.line.is_some() && self.groups.iter().flatten().any(|gold| gold == sentence)
     }
 }
 
-/// What a system predicts for a claim.
+/// A system's prediction for a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prediction {
-    /// The label, in capitals.
+    /// The label, in upper case.
     pub label: String,
     /// The sentences, best first.
     pub evidence: Vec<Sentence>,
@@ -105,22 +106,22 @@ impl Prediction {
     }
 }
 
-/// What one claim adds to the five numbers.
+/// Contribution of one claim to the five measures.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InstanceScore {
     /// The label is right.
     pub label_correct: bool,
-    /// The label is right and, for a verifiable claim, a whole group is predicted. Gold without any group cannot be met.
+    /// The label is right and, for a verifiable claim, a whole group is predicted; false for gold data without any
+    /// group.
     pub strictly_correct: bool,
-    /// Evidence precision: the share of the predicted sentences that are in any group, 1 where nothing is predicted. A
-    /// sentence predicted twice counts twice. `None` for a claim that is not verifiable.
+    /// Evidence precision: share of the predicted sentences that are in any group, 1 if nothing is predicted. A
+    /// sentence predicted twice counts twice. `None` for an unverifiable claim.
     pub precision: Option<f64>,
-    /// Evidence recall, all or nothing: a whole group is predicted, or the gold has none; `None` for a claim that is not
-    /// verifiable.
+    /// Evidence recall, all or nothing: a whole group is predicted, or there is none; `None` for an unverifiable claim.
     pub recalled: Option<bool>,
 }
 
-/// What one claim adds.
+/// Scores one claim.
 pub fn score_instance(gold: &Gold, prediction: &Prediction, max_evidence: Option<usize>) -> InstanceScore {
     let label_correct = prediction.label == gold.label;
     if !gold.is_verifiable() {
@@ -138,7 +139,7 @@ pub fn score_instance(gold: &Gold, prediction: &Prediction, max_evidence: Option
     }
 }
 
-/// The five numbers of a system, each 0..=1.
+/// The five measures of a system, each 0..=1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FeverScores {
     /// Claims with the right label and, where verifiable, a whole evidence group, over all claims. The FEVER score.
@@ -147,15 +148,15 @@ pub struct FeverScores {
     pub label_accuracy: f64,
     /// Mean evidence precision over verifiable claims; 1 if there are none.
     pub precision: f64,
-    /// Share of verifiable claims of which a whole group is predicted; 0 if there are none.
+    /// Share of verifiable claims with a whole group predicted; 0 if there are none.
     pub recall: f64,
-    /// 2 precision recall / (precision + recall); 0 where both are 0 (the reference divides by zero).
+    /// 2 precision recall / (precision + recall); 0 if both are 0 (the reference divides by zero).
     pub f1: f64,
 }
 
 impl FeverScores {
-    /// The five numbers of these claims; without any claim as if one were wrong. Precisions are added up by size, so that
-    /// the order of claims does not show in the last digit; compat adds them up in file order, as the reference does.
+    /// The five measures of these claims; an empty list counts as one wrong claim. Precisions are summed in order of
+    /// size, so that claim order does not affect the last digit; compat sums in file order, as the reference does.
     pub fn of(claims: &[InstanceScore], mode: Mode) -> Self {
         let share = |holds: fn(&InstanceScore) -> bool, all: usize| {
             claims.iter().filter(|claim| holds(claim)).count() as f64 / all.max(1) as f64
@@ -177,7 +178,7 @@ impl FeverScores {
     }
 }
 
-/// Why this claim scored as it did; a claim that is not verifiable has no evidence score.
+/// Explains the score of this claim; an unverifiable claim has no evidence score.
 pub(super) fn explain(gold: &Gold, prediction: &Prediction, max_evidence: Option<usize>) -> Vec<Finding> {
     let score = score_instance(gold, prediction, max_evidence);
     let counted = prediction.counted(max_evidence);

@@ -1,4 +1,4 @@
-//! From FEVER's files to a leaderboard.
+//! Scores FEVER files into a leaderboard.
 
 use std::path::{Path, PathBuf};
 
@@ -19,10 +19,10 @@ const PUBLISHED: &str = include_str!("../../data/fever_2018_leaderboard.csv");
 
 /// Measures in the order of the published table.
 const MEASURES: [&str; 5] = ["evidence_f1", "label_accuracy", "fever_score", "evidence_precision", "evidence_recall"];
-/// What ranks systems, the first first.
+/// Measures that rank systems, most important first.
 const RANKED_BY: [&str; 3] = ["fever_score", "label_accuracy", "evidence_f1"];
 
-/// What is scored and how.
+/// Options of FEVER scoring.
 #[derive(Debug, Clone, Args)]
 pub struct FeverOptions {
     /// Files of predictions, one a system
@@ -48,7 +48,7 @@ pub struct FeverOptions {
     pub compat: bool,
 }
 
-/// How many predicted sentences count; `None` for all.
+/// Maximum number of predicted sentences that count; `None` for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MaxEvidence(pub Option<usize>);
 
@@ -84,11 +84,11 @@ impl FeverOptions {
         Ok(gold)
     }
 
-    /// Scores every file. Ranked by strict score, ties by label accuracy, then by evidence F1; with published rows, which
-    /// have four decimals, by four decimals.
+    /// Scores every file. Ranked by strict score, ties by label accuracy, then by evidence F1; with published rows,
+    /// which have four decimals, by four decimals.
     ///
     /// # Errors
-    /// Every fault of the files; in compat also where the reference divides by zero.
+    /// Every fault of the files; in compat also if the reference divides by zero.
     pub fn leaderboard(&self) -> Result<Leaderboard> {
         let owners = self.owners()?;
         let gold = self.load_gold()?;
@@ -141,7 +141,7 @@ impl FeverOptions {
         Ok(Scored { metrics: measurements(values.map(Some)), details, notes: joined.notes })
     }
 
-    /// Why the prediction with this id scored as it did, for each file that has it.
+    /// Explains the score of the prediction with this id, for each file that has it.
     ///
     /// # Errors
     /// Every fault of the files; no prediction has this id.
@@ -202,7 +202,7 @@ fn published_systems() -> Result<Vec<Standing>> {
     .collect()
 }
 
-/// Rows of `file,user,team` below a header with these names; the team may be left out.
+/// Rows of `file,user,team` below a header with these names; the team is optional.
 fn load_teams(path: &Path) -> Result<Vec<Team>> {
     let text = std::fs::read(path).map_err(Error::io(path, "read"))?;
     let rows = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_slice()).into_deserialize();

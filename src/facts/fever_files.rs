@@ -1,4 +1,4 @@
-//! FEVER's files: gold, predictions, how they are joined, and the check of a submission.
+//! Reads and joins FEVER files, and checks submissions.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -33,9 +33,9 @@ type GoldSentence = (IgnoredAny, IgnoredAny, Option<String>, Option<i64>);
 pub struct Joined<'a> {
     /// In the order of the predictions.
     pub pairs: Vec<(&'a ClaimLine<Predicted>, &'a Gold)>,
-    /// Predictions whose id no claim has (join by id); they are left out.
+    /// Predictions whose id is not in the gold file (join by id); they are ignored.
     pub unknown: usize,
-    /// The gold of claims without a prediction (join by id).
+    /// Gold data of claims without a prediction (join by id).
     pub missing: Vec<&'a Gold>,
     /// Notes on the file.
     pub notes: Vec<Note>,
@@ -44,13 +44,13 @@ pub struct Joined<'a> {
 /// A line of predictions.
 #[derive(Debug)]
 pub struct Predicted {
-    /// What is predicted.
+    /// The prediction.
     pub prediction: Prediction,
-    /// The gold, where the line brings its own.
+    /// The gold data, if the line has its own.
     pub gold: Option<Gold>,
 }
 
-/// A line of gold. `id` is optional: 0 and the empty text are placeholders for none.
+/// A gold line. `id` is optional: 0 and the empty text count as missing.
 #[derive(Debug, Deserialize)]
 pub struct RawGold {
     id: Option<Id>,
@@ -68,7 +68,7 @@ pub struct RawPrediction {
     predicted_evidence: Vec<(String, RawLine)>,
 }
 
-/// The line of a predicted sentence; `true` is line 1 to the reference.
+/// The line of a predicted sentence; the reference reads `true` as line 1.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "expected [page, line], a string and a whole number")]
 enum RawLine {
@@ -82,7 +82,7 @@ fn is_placeholder(id: &Id) -> bool {
     *id == NO_ID || *id == Id::Text(String::new())
 }
 
-/// The gold of a line that has both parts.
+/// The gold data of a line with both fields.
 fn gold(
     label: Option<String>,
     evidence: Option<Vec<Vec<GoldSentence>>>,
@@ -144,11 +144,11 @@ impl FromLine for Predicted {
     }
 }
 
-/// Finds the gold of every prediction: in its own line, else in the gold file.
+/// Finds the gold data of every prediction: in its own line, else in the gold file.
 ///
 /// # Errors
-/// Every prediction that cannot be scored: no gold, an id that differs from the gold's, a claim predicted twice; another
-/// number of lines than the gold has; no prediction.
+/// Every prediction that cannot be scored: no gold data, an id that differs from the gold file's, a claim predicted
+/// twice; another number of lines than the gold file; no prediction.
 pub fn join<'a>(
     file: &'a ClaimFile<Predicted>,
     gold: Option<&'a ClaimFile<Gold>>,
@@ -222,7 +222,7 @@ impl Joined<'_> {
     }
 }
 
-/// Checks a file of predictions as the shared task requires it: known labels, sentences `[page, line]`, each id once; with
+/// Checks a prediction file by the rules of the shared task: known labels, sentences `[page, line]`, each id once; with
 /// a file of claims (which may be blind: `{id, claim}`), every claim is predicted and their order is kept.
 ///
 /// # Errors

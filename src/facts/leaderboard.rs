@@ -1,4 +1,4 @@
-//! Systems ranked by their measures, and why one claim scored as it did.
+//! Leaderboards: systems ranked by their measures, and explanations of single scores.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -9,25 +9,25 @@ use crate::stats::Interval;
 /// Systems and their measures, best first.
 #[derive(Debug, Clone, Serialize)]
 pub struct Leaderboard {
-    /// What is scored and how.
+    /// Title.
     pub title: String,
-    /// Decimals of the measures as the task publishes them; `None` shows percent.
+    /// Decimals of the measures as published by the task; `None` shows %.
     #[serde(skip)]
     pub decimals: Option<usize>,
     /// The systems.
     pub systems: Vec<Standing>,
-    /// What a reader must have to use the numbers.
+    /// Notes needed to use the numbers.
     pub notes: Vec<Note>,
 }
 
 /// One system.
 #[derive(Debug, Clone, Serialize)]
 pub struct Standing {
-    /// From 1; systems that are equal in what ranks them share a rank.
+    /// From 1; systems with equal ranking measures share a rank.
     pub rank: usize,
     /// Its name.
     pub system: String,
-    /// Who made it; empty if unknown.
+    /// Its authors; empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub team: String,
     /// Whether it is a row of a published leaderboard.
@@ -35,7 +35,7 @@ pub struct Standing {
     /// Its measures, the same ones for every system.
     #[serde(serialize_with = "by_name")]
     pub metrics: Vec<Measurement>,
-    /// An object of counts behind the measures, as further fields in JSON.
+    /// An object with the counts behind the measures, added to the JSON fields.
     #[serde(flatten)]
     pub details: Value,
 }
@@ -45,13 +45,13 @@ pub struct Standing {
 pub struct Measurement {
     /// Name of the measure.
     pub name: &'static str,
-    /// 0..=1; `None` if there is none.
+    /// 0..=1; `None` if undefined.
     pub estimate: Option<f64>,
-    /// 95% interval, where there is one.
+    /// 95% interval, if there is one.
     pub interval: Option<Interval>,
 }
 
-/// What scoring one file gives.
+/// Result of scoring one file.
 pub(super) struct Scored {
     pub(super) metrics: Vec<Measurement>,
     /// An object.
@@ -61,7 +61,7 @@ pub(super) struct Scored {
 }
 
 impl Leaderboard {
-    /// Adds a system, still without a rank.
+    /// Adds a system without a rank.
     pub(super) fn add(&mut self, system: String, team: String, scored: Scored) {
         let notes = scored.notes.into_iter();
         self.notes.extend(notes.map(|note| Note { text: format!("{system}: {}", note.text), ..note }));
@@ -69,8 +69,8 @@ impl Leaderboard {
         self.systems.push(Standing { rank: 0, system, team, published: false, metrics, details });
     }
 
-    /// Sorts by these measures, the greatest first and the first measure before the next; ties keep their order. The
-    /// values are compared with `decimals` decimals if given.
+    /// Sorts by these measures, descending, the first measure first; ties keep their order. With `decimals`, values are
+    /// rounded first.
     pub(super) fn rank(&mut self, measures: &[&str], decimals: Option<i32>) {
         let keys = |system: &Standing| -> Vec<f64> {
             let scale = decimals.map(|decimals| 10_f64.powi(decimals));
@@ -101,21 +101,21 @@ fn by_name<S: serde::Serializer>(metrics: &[Measurement], serializer: S) -> Resu
     }))
 }
 
-/// Why a claim scored as it did with one system's predictions.
+/// Explanation of a claim's score for one system.
 #[derive(Debug, Clone, Serialize)]
 pub struct Explanation {
     /// The system.
     pub system: String,
-    /// The claim's id, and its text where the file has it.
+    /// The claim's id, and its text if the file has it.
     pub claim: String,
-    /// How each part of the prediction counts, then what the claim adds to the scores.
+    /// How each part of the prediction counts, then the claim's contribution.
     pub findings: Vec<Finding>,
 }
 
 /// How one part of a prediction counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// A label, an abstract, a sentence.
+    /// A label, an abstract or a sentence.
     pub item: String,
     /// How it counts, and why.
     pub finding: String,

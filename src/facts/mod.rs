@@ -1,9 +1,9 @@
-//! Fact verification without a judge: the shared tasks FEVER and SciFact, which score files of predictions against files
-//! of gold labels and evidence.
+//! Fact verification without a judge: scores prediction files of the shared tasks FEVER and SciFact against gold labels
+//! and evidence.
 //!
 //! [`fever`] and [`scifact`] hold the formulas as functions of one claim and of all claims; `*_files` read and check
-//! their JSONL files; [`scifact_modules`] scores the outputs of SciFact's three modules. Every score of several systems
-//! is a [`Leaderboard`], made by [`FeverOptions::leaderboard`] and the like: one call from files to ranked numbers.
+//! their JSONL files; [`scifact_modules`] scores the outputs of SciFact's three modules. [`FeverOptions::leaderboard`]
+//! and its counterparts turn files into a [`Leaderboard`].
 
 pub mod claims;
 pub mod fever;

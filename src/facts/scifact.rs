@@ -1,9 +1,9 @@
-//! SciFact: abstract-level and sentence-level scores of a submission, and why a claim scored as it did.
+//! SciFact: abstract-level and sentence-level scores of a submission, with explanations.
 //!
 //! Formulas: D. Wadden et al., "Fact or Fiction: Verifying Scientific Claims", EMNLP 2020, section 4, and
 //! `doc/evaluation.md` of `allenai/scifact`. Compat gives the numbers of `verisci/evaluate` at commit 68b98a5 and, with
-//! [`SentenceCap::ShortestRationale`], of the leaderboard's `allenai/scifact-evaluator`; what those scripts stop at is an
-//! input error.
+//! [`SentenceCap::ShortestRationale`], of the leaderboard's `allenai/scifact-evaluator`; where those scripts fail, it
+//! is an input error.
 //!
 //! The worked example of the guidelines. The gold has the rationales {0, 1} and {11} in abstract 11 and {4} in abstract
 //! 15; predicted are sentences 1, 11, 13 of abstract 11 and 18, 20 of abstract 16:
@@ -50,7 +50,7 @@ use crate::error::{Error, InputFault, Result};
 /// The S2ORC identifier of an abstract.
 pub type DocId = i64;
 
-/// What an abstract says about a claim.
+/// Relation of an abstract to a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Label {
@@ -66,7 +66,7 @@ impl Label {
     /// All labels, in the order of the reference's confusion matrix.
     pub const ALL: [Self; 3] = [Self::Contradict, Self::NotEnoughInfo, Self::Support];
 
-    /// The label as the files write it.
+    /// The label as in the files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Contradict => "CONTRADICT",
@@ -75,7 +75,7 @@ impl Label {
         }
     }
 
-    /// The label of that name. FEVER's `SUPPORTS` and `REFUTES` are other names of two, which compat does not accept.
+    /// Parses a label. FEVER's `SUPPORTS` and `REFUTES` are aliases, which compat does not accept.
     pub(super) fn read(doc_id: DocId, name: &str, mode: Mode) -> Result<Self, LineFault> {
         let found = match (name, mode) {
             ("SUPPORTS", Mode::Default) => Some(Self::Support),
@@ -94,19 +94,19 @@ impl fmt::Display for Label {
     }
 }
 
-/// What the gold says of one abstract.
+/// Gold evidence of one abstract.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence {
-    /// What the abstract says about the claim.
+    /// The relation of the abstract to the claim.
     pub label: Label,
     /// Sets of sentences (0-based positions), each of which verifies the claim on its own.
     pub rationales: Vec<Vec<u32>>,
 }
 
-/// A claim of the gold.
+/// A claim with its gold evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// The sentence; empty where the file has none.
+    /// The sentence; empty if the file has none.
     pub text: String,
     /// By abstract; empty if none decides the claim.
     pub evidence: BTreeMap<DocId, Evidence>,
@@ -121,16 +121,16 @@ pub struct PredictedAbstract {
     pub sentences: Vec<u32>,
 }
 
-/// What a submission predicts for one claim.
+/// A submission's prediction for one claim.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prediction {
     /// By abstract; may be empty.
     pub evidence: BTreeMap<DocId, PredictedAbstract>,
-    /// How many abstracts were left out because their label is `NOT_ENOUGH_INFO`.
+    /// Number of abstracts left out because their label is `NOT_ENOUGH_INFO`.
     pub undecided: usize,
 }
 
-/// How many predicted sentences of an abstract count towards *rationalized*.
+/// Maximum number of predicted sentences of an abstract that count towards *rationalized*.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum SentenceCap {
     /// The first 3, as in the paper's scripts
@@ -142,7 +142,7 @@ pub enum SentenceCap {
 }
 
 impl SentenceCap {
-    /// How many sentences count for this abstract, at least 3.
+    /// Maximum number of sentences for this abstract, at least 3.
     pub fn sentences(self, gold: &Evidence) -> usize {
         let lengths = gold.rationales.iter().map(|rationale| rationale.iter().collect::<HashSet<_>>().len());
         match self {
@@ -155,10 +155,10 @@ impl SentenceCap {
 /// Counts of one claim, or summed over claims, in the order of [`COUNTS`].
 pub type Counts = [f64; 8];
 
-/// Names of the [`Counts`]: abstracts with gold evidence, abstracts predicted, those of them that are relevant and have the
-/// right label, those of these whose first sentences hold a whole gold rationale; sentences of gold rationales (one in two
-/// rationales counts twice, as in the reference), sentences predicted (repetitions included), predicted sentences (each
-/// once) of a gold rationale that is predicted whole, those of them in abstracts with the right label.
+/// Names of the [`Counts`]: abstracts with gold evidence; predicted abstracts; those that are relevant and have the
+/// right label; those whose first sentences also contain a whole gold rationale; sentences of gold rationales (one in
+/// two rationales counts twice, as in the reference); predicted sentences (with repetitions); distinct predicted
+/// sentences of gold rationales predicted as a whole; those in abstracts with the right label.
 pub const COUNTS: [&str; 8] = [
     "abstracts_relevant",
     "abstracts_retrieved",
@@ -178,16 +178,16 @@ pub fn sums<const C: usize>(counts: &[[f64; C]]) -> [f64; C] {
 /// Precision, recall and F1, each 0..=1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Prf {
-    /// correct / retrieved; 0 where nothing was retrieved.
+    /// correct / retrieved; 0 if nothing was retrieved.
     pub precision: f64,
-    /// correct / relevant; 0 where nothing is relevant.
+    /// correct / relevant; 0 if nothing is relevant.
     pub recall: f64,
-    /// 2 P R / (P + R); 0 where both are 0.
+    /// 2 P R / (P + R); 0 if both are 0.
     pub f1: f64,
 }
 
 impl Prf {
-    /// The measures of `correct` ones among `retrieved` and `relevant` ones.
+    /// The measures from counts.
     pub fn of(correct: f64, retrieved: f64, relevant: f64) -> Self {
         let (precision, recall) = (ratio(correct, retrieved), ratio(correct, relevant));
         Self { precision, recall, f1: ratio(2.0 * precision * recall, precision + recall) }
@@ -199,14 +199,14 @@ impl Prf {
     }
 }
 
-/// `part / whole`; 0 where the whole is 0.
+/// `part / whole`; 0 if the whole is 0.
 pub(super) fn ratio(part: f64, whole: f64) -> f64 {
     if whole == 0.0 { 0.0 } else { part / whole }
 }
 
-/// Names of the four measures of a submission: relevant abstracts with the right label; moreover with a whole gold
-/// rationale among the first sentences; sentences of gold rationales that are predicted whole, whatever the label;
-/// moreover in an abstract with the right label.
+/// Names of the four measures of a submission: relevant abstracts with the right label; those with a whole gold
+/// rationale among the first sentences; sentences of gold rationales predicted as a whole, whatever the label; those in
+/// an abstract with the right label.
 pub const MEASURES: [&str; 4] =
     ["abstract_label_only", "abstract_rationalized", "sentence_selection", "sentence_label"];
 
@@ -221,7 +221,7 @@ pub fn measures(counts: &Counts) -> [Prf; 4] {
     ]
 }
 
-/// What a claim contributes. A claim without a prediction contributes what is relevant: it counts in recall.
+/// Counts of one claim. Without a prediction its relevant items still count in recall.
 pub fn count_claim(claim: &Claim, prediction: Option<&Prediction>, cap: SentenceCap) -> Counts {
     let relevant = claim.evidence.len();
     let in_gold: usize = claim.evidence.values().flat_map(|gold| &gold.rationales).map(Vec::len).sum();
@@ -241,28 +241,28 @@ pub fn count_claim(claim: &Claim, prediction: Option<&Prediction>, cap: Sentence
     [relevant, retrieved, label_only, rationalized, in_gold, predicted, selection, label].map(|count| count as f64)
 }
 
-/// The first gold rationale that is among the abstract's first predicted sentences.
+/// The first gold rationale contained in the abstract's first predicted sentences.
 fn matched_rationale<'a>(gold: &'a Evidence, predicted: &PredictedAbstract, cap: SentenceCap) -> Option<&'a Vec<u32>> {
     let first = &predicted.sentences[..cap.sentences(gold).min(predicted.sentences.len())];
     gold.rationales.iter().find(|rationale| is_whole(rationale, first))
 }
 
-/// How many predicted sentences are in a gold rationale whose sentences are all predicted.
+/// Number of predicted sentences in a gold rationale that is predicted as a whole.
 fn credited_sentences(gold: &Evidence, predicted: &PredictedAbstract) -> usize {
     let whole = gold.rationales.iter().filter(|rationale| is_whole(rationale, &predicted.sentences));
     whole.flatten().collect::<HashSet<_>>().len()
 }
 
-/// True if all sentences of the rationale are predicted.
+/// Whether all sentences of the rationale are predicted.
 pub(super) fn is_whole(rationale: &[u32], predicted: &[u32]) -> bool {
     rationale.iter().all(|sentence| predicted.contains(sentence))
 }
 
-/// What each claim contributes. By default both files may be in any order and every claim of the gold counts; in compat
-/// only those with a prediction, in the order of the predictions.
+/// Counts of each claim. By default both files may be in any order and every gold claim counts; in compat only those
+/// with a prediction, in the order of the predictions.
 ///
 /// # Errors
-/// Only in compat: the first thing that the reference refuses.
+/// Only in compat: the first input that the reference rejects.
 pub fn score(
     claims: &ClaimFile<Claim>,
     predictions: &ClaimFile<Prediction>,
@@ -278,7 +278,7 @@ pub fn score(
     if let Some(fault) = predictions.out_of_order(claims).filter(|_| cap == SentenceCap::ShortestRationale) {
         return Err(refused(fault));
     }
-    // The reference walks the predictions: a claim without one is forgotten and a claim with two counts twice.
+    // The reference iterates over predictions: a claim without one is ignored and a claim with two counts twice.
     let gold = claims.by_claim();
     let count = |line: &ClaimLine<Prediction>| {
         let Some(claim) = gold.get(&line.id) else {
@@ -296,7 +296,7 @@ pub fn score(
     predictions.lines.iter().map(count).collect()
 }
 
-/// The error of a fault at which a reference script stops.
+/// The error for input at which a reference script fails.
 pub(super) fn refused(fault: InputFault) -> Error {
     fault.hint("the reference script stops here; correct it, or score without --compat").into()
 }
@@ -309,7 +309,7 @@ fn has_shared_sentence(claim: &Claim, prediction: &Prediction) -> bool {
     })
 }
 
-/// Why the claim scored as it did with this prediction: the predicted abstracts, the gold ones that were missed, counts.
+/// Explains the claim's score with this prediction: the predicted abstracts, the missed gold ones, counts.
 pub(super) fn explain(claim: &Claim, prediction: Option<&Prediction>, cap: SentenceCap) -> Vec<Finding> {
     let mut findings = Vec::new();
     if prediction.is_none() {

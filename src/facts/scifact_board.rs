@@ -1,4 +1,4 @@
-//! From SciFact's files to a leaderboard.
+//! Scores SciFact files into leaderboards.
 
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ const SUBMISSION: [&str; 12] = [
     "sentence_label_f1",
 ];
 
-/// Gold and files to be scored.
+/// Gold file and files to score.
 #[derive(Debug, Clone, Args)]
 pub struct ScifactFiles {
     /// Claims with their evidence
@@ -52,7 +52,7 @@ pub struct ScifactFiles {
     pub seed: u64,
 }
 
-/// How submissions are scored.
+/// Options for submissions.
 #[derive(Debug, Clone, Args)]
 pub struct ScifactOptions {
     /// Gold and submissions.
@@ -66,16 +66,16 @@ pub struct ScifactOptions {
     pub sentence_cap: SentenceCap,
 }
 
-/// Which abstracts of the corpus count.
+/// Structure of the abstracts to count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Structure {
-    /// Those with headed sections.
+    /// With headed sections.
     Structured,
-    /// Those without.
+    /// Without.
     Unstructured,
 }
 
-/// How predicted labels are scored.
+/// Options for predicted labels.
 #[derive(Debug, Clone, Args)]
 pub struct ScifactLabels {
     /// Gold and files.
@@ -106,7 +106,7 @@ impl ScifactFiles {
         Ok((claims, files))
     }
 
-    /// The leaderboard of these files. `missing` says how claims without a prediction count.
+    /// The leaderboard of these files. `missing` describes how claims without a prediction count.
     fn leaderboard<T>(
         &self,
         title: &str,
@@ -191,11 +191,11 @@ impl ScifactFiles {
 }
 
 impl ScifactOptions {
-    /// Scores submissions by abstract and by sentence. Ranked by F1 of sentences with label, then of abstracts
-    /// rationalized.
+    /// Scores submissions by abstract and by sentence. Ranked by F1 of sentences with label, then of rationalized
+    /// abstracts.
     ///
     /// # Errors
-    /// Every fault of the files; in compat also what the reference dies of.
+    /// Every fault of the files; in compat also input at which the reference fails.
     pub fn leaderboard(&self) -> Result<Leaderboard> {
         let cap = match self.sentence_cap {
             SentenceCap::Three => "first 3 sentences",
@@ -216,10 +216,10 @@ impl ScifactOptions {
         })
     }
 
-    /// Why the claim with this id scored as it did, for each system.
+    /// Explains the score of the claim with this id, for each system.
     ///
     /// # Errors
-    /// Every fault of the files; the gold has no such claim.
+    /// Every fault of the files; an unknown claim.
     pub fn explain(&self, id: &str) -> Result<Vec<Explanation>> {
         let (claims, files) = self.load()?;
         let Some(claim) = claims.lines.iter().find(|claim| claim.id.to_string() == id.trim()) else {

@@ -1,4 +1,4 @@
-//! SciFact's files: claims, corpus and submissions are read, checked, merged and written.
+//! Reads, checks, merges and writes SciFact files: claims, corpus and submissions.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -24,7 +24,7 @@ pub struct RawClaim {
     evidence: Option<BTreeMap<DocId, Vec<RawEvidence>>>,
 }
 
-/// A rationale of the gold, or a predicted abstract.
+/// A gold rationale, or a predicted abstract.
 #[derive(Debug, Deserialize)]
 pub struct RawEvidence {
     sentences: Vec<u32>,
@@ -57,7 +57,7 @@ impl FromLine for Claim {
     }
 }
 
-/// The label that all rationales of an abstract have.
+/// The label shared by all rationales of an abstract.
 fn one_label(doc_id: DocId, rationales: &[RawEvidence], mode: Mode) -> Result<Label, LineFault> {
     let labels: Vec<Label> =
         rationales.iter().map(|rationale| Label::read(doc_id, &rationale.label, mode)).collect::<Result<_, _>>()?;
@@ -93,12 +93,12 @@ impl FromLine for Prediction {
     }
 }
 
-/// The lines of a submission as JSONL, in their order.
+/// The lines of a submission as JSONL, in order.
 pub fn render_predictions(lines: &[ClaimLine<Prediction>]) -> String {
     lines.iter().map(|line| format!("{}\n", json!({"id": line.id, "evidence": line.value.evidence}))).collect()
 }
 
-/// What is kept of a corpus: of each abstract how many sentences it has, and whether it is structured.
+/// Number of sentences of each abstract, and whether it is structured.
 #[derive(Debug, Clone, Default)]
 pub struct Corpus {
     abstracts: HashMap<DocId, (usize, bool)>,
@@ -115,7 +115,7 @@ struct RawAbstract {
 }
 
 impl Corpus {
-    /// Reads a corpus: `{"doc_id": 11, "abstract": ["..", ".."], "structured": false}` a line.
+    /// Reads a corpus with one `{"doc_id": 11, "abstract": ["..", ".."], "structured": false}` per line.
     ///
     /// # Errors
     /// Every fault of the file, or why it cannot be read.
@@ -133,8 +133,8 @@ impl Corpus {
         self.abstracts.get(&doc_id).map(|(_, structured)| *structured)
     }
 
-    /// Abstracts that are not in the corpus and sentences that an abstract does not have. `list` gives the abstracts of
-    /// a line and sentences of each.
+    /// Faults for abstracts and sentences that are not in the corpus. `list` returns the abstracts of a line with their
+    /// sentences.
     pub(super) fn faults<'a, T, I: Iterator<Item = (DocId, Vec<u32>)>>(
         &self,
         file: &'a ClaimFile<T>,
@@ -162,7 +162,7 @@ impl Corpus {
     }
 }
 
-/// A submission out of selected sentences and predicted labels, with the abstracts labelled `NOT_ENOUGH_INFO` left out
+/// Merges selected sentences and predicted labels into a submission; abstracts labeled `NOT_ENOUGH_INFO` are left out
 /// and counted. Claims keep the order of the rationale file.
 ///
 /// # Errors
@@ -206,8 +206,8 @@ pub fn merge(rationales: &ClaimFile<Rationales>, labels: &ClaimFile<Labels>) -> 
     Ok(merged)
 }
 
-/// The submission that scores 1: of each gold abstract its label and the sentences of all its rationales, those of the
-/// shortest first, so that a whole rationale is within the first 3 where one is that short.
+/// The submission that scores 1: the label of each gold abstract and the sentences of all its rationales, shortest
+/// first, so that a whole rationale is within the first 3 if one is that short.
 pub fn oracle(claims: &ClaimFile<Claim>) -> Vec<ClaimLine<Prediction>> {
     let perfect = |gold: &Evidence| {
         let mut rationales: Vec<&Vec<u32>> = gold.rationales.iter().collect();
@@ -224,7 +224,7 @@ pub fn oracle(claims: &ClaimFile<Claim>) -> Vec<ClaimLine<Prediction>> {
     claims.lines.iter().map(of_claim).collect()
 }
 
-/// Notes on abstracts of a submission that are allowed and yet cost points.
+/// Notes on abstracts of a submission that are allowed but cost points.
 pub(super) fn costly_abstracts(file: &ClaimFile<Prediction>) -> Vec<Note> {
     let undecided: usize = file.lines.iter().map(|line| line.value.undecided).sum();
     let abstracts = file.lines.iter().flat_map(|line| line.value.evidence.values());
@@ -237,10 +237,10 @@ pub(super) fn costly_abstracts(file: &ClaimFile<Prediction>) -> Vec<Note> {
     notes.map(|(count, what)| Note::warning(format!("{} {what}.", counted(count, "abstract")))).collect()
 }
 
-/// Checks a submission before it is sent: against claims, which may be blind, and a corpus, where they are given.
+/// Checks a submission against claims (which may be blind) and a corpus, if given.
 ///
 /// # Errors
-/// What reading finds, unknown claims, abstracts and sentences that are not in the corpus.
+/// Faults of reading, unknown claims, abstracts and sentences that are not in the corpus.
 pub fn check_submission(path: &Path, claims: Option<&Path>, corpus: Option<&Path>) -> Result<Checked> {
     let predictions = ClaimFile::<Prediction>::load(path, Mode::Default)?;
     let claims = claims.map(|path| ClaimFile::<BlindClaim>::load(path, Mode::Default)).transpose()?;

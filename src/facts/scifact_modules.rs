@@ -1,4 +1,4 @@
-//! The scores of SciFact's three modules from their own files: retrieved abstracts, selected sentences, predicted labels.
+//! Scores SciFact's three modules from their own files: retrieved abstracts, selected sentences, predicted labels.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ impl FromLine for Rationales {
     }
 }
 
-/// A predicted label; the confidence is not used.
+/// A predicted label; the confidence is ignored.
 #[derive(Debug, Deserialize)]
 pub struct RawLabel {
     label: String,
@@ -56,8 +56,8 @@ impl FromLine for Labels {
     }
 }
 
-/// Every claim of the gold, with its line if it has one. In compat line by line until the shorter file ends, as
-/// `rationale_selection.py` and `label_prediction.py` pair them.
+/// Every gold claim, with its line if it has one. In compat line by line until the shorter file ends, as in
+/// `rationale_selection.py` and `label_prediction.py`.
 fn paired<'a, T>(
     claims: &'a ClaimFile<Claim>,
     predictions: &'a ClaimFile<T>,
@@ -76,10 +76,10 @@ fn paired<'a, T>(
 }
 
 /// `[hit one, hit all, 1]` of each claim: whether at least one of its abstracts is retrieved (or it has none), and
-/// whether all are (`verisci/evaluate/abstract_retrieval.py`). The reference counts predictions, not claims of the gold.
+/// whether all are (`verisci/evaluate/abstract_retrieval.py`). The reference counts predictions, not gold claims.
 ///
 /// # Errors
-/// Only in compat, what the reference stops at: an unknown claim, an empty file.
+/// Only in compat, where the reference fails: an unknown claim, an empty file.
 pub fn score_retrieval(
     claims: &ClaimFile<Claim>,
     predictions: &ClaimFile<Retrieved>,
@@ -113,10 +113,10 @@ pub fn retrieval_measures([one, all, claims]: &[f64; 3]) -> [f64; 2] {
 }
 
 /// `[correct, retrieved, relevant]` sentences of each claim (`verisci/evaluate/rationale_selection.py`): a sentence is
-/// correct, each time it is listed, if it is in a gold rationale whose sentences are all selected.
+/// correct, each time it is listed, if it is in a gold rationale selected as a whole.
 ///
 /// # Errors
-/// Only in compat, where the claims are not in the order of the gold.
+/// Only in compat, if the claims are not in the order of the gold file.
 pub fn score_rationales(
     claims: &ClaimFile<Claim>,
     predictions: &ClaimFile<Rationales>,
@@ -151,15 +151,15 @@ pub fn rationale_measures([correct, retrieved, relevant]: &[f64; 3]) -> [f64; 3]
 }
 
 /// Counts of predicted labels: confusion counts at `3 * true + predicted` in the order of [`Label::ALL`], then the
-/// labels that are the claim's gold label, and how many labels are compared with it.
+/// number of labels equal to the claim's gold label, and of labels compared with it.
 pub type LabelCounts = [f64; 11];
 
 /// Counts of each claim with a line (`verisci/evaluate/label_prediction.py`, `label_accuracy_gold_inputs.py`). An
-/// abstract that is no gold evidence is truly `NOT_ENOUGH_INFO`. Abstracts for which `keep` is false are left out of the
+/// abstract without gold evidence is `NOT_ENOUGH_INFO`. Abstracts for which `keep` is false are left out of the
 /// confusion counts.
 ///
 /// # Errors
-/// Only in compat, what the reference stops at: claims that are not in the order of the gold, no label at all.
+/// Only in compat, where the reference fails: claims that are not in the order of the gold file, no label at all.
 pub fn score_labels(
     claims: &ClaimFile<Claim>,
     predictions: &ClaimFile<Labels>,
@@ -167,7 +167,7 @@ pub fn score_labels(
     mode: Mode,
 ) -> Result<Vec<LabelCounts>> {
     let pairs = paired(claims, predictions, mode)?;
-    // Where a claim's abstracts differ in label, the reference has no accuracy with gold inputs at all.
+    // If a claim's abstracts differ in label, the reference has no accuracy with gold inputs at all.
     let has_gold_input = mode == Mode::Default || pairs.iter().all(|(claim, _)| claim_label(claim).is_some());
     let lines = pairs.into_iter().filter_map(|(claim, line)| Some((claim, line?)));
     let counts: Vec<LabelCounts> =
@@ -205,15 +205,15 @@ fn label_counts(claim: &Claim, line: &Labels, keep: impl Fn(DocId) -> bool, has_
 pub struct LabelScores {
     /// The label.
     pub label: Label,
-    /// Rightly predicted / predicted.
+    /// Correct / predicted.
     pub precision: f64,
-    /// Rightly predicted / true.
+    /// Correct / true.
     pub recall: f64,
-    /// 2 rightly predicted / (predicted + true).
+    /// 2 correct / (predicted + true).
     pub f1: f64,
 }
 
-/// The scores of each label that occurs, truly or predicted, in the order of [`Label::ALL`].
+/// The scores of each true or predicted label, in the order of [`Label::ALL`].
 pub fn scores_by_label(counts: &LabelCounts) -> Vec<LabelScores> {
     let scores = |label: Label| {
         let i = label as usize;
@@ -227,9 +227,9 @@ pub fn scores_by_label(counts: &LabelCounts) -> Vec<LabelScores> {
     Label::ALL.into_iter().filter_map(scores).collect()
 }
 
-/// Of summed counts: accuracy; macro F1 over the labels that occur; mean F1 of `CONTRADICT` and `SUPPORT`, 0 for one that
-/// does not occur; accuracy with gold inputs, the share of labels that are the claim's gold label (where its abstracts
-/// differ, the abstract's own). Each 0..=1; 0 where nothing is labelled.
+/// From summed counts: accuracy; macro F1 over the labels that occur; mean F1 of `CONTRADICT` and `SUPPORT`, 0 for one
+/// that does not occur; accuracy with gold inputs, the share of labels equal to the claim's gold label (if its
+/// abstracts differ, the abstract's own). Each 0..=1; 0 if nothing is labeled.
 pub fn label_measures(counts: &LabelCounts) -> [f64; 4] {
     let by_label = scores_by_label(counts);
     let decided = by_label.iter().filter(|scores| scores.label != Label::NotEnoughInfo);

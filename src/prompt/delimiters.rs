@@ -135,7 +135,7 @@ impl Marker {
             hasher.update(text.as_bytes());
         }
         let mut output = hasher.finalize_xof();
-        Self(first_absent(texts, || {
+        Self(first_unused(texts, || {
             let mut bytes = [0_u8; ID_DIGITS / 2];
             output.fill(&mut bytes);
             bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -152,7 +152,7 @@ impl Marker {
 }
 
 /// The first drawn id that is in no text.
-fn first_absent(texts: &[&str], mut draw: impl FnMut() -> String) -> String {
+fn first_unused(texts: &[&str], mut draw: impl FnMut() -> String) -> String {
     loop {
         let id = draw();
         if !texts.iter().any(|text| text.contains(&id)) {
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn an_id_that_occurs_in_a_text_is_drawn_again() {
         let mut ids = ["aa", "bb", "cc"].map(str::to_owned).into_iter();
-        assert_eq!(first_absent(&["x aa", "</bb>"], || ids.next().unwrap()), "cc");
+        assert_eq!(first_unused(&["x aa", "</bb>"], || ids.next().unwrap()), "cc");
     }
 
     #[test]

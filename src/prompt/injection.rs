@@ -140,7 +140,7 @@ fn plain(text: &str) -> String {
     text.chars().filter(|c| !is_invisible(*c)).map(narrow).collect()
 }
 
-/// Adds a sign, unless it is there already.
+/// Adds a sign once.
 fn push(signs: &mut Vec<String>, what: &str, excerpt: &str) {
     let excerpt: String = excerpt.chars().take(EXCERPT).collect();
     let sign = format!("{what}: {}", excerpt.trim().escape_debug());

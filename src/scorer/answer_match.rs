@@ -13,9 +13,9 @@ use crate::text::words::words;
 /// Lowercases, deletes ASCII punctuation, replaces the words `a`, `an`, `the` by a space and collapses white space.
 ///
 /// ```
-/// assert_eq!(scholareval::scorer::answer_match::normalise("  The U.S. an-swer "), "us answer");
+/// assert_eq!(scholareval::scorer::answer_match::normalize("  The U.S. an-swer "), "us answer");
 /// ```
-pub fn normalise(text: &str) -> String {
+pub fn normalize(text: &str) -> String {
     let mut kept = text.to_lowercase();
     kept.retain(|c| !c.is_ascii_punctuation());
     let mut normal = String::with_capacity(kept.len());
@@ -35,7 +35,7 @@ pub fn normalise(text: &str) -> String {
 
 /// Whether the gold answer and the output are equal after normalization.
 pub fn exact_match(gold: &str, output: &str) -> bool {
-    normalise(gold) == normalise(output)
+    normalize(gold) == normalize(output)
 }
 
 /// F1 of the bags of normalized tokens, 0..=1: 2 p r / (p + r), p = shared / output tokens, r = shared / gold tokens.
@@ -46,7 +46,7 @@ pub fn exact_match(gold: &str, output: &str) -> bool {
 /// assert_eq!(scholareval::scorer::answer_match::token_f1("true", "The answer is: **true** [0]."), 0.4);
 /// ```
 pub fn token_f1(gold: &str, output: &str) -> f64 {
-    let (gold, output) = (normalise(gold), normalise(output));
+    let (gold, output) = (normalize(gold), normalize(output));
     if gold.is_empty() || output.is_empty() {
         return f64::from(u8::from(gold == output));
     }
@@ -73,8 +73,8 @@ pub fn token_f1(gold: &str, output: &str) -> f64 {
 
 /// Whether the normalized output contains any of the normalized short answers as a substring.
 pub fn is_present<S: AsRef<str>>(short_answers: &[S], output: &str) -> bool {
-    let normal = normalise(output);
-    short_answers.iter().any(|answer| normal.contains(&normalise(answer.as_ref())))
+    let normal = normalize(output);
+    short_answers.iter().any(|answer| normal.contains(&normalize(answer.as_ref())))
 }
 
 /// STR-EM: the share of the short-answer sets with at least one answer in the output, 0..=1; `None` without sets.
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn normalising_deletes_ascii_punctuation_and_articles_that_are_words() {
+    fn normalizing_deletes_ascii_punctuation_and_articles_that_are_words() {
         for (text, normal) in [
             ("The the THE", ""),
             ("the1 cat", "the1 cat"),
@@ -135,7 +135,7 @@ mod tests {
             ("x_y", "xy"),
             ("a\u{93e}", "\u{93e}"),
         ] {
-            assert_eq!(normalise(text), normal, "{text:?}");
+            assert_eq!(normalize(text), normal, "{text:?}");
         }
     }
 
@@ -183,9 +183,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn normalising_twice_is_normalising_once(text in texts()) {
-            let once = normalise(&text);
-            prop_assert_eq!(normalise(&once), once);
+        fn normalizing_twice_is_normalizing_once(text in texts()) {
+            let once = normalize(&text);
+            prop_assert_eq!(normalize(&once), once);
         }
 
         #[test]

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use super::bootstrap::{BcaOptions, Clusters, Interval, bca_interval};
 use super::summary::{distinct, mean, place};
 
-/// What distance between two ratings means to alpha.
+/// Distance between two ratings for alpha.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MeasurementLevel {
     /// Equal or not: d2 is 0 or 1. Numbers are only names.
@@ -26,7 +26,7 @@ pub enum MeasurementLevel {
     Interval,
 }
 
-/// How much two different ratings disagree in kappa.
+/// Disagreement of two different ratings for kappa.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KappaWeights {
     /// 0 or 1: plain kappa. Numbers are only names.
@@ -42,14 +42,14 @@ pub enum KappaWeights {
 pub struct PairwiseKappa {
     /// The mean over the pairs of raters that have a kappa, -1..=1.
     pub mean: f64,
-    /// The number of pairs that have one.
+    /// Number of pairs with a kappa.
     pub defined: usize,
 }
 
 /// Krippendorff's alpha of `ratings`: one slice for each rater, all with the same units in the same order.
 ///
-/// 1 is perfect agreement, 0 what chance gives, below 0 systematic disagreement. `None` for raters of unequal length,
-/// ratings that are not finite, no unit with two ratings, and ratings that are all equal: there alpha is not defined.
+/// 1 is perfect agreement, 0 chance agreement, below 0 systematic disagreement. `None` for raters of unequal length,
+/// ratings that are not finite, no unit with two ratings, and all ratings equal, where alpha is undefined.
 ///
 /// ```
 /// use scholareval::stats::{MeasurementLevel, krippendorff_alpha};
@@ -63,10 +63,10 @@ pub fn krippendorff_alpha(ratings: &[&[Option<f64>]], level: MeasurementLevel) -
     Alpha::new(&units, level).of(&units.times(&[1]))
 }
 
-/// The BCa interval of [`krippendorff_alpha`] where `clusters` gives each unit's cluster: clusters are drawn with all their
-/// units, and both disagreements are computed anew.
+/// The BCa interval of [`krippendorff_alpha`]; `clusters` gives each unit's cluster. Clusters are drawn with all their
+/// units, and both disagreements recomputed.
 ///
-/// Units with fewer than two ratings are left out, and clusters without any other. `None` where alpha is, for `clusters` of
+/// Units with fewer than two ratings are ignored, and clusters without any other. `None` if alpha is, for `clusters` of
 /// another length, and for fewer than two clusters.
 pub fn krippendorff_alpha_interval(
     ratings: &[&[Option<f64>]],
@@ -81,9 +81,9 @@ pub fn krippendorff_alpha_interval(
 
 /// Cohen's kappa of two raters over the units that both rated.
 ///
-/// Weights go by the values themselves, not by their places among the categories that happen to occur: on a scale of
-/// equal steps this is scikit-learn's `cohen_kappa_score` with the whole scale as `labels`. `None` for unequal lengths,
-/// ratings that are not finite, no unit rated by both, and ratings that are all one value.
+/// Weights use the values themselves, not their indices among the categories that occur: on a scale of equal steps this
+/// is scikit-learn's `cohen_kappa_score` with the whole scale as `labels`. `None` for unequal lengths, ratings that are
+/// not finite, no unit rated by both, and all ratings equal.
 ///
 /// ```
 /// use scholareval::stats::{KappaWeights, cohens_kappa};
@@ -98,8 +98,8 @@ pub fn cohens_kappa(x: &[Option<f64>], y: &[Option<f64>], weights: KappaWeights)
     mean_pairwise_kappa(&[x, y], weights).map(|kappa| kappa.mean)
 }
 
-/// The mean of [`cohens_kappa`] over all pairs of raters, each pair over the units both rated. `None` where no pair has a
-/// kappa, for raters of unequal length, and for ratings that are not finite.
+/// Mean of [`cohens_kappa`] over all pairs of raters, each over the units both rated. `None` if no pair has a kappa,
+/// for raters of unequal length, and for ratings that are not finite.
 pub fn mean_pairwise_kappa(ratings: &[&[Option<f64>]], weights: KappaWeights) -> Option<PairwiseKappa> {
     let units = Units::together(ratings)?;
     let times = units.times(&[1]);
@@ -107,8 +107,7 @@ pub fn mean_pairwise_kappa(ratings: &[&[Option<f64>]], weights: KappaWeights) ->
     Some(PairwiseKappa { mean: mean(&kappas)?, defined: kappas.len() })
 }
 
-/// The BCa interval of [`mean_pairwise_kappa`] where `clusters` gives each unit's cluster; units and clusters as in
-/// [`krippendorff_alpha_interval`].
+/// The BCa interval of [`mean_pairwise_kappa`]; units and clusters as in [`krippendorff_alpha_interval`].
 pub fn mean_pairwise_kappa_interval(
     ratings: &[&[Option<f64>]],
     clusters: &[usize],
@@ -124,8 +123,8 @@ pub fn mean_pairwise_kappa_interval(
     bca_interval(units.clusters, statistic, options)
 }
 
-/// Units with two ratings or more, by their ratings. Judges use few numbers, so thousands of units share some dozens of
-/// patterns, and a resample is only how often each pattern was drawn.
+/// Units with at least two ratings, grouped by their ratings. Judges use few values, so thousands of units share some
+/// dozens of patterns, and a resample is only a count per pattern.
 struct Units {
     /// The ratings of each pattern, one per rater.
     patterns: Vec<Vec<Option<f64>>>,
@@ -170,7 +169,7 @@ impl Units {
         Some(Self { patterns, clusters: kept.sizes.len(), entries })
     }
 
-    /// How often each pattern occurs where the clusters are drawn that often.
+    /// Count of each pattern, given how often each cluster was drawn.
     fn times(&self, drawn: &[u32]) -> Vec<f64> {
         let mut times = vec![0.0; self.patterns.len()];
         for (cluster, pattern, count) in &self.entries {
@@ -180,7 +179,7 @@ impl Units {
     }
 }
 
-/// The patterns, each rating as its place among the distinct values, in ascending order.
+/// The patterns, each rating as its index among the distinct values, in ascending order.
 struct Alpha {
     patterns: Vec<Vec<usize>>,
     values: Vec<f64>,
@@ -198,7 +197,7 @@ impl Alpha {
         Self { patterns: units.patterns.iter().map(places).collect(), values, level }
     }
 
-    /// Alpha where each pattern occurs so often.
+    /// Alpha for these pattern counts.
     fn of(&self, times: &[f64]) -> Option<f64> {
         let mut counts = vec![0.0; self.values.len()];
         for (pattern, times) in self.patterns.iter().zip(times) {
@@ -220,8 +219,8 @@ impl Alpha {
         Some(1.0 - observed * (total - 1.0) / self.disagreement(&all))
     }
 
-    /// Numbers whose squared difference is the level's d2. For ordinal ratings those are the mean ranks: the ratings
-    /// between two values, with the ends by half, are the difference of their mean ranks.
+    /// Numbers whose squared difference is the level's d2. For ordinal ratings those are the mean ranks: their
+    /// difference is the number of ratings between two values, the ends by half.
     fn scores(&self, counts: &[f64]) -> Vec<f64> {
         if self.level != MeasurementLevel::Ordinal {
             return self.values.clone();
@@ -237,7 +236,7 @@ impl Alpha {
 
     /// The sum of d2 over all ordered pairs of ratings given as (score, how many).
     ///
-    /// Squares of differences sum to 2 n sum((x - mean)^2) over ordered pairs, so no pair has to be visited.
+    /// Squares of differences sum to 2 n sum((x - mean)^2) over ordered pairs, which avoids the loop over pairs.
     fn disagreement(&self, ratings: &[(f64, f64)]) -> f64 {
         let total: f64 = ratings.iter().map(|(_, count)| count).sum();
         if self.level == MeasurementLevel::Nominal {
@@ -248,7 +247,7 @@ impl Alpha {
     }
 }
 
-/// Two raters: the patterns that both rated, and the places of their ratings among the distinct values.
+/// Two raters: the patterns that both rated, and the indices of their ratings among the distinct values.
 struct Kappa {
     pairs: Vec<(usize, usize, usize)>,
     values: Vec<f64>,
@@ -269,7 +268,7 @@ impl Kappa {
         (0..raters).flat_map(|y| (0..y).map(move |x| (x, y))).map(|(x, y)| pair(x, y)).collect()
     }
 
-    /// Kappa where each pattern occurs so often.
+    /// Kappa for these pattern counts.
     fn of(&self, times: &[f64]) -> Option<f64> {
         let mut margins = vec![(0.0, 0.0); self.values.len()];
         let (mut total, mut observed) = (0.0, 0.0);
@@ -345,7 +344,7 @@ mod tests {
         values.iter().copied().map(Some).collect()
     }
 
-    /// Three raters; every seventh unit lacks the third, one unit has one rating only.
+    /// Three raters; the third did not rate every seventh unit, one unit has one rating only.
     fn ratings(units: i32) -> Vec<Vec<Option<f64>>> {
         let rate = |step: i32, unit: i32| f64::from(unit * unit % 5 + i32::from(unit % step == 0));
         let mut all: Vec<Vec<Option<f64>>> =
@@ -382,7 +381,7 @@ mod tests {
         let b = [Some(1.0), Some(2.0), Some(2.0), Some(2.0)];
         // Three 1s and five 2s: expected (64 - 9 - 25) / 7 = 30 / 7 ordered pairs; observed: unit 2 has 2 pairs / (2 - 1).
         let expected = 1.0 - 2.0 / (30.0 / 7.0);
-        // One step of size 1 between two values: all levels see the same thing.
+        // One step of size 1 between two values: all levels give the same.
         for level in LEVELS {
             assert!((krippendorff_alpha(&[&a, &b], level).unwrap() - expected).abs() < 1e-15);
         }
@@ -439,13 +438,13 @@ mod tests {
             assert_eq!(cohens_kappa(&same, &same[..1], weights), None);
             assert_eq!(cohens_kappa(&same, &[None, None], weights), None);
             assert_eq!(cohens_kappa(&same, &some(&[1.0, f64::INFINITY]), weights), None);
-            // Each rater has one value, another one than the other: no better than chance.
+            // Each rater has one value, different from the other's: no better than chance.
             assert_eq!(cohens_kappa(&same, &some(&[3.0, 3.0]), weights), Some(0.0));
         }
         let (a, b) = ([Some(1.0), Some(2.0), Some(1.0)], [Some(1.0), Some(1.0), None]);
         let (level, weights) = (MeasurementLevel::Interval, KappaWeights::Quadratic);
         let third = [Some(1.0 / 3.0); 3];
-        // One cluster; the other holds no unit with two ratings; unequal lengths; nobody; one number only.
+        // One cluster; the other cluster has no unit with two ratings; unequal lengths; no raters; one number only.
         for (ratings, clusters) in [
             (vec![&a[..], &b], vec![0, 0, 0]),
             (vec![&a, &b], vec![0, 0, 1]),

@@ -1,12 +1,12 @@
 //! Bias-corrected and accelerated (BCa) bootstrap intervals.
 //!
 //! B. Efron, "Better bootstrap confidence intervals", JASA 82 (1987), pages 171-185; the acceleration is estimated from
-//! the jackknife as there, and the bias correction counts ties by half, as SciPy does. A resample is how often each unit
-//! was drawn: a statistic of such weights can sort and rank its data once instead of 10,000 times.
+//! the jackknife as there, and the bias correction counts ties by half, as in SciPy. A resample is a weight per unit,
+//! so that a statistic can sort and rank its data once instead of 10,000 times.
 //!
-//! Several cases of one question are no independent evidence. Where clusters are given, they are drawn with all their
-//! units, and left out whole in the jackknife (C. A. Field and A. H. Welsh, "Bootstrapping clustered data", Journal of the
-//! Royal Statistical Society B 69, 2007).
+//! Several cases of one question are not independent. Clusters, if given, are drawn and left out (in the jackknife) as
+//! a whole (C. A. Field and A. H. Welsh, "Bootstrapping clustered data", Journal of the Royal Statistical Society B 69,
+//! 2007).
 
 use std::collections::BTreeMap;
 
@@ -18,19 +18,19 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::summary::{mean, quantile};
 
-/// How an interval is made.
+/// Options of an interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BcaOptions {
     /// Confidence level, 0 < level < 1.
     pub level: f64,
     /// Number of resamples.
     pub resamples: u32,
-    /// Seeds the draws: one stream of ChaCha8 per resample, so that the number of threads does not matter.
+    /// Seed of the draws: one stream of ChaCha8 per resample, so that the number of threads does not matter.
     pub seed: u64,
 }
 
 impl BcaOptions {
-    /// 95%, 10,000 resamples, that seed.
+    /// 95%, 10,000 resamples, with this seed.
     pub fn seeded(seed: u64) -> Self {
         Self { level: 0.95, resamples: 10_000, seed }
     }
@@ -51,10 +51,10 @@ pub struct Interval {
 
 /// The interval of `statistic` over `units` units.
 ///
-/// `statistic` gets one weight per unit: all 1 for the data, the number of times each was drawn for a resample, all 1 but
-/// one 0 for the jackknife. Resamples where it is `None` (a single category was drawn, say) are left out. `None` for fewer
-/// than two units, where the statistic is not defined for the data or for more than half of the resamples, and for a level
-/// outside 0..1; one point where no resample differs from the data.
+/// `statistic` gets one weight per unit: all 1 for the data, the number of draws for a resample, all 1 but one 0 for
+/// the jackknife. Resamples where it is `None` are dropped. `None` for fewer than two units, if the statistic is
+/// undefined for the data or for more than half of the resamples, and for a level outside 0..1; a single point if no
+/// resample differs from the data.
 ///
 /// ```
 /// use scholareval::stats::{BcaOptions, bca_interval};
@@ -85,8 +85,7 @@ pub fn bca_interval(
     bca(observed, left_out, resampled, options.level)
 }
 
-/// [`bca_interval`] of units in clusters (`clusters` gives each unit's): `statistic` gets one weight per unit, that of its
-/// cluster.
+/// [`bca_interval`] with clusters (`clusters` gives each unit's): a unit's weight is that of its cluster.
 pub fn bca_clustered_interval(
     clusters: &[usize],
     statistic: impl Fn(&[u32]) -> Option<f64> + Sync,
@@ -100,10 +99,10 @@ pub fn bca_clustered_interval(
     bca_interval(clusters.sizes.len(), of_clusters, options)
 }
 
-/// The interval of each of `K` statistics of the sum of `rows`: an F1 over the counts of many claims, say.
+/// The interval of each of `K` statistics of summed `rows`, such as an F1 over the counts of many claims.
 ///
-/// `statistic` gets the sums of a resample and gives `K` finite numbers. `None` for fewer than two rows, for statistics
-/// that are not finite and for a level outside 0..1; one point where no resample differs from the data.
+/// `statistic` maps the sums of a resample to `K` finite numbers. `None` for fewer than two rows, for statistics that
+/// are not finite and for a level outside 0..1; a single point if no resample differs from the data.
 ///
 /// ```
 /// use scholareval::stats::{BcaOptions, bca_sums_intervals};
@@ -140,10 +139,10 @@ pub fn bca_sums_intervals<const C: usize, const K: usize>(
     })
 }
 
-/// The interval of the mean of each of `samples`; with `clusters`, which give each case's, all are over the same cases.
+/// The interval of the mean of each of `samples`; with `clusters` (one per case), all samples are over the same cases.
 ///
-/// Samples of one size draw the same cases. `None` for fewer than two values or clusters, values that are not finite, a
-/// sample of another length than `clusters`, and a level outside 0..1; one point where all values are equal.
+/// Samples of equal size draw the same cases. `None` for fewer than two values or clusters, values that are not finite,
+/// a sample of another length than `clusters`, and a level outside 0..1; a single point if all values are equal.
 pub fn clustered_mean_intervals(
     samples: &[&[f64]],
     clusters: Option<&[usize]>,
@@ -172,7 +171,7 @@ pub fn clustered_mean_intervals(
     intervals
 }
 
-/// The means of shared resamples: for each resample one mean per sample. `None` where a sample is unusable.
+/// Means of shared resamples: for each resample one mean per sample. `None` if a sample is unusable.
 pub(super) fn resampled_means(
     samples: &[&[f64]],
     clusters: Option<&[usize]>,
@@ -186,8 +185,7 @@ pub(super) fn resampled_means(
     Some(resample(sums.sizes.len(), |weights| sums.means(weights), options))
 }
 
-/// The sum of the values of each cluster, clusters in ascending order: what a paired test flips. `None` for unequal
-/// lengths.
+/// Sum of the values of each cluster, clusters in ascending order, for a paired test. `None` for unequal lengths.
 pub fn cluster_sums(values: &[f64], clusters: &[usize]) -> Option<Vec<f64>> {
     (values.len() == clusters.len()).then(|| Clusters::new(clusters).sums(values))
 }
@@ -254,7 +252,7 @@ impl ClusterSums {
     }
 }
 
-/// The statistic of every resample, from how often each unit was drawn.
+/// The statistic of every resample, given the number of draws of each unit.
 fn resample<T: Send>(units: usize, statistic: impl Fn(&[u32]) -> T + Sync, options: BcaOptions) -> Vec<T> {
     let seeded = ChaCha8Rng::seed_from_u64(options.seed);
     let one = |weights: &mut Vec<u32>, replicate: u32| {
@@ -281,12 +279,12 @@ fn leave_one_out<T: Send>(units: usize, statistic: impl Fn(&[u32]) -> T + Sync) 
     (0..units).into_par_iter().map_init(|| vec![1; units], one).collect()
 }
 
-/// Values closer than this are equal: sums of the same numbers in another order differ in the last digits.
+/// Tolerance of equality: sums in another order differ in the last digits.
 fn tie(value: f64) -> f64 {
     1e-12 * value.abs().max(1e-3)
 }
 
-/// The interval from the observed value, the jackknife's and the resampled ones; one point where no resample differs.
+/// The interval from the observed, jackknife and resampled values; a single point if no resample differs.
 fn bca(observed: f64, left_out: impl FnOnce() -> Vec<f64>, mut resampled: Vec<f64>, level: f64) -> Option<Interval> {
     if resampled.iter().all(|value| (value - observed).abs() <= tie(observed)) {
         return Some(Interval { low: observed, high: observed });
@@ -303,8 +301,7 @@ fn bca(observed: f64, left_out: impl FnOnce() -> Vec<f64>, mut resampled: Vec<f6
     Some(Interval { low: end(-z)?, high: end(z)? })
 }
 
-/// Share of the resampled values below the observed one, ties by half; kept off 0 and 1, where the bias correction would be
-/// infinite.
+/// Share of the resampled values below the observed one, ties by half; limited to keep the bias correction finite.
 fn share_below(sorted: &[f64], observed: f64) -> f64 {
     let below = sorted.partition_point(|value| *value < observed - tie(observed));
     let not_above = sorted.partition_point(|value| *value <= observed + tie(observed));
@@ -323,7 +320,7 @@ fn acceleration(left_out: &[f64]) -> f64 {
         cubes += d * d * d;
         spread = spread.max(d.abs());
     }
-    // Values that differ by rounding alone would give the rounding's skewness.
+    // Values that differ by rounding only would give the rounding's skewness.
     if spread <= 1e-13 * center.abs().max(1e-3) { 0.0 } else { cubes / (6.0 * squares.powf(1.5)) }
 }
 

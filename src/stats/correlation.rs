@@ -4,7 +4,7 @@ use super::bootstrap::{BcaOptions, Interval, bca_clustered_interval};
 use super::kendall::RankedPairs;
 use super::summary::{distinct, mean, place};
 
-/// Which correlation.
+/// Kind of correlation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Correlation {
     /// Pearson's product-moment correlation.
@@ -23,8 +23,8 @@ impl Correlation {
         self.of_weights(x, y)?(&vec![1; x.len()])
     }
 
-    /// The BCa interval of the correlation where `clusters` gives each pair's cluster; ranks are made anew in each resample.
-    /// `None` where the correlation is, where most resamples have none, for `clusters` of another length, and for fewer than
+    /// The BCa interval of the correlation; `clusters` gives each pair's cluster, and each resample is ranked anew.
+    /// `None` if the correlation is, if most resamples have none, for `clusters` of another length, and for fewer than
     /// two clusters.
     ///
     /// ```
@@ -41,7 +41,7 @@ impl Correlation {
         bca_clustered_interval(clusters, statistic, options)
     }
 
-    /// The correlation with every pair taken as often as its weight says.
+    /// The correlation with a weight for every pair.
     fn of_weights(self, x: &[f64], y: &[f64]) -> Option<impl Fn(&[u32]) -> Option<f64> + Sync + use<>> {
         let is_usable = x.len() == y.len() && x.len() >= 2 && x.iter().chain(y).all(|value| value.is_finite());
         if !is_usable {
@@ -86,7 +86,7 @@ pub fn intraclass_correlation(x: &[f64], y: &[f64]) -> Option<f64> {
     Some(shared / ((pairs - 1) as f64 * variance))
 }
 
-/// One list: its distinct values in ascending order, and the place of each unit's value among them.
+/// One list: its distinct values in ascending order, and the index of each unit's value.
 struct Placed {
     places: Vec<usize>,
     values: Vec<f64>,
@@ -98,7 +98,7 @@ impl Placed {
         Self { places: list.iter().map(|value| place(&values, *value)).collect(), values }
     }
 
-    /// Each unit's value (or mean rank) less the weighted mean; `None` where only one value was drawn.
+    /// Each unit's value (or mean rank) minus the weighted mean; `None` if only one value was drawn.
     fn centered(&self, ranks: bool, weights: &[u32]) -> Option<Vec<f64>> {
         let mut counts = vec![0.0; self.values.len()];
         self.places.iter().zip(weights).for_each(|(place, weight)| counts[*place] += f64::from(*weight));

@@ -1,6 +1,7 @@
 //! Quantiles of the normal, t and F distributions, and the noncentral t distribution.
 //!
-//! `statrs` has the distribution functions; its quantiles of t and F stop at about 1e-8, so those are solved for here.
+//! `statrs` provides the distribution functions; its quantiles of t and F are accurate only to about 1e-8, so they are
+//! computed here.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 use statrs::function::beta::checked_beta_reg;
@@ -35,8 +36,8 @@ pub(super) fn t_quantile(p: f64, df: f64) -> Option<f64> {
     Some((df * (1.0 - w) / w).sqrt())
 }
 
-/// The expansion of the t quantile around the normal one (Abramowitz and Stegun 26.7.5): off by less than 1e-10 from
-/// 2,000 degrees of freedom on.
+/// Expansion of the t quantile around the normal one (Abramowitz and Stegun 26.7.5): error below 1e-10 from 2,000
+/// degrees of freedom.
 fn t_quantile_of_many(z: f64, df: f64) -> f64 {
     let terms = [
         z,
@@ -59,7 +60,7 @@ pub(super) fn f_quantile(p: f64, numerator_df: f64, denominator_df: f64) -> Opti
     Some(ratio * z / (1.0 - z))
 }
 
-/// Solves I_x(a, b) = p by bisection down to neighbouring numbers.
+/// Solves I_x(a, b) = p by bisection down to adjacent floats.
 fn beta_quantile(p: f64, a: f64, b: f64) -> Option<f64> {
     if !(p > 0.0 && p < 1.0) {
         return None;
@@ -89,7 +90,7 @@ pub(super) fn noncentral_t_cdf(t: f64, df: f64, delta: f64) -> Option<f64> {
     let mut p = (-m).exp();
     let mut q = delta / std::f64::consts::SQRT_2 * (-m - ln_gamma(1.5)).exp();
     let (mut sum, mut j) = (0.0, 0.0);
-    // Past the Poisson weights' peak at m the terms shrink fast; 10,000 is never reached for |delta| <= 38.
+    // Beyond the Poisson weights' peak at m the terms shrink fast; 10,000 is never reached for |delta| <= 38.
     while j < 10_000.0 {
         let term =
             p * checked_beta_reg(j + 0.5, df / 2.0, x).ok()? + q * checked_beta_reg(j + 1.0, df / 2.0, x).ok()?;

@@ -2,12 +2,12 @@
 
 use super::summary::{distinct, mean, sd};
 
-/// Values closer than this are equal.
+/// Tolerance of equality.
 const SAME: f64 = 1e-9;
 
-/// Cohen's d of paired differences, d_z = mean / sd: the difference in units of its own spread over cases (J. Cohen,
-/// "Statistical power analysis for the behavioral sciences", 1988, section 2.3.5). `None` for fewer than two differences
-/// and where all are equal (1e-9): their spread is rounding then.
+/// Cohen's d of paired differences, d_z = mean / sd (J. Cohen, "Statistical power analysis for the behavioral
+/// sciences", 1988, section 2.3.5). `None` for fewer than two differences and if all are equal within 1e-9, since their
+/// spread is rounding then.
 pub fn cohens_dz(differences: &[f64]) -> Option<f64> {
     let first = differences.first()?;
     if differences.iter().all(|value| (value - first).abs() <= SAME) {
@@ -17,10 +17,10 @@ pub fn cohens_dz(differences: &[f64]) -> Option<f64> {
     d.is_finite().then_some(d)
 }
 
-/// Cliff's delta, -1..=1: the chance that a value of `x` exceeds one of `y`, less the chance of the reverse, over all
+/// Cliff's delta, -1..=1: the probability that a value of `x` exceeds one of `y`, minus the reverse, over all
 /// combinations (N. Cliff, "Dominance statistics: ordinal analyses to answer ordinal questions", Psychological Bulletin
-/// 114, 1993). Blind to pairing. Values within 1e-9 of each other are equal, as for wins and ties: equal scores, summed in
-/// another order, differ in their last digits. `None` for an empty list and for values that are not finite.
+/// 114, 1993). Ignores pairing. Values within 1e-9 are equal, as for wins and ties. `None` for an empty list and for
+/// values that are not finite.
 pub fn cliffs_delta(x: &[f64], y: &[f64]) -> Option<f64> {
     if x.is_empty() || y.is_empty() || x.iter().chain(y).any(|value| !value.is_finite()) {
         return None;

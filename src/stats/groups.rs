@@ -1,12 +1,12 @@
-//! Systems that do not differ significantly: the compact letter display of pairwise decisions.
+//! Compact letter display: groups of systems that do not differ significantly.
 
-/// Groups of systems none of which differs from another of its group, systems numbered in the order of a table.
+/// Groups of systems without significant differences, systems numbered in table order.
 ///
-/// `differ` lists the pairs that differ significantly. Two systems share a group exactly if they do not;
-/// a system may stand in several groups, and one that differs from all others stands alone. Groups are grown greedily in
-/// table order, so there are at most as many as there are pairs without a significant difference, plus the lone systems. (H.-P. Piepho,
-/// "An algorithm for a letter-based representation of all-pairwise comparisons", Journal of Computational and Graphical
-/// Statistics 13, 2004, for the display and its two properties.)
+/// `differ` lists the pairs that differ significantly. Two systems share a group exactly if they do not; a system may
+/// be in several groups, or alone. Groups are grown greedily in table order, so there are at most as many as pairs
+/// without a significant difference, plus the lone systems. (H.-P. Piepho, "An algorithm for a letter-based
+/// representation of all-pairwise comparisons", Journal of Computational and Graphical Statistics 13, 2004, for the
+/// display and its two properties.)
 ///
 /// ```
 /// use scholareval::stats::{group_letters, indistinguishable_groups};
@@ -37,7 +37,7 @@ pub fn indistinguishable_groups(systems: usize, differ: &[(usize, usize)]) -> Ve
     groups
 }
 
-/// The two and, in table order, every system that differs from nobody already in.
+/// The pair and, in table order, every system that differs from no member so far.
 fn grown(first: usize, second: usize, apart: &[Vec<bool>]) -> Vec<usize> {
     let mut group = vec![first, second];
     for (system, differs) in apart.iter().enumerate() {

@@ -1,11 +1,10 @@
 //! Holm's correction of p values for many tests.
 
-/// Each p corrected for all of them together (S. Holm, "A simple sequentially rejective multiple test procedure",
-/// Scandinavian Journal of Statistics 6, 1979): the i-th smallest of m times (m - i + 1), at most 1, and never below a
-/// smaller p's. Rejecting what is at most alpha keeps the chance of any wrong rejection at alpha or below, however the
-/// tests depend on each other.
+/// Corrects p values for multiple tests (S. Holm, "A simple sequentially rejective multiple test procedure",
+/// Scandinavian Journal of Statistics 6, 1979): the i-th smallest of m times (m - i + 1), at most 1, and never below
+/// that of a smaller p. Rejecting at alpha keeps the family-wise error rate at alpha under any dependence.
 ///
-/// In the order given; `None` where a p is not within 0..=1.
+/// In the given order; `None` if a p is not within 0..=1.
 ///
 /// ```
 /// use scholareval::stats::holm;

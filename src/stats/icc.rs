@@ -12,11 +12,11 @@ use super::distributions::f_quantile;
 /// ICC(2,1) with its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct IntraclassCorrelation {
-    /// The share of the variance of a single rating that lies between units; may fall below 0, never exceeds 1.
+    /// Share of the variance of a single rating that is between units; may be below 0, never above 1.
     pub value: f64,
-    /// The F-based interval; `None` where its approximation gives no interval around the value (far below 0, few units).
+    /// The F-based interval; `None` if its approximation does not contain the value (far below 0, few units).
     pub interval: Option<Interval>,
-    /// Units rated by every rater: the only ones that count.
+    /// Units rated by every rater; the others are ignored.
     pub units: usize,
     /// Raters.
     pub raters: usize,
@@ -68,7 +68,7 @@ struct MeanSquares {
 }
 
 impl MeanSquares {
-    /// `None` where all ratings are equal.
+    /// `None` if all ratings are equal.
     fn new(rows: &[Vec<f64>]) -> Option<Self> {
         let (n, k) = (rows.len() as f64, rows.first()?.len() as f64);
         let first = *rows.first()?.first()?;
@@ -80,7 +80,7 @@ impl MeanSquares {
         let by_rater: Vec<f64> =
             (0..rows.first()?.len()).map(|rater| rows.iter().map(|row| row[rater]).sum::<f64>() / n).collect();
         let squares = |means: &[f64]| means.iter().map(|mean| (mean - grand).powi(2)).sum::<f64>();
-        // Summed from the residuals themselves: as a difference of sums of squares it could fall below 0.
+        // Summed from the residuals: a difference of sums of squares could fall below 0.
         let residual = rows.iter().zip(&by_unit).flat_map(|(row, unit)| {
             row.iter().zip(&by_rater).map(move |(value, rater)| (value - unit - rater + grand).powi(2))
         });
@@ -105,7 +105,7 @@ fn interval(squares: &MeanSquares, shape: Shape, level: f64) -> Option<Interval>
         return Some(Interval { low: 1.0, high: 1.0 });
     }
     let spread = n * (1.0 + (k - 1.0) * icc) - k * icc;
-    // Both terms times MSE, so that a residual of 0 needs no case of its own.
+    // Both terms times MSE, so that a residual of 0 is no special case.
     let numerator = (k - 1.0) * (n - 1.0) * (k * icc * msc + spread * mse).powi(2);
     let denominator = (n - 1.0) * (k * icc * msc).powi(2) + (spread * mse).powi(2);
     let df = if denominator > 0.0 { numerator / denominator } else { (n - 1.0) * (k - 1.0) };

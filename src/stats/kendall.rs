@@ -1,4 +1,4 @@
-//! Kendall's rank correlation tau-b in n log n steps, for units taken several times too.
+//! Kendall's rank correlation tau-b of weighted units in O(n log n).
 //!
 //! M. G. Kendall, "The treatment of ties in ranking problems", Biometrika 33 (1945); the order of counting follows
 //! W. R. Knight, "A computer method for calculating Kendall's tau with ungrouped data", JASA 61 (1966), with a Fenwick
@@ -6,9 +6,9 @@
 
 use super::summary::{distinct, place};
 
-/// Pairs of numbers prepared for counting: in the order of x, with the place of y among its distinct values.
+/// Pairs prepared for counting: sorted by x, with the index of y among its distinct values.
 pub(super) struct RankedPairs {
-    /// Per distinct x in ascending order: (unit, place of y).
+    /// Per distinct x in ascending order: (unit, index of y).
     by_x: Vec<Vec<(usize, usize)>>,
     distinct_y: usize,
 }
@@ -23,15 +23,15 @@ impl RankedPairs {
         Self { by_x, distinct_y: values_y.len() }
     }
 
-    /// tau-b = (concordant - discordant) / sqrt(pairs untied in x * pairs untied in y), every unit taken as often as
-    /// its weight says; `None` where all x or all y are tied.
+    /// tau-b = (concordant - discordant) / sqrt(pairs untied in x * pairs untied in y), with a weight for every unit;
+    /// `None` if all x or all y are tied.
     pub(super) fn tau_b(&self, weights: &[u32]) -> Option<f64> {
         let mut seen = Fenwick::new(self.distinct_y);
         let mut with_y = vec![0_u64; self.distinct_y];
         let (mut balance, mut tied_x, mut total) = (0_i128, 0_u128, 0_u64);
         for same_x in &self.by_x {
             let mut here = 0_u64;
-            // Pairs within one x are tied: all are compared with the smaller x before any of them is added.
+            // Pairs within one x are tied: compare all with smaller x before adding any.
             for (unit, y) in same_x.iter().filter(|(unit, _)| weights[*unit] > 0) {
                 let (below, not_above) = (seen.sum_of_first(*y), seen.sum_of_first(*y + 1));
                 balance += i128::from(weights[*unit]) * (i128::from(below) - i128::from(total - not_above));
@@ -53,12 +53,12 @@ impl RankedPairs {
     }
 }
 
-/// How many pairs `n` things form.
+/// Number of pairs of `n` items.
 fn pairs(n: u64) -> u128 {
     u128::from(n) * u128::from(n.saturating_sub(1)) / 2
 }
 
-/// Sums over the first so many of a row of counters, each in log n steps.
+/// Prefix sums over a row of counters, in O(log n).
 struct Fenwick(Vec<u64>);
 
 impl Fenwick {

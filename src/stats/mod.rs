@@ -1,18 +1,19 @@
 //! Statistics on slices: intervals, tests, agreement, power.
 //!
-//! Everything here is a pure function of its arguments: what is random is seeded and the same for any number of threads,
-//! what is undefined is `None` and never NaN.
+//! All functions are pure: random ones are seeded and do not depend on the number of threads; undefined values are
+//! `None`, never NaN.
 //!
-//! - How sure is a mean: [`clustered_mean_intervals`]; any other statistic: [`bca_interval`],
-//!   [`bca_clustered_interval`]; measures of summed counts: [`bca_sums_intervals`].
-//! - Which system is better: [`paired_differences`], [`sign_flip_tests`], [`holm`], [`indistinguishable_groups`],
-//!   [`rank_distribution`]; at equal length: [`least_squares`].
-//! - Do raters agree: [`krippendorff_alpha`], [`cohens_kappa`], [`mean_pairwise_kappa`], [`icc_2_1`], [`Correlation`].
-//! - What can this set of cases show: [`detectable_difference`], [`cases_needed`], [`variance_components`].
-//! - What would people have said: [`PredictionPowered`].
+//! - Intervals: [`clustered_mean_intervals`] for means, [`bca_interval`] and [`bca_clustered_interval`] for other
+//!   statistics, [`bca_sums_intervals`] for measures of summed counts.
+//! - Comparing systems: [`paired_differences`], [`sign_flip_tests`], [`holm`], [`indistinguishable_groups`],
+//!   [`rank_distribution`]; length-adjusted: [`least_squares`].
+//! - Agreement of raters: [`krippendorff_alpha`], [`cohens_kappa`], [`mean_pairwise_kappa`], [`icc_2_1`],
+//!   [`Correlation`].
+//! - Power and noise: [`detectable_difference`], [`cases_needed`], [`variance_components`].
+//! - Prediction-powered inference: [`PredictionPowered`].
 //!
-//! The functions are checked against SciPy, statsmodels, krippendorff, scikit-learn, pingouin and ppi-python:
-//! `tests/fixtures/stats/make_golden.py` and `tests/golden_stats/make_golden.py` say how.
+//! Checked against SciPy, statsmodels, krippendorff, scikit-learn, pingouin and ppi-python, see
+//! `tests/fixtures/stats/make_golden.py` and `tests/golden_stats/make_golden.py`.
 //!
 //! ```
 //! use scholareval::stats::{BcaOptions, clustered_mean_intervals, mean};

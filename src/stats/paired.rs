@@ -1,10 +1,10 @@
-//! Systems compared in pairs over the cases they share.
+//! Paired comparison of systems over shared cases.
 
 use super::bootstrap::{BcaOptions, Interval, clustered_mean_intervals};
 use super::effect::{cliffs_delta, cohens_dz};
 use super::summary::mean;
 
-/// How a first system differs from a second over the same cases.
+/// Difference of two systems over the same cases.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PairedDifference {
     /// Cases compared.
@@ -19,18 +19,18 @@ pub struct PairedDifference {
     pub ties: usize,
     /// Cases where the second is higher.
     pub losses: usize,
-    /// Cohen's d_z: the mean over the differences' own standard deviation.
+    /// Cohen's d_z: the mean divided by the differences' standard deviation.
     pub cohens_dz: Option<f64>,
-    /// Cliff's delta of the two lists, blind to pairing.
+    /// Cliff's delta of the two lists, ignoring the pairing.
     pub cliffs_delta: Option<f64>,
 }
 
 /// Two systems' values over the same cases, in the same order.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Paired<'a> {
-    /// The system that wins where it is higher.
+    /// The first system, which wins if it is higher.
     pub first: &'a [f64],
-    /// The system it is compared with.
+    /// The second system.
     pub second: &'a [f64],
 }
 
@@ -43,11 +43,11 @@ impl Paired<'_> {
     }
 }
 
-/// Each of `pairs` compared, in their order; `clusters` gives the cluster of each case (several cases of a question),
-/// drawn whole.
+/// Compares each of `pairs`, in their order; `clusters` gives the cluster of each case (several cases of a question),
+/// drawn as a whole.
 ///
-/// Pairs over the same cases are resampled together. `None` for a pair without [`Paired::differences`], or with another
-/// number of cases than `clusters` has.
+/// Pairs over the same cases are resampled together. `None` for a pair without [`Paired::differences`], or whose length
+/// differs from that of `clusters`.
 ///
 /// ```
 /// use scholareval::stats::{BcaOptions, Paired, paired_differences};
@@ -75,7 +75,7 @@ pub fn paired_differences(
 }
 
 fn describe(pair: Paired<'_>, differences: &[f64], interval: Option<Interval>) -> Option<PairedDifference> {
-    // Scores are sums of products: equal ones may differ in their last digits.
+    // Scores are sums of products, so equal ones may differ in their last digits.
     let wins = differences.iter().filter(|value| **value > 1e-9).count();
     let losses = differences.iter().filter(|value| **value < -1e-9).count();
     Some(PairedDifference {
@@ -131,7 +131,7 @@ mod tests {
         assert!(compared[1].is_some());
         assert_eq!([compared[0], compared[2], compared[3]], [None; 3]);
         assert_eq!(paired_differences(&[good], Some(&[1, 1]), options()), [None]);
-        // One case: a mean, but nothing to say how sure.
+        // One case: a mean without an interval.
         let single = paired_differences(&[Paired { first: &a[..1], second: &b[..1] }], None, options())[0].unwrap();
         assert_eq!((single.interval, single.cohens_dz, single.losses), (None, None, 1));
     }

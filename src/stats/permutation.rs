@@ -1,4 +1,4 @@
-//! The paired permutation test: is a mean difference larger than sign flips of the differences give?
+//! Paired permutation test by sign flips of the differences.
 //!
 //! R. A. Fisher, "The design of experiments" (1935), section 21; E. J. G. Pitman (1937). Under the null hypothesis each
 //! difference is as likely with the other sign. The two-sided p is the share of sign assignments whose sum is at least as
@@ -12,19 +12,19 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-/// How the sign flips are made.
+/// Options of the sign flips.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SignFlipOptions {
-    /// All assignments are visited where at most this many differences are not 0; at most 24.
+    /// All assignments are used if at most this many differences are not 0; at most 24.
     pub exact_up_to: u32,
-    /// How many random assignments are drawn otherwise.
+    /// Number of random assignments otherwise.
     pub flips: u32,
-    /// Seeds the draws: one stream of ChaCha8 per assignment, so that the number of threads does not matter.
+    /// Seed of the draws: one stream of ChaCha8 per assignment, so that the number of threads does not matter.
     pub seed: u64,
 }
 
 impl SignFlipOptions {
-    /// Exact up to 20 differences (1,048,576 assignments), else 100,000 random ones with that seed.
+    /// Exact up to 20 differences (1,048,576 assignments), else 100,000 random ones with this seed.
     pub fn seeded(seed: u64) -> Self {
         Self { exact_up_to: 20, flips: 100_000, seed }
     }
@@ -35,15 +35,15 @@ impl SignFlipOptions {
 pub struct SignFlipTest {
     /// The two-sided p, 0 < p <= 1.
     pub p: f64,
-    /// Sign assignments behind it.
+    /// Number of sign assignments.
     pub flips: u64,
-    /// Whether these were all there are.
+    /// Whether these were all possible ones.
     pub exact: bool,
 }
 
-/// The test of one list of paired differences; where cases come in clusters, of the clusters' sums.
+/// Tests one list of paired differences; for clustered cases, pass the clusters' sums.
 ///
-/// `None` for no differences, for differences that are not finite, and where random flips are needed but `flips` is 0.
+/// `None` for no differences, for differences that are not finite, and if random flips are needed but `flips` is 0.
 ///
 /// ```
 /// use scholareval::stats::{SignFlipOptions, sign_flip_test};
@@ -56,7 +56,7 @@ pub fn sign_flip_test(differences: &[f64], options: SignFlipOptions) -> Option<S
     sign_flip_tests(&[differences], options).pop().flatten()
 }
 
-/// [`sign_flip_test`] of each list, in their order. Lists of one length share their flips, as they would alone.
+/// [`sign_flip_test`] of each list, in order. Lists of equal length share their flips, with the same results as alone.
 pub fn sign_flip_tests(differences: &[&[f64]], options: SignFlipOptions) -> Vec<Option<SignFlipTest>> {
     let mut tests = vec![None; differences.len()];
     let mut by_length: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -81,14 +81,14 @@ pub fn sign_flip_tests(differences: &[&[f64]], options: SignFlipOptions) -> Vec<
     tests
 }
 
-/// From where on a sum is as far from 0 as the observed one. Sums of the same numbers in another order differ in their
-/// last digits: what comes within 1e-12 of the largest possible sum counts as equal.
+/// The smallest sum that counts as extreme as the observed one. Sums in another order differ in their last digits:
+/// anything within 1e-12 of the largest possible sum counts as equal.
 fn threshold(differences: &[f64]) -> f64 {
     let largest: f64 = differences.iter().map(|value| value.abs()).sum();
     differences.iter().sum::<f64>().abs() - 1e-12 * largest
 }
 
-/// All assignments: every signed sum of one half against every one of the other.
+/// All assignments: every signed sum of one half combined with every one of the other.
 fn exact(moving: &[f64]) -> SignFlipTest {
     let (left, right) = moving.split_at(moving.len() / 2);
     let (left, right) = (signed_sums(left), signed_sums(right));
@@ -109,10 +109,10 @@ fn signed_sums(values: &[f64]) -> Vec<f64> {
     sums
 }
 
-/// For each list (all of one length), how many random assignments are as far from 0 as the observed sum.
+/// For each list (of equal length), the number of random assignments at least as extreme as the observed sum.
 fn random(lists: &[&[f64]], options: SignFlipOptions) -> Vec<u64> {
     let cases = lists.first().map_or(0, |list| list.len());
-    // Differences that are flipped together stand together.
+    // Differences that are flipped together are adjacent.
     let rows: Vec<Vec<f64>> = (0..cases).map(|case| lists.iter().map(|list| list[case]).collect()).collect();
     let thresholds: Vec<f64> = lists.iter().map(|list| threshold(list)).collect();
     let seeded = ChaCha8Rng::seed_from_u64(options.seed);
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn under_the_null_hypothesis_the_test_errs_as_often_as_it_says() {
-        // 1,000 samples of 30 skewed, symmetrised differences: the standard error of a 5% rate is 0.7%.
+        // 1,000 samples of 30 skewed, symmetrized differences: the standard error of a 5% rate is 0.7%.
         let mut rng = ChaCha8Rng::seed_from_u64(2026);
         let draw = |rng: &mut ChaCha8Rng| rng.random::<f64>().powi(3) - rng.random::<f64>().powi(3);
         let samples: Vec<Vec<f64>> = (0..1_000).map(|_| (0..30).map(|_| draw(&mut rng)).collect()).collect();

@@ -1,4 +1,4 @@
-//! What a set of cases can resolve: power of the paired t test, the smallest difference it finds, the cases it needs.
+//! Power of the paired t test: detectable differences and required numbers of cases.
 //!
 //! J. Cohen, "Statistical power analysis for the behavioral sciences" (1988), chapter 2. With sd the standard deviation of
 //! the differences over cases, the test statistic of a true difference d is noncentral t with n - 1 degrees of freedom and
@@ -7,12 +7,12 @@
 
 use super::distributions::{noncentral_t_cdf, normal_cdf, normal_quantile, t_quantile};
 
-/// What is demanded of a two-sided test.
+/// Requirements of a two-sided test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PowerTarget {
-    /// The chance of a difference where there is none, 0 < alpha < 1.
+    /// Probability of a false positive, 0 < alpha < 1.
     pub alpha: f64,
-    /// The chance of finding a difference that is there, alpha < power < 1.
+    /// Probability of detecting a true difference, alpha < power < 1.
     pub power: f64,
 }
 
@@ -33,12 +33,12 @@ impl PowerTarget {
     }
 }
 
-/// From here on the t distribution is the normal one to 1e-5.
+/// From here on the t distribution equals the normal one to 1e-5.
 const MANY_DF: f64 = 20_000.0;
 
-/// The power of the two-sided paired t test: the chance that it finds a true difference of `effect` standard deviations
-/// of the differences (Cohen's d_z) over `n` cases. `None` for fewer than two cases, an effect that is not finite and an
-/// alpha outside 0..1.
+/// Power of the two-sided paired t test for a true difference of `effect` standard deviations of the differences
+/// (Cohen's d_z) over `n` cases. `None` for fewer than two cases, an effect that is not finite and an alpha outside
+/// 0..1.
 pub fn paired_t_power(effect: f64, n: usize, alpha: f64) -> Option<f64> {
     if n < 2 || !effect.is_finite() || !(alpha > 0.0 && alpha < 1.0) {
         return None;
@@ -49,14 +49,14 @@ pub fn paired_t_power(effect: f64, n: usize, alpha: f64) -> Option<f64> {
         return Some(normal_cdf(delta - critical) + normal_cdf(-delta - critical));
     }
     let critical = t_quantile(1.0 - alpha / 2.0, df)?;
-    // Past 37 the Poisson weights underflow; unless there are next to no degrees of freedom, power is 1 long before.
+    // Above 37 the Poisson weights underflow; except with very few degrees of freedom, power is 1 long before.
     let delta = delta.min(37.0);
     Some(2.0 - noncentral_t_cdf(critical, df, delta)? - noncentral_t_cdf(critical, df, -delta)?)
 }
 
-/// The smallest true difference that the paired t test over `n` cases finds with the wanted power, in the units of `sd`,
-/// the differences. `None` for fewer than two cases, an sd below 0 or not finite, an unusable target, and one that no
-/// difference below 37 standard errors meets (two cases at alpha 0.01, say).
+/// The smallest true difference that the paired t test over `n` cases detects with the target's power, in the units of
+/// `sd`, the standard deviation of the differences. `None` for fewer than two cases, an sd below 0 or not finite, an
+/// unusable target, and one that no difference below 37 standard errors meets (such as two cases at alpha 0.01).
 ///
 /// ```
 /// use scholareval::stats::{PowerTarget, detectable_difference};
@@ -71,7 +71,7 @@ pub fn detectable_difference(sd: f64, n: usize, target: PowerTarget) -> Option<f
     // In standard errors of the mean difference.
     let root = (n as f64).sqrt();
     let is_enough = |errors: f64| paired_t_power(errors / root, n, target.alpha).map(|power| power >= target.power);
-    // The normal approximation is near; a search from far away would sum hundreds of terms in each step.
+    // Start near the normal approximation: far away each step would sum hundreds of terms.
     let (mut low, mut high) = (0.0, target.z()?);
     while !is_enough(high)? {
         if high >= 37.0 {
@@ -86,7 +86,7 @@ pub fn detectable_difference(sd: f64, n: usize, target: PowerTarget) -> Option<f
     Some(high / root * sd)
 }
 
-/// A difference that shall be found, and how much differences vary over cases.
+/// A difference to detect, and the spread of differences over cases.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WantedDifference {
     /// The true difference, not 0.
@@ -95,8 +95,8 @@ pub struct WantedDifference {
     pub sd: f64,
 }
 
-/// The fewest cases over which the paired t test finds the wanted difference with the wanted power; at least 2.
-/// `None` for a difference of 0, an sd below 0, an unusable target, and where more than 10^12 cases would be needed.
+/// The fewest cases over which the paired t test detects the wanted difference with the target's power; at least 2.
+/// `None` for a difference of 0, an sd below 0, an unusable target, and if more than 10^12 cases would be needed.
 pub fn cases_needed(wanted: WantedDifference, target: PowerTarget) -> Option<usize> {
     let WantedDifference { difference, sd } = wanted;
     let usable = difference != 0.0 && difference.is_finite() && sd >= 0.0 && sd.is_finite();
@@ -111,7 +111,7 @@ pub fn cases_needed(wanted: WantedDifference, target: PowerTarget) -> Option<usi
     if by_normal > 1e12 {
         return None;
     }
-    // The normal approximation asks for too few, by about z^2 / 2 = 2 at alpha 0.05: a short walk up.
+    // The normal approximation is too low by about z^2 / 2 = 2 at alpha 0.05, so few steps remain.
     let mut n = (by_normal.floor() as usize).max(2);
     while paired_t_power(effect, n, target.alpha)? < target.power {
         n += 1;
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(paired_t_power(0.5, 1, 0.05), None);
         assert_eq!(paired_t_power(0.5, 10, 1.0), None);
         assert_eq!(detectable_difference(0.3, 1, target), None);
-        // Two cases: the critical value is 63.7, beyond the 37 standard errors that are searched.
+        // Two cases: the critical value is 63.7, beyond the searched 37 standard errors.
         assert_eq!(detectable_difference(0.3, 2, PowerTarget { alpha: 0.01, ..target }), None);
         assert_eq!(detectable_difference(-0.3, 10, target), None);
         assert_eq!(detectable_difference(0.3, 10, PowerTarget { power: 0.01, ..target }), None);

@@ -1,11 +1,11 @@
-//! Prediction-powered means: a mean on the human scale from few human labels and many judge's values.
+//! Prediction-powered means: a mean on the human scale from few human labels and many judge values.
 //!
 //! A. N. Angelopoulos, S. Bates, C. Fannjiang, M. I. Jordan and T. Zrnic, "Prediction-powered inference", Science 382
 //! (2023); power tuning from A. N. Angelopoulos, J. C. Duchi and T. Zrnic, "PPI++: efficient prediction-powered inference"
-//! (2023). With n labelled cases (y human, f judge) and N cases judged only,
+//! (2023). With n labeled cases (y human, f judge) and N cases judged only,
 //! estimate = lambda mean_N(f) + mean_n(y - lambda f),
 //! lambda = cov_n(y, f) / ((1 + n/N) var_{n+N}(f)), kept within 0..=1.
-//! The judge may be biased or useless: the labels correct it, and lambda falls to 0 where it knows nothing.
+//! The judge may be biased or useless: the labels correct it, and lambda falls to 0 if it carries no information.
 
 use super::bootstrap::Interval;
 use super::distributions::t_quantile;
@@ -14,11 +14,11 @@ use super::summary::{mean, sd};
 /// Cases with a human's and a judge's value, and cases with a judge's only.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PredictionPowered<'a> {
-    /// The human values of the labelled cases.
+    /// The human values of the labeled cases.
     pub human: &'a [f64],
     /// The judge's values of the same cases, in the same order; on any scale.
     pub judge: &'a [f64],
-    /// The judge's values of the cases without a label, drawn alike.
+    /// The judge's values of the cases without a label, from the same distribution.
     pub unlabelled: &'a [f64],
 }
 
@@ -27,22 +27,22 @@ pub struct PredictionPowered<'a> {
 pub struct PredictionPoweredMean {
     /// The estimated human mean over all cases.
     pub estimate: f64,
-    /// The interval: t with Welch and Satterthwaite's degrees of freedom and variances divided by n - 1, where the papers
-    /// have the normal quantile and n; a little wider, as few labels demand.
+    /// The interval: t with Welch and Satterthwaite's degrees of freedom and divisors n - 1, where the papers use the
+    /// normal quantile and n; slightly wider, which suits few labels.
     pub interval: Interval,
-    /// How far the judge is trusted, 0..=1: 0 is the mean of the labels alone.
+    /// Weight of the judge, 0..=1: 0 is the mean of the labels alone.
     pub lambda: f64,
-    /// Labelled cases.
+    /// Labeled cases.
     pub labelled: usize,
     /// Cases with a judge's value only.
     pub unlabelled: usize,
 }
 
 impl PredictionPowered<'_> {
-    /// The power-tuned mean with an interval that holds the true human mean with chance `level`.
+    /// The power-tuned mean with an interval at this confidence level.
     ///
-    /// `None` for fewer than two labelled or two unlabelled cases, lists that do not match, values that are not finite and
-    /// a level outside 0..1.
+    /// `None` for fewer than two labeled or two unlabeled cases, lists that do not match, values that are not finite
+    /// and a level outside 0..1.
     ///
     /// ```
     /// use scholareval::stats::PredictionPowered;
@@ -57,7 +57,7 @@ impl PredictionPowered<'_> {
         self.mean_with(self.lambda()?, level)
     }
 
-    /// The mean with a given `lambda`: 0 for the labels alone, 1 for prediction-powered inference as first published.
+    /// The mean with a given `lambda`: 0 for the labels alone, 1 for the original prediction-powered inference.
     pub fn mean_with(&self, lambda: f64, level: f64) -> Option<PredictionPoweredMean> {
         if !(self.is_usable() && lambda.is_finite() && level > 0.0 && level < 1.0) {
             return None;
@@ -88,7 +88,7 @@ impl PredictionPowered<'_> {
         matched && self.human.len() >= 2 && self.unlabelled.len() >= 2 && all.all(|value| value.is_finite())
     }
 
-    /// The lambda that makes the variance smallest; 0 for a judge that always says the same.
+    /// The lambda with the smallest variance; 0 for a constant judge.
     fn lambda(&self) -> Option<f64> {
         if !self.is_usable() {
             return None;
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_judge_that_knows_nothing_is_not_heard() {
+    fn an_uninformative_judge_has_no_weight() {
         let human = [0.1, 0.9, 0.4, 0.6];
         let silent = PredictionPowered { human: &human, judge: &[0.5; 4], unlabelled: &[0.5; 10] };
         assert_eq!(silent.mean(0.95).unwrap().lambda, 0.0);

@@ -1,14 +1,12 @@
-//! How sure an order of systems is: which ranks each takes over shared resamples of the cases.
+//! Rank distribution of systems over shared resamples of the cases.
 
 use super::bootstrap::{BcaOptions, resampled_means};
 
-/// How often each of `systems` takes each rank when the cases are drawn anew: row `i`, column `r` is the share of
-/// resamples in which system `i` is at rank `r + 1`, the highest mean first.
+/// Share of resamples in which system `i` (row) has rank `r + 1` (column `r`), the highest mean first.
 ///
-/// All systems are resampled over the same draws of the same cases (of whole `clusters`, where given), so rows and columns
-/// each sum to 1. Systems whose means are equal share the ranks they take together in equal parts. (Ranking by
-/// bootstrap: H. Goldstein and D. J. Spiegelhalter, "League tables and their limitations", Journal of the Royal
-/// Statistical Society A 159, 1996.)
+/// All systems share the same draws of cases (of whole `clusters`, if given), so rows and columns each sum to 1.
+/// Systems with equal means split their ranks equally. (Ranking by bootstrap: H. Goldstein and D. J. Spiegelhalter,
+/// "League tables and their limitations", Journal of the Royal Statistical Society A 159, 1996.)
 ///
 /// `None` for no systems or cases, lists of unequal length, values that are not finite and no resamples.
 ///
@@ -29,7 +27,7 @@ pub fn rank_distribution(systems: &[&[f64]], clusters: Option<&[usize]>, options
         let mut order: Vec<usize> = (0..systems.len()).collect();
         order.sort_by(|a, b| own[*b].total_cmp(&own[*a]));
         let mut rank = 0;
-        // Means of the same values in another order differ in their last digits.
+        // Means in another order of summation differ in their last digits.
         for tied in order.chunk_by(|a, b| own[*a] - own[*b] <= 1e-12 * own[*a].abs().max(1e-3)) {
             for system in tied {
                 for shared in &mut counts[*system][rank..rank + tied.len()] {

@@ -1,9 +1,9 @@
-//! Least squares of one variable on another: the difference of two systems at equal length.
+//! Simple linear regression, for length-adjusted differences of two systems.
 //!
-//! Judges favour long answers. Regressing the difference in score on the difference in length over the shared cases, the
-//! intercept is the difference that is left where both are equally long. (The idea of length-controlled comparison: Y. Dubois
-//! et al., "Length-controlled AlpacaEval", 2024, there with a logistic model of preferences.) Ordinary least squares with t
-//! intervals: C. F. Gauss; e.g. N. R. Draper and H. Smith, "Applied regression analysis" (1998), chapter 1.
+//! Judges favor long answers. Regressing the difference in score on the difference in length over the shared cases, the
+//! intercept is the difference at equal length. (The idea of length-controlled comparison: Y. Dubois et al.,
+//! "Length-controlled AlpacaEval", 2024, there with a logistic model of preferences.) Ordinary least squares with t
+//! intervals: e.g. N. R. Draper and H. Smith, "Applied regression analysis" (1998), chapter 1.
 
 use super::bootstrap::Interval;
 use super::distributions::t_quantile;
@@ -12,7 +12,7 @@ use super::summary::mean;
 /// The line y = intercept + slope x.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Line {
-    /// y where x is 0: the difference at equal length.
+    /// y at x = 0: the difference at equal length.
     pub intercept: f64,
     /// Its t interval.
     pub intercept_interval: Interval,
@@ -20,13 +20,13 @@ pub struct Line {
     pub slope: f64,
     /// Its t interval.
     pub slope_interval: Interval,
-    /// The share of the variance of y that the line explains, 0..=1; 1 where y does not vary.
+    /// Share of the variance of y that the line explains, 0..=1; 1 if y does not vary.
     pub r_squared: f64,
-    /// Pairs behind it.
+    /// Number of points.
     pub n: usize,
 }
 
-/// The least-squares line of `y` on `x`, with t intervals (n - 2 degrees of freedom) of that level.
+/// The least-squares line of `y` on `x`, with t intervals (n - 2 degrees of freedom) at this level.
 ///
 /// `None` for unequal lengths, fewer than three pairs, values that are not finite, x that does not vary, and a level
 /// outside 0..1.

@@ -1,6 +1,6 @@
 //! Mean, standard deviation, quantiles, distinct values.
 
-/// The arithmetic mean; `None` for no values or where a value is not finite.
+/// The arithmetic mean; `None` for no values or if a value is not finite.
 pub fn mean(values: &[f64]) -> Option<f64> {
     if values.is_empty() {
         return None;
@@ -19,8 +19,8 @@ pub fn sd(values: &[f64]) -> Option<f64> {
     Some((squares / (values.len() - 1) as f64).sqrt())
 }
 
-/// The quantile `p` in 0..=1 of values in ascending order, interpolated linearly between neighbours (type 7 of
-/// Hyndman and Fan 1996, NumPy's default); `None` for no values or `p` outside 0..=1.
+/// The quantile `p` in 0..=1 of values in ascending order, interpolated linearly between neighbors (type 7 of Hyndman
+/// and Fan 1996, NumPy's default); `None` for no values or `p` outside 0..=1.
 pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     if !(0.0..=1.0).contains(&p) {
         return None;
@@ -41,7 +41,7 @@ pub(super) fn distinct(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-/// The place of `value` among the distinct ones.
+/// Index of `value` among the distinct ones.
 pub(super) fn place(distinct: &[f64], value: f64) -> usize {
     distinct.partition_point(|other| *other < value)
 }
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quantile_lies_between_its_neighbours() {
+    fn a_quantile_lies_between_its_neighbors() {
         // position 0.25 * 3 = 0.75: 0 + 0.75 * (10 - 0) = 7.5
         assert_eq!(quantile(&[0.0, 10.0, 20.0, 30.0], 0.25), Some(7.5));
         assert_eq!(quantile(&[0.0, 10.0], 1.0), Some(10.0));

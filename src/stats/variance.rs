@@ -1,4 +1,4 @@
-//! Where the noise of judged values comes from: questions, judges, both together, repeated draws.
+//! Variance components of judged values: questions, judges, their interaction, samples.
 //!
 //! value = mean + question + judge + question x judge + draw, all random. The components are estimated from mean squares:
 //! S. R. Searle, G. Casella and C. E. McCulloch, "Variance components" (1992), chapter 4 for balanced data; for unbalanced
@@ -13,45 +13,45 @@ use serde::Serialize;
 /// One judged value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judged {
-    /// Which question (case).
+    /// The question (case).
     pub question: usize,
-    /// Which judge.
+    /// The judge.
     pub judge: usize,
-    /// The value of one draw.
+    /// The value of one sample.
     pub value: f64,
 }
 
-/// The variances that add up to that of a single judged value, in squared units of the values; estimates below 0 are 0.
+/// Variances that sum to that of a single judged value, in squared units of the values; estimates below 0 become 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct VarianceComponents {
     /// Between questions.
     pub question: f64,
-    /// Between judges: some are milder. `None` with one judge.
+    /// Between judges, of which some are more lenient. `None` with one judge.
     pub judge: Option<f64>,
-    /// Judges that differ by question. `None` with one judge, and where no draw was repeated: then it is in `draw`.
+    /// Judges by question. `None` with one judge, and without repeated samples: then it is in `draw`.
     pub question_judge: Option<f64>,
-    /// The rest: draws of one judge on one question.
+    /// Residual: samples of one judge on one question.
     pub draw: f64,
     /// Whether every judge judged every question equally often; if not, the estimates are Henderson's.
     pub balanced: bool,
 }
 
-/// How much is asked.
+/// Size of a judging design.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JudgingPlan {
     /// Questions (cases).
     pub questions: usize,
-    /// Judges on each of them.
+    /// Judges per question.
     pub judges: usize,
-    /// Draws of each judge on each question.
+    /// Samples per judge and question.
     pub draws: usize,
 }
 
 /// The variance components of `values`.
 ///
-/// `None` for values that are not finite, fewer than two questions, and where neither draws are repeated nor there is
-/// a second judge: then noise cannot be told from questions. `None` too where the design leaves a component undetermined
-/// (every judge has questions of its own, say).
+/// `None` for values that are not finite, fewer than two questions, and without repeated samples or a second judge:
+/// then noise and questions cannot be separated. Also `None` if the design does not determine a component (such as
+/// every judge with its own questions).
 ///
 /// ```
 /// use scholareval::stats::{Judged, variance_components};
@@ -81,10 +81,11 @@ pub fn variance_components(values: &[Judged]) -> Option<VarianceComponents> {
 }
 
 impl VarianceComponents {
-    /// The fewest draws of each judge on each question with which the standard error of a mean, sqrt(question / q +
-    /// judge / j + question_judge / (q j) + draw / (q j d)), is at most `wanted`, questions and judges as in `plan`. For a
-    /// comparison, take the components of the differences of two systems: what both share cancels there. `None` where no number of draws suffices, because questions and judges alone
-    /// bring more, and for a plan without questions or judges.
+    /// The fewest samples of each judge on each question with which the standard error of a mean, sqrt(question / q +
+    /// judge / j + question_judge / (q j) + draw / (q j d)), is at most `wanted`, with questions and judges as in
+    /// `plan`. For a comparison, pass the components of the differences of two systems, where shared effects cancel.
+    /// `None` if no number suffices, because questions and judges alone contribute more, and for a plan without
+    /// questions or judges.
     pub fn draws_needed(&self, plan: JudgingPlan, wanted: f64) -> Option<usize> {
         let (q, j) = (plan.questions as f64, plan.judges as f64);
         let left = wanted * wanted - self.without_draws(q, j);
@@ -102,14 +103,14 @@ impl VarianceComponents {
     }
 }
 
-/// How many values a group has, and their sum.
+/// Size and sum of a group.
 #[derive(Debug, Clone, Copy, Default)]
 struct Group {
     count: f64,
     sum: f64,
 }
 
-/// The values, centred on their mean, by question, judge and both.
+/// The values, centered on their mean, by question, judge and both.
 struct Table {
     by_question: BTreeMap<usize, Group>,
     by_judge: BTreeMap<usize, Group>,
@@ -118,7 +119,7 @@ struct Table {
     squares: f64,
 }
 
-/// The expectation of a quadratic form: its coefficients of question, judge, question x judge and draw.
+/// Expectation of a quadratic form: its coefficients of question, judge, question x judge and sample.
 type Coefficients = [f64; 4];
 
 impl Table {
@@ -146,14 +147,15 @@ impl Table {
         full && self.cells.values().all(|cell| Some(cell.count) == first)
     }
 
-    /// The components of question, judge, question x judge and draw; those left out of the model are 0.
+    /// The components of question, judge, question x judge and sample; those left out of the model are 0.
     fn solve(&self, with_judges: bool, repeated: bool) -> Option<[f64; 4]> {
         let total_of = |groups: &mut dyn Iterator<Item = &Group>| groups.map(|g| g.sum * g.sum / g.count).sum::<f64>();
         let questions = total_of(&mut self.by_question.values());
         let judges = total_of(&mut self.by_judge.values());
         let cells = total_of(&mut self.cells.values());
         let [of_mean, of_questions, of_judges, of_cells, of_all] = self.expectations();
-        // Differences of totals, whose expectations are free of the mean; each row is the form's value and coefficients.
+        // Differences of totals, whose expectations do not depend on the mean; each row is the form's value and
+        // coefficients.
         let minus = |a: Coefficients, b: Coefficients| -> Coefficients { std::array::from_fn(|i| a[i] - b[i]) };
         let plus = |a: Coefficients, b: Coefficients| -> Coefficients { std::array::from_fn(|i| a[i] + b[i]) };
         let mut rows = vec![(questions, minus(of_questions, of_mean))];
@@ -169,7 +171,7 @@ impl Table {
         rows.push(if repeated {
             (self.squares - cells, minus(of_all, of_cells))
         } else {
-            // No draw is repeated: what questions and judges leave is the rest.
+            // Without repeated samples, what questions and judges do not explain is the residual.
             (self.squares - questions - judges, plus(minus(minus(of_all, of_questions), of_judges), of_mean))
         });
         unknown.push(3);
@@ -183,7 +185,7 @@ impl Table {
         Some(components)
     }
 
-    /// The coefficients of the expected totals: of the grand mean, by question, by judge, by cell and of all values.
+    /// Coefficients of the expected totals: grand mean, by question, by judge, by cell and of all values.
     fn expectations(&self) -> [Coefficients; 5] {
         let n = self.total;
         let squares = |groups: &mut dyn Iterator<Item = &Group>| groups.map(|g| g.count * g.count).sum::<f64>();
@@ -263,7 +265,7 @@ mod tests {
         assert_eq!(variance_components(&judged(&[(0, 0, 1.0), (0, 0, 2.0)])), None);
         assert_eq!(variance_components(&judged(&[(0, 0, 1.0), (1, 0, 2.0)])), None);
         assert_eq!(variance_components(&judged(&[(0, 0, 1.0), (0, 0, f64::NAN), (1, 0, 2.0)])), None);
-        // Each judge has a question of its own: which of them makes the difference cannot be told.
+        // Each judge has its own question, so the two effects cannot be separated.
         let own = [(0, 0, 1.0), (0, 0, 2.0), (1, 1, 5.0), (1, 1, 6.0)];
         assert_eq!(variance_components(&judged(&own)), None);
     }

@@ -2,7 +2,7 @@
 //! `golden/rouge.json`, `golden/short_answer.json`).
 
 use scholareval::domain::Mode;
-use scholareval::scorer::answer_match::{exact_match, is_present, matches, normalise, str_em, token_f1};
+use scholareval::scorer::answer_match::{exact_match, is_present, matches, normalize, str_em, token_f1};
 use scholareval::scorer::rouge::{RougeScore, rouge, rouge_best, rouge_tokens};
 use scholareval::text::citation_markers::number_markers;
 use scholareval::text::punkt::sentences;
@@ -101,8 +101,8 @@ fn every_golden_short_answer_has_the_references_numbers() {
     let Some(golden) = golden("short_answer.json") else { return };
     for row in rows(&golden, "cases") {
         let (gold, output) = (text(row, "gold"), text(row, "pred"));
-        assert_eq!(normalise(gold), text(row, "norm_gold"), "{row}");
-        assert_eq!(normalise(output), text(row, "norm_pred"), "{row}");
+        assert_eq!(normalize(gold), text(row, "norm_gold"), "{row}");
+        assert_eq!(normalize(output), text(row, "norm_pred"), "{row}");
         assert_eq!(u64::from(exact_match(gold, output)), row["exact"].as_u64().unwrap(), "{row}");
         assert!(close(token_f1(gold, output), &row["f1"]), "{row}");
         assert_eq!(is_present(&[gold], output), row["presence"].as_bool().unwrap(), "{row}");

@@ -1,4 +1,4 @@
-//! Observations to a comparison.
+//! Compares systems metric by metric.
 
 use super::noise::judge_noise;
 use super::pairs::compare_pairs;
@@ -11,11 +11,11 @@ use crate::stats::{clustered_mean_intervals, group_letters, indistinguishable_gr
 /// Version of the JSON form of a comparison.
 const SCHEMA_VERSION: u32 = 1;
 
-/// Compares the systems by every metric of these observations, over the cases they share. `runs`, `differences` and
-/// `judged_by` of the result are empty: they are not in the observations.
+/// Compares the systems by every metric of these observations, over their shared cases. `runs`, `differences` and
+/// `judged_by` of the result are empty: the observations do not contain them.
 ///
-/// The order of systems and cases changes no number, and neither does the number of threads. A system without any value
-/// does not take part (it stands last, without a mean) and does not reduce the shared cases.
+/// The order of systems and cases and the number of threads change no number. A system without any value is listed
+/// last, without a mean, and does not reduce the shared cases.
 ///
 /// ```
 /// use scholareval::analysis::comparison::{ComparisonOptions, Observations, compare};
@@ -46,7 +46,7 @@ fn compare_metric(all: &Observations, table: &MetricTable, options: &ComparisonO
         systems.iter_mut().zip(letters).for_each(|(system, own)| system.letters = own);
     }
     let lists: Vec<&[f64]> = shared.values.iter().map(Vec::as_slice).collect();
-    // With one question all resamples are equal, and its order would look certain.
+    // With one question all resamples are equal, which would make the order look certain.
     let ranks = (lists.len() > 1 && shared.distinct_questions() > 1)
         .then(|| rank_distribution(&lists, Some(&shared.questions), shared.bca()))
         .flatten();

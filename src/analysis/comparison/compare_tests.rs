@@ -1,4 +1,4 @@
-//! Comparisons of tables made by hand.
+//! Comparisons of small tables.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{
 use crate::domain::Unit;
 use crate::stats::{Correlation, Interval};
 
-/// A table of shares, a row a system; cases `c0`, `c1`, .. with a question each.
+/// A table of shares, one row per system; cases `c0`, `c1`, .. with a question each.
 pub(super) fn table(systems: &[(&str, &[f64])]) -> Observations {
     let observations = |values: &[f64]| values.iter().map(|value| Observation::Value(*value)).collect();
     let observed =
@@ -119,7 +119,7 @@ fn a_verdict_that_is_sensitive_to_unscored_answers_is_flagged() {
     let mut observed = table(&[("high", &high), ("low", &low)]);
     observed.metrics[0].values[0][7] = Observation::Unscored(Interval { low: 0.6, high: 1.0 });
     let metric = compared(&observed, &quick());
-    // Over seven: 2 / 128 and told apart. With the eighth between 0.5 and 0.9 all eight are wins still: 2 / 256.
+    // Over seven: 2 / 128, significant. With the eighth between 0.5 and 0.9 all eight are wins still: 2 / 256.
     let pair = &metric.pairs[0];
     assert_eq!((pair.p, pair.differs, pair.sensitive), (Some(2.0 / 128.0), true, false));
     // The seven differences sum to 5.8 - 1.7 = 4.1: (4.1 + 0.5) / 8 and (4.1 + 0.9) / 8.
@@ -128,14 +128,14 @@ fn a_verdict_that_is_sensitive_to_unscored_answers_is_flagged() {
     assert_close(best, 0.625, 1e-12, "best");
     let bounds = metric.systems[0].bounds.unwrap();
     assert_close(bounds.low, (5.8 + 0.6) / 8.0, 1e-12, "low");
-    // Of three more nothing is known: with all of them against it the first has four wins and four losses.
+    // Three more are unknown: with all of them against it, the first has four wins and four losses.
     for case in 4..8 {
         observed.metrics[0].values[0][case] = Observation::Unscored(Interval { low: 0.0, high: 1.0 });
         observed.metrics[0].values[1][case] = Observation::Unscored(Interval { low: 0.0, high: 1.0 });
     }
     let pair = &compared(&observed, &quick()).pairs[0];
     assert!(pair.sensitive && pair.bounds.is_some_and(|bounds| bounds.low < 0.0), "{pair:?}");
-    // What has no bounds can be anything.
+    // Without bounds, anything is possible.
     observed.metrics[0].values[0][7] = Observation::Unscored(Interval { low: f64::NEG_INFINITY, high: f64::INFINITY });
     let metric = compared(&observed, &quick());
     assert_eq!((metric.pairs[0].bounds, metric.pairs[0].sensitive), (None, true));
@@ -219,7 +219,7 @@ fn a_lead_that_length_explains_is_gone_adjusted() {
 
 #[test]
 fn noise_is_split_and_what_a_difference_needs_is_reported_by_hand() {
-    // Two draws 0.2 apart around each value: within an answer the variance is 0.02.
+    // Two samples 0.2 apart around each value: within an answer the variance is 0.02.
     let centres = [[0.3, 0.9, 0.5, 0.7, 0.4, 0.8], [0.2, 0.6, 0.5, 0.4, 0.2, 0.7]];
     let mut observed = table(&[("a", &centres[0]), ("b", &centres[1])]);
     let draws = |values: &[f64; 6]| values.iter().map(|value| vec![vec![value - 0.1, value + 0.1]]).collect();
@@ -341,7 +341,7 @@ fn rearranged(observed: &Observations, systems: &[usize], cases: &[usize]) -> Ob
     }
 }
 
-/// Places of systems differ with the order given; all else must not.
+/// A system's index depends on the given order; nothing else may.
 fn without_places(mut comparison: Comparison) -> Vec<MetricComparison> {
     for system in comparison.metrics.iter_mut().flat_map(|metric| &mut metric.systems) {
         system.system = 0;
@@ -366,7 +366,7 @@ fn a_sign_that_flips_within_the_noise_is_no_other_verdict() {
 }
 
 #[test]
-fn one_question_ranks_nobody() {
+fn one_question_gives_no_ranks() {
     assert_eq!(compared(&table(&[("a", &[0.9]), ("b", &[0.5])]), &quick()).ranks, None);
     let mut observed = table(&[("a", &[0.9, 0.4, 0.5]), ("b", &[0.5, 0.6, 0.4])]);
     assert!(compared(&observed, &quick()).ranks.is_some());

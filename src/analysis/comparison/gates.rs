@@ -1,7 +1,7 @@
-//! Demands on a comparison: what must hold for `compare` to end with exit code 0.
+//! Gates: conditions on a comparison for exit code 0 of `compare`.
 //!
-//! Missing data count against a gate: a mean must be high enough with every unscored component, and every missing answer,
-//! at its lowest; a verdict must hold whatever they are; a run with a part of its answers only meets no demand.
+//! Missing data count against a gate: a mean must be high enough with every unscored component, and every missing
+//! answer, at its lowest; a verdict must hold whatever they are; an incomplete run passes no gate.
 
 use clap::Args;
 
@@ -9,13 +9,13 @@ use super::{Comparison, MetricComparison, MetricId, Observations, PairComparison
 use crate::domain::Unit;
 use crate::error::{Error, Result};
 
-/// Sums in another order differ by less.
+/// Tolerance for sums in another order.
 const TOLERANCE: f64 = 1e-12;
 
-/// The hint where a demand is met but for missing data.
+/// The hint for a gate that fails only because of missing data.
 const REMEDY: &str = "--tolerate-missing ignores missing data";
 
-/// What must hold for exit code 0.
+/// Conditions for exit code 0.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 #[command(next_help_heading = "Gates")]
 pub struct GateOptions {
@@ -30,7 +30,7 @@ pub struct GateOptions {
     pub tolerate_missing: bool,
 }
 
-/// A demand on a comparison.
+/// A condition on a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gate {
     /// As on the command line.
@@ -41,17 +41,17 @@ pub struct Gate {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Demand {
-    /// The mean of this system, or of all, is at least this.
+    /// The mean of this system, or of all, is at least this value.
     AtLeast(Option<String>, f64),
     /// The first system is better than the second, or (`or_equal`) not worse.
     Order { pair: [String; 2], or_equal: bool },
 }
 
 impl Gate {
-    /// All demands of the options, their names resolved. `baseline` is the label of the only system whose pairs are tested.
+    /// Parses all gates and resolves their names. `baseline` is the label of the only system whose pairs are tested.
     ///
     /// # Errors
-    /// For names that are not observed, counts, values outside of the metric's range, and pairs that are not tested.
+    /// For unknown names, counts, values outside the metric's range, and untested pairs.
     pub fn all(options: &GateOptions, observations: &Observations, baseline: Option<&str>) -> Result<Vec<Self>> {
         let floors = options.fail_under.iter().map(|floor| Self::at_least(floor, observations));
         let orders = options.require.iter().map(|order| Self::order(order, observations, baseline));
@@ -101,12 +101,12 @@ impl Gate {
         Ok(Self { text, metric, demand: Demand::Order { pair, or_equal } })
     }
 
-    /// The metric that it is about.
+    /// The gate's metric.
     pub fn metric(&self) -> &MetricId {
         &self.metric
     }
 
-    /// Why the demand is not met; empty if it is.
+    /// Why the gate fails; empty if it passes.
     fn faults(&self, comparison: &Comparison, tolerate_missing: bool) -> Vec<String> {
         let Some(metric) = comparison.metrics.iter().find(|metric| metric.metric == self.metric) else {
             return vec![format!("{} was not compared", self.metric.name)];
@@ -136,8 +136,7 @@ impl Gate {
     }
 }
 
-/// A line for every reason why one of these demands is not met. `tolerate_missing`: by the reported numbers, whatever is
-/// missing.
+/// One line for every reason why a gate fails. With `tolerate_missing`, missing data are ignored.
 pub fn unmet_gates(gates: &[Gate], comparison: &Comparison, tolerate_missing: bool) -> Vec<String> {
     let lines = |gate: &Gate| {
         let faults = gate.faults(comparison, tolerate_missing).into_iter();
@@ -160,7 +159,7 @@ fn directed(metric: &MetricId, text: &str) -> Result<MetricId> {
     Err(Error::Usage(format!("{text}: {} is a count, for which higher is not better", metric.name)))
 }
 
-/// Why the mean is not high enough.
+/// Why the mean is too low.
 fn too_low(system: &SystemMean, metric: &MetricId, least: f64, tolerate_missing: bool) -> Option<String> {
     let label = &system.label;
     let Some(mean) = system.own_mean else { return Some(format!("{label} has no mean")) };
@@ -178,7 +177,7 @@ fn too_low(system: &SystemMean, metric: &MetricId, least: f64, tolerate_missing:
     }
 }
 
-/// The mean with everything that is missing at its lowest; `None` if there is no lowest.
+/// The mean with all missing data at their lowest; `None` if unbounded.
 fn worst_mean(system: &SystemMean, metric: &MetricId, mean: f64) -> Option<f64> {
     let of_answered = if system.unscored == 0 { mean } else { system.bounds?.low };
     let (answered, missing) = ((system.own_cases + system.unscored) as f64, system.missing as f64);

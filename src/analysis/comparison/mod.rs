@@ -1,9 +1,9 @@
-//! Systems compared over the cases they share: which one scores higher, how certain that is, and what could change it.
+//! Compares systems over their shared cases: means, significance, ranks and sensitivity.
 //!
-//! [`observe`] turns the answers of any runs into [`Observations`], a table of systems and cases for each metric;
-//! [`compare`] makes a [`MetricComparison`] of each: means with intervals, every pair tested, groups without a significant
-//! difference, ranks over resamples, sensitivity to missing data and to length, noise of the judge. [`Gate`]s demand
-//! means and orders of a comparison. Formulas: `docs/metrics.md`, "Comparing systems".
+//! [`observe`] turns the answers of runs into [`Observations`], a table of systems and cases per metric; [`compare`]
+//! makes a [`MetricComparison`] of each: means with intervals, tests of every pair, groups without a significant
+//! difference, ranks over resamples, sensitivity to missing data and to length, noise of the judge. [`Gate`]s check
+//! means and orders. Formulas: `docs/metrics.md`, "Comparing systems".
 
 mod compare;
 mod gates;

@@ -1,4 +1,4 @@
-//! How noisy the judge is, and how many samples it takes to find a difference nevertheless.
+//! Judge noise, and the number of samples needed to detect a difference.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::analysis::quantity::{Quantity, finite};
 use crate::domain::{Component, ComponentKind, ScoredAnswer};
 use crate::stats::{Judged, JudgingPlan, VarianceComponents, detectable_difference, mean, variance_components};
 
-/// Judges give points from 0 to this.
+/// Maximum points of a judge.
 const MAX_POINTS: f64 = 10.0;
 
 /// `None` without repeated samples or a second judge, and where they leave the components undetermined.
@@ -38,7 +38,8 @@ impl Samples<'_> {
         &self.by_system[self.shared.order[rank]][case]
     }
 
-    /// How much was asked: questions of the shared cases, judges with a sample, the most samples by one judge of an answer.
+    /// Size of the design: questions of the shared cases, judges with a sample, the most samples of one judge on an
+    /// answer.
     fn plan(&self) -> JudgingPlan {
         let (mut judges, mut draws) = (BTreeSet::new(), 0);
         for rank in 0..self.shared.participants {
@@ -93,12 +94,12 @@ impl Samples<'_> {
         mean(&all).map(f64::sqrt)
     }
 
-    /// The samples with which the wanted difference is found on these questions, by the t test, so that the number agrees
-    /// with the smallest detectable difference.
+    /// The number of samples that detects the wanted difference on these questions, by the t test, consistent with the
+    /// smallest detectable difference.
     fn needed(&self, plan: JudgingPlan) -> Option<usize> {
         let wanted = self.shared.options.wanted_difference?.abs();
         let between = pooled(self.shared.pairs().into_iter().map(|pair| self.of_pair(pair)))?;
-        // The same judges judge both systems: how much they differ overall is no noise of the comparison.
+        // The same judges judge both systems, so their overall differences cancel.
         let between = VarianceComponents { judge: None, ..between };
         let in_errors = detectable_difference(1.0, plan.questions, self.shared.power())?;
         between.draws_needed(plan, wanted / in_errors / (plan.questions as f64).sqrt())
@@ -118,8 +119,8 @@ fn pooled(samples: impl Iterator<Item = Vec<Judged>>) -> Option<VarianceComponen
     })
 }
 
-/// The values by judge: the quantity with sample k of that judge in every judged component. Samples that do not give the
-/// whole quantity are left out. Adds new judges to `judges`, whose order the result has.
+/// The values by judge: the quantity with sample k of that judge in every judged component. Samples that do not give
+/// the whole quantity are dropped. Adds new judges to `judges`, in the order of the result.
 pub(super) fn sample_values(quantity: &Quantity, answer: &ScoredAnswer, judges: &mut Vec<Arc<str>>) -> Vec<Vec<f64>> {
     let components: Vec<&Component> = quantity.components(answer).collect();
     let members = || components.iter().filter_map(|part| answer.members.get(part.name.as_str())).flatten();
@@ -149,7 +150,8 @@ fn fold(quantity: &Quantity, components: &[&Component], values: &[f64], ann_divi
     })
 }
 
-/// The component's value in that sample; what was not sampled (counted, or behind a closed gate) keeps its value.
+/// The component's value in that sample; components without samples (counted, or behind a closed gate) keep their
+/// value.
 fn component_value(component: &Component, answer: &ScoredAnswer, judge: &Arc<str>, sample: usize) -> Option<f64> {
     let Some(members) = answer.members.get(component.name.as_str()) else { return finite(component.value) };
     let number = (*members.iter().find(|member| member.judge == *judge)?.draws.get(sample)?)?;
@@ -157,12 +159,12 @@ fn component_value(component: &Component, answer: &ScoredAnswer, judge: &Arc<str
         ComponentKind::Property | ComponentKind::Expertise => Some(number / MAX_POINTS),
         ComponentKind::Evidence => snippets(component, answer).map(|snippets| (number / snippets).min(1.0)),
         ComponentKind::Citations | ComponentKind::Aspect => Some(number),
-        // How a custom scorer turns a verdict into a value is unknown here.
+        // A custom scorer's conversion of verdicts to values is unknown here.
         ComponentKind::Length | ComponentKind::Excerpts | ComponentKind::Share | ComponentKind::Count => None,
     }
 }
 
-/// How many snippets a criterion has: by the rubric, or by the component's text if the run has no inputs.
+/// Number of a criterion's snippets: from the rubric, or from the component's text if the run has no inputs.
 fn snippets(component: &Component, answer: &ScoredAnswer) -> Option<f64> {
     let of_criterion = component.name.strip_suffix("_evidence");
     let criteria = &answer.case.rubric.criteria;

@@ -1,4 +1,4 @@
-//! What was measured: a table of systems and cases for each metric.
+//! Observations: a table of systems and cases for each metric.
 
 use std::sync::Arc;
 
@@ -10,23 +10,23 @@ use crate::error::{Error, Result};
 use crate::stats::Interval;
 use crate::text::nearest::nearest;
 
-/// The metric that is compared if none is named: the first of these that there is.
+/// Default metrics: the first one present is compared.
 const MAIN: [&str; 7] = ["score", "lexical_score", "aspect_mean", "citation_f1_macro", "f1", "rouge_l", "match"];
 
-/// Names listed in a message.
+/// Maximum number of names in a message.
 const LISTED: usize = 40;
 
-/// One quantity that every answer may have.
+/// A metric.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct MetricId {
-    /// The scorer it comes from (`rubric`, `prometheus`, ..).
+    /// Its scorer (`rubric`, `prometheus`, ..).
     pub scorer: String,
-    /// Its name in tables and on the command line: `score`, `ann_score`, `length`, `coverage`, ..; scores of the lexical
-    /// baseline are called `lexical_..`, so that they are never mixed with scores of an LLM.
+    /// Its name in tables and on the command line: `score`, `ann_score`, `length`, `coverage`, ..; scores of the
+    /// lexical baseline are called `lexical_..`, so that they are never mixed with an LLM's.
     pub name: String,
-    /// What its numbers are.
+    /// Unit of its values.
     pub unit: Unit,
-    /// Whether a higher value is better. Counts (dangling citations, verdicts) are neither good nor bad by themselves.
+    /// Whether a higher value is better. Counts (dangling citations, verdicts) have no direction.
     pub higher_is_better: bool,
 }
 
@@ -46,58 +46,58 @@ impl MetricId {
     }
 }
 
-/// A case that is compared.
+/// A case in the comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparedCase {
     /// Its id.
     pub case_id: CaseId,
-    /// Its question; empty where the record has none (`--no-inputs`). Cases of one question are resampled together.
+    /// Its question; empty if not recorded (`--no-inputs`). Cases of one question are resampled together.
     pub question: Arc<str>,
 }
 
 /// A system under comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ObservedSystem {
-    /// Its name here: its own, with the run's name before it where two runs have a system of that name.
+    /// Its label: the name, prefixed by the run's name if two runs have a system with that name.
     pub label: String,
-    /// Its own name.
+    /// Its name.
     pub system: SystemName,
-    /// The place of its run among those compared.
+    /// Index of its run.
     pub run: usize,
 }
 
 /// One metric over all systems and cases.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricTable {
-    /// What was measured.
+    /// The metric.
     pub metric: MetricId,
     /// By system, then by case.
     pub values: Vec<Vec<Observation>>,
-    /// The value of each sample of each judge, where a judge was asked more than once: by system, case, judge, sample. Only
-    /// samples that give the whole metric count.
+    /// The value of each sample of each judge, if a judge was asked more than once: by system, case, judge, sample.
+    /// Only samples that give the whole metric count.
     pub samples: Option<Vec<Vec<Vec<Vec<f64>>>>>,
-    /// How it was measured, where that is not evident.
+    /// Notes on how it was measured.
     pub notes: Vec<Note>,
 }
 
 /// The answers of some runs by every metric.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Observations {
-    /// The systems, in the order they were given.
+    /// The systems, in the given order.
     pub systems: Vec<ObservedSystem>,
-    /// Every case that any of them answered, in order of first appearance, then those that runs asked and nobody answered.
+    /// Every case with an answer, in order of first appearance, then the cases of the runs without any answer.
     pub cases: Vec<ComparedCase>,
-    /// Words of each answer, by system, then by case, where the answers are recorded.
+    /// Words of each answer, by system, then by case, if answers are recorded.
     pub words: Option<Vec<Vec<Option<f64>>>>,
-    /// The metrics, scorer by scorer.
+    /// The metrics, by scorer.
     pub metrics: Vec<MetricTable>,
 }
 
 impl Observations {
-    /// The metrics called `name` or `scorer.name`, as places in `metrics`; of `all` every one.
+    /// Indices of the metrics called `name` or `scorer.name`; for `all`, of every metric.
     ///
     /// # Errors
-    /// [`Error::Settings`] if there is none, with the names that there are.
+    /// [`Error::Settings`] if there is none, with the known names.
     pub fn metrics_named(&self, name: &str) -> Result<Vec<usize>> {
         if name == "all" {
             return Ok((0..self.metrics.len()).collect());
@@ -106,7 +106,7 @@ impl Observations {
         if found.is_empty() { Err(self.no_metric(name)) } else { Ok(found) }
     }
 
-    /// The metric that is compared unless another one is named.
+    /// Index of the default metric.
     pub fn main_metric(&self) -> usize {
         MAIN.iter().find_map(|main| self.find_metrics(main).first().copied()).unwrap_or_default()
     }
@@ -115,10 +115,10 @@ impl Observations {
         (0..self.metrics.len()).filter(|at| self.metrics[*at].metric.is_called(name)).collect()
     }
 
-    /// The label of the system with that label, or with that name in one run only.
+    /// Label of the system with this label, or with this name if it is unique.
     ///
     /// # Errors
-    /// [`Error::Settings`] for a name that no system has, or several.
+    /// [`Error::Settings`] for an unknown or ambiguous name.
     pub fn system_named(&self, name: &str) -> Result<&str> {
         let name = name.trim();
         let labels = || self.systems.iter().map(|system| system.label.as_str());
@@ -144,14 +144,14 @@ impl Observations {
             ));
         }
         let known: Vec<&str> = self.metrics.iter().map(|table| table.metric.name.as_str()).collect();
-        // The score of the lexical baseline is not `score`: the user decides whether it was meant.
+        // The lexical baseline's score is not `score`: the user must choose it explicitly.
         let lexical = format!("lexical_{name}");
         let lexical = known.contains(&lexical.as_str()).then_some(lexical.as_str());
         unknown_name("metric", name, &known, lexical)
     }
 }
 
-/// The error for a name that nothing has: the nearest name that there is (or `meant`), and a list of all.
+/// The error for an unknown name: suggests the nearest name (or `meant`), and lists all.
 pub fn unknown_name(what: &str, name: &str, known: &[&str], meant: Option<&str>) -> Error {
     let meant = meant
         .or_else(|| nearest(name, known.iter().copied()))

@@ -1,4 +1,4 @@
-//! Scored answers to tables of systems and cases, one for each metric.
+//! Builds tables of systems and cases from scored answers, one per metric.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -16,22 +16,22 @@ const LEXICAL_PREFIX: &str = "lexical_";
 /// The answers of one run.
 #[derive(Debug, Clone)]
 pub struct RunAnswers<'a> {
-    /// The run's name, unique among the runs, for systems that two runs have.
+    /// The run's name, unique among the runs; disambiguates systems.
     pub name: &'a str,
     /// Every answer by every scorer.
     pub scored: &'a [Arc<ScoredAnswer>],
-    /// Words of each answer; empty where the answers are not recorded.
+    /// Words of each answer; empty if answers are not recorded.
     pub words: HashMap<(SystemName, CaseId), usize>,
-    /// Systems and cases that were asked and have no answer; `None` where that is not recorded: then every system was
-    /// asked every case that anyone answered.
+    /// Pairs of system and case that were asked without an answer; `None` if not recorded: then every system counts as
+    /// asked every answered case.
     pub unanswered: Option<HashSet<(SystemName, CaseId)>>,
 }
 
-/// The answers of these runs by every metric: scorer by scorer in the order of their first answer, over the cases of any
-/// run, joined by `case_id`. A system without any answer has a row too if its run asked it.
+/// Tabulates the runs' answers by every metric: scorers in the order of their first answer, over the cases of all runs,
+/// joined by `case_id`. A system without answers has a row if its run asked it.
 ///
-/// A metric that no answer has is left out. If nobody judged a component in a system's run, the system has no value of
-/// the metric: the answers that needed no judge would stand for all.
+/// A metric without any value is omitted. If a component of a metric was not judged in a system's run, the system has
+/// no value of that metric: the answers that needed no judge would represent all.
 ///
 /// ```
 /// use scholareval::analysis::comparison::{RunAnswers, observe};
@@ -59,8 +59,8 @@ pub fn observe(runs: &[RunAnswers<'_>]) -> Observations {
     Observations { words, metrics, systems, cases }
 }
 
-/// The metrics of a scorer with these answers. What the lexical baseline judged is called `lexical_..`; no judge affects
-/// the length.
+/// The metrics of a scorer with these answers. Results of the lexical baseline are called `lexical_..`; the length
+/// needs no judge.
 fn metrics_of(scorer: &str, answers: &[&ScoredAnswer]) -> Vec<(MetricId, Quantity)> {
     let mut all = quantities(answers);
     let has = |name: &str| all.iter().any(|(column, _)| column.name == name);
@@ -82,7 +82,7 @@ fn metrics_of(scorer: &str, answers: &[&ScoredAnswer]) -> Vec<(MetricId, Quantit
     metrics
 }
 
-/// Run by run, those with answers in their order, then those without any.
+/// By run: systems with answers in their order, then those without.
 fn systems(runs: &[RunAnswers<'_>]) -> Vec<ObservedSystem> {
     let mut found: Vec<(usize, &SystemName)> = Vec::new();
     for (run, answers) in runs.iter().enumerate() {
@@ -99,7 +99,7 @@ fn systems(runs: &[RunAnswers<'_>]) -> Vec<ObservedSystem> {
     found.iter().map(system).collect()
 }
 
-/// The cases, those with an answer first, and how many these are.
+/// The cases, those with an answer first, and the number of these.
 fn cases(runs: &[RunAnswers<'_>]) -> (Vec<ComparedCase>, usize) {
     let mut cases: Vec<ComparedCase> = Vec::new();
     let mut places: HashMap<&CaseId, usize> = HashMap::new();
@@ -108,7 +108,7 @@ fn cases(runs: &[RunAnswers<'_>]) -> (Vec<ComparedCase>, usize) {
             cases.push(ComparedCase { case_id: answer.case.case_id.clone(), question: "".into() });
             cases.len() - 1
         });
-        // A run made with --no-inputs has no question; another one may have it.
+        // A run with --no-inputs has no questions; another run may have them.
         if cases[at].question.is_empty() {
             cases[at].question = answer.case.initial_prompt.trim().into();
         }
@@ -120,19 +120,19 @@ fn cases(runs: &[RunAnswers<'_>]) -> (Vec<ComparedCase>, usize) {
     (cases, answered)
 }
 
-/// An answer with its place in the tables.
+/// An answer with its indices in the tables.
 struct Placed<'a> {
     system: usize,
     case: usize,
     answer: &'a ScoredAnswer,
 }
 
-/// Where answers belong, and which ones were asked for.
+/// Indices of answers, and the pairs that were asked.
 struct Frame<'a> {
     systems: &'a [ObservedSystem],
     system_places: HashMap<(usize, &'a SystemName), usize>,
     case_places: HashMap<&'a CaseId, usize>,
-    /// How many cases have an answer: they stand first.
+    /// Number of cases with an answer, which come first.
     answered: usize,
     /// Whether the system was asked the case: by system, then by case.
     asked: Vec<Vec<bool>>,
@@ -173,7 +173,7 @@ impl<'a> Frame<'a> {
         Some(words)
     }
 
-    /// The answers of a scorer.
+    /// A scorer's answers.
     fn placed<'r>(&self, runs: &[RunAnswers<'r>], scorer: &str) -> Vec<Placed<'r>> {
         let mut placed = Vec::new();
         for (run, answers) in runs.iter().enumerate() {
@@ -185,7 +185,7 @@ impl<'a> Frame<'a> {
         placed
     }
 
-    /// The table of a metric; `None` where no answer has it.
+    /// The table of a metric; `None` without any value.
     fn table(&self, metric: MetricId, quantity: &Quantity, placed: &[Placed<'_>]) -> Option<MetricTable> {
         let unjudged: BTreeSet<usize> =
             placed.iter().filter(|placed| quantity.is_unjudged(placed.answer)).map(|placed| placed.system).collect();
@@ -204,13 +204,13 @@ impl<'a> Frame<'a> {
         let mut notes = Vec::new();
         if !unjudged.is_empty() {
             let labels: Vec<&str> = unjudged.iter().map(|place| self.systems[*place].label.as_str()).collect();
-            notes.push(Note::warning(format!("nobody judged this of {}.", labels.join(", "))));
+            notes.push(Note::warning(format!("no judge scored this for {}.", labels.join(", "))));
         }
         Some(MetricTable { metric, values, samples: (!judges.is_empty()).then_some(samples), notes })
     }
 
-    /// A value is missing where the system was asked the case, unless the answers of others show that the metric does not
-    /// apply to it: a case that nobody answered counts.
+    /// A value is missing if the system was asked the case, unless other answers show that the metric does not apply to
+    /// it: a case without any answer counts.
     fn mark_missing(&self, values: &mut [Vec<Observation>]) {
         for case in 0..self.case_places.len() {
             let has_any = values.iter().any(|row| row[case] != Observation::NotApplicable);

@@ -1,4 +1,4 @@
-//! What is read out of scored answers.
+//! Tables built from scored answers.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -139,7 +139,7 @@ fn citation_f1_is_the_answers_own_and_counts_are_not_better_when_higher() {
 }
 
 #[test]
-fn a_column_that_nobody_judged_is_absent_for_the_whole_system() {
+fn a_column_without_a_judge_is_missing_for_the_whole_system() {
     let mut unjudged = of_scorer("entailment", vec![("recall", ComponentKind::Share, None)]);
     unjudged.components[0].reason = Some(UnscoredReason::new(UnscoredKind::NoJudge, "no judge"));
     let known = || of_scorer("entailment", vec![("recall", ComponentKind::Share, Some(0.0))]);
@@ -148,7 +148,7 @@ fn a_column_that_nobody_judged_is_absent_for_the_whole_system() {
     let tables = observe(&[run("r", &scored)]);
     assert_eq!(tables.metrics[0].values[0], [Observation::Missing, Observation::NotApplicable]);
     assert!(
-        tables.metrics[0].notes.iter().any(|note| note.text == "nobody judged this of a."),
+        tables.metrics[0].notes.iter().any(|note| note.text == "no judge scored this for a."),
         "{:?}",
         tables.metrics[0].notes
     );
@@ -220,7 +220,7 @@ fn unanswered(pairs: &[(&str, &str)]) -> Option<HashSet<(SystemName, CaseId)>> {
 }
 
 #[test]
-fn a_case_that_a_run_asked_and_nobody_answered_is_missing_for_all() {
+fn a_case_without_any_answer_is_missing_for_all() {
     let rubric = |system: &str, case: &str| answer(system, case, simple_score(Some(1.0)));
     // Of four cases a has 1 and 2, b has 2; without the run's list only those two are known.
     let scored = arcs(vec![rubric("a", "1"), rubric("a", "2"), rubric("b", "2")]);
@@ -234,7 +234,7 @@ fn a_case_that_a_run_asked_and_nobody_answered_is_missing_for_all() {
     // A slice holds some of the pairs only.
     let slice = RunAnswers { unanswered: unanswered(&[("b", "1"), ("a", "3")]), ..run("r", &scored) };
     assert_eq!(missing(&[slice], "score"), (vec![1, 1], 3));
-    // What one run asked is not missing for another run's system; a run without a list misses what others answered.
+    // A case of one run is not missing for another run's system; a run without a list misses what others answered.
     let other = arcs(vec![rubric("c", "1")]);
     let none = RunAnswers { unanswered: unanswered(&[]), ..run("s", &other) };
     assert_eq!(missing(&[listed.clone(), none], "score"), (vec![2, 3, 0], 4));

@@ -1,4 +1,4 @@
-//! Every pair of systems over the shared cases, adjusted for length, and what missing data could change.
+//! Tests every pair of systems over the shared cases, with length adjustment and sensitivity to missing data.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use crate::stats::{
     detectable_difference, holm, least_squares, mean, paired_differences, sign_flip_tests,
 };
 
-/// A line through fewer differences is no estimate at equal length.
+/// Minimum number of differences for a length-adjusted estimate.
 const MIN_QUESTIONS: usize = 20;
 
-/// The pairs in table order, the better system first; with a baseline only its own. None without shared cases.
+/// The pairs in table order, the better system first; with a baseline only its pairs. Empty without shared cases.
 pub(super) fn compare_pairs(shared: &SharedCases<'_>) -> Vec<PairComparison> {
     let ranks = shared.pairs();
     if shared.cases.is_empty() || ranks.is_empty() {
@@ -68,7 +68,7 @@ struct Differences {
 }
 
 impl Differences {
-    /// The standard deviation of the differences, and how many questions they come from; `None` if all are equal. Where
+    /// The standard deviation of the differences and the number of their questions; `None` if all are equal. If
     /// questions have several cases, it is the standard error of the mean over whole questions times the root of their
     /// number.
     fn spread(&self) -> Option<(f64, usize)> {
@@ -81,8 +81,8 @@ impl Differences {
         (spread > SAME).then_some((spread, sums.len()))
     }
 
-    /// What the test flips: the sum of each question's differences. What is 0 but for rounding is 0, or it would count
-    /// among the differences to be flipped.
+    /// Sums of each question's differences, which the test flips. Rounding errors are set to 0, or they would count as
+    /// differences.
     fn sums(&self) -> Vec<f64> {
         let largest = self.values.iter().fold(1.0_f64, |most, value| most.max(value.abs()));
         let mut sums = cluster_sums(&self.values, &self.questions).unwrap_or_default();
@@ -97,21 +97,21 @@ fn flip_tests(shared: &SharedCases<'_>, samples: &[Differences]) -> Vec<Option<S
     sign_flip_tests(&sums.iter().map(Vec::as_slice).collect::<Vec<_>>(), options)
 }
 
-/// Holm's correction over the tests that there are.
+/// Holm's correction over the tests that exist.
 fn corrected(p_values: &[Option<f64>]) -> Vec<Option<f64>> {
     let known: Vec<f64> = p_values.iter().flatten().copied().collect();
     let mut adjusted = holm(&known).unwrap_or_default().into_iter();
     p_values.iter().map(|p| p.and_then(|_| adjusted.next())).collect()
 }
 
-/// Which of two is better, 1 or -1; 0 where they do not differ significantly, whatever the sign of their difference.
+/// The better of two, 1 or -1; 0 if they do not differ significantly.
 fn verdict(difference: f64, differs: bool) -> i8 {
     if !differs || difference.abs() <= SAME { 0 } else { difference.signum() as i8 }
 }
 
-/// What missing data could make of each pair: it is tested again, the other pairs as they are, over every case that both
-/// systems were asked, with all that has no value against its first system and then in favor of it. So neither unscored
-/// answers, nor missing ones, nor the gaps of a third system decide a verdict unnoticed.
+/// Sensitivity of each pair to missing data: tests it again, the other pairs unchanged, over every case of both
+/// systems, with all missing values against its first system and then in favor of it. This covers unscored answers,
+/// missing answers and the gaps of a third system.
 fn add_sensitivity(shared: &SharedCases<'_>, pairs: &mut [PairComparison], p_values: &[Option<f64>]) {
     let unbounded = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
     let limits = shared.table.metric.range().unwrap_or(unbounded);
@@ -150,11 +150,11 @@ fn add_sensitivity(shared: &SharedCases<'_>, pairs: &mut [PairComparison], p_val
     }
 }
 
-/// The pair's differences regressed on the differences in words, over the shared cases whose words are known; of a
-/// question with several cases their means. `interval` is that of the unadjusted difference.
+/// Regresses the pair's differences on the differences in words, over the shared cases with known words; several cases
+/// of a question are averaged. `interval` is that of the unadjusted difference.
 ///
-/// `None` for counts and for the length itself, below 20 questions with known words, and where one system's answers are
-/// longer in every question: equal length would be extrapolated.
+/// `None` for counts and for the length itself, below 20 questions with known words, and if one system's answers are
+/// longer in every question: equal length would be an extrapolation.
 fn length_effect(
     shared: &SharedCases<'_>,
     (first, second): (usize, usize),
@@ -186,7 +186,7 @@ fn length_effect(
     })
 }
 
-/// On which side of 0 an interval lies: -1 or 1, and 0 where it includes 0.
+/// The side of 0 on which an interval lies: -1 or 1, and 0 if it includes 0.
 fn side(interval: Interval) -> i8 {
     i8::from(interval.low > 0.0) - i8::from(interval.high < 0.0)
 }

@@ -1,4 +1,4 @@
-//! The options and the result of a comparison. Serialized as it is, it is the output of `compare --format json`.
+//! Options and result of a comparison, serialized by `compare --format json`.
 
 use clap::Args;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use super::{ComparedCase, MetricId, ObservedSystem};
 use crate::domain::Note;
 use crate::stats::{Interval, VarianceComponents};
 
-/// How systems are compared.
+/// Options of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Args)]
 #[command(next_help_heading = "Statistics")]
 pub struct ComparisonOptions {
@@ -36,7 +36,7 @@ pub struct ComparisonOptions {
 }
 
 impl ComparisonOptions {
-    /// 95% intervals, alpha 0.05, 10,000 resamples, 100,000 flips, all pairs, that seed.
+    /// 95% intervals, alpha 0.05, 10,000 resamples, 100,000 flips, all pairs, with this seed.
     pub fn seeded(seed: u64) -> Self {
         Self {
             level: 0.95,
@@ -50,42 +50,42 @@ impl ComparisonOptions {
     }
 }
 
-/// Systems compared by some metrics.
+/// Comparison of systems by some metrics.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Version of this form.
+    /// Version of this format.
     pub schema_version: u32,
     /// The runs.
     pub runs: Vec<ComparedRun>,
-    /// The systems, in the order they were given.
+    /// The systems, in the given order.
     pub systems: Vec<ObservedSystem>,
-    /// How they were compared.
+    /// The options.
     pub options: ComparisonOptions,
     /// One entry for each metric.
     pub metrics: Vec<MetricComparison>,
-    /// Run settings that affect scores and differ between runs, where these were compared anyway.
+    /// Run settings that affect scores and differ between the compared runs.
     pub differences: Vec<String>,
-    /// Who judged what, with which prompts.
+    /// The judges and prompts.
     pub judged_by: Vec<String>,
 }
 
-/// A run whose systems are compared.
+/// A compared run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ComparedRun {
     /// Its name.
     pub name: String,
-    /// Why it has scores for a part of its answers only; `None` for a complete run.
+    /// Why only part of its answers is scored; `None` for a complete run.
     pub unfinished: Option<String>,
     /// Whether `score` counted unscored answers as 0; a comparison leaves them out.
     pub unscored_as_zero: bool,
 }
 
-/// Systems compared by one metric.
+/// Comparison of systems by one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricComparison {
-    /// What was measured.
+    /// The metric.
     pub metric: MetricId,
-    /// The shared cases, those with a value of every system: means, intervals, tests and ranks are over these.
+    /// The shared cases, with a value of every system: means, intervals, tests and ranks are over these.
     pub cases: Vec<ComparedCase>,
     /// Distinct questions among them.
     pub questions: usize,
@@ -95,22 +95,22 @@ pub struct MetricComparison {
     pub systems: Vec<SystemMean>,
     /// Pairs, the better system first, in table order.
     pub pairs: Vec<PairComparison>,
-    /// Systems without a significant difference among them, as places in `systems`; empty with a baseline (not all pairs
-    /// are tested) and without pairs.
+    /// Groups of systems without a significant difference, as indices into `systems`; empty with a baseline (not all
+    /// pairs are tested) and without pairs.
     pub groups: Vec<Vec<usize>>,
-    /// How often each system (row, as the first of `systems`: those with a value) takes each rank (column) over resamples;
-    /// rows and columns sum to 1. `None` for fewer than two.
+    /// Share of resamples in which each system (row, as the first of `systems`: those with a value) takes each rank
+    /// (column); rows and columns sum to 1. `None` for fewer than two.
     pub ranks: Option<Vec<Vec<f64>>>,
-    /// How noisy the judge is, where it was asked more than once.
+    /// Judge noise, if judges were asked more than once.
     pub noise: Option<JudgeNoise>,
-    /// Limits of the observations and of their comparison.
+    /// Notes on the observations and their comparison.
     pub notes: Vec<Note>,
 }
 
 /// The mean of a system.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SystemMean {
-    /// Its place in `Comparison::systems`.
+    /// Its index in `Comparison::systems`.
     pub system: usize,
     /// Its label.
     pub label: String,
@@ -128,17 +128,17 @@ pub struct SystemMean {
     pub own_cases: usize,
     /// Answers without a value.
     pub unscored: usize,
-    /// Cases that the system was asked and has no answer or no value for.
+    /// Cases of the system without an answer or a value.
     pub missing: usize,
-    /// The mean over all its answers with every unscored component at its lowest and at its highest; `None` if nothing is
-    /// unscored or the metric has no bounds.
+    /// The mean over all its answers with every unscored component at its lowest and at its highest; `None` if nothing
+    /// is unscored or the metric is unbounded.
     pub bounds: Option<Interval>,
 }
 
 /// Two systems compared over the shared cases.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PairComparison {
-    /// The better one: a place in `MetricComparison::systems`.
+    /// The better one: an index into `MetricComparison::systems`.
     pub first: usize,
     /// The other one.
     pub second: usize,
@@ -150,7 +150,7 @@ pub struct PairComparison {
     pub p: Option<f64>,
     /// Whether every assignment was visited.
     pub exact: bool,
-    /// The same corrected by Holm for all pairs of this metric.
+    /// The p corrected by Holm for all pairs of this metric.
     pub p_holm: Option<f64>,
     /// Whether the difference is significant: `p_holm` below alpha.
     pub differs: bool,
@@ -164,18 +164,18 @@ pub struct PairComparison {
     pub cohens_dz: Option<f64>,
     /// Cliff's delta.
     pub cliffs_delta: Option<f64>,
-    /// The difference over every case that both were asked, with all that has no value against the first and in favor of
-    /// it; `None` if these are the shared cases or there are no bounds.
+    /// The difference over every case of both systems, with all missing values against the first and in favor of it;
+    /// `None` if these are the shared cases or there are no bounds.
     pub bounds: Option<Interval>,
     /// Whether the verdict (significant or not, and which is better) could change over these cases.
     pub sensitive: bool,
-    /// The length-adjusted difference; `None` where length does not apply to the metric, words are not recorded, there are
+    /// The length-adjusted difference; `None` if length does not apply to the metric, words are not recorded, there are
     /// fewer than 20 questions, or one system is longer throughout.
     pub length: Option<LengthEffect>,
-    /// The smallest difference that these cases detect with 80% power (paired t test at alpha, this pair alone); `None` if
-    /// all differences are equal.
+    /// The smallest difference detected with 80% power (paired t test at alpha, this pair alone); `None` if all
+    /// differences are equal.
     pub detectable: Option<f64>,
-    /// With how many questions that test detects [`ComparisonOptions::wanted_difference`].
+    /// Number of questions with which that test detects [`ComparisonOptions::wanted_difference`].
     pub questions_needed: Option<usize>,
 }
 
@@ -194,30 +194,30 @@ impl PairComparison {
 /// The difference of two systems regressed on the difference of their answers' lengths.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LengthEffect {
-    /// The difference where both answers are equally long.
+    /// The difference at equal length.
     pub adjusted: f64,
     /// Its t interval.
     pub interval: Interval,
     /// Mean difference in words.
     pub words: f64,
-    /// Whether the adjusted interval includes 0 and the unadjusted does not, or the reverse, or they lie on opposite
-    /// sides of 0. Neither interval is corrected for the number of pairs.
+    /// Whether only one of the adjusted and unadjusted intervals includes 0, or they lie on opposite sides of 0.
+    /// Neither is corrected for the number of pairs.
     pub changes_conclusion: bool,
 }
 
-/// How noisy the judge is.
+/// Judge noise.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JudgeNoise {
-    /// Variance of one judged value, over all systems: between questions, judges, and the rest.
+    /// Variance of one judged value, over all systems: between questions, judges, and residual.
     pub components: VarianceComponents,
     /// Judges with a sample.
     pub judges: usize,
-    /// Samples of a judge on an answer, the most there are.
+    /// Largest number of samples of a judge on an answer.
     pub samples: usize,
-    /// Standard error of a system's mean from asking the judge again alone.
+    /// Standard error of a system's mean from resampling the judge.
     pub standard_error: Option<f64>,
-    /// With how many samples [`ComparisonOptions::wanted_difference`] is found on these questions; `None` if no number is
-    /// enough, or none is wanted.
+    /// Number of samples that detects [`ComparisonOptions::wanted_difference`] on these questions; `None` if no number
+    /// suffices or no difference is wanted.
     pub samples_needed: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! One metric prepared for comparison: the systems best first, and the cases that all of them have a value for.
+//! One metric prepared for comparison: systems in order, and their shared cases.
 
 use std::collections::BTreeSet;
 
@@ -6,19 +6,19 @@ use super::{ComparisonOptions, MetricTable, Observation, Observations};
 use crate::analysis::questions::Questions;
 use crate::stats::{BcaOptions, PowerTarget, mean};
 
-/// Numbers closer than this are the same number summed in another order.
+/// Tolerance for sums in another order.
 pub(super) const SAME: f64 = 1e-12;
 
-/// Systems are given by their rank here (0 is the best), cases by their place in the observations.
+/// Systems are identified by rank (0 is the best), cases by their index in the observations.
 pub(super) struct SharedCases<'a> {
     pub(super) all: &'a Observations,
     pub(super) table: &'a MetricTable,
     pub(super) options: &'a ComparisonOptions,
-    /// Places of the systems in the observations, best first; those without a value last.
+    /// Indices of the systems in the observations, best first; those without a value last.
     pub(super) order: Vec<usize>,
-    /// How many of them have a value.
+    /// Number of systems with a value.
     pub(super) participants: usize,
-    /// All cases, by id: so their order in files changes no number.
+    /// All cases, by id, so that file order changes no number.
     pub(super) by_id: Vec<usize>,
     /// The question of every case, as a number.
     pub(super) question_of: Vec<usize>,
@@ -41,7 +41,7 @@ impl<'a> SharedCases<'a> {
             (0..all.systems.len()).partition(|system| by_id.iter().any(|case| value(*system, *case).is_some()));
         let is_shared = |case: &usize| order.iter().all(|system| value(*system, *case).is_some());
         let cases: Vec<usize> = by_id.iter().copied().filter(is_shared).collect();
-        // Without a shared case the order is that of the means over all cases of each system.
+        // Without a shared case, order by the means over each system's own cases.
         let counted = if cases.is_empty() { &by_id } else { &cases };
         let mean_of = |system: usize| {
             let values: Vec<f64> = counted.iter().filter_map(|case| value(system, *case)).collect();
@@ -72,7 +72,7 @@ impl<'a> SharedCases<'a> {
         self.all.systems[self.order[rank]].label.as_str()
     }
 
-    /// The pairs that are tested, the better system first: all, or those with the baseline.
+    /// The tested pairs, the better system first: all, or those with the baseline.
     pub(super) fn pairs(&self) -> Vec<(usize, usize)> {
         let baseline = self.options.baseline.as_deref();
         let is_tested = |rank: usize| baseline.is_none_or(|baseline| baseline == self.label(rank));

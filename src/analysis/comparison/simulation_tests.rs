@@ -1,4 +1,4 @@
-//! A comparison as a whole errs as often as it says, and its intervals hold the truth as often as they say.
+//! Simulations: error rates and interval coverage of a comparison match their nominal levels.
 
 use std::sync::Arc;
 

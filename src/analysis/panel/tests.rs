@@ -91,10 +91,10 @@ fn points_of_criteria_and_expertise_stand_together_and_groups_in_the_order_of_th
     let entailment = Score { scorer: "entailment", components: vec![recall], ..Score::default() };
     let cited = judged("s", "c", entailment, "s1[0]", &[Some(1.0), Some(0.0)]);
     let (panels, _) = agreed(&[scored, aspects, cited]);
-    let told: Vec<_> =
+    let counts: Vec<_> =
         panels.iter().map(|panel| (panel.scorer, panel.group.name.as_str(), panel.group.scale, panel.units)).collect();
     assert_eq!(
-        told,
+        counts,
         [
             ("rubric", "points", Scale::Points, 3),
             ("rubric", "evidence", Scale::Count, 1),
@@ -104,7 +104,7 @@ fn points_of_criteria_and_expertise_stand_together_and_groups_in_the_order_of_th
             ("entailment", "labels", Scale::Label, 1),
         ]
     );
-    // One case tells nothing of the choice of cases.
+    // One case carries no information on the choice of cases.
     assert!(panels.iter().all(|panel| panel.cases == 1 && panel.alpha.low.is_none()));
 }
 
@@ -141,7 +141,7 @@ fn judges_who_never_vary_have_no_agreement_and_judges_who_never_meet_neither() {
 
 #[test]
 fn numbers_too_large_to_square_are_no_agreement_and_never_infinite() {
-    // Compat mode lets any number of snippets pass.
+    // Compat mode does not cap the number of snippets.
     let rows: [&[Option<f64>]; 2] = [&[Some(1e300), Some(-1e300)], &[Some(1.0), Some(2.0)]];
     let (panels, _) = agreed(&coverage(&rows));
     let numbers = [&panels[0].alpha, &panels[0].kappa].map(|of| [of.estimate, of.low, of.high]);
@@ -160,7 +160,7 @@ fn the_order_of_answers_changes_nothing() {
 
 #[test]
 fn the_answers_to_one_case_are_drawn_together() {
-    // Systems s and t got the same grades in each case: what is known twice is not known better.
+    // Systems s and t got the same grades in each case: copies are no new evidence.
     let rows: Vec<[Option<f64>; 2]> =
         (0..40_u32).map(|at| [Some(f64::from(at % 5)), Some(f64::from((at + at * at % 3) % 5))]).collect();
     let of = |system: &str| -> Vec<ScoredAnswer> {

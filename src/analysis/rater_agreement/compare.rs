@@ -1,4 +1,4 @@
-//! Everyone with everyone: who is compared with whom, and the result in short.
+//! Selects the pairs of raters to compare, and summarizes the result.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,12 +21,12 @@ const SCHEMA_VERSION: u32 = 1;
 pub struct Labelled {
     /// The raters, names unique.
     pub raters: Vec<Rater>,
-    /// The question of each case, where known: cases of one question are resampled together.
+    /// The question of each case, if known: cases of one question are resampled together.
     pub questions: HashMap<CaseId, Arc<str>>,
 }
 
-/// Compares the raters: each judge with the mean of the people and with each person, people in pairs, judges in pairs (of
-/// at most six raters), and all together.
+/// Compares the raters: each judge with the mean of the people and with each person, people in pairs, judges in pairs
+/// (with at most six raters), and all together.
 pub fn rater_agreement(labelled: &Labelled, options: &AgreementOptions) -> RaterAgreement {
     let views: Vec<RaterView> = labelled.raters.iter().map(|rater| RaterView::new(rater, options)).collect();
     let context = Context::new(&views, &labelled.questions, options);
@@ -100,7 +100,7 @@ fn summary(people: &[&RaterView], judges: &[&RaterView], pairs: &[RaterPair]) ->
     rows
 }
 
-/// The mean of those that are defined, without an interval; a single estimate as it is.
+/// The mean of the defined estimates, without an interval; a single estimate is unchanged.
 fn mean_estimate(estimates: impl Iterator<Item = Estimate>) -> Estimate {
     let estimates: Vec<Estimate> = estimates.collect();
     if let [only] = &estimates[..] {
@@ -122,7 +122,7 @@ fn notes(agreement: &RaterAgreement) -> Vec<Note> {
         )));
     }
     if agreement.powered.iter().any(|mean| mean.powered.estimate.is_some()) {
-        notes.push(Note::warning("prediction-powered means hold if the labelled answers were drawn at random."));
+        notes.push(Note::warning("prediction-powered means hold if the labeled answers were drawn at random."));
     }
     for rater in agreement.raters.iter().filter(|rater| rater.ratings == 0 && rater.preferences == 0) {
         let of = agreement.options.metric.as_deref().unwrap_or("that kind");

@@ -14,7 +14,7 @@ pub(super) struct Compared<'a> {
     pub(super) question: usize,
     /// By rater; positive where the first answer is better.
     differences: [f64; 2],
-    /// By rater: whether the rater compared them, so that the difference is not that of two ratings.
+    /// By rater: whether the comparison is explicit instead of a difference of ratings.
     outright: [bool; 2],
     /// The first rater's ratings of the two.
     pub(super) values: Option<[f64; 2]>,
@@ -34,7 +34,7 @@ impl Compared<'_> {
     }
 }
 
-/// The difference up to which as nearly `wanted` of these are ties as can be; of two equally near ones the smaller.
+/// The threshold with which the number of ties is closest to `wanted`; of two equally close ones the smaller.
 pub(super) fn threshold_for(wanted: usize, mut differences: Vec<f64>) -> f64 {
     differences.sort_unstable_by(f64::total_cmp);
     let ties = |threshold: f64| differences.partition_point(|difference| *difference <= threshold);
@@ -43,7 +43,7 @@ pub(super) fn threshold_for(wanted: usize, mut differences: Vec<f64>) -> f64 {
 }
 
 impl<'a> RatedByBoth<'a> {
-    /// The pairs of answers that both compared: the explicit comparisons if either rater made any; otherwise all pairs of
+    /// The pairs compared by both raters: the explicit comparisons if either rater made any; otherwise all pairs of
     /// systems within a case (or an item of it) that both rated.
     pub(super) fn compared(&self) -> Vec<Compared<'a>> {
         let (first, second) = (self.first, self.second);
@@ -82,7 +82,7 @@ impl<'a> RatedByBoth<'a> {
         compared
     }
 
-    /// The threshold that was given, for judges; 0 for people and where none was given.
+    /// The option's threshold, for judges; 0 for people and by default.
     pub(super) fn given_thresholds(&self) -> [f64; 2] {
         [self.first, self.second].map(|view| match view.rater.kind {
             RaterKind::Judge => self.context.options.tie_threshold.unwrap_or(0.0),
@@ -90,7 +90,7 @@ impl<'a> RatedByBoth<'a> {
         })
     }
 
-    /// Up to which difference each rater's ratings tie, and whose threshold was given or chosen.
+    /// Each rater's tie threshold, and whose was given or chosen.
     pub(super) fn thresholds(&self, compared: &[Compared<'_>]) -> ([f64; 2], Option<TieThreshold>) {
         let mut thresholds = self.given_thresholds();
         let raters = [self.first, self.second].map(|view| &view.rater);
@@ -105,7 +105,7 @@ impl<'a> RatedByBoth<'a> {
         let chosen = self.context.options.tie_threshold.is_none();
         if chosen {
             let wanted = compared.iter().filter(|pair| pair.signs([0.0; 2])[1 - judge] == 0).count();
-            // A person who never prefers would make every pair of the judge a tie as well.
+            // A person with ties only would make every pair of the judge a tie as well.
             if is_judge(1 - judge) || wanted == compared.len() {
                 return (thresholds, None);
             }
@@ -115,8 +115,8 @@ impl<'a> RatedByBoth<'a> {
         (thresholds, Some(threshold))
     }
 
-    /// The agreement of two raters' outcomes. `drawn` gives the outcomes of a resample, each with its weight, from the weights
-    /// of the units whose questions are given. `None` without outcomes.
+    /// Agreement of two raters' outcomes. `drawn` gives a resample's outcomes with their weights, from the weights of
+    /// the units whose questions are given. `None` without outcomes.
     pub(super) fn pair_agreement(
         &self,
         questions: &[usize],
@@ -163,7 +163,7 @@ impl<'a> RatedByBoth<'a> {
         })
     }
 
-    /// Who has ties only: such a rater neither agrees nor disagrees with anybody on which is better.
+    /// Names a rater with ties only, whose agreement on the better answer is undefined.
     fn never_prefers(&self, only_ties: [bool; 2]) -> Option<String> {
         let (first, second) = (&self.first.rater.name, &self.second.rater.name);
         match only_ties {

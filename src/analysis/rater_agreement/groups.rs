@@ -1,4 +1,4 @@
-//! Several raters together: Krippendorff's alpha and ICC(2,1).
+//! Agreement of several raters: Krippendorff's alpha and ICC(2,1).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::analysis::ratings::{Estimate, Ratings, distinct};
 use crate::domain::{ComparedPair, RaterKind, SystemName};
 use crate::stats::MeasurementLevel;
 
-/// All raters; where there are people and judges, also the people and the judges.
+/// All raters; with people and judges, also each group alone.
 pub(super) fn groups(views: &[RaterView], context: &Context<'_>) -> Vec<RaterGroup> {
     let of = |kind: RaterKind| views.iter().filter(|view| view.rater.kind == kind).collect::<Vec<_>>();
     let (people, judges) = (of(RaterKind::Human), of(RaterKind::Judge));
@@ -22,7 +22,7 @@ pub(super) fn groups(views: &[RaterView], context: &Context<'_>) -> Vec<RaterGro
     let compared = members.iter().map(|(name, views)| of_preferences(name, views, context));
     let mut groups: Vec<RaterGroup> = Vec::new();
     for group in rated.chain(compared).filter(|group| group.raters.len() >= 2) {
-        // Where only people compared, all raters are the people.
+        // If only people compared, all raters are the people.
         if !groups.iter().any(|known| known.of == group.of && known.raters == group.raters) {
             groups.push(group);
         }
@@ -33,7 +33,7 @@ pub(super) fn groups(views: &[RaterView], context: &Context<'_>) -> Vec<RaterGro
 fn of_ratings(name: &str, views: &[&RaterView], context: &Context<'_>) -> RaterGroup {
     let raters: Vec<&RaterView> = views.iter().copied().filter(|view| !view.values.is_empty()).collect();
     if context.options.level == AgreementLevel::System {
-        // One number per system: resampling questions makes no sense for these units.
+        // One value per system: resampling questions makes no sense for these units.
         return group((name, "ratings"), &raters, &system_means(&raters), usize::MAX, None, context);
     }
     let mut counts: BTreeMap<&Unit, usize> = BTreeMap::new();
@@ -102,7 +102,7 @@ fn group(
         alpha_ordinal: alpha(MeasurementLevel::Ordinal, unusable.as_ref()),
         alpha_interval: alpha(MeasurementLevel::Interval, unusable.as_ref()),
         complete,
-        // Its interval draws nothing, so few units do no harm.
+        // ICC's interval uses no resampling, so few units are fine.
         icc_2_1: Estimate::unless(unusable.as_ref(), || {
             ratings.icc(context.options.confidence).with_units(complete, 0)
         }),

@@ -1,8 +1,8 @@
-//! How raters agree: judges and people, two judges, two runs, two annotators, all in one way.
+//! Agreement of raters: judges, people, runs and annotators.
 //!
-//! [`run_rater`] makes a [`Rater`](crate::domain::Rater) of a run, people come from files of labels; [`rater_agreement`]
-//! compares them in pairs and together. Formulas: `docs/metrics.md`. An undefined number has a reason; a missing rating is
-//! missing, never 0; intervals draw questions, each with everything rated of it.
+//! [`run_rater`] makes a [`Rater`](crate::domain::Rater) from a run, people come from label files; [`rater_agreement`]
+//! compares them in pairs and together. Formulas: `docs/metrics.md`. An undefined value has a reason; a missing rating
+//! is never 0; intervals resample questions with all their ratings.
 //!
 //! ```
 //! use scholareval::analysis::rater_agreement::{AgreementOptions, Labelled, rater_agreement};

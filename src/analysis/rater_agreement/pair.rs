@@ -1,4 +1,4 @@
-//! How two raters agree: correlations, kappas, comparisons, orders of systems.
+//! Agreement of two raters: correlations, kappas, comparisons, orders of systems.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::analysis::ratings::{Estimate, Ratings, distinct};
 use crate::domain::SystemName;
 use crate::stats::{Correlation, KappaWeights};
 
-/// Everything about two raters.
+/// All measures of two raters.
 pub(super) fn rater_pair(first: &RaterView, second: &RaterView, context: &Context<'_>) -> RaterPair {
     let shared = RatedByBoth::new(first, second, context);
     let compared = shared.compared();
@@ -32,7 +32,7 @@ pub(super) fn rater_pair(first: &RaterView, second: &RaterView, context: &Contex
         },
         items: shared.items(),
         systems: if of_means { Vec::new() } else { shared.systems(&compared, thresholds) },
-        // At the level of systems a threshold of answers matters to wins only.
+        // At the level of systems a threshold for answers affects wins only.
         tie_threshold: tie_threshold.filter(|threshold| !of_means || !threshold.chosen || wins.is_some()),
         ranking: if shared.mixed_items().is_some() { None } else { by_system.ranking(&shared) },
         wins,
@@ -90,7 +90,7 @@ impl<'a> RatedByBoth<'a> {
         self.pair_agreement(&questions, drawn, kappa)
     }
 
-    /// The measures of each item, where there are items; each with its own tie threshold.
+    /// Measures of each item, if there are items; each with its own tie threshold.
     fn items(&self) -> Vec<PartMeasures> {
         let names: BTreeSet<&Arc<str>> = self.units.iter().filter_map(|unit| unit.item.as_ref()).collect();
         let part = |item: &Arc<str>| {
@@ -103,7 +103,7 @@ impl<'a> RatedByBoth<'a> {
         names.into_iter().map(part).collect()
     }
 
-    /// The measures of each system, where there are several.
+    /// Measures of each system, if there are several.
     fn systems(&self, compared: &[Compared<'_>], thresholds: [f64; 2]) -> Vec<PartMeasures> {
         let rated = self.units.iter().map(|unit| &unit.system);
         let names: BTreeSet<&SystemName> = rated.chain(compared.iter().flat_map(|pair| pair.systems)).collect();

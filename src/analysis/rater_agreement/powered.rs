@@ -1,4 +1,4 @@
-//! Means of systems on the human scale, from few labels and many verdicts of a judge.
+//! Prediction-powered means: systems on the human scale, from few labels and many judge verdicts.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use crate::analysis::ratings::Estimate;
 use crate::domain::SystemName;
 use crate::stats::{PredictionPowered, clustered_mean_intervals, mean, sd};
 
-/// One row per judge and system with labels; none at the level of items. `human` has the labels: the people's mean, or the
-/// only person's.
+/// One row per judge and system with labels; none at the level of items. `human` provides the labels: the people's
+/// mean, or the only person's.
 pub(super) fn powered(judges: &[&RaterView], human: Option<&RaterView>, context: &Context<'_>) -> Vec<PoweredMean> {
     let Some(human) = human.filter(|_| context.options.level != AgreementLevel::Item) else { return Vec::new() };
     let systems: BTreeSet<&SystemName> = human.values.keys().map(|unit| &unit.system).collect();
     let of_judge = |judge: &&RaterView| {
         let labeled = RatedByBoth::new(human, judge, context);
-        // Lambda is kept within 0..=1, which would forbid to trust a judge on a smaller scale: its verdicts are brought to
-        // the spread of the labels first.
+        // Lambda is limited to 0..=1, which would restrict a judge on a smaller scale, so its verdicts are first
+        // rescaled to the spread of the labels.
         let ratio = sd(&labeled.x).zip(sd(&labeled.y)).map(|(labels, verdicts)| labels / verdicts);
         let factor = ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0).unwrap_or(1.0);
         systems.iter().filter_map(|system| of_system(judge, &labeled, factor, system)).collect::<Vec<_>>()
@@ -65,7 +65,7 @@ mod tests {
     use crate::analysis::rater_agreement::{AgreementOptions, Labelled, rater_agreement};
     use crate::domain::{Rater, RaterKind, Rating};
 
-    /// One system, 25 labels from 1 to 5 among 125 verdicts in 0..=1 that are milder than people and noisy.
+    /// One system, 25 labels from 1 to 5 among 125 verdicts in 0..=1 that are more lenient than people and noisy.
     fn drawn(rng: &mut ChaCha8Rng, factor: f64) -> Labelled {
         let (mut person, mut judge) = (Rater::new("p", RaterKind::Human), Rater::new("j", RaterKind::Judge));
         for case in 0..125 {
@@ -99,7 +99,7 @@ mod tests {
         }
         // 285 expected, with a standard error of 4.
         assert!((272..=296).contains(&held), "{held} of 300");
-        // 25 labels alone (t with 24 degrees of freedom, 2.064) know much less.
+        // 25 labels alone (t with 24 degrees of freedom, 2.064) give a much wider interval.
         assert!(width < 0.8 * plain, "{width} {plain}");
     }
 

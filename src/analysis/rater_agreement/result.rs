@@ -1,4 +1,4 @@
-//! The result of an agreement, serialized as it is (`agree --format json`).
+//! Result of an agreement, serialized by `agree --format json`.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub enum AgreementLevel {
     Item,
 }
 
-/// How raters are compared.
+/// Options of an agreement.
 #[derive(Debug, Clone, PartialEq, Serialize, clap::Args)]
 pub struct AgreementOptions {
     /// What is compared: system, answer or item
@@ -63,34 +63,34 @@ impl AgreementOptions {
     }
 }
 
-/// With more raters than this two judges are not compared.
+/// Maximum number of raters for comparing judges in pairs.
 pub(super) const ALL_PAIRS: usize = 6;
 
-/// The name of the mean of all people.
+/// Name of the people's mean.
 pub const HUMANS: &str = "humans";
 
-/// Numbers of fewer units (answers, items, pairs; for numbers about systems the questions, which are drawn) have no
-/// interval: resamples of so few repeat one another. ICC is exempt, its interval draws nothing.
+/// Minimum number of units (answers, items, pairs; for values of systems, questions) for an interval: fewer give too
+/// few distinct resamples. ICC is exempt, since its interval uses no resampling.
 pub const FEWEST_FOR_INTERVAL: usize = 10;
 
-/// How raters agree.
+/// Agreement of raters.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RaterAgreement {
     /// Version of this format.
     pub schema_version: u32,
-    /// How they were compared.
+    /// The options.
     pub options: AgreementOptions,
-    /// The result in short: people with people (the ceiling of any judge), then each judge with people.
+    /// Summary: people with people (an upper limit for any judge), then each judge with people.
     pub summary: Vec<SummaryRow>,
-    /// Who rated how much.
+    /// The raters with their number of ratings.
     pub raters: Vec<RaterSummary>,
-    /// Raters by two.
+    /// Pairs of raters.
     pub pairs: Vec<RaterPair>,
     /// All raters together, all people, all judges.
     pub groups: Vec<RaterGroup>,
     /// Means of systems on the human scale.
     pub powered: Vec<PoweredMean>,
-    /// What a reader should know; as sentences in JSON, warnings first.
+    /// Notes; as sentences in JSON, warnings first.
     #[serde(serialize_with = "texts")]
     pub notes: Vec<Note>,
 }
@@ -99,7 +99,7 @@ fn texts<S: Serializer>(notes: &[Note], serializer: S) -> Result<S::Ok, S::Error
     serializer.collect_seq(notes.iter().map(|note| &note.text))
 }
 
-/// Agreement as the mean over pairs of raters; of one pair with its intervals.
+/// Agreement as the mean over pairs of raters; for one pair with its intervals.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SummaryRow {
     /// `people with people`, or a judge's name and `with people`.
@@ -108,7 +108,7 @@ pub struct SummaryRow {
     pub pairs: usize,
     /// Kendall's tau-b of ratings.
     pub kendall_tau_b: Estimate,
-    /// Agreement on which of two answers is better, with half a point where one rater has a tie.
+    /// Agreement on which of two answers is better; a tie of one rater counts half.
     pub half_credit: Estimate,
     /// Kendall's tau-b of the orders of systems.
     pub systems: Estimate,
@@ -125,7 +125,7 @@ pub struct RaterSummary {
     pub ratings: usize,
     /// Comparisons made.
     pub preferences: usize,
-    /// Who this is the mean of; empty for a rater that was given.
+    /// The people in this mean; empty for a given rater.
     pub mean_of: Vec<Arc<str>>,
 }
 
@@ -136,35 +136,35 @@ pub struct RaterPair {
     pub first: Arc<str>,
     /// The second one.
     pub second: Arc<str>,
-    /// Everything that both rated.
+    /// Measures over everything that both rated.
     pub overall: Measures,
     /// By item, at the level of items.
     pub items: Vec<PartMeasures>,
     /// By system.
     pub systems: Vec<PartMeasures>,
-    /// Whose small differences count as ties, where one rater's do.
+    /// The rater whose small differences count as ties, if any.
     pub tie_threshold: Option<TieThreshold>,
-    /// The systems by the means of both.
+    /// The systems by both raters' means.
     pub ranking: Option<Ranking>,
-    /// The systems by how often they win, where a rater made comparisons.
+    /// The systems by their wins, if a rater made comparisons.
     pub wins: Option<Wins>,
 }
 
 /// The measures of one item or one system.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PartMeasures {
-    /// Which item or system.
+    /// The item or system.
     pub name: String,
     /// Its measures.
     pub measures: Measures,
 }
 
-/// How two raters agree on some units.
+/// Agreement of two raters on some units.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Measures {
     /// Units that both rated: answers, items, or systems.
     pub n: usize,
-    /// Questions they belong to: intervals draw questions.
+    /// Their questions, which intervals resample.
     pub questions: usize,
     /// Pearson's correlation.
     pub pearson: Estimate,
@@ -176,26 +176,26 @@ pub struct Measures {
     pub kappa: Estimate,
     /// Cohen's kappa with squared differences as weights.
     pub quadratic_kappa: Estimate,
-    /// Agreement on which of two answers is better; `None` where no two were rated by both.
+    /// Agreement on which of two answers is better; `None` without common pairs.
     pub comparisons: Option<PairAgreement>,
 }
 
-/// How two raters agree on which of two is better. Where one of them has only ties there is no such agreement.
+/// Agreement of two raters on which of two is better. Undefined if one of them has only ties.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PairAgreement {
-    /// Pairs that both compared.
+    /// Pairs compared by both.
     pub n: usize,
-    /// Questions they belong to.
+    /// Their questions.
     pub questions: usize,
     /// Ties of the first rater.
     pub first_ties: usize,
     /// Ties of the second rater.
     pub second_ties: usize,
-    /// Share of pairs with the same outcome, a tie being one of three.
+    /// Share of pairs with the same of the three outcomes (first, second, tie).
     pub strict: Estimate,
-    /// The same with half a point where one of the two has a tie.
+    /// The same, with half credit if one of the two has a tie.
     pub half_credit: Estimate,
-    /// Pairs that are no tie for either.
+    /// Pairs without a tie.
     pub decided: usize,
     /// Share of those with the same winner.
     pub decided_agreement: Estimate,
@@ -203,21 +203,21 @@ pub struct PairAgreement {
     pub kappa: Estimate,
 }
 
-/// Up to which difference two ratings count as a tie.
+/// Largest difference of two ratings that counts as a tie.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TieThreshold {
-    /// Of which rater's ratings.
+    /// The rater.
     pub rater: Arc<str>,
     /// The largest difference that is a tie.
     pub value: f64,
-    /// True if it was chosen so that the rater has as many ties as the other one; false if it was given.
+    /// Whether it was chosen to give the rater as many ties as the other one; otherwise it was given.
     pub chosen: bool,
 }
 
 /// Systems by the means of two raters over the units that both rated.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ranking {
-    /// Best first by the second rater (the person, where a judge is compared with one).
+    /// Ordered by the second rater (in a judge-person pair the person), best first.
     pub systems: Vec<RankedSystem>,
     /// Kendall's tau-b of the means.
     pub kendall_tau_b: Estimate,
@@ -226,7 +226,7 @@ pub struct Ranking {
 /// One system in two rankings.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RankedSystem {
-    /// Which one.
+    /// The system.
     pub system: SystemName,
     /// Units behind both means.
     pub n: usize,
@@ -240,10 +240,10 @@ pub struct RankedSystem {
     pub second_rank: usize,
 }
 
-/// Systems by the share of comparisons they win, ties by half.
+/// Systems by their share of wins; ties count half.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Wins {
-    /// Best first by the second rater.
+    /// Ordered by the second rater, best first.
     pub systems: Vec<SystemWins>,
     /// Kendall's tau-b of the two raters' win rates.
     pub kendall_tau_b: Estimate,
@@ -254,30 +254,30 @@ pub struct Wins {
 /// One system's wins.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SystemWins {
-    /// Which one.
+    /// The system.
     pub system: SystemName,
-    /// Comparisons that it was in.
+    /// Its comparisons.
     pub n: usize,
     /// Its share of wins by the first rater, 0..=1.
     pub first_rate: f64,
     /// Its share of wins by the second rater.
     pub second_rate: f64,
-    /// The first rater's mean of its answers in those comparisons, where all were rated.
+    /// The first rater's mean of its answers in those comparisons, if all were rated.
     pub first_mean: Option<f64>,
 }
 
-/// Several raters together.
+/// Agreement of several raters.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RaterGroup {
     /// `all raters`, `people` or `judges`.
     pub name: String,
-    /// What they rated: `ratings` or `preferences` (1 for the first system by name, -1 for the second, 0 for a tie).
+    /// Kind of data: `ratings` or `preferences` (1 for the first system by name, -1 for the second, 0 for a tie).
     pub of: &'static str,
-    /// Who.
+    /// The raters.
     pub raters: Vec<Arc<str>>,
-    /// Units with two ratings or more: what alpha is about.
+    /// Units with at least two ratings, the basis of alpha.
     pub n: usize,
-    /// Questions they belong to.
+    /// Their questions.
     pub questions: usize,
     /// Krippendorff's alpha, nominal.
     pub alpha_nominal: Estimate,
@@ -285,7 +285,7 @@ pub struct RaterGroup {
     pub alpha_ordinal: Estimate,
     /// Krippendorff's alpha, interval.
     pub alpha_interval: Estimate,
-    /// Units rated by all: what ICC is about.
+    /// Units rated by all, the basis of ICC.
     pub complete: usize,
     /// ICC(2,1).
     pub icc_2_1: Estimate,
@@ -294,11 +294,11 @@ pub struct RaterGroup {
 /// A system's mean on the human scale.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PoweredMean {
-    /// Whose verdicts.
+    /// The judge.
     pub judge: Arc<str>,
-    /// Whose labels.
+    /// The source of the labels.
     pub human: Arc<str>,
-    /// Which system.
+    /// The system.
     pub system: SystemName,
     /// Answers with a label and a verdict.
     pub labelled: usize,
@@ -308,7 +308,7 @@ pub struct PoweredMean {
     pub labels_only: Estimate,
     /// The prediction-powered mean.
     pub powered: Estimate,
-    /// How far the judge was trusted, 0..=1.
+    /// Weight of the judge, 0..=1.
     pub lambda: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! A run as a rater.
+//! Converts a run to a rater.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use crate::analysis::quantity::finite;
 use crate::domain::{ComponentKind, Rater, RaterKind, Rating, ScoredAnswer};
 
-/// A run's scores as what one judge said.
+/// A run's scores as the ratings of one judge.
 ///
-/// With no `metric` the rating of a whole answer is the score of the first scorer that has one (the rubric's before
-/// others'), and the items are what was judged: criteria, snippets, citations, excerpts, aspects. With a `metric`, one of
-/// [`run_metrics`], it is that number, as the whole answer and as the item of that name. What is unscored is not there.
+/// Without `metric` the rating of a whole answer is the score of the first scorer with one (the rubric's first), and
+/// the items are the judged components: criteria, snippets, citations, excerpts, aspects. With a `metric`, one of
+/// [`run_metrics`], both the whole answer and the item with its name have that value. Unscored values are omitted.
 pub fn run_rater(name: &str, scored: &[Arc<ScoredAnswer>], metric: Option<&str>) -> Rater {
     let mut rater = Rater::new(name, RaterKind::Judge);
     let with_value = || scored.iter().filter(|answer| answer.score.value.is_some());
@@ -32,7 +32,7 @@ pub fn run_rater(name: &str, scored: &[Arc<ScoredAnswer>], metric: Option<&str>)
     rater
 }
 
-/// What `metric` of [`run_rater`] may be: `SCORER.score`, `ann_score`, and every component, in the order of the run. A
+/// Valid `metric`s of [`run_rater`]: `SCORER.score`, `ann_score`, and every component, in the order of the run. A
 /// component that an earlier scorer has too is called `SCORER.NAME`.
 pub fn run_metrics(scored: &[Arc<ScoredAnswer>]) -> Vec<String> {
     let mut known: Vec<String> = Vec::new();
@@ -44,12 +44,12 @@ pub fn run_metrics(scored: &[Arc<ScoredAnswer>]) -> Vec<String> {
     known
 }
 
-/// A number that an answer was given.
+/// A value of an answer.
 struct Number {
     /// Unique over the scorers of a run.
     name: String,
     value: Option<f64>,
-    /// Of a component.
+    /// For components only.
     kind: Option<ComponentKind>,
 }
 
@@ -111,12 +111,12 @@ mod tests {
     #[test]
     fn the_rubrics_score_is_the_answers_and_what_was_only_counted_is_no_item() {
         let rater = run_rater("r", &run(), None);
-        let said = of(&rater);
+        let ratings = of(&rater);
         // 0.4 of the weight at 0.5 and 0.6 at 1: 0.8
-        assert!(said.iter().any(|(item, value)| item.is_none() && (value - 0.8).abs() < 1e-12), "{said:?}");
-        assert_eq!(said.iter().filter(|(item, _)| item.is_none()).count(), 1);
-        assert!(said.contains(&(Some("coverage"), 4.0)));
-        assert!(!said.iter().any(|(item, _)| item.is_some_and(|item| item.contains("length"))), "{said:?}");
+        assert!(ratings.iter().any(|(item, value)| item.is_none() && (value - 0.8).abs() < 1e-12), "{ratings:?}");
+        assert_eq!(ratings.iter().filter(|(item, _)| item.is_none()).count(), 1);
+        assert!(ratings.contains(&(Some("coverage"), 4.0)));
+        assert!(!ratings.iter().any(|(item, _)| item.is_some_and(|item| item.contains("length"))), "{ratings:?}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Ratings that cannot be compared value by value, or run the other way.
+//! Detects ratings on different or reversed scales.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use super::units::Unit;
 use crate::analysis::ratings::Ratings;
 use crate::domain::{CaseId, Note, Preferred, Rater, SystemName};
 
-/// More distinct values than this are no categories (0 to 10 are eleven).
+/// Maximum number of distinct values for categories (0 to 10 are eleven).
 const MOST_CATEGORIES: usize = 11;
-/// With fewer pairs no scale counts as reversed.
+/// Minimum number of pairs to detect a reversed scale.
 const FEWEST_PAIRS: usize = 20;
 /// The square of 1.96: the sign test at 5%, by the normal approximation.
 const SQUARE_OF_Z: f64 = 3.84;
@@ -21,7 +21,7 @@ pub(super) fn no_categories(ratings: &Ratings) -> Option<String> {
     (values > MOST_CATEGORIES).then(|| format!("{values} distinct values are no categories"))
 }
 
-/// A judge and a person, one within 0..=1, the other beyond. `raters` are those of the rows.
+/// Detects a judge and a person of which only one is within 0..=1. `raters` are those of the rows.
 pub(super) fn not_one_scale(raters: &[&RaterSummary], ratings: &Ratings) -> Option<String> {
     if raters.windows(2).all(|two| two[0].kind == two[1].kind) {
         return None;
@@ -34,7 +34,7 @@ pub(super) fn not_one_scale(raters: &[&RaterSummary], ratings: &Ratings) -> Opti
     Some(format!("not on one scale: {} within 0..1, {} up to {largest}", unit.name, wide.name))
 }
 
-/// A rater with items within 0..=1 and items beyond. `rows` hold the ratings of these units, one row per rater.
+/// Detects a rater with items within 0..=1 and items beyond. `rows` hold the ratings of these units, one row per rater.
 pub(super) fn mixed_items(units: &[&Unit], rows: &[Vec<Option<f64>>]) -> Option<String> {
     let is_mixed = |row: &Vec<Option<f64>>| {
         let mut largest: BTreeMap<&str, f64> = BTreeMap::new();
@@ -50,7 +50,7 @@ pub(super) fn mixed_items(units: &[&Unit], rows: &[Vec<Option<f64>>]) -> Option<
     is_any_mixed.then(|| "items on several scales: see each item, or choose one with --metric".to_owned())
 }
 
-/// A warning if a rater's numbers run against the same rater's preferences, as grades of which 1 is the best do.
+/// A warning if a rater's ratings contradict the same rater's preferences, as with grades where 1 is the best.
 pub(super) fn reversed_note(rater: &Rater) -> Option<Note> {
     let found = reversed_items(rater);
     let item = |(item, against, with): &(Arc<str>, usize, usize)| format!("{item} ({against}:{with})");
@@ -64,8 +64,8 @@ pub(super) fn reversed_note(rater: &Rater) -> Option<Note> {
     (!items.is_empty()).then(|| Note::warning(text))
 }
 
-/// The items of which more seems to be worse to this rater, with the pairs where the preferred answer has the lower and the
-/// higher number: of at least 20 pairs significantly more than half have the lower one (sign test, 5%).
+/// The rater's items where lower seems better, with the pairs in which the preferred answer has the lower and the
+/// higher value: of at least 20 pairs, significantly more than half are lower (sign test, 5%).
 fn reversed_items(rater: &Rater) -> Vec<(Arc<str>, usize, usize)> {
     let mut values: BTreeMap<(&str, &SystemName, &CaseId), f64> = BTreeMap::new();
     let mut items: BTreeSet<&Arc<str>> = BTreeSet::new();
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use crate::domain::{Preference, RaterKind, Rating};
 
-    /// Prefers `a` in every case and gives it 1 of `citation`, `b` 2, in the first so many cases the other way round.
+    /// Prefers `a` in every case and gives it 1 for `citation`, `b` 2; in the first `with` cases the reverse.
     fn person(cases: usize, with: usize) -> Rater {
         let mut rater = Rater::new("p", RaterKind::Human);
         for case in 0..cases {

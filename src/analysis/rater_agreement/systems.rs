@@ -1,4 +1,4 @@
-//! Systems by the means of two raters, and by how often they win.
+//! Orders systems by two raters' means and win rates.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::analysis::ratings::{Estimate, distinct};
 use crate::domain::{Preferred, SystemName};
 use crate::stats::{Correlation, mean};
 
-/// Two raters' values by system: the means of ratings, or shares of comparisons won.
+/// Two raters' values by system: means of ratings, or shares of wins.
 pub(super) struct BySystem<'a> {
     /// In the order of their names.
     pub(super) systems: Vec<&'a SystemName>,
@@ -18,7 +18,7 @@ pub(super) struct BySystem<'a> {
     questions: Vec<usize>,
 }
 
-/// What one unit or comparison adds to the means of a system.
+/// Contribution of one unit or comparison to a system's means.
 struct Row {
     system: usize,
     x: f64,
@@ -42,7 +42,7 @@ impl<'a> BySystem<'a> {
         Self::new((0..shared.units.len()).map(values))
     }
 
-    /// Both values of every system, each row taken as often as its weight says; `None` where a system is not drawn.
+    /// Both values of every system, with weighted rows; `None` if a system is not drawn.
     fn means(&self, weights: &[u32]) -> Option<(Vec<f64>, Vec<f64>)> {
         let mut sums = vec![(0.0, 0.0, 0.0); self.systems.len()];
         for (row, weight) in self.rows.iter().zip(weights) {
@@ -61,13 +61,13 @@ impl<'a> BySystem<'a> {
         self.rows.iter().filter(|row| row.system == system).count()
     }
 
-    /// A correlation of the two values; its interval draws questions, which are its units.
+    /// Correlation of the two values; its interval resamples questions, which are its units.
     fn correlation(&self, kind: Correlation, context: &Context<'_>, reason: &str) -> Estimate {
         let statistic = |weights: &[u32]| self.means(weights).and_then(|(x, y)| kind.of(&x, &y));
         context.estimate(&self.questions, statistic, distinct(&self.questions), reason)
     }
 
-    /// The measures at the level of systems: a unit is a system, its value a mean.
+    /// Measures at the level of systems: a unit is a system, its value a mean.
     pub(super) fn measures(&self, shared: &RatedByBoth<'_>) -> Measures {
         let (x, y) = self.observed().unwrap_or_default();
         let correlation = |kind| self.correlation(kind, shared.context, &shared.no_correlation(&x, &y));
@@ -116,7 +116,7 @@ impl<'a> BySystem<'a> {
     }
 }
 
-/// The systems by how often they win; `None` where neither rater compared answers explicitly.
+/// The systems by win rate; `None` if neither rater compared answers explicitly.
 pub(super) fn wins(shared: &RatedByBoth<'_>, compared: &[Compared<'_>], thresholds: [f64; 2]) -> Option<Wins> {
     if !compared.iter().any(Compared::is_outright) {
         return None;

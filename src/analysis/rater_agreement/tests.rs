@@ -126,7 +126,7 @@ fn what_is_constant_is_undefined_and_says_who() {
 }
 
 #[test]
-fn who_never_prefers_agrees_with_nobody_on_which_is_better() {
+fn a_rater_with_ties_only_has_no_agreement_on_which_is_better() {
     let model = judge("m", &[&[0.75, 0.25], &[0.5, 0.375], &[0.25, 0.625]]);
     // one value throughout, and one value within each case: all pairs are ties
     for rows in [[[3.0, 3.0], [3.0, 3.0], [3.0, 3.0]], [[1.0, 1.0], [2.0, 2.0], [5.0, 5.0]]] {
@@ -206,7 +206,7 @@ fn a_number_of_fewer_than_ten_units_stands_without_an_interval() {
         assert!(estimate.estimate.is_some(), "{estimate:?}");
         assert_eq!((estimate.low, estimate.high), (None, None));
     }
-    // the interval of ICC draws nothing
+    // the interval of ICC uses no resampling
     assert!(found.groups[0].alpha_ordinal.low.is_none() && found.groups[0].icc_2_1.low.is_some());
     assert!(few(&found), "{:?}", found.notes);
     let systems =
@@ -283,7 +283,7 @@ fn a_judge_in_shares_and_a_person_in_grades_are_not_on_one_scale() {
     close(&overall.pearson, 1.0);
     let why = "not on one scale: m within 0..1, p up to 5";
     assert_eq!(overall.kappa.undefined.as_deref(), Some(why));
-    assert!(found.groups[0].icc_2_1.undefined.as_deref().is_some_and(|said| said.starts_with("not on one scale")));
+    assert!(found.groups[0].icc_2_1.undefined.as_deref().is_some_and(|reason| reason.starts_with("not on one scale")));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The ratings of each rater at the chosen level, and the units that two raters share.
+//! Ratings at the chosen level, and the units that two raters share.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::analysis::ratings::Estimate;
 use crate::domain::{CaseId, ComparedPair, Rater, RaterKind, Rating, SystemName};
 use crate::stats::{BcaOptions, bca_clustered_interval, mean};
 
-/// A rated thing. In this order the answers to one case (or one item of it) are neighbors.
+/// A rated item. Its order groups the answers to one case (or one item of it).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Unit {
     pub(super) case_id: CaseId,
@@ -48,7 +48,8 @@ impl RaterView {
         Self::of(&rater.name, rater.kind, values, preferences)
     }
 
-    /// The mean of several people: of their ratings of each unit; of their comparisons of each pair the sign of the sum.
+    /// The mean of several people: of their ratings of each unit, and the sign of the sum of their comparisons of each
+    /// pair.
     pub(super) fn mean_of(name: &str, people: &[&Self]) -> Self {
         let mut values: BTreeMap<Unit, Vec<f64>> = BTreeMap::new();
         let mut preferences: BTreeMap<ComparedPair, f64> = BTreeMap::new();
@@ -79,7 +80,7 @@ impl RaterView {
     }
 }
 
-/// What all measures share: the options, and the question of each case.
+/// Data shared by all measures: the options, and the question of each case.
 pub(super) struct Context<'a> {
     pub(super) options: &'a AgreementOptions,
     pub(super) questions: Questions<'a>,
@@ -101,7 +102,7 @@ impl<'a> Context<'a> {
         BcaOptions { level: self.options.confidence, resamples: self.options.resamples, seed: self.options.seed }
     }
 
-    /// A statistic of weighted units with its interval over questions; `n` units count.
+    /// A statistic of weighted units with its interval over questions; `n` is the number of units.
     pub(super) fn estimate(
         &self,
         questions: &[usize],
@@ -115,7 +116,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Two raters and the units that both rated, in the order of the units.
+/// Two raters and the units that both rated, in unit order.
 pub(super) struct RatedByBoth<'a> {
     pub(super) first: &'a RaterView,
     pub(super) second: &'a RaterView,
@@ -138,7 +139,7 @@ impl<'a> RatedByBoth<'a> {
         shared
     }
 
-    /// The same raters on some of the units.
+    /// The same raters, restricted to some units.
     pub(super) fn only(&self, keep: impl Fn(&Unit) -> bool) -> Self {
         let mut some = Self { units: vec![], x: vec![], y: vec![], questions: vec![], ..*self };
         for (at, unit) in self.units.iter().enumerate().filter(|(_, unit)| keep(unit)) {

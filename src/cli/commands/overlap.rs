@@ -11,7 +11,7 @@ use crate::dataset::Predictions;
 use crate::domain::{ComponentKind, Mode, Prediction, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
 use crate::report::visible;
-use crate::scorer::answer_match::normalise;
+use crate::scorer::answer_match::normalize;
 use crate::scorer::overlap::{COMPONENTS, Measure, OverlapScorer, first_words, overlap, rouge_references};
 use crate::scorer::rouge::{rouge_best, rouge_tokens};
 use crate::text::citation_markers::without_citations;
@@ -79,8 +79,8 @@ fn explained(item: &Prediction, max_words: Option<usize>, mode: Mode) -> String 
     let mut out = String::new();
     let mut line = |name: &str, text: &str| out.push_str(&format!("  {name:12} {}\n", visible(text)));
     if let Some(answer) = &item.gold.answer {
-        line("gold", &normalise(answer));
-        line("output", &normalise(output));
+        line("gold", &normalize(answer));
+        line("output", &normalize(output));
     }
     for set in &item.gold.short_answers {
         line("one of", &set.join(" | "));

@@ -34,8 +34,8 @@ fn scores_are_the_same_from_csv_and_from_json_lines() {
 fn a_preference_is_a_letter_a_system_or_a_number() {
     let text = "case_id,system_a,system_b,rater,preference\nc1,x,y,r,a\nc2,y,x,r,x\nc3,x,y,r,TIE\nc4,x,y,r,-0.5\n";
     let labels = parse(text, "p.csv").unwrap();
-    let said: Vec<Preferred> = labels.raters[0].preferences.iter().map(|made| made.preferred).collect();
-    assert_eq!(said, [Preferred::First, Preferred::First, Preferred::Tie, Preferred::Second]);
+    let preferred: Vec<Preferred> = labels.raters[0].preferences.iter().map(|made| made.preferred).collect();
+    assert_eq!(preferred, [Preferred::First, Preferred::First, Preferred::Tie, Preferred::Second]);
     // a system of that name goes first: here `a` is the second one
     let odd = parse("case_id,system_a,system_b,rater,preference\nc1,b,a,r,a\n", "p.csv").unwrap();
     let made = &odd.raters[0].preferences[0];

@@ -131,10 +131,10 @@ fn claims_of_another_shape_are_unreadable_and_say_where() {
 
 #[test]
 fn feedback_comes_along_where_it_is_a_string() {
-    let (_, said) = read(1, "{\"reason\": \"b\", \"feedback\": \"a\", \"score\": 1}").unwrap();
-    assert_eq!(said.as_deref(), Some("a"));
-    let (_, said) = read(1, "{\"explanation\": \"c\", \"feedback\": 3, \"score\": 1}").unwrap();
-    assert_eq!(said.as_deref(), Some("c"));
+    let (_, feedback) = read(1, "{\"reason\": \"b\", \"feedback\": \"a\", \"score\": 1}").unwrap();
+    assert_eq!(feedback.as_deref(), Some("a"));
+    let (_, feedback) = read(1, "{\"explanation\": \"c\", \"feedback\": 3, \"score\": 1}").unwrap();
+    assert_eq!(feedback.as_deref(), Some("c"));
 }
 
 #[test]

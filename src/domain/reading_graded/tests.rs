@@ -17,7 +17,7 @@ fn graded(content: &str) -> Result<(f64, Option<String>), Unreadable> {
     }
 }
 
-fn labelled(content: &str) -> Result<(Attribution, Option<String>), Unreadable> {
+fn labeled(content: &str) -> Result<(Attribution, Option<String>), Unreadable> {
     match label(&JudgeReply::of_text(content), Mode::Default)? {
         (Verdict::Attribution(label), feedback) => Ok((label, feedback)),
         other => panic!("{other:?}"),
@@ -86,7 +86,7 @@ fn a_label_alone_may_have_any_case_quotes_and_punctuation() {
     for content in
         ["Attributable", " attributable.\n", "**\"ATTRIBUTABLE\"**", "<think>Contradictory?</think>Attributable"]
     {
-        assert_eq!(labelled(content), Ok((Attribution::Attributable, None)), "{content}");
+        assert_eq!(labeled(content), Ok((Attribution::Attributable, None)), "{content}");
     }
 }
 
@@ -94,15 +94,15 @@ fn a_label_alone_may_have_any_case_quotes_and_punctuation() {
 fn else_the_last_line_with_one_label_decides_and_the_rest_is_feedback() {
     let one = "Is it Attributable or Contradictory?\nIt says otherwise.\nLabel: Contradictory\nDone.";
     let rest = "Is it Attributable or Contradictory?\nIt says otherwise.\nDone.".to_owned();
-    assert_eq!(labelled(one), Ok((Attribution::Contradictory, Some(rest))));
+    assert_eq!(labeled(one), Ok((Attribution::Contradictory, Some(rest))));
     let line = "{\"label\": \"Extrapolatory\"}";
-    assert_eq!(labelled(line), Ok((Attribution::Extrapolatory, Some(line.to_owned()))));
+    assert_eq!(labeled(line), Ok((Attribution::Extrapolatory, Some(line.to_owned()))));
 }
 
 #[test]
 fn what_holds_no_label_or_denies_one_is_asked_again() {
     for content in ["Supported.", "attributable or contradictory", "non-attributable", "It is not Attributable.", ""] {
-        let unread = labelled(content).unwrap_err();
+        let unread = labeled(content).unwrap_err();
         assert!(unread.ask_again, "{content}");
     }
     assert_eq!(label(&cut_reply("Attributable"), Mode::Default), Err(Unreadable::cut(9)));

@@ -89,7 +89,7 @@ fn one_call_an_aspect_is_asked_of_its_own_judge() {
 }
 
 #[test]
-fn an_aspect_without_a_grade_is_left_out_of_the_mean_and_it_is_said() {
+fn an_aspect_without_a_grade_is_left_out_of_the_mean_with_a_note() {
     let names = ["coverage", "relevance", "organization"];
     let scorer = scorer(names.iter().map(|name| aspect(name, false, false)).collect());
     let verdicts = with(&[("coverage", Some(3.0)), ("relevance", None), ("organization", Some(4.5))]);
@@ -103,7 +103,7 @@ fn an_aspect_without_a_grade_is_left_out_of_the_mean_and_it_is_said() {
 }
 
 #[test]
-fn a_reference_is_the_answers_else_the_gold_and_its_absence_is_said_and_in_compat_an_exception() {
+fn a_reference_is_the_answers_else_the_gold_and_a_missing_one_is_noted_and_in_compat_an_exception() {
     let scorer = PrometheusScorer { use_reference: true, ..scorer(vec![aspect("x", false, false)]) };
     let mut given = answer("A.", None);
     let reference = |answer: &Answer| match &scorer.all_calls(&case(), answer)[0].task {

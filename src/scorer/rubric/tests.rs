@@ -140,7 +140,7 @@ fn an_unscored_static_component_leaves_ann_score_standing() {
 }
 
 #[test]
-fn properties_left_without_a_part_give_their_weight_to_the_others_and_it_is_said() {
+fn properties_left_without_a_part_give_their_weight_to_the_others_with_a_note() {
     let case = case(vec![criterion("a", "x", 0.2, 0), criterion("b", "y", 0.4, 2)]);
     let snippets = RubricParts { rubrics: false, snippets: true };
     let (_, score) = run(RubricScorer::new(snippets, Mode::Default), &case, half_marks);

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_recognised() {
+    fn numbers_are_recognized() {
         for number in ["1", "-1", ".5", "-,5", "1,000.", "1-2", "3..", "٣."] {
             assert!(is_number(number), "{number}");
         }
