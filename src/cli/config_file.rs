@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_config_file_is_refused_with_its_line_and_without_its_text() {
+    fn an_invalid_config_file_is_rejected_with_its_line_and_without_its_text() {
         let secret = message("[judge]\nmodel = \"m\"\nheaders = { Authorization = Bearer hunter2 }\n");
         assert!(secret.starts_with("dir/my.toml:3: not valid TOML: ") && !secret.contains("hunter2"), "{secret}");
         assert!(message("model = \"m\"").starts_with("dir/my.toml:1: model is outside of a table"));

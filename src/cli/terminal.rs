@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn one_is_no_plural() {
+    fn one_is_singular() {
         assert_eq!([0, 1, 1200].map(|n| counted(n, "case")), ["0 cases", "1 case", "1,200 cases"]);
     }
 
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_pipe_is_no_fault_and_a_full_disk_is() {
+    fn a_closed_pipe_is_silent_and_a_full_disk_is_an_error() {
         struct Failing(ErrorKind);
         impl Write for Failing {
             fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lexical_score_is_no_score_but_has_its_name() {
+    fn a_lexical_score_is_not_a_score_but_has_its_name() {
         let lexical = names(&["lexical_rubric.score", "length"]);
         assert_eq!(full_name("lexical_score", &lexical).as_deref(), Ok("lexical_rubric.score"));
         assert_eq!(full_name("score", &lexical).unwrap_err().1, "did you mean lexical_score?");

@@ -55,14 +55,14 @@ impl Choice {
     /// What runs and what does not, where something was left out.
     pub fn note(&self) -> Option<String> {
         let names: Vec<&str> = self.scorers.iter().map(|scorer| scorer.as_str()).collect();
-        let left = self.left_out.iter().map(|(scorer, why)| format!("{} ({})", scorer.as_str(), in_short(why)));
+        let left = self.left_out.iter().map(|(scorer, why)| format!("{} ({})", scorer.as_str(), short_reason(why)));
         let left: Vec<String> = left.collect();
         (!left.is_empty()).then(|| format!("scorers: {}; left out: {}", names.join(", "), left.join(", ")))
     }
 }
 
 /// The reason without its remedy.
-fn in_short(why: &str) -> &str {
+fn short_reason(why: &str) -> &str {
     match why {
         "it needs test cases: --tests FILE" => "no test cases",
         why if why.starts_with("no judge") => "no judge",
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_input_decides_and_what_is_left_out_has_its_reason() {
+    fn the_input_selects_scorers_and_the_others_have_a_reason() {
         let support = Support { rubric: 3, questions: 3, sources: 3, ..Support::default() };
         let choice = Choice::of(&options(&[]), &support, false).unwrap();
         assert_eq!(choice.scorers, [ScorerName::Rubric, ScorerName::CitationAudit]);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scorer_that_was_asked_for_and_cannot_run_is_a_mistake() {
+    fn a_requested_scorer_that_cannot_run_is_an_error() {
         let support = Support { questions: 3, ..Support::default() };
         let error = Choice::of(&options(&[ScorerName::Rubric]), &support, false).unwrap_err();
         assert_eq!(error.to_string(), "rubric cannot run: it needs test cases: --tests FILE");

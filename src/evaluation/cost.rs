@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn time_is_what_each_limit_takes() {
+    async fn time_is_estimated_for_each_limit() {
         let terms = JudgeTerms {
             model: "m".into(),
             price: None,

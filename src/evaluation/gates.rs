@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whatever_the_judge_says_a_run_asks_no_more_than_was_planned_at_most() {
+    async fn no_verdicts_lead_to_more_calls_than_planned_at_most() {
         let sentence = |cited: &str| format!("Yeast makes alcohol when oxygen is scarce, as brewers know {cited}. ");
         let text = ["[0][1][2]", "[0]", "[1][2]", "[3][0]", "[2][1][3]", ""].map(sentence).concat();
         let mut most = 0;
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_paid_reply_decided_is_not_planned_against_it() {
+    async fn a_plan_respects_cached_replies() {
         // together they do not support: nothing is behind that gate
         let closed = planned(vec![("s1[0,1,2]", "Contradictory")]).await;
         assert_eq!(counts(&closed), (1, vec![]));

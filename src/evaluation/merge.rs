@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_readable_draw_the_first_reason_stands() {
+    fn without_a_readable_sample_the_first_reason_is_kept() {
         assert_eq!(merge_draws(vec![Err(unreadable())], Merge::Median), Judged::Unscored(unreadable()));
     }
 
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panel_that_lacks_a_judge_has_no_verdict() {
+    fn a_panel_with_a_missing_judge_has_no_verdict() {
         let grade = |grade| Judged::Verdict(Verdict::Grade(grade), None);
         let judges = ["strict", "kind"];
         assert_eq!(merge_members(vec![grade(2.0), grade(5.0)], &judges, Merge::Mean), grade(3.5));

@@ -283,16 +283,16 @@ pub struct ScorerOptions {
     /// recent scientific literature." [default: nothing]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub instruction: String,
-    /// Show at most so many of the cited sources where aspects are graded
+    /// Show at most N of the cited sources to judges of aspects
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top_n: usize,
     /// Judge citations sentence by sentence (long), or the question with the whole answer (short)
     #[arg(long, value_name = "long|short", value_enum, default_value_t, hide_possible_values = true)]
     pub entail: Form,
-    /// Count only the first so many citations of a claim
+    /// Count only the first N citations of a claim
     #[arg(long, value_name = "N", default_value = "3")]
     pub at_most: NonZeroUsize,
-    /// Compare only the first so many words of an output with its golds [default: all]
+    /// Compare only the first N words of an output with its gold answers [default: all]
     #[arg(long, value_name = "N")]
     pub max_words: Option<NonZeroUsize>,
 }

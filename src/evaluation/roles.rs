@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn roles_that_cannot_be_given_are_refused_with_what_to_write() {
+    fn invalid_roles_are_rejected_with_a_hint() {
         for (role, judges, expected) in [
             ("aspect", &["promethus"][..], "there is no judge \"promethus\"; did you mean prometheus?"),
             ("rubric", &["gpt-4"], "known are attrscore, prometheus, words, judge (others are defined by"),
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_effect_is_warned_about() {
+    fn settings_without_effect_are_warned_about() {
         let warnings = with_roles(&[("citation", &["attrscore"])]).warnings();
         assert!(warnings[0].starts_with("[judges.prometheus] has no role"), "{warnings:?}");
         let mut sampled =

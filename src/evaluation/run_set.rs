@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_without_runs_is_refused() {
+    fn a_directory_without_runs_is_rejected() {
         let dir = tempfile::tempdir().expect("a directory");
         let open = |path: PathBuf| RunSet::open(&[path], false).expect_err("no run").to_string();
         let error = open(dir.path().to_path_buf());
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_of_runs_stands_for_its_runs_by_name() {
+    fn a_directory_of_runs_expands_to_its_runs_by_name() {
         let dir = tempfile::tempdir().expect("a directory");
         for name in ["b", "a", "no_run"] {
             std::fs::create_dir(dir.path().join(name)).expect("made");

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_out_of_time_says_what_its_time_was_kept_for() {
+    fn the_time_limit_message_names_the_reserved_time() {
         let of = |limit, ready| out_of_time(Duration::from_millis(limit), Duration::from_millis(ready));
         // a tenth of short limits, 25 s of long ones
         let kept = "the time limit of 2s (--time-limit), of which the last 0.2s are kept for calls in flight";

@@ -239,7 +239,7 @@ async fn an_unreadable_reply_is_asked_again_twice_and_then_unscored() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn used_attempts_are_not_paid_again_unless_wanted() {
+async fn used_attempts_are_repeated_only_on_request() {
     let paid = [("c0/a#0.0", "?"), ("c0/a#0.1", "?"), ("c0/a#0.2", "?"), ("c0/b#0.0", "{\"score\": 1}")];
     let (plain, source) = job(1, &paid, |_| ());
     let judge = Scripted::new(|_| points(8));
@@ -255,7 +255,7 @@ async fn used_attempts_are_not_paid_again_unless_wanted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_later_attempt_that_was_paid_is_found_without_asking() {
+async fn a_later_cached_attempt_is_found_without_a_call() {
     let paid = [
         ("c0/a#0.0", "?"),
         ("c0/a#0.1", "?"),
@@ -271,7 +271,7 @@ async fn a_later_attempt_that_was_paid_is_found_without_asking() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_plan_knows_gates_that_paid_replies_opened_or_closed() {
+async fn the_plan_counts_gates_that_cached_replies_opened_or_closed() {
     let paid = [("c0/a#0.0", "{\"score\": 4}"), ("c1/a#0.0", "{\"score\": 0}"), ("c1/b#0.0", "{\"score\": 2}")];
     let (job, source) = job(3, &paid, |_| ());
     let judge = Scripted::new(|_| points(8));
@@ -474,7 +474,7 @@ fn call_id_of(event: &RunEvent) -> Option<CallId> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_role_without_a_judge_leaves_its_parts_unscored_and_asks_nobody() {
+async fn a_role_without_a_judge_leaves_its_components_unscored_and_makes_no_calls() {
     let (job, _) = job(2, &[], |_| ());
     let jobs = [Job { panels: Arc::new(Panels::none()), ..job }];
     let planned = plan(&jobs, &mut Seen::default()).await.expect("planned");

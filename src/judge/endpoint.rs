@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_base_url_is_normalized() {
-        for (typed, mended) in [
+        for (typed, normalized) in [
             ("api.openai.com", "https://api.openai.com/v1"),
             ("https://api.openai.com", "https://api.openai.com/v1"),
             ("https://api.openai.com/v1/", "https://api.openai.com/v1"),
@@ -297,7 +297,7 @@ mod tests {
             ("judge.example.org:443", "https://judge.example.org/v1"),
             ("  example.org/v1  ", "https://example.org/v1"),
         ] {
-            assert_eq!(Endpoint::new(typed).unwrap().base_url, mended, "{typed}");
+            assert_eq!(Endpoint::new(typed).unwrap().base_url, normalized, "{typed}");
         }
     }
 
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_may_be_a_key_is_masked_in_the_shown_address() {
+    fn possible_keys_are_masked_in_addresses() {
         let mut endpoint = Endpoint::new("http://h:1/v1").unwrap();
         for name in ["code", "sig", "pwd", "api-key"] {
             endpoint.query = vec![(name.to_owned(), "hunter2".to_owned()), ("api-version".to_owned(), "1".to_owned())];
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_beside_v1_is_found() {
+    fn routes_beside_v1_are_found() {
         let endpoint = Endpoint::new("http://localhost:80/x/v1").unwrap();
         assert_eq!(endpoint.beside_v1("/props"), "http://localhost/x/props");
         assert!(endpoint.is_loopback() && !endpoint.is_openai());

@@ -220,7 +220,7 @@ async fn probe(transport: &Transport, endpoint: &Endpoint) -> Result<Result<(), 
     match transport.get(&format!("{}/models", endpoint.base_url), PROBE_LIMIT).await {
         Err(Fault::Status { status: 401, .. }) => return Err(refused_key(endpoint)),
         Err(Fault::Status { status: status @ (408 | 429 | 500..), .. }) => return Ok(Err(loading(status))),
-        Err(Fault::Connect(words)) => return Ok(Err(words)),
+        Err(Fault::Connect(message)) => return Ok(Err(message)),
         Err(fault @ (Fault::TimedOut(_) | Fault::Broken(_))) => return Ok(Err(fault.to_string())),
         Ok(_) | Err(_) => {}
     }
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_part_is_less_and_another_part_is_another_model() {
+    fn a_missing_part_is_less_and_a_different_part_is_another_model() {
         let before = identity("m", "/w", "");
         assert!(ServerIdentity::default().says_less_than(&before));
         assert!(identity("m", "", "").says_less_than(&before));

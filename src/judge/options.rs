@@ -113,7 +113,7 @@ pub struct JudgeOptions {
     /// Field that carries the limit, such as max_completion_tokens
     #[arg(long, value_name = "NAME", default_value = "max_tokens")]
     pub max_tokens_field: String,
-    /// Ask for so many alternatives of each token, 1 to 20; scores become expected scores [default: none]
+    /// Request N alternatives of each token, 1 to 20; scores become expected scores [default: none]
     #[arg(long, value_name = "N")]
     pub logprobs: Option<u32>,
     /// How a conversation is written out for a judge of kind completions

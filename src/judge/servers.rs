@@ -133,17 +133,17 @@ impl Servers {
     pub(super) fn fleet(&self, kind: JudgeKind, limits: Limits, meters: &Arc<Meters>) -> Result<Fleet> {
         let replica = |server: &Server| {
             let chat = Chat::new(server.endpoint.clone(), Arc::clone(meters))?.through(kind);
-            let (name, heard) = (server.endpoint.masked_url(), chat.server_limits());
+            let (name, server_limits) = (server.endpoint.masked_url(), chat.server_limits());
             // A single unreachable server is called anyway: its own error says more than a probe.
-            let has_to_say = self.must_agree && (self.each.len() > 1 || server.report.is_ok());
-            let expected = has_to_say.then(|| ExpectedIdentity {
+            let is_checked = self.must_agree && (self.each.len() > 1 || server.report.is_ok());
+            let expected = is_checked.then(|| ExpectedIdentity {
                 endpoint: server.endpoint.clone(),
                 model: self.model.clone(),
                 identity: self.served.clone(),
                 is_known: server.report.is_ok(),
             });
             let limited = RateLimited::new(IdentityChecked::new(chat, expected), limits, Arc::clone(meters));
-            Ok(Replica { name, judge: limited.learning_from(heard) })
+            Ok(Replica { name, judge: limited.learning_from(server_limits) })
         };
         let mut pool = Pool::new(self.each.iter().map(replica).collect::<Result<_>>()?)?;
         if self.offline().is_none() {

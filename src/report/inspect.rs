@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_of_a_run_or_system_leads_out_of_the_directory() {
+    fn no_run_or_system_name_escapes_the_directory() {
         let run = run("../up", Vec::new());
         let name = file_name(&run, &"../../etc/pass_wd\u{1b}".into());
         assert!(name.starts_with("2026-01-02T03-04-05_---up_------etc-pass-wd-_"), "{name}");

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_undefined_has_its_reason() {
+    fn undefined_values_have_a_reason() {
         let same = || Estimate::undefined("all ratings are one value");
         let panel = PanelAgreement { alpha: same(), kappa: same(), kappa_pairs: 0, ..panel("coverage", Scale::Grade) };
         let apart = PanelAgreement { pairable: 0, judged_by_all: 0, cases: 0, ..panel.clone() };

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn points_stand_in_one_line_and_only_warnings_are_shown() {
+    fn decimal_points_are_aligned_and_only_warnings_are_shown() {
         let shown = table().terminal(&TableStyle::default());
         assert!(shown.starts_with("Means in %, 95% intervals\n\nsystem "), "{shown}");
         assert!(shown.contains("\ncareful  35.2* [9.1, 100.0]      8\n"), "{shown}");

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_move_a_cursor_is_shown_escaped() {
+    fn cursor_controls_are_escaped() {
         assert_eq!(visible("a\u{1b}[2Jb\r\n\u{9b}x"), r"a\u{1b}[2Jb\r\n\u{9b}x");
         assert_eq!(visible("\u{202e}gpt"), r"\u{202e}gpt");
         assert!(matches!(visible("größe 模型"), Cow::Borrowed(_)));

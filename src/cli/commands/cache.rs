@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_names_trouble_only_where_there_was_some() {
+    fn a_merge_reports_problems_only_if_there_are_any() {
         let calm = MergeReport { inserted: Inserted { added: 2, known: 3, conflicts: 0 }, ..MergeReport::default() };
         assert_eq!(merge_text(Path::new("c"), &calm), "merged into c: 2 added, 3 there already\n");
         let incomplete = vec![(PathBuf::from("s"), "malformed page".to_owned())];

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_on_tokens_says_who_counted_how_many_and_the_error() {
+    fn the_token_line_shows_the_counter_the_share_and_the_error() {
         let line = |by, failed, counted, error| {
             let (judge, model) = ("j".into(), "m".into());
             let (seconds_by_rpm, seconds_by_tpm, seconds_per_second_of_a_call) = (Some(90.0), None, 5.0);

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_report_is_replaced_unasked() {
+    fn only_a_report_is_replaced_without_overwrite() {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("page.html");
         check_output(&out, false, &[]).unwrap();

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_what_an_endpoint_did_and_leaves_out_what_did_not_happen() {
+    fn a_line_shows_an_endpoints_counters_and_omits_zeros() {
         let calm = EndpointStats {
             name: "http://gpu1:8000/v1".into(),
             calls: 1234,

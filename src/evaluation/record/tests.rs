@@ -112,7 +112,7 @@ fn a_directory_of_other_settings_is_refused_with_what_differs() {
 }
 
 #[test]
-fn of_structured_settings_only_the_parts_that_differ_are_told_in_words() {
+fn only_differing_parts_of_structured_settings_are_listed() {
     let with = |merge: serde_json::Value| Manifest {
         settings: [("merge".to_owned(), merge)].into_iter().collect(),
         ..manifest("m")

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_whole_reply_is_not_stored_and_its_lease_is_given_back() {
+    async fn incomplete_replies_are_not_stored_and_their_lease_is_released() {
         let (_dir, judge, inner, _) = judge();
         let reason = UnscoredReason::new(UnscoredKind::Refused, "no");
         let transient = AskError::Transient { message: "reset".into(), status: None, retry_after: None };
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_dropped_call_gives_its_lease_back() {
+    async fn a_dropped_call_releases_its_lease() {
         struct Never(tokio::sync::Notify);
         impl Judge for Never {
             fn ask<'a>(&'a self, _request: &'a JudgeRequest) -> AskFuture<'a> {

@@ -105,14 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_certain_is_refused() {
+    fn only_certain_overflows_are_rejected() {
         // at least 1334 x 0.75 = 1000.5 > 1000, 1333 x 0.75 = 999.75; at most 714 x 1.4 = 999.6, 715 x 1.4 = 1001
         let found = [1334, 1333, 715, 714].map(|tokens| fits(1000, &call("x", tokens)));
         assert_eq!(found, [Fits::Never, Fits::Perhaps, Fits::Perhaps, Fits::Surely]);
     }
 
     #[test]
-    fn of_other_scripts_nothing_is_certain() {
+    fn other_scripts_have_no_bounds() {
         // 6000 bytes are estimated as 2000 tokens, but may be 500
         assert_eq!(fits(1000, &call(&"\u{434}".repeat(3000), 2000)), Fits::Perhaps);
     }

@@ -179,7 +179,7 @@ async fn other_failures_do_not_pause_calls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dropped_call_gives_its_turn_back() {
+async fn a_dropped_call_releases_its_turn() {
     let inner = Timed::good(Duration::from_secs(1));
     let judge = RateLimited::new(Arc::clone(&inner), limits(1, 0, 0), Arc::new(Meters::default()));
     let request = request(0, Some(0));

@@ -159,10 +159,10 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn failing_to_the_end_is_unscored_with_the_servers_words() {
+    async fn a_last_failure_is_unscored_with_the_servers_message() {
         let (result, asked, retries) = ask((0..20).map(|_| passing(None)).collect()).await;
-        let words = "status 500: no (after 8 attempts)";
-        assert_eq!(result.unwrap(), Outcome::Unscored(UnscoredReason::new(UnscoredKind::Unreachable, words)));
+        let message = "status 500: no (after 8 attempts)";
+        assert_eq!(result.unwrap(), Outcome::Unscored(UnscoredReason::new(UnscoredKind::Unreachable, message)));
         assert_eq!((asked.len(), retries), (8, 7));
     }
 

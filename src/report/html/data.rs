@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_counted_as_scripts_count_them() {
+    fn offsets_are_in_utf16_units() {
         // ü takes two bytes and one unit, the emoji four bytes and two units.
         let text = "aü😀b";
         let mut units = Utf16::new(text);

@@ -91,11 +91,11 @@ fn block(page: &str, id: &str) -> serde_json::Value {
 }
 
 #[test]
-fn texts_of_others_never_become_markup() {
+fn foreign_text_never_becomes_markup() {
     let answers = [scored("a", "c0", Some(0.5), HOSTILE), scored(HOSTILE, "c0", None, HOSTILE)];
     let page = page(["a", HOSTILE], 3, &answers, HOSTILE);
     for part in ["<script>alert", "<img", "\u{2028}"] {
-        assert!(!page.contains(part), "{part:?} stands in the page");
+        assert!(!page.contains(part), "{part:?} is in the page");
     }
     // Tables show bidirectional controls escaped; the data have exact texts.
     let (markup, _) = page.split_once("<script type=\"application/json\"").unwrap();
@@ -122,7 +122,7 @@ fn the_policy_names_the_hash_of_the_script_and_allows_nothing_else() {
 }
 
 #[test]
-fn a_table_stands_in_the_markup_and_data_in_blocks() {
+fn tables_are_markup_and_data_are_in_blocks() {
     let page =
         page(["a", "b"], 4, &[scored("a", "c0", Some(0.5), "t"), scored("b", "c1", None, "no JSON object")], "t");
     let markup = page.split_once("<script type=\"application/json\"").unwrap().0;
@@ -146,7 +146,7 @@ fn a_pair_has_the_flags_of_compare_and_the_title_explains_them() {
 }
 
 #[test]
-fn an_unknown_metric_is_refused_with_those_there_are() {
+fn an_unknown_metric_is_rejected_with_the_known_ones() {
     let observed = observed(["a", "b"], 3);
     let comparison =
         compare(&observed, &ComparisonOptions { resamples: 50, flips: 50, ..ComparisonOptions::seeded(1) });

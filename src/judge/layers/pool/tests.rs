@@ -221,7 +221,7 @@ async fn a_throttled_call_is_asked_elsewhere_and_others_stay_unless_the_pause_is
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_would_stop_a_run_stops_it_only_when_no_replica_is_left() {
+async fn a_fatal_error_stops_a_run_only_when_no_replica_is_left() {
     let (judges, pool) = fleet(&["http://a/v1", "http://b/v1"]);
     let case = case_at(&pool, 0);
     judges[0].does(key_refused);
@@ -233,8 +233,8 @@ async fn what_would_stop_a_run_stops_it_only_when_no_replica_is_left() {
     assert_eq!((judges[0].asked().len(), judges[1].asked().len()), (1, 5));
     judges[1].does(key_refused);
     let Err(AskError::Fatal(error)) = pool.ask(&call(&case, 9)).await else { panic!() };
-    let words = "no endpoint of the judge is left: http://a/v1: refused the key; http://b/v1: refused the key";
-    assert!(error.to_string().contains(words), "{error}");
+    let message = "no endpoint of the judge is left: http://a/v1: refused the key; http://b/v1: refused the key";
+    assert!(error.to_string().contains(message), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -342,7 +342,7 @@ async fn a_replica_that_is_unreachable_at_the_start_is_probed_after_a_minute() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_endpoint_has_its_own_figures() {
+async fn each_endpoint_has_its_own_statistics() {
     let (judges, pool) = fleet(&["a", "b"]);
     *judges[0].latency.lock().unwrap() = Duration::from_millis(40);
     let case = case_at(&pool, 0);
