@@ -41,7 +41,7 @@ pub struct ImportOptions {
     /// The answers, files or directories as for score: reports then show the texts behind the numbers
     #[arg(long, value_name = "PATH", num_args = 1..)]
     pub answers: Vec<PathBuf>,
-    /// Who judged, as you know it: the run's judge is then imported:NAME [default: a hash of the files]
+    /// The judge's name, recorded as imported:NAME [default: a hash of the files]
     #[arg(long, value_name = "NAME")]
     pub judge: Option<String>,
     /// How the scores were computed: compat (the reference script's) or default (ours) [default: compat, unless a
@@ -51,7 +51,7 @@ pub struct ImportOptions {
     /// The run's name [default: that of its directory]
     #[arg(long, value_name = "NAME")]
     pub run_label: Option<String>,
-    /// Warnings are errors
+    /// Treat warnings about the input as errors
     #[arg(long)]
     pub strict: bool,
     /// Replace the run record of another run in --out

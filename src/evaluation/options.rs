@@ -134,10 +134,10 @@ pub struct InputOptions {
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Scoring")]
 pub struct ScoringOptions {
-    /// Ask the criteria; with neither --rubrics nor --snippets both are asked
+    /// Score the criteria only [default: criteria and snippets]
     #[arg(long, num_args = 0, default_missing_value = "true")]
     pub rubrics: Option<bool>,
-    /// Ask the snippets; with neither --rubrics nor --snippets both are asked
+    /// Score the snippets only [default: criteria and snippets]
     #[arg(long, num_args = 0, default_missing_value = "true")]
     pub snippets: Option<bool>,
     /// Ask every question K times and merge
@@ -146,16 +146,16 @@ pub struct ScoringOptions {
     /// How the samples of a question become one verdict
     #[arg(long, value_name = "RULE", value_enum, default_value_t)]
     pub merge: GradeMerge,
-    /// Leave unscored answers out of the means, or count their missing parts as 0
+    /// Leave unscored answers out of the means, or count their missing components as 0
     #[arg(long, value_name = "POLICY", value_enum, default_value_t)]
     pub on_unscored: OnUnscored,
-    /// Share of unscored answers that is tolerated; above it exit code 5
+    /// Tolerated share of unscored answers; above it the exit code is 5
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true, default_value_t = 0.01)]
     pub max_unscored: f64,
-    /// Ask again this often where a reply cannot be read
+    /// Repeats of a call whose reply cannot be read
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub parse_retries: u32,
-    /// Score questions annotated twice under both rubrics and report how far they agree
+    /// Score questions annotated twice under both rubrics and report their agreement
     #[arg(long)]
     pub agreement: bool,
     /// Pair, parse and count as the reference script does, faults included
@@ -167,7 +167,7 @@ pub struct ScoringOptions {
     /// A prompt set made by `prompts export` or `prompts import` [default: built in]
     #[arg(long, value_name = "DIR", env = "SCHOLAREVAL_PROMPTS")]
     pub prompts: Option<PathBuf>,
-    /// Say how many calls it would take, and stop
+    /// Print the number of calls and exit
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -255,19 +255,19 @@ impl ScorerName {
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Scorers")]
 pub struct ScorerOptions {
-    /// Of rubric, prometheus, entailment, citation_audit and overlap [default: those that the input supports]
+    /// Scorers: rubric, prometheus, entailment, citation_audit, overlap [default: all that the input supports]
     #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',', hide_possible_values = true)]
     pub scorers: Vec<ScorerName>,
     /// Gold and reference answers, joined by question
     #[arg(long, value_name = "FILE")]
     pub references: Option<PathBuf>,
-    /// Behind an answer made from a prediction, append a list of the sources it cites, or none; no length counts it
+    /// Append a list of the cited sources to answers made from predictions; not counted in lengths
     #[arg(long, value_name = "append|none", value_enum, default_value_t, hide_possible_values = true)]
     pub references_block: ReferencesBlock,
-    /// The number that means the first source
+    /// Number of the first source
     #[arg(long, value_name = "0|1", value_enum, default_value_t, hide_possible_values = true)]
     pub index_base: IndexBase,
-    /// Cut what does not fit the judge's context, and flag it, instead of leaving it unscored
+    /// Cut prompts that do not fit the judge's context, and flag them, instead of leaving them unscored
     #[arg(long)]
     pub truncate: bool,
     /// Grade only these aspects [default: all of the rubrics]
@@ -279,7 +279,7 @@ pub struct ScorerOptions {
     /// Grade aspects without reference answers
     #[arg(long)]
     pub no_reference: bool,
-    /// What stands before the question where aspects are graded; published: "Answer the question related to the most
+    /// Text before the question in grading prompts; published: "Answer the question related to the most
     /// recent scientific literature." [default: nothing]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub instruction: String,

@@ -262,22 +262,22 @@ pub struct LimitOptions {
     /// Calls in flight at once
     #[arg(long, value_name = "N", env = "SCHOLAREVAL_CONCURRENCY", default_value = "32")]
     pub concurrency: NonZeroUsize,
-    /// Requests a minute [default: no limit]
+    /// Requests per minute [default: no limit]
     #[arg(long, value_name = "N", env = "SCHOLAREVAL_RPM")]
     pub rpm: Option<NonZeroU32>,
-    /// Tokens a minute [default: no limit]
+    /// Tokens per minute [default: no limit]
     #[arg(long, value_name = "N", env = "SCHOLAREVAL_TPM")]
     pub tpm: Option<NonZeroU64>,
-    /// Attempts after the first for failures that pass (429, 5xx, resets, time-outs)
+    /// Retries of transient failures (429, 5xx, resets, time-outs)
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub retries: u32,
-    /// Longest time for one request, such as 90s
+    /// Time-out of one request, such as 90s
     #[arg(long, value_name = "TIME", env = "SCHOLAREVAL_TIMEOUT", default_value = "10m")]
     pub timeout: TimeSpan,
-    /// Longest time until the first byte of a streamed reply [default: that of the request]
+    /// Time-out until the first byte of a streamed reply [default: that of the request]
     #[arg(long, value_name = "TIME")]
     pub first_byte_timeout: Option<TimeSpan>,
-    /// Have replies sent token by token, so that a server notices a time-out and stops; auto: vLLM and llama.cpp
+    /// Stream replies, so that a server stops generating on a time-out; auto: for vLLM and llama.cpp
     #[arg(long, value_name = "WHEN", value_enum, env = "SCHOLAREVAL_STREAM", default_value_t)]
     pub stream: Streaming,
 }
@@ -335,10 +335,10 @@ pub struct CacheOptions {
     #[arg(id = "cache_path", long = "cache", value_name = "FILE", env = "SCHOLAREVAL_CACHE")]
     #[arg(default_value = ".scholareval/cache.sqlite")]
     pub path: PathBuf,
-    /// Neither read nor keep replies
+    /// Do not read or write the reply cache
     #[arg(long)]
     pub no_cache: bool,
-    /// Ask again where a cached reply could not be read
+    /// Repeat calls whose cached reply could not be read
     #[arg(long)]
     pub retry_unscored: bool,
 }

@@ -42,8 +42,8 @@ impl Price {
         )
     }
 
-    /// The cost of these tokens in USD: `(prompt - cached) * prompt price + cached * cached price + reply * reply
-    /// price`, over a million.
+    /// The cost of these tokens in USD:
+    /// `((prompt - cached) * prompt price + cached * cached price + reply * reply price) / 1e6`.
     pub fn cost(&self, usage: &Usage) -> f64 {
         let cached = usage.cached_prompt_tokens.min(usage.prompt_tokens);
         let fresh = (usage.prompt_tokens - cached) as f64;

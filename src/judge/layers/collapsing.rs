@@ -15,11 +15,11 @@ use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 /// Overlapping calls with one fingerprint share one call of the inner judge:
 ///
 /// - The shared call is polled by whichever caller waits for it. A dropped caller does not affect the others, and the
-/// inner call is dropped only with the last caller: there is no leader, no takeover, no deadlock.
-/// - All get the same outcome. The first to receive a reply gets it unchanged; the others get a copy with `cached:
-/// true`, so that its tokens count once, as for any cached reply.
+///   inner call is dropped only with the last caller: there is no leader, no takeover, no deadlock.
+/// - All get the same outcome. The first to receive a reply gets it unchanged; the others get a copy with
+///   `cached: true`, so that its tokens count once, as for any cached reply.
 /// - All get the same error. Retries are up to the inner layer or the caller: the next call with that fingerprint
-/// starts anew.
+///   starts anew.
 ///
 /// Requests that are not rendered have no fingerprint and pass straight through.
 pub struct Collapsing<J> {

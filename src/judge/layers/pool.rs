@@ -10,7 +10,7 @@
 //! - is *down*: three failures in a row (connections, time-outs, broken replies, 5xx). After a cool-down one call probes
 //!   whether it is back, and the others follow if so.
 //! - is *lost*: it reported an error that would stop a run (wrong key, no such model, gone for a minute). Same as down,
-//! with a longer cool-down; the run stops only when all are lost.
+//!   with a longer cool-down; the run stops only when all are lost.
 //! - has asked for a long pause;
 //! - failed or throttled this call the last time;
 //! - is *crowded*: it is slow or throttled, and has more queued calls than its share.

@@ -5,7 +5,7 @@
 //!
 //! - One `Retry-After` stops the gate for every waiting call.
 //! - An overloaded server gets fewer concurrent calls, and more again as it answers (additive increase, multiplicative
-//! decrease).
+//!   decrease).
 //! - Without a configured quota, the one in the server's headers applies ([`crate::judge::server_limits`]).
 
 use std::num::NonZeroU32;
