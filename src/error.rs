@@ -56,7 +56,7 @@ impl InputFault {
 
 impl fmt::Display for InputFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", shown(&self.path))?;
+        write!(f, "{}", escaped(&self.path))?;
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
         }
@@ -88,7 +88,7 @@ pub enum Error {
     #[error("{0}")]
     JudgeUnavailable(String),
     /// The reply cache cannot be used (exit 3).
-    #[error("cache {}: {what}", shown(path))]
+    #[error("cache {}: {what}", escaped(path))]
     Cache {
         /// The cache file.
         path: PathBuf,
@@ -96,7 +96,7 @@ pub enum Error {
         what: String,
     },
     /// A file or directory could not be read or written (exit 3).
-    #[error("{}: cannot {action}: {source}{}", shown(path), remedy(source))]
+    #[error("{}: cannot {action}: {source}{}", escaped(path), remedy(source))]
     Io {
         /// The path concerned.
         path: PathBuf,
@@ -138,7 +138,7 @@ impl From<InputFault> for Error {
 }
 
 /// Escapes control characters, so that a line break in a file name cannot forge a line of a message.
-fn shown(path: &Path) -> String {
+fn escaped(path: &Path) -> String {
     let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     path.display().to_string().chars().map(escaped).collect()
 }
@@ -184,7 +184,7 @@ pub fn first_of_each_kind(faults: &[InputFault]) -> Vec<String> {
             (0, _) => {}
             (more, 0) => untold += more,
             (more, _) if is_only => lines.push(format!("and {more} more like this")),
-            (more, _) => lines.push(format!("and {more} more in {} like: {}", shown(&first.path), first.what)),
+            (more, _) => lines.push(format!("and {more} more in {} like: {}", escaped(&first.path), first.what)),
         }
     }
     if untold > 0 {

@@ -76,7 +76,7 @@ impl AskedQuestions {
             let question = case.initial_prompt.trim();
             let place = *places.entry(question).or_insert(items.len());
             if place == items.len() {
-                let name = format!("{} {}", case.case_id, shown(question));
+                let name = format!("{} {}", case.case_id, quoted(question));
                 items.push(Asked { question: question.to_owned(), cases: Vec::new(), name, gold: Gold::default() });
             }
             let cases = &mut items[place].cases;
@@ -195,13 +195,13 @@ fn names_of(items: &[(usize, &str)]) -> Vec<String> {
     let is_a_line_each = items.windows(2).all(|two| two[0].0 < two[1].0);
     let name = |(index, (line, question)): (usize, &(usize, &str))| {
         let (what, number) = if is_a_line_each { ("line", *line) } else { ("item", index + 1) };
-        format!("{what} {number} {}", shown(question))
+        format!("{what} {number} {}", quoted(question))
     };
     items.iter().enumerate().map(name).collect()
 }
 
 /// A question in quotes, truncated.
-fn shown(question: &str) -> String {
+fn quoted(question: &str) -> String {
     let mut short: String = question.chars().take(QUESTION_SHOWN).collect();
     if short.len() < question.len() {
         short.push('…');

@@ -50,8 +50,8 @@ pub fn parse_aspects(text: &str, path: &Path) -> Result<Vec<Aspect>> {
     all(elements.iter().map(|line| {
         let aspect = read_aspect(line)?;
         if let Some(first) = first_lines.get(&aspect.name) {
-            let what = format!("aspect {}: is there twice, first on line {first}", aspect.name.escape_debug());
-            return Err(line.fault(what).hint("give each aspect a name of its own").into());
+            let what = format!("duplicate aspect {}, first on line {first}", aspect.name.escape_debug());
+            return Err(line.fault(what).hint("give each aspect its own name").into());
         }
         first_lines.insert(Arc::clone(&aspect.name), line.number);
         Ok(aspect)
@@ -139,7 +139,7 @@ mod tests {
                 "aspects.json:23: use_docs: invalid type: string \"no\", expected a boolean",
                 "aspects.json:34: invalid type: integer `7`, expected an object with aspect and its descriptions",
                 "aspects.json:35: aspect is empty",
-                "aspects.json:46: aspect coverage: is there twice, first on line 12",
+                "aspects.json:46: duplicate aspect coverage, first on line 12",
                 "aspects.json:57: aspect is empty",
             ]
         );

@@ -62,7 +62,7 @@ fn golds_by_question(items: Vec<Prediction>, path: &Path) -> Result<HashMap<Stri
         let gold_texts = std::mem::take(&mut gold.gold_texts);
         if *gold != (Gold { gold_texts: Vec::new(), ..item.gold.clone() }) {
             let shown: String = question.chars().take(60).collect();
-            let what = format!("another gold for the question \"{}\" of line {first}", shown.escape_debug());
+            let what = format!("different gold answers for the question \"{}\" of line {first}", shown.escape_debug());
             let fault = InputFault::new(path, what).at_line(item.line).of_case(item.id);
             faults.push(fault.hint("keep one of the two lines, or make them equal"));
         }
@@ -88,7 +88,7 @@ impl References {
     pub(super) fn nothing(&self) -> Option<InputFault> {
         (self.golds.is_empty() && !self.has_answers()).then(|| {
             InputFault::new(&self.path, "no reference in the file")
-                .hint("give output for reference answers; answer, qa_pairs, annotations or gold_ctxs for golds")
+                .hint("give output for reference answers; answer, qa_pairs, annotations or gold_ctxs for gold answers")
         })
     }
 
@@ -96,8 +96,8 @@ impl References {
     pub fn no_golds(&self) -> Option<InputFault> {
         self.golds.is_empty().then(|| {
             let holds = if self.has_answers() { "it holds reference answers (output) alone" } else { "it holds none" };
-            InputFault::new(&self.path, format!("no golds in the file: {holds}"))
-                .hint("golds stand under answer, qa_pairs, annotations, gold_ctxs or gold_ctx; own ones stay")
+            InputFault::new(&self.path, format!("no gold answers in the file: {holds}"))
+                .hint("gold answers are read from answer, qa_pairs, annotations, gold_ctxs or gold_ctx")
         })
     }
 
@@ -120,8 +120,9 @@ impl References {
         }
         (!without.is_empty()).then(|| {
             let shown = list(without.iter().map(String::as_str), 5);
-            let what = format!("{} predictions without a gold in {}: {shown}", without.len(), self.path.display());
-            InputFault::new(path, what).hint("golds are joined by equal input")
+            let what =
+                format!("{} predictions without gold answers in {}: {shown}", without.len(), self.path.display());
+            InputFault::new(path, what).hint("gold answers are joined by equal input")
         })
     }
 
@@ -136,7 +137,7 @@ impl References {
         if !self.golds.is_empty() {
             let predictions = || system.answers.iter().filter(|answer| answer.prediction.is_some());
             let found = predictions().filter(|answer| self.golds.contains_key(answer.question())).count();
-            notes.push(format!("golds from {from} for {found} of {} answers, by input", predictions().count()));
+            notes.push(format!("gold answers from {from} for {found} of {} answers, by input", predictions().count()));
             let predictions = system.answers.iter_mut().filter_map(|answer| answer.prediction.as_mut());
             system.warnings.extend(self.join_golds(predictions.map(Arc::make_mut), &system.path));
         }
@@ -174,7 +175,7 @@ impl References {
                 self.answers.len(),
                 self.path.display()
             );
-            let hint = "give each reference an input of its own, or as many references as answers in the same order";
+            let hint = "give each reference its own input, or as many references as answers in the same order";
             return Err(InputFault::new(&system.path, what).hint(hint).into());
         }
         let how = "by position, as not every reference has an input of its own that is asked";
@@ -200,7 +201,10 @@ mod tests {
         let line = |answer: &str| format!("{{\"input\": \"q\", \"answer\": \"{answer}\"}}\n");
         assert_eq!(load(&(line("a") + &line("a"))).unwrap().gold_count(), 1);
         let error = load(&(line("a") + &line("a") + &line("b"))).unwrap_err().to_string();
-        assert!(error.contains("r.jsonl:3 (case 3): another gold for the question \"q\" of line 1; keep"), "{error}");
+        assert!(
+            error.contains("r.jsonl:3 (case 3): different gold answers for the question \"q\" of line 1; keep"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -219,7 +223,7 @@ mod tests {
         let path = predictions.path.clone();
         let warning = references.join_golds(&mut predictions.items, &path).unwrap().to_string();
         assert!(
-            warning.starts_with("s.jsonl: 1 predictions without a gold in ") && warning.contains(": 2;"),
+            warning.starts_with("s.jsonl: 1 predictions without gold answers in ") && warning.contains(": 2;"),
             "{warning}"
         );
         assert_eq!(predictions.items[0].gold.answer.as_deref(), Some("gold"));
@@ -235,7 +239,9 @@ mod tests {
         assert_eq!(predictions.items[0].gold.answer.as_deref(), Some("own"));
         let warning = references.no_golds().unwrap().to_string();
         assert!(
-            warning.contains("r.jsonl: no golds in the file: it holds reference answers (output) alone; golds"),
+            warning.contains(
+                "r.jsonl: no gold answers in the file: it holds reference answers (output) alone; gold answers"
+            ),
             "{warning}"
         );
         assert!(load("{\"input\": \"q\", \"answer\": \"a\"}").unwrap().no_golds().is_none());

@@ -40,7 +40,7 @@ fn name_faults(criteria: &[Criterion], faults: &mut Vec<String>) {
     for Criterion { name, criterion, .. } in criteria {
         // Reported once, at the first of them.
         if properties.remove(name.as_str()).is_some_and(|count| count > 1) {
-            faults.push(format!("duplicate property name {name:?}; give each property a name of its own"));
+            faults.push(format!("duplicate property name {name:?}; give each property its own name"));
         }
         // Without text a property has no component with its name.
         if criterion.is_empty() {

@@ -63,7 +63,7 @@ pub fn parse_test_cases(text: &str, path: &Path, mode: Mode) -> Result<TestCases
         }
         if let Some(first) = first_lines.insert(case.case_id.clone(), line.number) {
             let what = format!("duplicate case_id, first on line {first}");
-            faults.push(fault(what).hint("give each test case an id of its own"));
+            faults.push(fault(what).hint("give each test case its own id"));
         }
         let of_rubric = rubric_faults(&case.metric_config.config).into_iter().map(fault);
         if mode == Mode::Compat { &mut warnings } else { &mut faults }.extend(of_rubric);
@@ -169,7 +169,7 @@ mod tests {
         let text = format!("[{},\n\n{}]", case("1"), case("1"));
         assert_eq!(
             faults(&text),
-            ["t.json:3 (case 1): duplicate case_id, first on line 1; give each test case an id of its own"]
+            ["t.json:3 (case 1): duplicate case_id, first on line 1; give each test case its own id"]
         );
     }
 

@@ -100,7 +100,7 @@ impl TryFrom<String> for Role {
     type Error = String;
 
     fn try_from(name: String) -> Result<Self, String> {
-        Self::from_name(&name).ok_or_else(|| format!("{name:?} is no role"))
+        Self::from_name(&name).ok_or_else(|| format!("{name:?} is not a role"))
     }
 }
 

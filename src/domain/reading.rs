@@ -88,7 +88,7 @@ fn number(object: &Value) -> Result<f64, String> {
     match object.get("score") {
         None => Err("no \"score\" in the reply's object".to_owned()),
         // An integer beyond range parses as infinity, which no range allows.
-        Some(Value::Int(digits)) => digits.parse().map_err(|_| format!("score {} is no number", quoted(digits))),
+        Some(Value::Int(digits)) => digits.parse().map_err(|_| format!("score {} is not a number", quoted(digits))),
         Some(Value::Float(value)) if value.is_nan() => Err("score is NaN".to_owned()),
         Some(Value::Float(value)) => Ok(*value),
         Some(Value::Str(text)) => Err(format!("score is the string \"{}\", not a number", quoted(text))),

@@ -327,7 +327,7 @@ pub(super) fn explain(claim: &Claim, prediction: Option<&Prediction>, cap: Sente
         );
     }
     for (doc_id, gold) in claim.evidence.iter().filter(|(doc_id, _)| !predicted.contains_key(doc_id)) {
-        let missed = format!("missed; gold {}, rationales {}", gold.label, gold.shown());
+        let missed = format!("missed; gold {}, rationales {}", gold.label, gold.rationale_list());
         findings.push(Finding::new(format!("abstract {doc_id}"), missed));
     }
     let [relevant, retrieved, label_only, rationalized, in_gold, sentences, selection, label] =
@@ -341,7 +341,7 @@ pub(super) fn explain(claim: &Claim, prediction: Option<&Prediction>, cap: Sente
 }
 
 impl Evidence {
-    fn shown(&self) -> String {
+    fn rationale_list(&self) -> String {
         self.rationales.iter().map(|rationale| format!("{rationale:?}")).collect::<Vec<_>>().join(" ")
     }
 }
@@ -355,7 +355,7 @@ fn explain_abstract(gold: Option<&Evidence>, predicted: &PredictedAbstract, cap:
             format!("{label} is right; rationalized: rationale {matched:?} is within its first {first}")
         }
         (true, None) => {
-            let rationales = gold.shown();
+            let rationales = gold.rationale_list();
             format!(
                 "{label} is right; not rationalized: none of the rationales {rationales} is within its first {first}"
             )

@@ -141,7 +141,7 @@ enum Slot {
 impl Slot {
     /// The citations that a question covers. Leaving out a citation made twice removes its first mention, as in the
     /// reference, which alone counts them twice.
-    fn kept(self, claim: &Claim) -> Vec<usize> {
+    fn citations_of(self, claim: &Claim) -> Vec<usize> {
         let all = 0..claim.places.len();
         match self {
             Self::Together => all.collect(),
@@ -158,7 +158,7 @@ impl Slot {
     /// sentence, and other text if there is none (`s3[0,1]nan`). The key separates the two, since compat scoring reuses
     /// the verdicts of a default run.
     fn item(self, claim: &Claim, plan: &ClaimPlan) -> Arc<str> {
-        let kept = self.kept(claim);
+        let kept = self.citations_of(claim);
         let numbers = kept.iter().filter_map(|at| claim.citations.get(*at)).map(u64::to_string);
         let numbers = numbers.collect::<Vec<_>>().join(",");
         let nan = if plan.shows_nan(&self.places(claim)) { "nan" } else { "" };
@@ -167,7 +167,7 @@ impl Slot {
 
     /// Indices of the sources that the question covers.
     fn places(self, claim: &Claim) -> Vec<usize> {
-        self.kept(claim).into_iter().filter_map(|at| claim.places.get(at).copied()).collect()
+        self.citations_of(claim).into_iter().filter_map(|at| claim.places.get(at).copied()).collect()
     }
 }
 

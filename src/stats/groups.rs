@@ -27,7 +27,7 @@ pub fn indistinguishable_groups(systems: usize, differ: &[(usize, usize)]) -> Ve
         for second in first + 1..systems {
             let covered = groups.iter().any(|group| group.contains(&first) && group.contains(&second));
             if !apart[first][second] && !covered {
-                groups.push(grown(first, second, &apart));
+                groups.push(grow_group(first, second, &apart));
             }
         }
         if !groups.iter().any(|group| group.contains(&first)) {
@@ -38,7 +38,7 @@ pub fn indistinguishable_groups(systems: usize, differ: &[(usize, usize)]) -> Ve
 }
 
 /// The pair and, in table order, every system that differs from no member so far.
-fn grown(first: usize, second: usize, apart: &[Vec<bool>]) -> Vec<usize> {
+fn grow_group(first: usize, second: usize, apart: &[Vec<bool>]) -> Vec<usize> {
     let mut group = vec![first, second];
     for (system, differs) in apart.iter().enumerate() {
         if !group.contains(&system) && group.iter().all(|member| !differs[*member]) {

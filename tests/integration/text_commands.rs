@@ -74,7 +74,7 @@ fn the_index_base_and_references_change_what_is_found() {
     work.write("golds.jsonl", &lines(&[json!({"input": "a?", "answer": "[2]"})]));
     let done =
         work.run(&["citations", "good.jsonl", "--index-base", "1", "--references", "golds.jsonl", "--explain", "a"]);
-    let done = done.exits_with(0).says(&["1 predictions without a gold in golds.jsonl: b"]);
+    let done = done.exits_with(0).says(&["1 predictions without gold answers in golds.jsonl: b"]);
     // 0 is no source where counting begins at 1; gold is [2], which is not cited
     assert!(done.stdout.contains("dangling: 0") && done.stdout.contains("precision 0.000"), "{}", done.stdout);
 }

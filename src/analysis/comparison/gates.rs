@@ -201,7 +201,7 @@ fn wrong_order(
         return Some(format!("no case has {name} of both"));
     };
     let difference = if ordered.is_some() { pair.difference } else { -pair.difference };
-    let numbers = format!("{name} differs by {difference:+.4}, {} (Holm)", shown_p(p));
+    let numbers = format!("{name} differs by {difference:+.4}, {} (Holm)", format_p(p));
     match (pair.differs, ordered.is_some()) {
         (true, false) => Some(format!("{second} is better: {numbers}")),
         (false, _) if !or_equal => Some(format!("not significantly different: {numbers}")),
@@ -212,7 +212,7 @@ fn wrong_order(
     }
 }
 
-fn shown_p(p: f64) -> String {
+fn format_p(p: f64) -> String {
     match p {
         p if p < 0.0005 => "p < 0.001".to_owned(),
         p if p > 0.9995 => "p > 0.999".to_owned(),

@@ -66,7 +66,7 @@ mod tests {
     use crate::domain::{Rater, RaterKind, Rating};
 
     /// One system, 25 labels from 1 to 5 among 125 verdicts in 0..=1 that are more lenient than people and noisy.
-    fn drawn(rng: &mut ChaCha8Rng, factor: f64) -> Labelled {
+    fn draw_labels(rng: &mut ChaCha8Rng, factor: f64) -> Labelled {
         let (mut person, mut judge) = (Rater::new("p", RaterKind::Human), Rater::new("j", RaterKind::Judge));
         for case in 0..125 {
             let quality: f64 = rng.random();
@@ -86,7 +86,7 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(5);
         let (mut held, mut width, mut plain) = (0, 0.0, 0.0);
         for _ in 0..300 {
-            let labelled = drawn(&mut rng, 1.0);
+            let labelled = draw_labels(&mut rng, 1.0);
             let people: Vec<f64> = labelled.raters[1].ratings.iter().map(|rating| rating.value).collect();
             plain += 2.0 * 2.064 * sd(&people).unwrap() / 5.0;
 
@@ -107,7 +107,7 @@ mod tests {
     fn the_judges_scale_does_not_matter() {
         let options = AgreementOptions { resamples: 10, ..AgreementOptions::seeded(1) };
         let of = |factor: f64| {
-            let labelled = drawn(&mut ChaCha8Rng::seed_from_u64(3), factor);
+            let labelled = draw_labels(&mut ChaCha8Rng::seed_from_u64(3), factor);
             rater_agreement(&labelled, &options).powered.remove(0).powered
         };
         let (shares, points) = (of(1.0), of(100.0));

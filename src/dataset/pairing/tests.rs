@@ -41,7 +41,7 @@ fn ids(pairing: &Pairing) -> Vec<(&str, &str)> {
     pairing.items.iter().map(|item| (item.answer.system.as_str(), item.case.case_id.as_str())).collect()
 }
 
-fn kept(pairing: &Pairing) -> Vec<&str> {
+fn case_ids(pairing: &Pairing) -> Vec<&str> {
     pairing.kept_cases.iter().map(CaseId::as_str).collect()
 }
 
@@ -54,7 +54,7 @@ fn of_two_annotations_the_first_in_the_file_is_kept_for_all_systems() {
     let systems = [system("a", &["4", "3", "2", "1"]), system("b", &["3", "2", "4"])];
     let pairing = pair(&tests(), &systems, &PairOptions::default()).unwrap();
     assert_eq!(ids(&pairing), [("a", "1"), ("a", "2"), ("a", "4"), ("b", "2"), ("b", "4")]);
-    assert_eq!(kept(&pairing), ["1", "2", "4"]);
+    assert_eq!(case_ids(&pairing), ["1", "2", "4"]);
     assert_eq!(pairing.missing, [("b".into(), "1".into())]);
     assert_eq!(pairing.warnings, ["b.jsonl: 1 of 3 test cases have no answer: 1"]);
 }
@@ -65,7 +65,7 @@ fn in_compat_each_system_keeps_the_first_annotation_it_answered() {
     let compat = PairOptions { compat: true, ..PairOptions::default() };
     let pairing = pair(&tests(), &systems, &compat).unwrap();
     assert_eq!(ids(&pairing), [("a", "1"), ("a", "2"), ("a", "4"), ("b", "2"), ("b", "3"), ("b", "4")]);
-    assert_eq!(kept(&pairing), ["1", "2", "3", "4"]);
+    assert_eq!(case_ids(&pairing), ["1", "2", "3", "4"]);
     assert!(pairing.missing.is_empty() && pairing.warnings.is_empty());
 }
 
@@ -73,7 +73,7 @@ fn in_compat_each_system_keeps_the_first_annotation_it_answered() {
 fn agreement_keeps_every_annotation() {
     let agreement = PairOptions { agreement: true, ..PairOptions::default() };
     let pairing = pair(&tests(), &[system("a", &["1", "2", "3", "4"])], &agreement).unwrap();
-    assert_eq!(kept(&pairing), ["1", "2", "3", "4"]);
+    assert_eq!(case_ids(&pairing), ["1", "2", "3", "4"]);
     assert_eq!(pairing.items.len(), 4);
 }
 
@@ -103,9 +103,9 @@ fn strict_makes_warnings_errors() {
 fn cases_and_limit_choose_before_and_after_annotations_are_grouped() {
     let systems = [system("a", &["1", "2", "3", "4"])];
     let options = PairOptions { cases: names(&["3", "4"]), ..PairOptions::default() };
-    assert_eq!(kept(&pair(&tests(), &systems, &options).unwrap()), ["3", "4"]);
+    assert_eq!(case_ids(&pair(&tests(), &systems, &options).unwrap()), ["3", "4"]);
     let options = PairOptions { limit: Some(2), ..PairOptions::default() };
-    assert_eq!(kept(&pair(&tests(), &systems, &options).unwrap()), ["1", "2"]);
+    assert_eq!(case_ids(&pair(&tests(), &systems, &options).unwrap()), ["1", "2"]);
     let options = PairOptions { limit: Some(0), ..PairOptions::default() };
     assert!(matches!(pair(&tests(), &systems, &options), Err(Error::Settings(_))));
 }

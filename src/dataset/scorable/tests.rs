@@ -197,9 +197,10 @@ fn answers_of_case_id_and_text_are_predictions_of_their_question() {
     let first = made.plain[0].answer.prediction.as_ref().unwrap();
     assert_eq!((first.input.as_str(), first.output(), first.gold.answer.as_deref()), ("A", "own [0]", Some("gold")));
     assert!(
-        made.notes[0].starts_with("a.jsonl: golds from ") && made.notes[0].ends_with(" for 2 of 3 answers, by input")
+        made.notes[0].starts_with("a.jsonl: gold answers from ")
+            && made.notes[0].ends_with(" for 2 of 3 answers, by input")
     );
-    assert!(made.warnings.iter().any(|w| w.starts_with("a.jsonl: 1 predictions without a gold in ")), "{made:?}");
+    assert!(made.warnings.iter().any(|w| w.starts_with("a.jsonl: 1 predictions without gold answers in ")), "{made:?}");
     let found = supports(&made);
     let expected = Support { rubric: 3, questions: 3, gold_answer: 1, short_answers: 1, ..Support::default() };
     assert_eq!(found, expected);
