@@ -101,7 +101,7 @@ pub struct ReferenceScore<'a> {
     pub feedback: &'a str,
 }
 
-/// Reads a reply as `get_grading_dict` does: the line behind the *first* `[RESULT] `, or, without one, behind the
+/// Reads a reply as `get_grading_dict` does: the line after the *first* `[RESULT] `, or, without one, after the
 /// first 8 characters; if that is no integer, the number of `the overall score is (\d+)` in the feedback, which is
 /// what follows the first `Feedback: ` or, without one, everything.
 ///

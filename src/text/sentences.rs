@@ -11,9 +11,9 @@ const ABBREVIATIONS: [&str; 22] = [
 /// Byte ranges of the sentences, trimmed, none empty.
 ///
 /// The rule: a line break ends a sentence; so does a run of `.`, `!`, `?` (with closing quotes, brackets and citation
-/// numbers in square brackets behind it) before white space or the end, unless the full stop follows a known
+/// numbers in square brackets after it) before white space or the end, unless the full stop follows a known
 /// abbreviation or one letter, or the next word begins in lower case. The full stops of Chinese, Japanese and Hindi
-/// end a sentence wherever they stand.
+/// end a sentence everywhere.
 pub fn simple_sentences(text: &str) -> Vec<Range<usize>> {
     let mut sentences = Vec::new();
     let mut start = 0;

@@ -228,7 +228,7 @@ pub struct Ranking {
 pub struct RankedSystem {
     /// The system.
     pub system: SystemName,
-    /// Units behind both means.
+    /// Units in both means.
     pub n: usize,
     /// The first rater's mean.
     pub first_mean: f64,

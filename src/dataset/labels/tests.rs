@@ -75,7 +75,7 @@ fn ratings_that_every_pair_of_an_answer_repeats_are_no_repeated_labels() {
             "preference_ranking_norm": [1, 0]}}"#
         )
     };
-    // x stands in both pairs, rated by the person and the model
+    // x is in both pairs, rated by the person and the model
     let labels = parse(&format!("[{}, {}]", pair("y"), pair("z")), "ann.json").unwrap();
     assert_eq!((labels.repeated, labels.raters[0].ratings.len()), (0, 3));
     assert_eq!(parse(&format!("[{}, {}]", pair("y"), pair("y")), "ann.json").unwrap().repeated, 1);

@@ -63,7 +63,7 @@ fn a_cut_reply_is_read_only_where_the_digit_cannot_go_on() {
 fn in_compat_the_first_marker_counts_and_only_an_exact_digit_is_a_grade() {
     let read = |content: &str| grade(&JudgeReply::of_text(content), Mode::Compat);
     assert_eq!(read("x [RESULT] 5\nagain [RESULT] 1").unwrap().0, Verdict::Grade(5.0));
-    // Behind the first 8 characters stands 4.
+    // The text after the first 8 characters is 4.
     assert_eq!(read("Rating: 4").unwrap().0, Verdict::Grade(4.0));
     let dropped = read("x [RESULT] 4.").unwrap_err();
     assert_eq!((dropped.what.as_str(), dropped.ask_again), ("the reference drops \"4.\"", false));

@@ -121,7 +121,7 @@ fn a_source_cited_twice_counts_once_and_in_compat_twice() {
     let (asked, score) = run(&DEFAULT, &text, |_| label(true));
     assert_eq!((asked, score.claims[0].precise_citations), (vec!["s1[2] <- text 2".to_owned()], Some(1)));
     let (asked, score) = run(&COMPAT, &text, |document| label(document.contains('\n')));
-    // Alone it does not support, and neither does what is left when its first mention goes: both earn their place.
+    // Alone it does not support, and neither does what is left when its first mention goes: both count as precise.
     // All three single questions are one.
     assert_eq!(asked, ["s1[2,2] <- text 2|text 2", "s1[2] <- text 2"]);
     assert_eq!((values(&score)[1], score.claims[0].precise_citations), (Some(1.0), Some(2)));
@@ -290,7 +290,7 @@ proptest! {
     }
 
     /// Sentences of three texts with up to four citations each: the same questions come up in several places. Whatever
-    /// the judge says, and after each of its replies, what is asked was possible, and not nearer than it was.
+    /// the judge says, and after each of its replies, every call was listed as possible, and no nearer.
     #[test]
     fn no_verdicts_ask_for_more_than_is_possible(
         cited in prop::collection::vec((0..3_usize, prop::collection::vec(0..6_u8, 1..5)), 1..5),

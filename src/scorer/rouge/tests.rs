@@ -37,7 +37,7 @@ fn of_two_references_the_better_l_counts_and_a_tie_takes_the_second() {
     let stems = Stems::new();
     // L: first 3/3, second 1/3.
     assert_eq!(rouge_best(&["x y z", "x b c"], "x y z", &stems).unwrap().0, 0);
-    // L is 2 of 3 for both; ROUGE-2 is 1/2 for the first and 0 for the second, which counts nevertheless.
+    // L is 2 of 3 for both; ROUGE-2 is 1/2 for the first and 0 for the second, which counts anyway.
     let (at, scores) = rouge_best(&["x y q", "x q z"], "x y z", &stems).unwrap();
     assert_eq!((at, scores.rouge_2.f), (1, 0.0));
     assert_eq!(rouge_best(&[], "x", &stems), None);

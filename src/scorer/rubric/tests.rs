@@ -56,7 +56,7 @@ fn run(scorer: RubricScorer, case: &TestCase, judge: impl Fn(&JudgeCall) -> Judg
     }
 }
 
-/// Half marks for everything: 5 points, half the snippets, half of claims and citations.
+/// Half of everything: 5 points, half the snippets, half of claims and citations.
 fn half_marks(call: &JudgeCall) -> Judged {
     let verdict = match &call.task {
         crate::domain::JudgeTask::Evidence { snippets, .. } => Verdict::Count(snippets.len() as f64 / 2.0),
