@@ -15,7 +15,7 @@ pub(super) fn counted(count: usize, noun: &str) -> String {
 /// At most `limit` of the items, each at most 60 characters, then the number of the others.
 pub(super) fn listed(items: impl ExactSizeIterator<Item = String>, limit: usize) -> String {
     let more = items.len().saturating_sub(limit);
-    let mut list: Vec<String> = items.take(limit).map(|item| shortened(&item, 60)).collect();
+    let mut list: Vec<String> = items.take(limit).map(|item| shortened(&item, 120)).collect();
     if more > 0 {
         list.push(format!("and {more} more"));
     }

@@ -58,7 +58,7 @@ fn every_file_of_the_record_has_the_documented_fields() {
     has_exactly(
         &manifest,
         "schema_version scholareval_version status label started_at finished_at mode reference settings inputs prompts judge \
-         scorers seed answers kept_cases missing warnings policy endpoints scores files",
+         scorers seed answers kept_cases missing warnings policy endpoints files",
     );
     assert_eq!((&manifest["schema_version"], &manifest["status"]), (&json!(1), &json!("complete")));
     assert_eq!((&manifest["answers"], &manifest["kept_cases"]), (&json!(4), &json!(["c1", "c2"])));
@@ -257,7 +257,7 @@ fn compat_scores_come_from_the_same_replies_by_cache_and_by_record() {
     // of c1 the reference asks the snippets of p0, which this run did not
     let arguments = ["rescore", "out", "--compat", "--out", "again", "--max-unscored", "1"];
     let again = work.run(&arguments).exits_with(0).stdout.replace("\n  ", " ");
-    assert!(again.contains("1 component in need of other calls"), "{again}");
+    assert!(again.contains("1 component (needs other calls)"), "{again}");
     let rescored = work.lines("again/scores.jsonl");
     let reason = json!({"kind": "needs_other_calls", "message": "needs other calls"});
     assert_eq!((&rescored[0]["score"], &rescored[0]["details"]["p0_evidence"]["unscored"]), (&Value::Null, &reason));
