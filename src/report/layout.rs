@@ -12,7 +12,7 @@ pub(super) fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
-/// At most `limit` of the items, each at most 60 characters, then the number of the others.
+/// At most `limit` of the items, each at most 120 characters, then the number of the others.
 pub(super) fn listed(items: impl ExactSizeIterator<Item = String>, limit: usize) -> String {
     let more = items.len().saturating_sub(limit);
     let mut list: Vec<String> = items.take(limit).map(|item| shortened(&item, 120)).collect();

@@ -146,7 +146,11 @@ fn a_call_that_the_server_refuses_is_unscored_with_its_words() {
     let reason = work.lines("out/scores.jsonl")[0]["details"]["p0"]["unscored"].clone();
     assert_eq!(reason["kind"], "context_overflow");
     assert!(reason["message"].as_str().unwrap().contains("maximum context length is 4096"), "{reason}");
-    assert!(done.stdout.replace("\n  ", " ").contains("1 component (status 400: maximum context length"), "{}", done.stdout);
+    assert!(
+        done.stdout.replace("\n  ", " ").contains("1 component (status 400: maximum context length"),
+        "{}",
+        done.stdout
+    );
     // nothing was paid, nothing is kept: asked again by the next run
     let before = server.chat_count();
     work.score(&server, &["--max-unscored", "1"]).exits_with(0);
