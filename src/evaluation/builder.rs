@@ -257,7 +257,8 @@ impl Prepared {
         let dir = RunDir::open(path)?;
         let resumed = dir.claim(&self.manifest, self.options.output.overwrite)?;
         let inputs_path = path.join("inputs.jsonl");
-        if !self.options.output.no_inputs && !(resumed && inputs_path.exists()) {
+        let is_recorded = resumed && inputs_path.exists();
+        if !self.options.output.no_inputs && !is_recorded {
             self.recorded_inputs().write(&inputs_path)?;
         }
         let meters = Arc::new(Meters::default());

@@ -80,7 +80,7 @@ fn stack(server: &FakeServer, concurrency: usize) -> (Retrying<RateLimited<Chat>
 fn stack_at(endpoint: Endpoint, concurrency: usize) -> (Retrying<RateLimited<Chat>>, Arc<Meters>) {
     let meters = Arc::new(Meters::default());
     let limits = Limits { concurrency, ..Limits::default() };
-    let policy = RetryPolicy { max_attempts: 4, base: Duration::from_millis(2), ..RetryPolicy::default() };
+    let policy = RetryPolicy { max_attempts: 4, base: Duration::from_millis(2) };
     let chat = Chat::new(endpoint, Arc::clone(&meters)).unwrap();
     let limited = RateLimited::new(chat, limits, Arc::clone(&meters));
     (Retrying::new(limited, policy, Arc::clone(&meters)), meters)

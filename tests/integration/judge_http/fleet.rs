@@ -26,7 +26,7 @@ fn fleet(servers: &[&FakeServer]) -> (Retrying<Fleet>, Fleet, Arc<Meters>) {
         Replica { name, judge }
     };
     let pool = Arc::new(Pool::new(servers.iter().map(replica).collect()).unwrap());
-    let policy = RetryPolicy { max_attempts: 6, base: Duration::from_millis(2), ..RetryPolicy::default() };
+    let policy = RetryPolicy { max_attempts: 6, base: Duration::from_millis(2) };
     (Retrying::new(Arc::clone(&pool), policy, Arc::clone(&meters)), pool, meters)
 }
 
