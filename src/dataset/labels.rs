@@ -1,5 +1,4 @@
-//! Labels: ratings and preferences of people (and other judges) on answers, from files of scores, preferences or pairs
-//! with both.
+//! Reads labels: ratings of answers and preferences between two answers, by people or other judges.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,12 +12,12 @@ use crate::error::{Error, InputFault, Result};
 
 use super::reader::{Id, all, elements, expected, is_nan, read_text, typed, without_bare_nan};
 
-/// Contents of label files.
+/// The three forms of a label row, for hints.
 const EXPECTED: &str = "expected scores (system, case_id, item, rater, value), preferences (case_id, system_a, system_b, \
                         rater, preference), or pairs (question, models, preference_ranking_norm, ..)";
-/// The rater of `model_..` numbers: always a judge.
+/// Rater of the `model_..` fields; a rater with this name is a judge.
 const MODEL: &str = "model";
-/// The item that stands for the whole answer.
+/// The item name for the whole answer.
 const OVERALL: &str = "overall";
 const RANKING: &str = "preference_ranking_norm";
 
@@ -27,7 +26,8 @@ const RANKING: &str = "preference_ranking_norm";
 pub struct Labels {
     /// All raters, in order of first appearance.
     pub raters: Vec<Rater>,
-    /// Number of repeated labels, without the ratings that every pair of an answer repeats.
+    /// Number of repeated labels. The ratings in a row with `models` do not count: every pair with the answer repeats
+    /// them.
     pub repeated: usize,
     /// Notes on how the files were read.
     pub notes: Vec<Note>,
@@ -62,7 +62,7 @@ pub fn parse_labels(text: &str, path: &Path) -> Result<Labels> {
     Ok(collector.labels)
 }
 
-/// One row, without missing, null and empty fields.
+/// One row. Nulls in JSON and empty cells in CSV are left out.
 struct Row<'a> {
     path: &'a Path,
     line: usize,
@@ -117,7 +117,6 @@ impl TryFrom<Value> for Number {
     }
 }
 
-/// The rows of a text.
 fn rows<'a>(text: &str, path: &'a Path) -> Result<Vec<Row<'a>>> {
     let is_csv = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"))
         || !(text.trim_start().is_empty() || text.trim_start().starts_with(['[', '{']));
@@ -144,8 +143,8 @@ fn csv_rows<'a>(text: &str, path: &'a Path) -> Result<Vec<Row<'a>>, InputFault> 
         let fault = |what| InputFault::new(path, what).at_line(line);
         if names.is_empty() {
             names = record.iter().map(|name| name.trim().to_owned()).collect();
-            if let Some((at, name)) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
-                let what = format!("column {} is called {name:?}, as an earlier one is", at + 1);
+            if let Some((index, name)) = names.iter().enumerate().find(|(index, name)| names[..*index].contains(name)) {
+                let what = format!("column {} is called {name:?}, as an earlier one is", index + 1);
                 return Err(fault(what).hint("give every column its own name"));
             }
             continue;
@@ -166,24 +165,23 @@ fn csv_rows<'a>(text: &str, path: &'a Path) -> Result<Vec<Row<'a>>, InputFault> 
     Ok(rows)
 }
 
-/// One label.
 enum Label {
     Rating(Rating),
     Preference(Preference),
 }
 
 impl Label {
-    /// Its case, the rated item, and the number.
+    /// The case, the subject (the rated item or the two systems) as messages name it, and the value as a number.
     fn parts(&self) -> (&CaseId, String, f64) {
-        let shown = |name: &SystemName| name.as_str().escape_debug().to_string();
+        let escaped = |name: &SystemName| name.as_str().escape_debug().to_string();
         match self {
             Self::Rating(Rating { case_id, system, item, value }) => {
-                let thing = item.as_ref().map_or("the answer".to_owned(), |item| format!("{item:?}"));
-                (case_id, format!("{thing} of {}", shown(system)), *value)
+                let subject = item.as_ref().map_or("the answer".to_owned(), |item| format!("{item:?}"));
+                (case_id, format!("{subject} of {}", escaped(system)), *value)
             }
             Self::Preference(Preference { pair, preferred, .. }) => {
-                let thing = format!("{} against {}", shown(&pair.first), shown(&pair.second));
-                (&pair.case_id, thing, f64::from(preferred.sign()))
+                let subject = format!("{} against {}", escaped(&pair.first), escaped(&pair.second));
+                (&pair.case_id, subject, f64::from(preferred.sign()))
             }
         }
     }
@@ -193,7 +191,7 @@ impl Label {
 #[derive(Default)]
 struct Collector {
     labels: Labels,
-    /// Each rater's label of an item in a case, and its position.
+    /// Number and position of each label, by index of the rater, case and subject.
     seen: HashMap<(usize, CaseId, String), (f64, String)>,
 }
 
@@ -235,7 +233,7 @@ impl Collector {
 
     /// A pair as released with ScholarQA's human evaluation (allenai/ai2-scholarqa-eval): `question`, `models` with two
     /// systems, `preference_ranking_norm` with two numbers, and pairs of numbers `human_..` and `model_..`. The person
-    /// is `rater`, or the stem of the file name; the question is the case.
+    /// is `rater`, else the stem of the file name; the case is `case_id`, else the question.
     fn read_pair(&mut self, row: &Row<'_>) -> Result<(), InputFault> {
         let case_id = CaseId::from(row.text(if row.has("case_id") { "case_id" } else { "question" })?);
         let stem = || row.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -279,10 +277,10 @@ impl Collector {
         Ok(())
     }
 
-    /// Adds a label of a rater; false if it equals an earlier one.
+    /// Adds a label of a rater; false if it repeats an earlier one.
     ///
     /// # Errors
-    /// A label that contradicts an earlier one; a name that is a judge's in one place and a person's in another.
+    /// A label that contradicts an earlier one; a name that belongs to a judge in one place and to a person in another.
     fn add(&mut self, row: &Row<'_>, (name, kind): (&str, RaterKind), label: Label) -> Result<bool, InputFault> {
         let raters = &mut self.labels.raters;
         let at = raters.iter().position(|rater| &*rater.name == name).unwrap_or_else(|| {
@@ -296,15 +294,15 @@ impl Collector {
         }
         let (case_id, thing, number) = label.parts();
         let key = (at, case_id.clone(), thing);
-        if let Some((earlier, place)) = self.seen.get(&key) {
+        if let Some((earlier, position)) = self.seen.get(&key) {
             if *earlier == number {
                 return Ok(false);
             }
-            let what = format!("{} rated {} differently before, at {place}", name.escape_debug(), key.2);
+            let what = format!("{} rated {} differently before, at {position}", name.escape_debug(), key.2);
             return Err(row.fault(what).hint("keep one of the two, or give the raters different names"));
         }
-        let place = format!("{}:{}", row.path.display(), row.line).escape_debug().to_string();
-        self.seen.insert(key, (number, place));
+        let position = format!("{}:{}", row.path.display(), row.line).escape_debug().to_string();
+        self.seen.insert(key, (number, position));
         match label {
             Label::Rating(rating) => rater.ratings.push(rating),
             Label::Preference(preference) => rater.preferences.push(preference),

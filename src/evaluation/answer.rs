@@ -1,4 +1,4 @@
-//! Scores one answer: steps of its scorer, samples, repeats.
+//! Scores one answer: runs the steps of its scorer, and asks for samples and repeats.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -32,8 +32,7 @@ pub(super) enum Abort {
 }
 
 impl Abort {
-    /// The more informative of the two.
-    fn worse(before: Option<Self>, new: Self) -> Self {
+    fn more_informative(before: Option<Self>, new: Self) -> Self {
         match before {
             Some(Self::Fatal(error)) => Self::Fatal(error),
             _ => new,
@@ -46,20 +45,20 @@ impl Abort {
 pub(super) enum AnswerEnd {
     /// Its score, and the number of calls.
     Scored(Arc<ScoredAnswer>, u64),
-    /// Calls were deferred; the number of the others, which have replies.
+    /// Calls were deferred; the number of calls with replies.
     Deferred(u64),
 }
 
-/// What it takes to score one answer.
+/// Everything needed to score one answer.
 pub(super) struct AnswerRun<'a> {
     pub(super) job: &'a Job,
     pub(super) item: &'a Item,
-    /// `None` for planning: makes no calls, in sequence.
+    /// `None` when planning, which makes no calls.
     pub(super) lanes: Option<&'a Lanes>,
     pub(super) stop: &'a StopHandle,
     pub(super) records: &'a Records,
     pub(super) legibility: &'a Legibility,
-    /// Where deferred calls are counted (planning).
+    /// Counts deferred calls when planning.
     pub(super) tally: Option<&'a AnswerTally<'a>>,
 }
 
@@ -69,25 +68,25 @@ struct Unit<'a> {
     member: Option<&'a Member>,
     call_index: usize,
     call: JudgeCall,
-    /// How many gates before it are only assumed to be open.
+    /// Number of gates before it that are assumed to be open.
     gates: usize,
 }
 
 /// How a unit ended.
 enum UnitEnd {
-    Answered { draw: Draw, raw: Option<String>, marks: Vec<String> },
+    Answered { draw: Draw, raw: Option<String>, flags: Vec<String> },
     Deferred,
 }
 
-/// Judge and index of a sample, its verdict, and the raw reply.
-type AskedDraw = ((u32, u32), Draw, Option<String>);
+/// Indices of judge and sample, verdict, and raw reply.
+type Sample = ((u32, u32), Draw, Option<String>);
 
 /// The samples of one call in the order they arrived.
 #[derive(Default)]
 struct Asked {
-    draws: Vec<AskedDraw>,
+    samples: Vec<Sample>,
     deferred: bool,
-    marks: Vec<String>,
+    flags: Vec<String>,
 }
 
 /// The verdicts of an answer so far.
@@ -96,10 +95,12 @@ struct State {
     verdicts: Verdicts,
     deferred: Vec<(Arc<str>, CallKind)>,
     members: BTreeMap<Arc<str>, Vec<MemberValues>>,
-    /// Flags that a reader of the score needs.
-    marks: BTreeSet<String>,
-    answered: u64,
-    warm: bool,
+    /// Flags that become notes of the score.
+    flags: BTreeSet<String>,
+    /// Samples with a result, even of calls whose other samples were deferred.
+    replies: u64,
+    /// Whether the first call has ended, so that the prefix of the prompts is in the cache of the provider.
+    is_warm: bool,
 }
 
 impl AnswerRun<'_> {
@@ -110,27 +111,28 @@ impl AnswerRun<'_> {
             match self.step(&state) {
                 Step::Ask(calls) => self.ask_all(calls, &mut state, 0).await?,
                 Step::Done(mut score) if state.deferred.is_empty() => {
-                    score.notes.extend(std::mem::take(&mut state.marks));
+                    score.notes.extend(std::mem::take(&mut state.flags));
                     let item = self.item;
                     let scored = ScoredAnswer {
                         members: std::mem::take(&mut state.members),
                         steering: item.steering.clone(),
                         ..ScoredAnswer::new(item.answer.system.clone(), Arc::clone(&item.case), score)
                     };
-                    return Ok(AnswerEnd::Scored(Arc::new(scored), state.answered));
+                    return Ok(AnswerEnd::Scored(Arc::new(scored), state.replies));
                 }
                 Step::Done(_) => break,
             }
         }
-        // In a run a deferred call means that no more calls are possible: those behind it are only counted.
+        // In a run, a deferred call means that no more calls can be made. Only planning counts the calls that depend on
+        // it.
         if self.lanes.is_none() {
             self.count_gated(&mut state).await?;
         }
-        Ok(AnswerEnd::Deferred(state.answered))
+        Ok(AnswerEnd::Deferred(state.replies))
     }
 
-    /// Counts the calls that would follow if every deferred call opened its gate or, for scorers that list the possible
-    /// verdicts, by any of these.
+    /// Counts the calls that depend on deferred ones: for scorers that list their possible calls, those; for others,
+    /// the calls that follow if every deferred call opens its gate.
     async fn count_gated(&self, state: &mut State) -> Result<(), Abort> {
         let mut deferred = std::mem::take(&mut state.deferred);
         gates::forget(&mut state.verdicts, &deferred);
@@ -143,7 +145,7 @@ impl AnswerRun<'_> {
             }
             return Ok(());
         };
-        // The nearest first: a cached reply among them decides what can follow.
+        // Those with the fewest gates first: a cached reply to one of them decides which others are possible.
         let mut seen: BTreeSet<Arc<str>> = deferred.into_iter().map(|(item, _)| item).collect();
         loop {
             possible.retain(|possible| !seen.contains(&possible.call.item));
@@ -165,50 +167,51 @@ impl AnswerRun<'_> {
         self.job.scorer.step(&self.item.case, &self.item.answer, &state.verdicts)
     }
 
-    /// Asks for every sample of these calls; the very first call of an answer goes alone and warms the prefix.
+    /// Asks for every sample of these calls. The first call of an answer goes alone, so that the others find the prefix
+    /// of their prompts in the cache of the provider.
     async fn ask_all(&self, calls: Vec<JudgeCall>, state: &mut State, gates: usize) -> Result<(), Abort> {
         let mut asked: Vec<Asked> = calls.iter().map(|_| Asked::default()).collect();
         let mut queue = units(self.job, &calls, gates);
-        let mut flying = FuturesUnordered::new();
-        // An answer's own slot is not in `flying`: it is free when nothing, or only widened calls, are in flight.
-        let mut own_place_free = true;
+        let mut in_flight = FuturesUnordered::new();
+        // At most one call uses the slot of the answer itself; the others in `in_flight` have an extra slot.
+        let mut own_slot_free = true;
         let mut abort: Option<Abort> = None;
-        while !(queue.is_empty() && flying.is_empty()) {
-            if own_place_free && let Some(unit) = queue.pop_front() {
-                own_place_free = false;
-                flying.push(self.ask_unit(unit, None));
+        while !(queue.is_empty() && in_flight.is_empty()) {
+            if own_slot_free && let Some(unit) = queue.pop_front() {
+                own_slot_free = false;
+                in_flight.push(self.ask_unit(unit, None));
             }
-            if state.warm {
+            if state.is_warm {
                 while !queue.is_empty()
-                    && let Some(place) = self.lanes.and_then(Lanes::widen)
+                    && let Some(slot) = self.lanes.and_then(Lanes::widen)
                     && let Some(unit) = queue.pop_front()
                 {
-                    flying.push(self.ask_unit(unit, Some(place)));
+                    in_flight.push(self.ask_unit(unit, Some(slot)));
                 }
             }
-            let may_widen = state.warm && !queue.is_empty();
+            let may_widen = state.is_warm && !queue.is_empty();
             tokio::select! {
                 biased;
-                Some((unit, end, place)) = flying.next() => {
-                    own_place_free |= place.is_none();
-                    state.warm = true;
+                Some((unit, end, slot)) = in_flight.next() => {
+                    own_slot_free |= slot.is_none();
+                    state.is_warm = true;
                     let asked = &mut asked[unit.call_index];
                     match end {
-                        Ok(UnitEnd::Answered { draw, raw, marks }) => {
-                            asked.marks.extend(marks);
-                            asked.draws.push(((unit.call.member, unit.call.draw), draw, raw));
+                        Ok(UnitEnd::Answered { draw, raw, flags }) => {
+                            asked.flags.extend(flags);
+                            asked.samples.push(((unit.call.member, unit.call.draw), draw, raw));
                         }
                         Ok(UnitEnd::Deferred) => asked.deferred = true,
-                        // Calls in flight are paid for: wait for them, and start nothing new.
+                        // Calls in flight are paid for: wait for them, but start no others.
                         Err(new) => {
                             queue.clear();
-                            abort = Some(Abort::worse(abort, new));
+                            abort = Some(Abort::more_informative(abort, new));
                         }
                     }
                 }
-                Some(place) = widen_at_the_end(self.lanes), if may_widen => {
+                Some(slot) = widen_at_the_end(self.lanes), if may_widen => {
                     if let Some(unit) = queue.pop_front() {
-                        flying.push(self.ask_unit(unit, Some(place)));
+                        in_flight.push(self.ask_unit(unit, Some(slot)));
                     }
                 }
             }
@@ -216,24 +219,24 @@ impl AnswerRun<'_> {
         if let Some(abort) = abort {
             return Err(abort);
         }
-        calls.into_iter().zip(asked).for_each(|(call, asked)| state.take(call, asked, self.job));
+        calls.into_iter().zip(asked).for_each(|(call, asked)| state.merge_samples(call, asked, self.job));
         Ok(())
     }
 
     async fn ask_unit<'u>(
         &self,
         unit: Unit<'u>,
-        place: Option<Place>,
+        slot: Option<Place>,
     ) -> (Unit<'u>, Result<UnitEnd, Abort>, Option<Place>) {
         let end = match unit.member {
             Some(member) => self.ask_until_read(&unit.call, member, unit.gates).await,
             None => {
                 let what = format!("no judge has the role {}", unit.call.role.name());
                 let reason = UnscoredReason::new(UnscoredKind::NoJudge, what);
-                Ok(UnitEnd::Answered { draw: Err(reason), raw: None, marks: Vec::new() })
+                Ok(UnitEnd::Answered { draw: Err(reason), raw: None, flags: Vec::new() })
             }
         };
-        (unit, end, place)
+        (unit, end, slot)
     }
 
     /// The outcome of one attempt: from cached replies when planning, else from the judge.
@@ -246,7 +249,7 @@ impl AnswerRun<'_> {
 
     /// Asks for one sample, and repeats while the reply cannot be read and a repeat may help.
     async fn ask_until_read(&self, call: &JudgeCall, member: &Member, gates: usize) -> Result<UnitEnd, Abort> {
-        let mut raw: Option<String> = None;
+        let mut first_raw: Option<String> = None;
         let mut fresh_tries = 0;
         let mut attempt = 0;
         loop {
@@ -273,33 +276,33 @@ impl AnswerRun<'_> {
                     return Ok(self.unscored(&request, member, reason).await);
                 }
             };
-            let raw = raw.get_or_insert_with(|| reply.content.clone()).clone();
+            let raw = first_raw.get_or_insert_with(|| reply.content.clone()).clone();
             let read = call.task.parse(&reply, self.job.options.mode);
             fresh_tries += u32::from(!reply.cached);
             let again = match &read {
                 Ok(_) => false,
                 Err(unreadable) => self.asks_again(unreadable.ask_again, (attempt, fresh_tries), call, member)?,
             };
-            // A record keeps the flag with the reply, since rescoring renders no prompt.
+            // The flag is recorded with the reply, since rescoring renders no prompt.
             reply.note = request.rendered.as_ref().and_then(|call| call.note.clone()).or(reply.note);
-            let mut marks: Vec<String> = reply.note.clone().into_iter().collect();
+            let mut flags: Vec<String> = reply.note.clone().into_iter().collect();
             let draw: Draw = read.map_err(UnscoredReason::from);
-            let draw = if member.expected { expected::weigh(call, &reply, draw, &mut marks) } else { draw };
+            let draw = if member.expected { expected::weigh(call, &reply, draw, &mut flags) } else { draw };
             let verdict = draw.as_ref().map(|(verdict, _)| *verdict).map_err(Clone::clone);
             let is_fresh = !reply.cached;
             self.records.push(CallRecord::of(&request, member, Some(reply), verdict)).await;
-            // Repeats follow unreadable replies: they say nothing about the judge in general.
+            // With `retry_unscored`, new calls repeat unreadable replies and are no fair sample of the judge.
             if is_fresh && !self.job.options.retry_unscored {
                 self.legibility.note(call.task.kind(), draw.as_ref().err()).map_err(Abort::Fatal)?;
             }
             if !again {
-                return Ok(UnitEnd::Answered { draw, raw: Some(raw), marks });
+                return Ok(UnitEnd::Answered { draw, raw: Some(raw), flags });
             }
             attempt += 1;
         }
     }
 
-    /// Whether to make attempt `attempt + 1`. Cached replies are used whatever the limit.
+    /// Whether to make attempt `attempt + 1`. The limit applies to new calls; a cached reply is always used.
     fn asks_again(
         &self,
         may_help: bool,
@@ -308,11 +311,11 @@ impl AnswerRun<'_> {
         member: &Member,
     ) -> Result<bool, Abort> {
         let options = &self.job.options;
-        let fresh_left = fresh_tries <= options.parse_retries;
+        let may_call = fresh_tries <= options.parse_retries;
         if may_help && attempt < options.parse_retries {
             return Ok(true);
         }
-        if options.retry_unscored && fresh_left && may_help {
+        if options.retry_unscored && may_call && may_help {
             return Ok(true);
         }
         let next = self.request(call, member, attempt + 1);
@@ -321,7 +324,7 @@ impl AnswerRun<'_> {
 
     async fn unscored(&self, request: &JudgeRequest, member: &Member, reason: UnscoredReason) -> UnitEnd {
         self.records.push(CallRecord::of(request, member, None, Err(reason.clone()))).await;
-        UnitEnd::Answered { draw: Err(reason), raw: None, marks: Vec::new() }
+        UnitEnd::Answered { draw: Err(reason), raw: None, flags: Vec::new() }
     }
 
     fn request(&self, call: &JudgeCall, member: &Member, attempt: u32) -> JudgeRequest {
@@ -335,7 +338,8 @@ impl AnswerRun<'_> {
     }
 }
 
-/// Every sample of these calls from every judge of its role, judge by judge, so that each prefix stays warm.
+/// Every sample of these calls from every judge of its role, judge by judge, so that each judge finds the prefix of its
+/// prompts in its cache.
 fn units<'a>(job: &'a Job, calls: &[JudgeCall], gates: usize) -> VecDeque<Unit<'a>> {
     let mut units = VecDeque::new();
     for (call_index, call) in calls.iter().enumerate() {
@@ -343,9 +347,9 @@ fn units<'a>(job: &'a Job, calls: &[JudgeCall], gates: usize) -> VecDeque<Unit<'
         if members.is_empty() {
             units.push_back(Unit { member: None, call_index, call: call.clone(), gates });
         }
-        for (place, member) in (0_u32..).zip(members) {
+        for (index, member) in (0_u32..).zip(members) {
             for draw in 0..member.samples.max(1) {
-                let call = JudgeCall { draw, member: place, ..call.clone() };
+                let call = JudgeCall { draw, member: index, ..call.clone() };
                 units.push_back(Unit { member: Some(member), call_index, call, gates });
             }
         }
@@ -356,52 +360,53 @@ fn units<'a>(job: &'a Job, calls: &[JudgeCall], gates: usize) -> VecDeque<Unit<'
 
 impl State {
     /// Merges the samples of a call in the order of judge and index.
-    fn take(&mut self, call: JudgeCall, mut asked: Asked, job: &Job) {
-        // If some samples are missing, the others are paid for all the same.
-        self.answered += asked.draws.len() as u64;
+    fn merge_samples(&mut self, call: JudgeCall, mut asked: Asked, job: &Job) {
+        // Samples with replies are paid for, even if others of the call were deferred.
+        self.replies += asked.samples.len() as u64;
         if asked.deferred {
             let reason = UnscoredReason::new(UnscoredKind::NotAsked, "not asked yet");
             self.verdicts.insert(Arc::clone(&call.item), Judged::Unscored(reason));
             self.deferred.push((call.item, call.task.kind()));
             return;
         }
-        self.marks.append(&mut asked.marks.drain(..).collect());
-        asked.draws.sort_by_key(|(place, ..)| *place);
+        self.flags.append(&mut asked.flags.drain(..).collect());
+        asked.samples.sort_by_key(|(position, ..)| *position);
         let Some(panel) = job.panels.of(&call.role) else {
-            let draws = asked.draws.into_iter().map(|(_, draw, _)| draw).collect();
-            self.verdicts.insert(call.item, merge_draws(draws, Merge::Mean));
+            let samples = asked.samples.into_iter().map(|(_, draw, _)| draw).collect();
+            self.verdicts.insert(call.item, merge_draws(samples, Merge::Mean));
             return;
         };
-        let (mut of_members, mut values) = (Vec::new(), Vec::new());
-        for (place, member) in (0_u32..).zip(&panel.members) {
-            let own = asked.draws.extract_if(.., |((of, _), ..)| *of == place).collect::<Vec<_>>().into_iter();
+        let (mut merged_members, mut values) = (Vec::new(), Vec::new());
+        for (index, member) in (0_u32..).zip(&panel.members) {
+            let of_judge =
+                asked.samples.extract_if(.., |((judge, _), ..)| *judge == index).collect::<Vec<_>>().into_iter();
             let mut raws = Vec::new();
-            let mut draws = Vec::new();
-            for (_, draw, raw) in own {
+            let mut samples = Vec::new();
+            for (_, draw, raw) in of_judge {
                 raws.extend(raw);
-                draws.push(draw);
+                samples.push(draw);
             }
             let merged = match job.options.mode {
-                // The reference merges several grades by their texts.
+                // The reference merges the texts of several grades.
                 Mode::Compat if member.samples > 1 && call.task.kind() == CallKind::Aspect => {
                     merge_texts(&raws, member.merge)
                 }
-                _ => merge_draws(draws.clone(), member.merge),
+                _ => merge_draws(samples.clone(), member.merge),
             };
             if panel.members.len() > 1 || member.samples > 1 {
-                values.push(member_values(&member.judge_id, &merged, &draws));
+                values.push(member_values(&member.judge_id, &merged, &samples));
             }
-            of_members.push(merged);
+            merged_members.push(merged);
         }
         let judges: Vec<&str> = panel.members.iter().map(|member| &*member.judge_id).collect();
-        self.verdicts.insert(Arc::clone(&call.item), merge_members(of_members, &judges, panel.merge));
+        self.verdicts.insert(Arc::clone(&call.item), merge_members(merged_members, &judges, panel.merge));
         if !values.is_empty() {
             self.members.insert(call.item, values);
         }
     }
 }
 
-/// Waits for another slot at the end of a run; never resolves without lanes.
+/// Waits for an extra slot at the end of a run; never resolves when planning.
 async fn widen_at_the_end(lanes: Option<&Lanes>) -> Option<Place> {
     match lanes {
         Some(lanes) => lanes.widen_at_the_end().await,

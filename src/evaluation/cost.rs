@@ -1,8 +1,9 @@
 //! Cost estimates of a plan: calls, tokens, money and time.
 //!
-//! Prompt tokens are counted on a sample of each group of calls by the judge's server or a built-in vocabulary. With the
-//! ratio r of counted to estimated tokens over n sampled calls, the estimated sum of all N calls is scaled by r. It may be
-//! off by two standard errors of a ratio estimate (W. G. Cochran, "Sampling Techniques", 3rd edition (1977), chapter 6):
+//! Prompt tokens are counted on a sample of each group of calls by the judge's server or a built-in vocabulary. With
+//! the ratio r of counted to estimated tokens over n sampled calls, the estimated sum of all N calls is scaled by r.
+//! Its error is given as two standard errors of a ratio estimate (W. G. Cochran, "Sampling Techniques", 3rd edition
+//! (1977), chapter 6):
 //!
 //! ```text
 //! 2 N sqrt((1 - n/N) / n * sum of (counted - r * estimated)^2 / (n - 1))
@@ -25,24 +26,25 @@ use crate::judge::layers::budgeted::Price;
 use crate::judge::token_counter::TokenCounter;
 use crate::stats::Interval;
 
-/// Where tokens are not counted, 95 of 100 texts are within this share of what a tokenizer counts (see `judge::tokens`).
+/// Relative error of estimated token counts: 95% of texts are within it (see `judge::tokens`).
 const ESTIMATE_ERROR: f64 = 0.12;
-/// OpenAI documents how chats are framed, but not what JSON mode or newer models add.
+/// Minimum relative error of counts by a built-in vocabulary: OpenAI documents the tokens that frame a chat, but not
+/// those that JSON mode or newer models add.
 const FRAME_ERROR: f64 = 0.01;
-/// Calls of each role, kind and judge whose tokens are counted.
+/// Number of calls whose tokens are counted, for each role, kind and judge.
 const SAMPLE: usize = 128;
 /// Smaller samples are not extrapolated.
-const FEWEST: usize = 8;
+const MIN_SAMPLE: usize = 8;
 /// Concurrent counting requests.
 const AT_ONCE: usize = 8;
-/// Time limit; counts that arrived until then are used.
+/// Time limit of counting; counts that arrive within it are used.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// Price and limits of a judge.
 pub struct JudgeTerms {
     /// The model.
     pub model: String,
-    /// What the model costs.
+    /// Price of the model; `None` if unknown.
     pub price: Option<Price>,
     /// Calls in flight at once.
     pub concurrency: usize,
@@ -61,7 +63,7 @@ pub struct Cost {
     pub calls: f64,
     /// Counted or estimated, see [`JudgePlan`].
     pub prompt_tokens: f64,
-    /// From one token per call to the reply limits (without a limit: the length of the prompt).
+    /// From one token per call to the reply limits (for calls without one: the length of the prompt).
     pub reply_tokens: Interval,
     /// `None` without a price. Low: shortest replies, prompts shorter by the error; high: longest replies, prompts
     /// longer by the error.
@@ -101,12 +103,12 @@ impl Cost {
     }
 
     fn plus(self, other: Self) -> Self {
-        let both = |a: Interval, b: Interval| Interval { low: a.low + b.low, high: a.high + b.high };
+        let sum = |a: Interval, b: Interval| Interval { low: a.low + b.low, high: a.high + b.high };
         Self {
             calls: self.calls + other.calls,
             prompt_tokens: self.prompt_tokens + other.prompt_tokens,
-            reply_tokens: both(self.reply_tokens, other.reply_tokens),
-            usd: self.usd.zip(other.usd).map(|(a, b)| both(a, b)),
+            reply_tokens: sum(self.reply_tokens, other.reply_tokens),
+            usd: self.usd.zip(other.usd).map(|(a, b)| sum(a, b)),
         }
     }
 }
@@ -122,7 +124,7 @@ pub struct PlanLine {
     pub judge: String,
     /// Calls that can be made now.
     pub now: Cost,
-    /// Also those behind n gates, with weight gate rate^n.
+    /// Those, and the calls behind n gates with weight `gate_rate`^n.
     pub expected: Cost,
     /// With every gate open.
     pub at_most: Cost,
@@ -161,21 +163,21 @@ pub struct JudgePlan {
     pub judge: String,
     /// The model.
     pub model: String,
-    /// `llama.cpp`, `vllm`, the name of an encoding; `None`: prompt tokens are estimated.
+    /// What counted tokens: `llama.cpp`, `vllm` or the name of an encoding; `None`: prompt tokens are estimated.
     pub by: Option<&'static str>,
-    /// Counters that failed.
+    /// The counter, if it failed.
     pub failed: Option<&'static str>,
-    /// Calls that were counted.
+    /// Calls whose tokens were counted.
     pub counted: u64,
-    /// All calls at most.
+    /// All calls, with every gate open.
     pub of: u64,
-    /// The sum may be off by this share either way (95%).
+    /// Relative error of the sum, in either direction (95%).
     pub error: f64,
-    /// Seconds by requests per minute.
+    /// Seconds needed under the limit of requests per minute.
     pub seconds_by_rpm: Option<f64>,
-    /// Seconds by tokens per minute: prompts and reply limits, as providers count.
+    /// Seconds needed under the limit of tokens per minute; as providers do, it counts prompts and reply limits.
     pub seconds_by_tpm: Option<f64>,
-    /// Seconds per second of latency, by the calls in flight.
+    /// Seconds needed for each second of latency, with the calls in flight.
     pub seconds_per_second_of_a_call: f64,
     /// Calls in flight at once.
     pub concurrency: usize,
@@ -203,7 +205,7 @@ pub struct PlanEstimate {
 }
 
 /// Plans the jobs and estimates the cost of a run. Makes no calls, except that servers may be asked to count tokens.
-/// `terms` are those of every model, by judge identity; other judges are free and left out.
+/// `terms` has every model, by judge identity; other judges are free and left out.
 ///
 /// # Errors
 /// As [`plan`](super::plan).
@@ -218,9 +220,9 @@ pub async fn estimate(
     let (mut judges, mut lines) = (Vec::new(), Vec::new());
     for (judge, terms) in terms {
         let groups = planned.groups.iter().filter(|group| *group.judge == *judge);
-        let (plan, own) = plan_judge(judge, terms, groups, gate_rate).await;
+        let (plan, judge_lines) = plan_judge(judge, terms, groups, gate_rate).await;
         judges.push(plan);
-        lines.extend(own);
+        lines.extend(judge_lines);
     }
     lines.sort_by(|a, b| (&a.role, a.kind, &a.judge).cmp(&(&b.role, b.kind, &b.judge)));
     let total = PlanLine::total(&lines);
@@ -235,9 +237,9 @@ async fn plan_judge(
     gate_rate: f64,
 ) -> (JudgePlan, Vec<PlanLine>) {
     let deadline = Instant::now() + TIME_LIMIT;
-    let floor = if terms.counter.as_ref().is_some_and(TokenCounter::is_built_in) { FRAME_ERROR } else { 0.0 };
-    let (mut lines, mut counted, mut of) = (Vec::new(), 0, 0);
-    let (mut tokens, mut off) = (0.0, 0.0);
+    let min_error = if terms.counter.as_ref().is_some_and(TokenCounter::is_built_in) { FRAME_ERROR } else { 0.0 };
+    let (mut lines, mut counted, mut call_count) = (Vec::new(), 0, 0);
+    let (mut tokens, mut token_error) = (0.0, 0.0);
     let mut counter = terms.counter.as_ref();
     for group in groups {
         let pairs = match counter {
@@ -247,16 +249,16 @@ async fn plan_judge(
         counter = counter.filter(|_| pairs.len() == group.sample.len());
         let calls = group.at_most().calls;
         let scale = Scale::of(&pairs, calls).unwrap_or(Scale::ESTIMATE);
-        let scale = Scale { error: scale.error.max(floor), ..scale };
+        let scale = Scale { error: scale.error.max(min_error), ..scale };
         let line = PlanLine::of(group, scale, terms.price, gate_rate);
         counted += pairs.len() as u64;
-        of += calls;
+        call_count += calls;
         tokens += line.at_most.prompt_tokens;
-        off += scale.error * line.at_most.prompt_tokens;
+        token_error += scale.error * line.at_most.prompt_tokens;
         lines.push(line);
     }
     let name = terms.counter.as_ref().map(TokenCounter::name);
-    let (by, failed) = if counted > 0 { (name, None) } else { (None, name.filter(|_| of > 0)) };
+    let (by, failed) = if counted > 0 { (name, None) } else { (None, name.filter(|_| call_count > 0)) };
     let Cost { calls, prompt_tokens, reply_tokens, .. } = PlanLine::total(&lines).expected;
     let minutes = |count: f64, limit: Option<u64>| limit.map(|limit| count * 60.0 / limit as f64);
     let plan = JudgePlan {
@@ -265,9 +267,9 @@ async fn plan_judge(
         by,
         failed,
         counted,
-        of,
-        // Six digits, so that the sums of equal shares are equal.
-        error: if tokens > 0.0 { (1e6 * off / tokens).round() / 1e6 } else { 0.0 },
+        of: call_count,
+        // Rounded, so that groups with equal errors give exactly that error.
+        error: if tokens > 0.0 { (1e6 * token_error / tokens).round() / 1e6 } else { 0.0 },
         seconds_by_rpm: minutes(calls, terms.requests_per_minute),
         seconds_by_tpm: minutes(prompt_tokens + reply_tokens.high, terms.tokens_per_minute),
         seconds_per_second_of_a_call: calls / terms.concurrency as f64,
@@ -277,11 +279,11 @@ async fn plan_judge(
     (plan, lines)
 }
 
-/// From estimated to counted tokens.
+/// Correction of estimated tokens by counted ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Scale {
     ratio: f64,
-    /// The sum may be off by this share either way.
+    /// Relative error of the sum, in either direction.
     error: f64,
 }
 
@@ -292,7 +294,7 @@ impl Scale {
     fn of(pairs: &[(f64, f64)], calls: u64) -> Option<Self> {
         let (n, all) = (pairs.len() as f64, calls as f64);
         let (estimated, counted) = pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
-        if estimated <= 0.0 || counted <= 0.0 || (pairs.len() < FEWEST && n < all) {
+        if estimated <= 0.0 || counted <= 0.0 || (pairs.len() < MIN_SAMPLE && n < all) {
             return None;
         }
         let ratio = counted / estimated;

@@ -1,8 +1,7 @@
 //! Options of an evaluation: input, scoring, judges, output.
 //!
-//! A field is at once a flag of the command line (clap), a key of the config file (serde), its default and its
-//! documentation. [`EvaluationOptions`] holds all of them; [`EvaluationOptions::run_settings`] lists those that affect
-//! scores.
+//! Each field defines a command-line flag (clap), a config-file key (serde), a default value and the help text.
+//! [`EvaluationOptions`] holds all of them; [`EvaluationOptions::run_settings`] lists those that affect scores.
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -75,7 +74,7 @@ impl Default for EvaluationOptions {
 /// A further judge, `[judges.NAME]`: the keys of `[judge]` and `[limits]`, and its samples.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct JudgeTable {
-    /// Its model and requests.
+    /// The model and its request settings.
     #[serde(flatten)]
     pub judge: JudgeOptions,
     /// Its limits.
@@ -179,7 +178,7 @@ impl Default for ScoringOptions {
 }
 
 impl ScoringOptions {
-    /// Which halves of the rubrics are scored; one option alone restricts to it.
+    /// Which halves of the rubrics are scored. If only one option is set, the other half gets the opposite.
     pub fn parts(&self) -> RubricParts {
         let (rubrics, snippets) = match (self.rubrics, self.snippets) {
             (None, None) => (true, true),
@@ -190,7 +189,7 @@ impl ScoringOptions {
         RubricParts { rubrics, snippets }
     }
 
-    /// Arithmetic and parser: ours or the reference's.
+    /// The scoring rules: the default ones, or those of the reference script.
     pub fn mode(&self) -> Mode {
         if self.compat { Mode::Compat } else { Mode::Default }
     }
@@ -209,6 +208,7 @@ impl ScoringOptions {
 
 /// Checks that a number is a share, 0..=1.
 ///
+/// # Errors
 /// A message with the expected value.
 pub fn check_share(share: f64) -> Result<(), &'static str> {
     match (0.0..=1.0).contains(&share) {
@@ -338,9 +338,9 @@ pub struct OutputOptions {
 
 /// Options that do not affect scores. Runs that differ only in them are comparable and share a directory:
 ///
-/// - where files are (the hashes of their contents are recorded), and which outputs are written where;
+/// - where files are (the hashes of their contents are recorded), and where outputs are written;
 /// - how a model is reached, how fast and at what cost, and whether replies come from the cache;
-/// - how scores are summarized: rescoring can do that again in any way.
+/// - how scores are summarized, which rescoring can change.
 ///
 /// Every other option is part of the run settings.
 const NOT_RUN_SETTINGS: [&str; 16] = [
@@ -373,11 +373,11 @@ impl EvaluationOptions {
         self.limits.check()?;
         self.budget.check()?;
         for (name, table) in &self.judges {
-            let of_table = |fault: OptionFault| {
-                let renamed = |key: &str| format!("judges.{name}.{}", key.rsplit('.').next().unwrap_or_default());
+            let in_table = |fault: OptionFault| {
+                let table_key = |key: &str| format!("judges.{name}.{}", key.rsplit('.').next().unwrap_or_default());
                 OptionFault {
-                    key: renamed(&fault.key),
-                    contradicts: fault.contradicts.as_deref().map(renamed),
+                    key: table_key(&fault.key),
+                    contradicts: fault.contradicts.as_deref().map(table_key),
                     ..fault
                 }
             };
@@ -387,11 +387,11 @@ impl EvaluationOptions {
                     "neither model nor base_url; add one of them, or kind = \"lexical\" for the built-in baseline";
                 return Err(OptionFault::new(&format!("judges.{name}.model"), what));
             }
-            table.judge.check().and_then(|()| table.limits.check()).map_err(of_table)?;
+            table.judge.check().and_then(|()| table.limits.check()).map_err(in_table)?;
         }
         for (model, price) in &self.prices {
-            let members = [Some(price.prompt), Some(price.completion), price.cached_prompt];
-            if members.into_iter().flatten().any(|usd| !(usd.is_finite() && usd >= 0.0)) {
+            let rates = [Some(price.prompt), Some(price.completion), price.cached_prompt];
+            if rates.into_iter().flatten().any(|usd| !(usd.is_finite() && usd >= 0.0)) {
                 let what = "not a price; write USD per million tokens, such as 2.5";
                 return Err(OptionFault::new(&format!("prices.{model}"), what));
             }
@@ -399,11 +399,11 @@ impl EvaluationOptions {
         self.check_roles()
     }
 
-    /// The settings that affect scores, by their names in the config file; without secrets, the same on any machine.
-    /// They determine the default run directory, and a run record of others is rejected.
+    /// The settings that affect scores, by config-file key, without secrets or anything specific to the machine. They
+    /// determine the default run directory; a run record with other settings is rejected.
     pub fn run_settings(&self) -> BTreeMap<String, Value> {
-        let score = [as_map(&self.input), as_map(&self.scoring), as_map(&self.scorers)];
-        let mut settings: BTreeMap<String, Value> = score
+        let groups = [as_map(&self.input), as_map(&self.scoring), as_map(&self.scorers)];
+        let mut settings: BTreeMap<String, Value> = groups
             .into_iter()
             .flatten()
             .map(|(key, value)| (format!("score.{key}"), value))
@@ -413,7 +413,7 @@ impl EvaluationOptions {
         settings.insert("score.rubrics".to_owned(), json!(parts.rubrics));
         settings.insert("score.snippets".to_owned(), json!(parts.snippets));
         for name in ["score.systems", "score.cases", "score.aspects", "score.scorers"] {
-            settings.entry(name.to_owned()).and_modify(|names| *names = sorted(names));
+            settings.entry(name.to_owned()).and_modify(|names| *names = sorted_names(names));
         }
         for name in self.used_judges() {
             match self.judges.get(&name) {
@@ -436,17 +436,17 @@ impl EvaluationOptions {
     }
 }
 
-/// What affects the replies of a judge. Key-like strings in request fields are masked: they authenticate and do not
-/// affect replies.
+/// The settings that affect the replies of a judge. Strings in request fields that look like API keys are masked: they
+/// authenticate and do not affect replies.
 fn judge_settings(judge: &JudgeOptions) -> Map<String, Value> {
     let mut settings = as_map(judge);
     settings.insert("kind".to_owned(), json!(judge.kind()));
     let is_lexical = judge.kind() == JudgeKind::Lexical;
     settings.retain(|key, value| {
-        let counts = !NOT_RUN_SETTINGS.contains(&format!("judge.{key}").as_str());
-        key == "kind" || !is_lexical && counts && !value.is_null()
+        let affects_replies = !NOT_RUN_SETTINGS.contains(&format!("judge.{key}").as_str());
+        key == "kind" || !is_lexical && affects_replies && !value.is_null()
     });
-    settings.entry("extra_body").and_modify(|fields| *fields = key_sorted(&masked_json(fields)));
+    settings.entry("extra_body").and_modify(|fields| *fields = with_sorted_keys(&masked_json(fields)));
     settings
 }
 
@@ -458,22 +458,23 @@ pub(crate) fn as_map(options: &impl Serialize) -> Map<String, Value> {
     }
 }
 
-/// Sorted names without `.jsonl`, each once, so that spelling does not matter.
-fn sorted(names: &Value) -> Value {
+/// Sorted names without `.jsonl`, each once, so that order, repeats and suffix do not matter.
+fn sorted_names(names: &Value) -> Value {
     let names = names.as_array().into_iter().flatten().filter_map(Value::as_str);
     let names: std::collections::BTreeSet<&str> =
         names.map(|name| name.strip_suffix(".jsonl").unwrap_or(name)).collect();
     json!(names)
 }
 
-/// The object with sorted keys.
-fn key_sorted(value: &Value) -> Value {
+/// The value, with sorted keys in every object.
+fn with_sorted_keys(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
-            let pairs: BTreeMap<&String, Value> = map.iter().map(|(key, inner)| (key, key_sorted(inner))).collect();
+            let pairs: BTreeMap<&String, Value> =
+                map.iter().map(|(key, inner)| (key, with_sorted_keys(inner))).collect();
             json!(pairs)
         }
-        Value::Array(items) => Value::Array(items.iter().map(key_sorted).collect()),
+        Value::Array(items) => Value::Array(items.iter().map(with_sorted_keys).collect()),
         other => other.clone(),
     }
 }

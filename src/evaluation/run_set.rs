@@ -24,13 +24,13 @@ pub struct RunSet {
 }
 
 impl RunSet {
-    /// Reads these runs in order, each once. A directory that contains runs stands for them, sorted by name. Runs with
-    /// equal names are named by their paths. `anyway` allows different run settings.
+    /// Reads these runs in order, each once. A directory that contains runs is replaced by them, sorted by name. Runs
+    /// with equal names are named by their paths. `anyway` allows different run settings.
     ///
     /// # Errors
-    /// When a directory is no run and contains none, or a file of a run cannot be read. When the built-in lexical judge has
-    /// a role in one run that an LLM has in another; without `anyway` when any run setting that affects scores differs:
-    /// every difference by name, with its values and runs.
+    /// - A directory is no run and contains none, or a file of a run cannot be read.
+    /// - The built-in lexical judge has a role in one run that an LLM has in another.
+    /// - Without `anyway`: run settings that affect scores differ (each with its values and runs).
     pub fn open(paths: &[PathBuf], anyway: bool) -> Result<Self> {
         let mut directories: Vec<PathBuf> = Vec::new();
         for path in paths {
@@ -62,14 +62,14 @@ impl RunSet {
         let manifests: Vec<_> = runs.iter().map(|run| (run.name.as_str(), &run.manifest)).collect();
         let differences = setting_differences(&manifests);
         if !differences.is_empty() && !anyway {
-            return Err(Error::Input(refusal(&runs, &differences)));
+            return Err(Error::Input(difference_faults(&runs, &differences)));
         }
         Ok(Self { differences: differences.into_iter().map(|difference| difference.text).collect(), runs })
     }
 
-    /// The scores of these runs.
+    /// The scores of these runs, with word counts and missing answers.
     pub fn observe(&self) -> Observations {
-        let answers = |run: &RecordedRun| -> HashMap<_, _> {
+        let word_counts = |run: &RecordedRun| -> HashMap<_, _> {
             let words = |item: &super::Item| {
                 let key = (item.answer.system.clone(), item.answer.case_id.clone());
                 (key, word_count(item.answer.own_text()))
@@ -80,8 +80,8 @@ impl RunSet {
         let answers = runs.map(|run| RunAnswers {
             name: &run.name,
             scored: &run.scored,
-            words: answers(run),
-            unanswered: unanswered(run),
+            words: word_counts(run),
+            unanswered: missing_answers(run),
         });
         observe(&answers.collect::<Vec<_>>())
     }
@@ -124,7 +124,7 @@ fn run_directories(path: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// One fault for each difference, at the first run that differs from those before it; the first says what to do.
-fn refusal(runs: &[RecordedRun], differences: &[SettingDifference]) -> Vec<InputFault> {
+fn difference_faults(runs: &[RecordedRun], differences: &[SettingDifference]) -> Vec<InputFault> {
     let fault = |difference: &SettingDifference| InputFault::new(&runs[difference.run].path, difference.text.as_str());
     let mut faults: Vec<InputFault> = differences.iter().map(fault).collect();
     let mut hint = "these runs are not comparable; --anyway compares them and flags the difference".to_owned();
@@ -169,7 +169,7 @@ fn mixed_roles(runs: &[RecordedRun]) -> Vec<InputFault> {
     by_role.iter().filter_map(fault).collect()
 }
 
-/// Judges and prompts of these runs; what does not hold for all of them names its runs.
+/// Judges and prompts of each role; a line that does not apply to all runs ends with the names of its runs.
 fn judged_by(runs: &[RecordedRun]) -> Vec<String> {
     let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
     for run in runs {
@@ -179,13 +179,13 @@ fn judged_by(runs: &[RecordedRun]) -> Vec<String> {
                 false => format!("{role}: {}", entry.summary()),
             };
             match lines.iter_mut().find(|(known, _)| *known == line) {
-                Some((_, of)) => of.push(&run.name),
+                Some((_, run_names)) => run_names.push(&run.name),
                 None => lines.push((line, vec![&run.name])),
             }
         }
     }
-    let line = |(line, of): (String, Vec<&str>)| {
-        if of.len() == runs.len() { line } else { format!("{line} ({})", of.join(", ")) }
+    let line = |(line, run_names): (String, Vec<&str>)| {
+        if run_names.len() == runs.len() { line } else { format!("{line} ({})", run_names.join(", ")) }
     };
     lines.into_iter().map(line).collect()
 }
@@ -201,7 +201,7 @@ fn unfinished(run: &RecordedRun) -> Option<String> {
         RunStatus::Stopped => "was stopped early",
         RunStatus::Running => "did not finish (or is still running)",
     };
-    // Rescoring gives every answer a score, however few its replies.
+    // After rescoring, every answer has a score, even without replies.
     let count = without_score(run);
     if count == 0 {
         return Some(format!("{name} {status}; run score once more to finish it"));
@@ -210,43 +210,44 @@ fn unfinished(run: &RecordedRun) -> Option<String> {
     Some(format!("{name} {status}: {count} of {of} answers have no score; {what}"))
 }
 
-/// Answers of an unfinished run without a score, by the scorer with the most of them.
+/// Number of answers without a score in an unfinished run, for the scorer with the most of them.
 fn without_score(run: &RecordedRun) -> usize {
-    let was_asked = |part: &Component| part.reason.as_ref().is_none_or(|why| why.kind != UnscoredKind::NotAsked);
-    let is_untouched = |answer: &&Arc<ScoredAnswer>| !answer.score.components.iter().any(was_asked);
+    let was_judged =
+        |component: &Component| component.reason.as_ref().is_none_or(|why| why.kind != UnscoredKind::NotAsked);
+    let is_unjudged = |answer: &&Arc<ScoredAnswer>| !answer.score.components.iter().any(was_judged);
     let answers = |scorer: &'static str| run.scored.iter().filter(move |answer| answer.score.scorer == scorer);
-    let untouched = run.scorers().into_iter().map(|scorer| answers(scorer).filter(is_untouched).count());
-    let most = run.scorers().into_iter().map(|scorer| answers(scorer).count()).max().unwrap_or(0);
-    let missing = usize::try_from(run.manifest.answers).unwrap_or(usize::MAX).saturating_sub(most);
-    untouched.max().unwrap_or(0).max(missing)
+    let unjudged = run.scorers().into_iter().map(|scorer| answers(scorer).filter(is_unjudged).count());
+    let max_scored = run.scorers().into_iter().map(|scorer| answers(scorer).count()).max().unwrap_or(0);
+    let missing = usize::try_from(run.manifest.answers).unwrap_or(usize::MAX).saturating_sub(max_scored);
+    unjudged.max().unwrap_or(0).max(missing)
 }
 
 /// Pairs of system and test case without an answer. `None` where no test cases are recorded (the run had none, or is
 /// imported from results that do not name them).
-fn unanswered(run: &RecordedRun) -> Option<HashSet<(SystemName, CaseId)>> {
+fn missing_answers(run: &RecordedRun) -> Option<HashSet<(SystemName, CaseId)>> {
     let manifest = &run.manifest;
     let kept: HashSet<CaseId> = manifest.kept_cases.iter().map(|case| case.as_str().into()).collect();
     if kept.is_empty() {
         return None;
     }
-    // The rubric's answers are paired with the test cases, so the record lists the missing ones; but a run that stopped
-    // and has no inputs does not list the other answers without a score.
-    let is_known = manifest.status == RunStatus::Complete || !run.items.is_empty();
-    let mut unanswered = if manifest.scorers.iter().any(|scorer| scorer == "rubric") && is_known {
+    // With a rubric, the manifest lists the test cases without an answer. A stopped run without inputs does not list
+    // the answers without a score, so there every case without a score is missing.
+    let is_listed = manifest.status == RunStatus::Complete || !run.items.is_empty();
+    let mut missing = if manifest.scorers.iter().any(|scorer| scorer == "rubric") && is_listed {
         manifest.missing.iter().map(|(system, case)| (system.as_str().into(), case.as_str().into())).collect()
     } else {
         unscored_cases(run, &kept)
     };
-    // A question without a test case that one system answered was put to all systems.
+    // Questions outside the test cases are expected of every system once one system has answered them.
     let others: HashSet<&CaseId> =
         run.scored.iter().map(|answer| &answer.case.case_id).filter(|case| !kept.contains(case)).collect();
     for system in run.systems() {
-        unanswered.extend(others.iter().map(|case| (system.clone(), (*case).clone())));
+        missing.extend(others.iter().map(|case| (system.clone(), (*case).clone())));
     }
-    Some(unanswered)
+    Some(missing)
 }
 
-/// The cases, or those of its slice, that each system has no score for.
+/// The cases without a score of each system; in a run of a slice, only cases of the slice.
 fn unscored_cases(run: &RecordedRun, kept: &HashSet<CaseId>) -> HashSet<(SystemName, CaseId)> {
     let slice = run.manifest.settings.get("score.slice").and_then(|slice| Slice::from_text(slice.as_str()?).ok());
     let scored: HashSet<(&SystemName, &CaseId)> =

@@ -1,4 +1,4 @@
-//! The built-in scorers, from options or from a recorded run.
+//! Builds the built-in scorers from options or from a recorded run.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::scorer::overlap::{Measure, OverlapScorer};
 use crate::scorer::prometheus::PrometheusScorer;
 use crate::scorer::rubric::RubricScorer;
 
-/// The scorer of that name. `is_lexical`: whether the built-in baseline judges the rubric.
+/// The scorer of that name. With `is_lexical` the built-in baseline judges the rubric.
 pub(super) fn scorer(
     name: ScorerName,
     options: &EvaluationOptions,
@@ -25,21 +25,24 @@ pub(super) fn scorer(
     is_lexical: bool,
     items: &[Item],
 ) -> Arc<dyn Scorer> {
-    let (own, mode) = (&options.scorers, options.scoring.mode());
-    let index_base = own.index_base;
+    let (scorer_options, mode) = (&options.scorers, options.scoring.mode());
+    let index_base = scorer_options.index_base;
     match name {
         ScorerName::Rubric => Arc::new(RubricScorer::new(options.scoring.parts(), mode).lexical(is_lexical)),
         ScorerName::Prometheus => Arc::new(PrometheusScorer {
             aspects: aspects.to_vec(),
-            instruction: own.instruction.as_str().into(),
-            top_n: own.top_n,
+            instruction: scorer_options.instruction.as_str().into(),
+            top_n: scorer_options.top_n,
             index_base,
             mode,
-            use_reference: !own.no_reference,
+            use_reference: !scorer_options.no_reference,
         }),
-        ScorerName::Entailment => {
-            Arc::new(EntailmentScorer { form: own.entail, at_most: own.at_most.get(), index_base, mode })
-        }
+        ScorerName::Entailment => Arc::new(EntailmentScorer {
+            form: scorer_options.entail,
+            at_most: scorer_options.at_most.get(),
+            index_base,
+            mode,
+        }),
         ScorerName::CitationAudit => {
             let mut predictions = items.iter().filter_map(|item| item.answer.prediction.as_deref());
             let with_gold = mode == Mode::Compat || predictions.any(names_gold_sources);
@@ -48,37 +51,37 @@ pub(super) fn scorer(
         ScorerName::Overlap => Arc::new(OverlapScorer {
             metrics: Measure::ALL.to_vec(),
             mode,
-            max_words: own.max_words.map(NonZeroUsize::get),
+            max_words: scorer_options.max_words.map(NonZeroUsize::get),
         }),
     }
 }
 
-/// The scorers of a recorded run, in the arithmetic of the manifest's mode.
+/// The scorers of a recorded run, with the settings and mode of its manifest.
 ///
 /// # Errors
 /// For a scorer that is not built in, and for invalid settings.
 pub(super) fn recorded_scorers(manifest: &Manifest) -> Result<Vec<Arc<dyn Scorer>>> {
     let mode = manifest.mode;
     let scorer = |name: &String| -> Result<Arc<dyn Scorer>> {
-        let known = ScorerName::ALL.into_iter().find(|known| known.as_str() == name);
-        let known =
-            known.ok_or_else(|| InputFault::new("manifest.json", format!("{name} is not a built-in scorer")))?;
-        Ok(match known {
+        let built_in = ScorerName::ALL.into_iter().find(|built_in| built_in.as_str() == name);
+        let built_in =
+            built_in.ok_or_else(|| InputFault::new("manifest.json", format!("{name} is not a built-in scorer")))?;
+        Ok(match built_in {
             ScorerName::Rubric => {
                 let (rubrics, snippets) = (manifest.is_set("score.rubrics"), manifest.is_set("score.snippets"));
                 let parts = RubricParts { rubrics, snippets };
                 Arc::new(RubricScorer::new(parts, mode).lexical(manifest.is_lexical()))
             }
-            ScorerName::Prometheus => Arc::new(PrometheusScorer { mode, ..recorded(manifest, name)? }),
-            ScorerName::Entailment => Arc::new(EntailmentScorer { mode, ..recorded(manifest, name)? }),
-            ScorerName::CitationAudit => Arc::new(recorded::<CitationAuditScorer>(manifest, name)?),
-            ScorerName::Overlap => Arc::new(OverlapScorer { mode, ..recorded(manifest, name)? }),
+            ScorerName::Prometheus => Arc::new(PrometheusScorer { mode, ..recorded_scorer(manifest, name)? }),
+            ScorerName::Entailment => Arc::new(EntailmentScorer { mode, ..recorded_scorer(manifest, name)? }),
+            ScorerName::CitationAudit => Arc::new(recorded_scorer::<CitationAuditScorer>(manifest, name)?),
+            ScorerName::Overlap => Arc::new(OverlapScorer { mode, ..recorded_scorer(manifest, name)? }),
         })
     };
     manifest.scorers.iter().map(scorer).collect()
 }
 
-fn recorded<T: DeserializeOwned>(manifest: &Manifest, name: &str) -> Result<T> {
+fn recorded_scorer<T: DeserializeOwned>(manifest: &Manifest, name: &str) -> Result<T> {
     let key = format!("scorer.{name}");
     let value = manifest.settings.get(&key).cloned().unwrap_or_default();
     serde_json::from_value(value).map_err(|error| {

@@ -1,4 +1,4 @@
-//! Fixed parts of the answers, for scoring on several machines.
+//! Slices: fixed parts of the answers, for scoring on several machines.
 
 use std::num::NonZeroU32;
 
@@ -12,21 +12,22 @@ use crate::domain::{CaseId, SystemName};
 pub struct Slice {
     /// 1..=`of`.
     pub number: u32,
-    /// How many parts there are.
+    /// Number of parts.
     pub of: NonZeroU32,
 }
 
 impl Slice {
-    /// `2/5`, as on the command line and in a run's record.
+    /// Parses `I/N`, such as `2/5`, the form on the command line and in run records.
     ///
+    /// # Errors
     /// A message with the expected form.
     pub fn from_text(text: &str) -> Result<Self, String> {
-        let wrong = || "not a part; write I/N with I from 1 to N, such as 2/5".to_owned();
-        let (number, of) = text.trim().split_once('/').ok_or_else(wrong)?;
-        let number = number.trim().parse::<u32>().map_err(|_| wrong())?;
-        let of = of.trim().parse::<NonZeroU32>().map_err(|_| wrong())?;
+        let message = || "not a part; write I/N with I from 1 to N, such as 2/5".to_owned();
+        let (number, of) = text.trim().split_once('/').ok_or_else(message)?;
+        let number = number.trim().parse::<u32>().map_err(|_| message())?;
+        let of = of.trim().parse::<NonZeroU32>().map_err(|_| message())?;
         if !(1..=of.get()).contains(&number) {
-            return Err(wrong());
+            return Err(message());
         }
         Ok(Self { number, of })
     }
@@ -82,7 +83,7 @@ mod tests {
             assert_eq!(holders.len(), 1);
             sizes[holders[0] as usize - 1] += 1;
         }
-        // 250 expected, standard deviation sqrt(1000 * 1/4 * 3/4) = 13.7: five of them
+        // Expected: 250 with a standard deviation of sqrt(1000 * 1/4 * 3/4) = 13.7; tolerated: five of these.
         assert!(sizes.iter().all(|size: &i32| (size - 250).abs() < 69), "{sizes:?}");
     }
 }

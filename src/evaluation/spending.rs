@@ -10,7 +10,7 @@ use crate::domain::TimeSpan;
 use crate::error::{Error, Result};
 use crate::judge::layers::budgeted::{Budget, Ledger, Price};
 
-/// Time for calls in flight to end before a time limit; for short limits a tenth of the limit.
+/// Time reserved for calls in flight at the end of a time limit; at most a tenth of the limit.
 const LEAD: Duration = Duration::from_secs(25);
 
 /// The budget and time limit of a run.
@@ -27,30 +27,30 @@ impl Spending {
     /// # Errors
     /// [`Error::Settings`] for a budget in dollars where a model has no price.
     pub(super) fn of<'a>(options: &EvaluationOptions, mut models: impl Iterator<Item = &'a str>) -> Result<Self> {
-        let bounds = &options.budget;
+        let limits = &options.budget;
         let unpriced = models.find(|model| !options.prices.contains_key(*model));
-        if let (Some(_), Some(model)) = (bounds.budget_usd, unpriced) {
+        if let (Some(_), Some(model)) = (limits.budget_usd, unpriced) {
             let what = Price::how_to_set(model);
             return Err(Error::Settings(format!("--budget-usd: the price of {model:?} is unknown; {what}")));
         }
-        let budget = Budget { usd: bounds.budget_usd, tokens: bounds.budget_tokens.map(NonZeroU64::get) };
-        let is_bound = budget.usd.is_some() || budget.tokens.is_some();
+        let budget = Budget { usd: limits.budget_usd, tokens: limits.budget_tokens.map(NonZeroU64::get) };
+        let has_budget = budget.usd.is_some() || budget.tokens.is_some();
         Ok(Self {
-            ledger: is_bound.then(|| Arc::new(Ledger::new(budget))),
-            time: bounds.time_limit.map(|limit| (Instant::now(), *limit)),
+            ledger: has_budget.then(|| Arc::new(Ledger::new(budget))),
+            time: limits.time_limit.map(|limit| (Instant::now(), *limit)),
         })
     }
 
-    /// Stops the run when its budget is spent or its time is over. Must be called inside the runtime.
+    /// Stops the run when its budget is spent or its time is over. Must be called in a Tokio runtime.
     pub(super) fn bound(&self, stop: &StopHandle) {
         if let Some(ledger) = &self.ledger {
             let stop = stop.clone();
             ledger.when_spent(move |reason| stop.stop(reason));
         }
-        if let Some((began, limit)) = self.time {
+        if let Some((start, limit)) = self.time {
             let stop = stop.clone();
-            let until = began + limit.saturating_sub(lead(limit));
-            let reason = out_of_time(limit, began.elapsed());
+            let until = start + limit.saturating_sub(lead(limit));
+            let reason = out_of_time(limit, start.elapsed());
             tokio::spawn(async move {
                 tokio::time::sleep_until(until.into()).await;
                 stop.stop(&reason);
@@ -59,13 +59,13 @@ impl Spending {
     }
 }
 
-/// How long before the limit the last calls are sent.
+/// How long before the limit the run stops sending calls.
 fn lead(limit: Duration) -> Duration {
     LEAD.min(limit / 10)
 }
 
-/// Why a run that was ready to send calls after `ready` stopped: the time reserved for calls in flight and, if it is a
-/// large share of the limit, the time spent before.
+/// The reason for a stop at the time limit. It gives the time reserved for calls in flight and, if it is a large share
+/// of the limit, the time `ready` before the first call.
 fn out_of_time(limit: Duration, ready: Duration) -> String {
     let seconds = |time: Duration| format!("{:.1}s", time.as_secs_f64());
     let mut reason = format!(

@@ -1,4 +1,4 @@
-//! Stops a run, on a signal or when the judge cannot be used any more.
+//! Stops a run: on a signal, at a limit, or when the judge cannot be used any more.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tokio::sync::watch;
 pub struct StopHandle(Arc<watch::Sender<Option<String>>>);
 
 impl StopHandle {
-    /// A handle that is not stopped.
+    /// A handle of a run that is not stopped.
     pub fn new() -> Self {
         Self(Arc::new(watch::channel(None).0))
     }
@@ -17,11 +17,11 @@ impl StopHandle {
     /// Stops the run for this reason; the first reason is kept.
     pub fn stop(&self, reason: &str) {
         self.0.send_if_modified(|current| {
-            let first = current.is_none();
-            if first {
+            let is_first = current.is_none();
+            if is_first {
                 *current = Some(reason.to_owned());
             }
-            first
+            is_first
         });
     }
 
@@ -40,7 +40,7 @@ impl StopHandle {
         let mut receiver = self.0.subscribe();
         match receiver.wait_for(Option::is_some).await {
             Ok(reason) => reason.clone().unwrap_or_default(),
-            // This handle keeps the channel open.
+            // Unreachable: this handle keeps the channel open.
             Err(_) => std::future::pending().await,
         }
     }

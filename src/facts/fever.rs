@@ -33,7 +33,7 @@ use crate::domain::Mode;
 /// The labels of the task, as in files; comparison ignores case.
 pub const LABELS: [&str; 3] = ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"];
 
-/// A Wikipedia sentence: page name and 0-based line. Gold evidence of unverifiable claims has nulls.
+/// A Wikipedia sentence: page name and 0-based line. Both are `None` in the gold evidence of unverifiable claims.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sentence {
     /// The page's name in the corpus, such as `Oliver_Reed`.
@@ -61,8 +61,8 @@ impl fmt::Display for Sentence {
 pub struct Gold {
     /// The label, in upper case.
     pub label: String,
-    /// Groups of sentences, each of which is sufficient: it counts if all of it is predicted. An empty one always
-    /// counts.
+    /// Groups of sentences. Each group is sufficient evidence, and is recalled if all its sentences are predicted; an
+    /// empty group always is.
     pub groups: Vec<Vec<Sentence>>,
 }
 
@@ -99,7 +99,7 @@ impl Prediction {
         Self { label: label.to_uppercase(), evidence }
     }
 
-    /// The sentences that count.
+    /// The first `max_evidence` sentences: only these count.
     fn counted(&self, max_evidence: Option<usize>) -> &[Sentence] {
         let all = self.evidence.len();
         &self.evidence[..max_evidence.unwrap_or(all).min(all)]
@@ -117,7 +117,8 @@ pub struct InstanceScore {
     /// Evidence precision: share of the predicted sentences that are in any group, 1 if nothing is predicted. A
     /// sentence predicted twice counts twice. `None` for an unverifiable claim.
     pub precision: Option<f64>,
-    /// Evidence recall, all or nothing: a whole group is predicted, or there is none; `None` for an unverifiable claim.
+    /// Evidence recall, all or nothing: a whole group is predicted, or the gold data has none; `None` for an
+    /// unverifiable claim.
     pub recalled: Option<bool>,
 }
 
@@ -155,8 +156,9 @@ pub struct FeverScores {
 }
 
 impl FeverScores {
-    /// The five measures of these claims; an empty list counts as one wrong claim. Precisions are summed in order of
-    /// size, so that claim order does not affect the last digit; compat sums in file order, as the reference does.
+    /// The five measures of these claims; without claims, precision is 1 and the others are 0. Precisions are summed in
+    /// order of size, so that claim order does not affect the last digit; compat sums in file order, as the reference
+    /// does.
     pub fn of(claims: &[InstanceScore], mode: Mode) -> Self {
         let share = |holds: fn(&InstanceScore) -> bool, all: usize| {
             claims.iter().filter(|claim| holds(claim)).count() as f64 / all.max(1) as f64
@@ -178,7 +180,7 @@ impl FeverScores {
     }
 }
 
-/// Explains the score of this claim; an unverifiable claim has no evidence score.
+/// Explains the score of this claim.
 pub(super) fn explain(gold: &Gold, prediction: &Prediction, max_evidence: Option<usize>) -> Vec<Finding> {
     let score = score_instance(gold, prediction, max_evidence);
     let counted = prediction.counted(max_evidence);

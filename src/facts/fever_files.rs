@@ -15,7 +15,7 @@ use crate::error::{InputFault, Result};
 /// The file name that the shared task requires.
 const SUBMISSION_NAME: &str = "predictions.jsonl";
 
-/// How predictions find their gold in a gold file.
+/// How predictions are joined with the claims of a gold file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Join {
     /// The n-th prediction belongs to the n-th claim, as in the shared task
@@ -41,7 +41,7 @@ pub struct Joined<'a> {
     pub notes: Vec<Note>,
 }
 
-/// A line of predictions.
+/// A parsed line of predictions.
 #[derive(Debug)]
 pub struct Predicted {
     /// The prediction.
@@ -50,7 +50,7 @@ pub struct Predicted {
     pub gold: Option<Gold>,
 }
 
-/// A gold line. `id` is optional: 0 and the empty text count as missing.
+/// A line of a gold file. `id` is optional: 0 and the empty string count as missing.
 #[derive(Debug, Deserialize)]
 pub struct RawGold {
     id: Option<Id>,
@@ -58,7 +58,7 @@ pub struct RawGold {
     evidence: Option<Vec<Vec<GoldSentence>>>,
 }
 
-/// A line of predictions.
+/// A line of predictions as written in the file.
 #[derive(Debug, Deserialize)]
 pub struct RawPrediction {
     id: Option<Id>,
@@ -82,7 +82,7 @@ fn is_placeholder(id: &Id) -> bool {
     *id == NO_ID || *id == Id::Text(String::new())
 }
 
-/// The gold data of a line with both fields.
+/// The gold data of a line; `None` if label or evidence is missing.
 fn gold(
     label: Option<String>,
     evidence: Option<Vec<Vec<GoldSentence>>>,
@@ -144,11 +144,11 @@ impl FromLine for Predicted {
     }
 }
 
-/// Finds the gold data of every prediction: in its own line, else in the gold file.
+/// Joins every prediction with gold data: those of its own line, else those of the gold file.
 ///
 /// # Errors
-/// Every prediction that cannot be scored: no gold data, an id that differs from the gold file's, a claim predicted
-/// twice; another number of lines than the gold file; no prediction.
+/// Every prediction that cannot be scored (no gold data, an id that differs from that of the gold file, a claim
+/// predicted twice); a gold file with another number of lines; no predictions.
 pub fn join<'a>(
     file: &'a ClaimFile<Predicted>,
     gold: Option<&'a ClaimFile<Gold>>,
@@ -156,10 +156,10 @@ pub fn join<'a>(
     mode: Mode,
 ) -> Result<Joined<'a>> {
     let by_id = gold.filter(|_| join == Join::Id).map(ClaimFile::by_claim).unwrap_or_default();
-    let (mut joined, mut faults, mut own, mut seen) = (Joined::default(), Vec::new(), 0, HashSet::new());
+    let (mut joined, mut faults, mut own_gold, mut predicted) = (Joined::default(), Vec::new(), 0, HashSet::new());
     for (at, line) in file.lines.iter().enumerate() {
         if let Some(gold) = &line.value.gold {
-            own += 1;
+            own_gold += 1;
             joined.pairs.push((line, gold));
             continue;
         }
@@ -184,13 +184,13 @@ pub fn join<'a>(
             let what = format!("claim number {} of {} has the id {}", at + 1, gold.path.display(), claim.id);
             faults.push(file.fault(line, what).hint("keep the order of the claims, or use --join id"));
         }
-        if !seen.insert(claim.line) {
+        if !predicted.insert(claim.line) {
             faults.push(file.fault(line, "the claim is already predicted").hint("keep one of the two lines"));
         }
         joined.pairs.push((line, &claim.value));
     }
-    let (lines, blind) = (file.lines.len(), own < file.lines.len());
-    if let Some(gold) = gold.filter(|gold| join == Join::Order && blind && gold.lines.len() != lines) {
+    let (lines, needs_file) = (file.lines.len(), own_gold < file.lines.len());
+    if let Some(gold) = gold.filter(|gold| join == Join::Order && needs_file && gold.lines.len() != lines) {
         let claims = format!("{} holds {} claims", gold.path.display(), gold.lines.len());
         let fault = InputFault::new(&file.path, format!("{lines} predictions, but {claims}"));
         return Err(fault.hint("give one line a claim in the same order, or use --join id").into());
@@ -201,20 +201,20 @@ pub fn join<'a>(
         return Err(InputFault::new(&file.path, what).into());
     }
     if let Some(gold) = gold.filter(|_| join == Join::Id) {
-        let missing = gold.lines.iter().filter(|claim| !seen.contains(&claim.line));
+        let missing = gold.lines.iter().filter(|claim| !predicted.contains(&claim.line));
         joined.missing = missing.map(|claim| &claim.value).collect();
     }
-    joined.add_notes(if gold.is_some() { own } else { 0 });
+    joined.add_notes(if gold.is_some() { own_gold } else { 0 });
     Ok(joined)
 }
 
 impl Joined<'_> {
-    fn add_notes(&mut self, own: usize) {
+    fn add_notes(&mut self, own_gold: usize) {
         let (prediction, claim) = ("prediction", "claim");
         let notes = [
             (self.unknown, prediction, "for claims that are not in the gold: left out"),
             (self.missing.len(), claim, "without a prediction: they count as wrong"),
-            (own, prediction, "with gold of their own, which is used instead of the gold file"),
+            (own_gold, prediction, "with gold of their own, which is used instead of the gold file"),
         ];
         let notes = notes.into_iter().filter(|(count, ..)| *count > 0);
         self.notes =
@@ -222,8 +222,8 @@ impl Joined<'_> {
     }
 }
 
-/// Checks a prediction file by the rules of the shared task: known labels, sentences `[page, line]`, each id once; with
-/// a file of claims (which may be blind: `{id, claim}`), every claim is predicted and their order is kept.
+/// Checks a prediction file by the rules of the shared task: known labels, sentences `[page, line]`, each id once. With
+/// a file of claims (`{id, claim}` is enough), also that every claim is predicted, in the order of that file.
 ///
 /// # Errors
 /// Every fault found, with file, line and id.
@@ -244,10 +244,13 @@ pub fn check_submission(path: &Path, claims: Option<&Path>) -> Result<Checked> {
     }
     let predictions = || file.lines.iter().map(|line| &line.value.prediction);
     let labels = LABELS.map(|label| format!("{} {label}", predictions().filter(|p| p.label == label).count()));
-    let beyond = predictions().filter(|prediction| prediction.evidence.len() > 5).count();
+    let too_long = predictions().filter(|prediction| prediction.evidence.len() > 5).count();
     let notes = [
         (claims.is_none(), "Order and completeness are not checked: give --claims FILE.".to_owned()),
-        (beyond > 0, format!("{} with more than 5 sentences: only the first 5 count.", counted(beyond, "prediction"))),
+        (
+            too_long > 0,
+            format!("{} with more than 5 sentences: only the first 5 count.", counted(too_long, "prediction")),
+        ),
         (
             path.file_name().is_none_or(|name| name != SUBMISSION_NAME),
             format!("The shared task requires a file with the name {SUBMISSION_NAME}."),
@@ -255,6 +258,6 @@ pub fn check_submission(path: &Path, claims: Option<&Path>) -> Result<Checked> {
     ];
     Ok(Checked {
         summary: format!("{}: {}", counted(file.lines.len(), "prediction"), labels.join(", ")),
-        notes: notes.into_iter().filter(|(holds, _)| *holds).map(|(_, text)| Note::warning(text)).collect(),
+        notes: notes.into_iter().filter(|(applies, _)| *applies).map(|(_, text)| Note::warning(text)).collect(),
     })
 }

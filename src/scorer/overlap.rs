@@ -77,7 +77,7 @@ pub fn rouge_references(prediction: &Prediction) -> Vec<&str> {
 /// ```
 pub fn first_words(text: &str, limit: usize) -> &str {
     match words(text).take(limit).last() {
-        // A word is a slice of the text: its address gives its end.
+        // Words are slices of the text, so the address of the last one gives its end.
         Some(last) => {
             let end = (last.as_ptr() as usize).saturating_sub(text.as_ptr() as usize) + last.len();
             text.get(..end).unwrap_or(text)
@@ -90,33 +90,33 @@ pub fn first_words(text: &str, limit: usize) -> &str {
 pub fn overlap(prediction: &Prediction, measures: &[Measure], mode: Mode, stems: &Stems) -> [Option<f64>; 9] {
     let output = prediction.output();
     let answer = prediction.gold.answer.as_deref();
-    let one = |holds: bool| f64::from(u8::from(holds));
+    let as_number = |holds: bool| f64::from(u8::from(holds));
     let wants = |measure| measures.contains(&measure);
     let answer_for = |measure| answer.filter(|_| wants(measure));
-    let matched = |answer: &str| matches(&without_citations(answer), &without_citations(output), mode);
-    let present = if wants(Measure::ShortAnswers) { str_em(&prediction.gold.short_answers, output) } else { None };
+    let is_match = |answer: &str| matches(&without_citations(answer), &without_citations(output), mode);
+    let str_em_share = if wants(Measure::ShortAnswers) { str_em(&prediction.gold.short_answers, output) } else { None };
     let references = if wants(Measure::Rouge) { rouge_references(prediction) } else { Vec::new() };
     let rouge = rouge_best(&references, output, stems).map(|(_, scores)| scores);
     [
         wants(Measure::Words).then(|| word_count(output) as f64),
-        answer_for(Measure::Match).and_then(matched).map(one),
-        answer_for(Measure::ExactMatch).map(|answer| one(exact_match(answer, output))),
+        answer_for(Measure::Match).and_then(is_match).map(as_number),
+        answer_for(Measure::ExactMatch).map(|answer| as_number(exact_match(answer, output))),
         answer_for(Measure::TokenF1).map(|answer| token_f1(answer, output)),
-        present,
-        present.map(|share| one(share >= 1.0)),
+        str_em_share,
+        str_em_share.map(|share| as_number(share >= 1.0)),
         rouge.map(|scores| scores.rouge_1.f),
         rouge.map(|scores| scores.rouge_2.f),
         rouge.map(|scores| scores.rouge_l.f),
     ]
 }
 
-/// Components with a value; one that does not apply is omitted, since it is not unscored.
+/// The components that have a value. The others do not apply and are omitted, rather than unscored.
 pub(super) fn measured(names: &[(&str, ComponentKind)], values: &[Option<f64>]) -> Vec<Component> {
     let present = names.iter().zip(values).filter_map(|((name, kind), value)| Some((name, kind, (*value)?)));
     present.map(|(name, kind, value)| Component::new(name, *kind).with(Ok((value, None)))).collect()
 }
 
-/// Shared, since words repeat across answers.
+/// A shared cache, since words repeat across answers.
 static STEMS: LazyLock<Stems> = LazyLock::new(Stems::new);
 
 /// Compares an answer with its gold answers. Returns components only; the benchmark decides which of them is the score.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// How the command is used, at the end of its help.
+/// Examples at the end of the help text.
 pub(super) const EXAMPLES: &str = "\
 Examples:
   One page with everything, to open in a browser:

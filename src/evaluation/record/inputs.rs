@@ -12,7 +12,7 @@ use crate::domain::{CaseId, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::Item;
 
-/// A line: a case before its first answer, an answer, or last the two lists of answers.
+/// A line of the file: a case (before its answers), an answer, or the two lists of answers (last).
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum InputLine<C, A> {
@@ -21,53 +21,53 @@ enum InputLine<C, A> {
     Lists { rubric: Vec<usize>, plain: Vec<usize> },
 }
 
-/// The input of a run.
+/// The cases and answers of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Inputs {
     /// The cases, answered or not, each once.
     pub cases: Vec<Arc<TestCase>>,
     /// The answers, each once.
     pub items: Vec<Item>,
-    /// Indices into `items` of the answers that a rubric judges, in the order of the run.
+    /// Indices into `items` of the answers for the rubric scorer, in the order of the run.
     rubric: Vec<usize>,
-    /// Indices into `items` of the answers that the other scorers judge, in the order of the run.
+    /// Indices into `items` of the answers for the other scorers, in the order of the run.
     plain: Vec<usize>,
 }
 
 impl Inputs {
-    /// These answers for every scorer; those without a rubric not for the rubric scorer.
+    /// These answers for all scorers; for the rubric scorer, only those whose case has a rubric.
     pub fn new(items: Vec<Item>) -> Self {
-        let rubric = (0..items.len()).filter(|at| !items[*at].case.rubric.is_none()).collect();
+        let rubric = (0..items.len()).filter(|index| !items[*index].case.rubric.is_none()).collect();
         let plain = (0..items.len()).collect();
         Self { cases: cases_of(&items), items, rubric, plain }
     }
 
-    /// The answers that a rubric judges and those that the other scorers judge. An answer of one system to one case
-    /// that is in both lists is taken from the first.
+    /// The answers for the rubric scorer and those for the other scorers. If both lists have an answer of a system to a
+    /// case, that of the first list is used.
     pub fn of_lists(rubric: &[Item], plain: &[Item]) -> Self {
         let mut items: Vec<Item> = rubric.to_vec();
-        let mut places: HashMap<(&SystemName, &CaseId), usize> = HashMap::new();
-        for (at, item) in rubric.iter().enumerate() {
-            places.insert((&item.answer.system, &item.case.case_id), at);
+        let mut index_of: HashMap<(&SystemName, &CaseId), usize> = HashMap::new();
+        for (index, item) in rubric.iter().enumerate() {
+            index_of.insert((&item.answer.system, &item.case.case_id), index);
         }
-        let place = |item: &Item| {
-            places.get(&(&item.answer.system, &item.case.case_id)).copied().unwrap_or_else(|| {
+        let index = |item: &Item| {
+            index_of.get(&(&item.answer.system, &item.case.case_id)).copied().unwrap_or_else(|| {
                 items.push(item.clone());
                 items.len() - 1
             })
         };
-        let plain = plain.iter().map(place).collect();
+        let plain = plain.iter().map(index).collect();
         Self { cases: cases_of(&items), rubric: (0..rubric.len()).collect(), items, plain }
     }
 
-    /// The answers that a rubric judges, in the order of the run.
+    /// The answers for the rubric scorer, in the order of the run.
     pub fn rubric(&self) -> impl Iterator<Item = &Item> {
-        self.rubric.iter().filter_map(|at| self.items.get(*at))
+        self.rubric.iter().filter_map(|index| self.items.get(*index))
     }
 
-    /// The answers that the other scorers judge, in the order of the run.
+    /// The answers for the other scorers, in the order of the run.
     pub fn plain(&self) -> impl Iterator<Item = &Item> {
-        self.plain.iter().filter_map(|at| self.items.get(*at))
+        self.plain.iter().filter_map(|index| self.items.get(*index))
     }
 
     /// Writes the file atomically.
@@ -171,7 +171,7 @@ mod tests {
         );
     }
 
-    /// Cases: `c<i>` of even number have a rubric.
+    /// The case `c<number>`; even ones have a rubric.
     fn case(number: usize) -> Arc<TestCase> {
         let mut case = TestCase::without_rubric(format!("c{number}").into(), "why?");
         if number.is_multiple_of(2) {
@@ -231,9 +231,9 @@ mod tests {
     fn items() -> impl Strategy<Value = Vec<Item>> {
         let reference = || prop::option::of(text());
         let one = (0..4_usize, 0..3_usize, any::<bool>(), prop::option::of(prediction()), reference());
-        prop::collection::vec(one, 0..8).prop_map(|made| {
+        prop::collection::vec(one, 0..8).prop_map(|parts| {
             let mut seen = std::collections::HashSet::new();
-            let once = made.into_iter().filter(|(number, system, ..)| seen.insert((*number, *system)));
+            let once = parts.into_iter().filter(|(number, system, ..)| seen.insert((*number, *system)));
             once.map(|(number, system, block, prediction, reference)| {
                 let case = case(number);
                 let answer = Answer {

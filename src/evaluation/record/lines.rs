@@ -1,4 +1,4 @@
-//! Reading a file of a run, line by line, in one pass.
+//! Reads the JSONL files of a run line by line.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use crate::domain::Fingerprint;
 use crate::error::{Error, InputFault, Result};
 
-/// Length and hash of a file, kept in the manifest of a finished run.
+/// Length and hash of a file, recorded in the manifest of a finished run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileStamp {
     /// Length in bytes.
     pub bytes: u64,
-    /// blake3 of its bytes.
+    /// blake3 hash of its bytes.
     pub blake3: Fingerprint,
 }
 
@@ -44,14 +44,14 @@ fn open(path: &Path) -> Result<Option<File>> {
 /// Position of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Position {
-    /// Bytes before it.
+    /// Bytes before the line.
     pub(super) offset: u64,
     /// Its length in bytes, including the line feed.
     pub(super) length: usize,
 }
 
-/// Reads the complete lines of a JSONL file, one in memory at a time. A last line without a line feed was torn by a
-/// kill and is skipped. Every file of a run is read through this reader.
+/// Reads the complete lines of a JSONL file, one in memory at a time. A last line without a line feed is incomplete,
+/// since the run was killed while writing it, and is skipped.
 #[derive(Debug)]
 pub(super) struct LineReader {
     path: PathBuf,
@@ -90,7 +90,7 @@ impl LineReader {
         Ok(Some((position, parsed)))
     }
 
-    /// The bytes of the last line.
+    /// The bytes of the line read last.
     pub(super) fn line(&self) -> &[u8] {
         &self.line
     }
@@ -100,7 +100,7 @@ impl LineReader {
         self.end
     }
 
-    /// A fault in the last line.
+    /// A fault in the line read last.
     pub(super) fn fault(&self, what: String) -> InputFault {
         InputFault::new(&self.path, what).at_line(self.number)
     }

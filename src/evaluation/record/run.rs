@@ -14,7 +14,7 @@ use crate::error::{InputFault, Result};
 use crate::evaluation::Item;
 use crate::scorer::rubric::{LEXICAL, RubricScorer};
 
-/// A recorded run: enough for every comparison and report, without a judge.
+/// A recorded run, with all that comparisons and reports need.
 #[derive(Debug, Clone)]
 pub struct RecordedRun {
     /// Its directory.
@@ -23,12 +23,12 @@ pub struct RecordedRun {
     pub name: String,
     /// Its manifest.
     pub manifest: Manifest,
-    /// The answers with their cases, each once; empty for a run with `--no-inputs`. Answers of an imported run without
-    /// a text are left out.
+    /// The answers with their cases, each once; empty for a run with `--no-inputs`. Imported answers without a text are
+    /// left out.
     pub items: Vec<Item>,
-    /// Every answer by every scorer, in the order of the file (scorer by scorer, systems and cases in input order). A
-    /// case that is not in `items` has only its id. Missing answers of an unfinished run are added as unscored, unless
-    /// the run keeps no inputs.
+    /// One entry for each answer and scorer, in the order of the file (scorer by scorer, systems and cases in input
+    /// order). A case that is not in `items` has only its id. Missing answers of an unfinished run are added as
+    /// unscored, unless the run keeps no inputs.
     pub scored: Vec<Arc<ScoredAnswer>>,
 }
 
@@ -56,7 +56,7 @@ fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
 
 const RESUME: &str = "run score once more to finish the run, its replies are kept";
 
-/// Reads a run directory: its manifest, its inputs where it has them, and its scores.
+/// Reads a run directory: manifest, inputs (if recorded) and scores.
 ///
 /// # Errors
 /// When the directory is not a run, holds no scores, or a file cannot be read; the error names file and line.
@@ -77,7 +77,7 @@ pub fn load_run(dir: &Path) -> Result<RecordedRun> {
         return Err(InputFault::new(path, "no scores: nothing of the run has been scored").hint(hint).into());
     }
     if !is_finished && !inputs.items.is_empty() {
-        scored = with_unreached(&manifest, &inputs, scored);
+        scored = with_missing_answers(&manifest, &inputs, scored);
     }
     let directory = || dir.canonicalize().ok()?.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = manifest.label.clone().or_else(directory).unwrap_or_else(|| dir.display().to_string());
@@ -102,34 +102,38 @@ fn load_scores(path: &Path, cases: &[Arc<TestCase>]) -> Result<Vec<Arc<ScoredAns
 /// The reason for answers that were never started.
 const NOT_REACHED: &str = "the run did not get to it";
 
-/// The scores of an unfinished run, with an unscored answer for each one that is missing, in the order of the inputs.
-/// If these were left out, a run that is stopped at the right time would pass every gate.
+/// The scores of an unfinished run, in the order of the inputs, with an unscored entry for each answer without a score.
+/// If these were left out, a run that happened to stop after good answers would pass every threshold.
 ///
-/// The components of a rubric score follow from the case; those of another scorer from its other answers. Nothing is
-/// added for a scorer without any score.
-fn with_unreached(manifest: &Manifest, inputs: &Inputs, scored: Vec<Arc<ScoredAnswer>>) -> Vec<Arc<ScoredAnswer>> {
-    let mut all: Vec<Arc<ScoredAnswer>> = Vec::new();
+/// The components of a rubric score come from the case, those of other scorers from the scores of other answers.
+/// Nothing is added for a scorer without any score.
+fn with_missing_answers(
+    manifest: &Manifest,
+    inputs: &Inputs,
+    scored: Vec<Arc<ScoredAnswer>>,
+) -> Vec<Arc<ScoredAnswer>> {
+    let mut entries: Vec<Arc<ScoredAnswer>> = Vec::new();
     for name in &manifest.scorers {
         let rubric = (name == "rubric").then(|| rubric_of(manifest));
         let scorer = if rubric.is_some() && manifest.is_lexical() { LEXICAL } else { name };
-        let own: Vec<&Arc<ScoredAnswer>> = scored.iter().filter(|answer| answer.score.scorer == scorer).collect();
+        let recorded: Vec<&Arc<ScoredAnswer>> = scored.iter().filter(|answer| answer.score.scorer == scorer).collect();
         let by_answer: HashMap<(&SystemName, &CaseId), &Arc<ScoredAnswer>> =
-            own.iter().map(|answer| ((&answer.system, &answer.case.case_id), *answer)).collect();
-        let of_others = empty_score(own.iter().map(|answer| &answer.score));
+            recorded.iter().map(|answer| ((&answer.system, &answer.case.case_id), *answer)).collect();
+        let template = score_template(recorded.iter().map(|answer| &answer.score));
         let items: Vec<&Item> = if rubric.is_some() { inputs.rubric().collect() } else { inputs.plain().collect() };
         for item in items {
             let found = by_answer.get(&(&item.answer.system, &item.case.case_id)).map(|found| Arc::clone(found));
-            let empty = || match rubric {
+            let score = || match rubric {
                 Some(rubric) => Some(rubric.unjudged(&item.case)),
-                None => of_others.clone(),
+                None => template.clone(),
             };
-            all.extend(found.or_else(|| Some(Arc::new(unreached(item, empty()?)))));
+            entries.extend(found.or_else(|| Some(Arc::new(unscored_entry(item, score()?)))));
         }
     }
     let key = |answer: &ScoredAnswer| (answer.score.scorer, answer.system.clone(), answer.case.case_id.clone());
-    let placed: HashSet<_> = all.iter().map(|answer| key(answer)).collect();
-    all.extend(scored.into_iter().filter(|answer| !placed.contains(&key(answer))));
-    all
+    let keys: HashSet<_> = entries.iter().map(|answer| key(answer)).collect();
+    entries.extend(scored.into_iter().filter(|answer| !keys.contains(&key(answer))));
+    entries
 }
 
 fn rubric_of(manifest: &Manifest) -> RubricScorer {
@@ -138,8 +142,8 @@ fn rubric_of(manifest: &Manifest) -> RubricScorer {
     RubricScorer::new(parts, manifest.mode).lexical(manifest.is_lexical())
 }
 
-/// A score with all components that any of these has.
-fn empty_score<'a>(mut scores: impl Iterator<Item = &'a Score>) -> Option<Score> {
+/// The first score, with the components that only other scores have.
+fn score_template<'a>(mut scores: impl Iterator<Item = &'a Score>) -> Option<Score> {
     let mut all = scores.next()?.clone();
     for component in scores.flat_map(|score| &score.components) {
         if all.component(&component.name).is_none() {
@@ -149,15 +153,15 @@ fn empty_score<'a>(mut scores: impl Iterator<Item = &'a Score>) -> Option<Score>
     Some(all)
 }
 
-/// The answer with this score and no values.
-fn unreached(item: &Item, score: Score) -> ScoredAnswer {
-    let empty = |component: Component| Component {
+/// An unscored entry for this answer, with the components of `score`.
+fn unscored_entry(item: &Item, score: Score) -> ScoredAnswer {
+    let without_value = |component: Component| Component {
         value: None,
         reason: Some(UnscoredReason::new(UnscoredKind::NotAsked, NOT_REACHED)),
         feedback: None,
         ..component
     };
-    let components = score.components.into_iter().map(empty).collect();
+    let components = score.components.into_iter().map(without_value).collect();
     let score = Score { value: None, ann_score: None, components, claims: Vec::new(), ..score };
     let mut answer = ScoredAnswer::new(item.answer.system.clone(), Arc::clone(&item.case), score);
     answer.steering.clone_from(&item.steering);

@@ -11,12 +11,12 @@ use crate::text::python_chars::is_python_whitespace;
 
 use super::{EntailmentScorer, Form};
 
-/// Minimum length of a claim in characters, markers included.
+/// Minimum length of a sentence that is a claim, in characters with markers.
 const SHORTEST_SENTENCE: usize = 50;
 
 /// A claim and its citations.
 pub(super) struct Claim {
-    /// Its sentence, counted from 1 over all sentences.
+    /// Number of its sentence in the answer, from 1.
     pub(super) number: usize,
     /// The sentence without markers.
     pub(super) text: Arc<str>,
@@ -26,7 +26,7 @@ pub(super) struct Claim {
     pub(super) places: Vec<usize>,
     /// Whether the numbers come from an earlier sentence.
     pub(super) inherited: bool,
-    /// Whether the claim is excluded.
+    /// Whether the sentence is too short for a claim.
     pub(super) skipped: bool,
     /// Why no judge is needed.
     pub(super) why: Option<String>,
@@ -39,13 +39,13 @@ impl Claim {
     }
 }
 
-/// A source as a document.
+/// A source as the judge reads it.
 struct Document {
-    /// `Title: {title}`, a line feed and the text; only the text if the title is missing. An empty title counts.
+    /// `Title: {title}`, a line feed and the text; only the text if the title is missing. An empty title is kept.
     text: String,
     /// Whether the text is `nan`, as the reference prints a bare `NaN`.
     is_nan: bool,
-    /// Whether the reference fails on it because it has no text.
+    /// Whether the reference fails on it, since it has no text.
     is_refused: bool,
 }
 
@@ -78,10 +78,11 @@ impl ClaimPlan {
         let documents: Vec<Document> =
             prediction.sources.iter().map(|source| Document::new(source, scorer.mode)).collect();
         let replaced_ctxs = prediction.replaced_ctxs.filter(|_| scorer.mode == Mode::Compat);
-        let in_range = replaced_ctxs.unwrap_or(documents.len());
-        let mut last = None;
+        let source_count = replaced_ctxs.unwrap_or(documents.len());
+        let mut last_valid = None;
         let texts = texts(scorer, question_of(case, &prediction), prediction.output());
-        let claims: Vec<Claim> = texts.into_iter().map(|text| claim(scorer, text, in_range, &mut last)).collect();
+        let claims: Vec<Claim> =
+            texts.into_iter().map(|text| claim(scorer, text, source_count, &mut last_valid)).collect();
         let is_refused = |place: &usize| documents.get(*place).is_none_or(|document| document.is_refused);
         if scorer.mode == Mode::Compat && claims.iter().flat_map(|claim| &claim.places).any(is_refused) {
             return Err(Refused);
@@ -137,8 +138,8 @@ fn texts(scorer: &EntailmentScorer, question: &str, output: &str) -> Vec<Text> {
     }
 }
 
-/// The numbers cited by a text, in order: of its markers, each once; in compat mode the digits after every bracket,
-/// with repeats.
+/// The numbers that a text cites, in order: those of its markers, each once; in compat mode the digits after every
+/// opening bracket, with repeats.
 fn numbers(text: &str, mode: Mode) -> Vec<u64> {
     match mode {
         // A number too large for the type is out of range anyway.
@@ -151,27 +152,27 @@ fn numbers(text: &str, mode: Mode) -> Vec<u64> {
     }
 }
 
-/// The claim of a text. `last` holds the uncut numbers of the last sentence with valid ones; source indices below
-/// `in_range` can be cited.
-fn claim(scorer: &EntailmentScorer, text: Text, in_range: usize, last: &mut Option<Vec<u64>>) -> Claim {
+/// The claim of a text. A claim without numbers inherits `last_valid`: all numbers of the latest claim whose numbers
+/// are within the `source_count` sources.
+fn claim(scorer: &EntailmentScorer, text: Text, source_count: usize, last_valid: &mut Option<Vec<u64>>) -> Claim {
     let Text { number, claim, numbers, skipped } = text;
-    let inherited = !skipped && numbers.is_empty() && last.is_some();
-    let numbers = last.clone().filter(|_| inherited).unwrap_or(numbers);
-    let place = |number: &u64| scorer.index_base.place_of(*number).filter(|place| *place < in_range);
+    let inherited = !skipped && numbers.is_empty() && last_valid.is_some();
+    let numbers = last_valid.clone().filter(|_| inherited).unwrap_or(numbers);
+    let place = |number: &u64| scorer.index_base.place_of(*number).filter(|place| *place < source_count);
     let why = if skipped {
         Some(format!("skipped: under {SHORTEST_SENTENCE} characters"))
     } else if numbers.is_empty() {
         Some("no citation".to_owned())
     } else {
-        let outside = numbers.iter().find(|number| place(number).is_none());
-        outside.map(|outside| format!("[{outside}] is out of range"))
+        let invalid = numbers.iter().find(|number| place(number).is_none());
+        invalid.map(|invalid| format!("[{invalid}] is out of range"))
     };
-    let counted = if skipped { numbers.len() } else { scorer.at_most.max(1) };
-    let citations: Vec<u64> = numbers.iter().copied().take(counted).collect();
+    let limit = if skipped { numbers.len() } else { scorer.at_most.max(1) };
+    let citations: Vec<u64> = numbers.iter().copied().take(limit).collect();
     let mut places = Vec::new();
     if why.is_none() {
         places = citations.iter().filter_map(place).collect();
-        *last = Some(numbers);
+        *last_valid = Some(numbers);
     }
     Claim { number, text: claim.into(), citations, places, inherited: inherited && why.is_none(), skipped, why }
 }

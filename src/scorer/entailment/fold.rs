@@ -1,4 +1,4 @@
-//! Folds claims and their outcomes into a score.
+//! Computes the score of an answer from its claims and their outcomes.
 
 use crate::domain::{ClaimSupport, Component, ComponentKind, Mode, Score, UnscoredKind, UnscoredReason};
 
@@ -16,7 +16,7 @@ pub const COMPONENTS: &[(&str, ComponentKind)] = &[
     ("skipped", ComponentKind::Count),
 ];
 
-/// Kinds of the components, in the order of [`COMPONENTS`].
+/// Descriptions of the components, in the order of [`COMPONENTS`].
 const TEXTS: [&str; 6] = [
     "supported claims / claims",
     "citations that earned their place / citations counted",
@@ -29,7 +29,7 @@ const TEXTS: [&str; 6] = [
 /// A value, or why it is missing.
 type Value = Result<f64, UnscoredReason>;
 
-/// Counts of yes, of all and of undecided items.
+/// Counts of items: with the verdict yes, undecided, and all.
 #[derive(Debug, Clone, Copy, Default)]
 struct Share {
     yes: u64,
@@ -38,17 +38,17 @@ struct Share {
 }
 
 impl Share {
-    /// yes / all, 0 for an empty share; an error with the bounds if any item is undecided.
+    /// yes / all, 0 if there are no items; an error with the bounds if any item is undecided.
     fn value(self, what: &str, first: Option<&UnscoredReason>) -> Value {
-        let of_all = |part: u64| if self.all == 0 { 0.0 } else { part as f64 / self.all as f64 };
+        let share_of_all = |part: u64| if self.all == 0 { 0.0 } else { part as f64 / self.all as f64 };
         if self.unknown == 0 {
-            return Ok(of_all(self.yes));
+            return Ok(share_of_all(self.yes));
         }
-        let (low, high) = (of_all(self.yes), of_all(self.yes + self.unknown));
-        let because = first.map_or_else(|| "not judged".to_owned(), |reason| reason.message.clone());
+        let (low, high) = (share_of_all(self.yes), share_of_all(self.yes + self.unknown));
+        let cause = first.map_or_else(|| "not judged".to_owned(), |reason| reason.message.clone());
         let kind = first.map_or(UnscoredKind::DependsOnUnscored, |reason| reason.kind);
         let Self { unknown, all, .. } = self;
-        let message = format!("{unknown} of {all} {what} unscored (between {low:.3} and {high:.3}): {because}");
+        let message = format!("{unknown} of {all} {what} unscored (between {low:.3} and {high:.3}): {cause}");
         Err(UnscoredReason::new(kind, message))
     }
 }
@@ -112,11 +112,11 @@ fn harmonic(recall: f64, precision: f64) -> f64 {
 }
 
 fn components(values: [Value; 6]) -> Vec<Component> {
-    let named = COMPONENTS.iter().zip(TEXTS).zip(values);
+    let rows = COMPONENTS.iter().zip(TEXTS).zip(values);
     let component = |(((name, kind), text), value): ((&(&str, ComponentKind), &str), Value)| {
         Component { text: text.to_owned(), ..Component::new(name, *kind) }.with(value.map(|value| (value, None)))
     };
-    named.map(component).collect()
+    rows.map(component).collect()
 }
 
 fn support(claim: &Claim, outcome: Outcome) -> ClaimSupport {
@@ -127,13 +127,13 @@ fn support(claim: &Claim, outcome: Outcome) -> ClaimSupport {
     };
     let all_known = outcome.earned.iter().all(Option::is_some);
     let earned = outcome.earned.iter().filter(|earned| **earned == Some(true)).count() as u64;
-    // Readers need to see which of several citations is superfluous.
-    let idle = claim.citations.iter().zip(&outcome.earned).filter(|(_, earned)| **earned == Some(false));
-    let idle: Vec<String> = idle.map(|(number, _)| format!("[{number}]")).collect();
-    let superfluous = supported == Some(true) && !idle.is_empty();
+    // Readers need to see which of several citations are superfluous.
+    let unneeded = claim.citations.iter().zip(&outcome.earned).filter(|(_, earned)| **earned == Some(false));
+    let unneeded: Vec<String> = unneeded.map(|(number, _)| format!("[{number}]")).collect();
+    let has_unneeded = supported == Some(true) && !unneeded.is_empty();
     let why = match &claim.why {
         Some(why) => Some(why.clone()),
-        None if superfluous => Some(format!("not needed: {}", idle.join(", "))),
+        None if has_unneeded => Some(format!("not needed: {}", unneeded.join(", "))),
         None => None,
     };
     ClaimSupport {
