@@ -1,6 +1,6 @@
 //! Bodies of chat and of raw completions: rendered once to canonical bytes, hashed, sent as they are.
 //!
-//! The fingerprint is blake3 over a JSON list of everything that decides a reply. It does not hold URL, key, model alias
+//! The fingerprint is blake3 over a JSON list of everything that decides a reply, and the texts of the prompt. It does not hold URL, key, model alias
 //! (the judge's identity covers it) or the name of the limit field, so that the same judge under another address finds
 //! its replies again.
 
@@ -89,23 +89,32 @@ impl RequestOptions {
     pub fn render(&self, kind: CallKind, messages: &Messages, draw: u32, attempt: u32) -> Rendered {
         let is_raw = self.endpoint.is_raw();
         let extra = sorted(&self.extra_body);
-        let (name, prompt, prompt_tokens, limit_field) = if is_raw {
-            let prompt = self.conversation.render(messages, self.neutralize);
-            let tokens = estimate_tokens(&prompt);
-            ("prompt", Value::String(prompt), tokens, MAX_TOKENS)
-        } else {
-            let message = |role: &str, content: &str| json!({"role": role, "content": content});
-            let system = messages.system.as_deref().map(|system| message("system", system));
-            let list = system.into_iter().chain([message("user", &messages.user)]).collect();
-            ("messages", Value::Array(list), estimate_messages(messages), self.max_tokens_field.as_str())
+        let raw = is_raw.then(|| self.conversation.render(messages, self.neutralize));
+        let (name, prompt, prompt_tokens, limit_field) = match &raw {
+            Some(prompt) => ("prompt", json!(prompt), estimate_tokens(prompt), MAX_TOKENS),
+            None => {
+                let message = |role: &str, content: &str| json!({"role": role, "content": content});
+                let system = messages.system.as_deref().map(|system| message("system", system));
+                let list = system.into_iter().chain([message("user", &messages.user)]).collect();
+                ("messages", Value::Array(list), estimate_messages(messages), self.max_tokens_field.as_str())
+            }
         };
         let limit = self.max_tokens.get(&kind).copied();
         let json_mode = !is_raw && self.json_mode && is_json(kind);
         // Two zeros are one temperature.
         let temperature = self.temperature.map(|temperature| temperature + 0.0);
         let sampling = json!([temperature, self.top_p, limit, json_mode, self.seed, self.stop, self.logprobs]);
-        let key = [json!([ENCODING, kind, self.judge_id, draw, attempt]), sampling, json!(extra)];
-        let key = format!("[{},{},{},{prompt}]", key[0], key[1], key[2]);
+        let texts: Vec<&str> = match &raw {
+            Some(prompt) => vec![prompt],
+            None => messages.system.as_deref().into_iter().chain([messages.user.as_str()]).collect(),
+        };
+        let lengths: Vec<usize> = texts.iter().map(|text| text.len()).collect();
+        let mut key = blake3::Hasher::new();
+        let head = json!([ENCODING, kind, self.judge_id, draw, attempt, is_raw, sampling, extra, lengths]);
+        key.update(head.to_string().as_bytes());
+        for text in &texts {
+            key.update(text.as_bytes());
+        }
         let seed = self.seed.map(|seed| {
             let of_draw = i64::from(draw) * SEEDS_PER_DRAW;
             seed.wrapping_add(of_draw).wrapping_add(i64::from(attempt))
@@ -134,7 +143,7 @@ impl RequestOptions {
         body.extend(extra);
         Rendered {
             body: Bytes::from(Value::Object(body).to_string()),
-            fingerprint: Fingerprint::from(blake3::hash(key.as_bytes())),
+            fingerprint: Fingerprint::from(key.finalize()),
             prompt_tokens,
             max_tokens,
             note: None,

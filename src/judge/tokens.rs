@@ -29,8 +29,14 @@ const TOKENS_PER_MESSAGE: u64 = 4;
 
 /// About how many tokens `text` has; see the module for the rule and its error.
 pub fn estimate_tokens(text: &str) -> u64 {
-    let runs = text.as_bytes().chunk_by(|a, b| Sort::of(*a) == Sort::of(*b));
-    runs.map(parts).sum::<usize>().div_ceil(PARTS) as u64
+    let (mut rest, mut sum) = (text.as_bytes(), 0);
+    while let Some(first) = rest.first() {
+        let sort = Sort::of(*first);
+        let length = rest.iter().position(|byte| Sort::of(*byte) != sort).unwrap_or(rest.len());
+        sum += parts(sort, &rest[..length]);
+        rest = &rest[length..];
+    }
+    sum.div_ceil(PARTS) as u64
 }
 
 /// About how many tokens a chat prompt of these messages has, their framing included.
@@ -40,8 +46,8 @@ pub fn estimate_messages(messages: &Messages) -> u64 {
 }
 
 /// The tokens of a run of bytes of one sort, in parts.
-fn parts(run: &[u8]) -> usize {
-    match Sort::of(run[0]) {
+fn parts(sort: Sort, run: &[u8]) -> usize {
+    match sort {
         Sort::Letters => PARTS + run.len().saturating_sub(LETTERS_IN_FIRST_TOKEN) * PARTS / 6,
         Sort::Digits => run.len().div_ceil(3) * PARTS,
         Sort::Space if run == b" " => 0,

@@ -87,9 +87,12 @@ pub fn neutralize(text: &str, family: PromptFamily) -> Cow<'_, str> {
 
 /// Positions of tag-like strings, and what they imitate.
 pub(crate) fn forgeries(text: &str, family: PromptFamily) -> impl Iterator<Item = (usize, Forgery)> + '_ {
-    text.match_indices(['<', '\u{ff1c}', '\u{fe64}', '[', '\u{ff3b}']).filter_map(move |(at, bracket)| {
-        let is_square = matches!(bracket, "[" | "\u{ff3b}");
-        forgery_after(is_square, &text[at + bracket.len()..], family).map(|forgery| (at, forgery))
+    // Brackets that are not ASCII begin with the byte 0xef.
+    let starts = text.bytes().enumerate().filter(|(_, byte)| matches!(byte, b'<' | b'[' | 0xef));
+    starts.filter_map(move |(at, _)| {
+        let bracket = text[at..].chars().next().filter(|c| matches!(fold(*c), '<' | '['))?;
+        let rest = &text[at + bracket.len_utf8()..];
+        forgery_after(fold(bracket) == '[', rest, family).map(|forgery| (at, forgery))
     })
 }
 

@@ -213,7 +213,10 @@ fn words(lower: &str) -> Vec<(usize, &str)> {
 
 fn phrases(lower: &str, plain: &str, signs: &mut Vec<String>) {
     let words = words(lower);
-    for (i, (at, word)) in words.iter().enumerate() {
+    let is_first = |word: &str| {
+        word == "this" || [&DROP_VERBS[..], &ADDRESSES, &GIVE_VERBS].iter().any(|list| list.contains(&word))
+    };
+    for (i, (at, word)) in words.iter().enumerate().filter(|(_, (_, word))| is_first(word)) {
         let next: Vec<&str> = words[i + 1..].iter().take(REACH).map(|(_, word)| *word).collect();
         let sentence = next.split(|word| word.is_empty()).next().unwrap_or_default();
         let has = |among: &[&str], list: &[&str]| among.iter().any(|word| list.contains(word));

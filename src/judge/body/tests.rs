@@ -103,9 +103,10 @@ fn draws_and_attempts_change_the_seed_that_is_sent() {
 
 #[test]
 fn the_encoding_of_fingerprints_is_the_one_that_caches_were_filled_with() {
+    // lengths in bytes: `be "fair"`, `rate`, a line break, `this é`
     let key = concat!(
-        r#"[["scholareval call 1","property","m",2,1],[0.0,null,100,true,null,[],null],{},"#,
-        r#"[{"role":"system","content":"be \"fair\""},{"role":"user","content":"rate\nthis é"}]]"#
+        r#"["scholareval call 1","property","m",2,1,false,[0.0,null,100,true,null,[],null],{},[9,12]]"#,
+        "be \"fair\"rate\nthis é"
     );
     let rendered = RequestOptions::new("m").render(CallKind::Property, &messages(), 2, 1);
     assert_eq!(rendered.fingerprint, Fingerprint::from(blake3::hash(key.as_bytes())));
