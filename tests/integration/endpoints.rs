@@ -160,7 +160,7 @@ fn a_server_that_is_not_there_is_left_out_and_told() {
     // nobody at all: as with one address, from the cache
     let sent = server.chat_count();
     let _port = server.gone();
-    work.run(&scoring(&both, &[])).exits_with(0).says(&["cannot be asked now", "nothing to ask"]);
+    work.run(&scoring(&both, &[])).exits_with(0).says(&["is unreachable; cached replies", "nothing to ask"]);
     assert!(sent > 0);
 }
 
