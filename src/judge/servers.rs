@@ -143,7 +143,7 @@ impl Servers {
                 is_known: server.report.is_ok(),
             });
             let limited = RateLimited::new(IdentityChecked::new(chat, expected), limits, Arc::clone(meters));
-            Ok(Replica { name, judge: limited.learning_from(server_limits) })
+            Ok(Replica { name, concurrency: limits.concurrency, judge: limited.learning_from(server_limits) })
         };
         let mut pool = Pool::new(self.each.iter().map(replica).collect::<Result<_>>()?)?;
         if self.offline().is_none() {

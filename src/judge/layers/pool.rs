@@ -13,7 +13,7 @@
 //!   with a longer cool-down; the run stops only when all are lost.
 //! - has asked for a long pause;
 //! - failed or throttled this call the last time;
-//! - is *crowded*: it is slow or throttled, and has more queued calls than its share.
+//! - is *crowded*: all its slots are taken, and it has more calls than its share.
 //!
 //! If none is left, the call goes to its own replica.
 
@@ -40,6 +40,8 @@ const MOST_FAILED_CALLS: usize = 10_000;
 pub struct Replica<J> {
     /// Its address, secrets masked: its name in messages and summaries, and the input of the hash.
     pub name: String,
+    /// Maximum number of its calls in flight; more calls queue.
+    pub concurrency: usize,
     /// The judge at that address.
     pub judge: J,
 }
@@ -148,7 +150,7 @@ impl<J: Judge> Pool<J> {
     /// True if calls queue for this replica and it holds more than its share.
     fn is_crowded(&self, index: usize, health: &[Health], now: Instant) -> bool {
         let here = health[index].here;
-        if here <= self.replicas[index].judge.asking().unwrap_or(usize::MAX) {
+        if here <= self.replicas[index].concurrency {
             return false;
         }
         let others = health.iter().filter(|health| !health.is_down(now)).map(|health| health.here);
@@ -162,7 +164,7 @@ impl<J: Judge> Pool<J> {
             (index, shared.health[index].enter(Instant::now()))
         });
         let mut stay = Stay { pool: self, index, is_probe };
-        let Replica { name, judge } = &self.replicas[index];
+        let Replica { name, judge, .. } = &self.replicas[index];
         let result = judge.ask(request).await;
         let has_others = self.replicas.len() > 1;
         self.with(|shared| {

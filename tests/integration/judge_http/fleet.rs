@@ -23,7 +23,7 @@ fn fleet(servers: &[&FakeServer]) -> (Retrying<Fleet>, Fleet, Arc<Meters>) {
         // A place for every call: where none waits, none moves because the machine made one server seem slow.
         let limits = Limits { concurrency: 120, ..Limits::default() };
         let judge = RateLimited::new(chat, limits, Arc::clone(&meters)).learning_from(heard);
-        Replica { name, judge }
+        Replica { name, concurrency: 120, judge }
     };
     let pool = Arc::new(Pool::new(servers.iter().map(replica).collect()).unwrap());
     let policy = RetryPolicy { max_attempts: 6, base: Duration::from_millis(2) };

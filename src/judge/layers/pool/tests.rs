@@ -81,18 +81,18 @@ fn call(case: &str, n: u8) -> JudgeRequest {
     JudgeRequest { call, system: "s".into(), case_id: case.into(), attempt: 0, rendered }
 }
 
-fn pool_of<J>(judges: &[(&str, J)]) -> Pool<J>
+fn pool_of<J>(judges: &[(&str, J)], concurrency: usize) -> Pool<J>
 where
     J: Clone,
 {
-    let replica = |(name, judge): &(&str, J)| Replica { name: (*name).to_owned(), judge: judge.clone() };
+    let replica = |(name, judge): &(&str, J)| Replica { name: (*name).to_owned(), concurrency, judge: judge.clone() };
     Pool::new(judges.iter().map(replica).collect()).unwrap()
 }
 
 fn fleet(names: &[&str]) -> (Vec<Arc<Scripted>>, Pool<Arc<Scripted>>) {
     let judges: Vec<Arc<Scripted>> = names.iter().map(|_| Scripted::new(good)).collect();
     let named: Vec<(&str, Arc<Scripted>)> = names.iter().copied().zip(judges.iter().cloned()).collect();
-    let pool = pool_of(&named);
+    let pool = pool_of(&named, 1000);
     (judges, pool)
 }
 
@@ -294,7 +294,7 @@ fn limited() -> (Vec<Arc<Scripted>>, LimitedPool, String) {
     *judges[1].latency.lock().unwrap() = Duration::from_millis(100);
     let limits = Limits { concurrency: 2, ..Limits::default() };
     let limit = |judge: &Arc<Scripted>| Arc::new(RateLimited::new(Arc::clone(judge), limits, Arc::default()));
-    let pool = pool_of(&[("a", limit(&judges[0])), ("b", limit(&judges[1]))]);
+    let pool = pool_of(&[("a", limit(&judges[0])), ("b", limit(&judges[1]))], 2);
     let case = case_at(&pool, 0);
     (judges, pool, case)
 }
@@ -360,7 +360,7 @@ async fn each_endpoint_has_its_own_statistics() {
 
 #[test]
 fn an_empty_and_a_duplicate_list_are_rejected() {
-    let replica = |name: &str| Replica { name: name.to_owned(), judge: Scripted::new(good) };
+    let replica = |name: &str| Replica { name: name.to_owned(), concurrency: 2, judge: Scripted::new(good) };
     assert!(Pool::<Arc<Scripted>>::new(Vec::new()).err().unwrap().to_string().contains("--base-url"));
     let twice = Pool::new(vec![replica("http://a/v1"), replica("http://a/v1")]);
     assert!(twice.err().unwrap().to_string().contains("http://a/v1 is given twice"));
