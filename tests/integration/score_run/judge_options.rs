@@ -190,7 +190,7 @@ fn a_rerun_sends_nothing_also_when_the_server_is_gone() {
     assert_eq!((server.chat_count(), &second.stdout), (asked, &first.stdout));
     let url = server.base_url();
     let _port = server.gone();
-    let third = work.run(&scoring(&url, &[])).exits_with(0).says(&["cannot be asked now"]);
+    let third = work.run(&scoring(&url, &[])).exits_with(0).says(&["is unreachable; cached replies"]);
     assert_eq!(third.stdout, first.stdout);
     let before = work.read("out/scores.jsonl");
     work.run(&scoring(&url, &["--overwrite"])).exits_with(0);
