@@ -91,16 +91,7 @@ mod tests {
     }
 
     fn faults(criteria: Vec<Criterion>) -> Vec<String> {
-        let rubric = Rubric {
-            question: "q".into(),
-            low_length: 300,
-            high_length: 600,
-            length_weight: 0.05,
-            expertise_weight: 0.05,
-            citations_weight: 0.2,
-            excerpts_weight: 0.1,
-            criteria,
-        };
+        let rubric = Rubric { question: "q".into(), criteria, ..Rubric::default() };
         let what = |fault: String| fault.split("; ").next().unwrap().to_owned();
         rubric_faults(&rubric).into_iter().map(what).collect()
     }

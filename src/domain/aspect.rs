@@ -57,10 +57,10 @@ impl GradeMerge {
     /// [`GradeMerge::Mean`] and [`GradeMerge::Median`] do not depend on the order.
     ///
     /// ```
-    /// use scholareval::evaluation::Merge;
-    /// assert_eq!(Merge::Mean.of(&[1.0, 2.0, 6.0]), Some(3.0));
-    /// assert_eq!(Merge::Median.of(&[6.0, 1.0, 2.0, 3.0]), Some(2.5));
-    /// assert_eq!(Merge::MostCommon.of(&[4.0, 5.0, 5.0, 4.0]), Some(4.0));
+    /// use scholareval::domain::GradeMerge;
+    /// assert_eq!(GradeMerge::Mean.of(&[1.0, 2.0, 6.0]), Some(3.0));
+    /// assert_eq!(GradeMerge::Median.of(&[6.0, 1.0, 2.0, 3.0]), Some(2.5));
+    /// assert_eq!(GradeMerge::MostCommon.of(&[4.0, 5.0, 5.0, 4.0]), Some(4.0));
     /// ```
     pub fn of(self, numbers: &[f64]) -> Option<f64> {
         match self {

@@ -10,13 +10,13 @@ use super::expected;
 use super::gates;
 use super::lane::{Lanes, Place};
 use super::legibility::Legibility;
-use super::merge::{Draw, Merge, member_values, merge_draws, merge_members, merge_texts};
+use super::merge::{Draw, member_values, merge_draws, merge_members, merge_texts};
 use super::panel::Member;
 use super::sender::Records;
 use super::stop::StopHandle;
 use super::tally::AnswerTally;
 use super::{Item, Job};
-use crate::domain::{CallKind, JudgeCall, MemberValues, Mode, ScoredAnswer, UnscoredKind, UnscoredReason};
+use crate::domain::{CallKind, GradeMerge, JudgeCall, MemberValues, Mode, ScoredAnswer, UnscoredKind, UnscoredReason};
 use crate::error::Error;
 use crate::judge::planner::recall;
 use crate::judge::{AskError, Judge, JudgeRequest, Outcome};
@@ -373,7 +373,7 @@ impl State {
         asked.samples.sort_by_key(|(position, ..)| *position);
         let Some(panel) = job.panels.of(&call.role) else {
             let samples = asked.samples.into_iter().map(|(_, draw, _)| draw).collect();
-            self.verdicts.insert(call.item, merge_draws(samples, Merge::Mean));
+            self.verdicts.insert(call.item, merge_draws(samples, GradeMerge::Mean));
             return;
         };
         let (mut merged_members, mut values) = (Vec::new(), Vec::new());

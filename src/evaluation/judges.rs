@@ -10,8 +10,8 @@ use super::options::{DEFAULT_JUDGE, EvaluationOptions};
 use super::record::{JudgeEntry, PromptsEntry, RecordedReplies, RoleEntry};
 use super::roles::JudgeRef;
 use super::spending::Spending;
-use super::{JudgeTerms, Member, Merge, Panel, Panels, StopHandle};
-use crate::domain::{EndpointUse, Role, Severity, TestCase};
+use super::{JudgeTerms, Member, Panel, Panels, StopHandle};
+use crate::domain::{EndpointUse, GradeMerge, Role, Severity, TestCase};
 use crate::error::{Error, Result};
 use crate::judge::builder::{BuiltJudge, IdentifiedJudge, JudgeBuilder, Shared};
 use crate::judge::meters::Meters;
@@ -56,7 +56,7 @@ pub struct NamedJudge {
     pub judge: IdentifiedJudge,
     limits: LimitOptions,
     samples: u32,
-    merge: Merge,
+    merge: GradeMerge,
     /// True if its scores are expected scores.
     expected: bool,
 }
@@ -100,7 +100,7 @@ pub struct Judges {
     /// Each role with the names of its judges; roles without a judge are left out.
     roles: Vec<(Role, Vec<String>)>,
     /// How the verdicts of a panel are merged.
-    panel_merge: Merge,
+    panel_merge: GradeMerge,
     spending: Spending,
 }
 
@@ -179,7 +179,7 @@ impl Judges {
     fn refuse_what_the_reference_cannot_merge(&self) -> Result<()> {
         let of_aspects = self.roles.iter().filter(|(role, _)| matches!(role, Role::Aspect(_)));
         let mut judges = of_aspects.flat_map(|(_, names)| self.of(names));
-        if judges.any(|(_, named)| named.samples > 1 && named.merge != Merge::MostCommon) {
+        if judges.any(|(_, named)| named.samples > 1 && named.merge != GradeMerge::MostCommon) {
             return Err(Error::Usage(
                 "--compat: the reference script cannot merge several grades by mean or median; \
                  give --merge most-common, or --samples 1"

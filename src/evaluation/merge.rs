@@ -1,8 +1,7 @@
 //! Merges the samples of a call into one verdict, and the verdicts of several judges into the panel's.
 
-pub use crate::domain::GradeMerge as Merge;
 use crate::domain::{
-    Attribution, ClaimShares, MemberValues, UnscoredKind, UnscoredReason, Verdict, merge_as_reference,
+    Attribution, ClaimShares, GradeMerge, MemberValues, UnscoredKind, UnscoredReason, Verdict, merge_as_reference,
 };
 use crate::scorer::Judged;
 
@@ -13,7 +12,7 @@ pub(super) type Draw = Result<(Verdict, Option<String>), UnscoredReason>;
 ///
 /// Points, counts and grades follow `merge`; so do the two shares of claims (their counts are summed). Labels merge to
 /// the most common one; on a tie, to one that is not support.
-pub(super) fn merge_draws(draws: Vec<Draw>, merge: Merge) -> Judged {
+pub(super) fn merge_draws(draws: Vec<Draw>, merge: GradeMerge) -> Judged {
     let mut first_reason = None;
     let mut feedback = None;
     let mut verdicts = Vec::with_capacity(draws.len());
@@ -35,9 +34,9 @@ pub(super) fn merge_draws(draws: Vec<Draw>, merge: Merge) -> Judged {
 }
 
 /// The grade that the reference computes from several replies to one question (its self-consistency).
-pub(super) fn merge_texts(replies: &[String], merge: Merge) -> Judged {
+pub(super) fn merge_texts(replies: &[String], merge: GradeMerge) -> Judged {
     let texts: Vec<&str> = replies.iter().map(String::as_str).collect();
-    if merge != Merge::MostCommon {
+    if merge != GradeMerge::MostCommon {
         let what = "the reference script merges samples by the most common text only";
         return Judged::Unscored(UnscoredReason::new(UnscoredKind::Exception, what));
     }
@@ -49,7 +48,7 @@ pub(super) fn merge_texts(replies: &[String], merge: Merge) -> Judged {
 
 /// The panel's verdict, from all its judges or none: a missing judge would silently shift the score by how strict the
 /// others are.
-pub(super) fn merge_members(members: Vec<Judged>, judges: &[&str], merge: Merge) -> Judged {
+pub(super) fn merge_members(members: Vec<Judged>, judges: &[&str], merge: GradeMerge) -> Judged {
     if members.len() <= 1 {
         let no_judge = || Judged::Unscored(UnscoredReason::new(UnscoredKind::NotAsked, "no judge was asked"));
         return members.into_iter().next().unwrap_or_else(no_judge);
@@ -83,7 +82,7 @@ pub(super) fn member_values(judge: &std::sync::Arc<str>, merged: &Judged, draws:
     MemberValues { judge: std::sync::Arc::clone(judge), value, draws, spread }
 }
 
-fn merged(verdicts: &[Verdict], merge: Merge) -> Option<Verdict> {
+fn merged(verdicts: &[Verdict], merge: GradeMerge) -> Option<Verdict> {
     let of = |value: fn(&Verdict) -> f64| merge.of(&verdicts.iter().map(value).collect::<Vec<_>>());
     match verdicts {
         [] => None,
@@ -142,8 +141,8 @@ mod tests {
             vec![Ok((Verdict::Points(7.0), None)), Err(unreadable()), Ok((Verdict::Points(4.0), Some("brief".into())))];
         // (7 + 4) / 2
         let expected = Judged::Verdict(Verdict::Points(5.5), Some("brief".into()));
-        assert_eq!(merge_draws(draws.clone(), Merge::Mean), expected);
-        let judged = merge_draws(draws.clone(), Merge::Mean);
+        assert_eq!(merge_draws(draws.clone(), GradeMerge::Mean), expected);
+        let judged = merge_draws(draws.clone(), GradeMerge::Mean);
         let values = member_values(&"j".into(), &judged, &draws);
         assert_eq!((values.value, values.draws), (Some(5.5), vec![Some(7.0), None, Some(4.0)]));
         // deviations 1.5 and -1.5: the square root of (2.25 + 2.25) / 1
@@ -152,13 +151,13 @@ mod tests {
 
     #[test]
     fn without_a_readable_sample_the_first_reason_is_kept() {
-        assert_eq!(merge_draws(vec![Err(unreadable())], Merge::Median), Judged::Unscored(unreadable()));
+        assert_eq!(merge_draws(vec![Err(unreadable())], GradeMerge::Median), Judged::Unscored(unreadable()));
     }
 
     #[test]
     fn one_draw_is_itself() {
         let shares = ClaimShares { citations: 1.0 / 3.0, excerpts: 0.0, claim_count: 3, citation_count: 1 };
-        let merged = merge_draws(vec![Ok((Verdict::Claims(shares), None))], Merge::MostCommon);
+        let merged = merge_draws(vec![Ok((Verdict::Claims(shares), None))], GradeMerge::MostCommon);
         assert_eq!(merged, Judged::Verdict(Verdict::Claims(shares), None));
     }
 
@@ -168,7 +167,7 @@ mod tests {
             Ok((Verdict::Claims(ClaimShares { citations, excerpts, claim_count: 2, citation_count: 1 }), None))
         };
         let draws = vec![draw(1.0, 0.0), draw(0.5, 1.0)];
-        let Judged::Verdict(Verdict::Claims(merged), _) = merge_draws(draws, Merge::Mean) else {
+        let Judged::Verdict(Verdict::Claims(merged), _) = merge_draws(draws, GradeMerge::Mean) else {
             panic!("expected claims")
         };
         // (1 + 0.5) / 2 and (0 + 1) / 2
@@ -180,7 +179,7 @@ mod tests {
     fn labels_are_voted_on_and_a_tie_is_no_support() {
         let vote = |labels: &[Attribution]| {
             let draws = labels.iter().map(|label| Ok((Verdict::Attribution(*label), None))).collect();
-            merge_draws(draws, Merge::Mean)
+            merge_draws(draws, GradeMerge::Mean)
         };
         use Attribution::{Attributable, Contradictory, Extrapolatory};
         let is = |label| Judged::Verdict(Verdict::Attribution(label), None);
@@ -194,19 +193,19 @@ mod tests {
         let replies =
             ["Feedback: a [RESULT] 4 ", "Feedback: b [RESULT] 4 ", "Feedback: c [RESULT] 2"].map(str::to_owned);
         // "4 " is the most common text and not a valid grade there; ours would be 4
-        assert!(matches!(merge_texts(&replies, Merge::MostCommon), Judged::Unscored(_)));
-        let Judged::Unscored(reason) = merge_texts(&replies, Merge::Mean) else { panic!("no mean") };
+        assert!(matches!(merge_texts(&replies, GradeMerge::MostCommon), Judged::Unscored(_)));
+        let Judged::Unscored(reason) = merge_texts(&replies, GradeMerge::Mean) else { panic!("no mean") };
         assert_eq!(reason.kind, UnscoredKind::Exception);
-        assert_eq!(merge_texts(&replies[2..], Merge::MostCommon), Judged::Verdict(Verdict::Grade(2.0), None));
+        assert_eq!(merge_texts(&replies[2..], GradeMerge::MostCommon), Judged::Verdict(Verdict::Grade(2.0), None));
     }
 
     #[test]
     fn a_panel_with_a_missing_judge_has_no_verdict() {
         let grade = |grade| Judged::Verdict(Verdict::Grade(grade), None);
         let judges = ["strict", "kind"];
-        assert_eq!(merge_members(vec![grade(2.0), grade(5.0)], &judges, Merge::Mean), grade(3.5));
+        assert_eq!(merge_members(vec![grade(2.0), grade(5.0)], &judges, GradeMerge::Mean), grade(3.5));
         let Judged::Unscored(reason) =
-            merge_members(vec![grade(2.0), Judged::Unscored(unreadable())], &judges, Merge::Mean)
+            merge_members(vec![grade(2.0), Judged::Unscored(unreadable())], &judges, GradeMerge::Mean)
         else {
             panic!("expected no verdict")
         };

@@ -53,7 +53,6 @@ pub use event::{CallRecord, EventSink, NoEvents, Plan, RunEvent};
 pub use import::{ImportOptions, ImportedRun, import};
 pub use inputs::LoadedInputs;
 pub use judges::{Endpoints, Judges, NamedJudge};
-pub use merge::Merge;
 pub use panel::{Member, Panel, Panels};
 pub use preset::{Coverage, Preset};
 pub use rescore::{RescoreOptions, RescoredRun, rescore};

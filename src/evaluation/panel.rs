@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::merge::Merge;
-use crate::domain::Role;
+use crate::domain::{GradeMerge, Role};
 use crate::judge::Judge;
 use crate::judge::planner::{NoReplies, ReplySource};
 use crate::judge::render::{NoRendering, Renderer};
@@ -23,7 +22,7 @@ pub struct Member {
     /// Samples per call (>= 1).
     pub samples: u32,
     /// How its samples are merged.
-    pub merge: Merge,
+    pub merge: GradeMerge,
     /// Whether a score is the probability-weighted mean over the alternatives of its token, where the server reports
     /// them.
     pub expected: bool,
@@ -38,7 +37,7 @@ impl Member {
             source: Arc::new(NoReplies),
             judge_id: judge_id.into(),
             samples: 1,
-            merge: Merge::default(),
+            merge: GradeMerge::default(),
             expected: false,
         }
     }
@@ -50,13 +49,13 @@ pub struct Panel {
     /// Its judges; not empty.
     pub members: Vec<Member>,
     /// How their verdicts are merged.
-    pub merge: Merge,
+    pub merge: GradeMerge,
 }
 
 impl Panel {
     /// A panel of one judge.
     pub fn of_one(member: Member) -> Self {
-        Self { members: vec![member], merge: Merge::Mean }
+        Self { members: vec![member], merge: GradeMerge::Mean }
     }
 }
 

@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::record::{JudgeEntry, Manifest, PromptsEntry, RoleEntry};
-use crate::domain::Mode;
-use crate::evaluation::Merge;
+use crate::domain::{GradeMerge, Mode};
 
 /// Maximum length of a value in a message, in characters.
 const MAX_CHARS: usize = 80;
@@ -97,7 +96,7 @@ fn rubric_entry(manifest: &Manifest, judge: &JudgeEntry) -> RoleEntry {
         samples: vec![samples.unwrap_or(1)],
         merges: vec![merge.unwrap_or_default()],
         expected: vec![settings.get("judge.logprobs").is_some_and(|count| !count.is_null())],
-        panel_merge: Merge::default(),
+        panel_merge: GradeMerge::default(),
         prompts: manifest.prompts.clone(),
     }
 }

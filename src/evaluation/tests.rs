@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::*;
 use crate::domain::{
-    CallId, Component, ComponentKind, JudgeReply, JudgeTask, Mode, Role, Rubric, Score, UnscoredKind, UnscoredReason,
-    Verdict,
+    CallId, Component, ComponentKind, GradeMerge, JudgeReply, JudgeTask, Mode, Role, Rubric, Score, UnscoredKind,
+    UnscoredReason, Verdict,
 };
 use crate::error::{Error, Result};
 use crate::judge::planner::ReplySource;
@@ -165,16 +165,7 @@ fn sampled_job(
     samples: u32,
     change: impl FnOnce(&mut Options),
 ) -> (Job, Arc<Paid>) {
-    let rubric = Rubric {
-        question: "q".into(),
-        low_length: 300,
-        high_length: 600,
-        length_weight: 0.05,
-        expertise_weight: 0.05,
-        citations_weight: 0.2,
-        excerpts_weight: 0.1,
-        criteria: vec![],
-    };
+    let rubric = Rubric { question: "q".into(), ..Rubric::default() };
     let item = |i: usize| {
         let case_id = CaseId::from(format!("c{i}"));
         let case = TestCase {
@@ -450,7 +441,7 @@ async fn a_panel_asks_every_judge_and_keeps_every_verdict() {
     let (job, _) = job(1, &[], |_| ());
     let member = |points_of: u32, id: &str| Member::new(Scripted::new(move |_| points(points_of)), id);
     let members = vec![member(4, "strict"), Member { samples: 2, ..member(8, "kind") }];
-    let panels = Panels::none().with(Role::Rubric, Panel { members, merge: Merge::Mean });
+    let panels = Panels::none().with(Role::Rubric, Panel { members, merge: GradeMerge::Mean });
     let jobs = [Job { panels: Arc::new(panels), ..job }];
     let mut seen = Seen::default();
     let planned = plan(&jobs, &mut seen).await.expect("planned");

@@ -4,13 +4,11 @@ use std::sync::Arc;
 
 use scholareval::analysis::{AggregateOptions, Scale, Summary, summarize};
 use scholareval::domain::{
-    Answer, Aspect, CallKind, CaseId, Criterion, JudgeReply, Mode, Prediction, Role, Rubric, RubricParts, Source,
-    TestCase,
+    Answer, Aspect, CallKind, CaseId, Criterion, GradeMerge, JudgeReply, Mode, Prediction, Role, Rubric, RubricParts,
+    Source, TestCase,
 };
 use scholareval::error::Result;
-use scholareval::evaluation::{
-    self, EventSink, Item, Job, Member, Merge, Options, Panel, Panels, RunEvent, StopHandle,
-};
+use scholareval::evaluation::{self, EventSink, Item, Job, Member, Options, Panel, Panels, RunEvent, StopHandle};
 use scholareval::judge::{AskFuture, Judge, JudgeRequest, Outcome};
 use scholareval::scorer::Scorer;
 use scholareval::scorer::citation::IndexBase;
@@ -106,7 +104,7 @@ async fn judged(members: Vec<Member>) -> Summary {
         Arc::new(prometheus),
         Arc::new(RubricScorer::new(parts, Mode::Default)),
     ];
-    let panel = Panel { members, merge: Merge::Mean };
+    let panel = Panel { members, merge: GradeMerge::Mean };
     let roles = [Role::Rubric, Role::Aspect("coverage".into()), Role::Citation];
     let panels = Arc::new(roles.into_iter().fold(Panels::none(), |panels, role| panels.with(role, panel.clone())));
     let options = Options { concurrency: 2, parse_retries: 0, retry_unscored: false, mode: Mode::Default };

@@ -32,16 +32,7 @@ fn golden(name: &str) -> Option<Value> {
 /// One line `[case_id, annotator, agreement, question, score, ann_score]` of the golden file.
 fn answer(system: &str, line: &Value) -> ScoredAnswer {
     let question = line[3].as_str().unwrap();
-    let rubric = Rubric {
-        question: Arc::from(question),
-        low_length: 300,
-        high_length: 600,
-        length_weight: 0.05,
-        expertise_weight: 0.05,
-        citations_weight: 0.2,
-        excerpts_weight: 0.1,
-        criteria: Vec::new(),
-    };
+    let rubric = Rubric { question: Arc::from(question), ..Rubric::default() };
     let case = TestCase {
         case_id: CaseId::from(line[0].as_str().unwrap()),
         initial_prompt: question.to_owned(),

@@ -140,18 +140,13 @@ mod tests {
             agreement: true,
             rubric: Rubric {
                 question: "why?".into(),
-                low_length: 300,
-                high_length: 600,
-                length_weight: 0.05,
-                expertise_weight: 0.05,
-                citations_weight: 0.2,
-                excerpts_weight: 0.1,
                 criteria: vec![Criterion {
                     name: "p".into(),
                     criterion: "say why".into(),
                     weight: 0.1 + 0.5,
                     snippets: Arc::from(vec!["because\n\u{2028}".to_owned()]),
                 }],
+                ..Rubric::default()
             },
         });
         let item = |system: &str| Item {

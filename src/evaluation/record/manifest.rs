@@ -9,9 +9,8 @@ use serde_json::{Value, json};
 
 use super::SCHEMA_VERSION;
 use super::lines::FileStamp;
-use crate::domain::{EndpointUse, Fingerprint, Mode};
+use crate::domain::{EndpointUse, Fingerprint, GradeMerge, Mode};
 use crate::error::{Error, InputFault, Result};
-use crate::evaluation::Merge;
 
 /// The setting of a run with imported scores.
 pub const IMPORTED: &str = "imported";
@@ -97,11 +96,11 @@ pub struct RoleEntry {
     /// Samples per call and judge.
     pub samples: Vec<u32>,
     /// How the samples of each judge are merged.
-    pub merges: Vec<Merge>,
+    pub merges: Vec<GradeMerge>,
     /// Judges whose scores are expected scores.
     pub expected: Vec<bool>,
     /// How the verdicts of a panel are merged.
-    pub panel_merge: Merge,
+    pub panel_merge: GradeMerge,
     /// The prompts; `None` if the role uses none.
     pub prompts: Option<PromptsEntry>,
 }

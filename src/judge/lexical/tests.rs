@@ -20,16 +20,7 @@ fn case(question: &str, criteria: &[(&str, &[&str])]) -> Arc<TestCase> {
         initial_prompt: question.to_owned(),
         annotator: "a".to_owned(),
         agreement: false,
-        rubric: Rubric {
-            question: question.into(),
-            low_length: 300,
-            high_length: 600,
-            length_weight: 0.05,
-            expertise_weight: 0.05,
-            citations_weight: 0.2,
-            excerpts_weight: 0.1,
-            criteria: criteria.collect(),
-        },
+        rubric: Rubric { question: question.into(), criteria: criteria.collect(), ..Rubric::default() },
     })
 }
 

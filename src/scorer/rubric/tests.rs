@@ -13,16 +13,7 @@ fn criterion(name: &str, text: &str, weight: f64, snippets: usize) -> Criterion 
 }
 
 fn case(criteria: Vec<Criterion>) -> TestCase {
-    let rubric = Rubric {
-        question: "q".into(),
-        low_length: 300,
-        high_length: 600,
-        length_weight: 0.05,
-        expertise_weight: 0.05,
-        citations_weight: 0.2,
-        excerpts_weight: 0.1,
-        criteria,
-    };
+    let rubric = Rubric { question: "q".into(), criteria, ..Rubric::default() };
     TestCase { case_id: "c".into(), initial_prompt: "q".into(), annotator: String::new(), agreement: false, rubric }
 }
 
