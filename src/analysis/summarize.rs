@@ -185,7 +185,7 @@ impl<'a> Scored<'a> {
             unscored: answers.iter().filter(|answer| is_unscored(answer)).count(),
             without_judge: answers.iter().filter(|answer| is_without_judge(answer)).count(),
             unscored_reasons: count_reasons(answers),
-            injections: answers.iter().filter(|answer| !answer.steering.is_empty()).count(),
+            injections: answers.iter().filter(|answer| !answer.injection.is_empty()).count(),
             metrics: columns.iter().map(|(column, _)| column.name.clone()).zip(metrics).collect(),
         }
     }
@@ -369,9 +369,9 @@ fn count_notes<'a>(answers: impl Iterator<Item = &'a ScoredAnswer>) -> Vec<NoteC
 
 /// Answers with signs of prompt injection, once for all scorers, by system and case.
 fn injections<'a>(answers: impl Iterator<Item = &'a ScoredAnswer>) -> Vec<Injection> {
-    let suspects = answers.filter(|answer| !answer.steering.is_empty());
+    let suspects = answers.filter(|answer| !answer.injection.is_empty());
     let by_answer: BTreeMap<(&SystemName, &CaseId), &[String]> =
-        suspects.map(|answer| ((&answer.system, &answer.case.case_id), answer.steering.as_slice())).collect();
+        suspects.map(|answer| ((&answer.system, &answer.case.case_id), answer.injection.as_slice())).collect();
     let entry = |((system, case_id), signs): ((&SystemName, &CaseId), &[String])| Injection {
         system: system.clone(),
         case_id: case_id.clone(),

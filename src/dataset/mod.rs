@@ -28,7 +28,7 @@ pub use conversion::{Conversion, Converted, ReferencesBlock, convert};
 pub use ingredients::{build_test_cases, load_ingredients, render_test_cases};
 pub use labels::{Labels, load_labels, parse_labels};
 pub(crate) use names::suggest;
-pub use pairing::{PairOptions, PairedAnswer, Pairing, pair};
+pub use pairing::{PairOptions, Pairing, pair};
 pub use predictions::{Predictions, load_predictions, missing_output, parse_predictions};
 pub(crate) use reader::read_bytes;
 pub use reader::{JsonLine, parse_jsonl, read_jsonl};

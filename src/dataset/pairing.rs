@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::domain::{Answer, CaseId, SystemName, TestCase};
+use crate::domain::{Answer, CaseId, Item, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result};
 
 use super::names::{list, suggest};
@@ -34,20 +34,11 @@ pub struct PairOptions {
     pub strict: bool,
 }
 
-/// An answer with its test case.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PairedAnswer {
-    /// The test case.
-    pub case: Arc<TestCase>,
-    /// The answer.
-    pub answer: Answer,
-}
-
 /// The pairs, and what is missing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pairing {
     /// By system, each in the order of the test cases.
-    pub items: Vec<PairedAnswer>,
+    pub items: Vec<Item>,
     /// Test cases in use, in file order (in compat mode: those of any system).
     pub kept_cases: Vec<CaseId>,
     /// Test cases without an answer, by system.
@@ -77,7 +68,7 @@ pub fn pair(tests: &TestCases, systems: &[SystemAnswers], options: &PairOptions)
             let answered = candidates.iter().find_map(|case| Some((*case, *answers.get(&case.case_id)?)));
             match (answered, candidates.first()) {
                 (Some((case, answer)), _) => {
-                    paired.push(PairedAnswer { case: Arc::clone(case), answer: answer.clone() });
+                    paired.push(Item { case: Arc::clone(case), answer: answer.clone() });
                 }
                 (None, Some(case)) => unanswered.push(case.case_id.clone()),
                 (None, None) => {}
@@ -202,7 +193,7 @@ fn nothing_paired(tests: &TestCases, systems: &[&SystemAnswers]) -> InputFault {
     InputFault::new(path, what).hint(hint)
 }
 
-fn kept_cases(tests: &TestCases, questions: &[Vec<&Arc<TestCase>>], items: &[PairedAnswer]) -> Vec<CaseId> {
+fn kept_cases(tests: &TestCases, questions: &[Vec<&Arc<TestCase>>], items: &[Item]) -> Vec<CaseId> {
     let mut kept: HashSet<&CaseId> = items.iter().map(|item| &item.case.case_id).collect();
     for candidates in questions {
         // A question without any answer counts as missing for every system.

@@ -7,14 +7,14 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::domain::{Answer, CaseId, Fingerprint, Gold, Mode, Prediction, SystemName, TestCase};
+use crate::domain::{Answer, CaseId, Fingerprint, Gold, Item, Mode, Prediction, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result};
 
 use super::conversion::{Conversion, ReferencesBlock, convert};
 use super::names::list;
 use super::pairing::{check_cases, chosen_systems, pair};
 use super::reader::all;
-use super::{PairOptions, PairedAnswer, References, SystemAnswers, TestCases};
+use super::{PairOptions, References, SystemAnswers, TestCases};
 
 /// Maximum number of cases and predictions to list; the rest are counted.
 const SHOWN: usize = 5;
@@ -44,11 +44,11 @@ pub struct ReadFile {
 pub struct Scorable {
     /// Answers with the test case whose rubric applies: by system, each in the order of the test cases. Empty without
     /// test cases.
-    pub rubric: Vec<PairedAnswer>,
+    pub rubric: Vec<Item>,
     /// Every answer once, for scorers that need no rubric; case ids are distinct within a system. The case is the first
     /// test case paired with the answer, else one without a rubric and with the prediction's id; systems share the case
     /// of an equal question.
-    pub plain: Vec<PairedAnswer>,
+    pub plain: Vec<Item>,
     /// Test cases in use, in file order; empty without test cases.
     pub kept_cases: Vec<CaseId>,
     /// Test cases without an answer, by system.
@@ -162,11 +162,11 @@ fn check_any_asked(tests: &TestCases, asked: &[SystemAnswers]) -> Result<()> {
 /// `limit` apply here too.
 fn plain_items(
     systems: &[SystemAnswers],
-    rubric: &[PairedAnswer],
+    rubric: &[Item],
     tests: Option<&TestCases>,
     how: &Conversion<'_>,
     options: &PairOptions,
-) -> Vec<PairedAnswer> {
+) -> Vec<Item> {
     let narrowed = tests.is_some() && (options.cases.is_some() || options.limit.is_some());
     let mut names = Names::new(tests, systems);
     let mut items = Vec::new();
@@ -178,7 +178,7 @@ fn plain_items(
             items.extend(own.filter(|item| asked.insert(item.case.initial_prompt.trim())).cloned());
             continue;
         }
-        let mut paired: HashMap<*const Prediction, &PairedAnswer> = HashMap::new();
+        let mut paired: HashMap<*const Prediction, &Item> = HashMap::new();
         for item in own {
             if let Some(prediction) = &item.answer.prediction {
                 paired.entry(Arc::as_ptr(prediction)).or_insert(item);
@@ -199,7 +199,7 @@ fn plain_items(
                 // If the reference's block cannot be built, nothing needs it: there is no rubric.
                 let answer = how.append(answer).unwrap_or_else(|_| answer.clone());
                 let case = names.case_of(&case_id, answer.question());
-                items.push(PairedAnswer { case, answer: Answer { case_id, ..answer } });
+                items.push(Item { case, answer: Answer { case_id, ..answer } });
             }
         }
     }
@@ -253,7 +253,7 @@ impl Names {
 }
 
 /// The items selected by `cases` and `limit` without test cases.
-fn chosen_items(mut items: Vec<PairedAnswer>, options: &PairOptions) -> Result<Vec<PairedAnswer>> {
+fn chosen_items(mut items: Vec<Item>, options: &PairOptions) -> Result<Vec<Item>> {
     if let Some(names) = &options.cases {
         let mut known: Vec<&str> = items.iter().map(|item| item.case.case_id.as_str()).collect();
         known.sort_unstable();
@@ -276,10 +276,10 @@ fn chosen_items(mut items: Vec<PairedAnswer>, options: &PairOptions) -> Result<V
 }
 
 /// The warning about cases of `items` that the system did not answer.
-fn unanswered(system: &SystemAnswers, items: &[PairedAnswer]) -> Option<InputFault> {
+fn unanswered(system: &SystemAnswers, items: &[Item]) -> Option<InputFault> {
     let (mut cases, mut own) = (Vec::new(), HashSet::new());
     let mut seen = HashSet::new();
-    for PairedAnswer { case, answer } in items {
+    for Item { case, answer } in items {
         if seen.insert(&case.case_id) {
             cases.push(&case.case_id);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CaseId, SystemName};
+use super::{CaseId, SystemName, TestCase};
 
 /// One answer of one system to one test case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,6 +55,22 @@ impl Answer {
     pub fn own_text(&self) -> &str {
         self.own_bytes.and_then(|bytes| self.answer_text.get(..bytes)).unwrap_or(&self.answer_text)
     }
+}
+
+/// One answer with the case it answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Item {
+    /// The question and its rubric; in files the answer has its id.
+    #[serde(skip, default = "no_case")]
+    pub case: Arc<TestCase>,
+    /// What the system wrote.
+    #[serde(flatten)]
+    pub answer: Answer,
+}
+
+/// A placeholder for the case of an answer that was read alone.
+fn no_case() -> Arc<TestCase> {
+    Arc::new(TestCase::without_rubric("".into(), ""))
 }
 
 /// A document that an answer may cite (`ctxs` or `docs` in files).

@@ -22,13 +22,13 @@ pub struct ScoredAnswer {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub members: BTreeMap<Arc<str>, Vec<MemberValues>>,
     /// Signs of prompt injection (forged tags, a ready verdict, ..).
-    pub steering: Vec<String>,
+    pub injection: Vec<String>,
 }
 
 impl ScoredAnswer {
     /// The system's answer with its score; every component gets a finite value or a reason.
     pub fn new(system: SystemName, case: Arc<TestCase>, score: Score) -> Self {
-        Self { system, case, score: score.with_reasons(), members: BTreeMap::new(), steering: Vec::new() }
+        Self { system, case, score: score.with_reasons(), members: BTreeMap::new(), injection: Vec::new() }
     }
 }
 

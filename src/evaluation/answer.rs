@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures::stream::{FuturesUnordered, StreamExt};
 
+use super::Job;
 use super::event::CallRecord;
 use super::expected;
 use super::gates;
@@ -15,11 +16,13 @@ use super::panel::Member;
 use super::sender::Records;
 use super::stop::StopHandle;
 use super::tally::AnswerTally;
-use super::{Item, Job};
-use crate::domain::{CallKind, GradeMerge, JudgeCall, MemberValues, Mode, ScoredAnswer, UnscoredKind, UnscoredReason};
+use crate::domain::{
+    CallKind, GradeMerge, Item, JudgeCall, MemberValues, Mode, ScoredAnswer, UnscoredKind, UnscoredReason,
+};
 use crate::error::Error;
 use crate::judge::planner::recall;
 use crate::judge::{AskError, Judge, JudgeRequest, Outcome};
+use crate::prompt::injection;
 use crate::scorer::{Judged, Possible, Step, Verdicts};
 
 /// Why an answer was abandoned.
@@ -115,7 +118,7 @@ impl AnswerRun<'_> {
                     let item = self.item;
                     let scored = ScoredAnswer {
                         members: std::mem::take(&mut state.members),
-                        steering: item.steering.clone(),
+                        injection: injection::signs(&item.answer.answer_text),
                         ..ScoredAnswer::new(item.answer.system.clone(), Arc::clone(&item.case), score)
                     };
                     return Ok(AnswerEnd::Scored(Arc::new(scored), state.replies));

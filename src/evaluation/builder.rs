@@ -13,11 +13,9 @@ use super::options::{EvaluationOptions, ScorerName};
 use super::preset::Preset;
 use super::record::{InputFile, Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus};
 use super::scorers::scorer;
-use super::{
-    EventSink, Item, Job, NoEvents, Options, Plan, PlanEstimate, PlanOutcome, RunEvent, RunOutcome, StopHandle,
-};
+use super::{EventSink, Job, NoEvents, Options, Plan, PlanEstimate, PlanOutcome, RunEvent, RunOutcome, StopHandle};
 use crate::analysis::{AggregateOptions, OnUnscored, Summary, summarize};
-use crate::domain::{CallKind, CaseId, LEXICAL, Role, ScoredAnswer, Severity, SystemName};
+use crate::domain::{CallKind, CaseId, Item, LEXICAL, Role, ScoredAnswer, Severity, SystemName};
 use crate::error::{Error, Result};
 use crate::judge::batch::{BatchLimits, BatchManifest, BatchWriter};
 use crate::judge::meters::Meters;

@@ -40,9 +40,9 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
-    use crate::domain::{Answer, JudgeReply, Prediction, Role, Source, TestCase};
+    use crate::domain::{Answer, Item, JudgeReply, Prediction, Role, Source, TestCase};
     use crate::error::Result;
-    use crate::evaluation::{Item, Job, Member, NoEvents, Options, Panel, Panels, PlanOutcome, StopHandle, plan, run};
+    use crate::evaluation::{Job, Member, NoEvents, Options, Panel, Panels, PlanOutcome, StopHandle, plan, run};
     use crate::judge::planner::ReplySource;
     use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome};
     use crate::scorer::entailment::EntailmentScorer;
@@ -91,7 +91,7 @@ mod tests {
         let options =
             Options { concurrency: 1, parse_retries: 0, retry_unscored: false, mode: crate::domain::Mode::Default };
         Job {
-            items: Arc::from([Item { case, answer, steering: Vec::new() }]),
+            items: Arc::from([Item { case, answer }]),
             scorer: Arc::new(EntailmentScorer::default()),
             panels: Arc::new(Panels::none().with(Role::Citation, Panel::of_one(member))),
             options: Arc::new(options),

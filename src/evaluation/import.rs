@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::Item;
 use super::options::ScoringOptions;
 use super::record::{IMPORTED, InputFile, Inputs, JudgeEntry, Manifest, RunDir, RunRecord, RunStatus};
 use crate::dataset::{
@@ -14,7 +13,7 @@ use crate::dataset::{
     load_test_cases, scorable,
 };
 use crate::domain::{
-    CaseId, Component, Mode, Prediction, RubricParts, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind,
+    CaseId, Component, Item, Mode, Prediction, RubricParts, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind,
     UnscoredReason,
 };
 use crate::error::{Error, InputFault, Result};
@@ -431,9 +430,8 @@ fn answers_of(
     let mut items = Vec::new();
     for scored in scored.iter_mut() {
         let Some(answer) = answers.remove(&(scored.system.clone(), scored.case.case_id.clone())) else { continue };
-        let steering = injection::signs(&answer.answer_text);
-        Arc::make_mut(scored).steering.clone_from(&steering);
-        items.push(Item { case: Arc::clone(&scored.case), answer, steering });
+        Arc::make_mut(scored).injection = injection::signs(&answer.answer_text);
+        items.push(Item { case: Arc::clone(&scored.case), answer });
     }
     if items.len() < scored.len() {
         let what = format!("{} of {} scored answers have no text here", scored.len() - items.len(), scored.len());

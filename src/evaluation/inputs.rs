@@ -5,18 +5,15 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
-use crate::dataset::{self, PairOptions, PairedAnswer, ScorableOptions, Support};
-use crate::domain::{CaseId, Fingerprint, Mode, Prediction, SystemName, TestCase};
+use crate::dataset::{self, PairOptions, ScorableOptions, Support};
+use crate::domain::{CaseId, Fingerprint, Item, Mode, Prediction, SystemName, TestCase};
 use crate::error::{Error, Result};
-use crate::prompt::injection;
 use crate::scorer::convert::{ReferencesBlock, references_block};
 
+use super::Slice;
 use super::options::{EvaluationOptions, ScorerName};
 use super::preset::{Checked, Coverage, Preset};
 use super::record::InputFile;
-use super::{Item, Slice};
 
 /// All input of a run.
 pub struct LoadedInputs {
@@ -82,8 +79,8 @@ impl LoadedInputs {
         let (rubric, plain, missing) = sliced(input.slice, (made.rubric, made.plain, made.missing));
         Ok(Self {
             support,
-            rubric: items(rubric),
-            plain: items(plain),
+            rubric: rubric.into(),
+            plain: plain.into(),
             all_cases: tests.map(|tests| tests.cases).unwrap_or_default(),
             kept_cases: made.kept_cases,
             missing,
@@ -114,26 +111,17 @@ fn once(mut warnings: Vec<String>) -> Vec<String> {
     warnings
 }
 
-type Parts = (Vec<PairedAnswer>, Vec<PairedAnswer>, Vec<(SystemName, CaseId)>);
+type Parts = (Vec<Item>, Vec<Item>, Vec<(SystemName, CaseId)>);
 
 /// The answers and missing answers in the slice; all of them without a slice.
 fn sliced(slice: Option<Slice>, (mut rubric, mut plain, mut missing): Parts) -> Parts {
     if let Some(slice) = slice {
-        let holds = |paired: &PairedAnswer| slice.holds(&paired.answer.system, &paired.case.case_id);
+        let holds = |paired: &Item| slice.holds(&paired.answer.system, &paired.case.case_id);
         rubric.retain(holds);
         plain.retain(holds);
         missing.retain(|(system, case_id)| slice.holds(system, case_id));
     }
     (rubric, plain, missing)
-}
-
-fn items(paired: Vec<PairedAnswer>) -> Arc<[Item]> {
-    let item = |paired: PairedAnswer| Item {
-        steering: injection::signs(&paired.answer.answer_text),
-        case: paired.case,
-        answer: paired.answer,
-    };
-    paired.into_par_iter().map(item).collect::<Vec<_>>().into()
 }
 
 fn input_file(name: &str, path: &Path, blake3: Fingerprint) -> InputFile {

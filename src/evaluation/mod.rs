@@ -43,8 +43,6 @@ mod tests;
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 pub use agree::agree;
 pub use builder::{Evaluation, Prepared, Run, run_name, summary};
 pub use choice::Choice;
@@ -62,26 +60,8 @@ pub use slice::Slice;
 pub use stop::StopHandle;
 pub use tally::{Collect, DeferredCall, PlanGroup, PlannedCalls, SampledCall};
 
-use crate::domain::{Answer, CallId, CaseId, JudgeCall, Role, SystemName, TestCase};
+use crate::domain::{CallId, CaseId, Item, JudgeCall, Role, SystemName};
 use crate::scorer::Scorer;
-
-/// One answer with the case it answers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Item {
-    /// The question and its rubric; in files the answer has its id.
-    #[serde(skip, default = "no_case")]
-    pub case: Arc<TestCase>,
-    /// What the system wrote.
-    #[serde(flatten)]
-    pub answer: Answer,
-    /// Injection signs of the answer, copied into its score.
-    pub steering: Vec<String>,
-}
-
-/// A placeholder for the case of an answer that was read alone.
-fn no_case() -> Arc<TestCase> {
-    Arc::new(TestCase::without_rubric("".into(), ""))
-}
 
 /// Limits of a job.
 #[derive(Debug, Clone)]

@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::Job;
 use super::answer::{Abort, AnswerEnd, AnswerRun};
 use super::event::{EventSink, Plan, RunEvent};
 use super::lane::Lanes;
@@ -16,8 +17,7 @@ use super::legibility::Legibility;
 use super::sender::{Envelope, EventSender, Records};
 use super::stop::StopHandle;
 use super::tally::{AnswerTally, Collect, PlanGroup, Tally};
-use super::{Item, Job};
-use crate::domain::ScoredAnswer;
+use crate::domain::{Item, ScoredAnswer};
 use crate::error::{Error, Result};
 use crate::judge::builder::LEXICAL_ID;
 

@@ -10,7 +10,7 @@ use super::run_settings::{SettingDifference, judged_roles, setting_differences};
 use crate::analysis::comparison::{
     ComparedRun, Comparison, ComparisonOptions, Observations, RunAnswers, compare, observe,
 };
-use crate::domain::{CaseId, Component, ScoredAnswer, SystemName, UnscoredKind};
+use crate::domain::{CaseId, Component, Item, ScoredAnswer, SystemName, UnscoredKind};
 use crate::error::{Error, InputFault, Result};
 use crate::text::words::word_count;
 
@@ -70,7 +70,7 @@ impl RunSet {
     /// The scores of these runs, with word counts and missing answers.
     pub fn observe(&self) -> Observations {
         let word_counts = |run: &RecordedRun| -> HashMap<_, _> {
-            let words = |item: &super::Item| {
+            let words = |item: &Item| {
                 let key = (item.answer.system.clone(), item.answer.case_id.clone());
                 (key, word_count(item.answer.own_text()))
             };

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
-use super::Item;
 use super::options::{EvaluationOptions, ScorerName};
 use super::record::Manifest;
-use crate::domain::{Aspect, Mode, RubricParts};
+use crate::domain::{Aspect, Item, Mode, RubricParts};
 use crate::error::{InputFault, Result};
 use crate::scorer::Scorer;
 use crate::scorer::citation::{CitationAuditScorer, names_gold_sources};

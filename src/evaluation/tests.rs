@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::*;
 use crate::domain::{
-    CallId, Component, ComponentKind, GradeMerge, JudgeReply, JudgeTask, Mode, Role, Rubric, Score, UnscoredKind,
-    UnscoredReason, Verdict,
+    Answer, CallId, Component, ComponentKind, GradeMerge, JudgeReply, JudgeTask, Mode, Role, Rubric, Score, TestCase,
+    UnscoredKind, UnscoredReason, Verdict,
 };
 use crate::error::{Error, Result};
 use crate::judge::planner::ReplySource;
@@ -176,7 +176,7 @@ fn sampled_job(
             rubric: rubric.clone(),
         };
         let answer = Answer::new("s".into(), case_id, "text".repeat(answers - i));
-        Item { case: Arc::new(case), answer, steering: vec![] }
+        Item { case: Arc::new(case), answer }
     };
     let mut options = Options { concurrency: 1, parse_retries: 2, retry_unscored: false, mode: Mode::Default };
     change(&mut options);

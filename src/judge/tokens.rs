@@ -29,13 +29,8 @@ const TOKENS_PER_MESSAGE: u64 = 4;
 
 /// About how many tokens `text` has; see the module for the rule and its error.
 pub fn estimate_tokens(text: &str) -> u64 {
-    let (mut rest, mut sum) = (text.as_bytes(), 0);
-    while let Some(first) = rest.first() {
-        let sort = Sort::of(*first);
-        let length = rest.iter().position(|byte| Sort::of(*byte) != sort).unwrap_or(rest.len());
-        sum += parts(sort, &rest[..length]);
-        rest = &rest[length..];
-    }
+    let runs = text.as_bytes().chunk_by(|a, b| Sort::of(*a) == Sort::of(*b));
+    let sum: usize = runs.map(|run| parts(Sort::of(run[0]), run)).sum();
     sum.div_ceil(PARTS) as u64
 }
 
@@ -69,14 +64,24 @@ enum Sort {
 
 impl Sort {
     fn of(byte: u8) -> Self {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' => Self::Letters,
-            b'0'..=b'9' => Self::Digits,
-            0..=b' ' | 0x7f => Self::Space,
-            0x80.. => Self::Foreign,
-            _ => Self::Punctuation,
-        }
+        Self::OF_BYTES[usize::from(byte)]
     }
+
+    const OF_BYTES: [Self; 256] = {
+        let mut sorts = [Self::Punctuation; 256];
+        let mut byte = 0;
+        while byte < sorts.len() {
+            sorts[byte] = match byte as u8 {
+                b'a'..=b'z' | b'A'..=b'Z' => Self::Letters,
+                b'0'..=b'9' => Self::Digits,
+                0..=b' ' | 0x7f => Self::Space,
+                0x80.. => Self::Foreign,
+                _ => Self::Punctuation,
+            };
+            byte += 1;
+        }
+        sorts
+    };
 }
 
 #[cfg(test)]

@@ -52,7 +52,8 @@ pub(crate) enum Forgery {
 
 /// Whether the character is invisible: zero-width, directional, soft hyphen, variation selectors, tags.
 pub(crate) fn is_invisible(c: char) -> bool {
-    matches!(c,
+    !c.is_ascii()
+        && matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180b}'..='\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
 }
@@ -88,8 +89,7 @@ pub fn neutralize(text: &str, family: PromptFamily) -> Cow<'_, str> {
 /// Positions of tag-like strings, and what they imitate.
 pub(crate) fn forgeries(text: &str, family: PromptFamily) -> impl Iterator<Item = (usize, Forgery)> + '_ {
     // Brackets that are not ASCII begin with the byte 0xef.
-    let starts = text.bytes().enumerate().filter(|(_, byte)| matches!(byte, b'<' | b'[' | 0xef));
-    starts.filter_map(move |(at, _)| {
+    memchr::memchr3_iter(b'<', b'[', 0xef, text.as_bytes()).filter_map(move |at| {
         let bracket = text[at..].chars().next().filter(|c| matches!(fold(*c), '<' | '['))?;
         let rest = &text[at + bracket.len_utf8()..];
         forgery_after(fold(bracket) == '[', rest, family).map(|forgery| (at, forgery))

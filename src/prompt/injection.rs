@@ -151,6 +151,7 @@ fn push(signs: &mut Vec<String>, what: &str, excerpt: &str) {
 
 fn narrow(c: char) -> char {
     match c {
+        '\0'..='\x7f' => c,
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xfee0).unwrap_or(c),
         '“' | '”' | '„' => '"',
         '‘' | '’' => '\'',

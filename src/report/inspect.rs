@@ -231,7 +231,7 @@ fn sample(system: &SystemName, sample: &Sample<'_>, has_score: impl Fn(&ScoredAn
 
 fn entry(scored: &ScoredAnswer, value: Value, is_unscored: bool) -> Value {
     let score = &scored.score;
-    let metadata = json!({"score": score, "steering": scored.steering});
+    let metadata = json!({"score": score, "injection": scored.injection});
     let mut entry = json!({"value": value, "explanation": explanation(score), "metadata": metadata});
     if is_unscored {
         let reason = score.components.iter().find_map(|component| component.reason.as_ref());

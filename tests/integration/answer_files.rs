@@ -49,7 +49,7 @@ fn items_of(file: &Path, tests: &Path, compat: bool, agreement: bool) -> Scorabl
 
 /// What a rubric is judged on.
 fn judged(made: &Scorable) -> Vec<(String, String, String)> {
-    let of = |item: &scholareval::dataset::PairedAnswer| {
+    let of = |item: &scholareval::domain::Item| {
         let answer = &item.answer;
         (item.case.case_id.to_string(), answer.answer_text.to_string(), answer.own_text().to_owned())
     };

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use scholareval::analysis::{AggregateOptions, Scale, Summary, summarize};
 use scholareval::domain::{
-    Answer, Aspect, CallKind, CaseId, Criterion, GradeMerge, JudgeReply, Mode, Prediction, Role, Rubric, RubricParts,
-    Source, TestCase,
+    Answer, Aspect, CallKind, CaseId, Criterion, GradeMerge, Item, JudgeReply, Mode, Prediction, Role, Rubric,
+    RubricParts, Source, TestCase,
 };
 use scholareval::error::Result;
-use scholareval::evaluation::{self, EventSink, Item, Job, Member, Options, Panel, Panels, RunEvent, StopHandle};
+use scholareval::evaluation::{self, EventSink, Job, Member, Options, Panel, Panels, RunEvent, StopHandle};
 use scholareval::judge::{AskFuture, Judge, JudgeRequest, Outcome};
 use scholareval::scorer::Scorer;
 use scholareval::scorer::citation::IndexBase;
@@ -84,7 +84,7 @@ fn item(number: u32) -> Item {
     let source = Source { text: Some("Mice and rats.".to_owned()), ..Source::default() };
     let prediction = Prediction { output: Some(text.into()), sources: vec![source], ..Prediction::default() };
     let answer = Answer { prediction: Some(Arc::new(prediction)), ..Answer::new("s".into(), case_id, text) };
-    Item { case: Arc::new(case), answer, steering: vec![] }
+    Item { case: Arc::new(case), answer }
 }
 
 /// Three answers through rubric, one aspect and entailment, judged by these.

@@ -81,7 +81,7 @@ fn pure_scores(released: &Released, calls: &[Value]) -> HashMap<(String, String)
     let tests = load_test_cases(&released.tests, Mode::Default).unwrap();
     let systems = load_answers(std::slice::from_ref(&released.answers), Mode::Default).unwrap();
     let scorer = RubricScorer::new(RubricParts::BOTH, Mode::Default);
-    let score = |item: &scholareval::dataset::PairedAnswer| {
+    let score = |item: &scholareval::domain::Item| {
         let key = |name: &str| [item.answer.system.to_string(), item.case.case_id.to_string(), name.to_owned()];
         let mut verdicts = Verdicts::new();
         loop {

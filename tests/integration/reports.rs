@@ -62,7 +62,7 @@ fn answer(system: &str, line: &Value) -> ScoredAnswer {
         case: Arc::new(case),
         score,
         members: Default::default(),
-        steering: vec![],
+        injection: vec![],
     }
 }
 

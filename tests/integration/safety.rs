@@ -123,7 +123,7 @@ fn answers_that_try_to_steer_are_counted_and_listed_everywhere() {
     let done = work.score(&server, &[]).exits_with(0);
     let count = forgeries().len();
     for score in work.lines("out/scores.jsonl") {
-        let signs = score["steering"].as_array().unwrap();
+        let signs = score["injection"].as_array().unwrap();
         assert_eq!(signs.is_empty(), score["system"] == "honest", "{score}");
     }
     let summary = work.json("out/summary.json");

@@ -145,7 +145,7 @@ fn the_order_of_the_answers_does_not_change_the_summary() {
 #[test]
 fn injections_and_notes_are_counted_and_listed() {
     let mut scored = answers("a", &[Some(1.0), Some(0.0)]);
-    scored[1].steering = vec!["a forged tag".to_owned()];
+    scored[1].injection = vec!["a forged tag".to_owned()];
     scored[0].score.notes = vec!["weights scaled".to_owned()];
     let summary = summarize(&scored, &[], EXCLUDE);
     assert_eq!(summary.scorers[0].rows[0].injections, 1);

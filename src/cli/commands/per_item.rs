@@ -13,10 +13,10 @@ use crate::cli::origin::escape_controls;
 use crate::cli::summary::conclude;
 use crate::cli::terminal::note;
 use crate::dataset::{Predictions, References, load_predictions, load_references, missing_output};
-use crate::domain::{Answer, CaseId, Mode, Prediction, ScoredAnswer, TestCase};
+use crate::domain::{Answer, CaseId, Item, Mode, Prediction, ScoredAnswer, TestCase};
 use crate::error::{Error, InputFault, Result, first_of_each_kind};
 use crate::evaluation::record::{InputFile, Inputs, Manifest, RunDir, RunRecord, RunStatus};
-use crate::evaluation::{Item, run_name};
+use crate::evaluation::run_name;
 use crate::report::{RunReport, visible, write_items};
 use crate::scorer::{Scorer, Step, Verdicts};
 
@@ -54,7 +54,7 @@ fn score_all(systems: Vec<Predictions>, scorer: &dyn Scorer) -> (Vec<Item>, Vec<
             let text = prediction.output.clone().unwrap_or_default();
             let (line, prediction) = (prediction.line, Some(Arc::new(prediction)));
             let answer = Answer { prediction, line, ..Answer::new(system.system.clone(), id, text) };
-            items.push(Item { case, answer, steering: Vec::new() });
+            items.push(Item { case, answer });
         }
     }
     let scored = |item: &Item| match scorer.step(&item.case, &item.answer, &Verdicts::new()) {

@@ -48,7 +48,7 @@ fn with_block(compat: bool) -> ScorableOptions<'static> {
     ScorableOptions { pairing, block: Some(&block) }
 }
 
-fn ids(items: &[PairedAnswer]) -> Vec<(&str, &str, &str)> {
+fn ids(items: &[Item]) -> Vec<(&str, &str, &str)> {
     items.iter().map(|i| (i.answer.system.as_str(), i.case.case_id.as_str(), i.answer.own_text())).collect()
 }
 

@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::lines::LineReader;
 use super::writer::{write_line, write_whole};
-use crate::domain::{CaseId, SystemName, TestCase};
+use crate::domain::{CaseId, Item, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result};
-use crate::evaluation::Item;
 
 /// A line of the file: a case (before its answers), an answer, or the two lists of answers (last).
 #[derive(Debug, Serialize, Deserialize)]
@@ -152,7 +151,6 @@ mod tests {
         let item = |system: &str| Item {
             case: Arc::clone(&case),
             answer: Answer { line: 3, ..Answer::new(system.into(), "c1".into(), "so \u{0} \"it\" is") },
-            steering: vec![],
         };
         let items = vec![item("a"), item("b")];
         let dir = tempfile::tempdir().expect("a directory");
@@ -238,7 +236,7 @@ mod tests {
                     line: 1,
                     ..Answer::new(format!("s{system}").into(), case.case_id.clone(), "own\nReferences:\n")
                 };
-                Item { case, answer, steering: vec!["sign".to_owned(); system] }
+                Item { case, answer }
             })
             .collect()
         })

@@ -8,10 +8,10 @@ use super::inputs::Inputs;
 use super::lines::LineReader;
 use super::manifest::{Manifest, RunStatus};
 use crate::domain::{
-    CaseId, Component, RubricParts, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind, UnscoredReason,
+    CaseId, Component, Item, RubricParts, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind, UnscoredReason,
 };
 use crate::error::{InputFault, Result};
-use crate::evaluation::Item;
+use crate::prompt::injection;
 use crate::scorer::rubric::{LEXICAL, RubricScorer};
 
 /// A recorded run, with all that comparisons and reports need.
@@ -164,6 +164,6 @@ fn unscored_entry(item: &Item, score: Score) -> ScoredAnswer {
     let components = score.components.into_iter().map(without_value).collect();
     let score = Score { value: None, ann_score: None, components, claims: Vec::new(), ..score };
     let mut answer = ScoredAnswer::new(item.answer.system.clone(), Arc::clone(&item.case), score);
-    answer.steering.clone_from(&item.steering);
+    answer.injection = injection::signs(&item.answer.answer_text);
     answer
 }

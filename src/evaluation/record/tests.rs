@@ -8,10 +8,10 @@ use futures::executor::block_on;
 
 use super::*;
 use crate::domain::{
-    Answer, CallKind, Component, ComponentKind, Fingerprint, JudgeCall, JudgeReply, JudgeTask, MemberValues, Mode,
-    Role, Score, ScoredAnswer, TestCase, UnscoredKind, UnscoredReason, Verdict,
+    Answer, CallKind, Component, ComponentKind, Fingerprint, Item, JudgeCall, JudgeReply, JudgeTask, MemberValues,
+    Mode, Role, Score, ScoredAnswer, TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
-use crate::evaluation::{CallRecord, EventSink, Item, RunEvent, call_id};
+use crate::evaluation::{CallRecord, EventSink, RunEvent, call_id};
 use crate::judge::planner::ReplySource;
 use crate::judge::{Judge, JudgeRequest, Outcome};
 
@@ -206,7 +206,6 @@ fn scored(scorer: &'static str, kind: ComponentKind, values: [Option<f64>; 2]) -
     let draw = MemberValues { judge: "toy".into(), value: Some(7.0), draws: vec![Some(7.0), None], spread: None };
     ScoredAnswer {
         members: BTreeMap::from([("b".into(), vec![draw])]),
-        steering: vec!["tags".into()],
         ..ScoredAnswer::new("s".into(), Arc::new(TestCase::without_rubric("c".into(), "why?")), score)
     }
 }
@@ -216,7 +215,6 @@ fn finished(dir: &Path, answers: &[ScoredAnswer]) {
     let items = answers.iter().map(|scored| Item {
         case: Arc::clone(&scored.case),
         answer: Answer::new(scored.system.clone(), scored.case.case_id.clone(), "because"),
-        steering: Vec::new(),
     });
     Inputs::new(items.take(1).collect()).write(&dir.join("inputs.jsonl")).expect("written");
     let answers: Vec<Arc<ScoredAnswer>> = answers.iter().cloned().map(Arc::new).collect();
@@ -298,7 +296,7 @@ fn answers_that_a_stopped_run_did_not_get_to_are_unscored_in_order_with_the_comp
     let dir = tempfile::tempdir().expect("a directory");
     let item = |case: &str| {
         let case = Arc::new(TestCase::without_rubric(case.into(), "why?"));
-        Item { answer: Answer::new("s".into(), case.case_id.clone(), "because"), case, steering: Vec::new() }
+        Item { answer: Answer::new("s".into(), case.case_id.clone(), "because"), case }
     };
     let items = ["c1", "c2", "c3"].map(item);
     Inputs::of_lists(&items, &items).write(&dir.path().join("inputs.jsonl")).expect("written");

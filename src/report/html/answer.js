@@ -75,7 +75,7 @@ function answerColumn(system, entry) {
     return column;
   }
   const all = (name) => [...new Set(entry.scores.flatMap((score) => score[name]))];
-  const notes = [callOut("Signs of prompt injection", all("steering"), "injection"), callOut("Notes", all("notes"), "note")];
+  const notes = [callOut("Signs of prompt injection", all("injection"), "injection"), callOut("Notes", all("notes"), "note")];
   column.append(...notes.filter(Boolean), answer ? answerText(answer) : make("p", { class: "quiet" }, "The page holds no answers."));
   if (answer?.sources.length) column.append(sourceList(answer.sources));
   for (const score of entry.scores) if (score.claims?.length) column.append(claimTable(score.claims));

@@ -7,10 +7,9 @@ use crate::analysis::comparison::{
     ComparedCase, ComparedRun, ComparisonOptions, MetricId, MetricTable, Observation, ObservedSystem, compare,
 };
 use crate::domain::{
-    Answer, CaseId, Component, ComponentKind, Mode, Score, ScoredAnswer, SystemName, TestCase, Unit, UnscoredKind,
-    UnscoredReason,
+    Answer, CaseId, Component, ComponentKind, Item, Mode, Score, ScoredAnswer, SystemName, TestCase, Unit,
+    UnscoredKind, UnscoredReason,
 };
-use crate::evaluation::Item;
 use crate::evaluation::record::Manifest;
 use crate::report::html;
 use crate::stats::Interval;
@@ -54,7 +53,7 @@ fn scored(system: &str, case: &str, value: Option<f64>, text: &str) -> Arc<Score
         case: Arc::new(TestCase::without_rubric(CaseId::from(case), text)),
         score: Score { scorer: "rubric", value, components: vec![component], ..Score::default() },
         members: Default::default(),
-        steering: vec![text.to_owned()],
+        injection: vec![text.to_owned()],
     })
 }
 
@@ -67,7 +66,6 @@ fn page(names: [&str; 2], cases: usize, scored: &[Arc<ScoredAnswer>], text: &str
     let item = |own: &Arc<ScoredAnswer>| Item {
         case: Arc::clone(&own.case),
         answer: Answer::new(own.system.clone(), own.case.case_id.clone(), text),
-        steering: Vec::new(),
     };
     let items: Vec<Item> = scored.iter().map(item).collect();
     comparison.judged_by = vec![text.to_owned()];

@@ -35,7 +35,7 @@ fn plain(system: &str, case: &str, parts: &[(&str, ComponentKind, Option<f64>)])
 fn eventful(options: AggregateOptions) -> Summary {
     let mut scored = answers("careful", &[Some(1.0), Some(0.9), Some(0.8), Some(1.0)]);
     scored.extend(answers("brief", &[Some(0.2), None, Some(0.5)]));
-    scored[6].steering = vec!["a ready verdict".to_owned()];
+    scored[6].injection = vec!["a ready verdict".to_owned()];
     scored[0].score.notes = vec!["weights scaled: a property has no snippets".to_owned()];
     summarize(&scored, &[(SystemName::from("brief"), CaseId::from("c3"))], options)
 }
@@ -110,7 +110,7 @@ fn a_lexical_table_names_the_baseline() {
 #[test]
 fn hostile_names_and_messages_cannot_reach_the_terminal() {
     let mut scored = answers("a\u{1b}[2J\u{202e}b\nc", &[Some(1.0), None]);
-    scored[0].steering = vec!["\u{1b}]0;title\u{7}".to_owned()];
+    scored[0].injection = vec!["\u{1b}]0;title\u{7}".to_owned()];
     scored[1].score.components[4].reason.as_mut().unwrap().message = "\u{9b}31m\r".to_owned();
     scored[0].score.notes = vec!["\u{8}note".to_owned()];
     let summary = summarize(&scored, &[(SystemName::from("\u{1b}c"), CaseId::from("\u{7f}"))], options());

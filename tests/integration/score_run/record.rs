@@ -74,9 +74,9 @@ fn every_file_of_the_record_has_the_documented_fields() {
     assert_eq!(inputs.iter().filter(|line| line["type"] == "case").count(), 2, "every case once");
     has_exactly(&inputs[0], "type case_id initial_prompt annotator agreement rubric");
     let answer = inputs.iter().find(|line| line["type"] == "answer").unwrap();
-    has_exactly(answer, "type system case_id line answer_text steering prediction");
+    has_exactly(answer, "type system case_id line answer_text prediction");
     for score in work.lines("out/scores.jsonl") {
-        has_exactly(&score, "system case_id scorer score ann_score ann_divisor components details notes steering");
+        has_exactly(&score, "system case_id scorer score ann_score ann_divisor components details notes injection");
         is_close(&score["score"], CONSTANT_SCORE);
         is_close(&score["ann_score"], CONSTANT_ANN_SCORE);
         let names = "length expertise citations excerpts p0 p0_evidence p1 p1_evidence";
