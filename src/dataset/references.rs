@@ -92,18 +92,9 @@ impl References {
         })
     }
 
-    /// The warning that the file has no gold answers to compare outputs with; `None` if it has any.
-    pub fn no_golds(&self) -> Option<InputFault> {
-        self.golds.is_empty().then(|| {
-            let holds = if self.has_answers() { "it holds reference answers (output) alone" } else { "it holds none" };
-            InputFault::new(&self.path, format!("no gold answers in the file: {holds}"))
-                .hint("gold answers are read from answer, qa_pairs, annotations, gold_ctxs or gold_ctx")
-        })
-    }
-
     /// Replaces each prediction's gold answers by those of its question. A warning lists predictions whose question has
     /// none; they keep their own. References without any gold answers change nothing.
-    pub fn join_golds<'a>(
+    pub(super) fn join_golds<'a>(
         &self,
         predictions: impl IntoIterator<Item = &'a mut Prediction>,
         path: &Path,
@@ -230,21 +221,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_reference_answers_alone_says_that_it_holds_no_golds_and_blames_no_input() {
+    fn a_file_of_reference_answers_alone_leaves_gold_answers_as_they_are() {
         let references = load("{\"input\": \"q\", \"output\": \"Q\"}").unwrap();
         let text = "{\"input\": \"q\", \"output\": \"o\", \"answer\": \"own\"}";
         let mut predictions = parse_predictions(text, "s".into(), Path::new("s.jsonl")).unwrap();
         let path = predictions.path.clone();
         assert_eq!(references.join_golds(&mut predictions.items, &path), None);
         assert_eq!(predictions.items[0].gold.answer.as_deref(), Some("own"));
-        let warning = references.no_golds().unwrap().to_string();
-        assert!(
-            warning.contains(
-                "r.jsonl: no gold answers in the file: it holds reference answers (output) alone; gold answers"
-            ),
-            "{warning}"
-        );
-        assert!(load("{\"input\": \"q\", \"answer\": \"a\"}").unwrap().no_golds().is_none());
     }
 
     /// The reference answers of predictions with these questions, and how they were joined.

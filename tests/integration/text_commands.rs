@@ -1,4 +1,4 @@
-//! `citations`, `convert` and `build-tests` from end to end.
+//! `citations`, `overlap`, `convert` and `build-tests` from end to end.
 
 use serde_json::{Value, json};
 
@@ -30,8 +30,8 @@ fn audited() -> Workspace {
 fn several_files_give_one_table_a_row_a_system() {
     let work = audited();
     let done = work.run(&["citations", "good.jsonl", "bad.json"]).exits_with(0);
-    let rows: Vec<&str> = done.stdout.lines().filter(|l| l.starts_with("good ") || l.starts_with("bad ")).collect();
-    assert!(rows.len() == 2 && rows[0].starts_with("good ") && rows[1].starts_with("bad "), "{}", done.stdout);
+    let rows = done.stdout.lines().filter(|line| line.starts_with("good ") || line.starts_with("bad ")).count();
+    assert_eq!(rows, 2, "{}", done.stdout);
     // twelve columns are wider than 100: those left out are named
     assert!(done.stdout.contains("Not shown at this width (see --format csv): ") && done.stdout.contains("f1 %"));
     let csv = work.run(&["citations", "good.jsonl", "bad.json", "--format", "csv"]).exits_with(0).stdout;
@@ -45,12 +45,14 @@ fn values_of_every_item_are_written_with_out_and_means_as_json() {
     let done = work.run(&["citations", "good.jsonl", "bad.json", "--out", "o", "--format", "json"]).exits_with(0);
     let items = work.lines("o/scores.jsonl");
     assert_eq!(items.len(), 4);
-    assert_eq!((&items[2]["system"], &items[2]["case_id"]), (&"bad".into(), &"a".into()));
-    assert_eq!(items[2]["components"]["dangling"], 1.0);
+    let bad = items.iter().find(|item| item["system"] == "bad" && item["case_id"] == "a").unwrap();
+    assert_eq!(bad["components"]["dangling"], 1.0);
     let printed: Value = serde_json::from_str(&done.stdout).unwrap();
     assert_eq!(printed, work.json("o/summary.json"));
-    assert_eq!(printed["scorers"][0]["rows"][0]["metrics"]["precision"]["estimate"], 0.75);
-    assert!(printed["scorers"][0]["rows"][0]["metrics"]["precision"]["low"].as_f64().unwrap() >= 0.5);
+    let rows = printed["scorers"][0]["rows"].as_array().unwrap();
+    let precision = &rows.iter().find(|row| row["system"] == "good").unwrap()["metrics"]["precision"];
+    assert_eq!(precision["estimate"], 0.75);
+    assert!(precision["low"].as_f64().unwrap() >= 0.5);
     assert!(work.read("o/summary.csv").starts_with("system,citation_audit.words,citation_audit.words_low,"));
     // the record has the form of a run of `score`
     let manifest = work.json("o/manifest.json");
@@ -59,24 +61,14 @@ fn values_of_every_item_are_written_with_out_and_means_as_json() {
 }
 
 #[test]
-fn an_item_is_explained_sentence_by_sentence() {
-    let work = audited();
-    let done = work.run(&["citations", "bad.json", "good.jsonl", "--explain", "a"]).exits_with(0);
-    for part in ["dangling: 9", "uncited  So it is.", "cited    Yes [0, 1].", "never cited: 2", "precision 1.000"] {
-        assert!(done.stdout.contains(part), "{part}: {}", done.stdout);
-    }
-    work.run(&["citations", "bad.json", "--explain", "zz"]).exits_with(3).says(&["bad.json: no item has the id zz"]);
-}
-
-#[test]
 fn the_index_base_and_references_change_what_is_found() {
     let work = audited();
     work.write("golds.jsonl", &lines(&[json!({"input": "a?", "answer": "[2]"})]));
-    let done =
-        work.run(&["citations", "good.jsonl", "--index-base", "1", "--references", "golds.jsonl", "--explain", "a"]);
-    let done = done.exits_with(0).says(&["1 predictions without gold answers in golds.jsonl: b"]);
+    let arguments = ["citations", "good.jsonl", "--index-base", "1", "--references", "golds.jsonl", "--out", "o"];
+    work.run(&arguments).exits_with(0).says(&["1 predictions without gold answers in golds.jsonl: b"]);
+    let components = &work.lines("o/scores.jsonl")[0]["components"];
     // 0 is no source where counting begins at 1; gold is [2], which is not cited
-    assert!(done.stdout.contains("dangling: 0") && done.stdout.contains("precision 0.000"), "{}", done.stdout);
+    assert_eq!((&components["dangling"], &components["precision"]), (&1.0.into(), &0.0.into()));
 }
 
 #[test]
@@ -148,14 +140,13 @@ fn overlap_compares_outputs_with_gold_in_one_table() {
     assert_eq!((&row["match"]["estimate"], &row["exact_match"]["estimate"]), (&0.5.into(), &0.0.into()));
     assert_eq!(row["token_f1"]["estimate"].as_f64(), Some(1.0 / 3.0));
     assert_eq!(row["words"]["estimate"], 2.5);
-    assert!(row.get("str_em").is_none() && found["notes"].to_string().contains("no qa_pairs"));
+    assert!(row.get("str_em").is_none(), "no qa_pairs");
     assert_eq!(work.lines("o/scores.jsonl")[1]["components"]["match"], 0.0);
     // in compat "no" stands within "known"; of one word only "Yes" is left
     assert_eq!(run(&["--compat"])["scorers"][0]["rows"][0]["metrics"]["match"]["estimate"], 1.0);
-    let cut = run(&["--max-words", "1", "--metrics", "exact,words"]);
+    let cut = run(&["--max-words", "1"]);
     let cut = &cut["scorers"][0]["rows"][0]["metrics"];
     assert_eq!((&cut["exact_match"]["estimate"], &cut["words"]["estimate"]), (&0.5.into(), &1.0.into()));
-    assert!(cut.get("match").is_none() && cut.get("rouge_1").is_none());
 }
 
 #[test]
@@ -175,7 +166,7 @@ fn items_without_ids_are_not_taken_for_those_of_other_questions() {
 fn the_record_of_overlap_and_of_citations_is_scored_again_as_it_was() {
     let work = audited();
     for arguments in [
-        &["overlap", "good.jsonl", "--metrics", "words,rouge", "--max-words", "2"][..],
+        &["overlap", "good.jsonl", "--max-words", "2"][..],
         &["citations", "good.jsonl", "bad.json", "--index-base", "1"],
     ] {
         let out = arguments[0];
@@ -187,17 +178,12 @@ fn the_record_of_overlap_and_of_citations_is_scored_again_as_it_was() {
 }
 
 #[test]
-fn overlap_explains_an_item_and_refuses_an_empty_gold() {
+fn an_empty_gold_answer_matches_nothing() {
     let work = Workspace::with_cases(&[]);
-    let item = json!({"input": "q", "output": "Red fishes swim", "answer": "The red fish swims"});
-    work.write("p.jsonl", &lines(&[item]));
-    let done = work.run(&["overlap", "p.jsonl", "--explain", "1"]).exits_with(0);
-    for part in ["shared       red fish swim", "exact_match  0.000"] {
-        assert!(done.stdout.contains(part), "{part}: {}", done.stdout);
-    }
     work.write("e.jsonl", &lines(&[json!({"input": "q", "output": "x", "answer": " "})]));
-    work.run(&["overlap", "e.jsonl"]).exits_with(3).says(&["e.jsonl:1 (case 1): the gold answer is empty; give"]);
-    work.run(&["overlap", "e.jsonl", "--metrics", "exact"]).exits_with(0);
+    work.run(&["overlap", "e.jsonl", "--out", "o"]).exits_with(0);
+    let components = &work.lines("o/scores.jsonl")[0]["components"];
+    assert!(components.get("match").is_none() && components["exact_match"] == 0.0, "{components}");
 }
 
 #[test]

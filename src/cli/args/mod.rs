@@ -2,7 +2,6 @@
 
 mod agree;
 mod batch;
-mod bench;
 mod compare;
 mod exports;
 mod facts;
@@ -19,14 +18,13 @@ use serde::{Deserialize, Serialize};
 
 pub use agree::AgreeArgs;
 pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
-pub use bench::BenchArgs;
 pub use compare::{CompareArgs, CompareFormat};
 pub use exports::{ExportArgs, ExportCommand, ImportArgs, ParquetArgs};
 pub use facts::{FeverCommand, FormatArgs, ScifactCommand};
 pub use plan::PlanArgs;
 pub use report::ReportArgs;
-pub use score::{DisplayOptions, ScoreArgs};
-pub use texts::{BuildTestsArgs, CitationsArgs, ConvertArgs, OverlapArgs, PerItemArgs};
+pub use score::{BenchArgs, DisplayOptions, ScoreArgs};
+pub use texts::{BuildTestsArgs, ConvertArgs};
 
 use super::exit_code::ExitCode;
 use crate::domain::TimeSpan;
@@ -106,7 +104,7 @@ pub enum Command {
     #[command(after_long_help = SCORE_EXAMPLES, long_about = "Score answers and compare the systems.\n\nEvery scorer runs that the input supports: the rubric of the test cases (--tests), aspects and citations where a judge has the role, the citation audit, and overlap with gold answers; the run says what it left out and why. Replies are cached, so the same command continues where it stopped and pays for nothing twice.")]
     Score(Box<ScoreArgs>),
     /// Score a row of ScholarQABench's own table: scifact, pubmedqa, qasa, cs, multi, bio or neuro
-    #[command(after_long_help = bench::EXAMPLES)]
+    #[command(after_long_help = score::BENCH_EXAMPLES)]
     Bench(Box<BenchArgs>),
     /// Read all input, ask the judge one tiny question, and stop
     Check(Box<ScoreArgs>),
@@ -140,10 +138,11 @@ pub enum Command {
     /// Measure how judges and people agree: correlations, pairwise agreement, kappa, alpha, ICC, PPI means
     #[command(after_long_help = agree::EXAMPLES)]
     Agree(AgreeArgs),
-    /// Audit citations without a judge: which sources are cited, which markers have no source
-    Citations(Box<CitationsArgs>),
-    /// Compare outputs with gold answers: exact match, F1, short answers, ROUGE; no judge
-    Overlap(OverlapArgs),
+    /// Audit citations: which sources are cited, which markers have no source (takes the same options as score; with
+    /// --entail a judge also decides whether the sources support the claims)
+    Citations(Box<ScoreArgs>),
+    /// Compare outputs with gold answers: exact match, F1, short answers, ROUGE (takes the same options as score)
+    Overlap(Box<ScoreArgs>),
     /// Convert predictions with sources into answers for score
     Convert(ConvertArgs),
     /// Build test cases from annotated ingredients

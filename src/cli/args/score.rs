@@ -1,4 +1,4 @@
-//! Arguments of `score`, `check` and `config`: the options of an evaluation, and how its summary is shown.
+//! Arguments of `score` and of the commands that take the same options: what is evaluated, and how its summary is shown.
 
 use std::path::PathBuf;
 
@@ -39,4 +39,32 @@ pub struct DisplayOptions {
     /// No progress, no notes; errors only
     #[arg(long, short, env = "SCHOLAREVAL_QUIET", value_parser = BoolishValueParser::new())]
     pub quiet: bool,
+}
+
+/// Examples at the end of the help of `bench`.
+pub(super) const BENCH_EXAMPLES: &str = "\
+Examples:
+  Accuracy on SciFact, without a judge:
+    scholareval bench scifact predictions/ --data ScholarQABench/data
+  Aspects and citations of ScholarQA-Multi, each by the judge that eval.toml gives the role:
+    scholareval bench multi predictions/ --data ScholarQABench/data --config eval.toml";
+
+/// The rows of the benchmark's own table.
+const ROWS: [&str; 7] = ["scifact", "pubmedqa", "qasa", "cs", "multi", "bio", "neuro"];
+
+/// A row, the benchmark's data and the predictions. It may hold secrets: it has no `Debug` on purpose.
+#[derive(Clone, Args)]
+pub struct BenchArgs {
+    /// The row: scifact, pubmedqa, qasa, cs, multi, bio or neuro
+    #[arg(value_parser = ROWS, value_name = "NAME", hide_possible_values = true)]
+    pub name: String,
+    /// The benchmark's data: a directory laid out as ScholarQABench's `data`, or the row's own data file
+    #[arg(long, value_name = "DIR", help_heading = "Input")]
+    pub data: PathBuf,
+    /// Score systems that did not answer every question, and flag them
+    #[arg(long, help_heading = "Input")]
+    pub allow_missing: bool,
+    /// The predictions, and how they are scored; the row decides the scorers.
+    #[command(flatten)]
+    pub score: ScoreArgs,
 }

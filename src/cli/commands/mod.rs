@@ -6,15 +6,12 @@ mod bench;
 mod build_tests;
 mod cache;
 mod check;
-mod citations;
 mod compare;
 mod config;
 mod convert;
 mod export;
 mod facts;
 mod import;
-mod overlap;
-mod per_item;
 mod plan;
 mod prompts;
 mod report;
@@ -23,6 +20,7 @@ mod score;
 mod shell_completions;
 
 use clap::ArgMatches;
+use clap::parser::ValueSource;
 
 use super::ExitCode;
 use super::args::{Cli, Command, GlobalArgs, ScoreArgs};
@@ -30,6 +28,7 @@ use super::origin::Environment;
 use super::settings::Settings;
 use super::terminal;
 use crate::error::{Error, Result};
+use crate::evaluation::options::ScorerName;
 
 /// Input of every command besides its own arguments.
 #[derive(Clone)]
@@ -50,6 +49,11 @@ impl Context<'_> {
         let settings = Settings::load(args, self.matches, self.environment)?;
         warn(&settings);
         Ok(settings)
+    }
+
+    /// True if the command line has this argument, given by its id.
+    fn is_flag(&self, id: &str) -> bool {
+        self.matches.value_source(id) == Some(ValueSource::CommandLine)
     }
 }
 
@@ -96,16 +100,12 @@ pub fn run(cli: Cli, matches: &ArgMatches, environment: &Environment) -> Result<
         Command::Scifact(command) => facts::scifact(&command, &context),
         Command::Cache(command) => cache::run(&command),
         Command::Fever(command) => facts::fever(&command, &context),
-        Command::Citations(args) if args.entail.is_some() => {
-            let args = citations::entailment_args(&args);
-            score::run(&context.settings(&args)?, &context)
+        Command::Citations(args) if context.is_flag("entail") => {
+            score::run_scorers(&[ScorerName::Entailment, ScorerName::CitationAudit], *args, &context)
         }
-        Command::Citations(args) => {
-            citations::refuse_judge(&context)?;
-            citations::run(&args, &context)
-        }
+        Command::Citations(args) => score::run_scorers(&[ScorerName::CitationAudit], *args, &context),
         Command::Agree(args) => agree::run(&args, &context),
-        Command::Overlap(args) => overlap::run(&args, &context),
+        Command::Overlap(args) => score::run_scorers(&[ScorerName::Overlap], *args, &context),
         Command::Convert(args) => convert::run(&args),
         Command::BuildTests(args) => build_tests::run(&args),
         Command::Import(args) => import::run(&args, &context),

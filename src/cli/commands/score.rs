@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Context, runtime};
 use crate::cli::ExitCode;
+use crate::cli::args::ScoreArgs;
 use crate::cli::origin::escape_controls;
 use crate::cli::outputs::refuse_input;
 use crate::cli::progress::Progress;
@@ -14,6 +15,7 @@ use crate::cli::summary::conclude;
 use crate::cli::terminal::{self, grouped};
 use crate::domain::{EndpointUse, Severity, SystemName};
 use crate::error::Result;
+use crate::evaluation::options::ScorerName;
 use crate::evaluation::{Evaluation, NoEvents, Plan, Prepared, Preset, Run, StopHandle};
 use crate::report::{Bench, RunReport, check_writable, write_items, write_results};
 
@@ -23,6 +25,15 @@ use crate::report::{Bench, RunReport, check_writable, write_items, write_results
 /// Any error; no reply that was paid for is lost.
 pub(super) fn run(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
     runtime()?.block_on(async { score(evaluation(settings).prepare().await?, settings, context, None).await })
+}
+
+/// Like `run`, with these scorers, whatever the settings name.
+///
+/// # Errors
+/// As `run`.
+pub(super) fn run_scorers(scorers: &[ScorerName], mut args: ScoreArgs, context: &Context<'_>) -> Result<ExitCode> {
+    args.options.scorers.scorers = scorers.to_vec();
+    run(&context.settings(&args)?, context)
 }
 
 /// Like `run`, for a row of a benchmark, whose table replaces the scorecard.

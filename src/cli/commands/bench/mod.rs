@@ -13,27 +13,47 @@ use std::path::Path;
 use super::score::run_preset;
 use super::{Context, warn};
 use crate::cli::ExitCode;
-use crate::cli::args::{BenchArgs, ScoreArgs};
+use crate::cli::args::BenchArgs;
 use crate::cli::origin::{Origin, SettingLine};
 use crate::cli::settings::Settings;
 use crate::domain::Role;
 use crate::error::{Error, Result};
 use crate::evaluation::Preset;
-use crate::evaluation::options::{EvaluationOptions, InputOptions, ScorerName, ScorerOptions};
+use crate::evaluation::options::{EvaluationOptions, ScorerName, ScorerOptions};
 use crate::judge::kind::JudgeKind;
 use crate::report::{Bench, BenchBlank};
 use rows::{ASPECTS, AT_MOST, Data, INSTRUCTION, Row, TOP_N};
+
+/// The options of `score` that the row determines, by argument.
+const OF_THE_ROW: [&str; 12] = [
+    "tests",
+    "cases",
+    "limit",
+    "slice",
+    "scorers",
+    "references",
+    "aspects",
+    "no_reference",
+    "instruction",
+    "top_n",
+    "entail",
+    "at_most",
+];
 
 /// Runs the command.
 ///
 /// # Errors
 /// [`Error::Input`] when the row's data are missing or a system does not answer every question; else as `score`.
 pub(super) fn run(args: &BenchArgs, context: &Context<'_>) -> Result<ExitCode> {
+    if let Some(id) = OF_THE_ROW.into_iter().find(|id| context.is_flag(id)) {
+        return Err(Error::Usage(format!("--{}: the row decides this; leave it out", id.replace('_', "-"))));
+    }
     let row = Row::of(&args.name).ok_or_else(|| Error::Usage(format!("no row is called {}", args.name)))?;
     let path = data::find(row, &args.data)?;
-    let score_args = score_args(row, args, &path);
-    let mut settings = Settings::load(&score_args, context.matches, context.environment)?;
-    let blank = settle(row, &mut settings, &score_args.options)?;
+    let mut score = args.score.clone();
+    set(row, &path, &mut score.options);
+    let mut settings = Settings::load(&score, context.matches, context.environment)?;
+    let blank = settle(row, &path, &mut settings)?;
     warn(&settings);
     let asked = data::load(row, &path, settings.options.scoring.mode())?;
     let table = Bench {
@@ -49,61 +69,40 @@ pub(super) fn run(args: &BenchArgs, context: &Context<'_>) -> Result<ExitCode> {
     run_preset(&settings, context, preset, table)
 }
 
-/// The row as the arguments of `score`.
-fn score_args(row: &Row, args: &BenchArgs, data: &Path) -> ScoreArgs {
+/// Sets what the row determines.
+fn set(row: &Row, data: &Path, options: &mut EvaluationOptions) {
     let given = |wanted: bool| wanted.then(|| data.to_path_buf());
-    let default = ScorerOptions::default();
-    ScoreArgs {
-        config: args.config.clone(),
-        options: EvaluationOptions {
-            input: InputOptions {
-                answers: args.predictions.clone(),
-                tests: given(row.data == Data::TestCases),
-                systems: args.systems.clone(),
-                strict: args.strict,
-                ..InputOptions::default()
-            },
-            scoring: args.scoring.clone(),
-            scorers: ScorerOptions {
-                scorers: row.scorers(),
-                references: given(row.data == Data::ReferenceAnswers),
-                index_base: args.index_base.unwrap_or_default(),
-                truncate: args.truncate,
-                aspects: ASPECTS.iter().map(|aspect| (*aspect).to_owned()).collect(),
-                aspect_rubrics: args.aspect_rubrics.clone(),
-                instruction: INSTRUCTION.to_owned(),
-                top_n: TOP_N,
-                no_reference: row.scorer == ScorerName::Prometheus && row.data != Data::ReferenceAnswers,
-                entail: row.form,
-                at_most: NonZeroUsize::new(AT_MOST).unwrap_or(default.at_most),
-                ..default
-            },
-            judge: args.judge.clone(),
-            limits: args.limits.clone(),
-            cache: args.cache.clone(),
-            output: args.output.clone(),
-            ..EvaluationOptions::default()
-        },
-        display: args.display.clone(),
-        ..ScoreArgs::default()
-    }
+    let ScorerOptions { index_base, truncate, aspect_rubrics, at_most, .. } = options.scorers.clone();
+    options.input.tests = given(row.data == Data::TestCases);
+    options.scorers = ScorerOptions {
+        scorers: row.scorers(),
+        references: given(row.data == Data::ReferenceAnswers),
+        index_base,
+        truncate,
+        aspects: ASPECTS.iter().map(|aspect| (*aspect).to_owned()).collect(),
+        aspect_rubrics,
+        instruction: INSTRUCTION.to_owned(),
+        top_n: TOP_N,
+        no_reference: row.scorer == ScorerName::Prometheus && row.data != Data::ReferenceAnswers,
+        entail: row.form,
+        at_most: NonZeroUsize::new(AT_MOST).unwrap_or(at_most),
+        ..ScorerOptions::default()
+    };
 }
 
-/// Resets config file settings that the row determines, and drops scorers without a judge; returns their columns with
-/// the reasons.
+/// Sets what the row determines again, in place of the config file's values, and drops scorers without a judge; returns
+/// their columns with the reasons.
 ///
 /// # Errors
 /// [`Error::Settings`] if the config file restricts the cases.
-fn settle(row: &Row, settings: &mut Settings, of_row: &EvaluationOptions) -> Result<Vec<BenchBlank>> {
+fn settle(row: &Row, data: &Path, settings: &mut Settings) -> Result<Vec<BenchBlank>> {
     let options = &mut settings.options;
     if !options.input.cases.is_empty() || options.input.limit.is_some() {
         let what =
             "bench scores whole rows; take cases and limit out of [score], or give it a config file without them";
         return Err(Error::Settings(what.to_owned()));
     }
-    options.input.tests.clone_from(&of_row.input.tests);
-    let ScorerOptions { truncate, aspect_rubrics, .. } = options.scorers.clone();
-    options.scorers = ScorerOptions { truncate, aspect_rubrics, ..of_row.scorers.clone() };
+    set(row, data, options);
     let has_judge = |aspect: &str| options.has_role(&Role::Aspect(aspect.into()));
     let (judged, without): (Vec<&'static str>, Vec<&'static str>) = ASPECTS.iter().partition(|a| has_judge(a));
     let mut blank = Vec::new();
