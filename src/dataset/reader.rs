@@ -289,7 +289,7 @@ pub(super) fn without_bare_nan(text: &str) -> (Cow<'_, str>, Option<usize>) {
 ///
 /// # Errors
 /// All faults, in order; the first error that is not an input fault.
-pub(super) fn all<T>(parts: impl IntoIterator<Item = Result<T>>) -> Result<Vec<T>> {
+pub(crate) fn all<T>(parts: impl IntoIterator<Item = Result<T>>) -> Result<Vec<T>> {
     let (mut good, mut faults) = (Vec::new(), Vec::new());
     for part in parts {
         match part {

@@ -55,7 +55,7 @@ name_type!(
 );
 
 /// The first `N` bytes of a blake3 hash; shown and stored as lower-case hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest<const N: usize>([u8; N]);
 
 /// A whole blake3 hash, 64 hexadecimal digits.
@@ -110,12 +110,6 @@ impl<const N: usize> fmt::Display for Digest<N> {
             write!(f, "{byte:02x}")?;
         }
         Ok(())
-    }
-}
-
-impl<const N: usize> fmt::Debug for Digest<N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Digest({})", self.short(12))
     }
 }
 

@@ -64,15 +64,16 @@ impl JudgeReply {
     }
 }
 
-/// The text after a leading `<think>` block. A chat template may have dropped the opening tag: then everything up to
-/// the closing one is thinking.
+/// The reply after a leading `<think>` block, trimmed. A chat template may have dropped the opening tag: then
+/// everything up to the closing one is thinking.
 pub(super) fn after_thinking(text: &str) -> Result<&str, String> {
     const OPEN: &str = "<think>";
     const CLOSE: &str = "</think>";
-    match (text.strip_prefix(OPEN), text.split_once(CLOSE)) {
-        (_, Some((_, rest))) => Ok(rest),
-        (Some(_), None) => Err("the reply ends inside its <think> block".to_owned()),
-        (None, None) => Ok(text),
+    match text.split_once(CLOSE) {
+        Some((_, rest)) => Ok(rest.trim()),
+        None if text.trim_start().starts_with(OPEN) => Err("the reply ends inside its <think> block".to_owned()),
+        None if text.trim().is_empty() => Err("the reply is empty".to_owned()),
+        None => Ok(text.trim()),
     }
 }
 

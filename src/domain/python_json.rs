@@ -1,242 +1,190 @@
 //! Parses JSON as Python's `json.loads` does.
 //!
-//! Replies are parsed as in the reference, in both modes: RFC 8259 plus `NaN`, `Infinity` and `-Infinity`, integers of
-//! any size, floats beyond range as infinities, lone surrogates in escapes, and the last of equal keys. `reading`
-//! decides on rounding and ranges.
-
-use std::fmt;
+//! Replies are parsed as in the reference, in both modes: RFC 8259 plus `NaN`, `Infinity` and `-Infinity`, numbers of
+//! any size, lone surrogates in escapes, and the last of equal keys. `serde_json` parses; a number beyond its range is
+//! a string that begins with NUL, which [`number`] reads.
 
 use serde::de::IgnoredAny;
-
-/// A JSON value with Python's distinctions.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
-    /// `null`.
-    Null,
-    /// `true`, `false`: 1 and 0 in Python's arithmetic.
-    Bool(bool),
-    /// A number without fraction and exponent: its digits as written, with the sign (`-0` is `0`).
-    Int(String),
-    /// Any other number.
-    Float(f64),
-    /// A string; lone surrogates become U+FFFD, which changes neither emptiness nor any key in use.
-    Str(String),
-    /// An array.
-    List(Vec<Self>),
-    /// An object, keys in order of first occurrence.
-    Dict(Vec<(String, Self)>),
-}
-
-impl Value {
-    /// The value of `key` in an object.
-    pub(crate) fn get(&self, key: &str) -> Option<&Self> {
-        match self {
-            Self::Dict(pairs) => pairs.iter().find(|(name, _)| name == key).map(|(_, value)| value),
-            _ => None,
-        }
-    }
-
-    /// Python's `bool(value)`.
-    pub(crate) fn is_truthy(&self) -> bool {
-        match self {
-            Self::Null => false,
-            Self::Bool(value) => *value,
-            Self::Int(digits) => digits != "0",
-            // NaN is truthy: it is unequal to zero.
-            Self::Float(value) => *value != 0.0,
-            Self::Str(text) => !text.is_empty(),
-            Self::List(values) => !values.is_empty(),
-            Self::Dict(pairs) => !pairs.is_empty(),
-        }
-    }
-
-    /// The type, for messages: `a string`, `an object`.
-    pub(crate) fn kind(&self) -> &'static str {
-        match self {
-            Self::Null => "null",
-            Self::Bool(_) => "a boolean",
-            Self::Int(_) | Self::Float(_) => "a number",
-            Self::Str(_) => "a string",
-            Self::List(_) => "a list",
-            Self::Dict(_) => "an object",
-        }
-    }
-}
-
-/// Why Python could not parse a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// `json.JSONDecodeError`, at this byte.
-    Decode(usize),
-    /// `ValueError` (not a `JSONDecodeError`): an integer of more than [`MAX_INT_DIGITS`] digits.
-    TooManyDigits,
-    /// `RecursionError`: nested deeper than [`MAX_DEPTH`].
-    TooDeep,
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Decode(at) => write!(f, "invalid JSON at byte {at}"),
-            Self::TooManyDigits => write!(f, "a number of more than {MAX_INT_DIGITS} digits"),
-            Self::TooDeep => write!(f, "JSON nested deeper than {MAX_DEPTH}"),
-        }
-    }
-}
+use serde_json::Value;
 
 /// CPython's `sys.int_info.default_max_str_digits` (since 3.11).
 pub(crate) const MAX_INT_DIGITS: usize = 4300;
 
-/// Maximum nesting depth. CPython's limit is 1,000 frames minus those of the caller: about this many brackets.
-pub(crate) const MAX_DEPTH: usize = 990;
+/// Why a text could not be parsed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Fault {
+    /// `json.JSONDecodeError`.
+    #[error("{0}")]
+    Decode(String),
+    /// Another exception: an integer of more than [`MAX_INT_DIGITS`] digits, or nesting beyond `serde_json`'s limit of
+    /// 127 (CPython's is about 990).
+    #[error("a number with too many digits, or JSON nested too deep")]
+    Limit,
+}
 
 /// Parses `text` as one JSON value, surrounded by white space only.
 pub(crate) fn parse(text: &str) -> Result<Value, Fault> {
-    let mut reader = Reader { text, at: 0, depth: 0 };
-    let value = reader.value()?;
-    if reader.peek().is_none() { Ok(value) } else { reader.fault() }
+    serde_json::from_str(text).or_else(|_| serde_json::from_str(&standard(text))).map_err(|error| {
+        let message = error.to_string();
+        let is_limit = ["recursion limit", "number out of range"].iter().any(|limit| message.starts_with(limit));
+        if is_limit { Fault::Limit } else { Fault::Decode(message) }
+    })
 }
 
-/// Parses brackets, words and numbers; `serde_json` parses strings and the grammar of numbers.
-struct Reader<'a> {
-    text: &'a str,
-    at: usize,
-    depth: usize,
+/// The text from the first `{` to the last `}`.
+pub(crate) fn outermost_braces(text: &str) -> Option<&str> {
+    text.get(text.find('{')?..=text.rfind('}')?)
 }
 
-impl Reader<'_> {
-    /// The next byte after white space.
-    fn peek(&mut self) -> Option<u8> {
-        let rest = &self.text[self.at..];
-        self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
-        self.text.as_bytes().get(self.at).copied()
+/// The value as a number; infinite beyond the range of floats.
+pub(crate) fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.strip_prefix('\0')?.parse().ok(),
+        _ => None,
     }
+}
 
-    fn fault<T>(&self) -> Result<T, Fault> {
-        Err(Fault::Decode(self.at))
+/// Python's `bool(value)`. NaN is truthy: it is unequal to zero.
+pub(crate) fn is_truthy(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(value) => *value,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.is_empty(),
+        Value::Array(values) => !values.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
     }
+}
 
-    /// Consumes `byte` if it is next.
-    fn take(&mut self, byte: u8) -> bool {
-        let found = self.peek() == Some(byte);
-        self.at += usize::from(found);
-        found
+/// The type, for messages: `a string`, `an object`.
+pub(crate) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        _ if number(value).is_some() => "a number",
+        Value::Number(_) | Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
     }
+}
 
-    fn value(&mut self) -> Result<Value, Fault> {
-        match self.peek() {
-            Some(b'"') => self.string().map(Value::Str),
-            Some(b'{') => self.dict(),
-            Some(b'[') => {
-                let mut values = Vec::new();
-                self.elements(b']', |reader| {
-                    values.push(reader.value()?);
-                    Ok(())
-                })?;
-                Ok(Value::List(values))
-            }
-            _ => self.scalar(),
-        }
-    }
-
-    /// The comma-separated elements up to `close`; `read` parses one of them.
-    fn elements(&mut self, close: u8, mut read: impl FnMut(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
-        if self.depth == MAX_DEPTH {
-            return Err(Fault::TooDeep);
-        }
-        self.depth += 1;
-        self.at += 1;
-        let mut is_closed = self.take(close);
-        while !is_closed {
-            read(self)?;
-            is_closed = self.take(close);
-            if !is_closed && !self.take(b',') {
-                return self.fault();
-            }
-        }
-        self.depth -= 1;
-        Ok(())
-    }
-
-    fn dict(&mut self) -> Result<Value, Fault> {
-        let mut pairs: Vec<(String, Value)> = Vec::new();
-        self.elements(b'}', |reader| {
-            if reader.peek() != Some(b'"') {
-                return reader.fault();
-            }
-            let key = reader.string()?;
-            if !reader.take(b':') {
-                return reader.fault();
-            }
-            let value = reader.value()?;
-            match pairs.iter_mut().find(|(name, _)| *name == key) {
-                Some(pair) => pair.1 = value,
-                None => pairs.push((key, value)),
-            }
-            Ok(())
-        })?;
-        Ok(Value::Dict(pairs))
-    }
-
-    fn scalar(&mut self) -> Result<Value, Fault> {
-        let rest = &self.text[self.at..];
-        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
-        let word = &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())];
-        let value = match word {
-            "null" => Value::Null,
-            "true" => Value::Bool(true),
-            "false" => Value::Bool(false),
-            "NaN" => Value::Float(f64::NAN),
-            "Infinity" => Value::Float(f64::INFINITY),
-            "-Infinity" => Value::Float(f64::NEG_INFINITY),
-            // serde_json rejects a number beyond the range of floats, unless it only skips it.
-            _ if serde_json::from_str::<IgnoredAny>(word).is_err() => return self.fault(),
-            _ if word.contains(['.', 'e', 'E']) => word.parse().map(Value::Float).or_else(|_| self.fault())?,
-            _ if word.trim_start_matches('-').len() > MAX_INT_DIGITS => return Err(Fault::TooManyDigits),
-            "-0" => Value::Int("0".to_owned()),
-            _ => Value::Int(word.to_owned()),
+/// The text with strings for the numbers that `serde_json` rejects, and U+FFFD for escaped lone surrogates, which UTF-8
+/// cannot represent; that changes neither emptiness nor any key in use.
+fn standard(text: &str) -> String {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    let mut out = String::with_capacity(text.len());
+    let (mut rest, mut in_string) = (text, false);
+    while let Some(c) = rest.chars().next() {
+        let is_escape = in_string && c == '\\';
+        let surrogates = if is_escape { surrogates(rest) } else { 0 };
+        let length = match surrogates {
+            0 if is_escape => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
+            0 if !in_string && is_word(c) => rest.find(|c| !is_word(c)).unwrap_or(rest.len()),
+            0 => c.len_utf8(),
+            units => units * "\\ud800".len(),
         };
-        self.at += word.len();
-        Ok(value)
-    }
-
-    fn string(&mut self) -> Result<String, Fault> {
-        let mut is_escaped = false;
-        let is_end = |c: char| {
-            let is_end = c == '"' && !is_escaped;
-            is_escaped = c == '\\' && !is_escaped;
-            is_end
-        };
-        let rest = &self.text[self.at..];
-        let Some(end) = rest[1..].find(is_end) else { return Err(Fault::Decode(self.text.len())) };
-        let literal = &rest[..end + 2];
-        let text = serde_json::from_str(literal).or_else(|_| serde_json::from_str(&without_surrogates(literal)));
-        let text = text.or_else(|_| self.fault())?;
-        self.at += literal.len();
-        Ok(text)
-    }
-}
-
-/// The string literal with U+FFFD for every escaped lone surrogate, which UTF-8 cannot represent.
-fn without_surrogates(literal: &str) -> String {
-    let mut out = String::with_capacity(literal.len());
-    let mut rest = literal;
-    while let Some(at) = rest.find('\\') {
-        let (before, escape) = rest.split_at(at);
-        out.push_str(before);
-        let unit = escape.strip_prefix("\\u").and_then(|hex| u32::from_str_radix(hex.get(..4)?, 16).ok());
-        let length = if unit.is_some_and(|unit| (0xd800..0xe000).contains(&unit)) {
+        let (part, after) = rest.split_at(length);
+        in_string ^= c == '"';
+        if surrogates == 1 {
             out.push(char::REPLACEMENT_CHARACTER);
-            "\\ud800".len()
+        } else if !in_string && is_beyond_range(part) {
+            out.push_str(&format!("\"\\u0000{part}\""));
         } else {
-            let length = 1 + escape[1..].chars().next().map_or(0, char::len_utf8);
-            out.push_str(&escape[..length]);
-            length
-        };
-        rest = &escape[length..];
+            out.push_str(part);
+        }
+        rest = after;
     }
-    out + rest
+    out
+}
+
+/// Number of surrogates escaped at the start of `text`: 2 for a pair, 1 for a lone one.
+fn surrogates(text: &str) -> usize {
+    let unit = |text: &str| u32::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok();
+    match unit(text) {
+        Some(0xd800..0xdc00) if matches!(unit(&text["\\ud800".len()..]), Some(0xdc00..0xe000)) => 2,
+        Some(0xd800..0xe000) => 1,
+        _ => 0,
+    }
+}
+
+/// Whether Python parses this word as a number and `serde_json` does not.
+fn is_beyond_range(word: &str) -> bool {
+    let is_integer = !word.contains(['.', 'e', 'E']);
+    let is_parsed = !is_integer || word.trim_start_matches('-').len() <= MAX_INT_DIGITS;
+    // serde_json only checks the grammar of a number that it skips.
+    let is_number = serde_json::from_str::<IgnoredAny>(word).is_ok();
+    let is_infinite = is_number && is_parsed && word.parse().is_ok_and(f64::is_infinite);
+    is_infinite || matches!(word, "NaN" | "Infinity" | "-Infinity")
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn number_in(text: &str) -> Option<f64> {
+        number(&parse(text).unwrap())
+    }
+
+    #[test]
+    fn bare_words_of_python_and_huge_numbers_are_numbers() {
+        assert!(number_in("NaN").unwrap().is_nan());
+        assert_eq!(number_in(" Infinity "), Some(f64::INFINITY));
+        assert_eq!(number_in("-Infinity"), Some(f64::NEG_INFINITY));
+        assert_eq!(number_in("1e999"), Some(f64::INFINITY));
+        assert_eq!(number_in("123456789012345678901"), Some(123_456_789_012_345_678_901.0));
+        let huge = "9".repeat(MAX_INT_DIGITS);
+        assert_eq!(number_in(&huge), Some(f64::INFINITY));
+        assert_eq!(parse(&format!("{huge}9")), Err(Fault::Limit));
+        assert_eq!((number_in("7"), number_in("7e0"), number_in("-0")), (Some(7.0), Some(7.0), Some(0.0)));
+        assert_eq!(number_in("\"7\""), None);
+    }
+
+    #[test]
+    fn what_python_refuses_is_refused() {
+        let numbers =
+            ["-NaN", "nan", "+1", "007", "-", "1.", ".5", "1e", "1e+", "1 2", "\u{feff}1", "\u{a0}1", "1\u{0}"];
+        let strings = ["'a'", "\"a\nb\"", "\"\u{1f}\"", "\"\\x41\"", "\"\\u12\"", "\"\\ud800\\u12\"", "\"a", "\"a\\"];
+        let others = ["", " ", "{", "}", "[1,]", "{\"a\":1,}", "{,}", "{'a':1}", "tru", "nul", "[1 2]", "{\"a\" 1}"];
+        for text in numbers.iter().chain(&strings).chain(&others).chain(&["{\"a\":}", "{1:2}", "[1]]", "NaN NaN"]) {
+            assert!(matches!(parse(text), Err(Fault::Decode(_))), "{text:?} gave {:?}", parse(text));
+        }
+    }
+
+    #[test]
+    fn lone_surrogates_are_text_and_pairs_are_joined() {
+        assert_eq!(parse("\"\\ud83d\\ude00\""), Ok("\u{1f600}".into()));
+        assert_eq!(parse("\"\\ud800\""), Ok("\u{fffd}".into()));
+        assert_eq!(parse("\"\\ud800\\u0041\\udc00 \\ud83d\\ude00\""), Ok("\u{fffd}A\u{fffd} \u{1f600}".into()));
+        assert_eq!(
+            parse("[\"\\\\ud800 NaN\", \"\\\"NaN\\ud800\"]"),
+            Ok(serde_json::json!(["\\ud800 NaN", "\"NaN\u{fffd}"]))
+        );
+    }
+
+    #[test]
+    fn nesting_beyond_the_limit_is_an_error_and_no_overflow() {
+        assert!(parse(&("[".repeat(127) + &"]".repeat(127))).is_ok());
+        assert_eq!(parse(&"[".repeat(1_000_000)), Err(Fault::Limit));
+    }
+
+    #[test]
+    fn truth_is_pythons() {
+        for text in ["true", "-1", "NaN", "\" \"", "[0]", "1e999"] {
+            assert!(is_truthy(&parse(text).unwrap()), "{text}");
+        }
+        for text in ["null", "false", "0", "-0.0", "\"\"", "[]", "{}"] {
+            assert!(!is_truthy(&parse(text).unwrap()), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in ".{0,200}", bits in "(\\{|\\}|\\[|\\]|,|:|\"|\"a\"|1|-|e3|NaN|\\\\ud800|\\\\|\u{e9}| ){0,20}") {
+            let _ = parse(&text);
+            let _ = parse(&bits);
+        }
+    }
+}

@@ -1,8 +1,10 @@
 //! Parses a judge's reply into a verdict. This module handles the rubric's questions in default mode: a reply counts
 //! only if it says exactly what was asked; anything else is unreadable, with a reason, and never a silent zero.
 
+use serde_json::Value;
+
 use super::judge_reply::{after_thinking, quoted};
-use super::python_json::{self, Value};
+use super::python_json::{self, kind, outermost_braces};
 use super::{ClaimShares, JudgeReply, JudgeTask, Mode, Reading, Unreadable, Verdict, reading_compat, reading_graded};
 
 /// Maximum points.
@@ -66,33 +68,21 @@ fn read(task: &JudgeTask, reply: &JudgeReply) -> Result<Reading, Unreadable> {
 
 /// The JSON object of a reply: the whole text, or the outermost braces after the judge's thinking.
 fn outermost_object(content: &str) -> Result<Value, String> {
-    let text = content.trim();
-    if text.is_empty() {
-        return Err("the reply is empty".to_owned());
-    }
-    if let Ok(object @ Value::Dict(_)) = python_json::parse(text) {
+    if let Ok(object @ Value::Object(_)) = python_json::parse(content.trim()) {
         return Ok(object);
     }
-    let text = after_thinking(text)?;
-    let (Some(start), Some(end)) = (text.find('{'), text.rfind('}')) else {
-        return Err("no JSON object in the reply".to_owned());
-    };
-    if end < start {
-        return Err("no JSON object in the reply".to_owned());
-    }
-    python_json::parse(&text[start..=end]).map_err(|fault| format!("no JSON object in the reply: {fault}"))
+    let object = outermost_braces(after_thinking(content)?).ok_or("no JSON object in the reply")?;
+    python_json::parse(object).map_err(|fault| format!("no JSON object in the reply: {fault}"))
 }
 
-/// The number under `score`.
+/// The number under `score`; infinite beyond the range of floats, which no range allows.
 fn number(object: &Value) -> Result<f64, String> {
-    match object.get("score") {
-        None => Err("no \"score\" in the reply's object".to_owned()),
-        // An integer beyond range parses as infinity, which no range allows.
-        Some(Value::Int(digits)) => digits.parse().map_err(|_| format!("score {} is not a number", quoted(digits))),
-        Some(Value::Float(value)) if value.is_nan() => Err("score is NaN".to_owned()),
-        Some(Value::Float(value)) => Ok(*value),
-        Some(Value::Str(text)) => Err(format!("score is the string \"{}\", not a number", quoted(text))),
-        Some(other) => Err(format!("score is {}, not a number", other.kind())),
+    let score = object.get("score").ok_or("no \"score\" in the reply's object")?;
+    match (python_json::number(score), score) {
+        (Some(number), _) if number.is_nan() => Err("score is NaN".to_owned()),
+        (Some(number), _) => Ok(number),
+        (None, Value::String(text)) => Err(format!("score is the string \"{}\", not a number", quoted(text))),
+        (None, other) => Err(format!("score is {}, not a number", kind(other))),
     }
 }
 
@@ -112,42 +102,33 @@ fn count(object: &Value) -> Result<f64, String> {
     }
 }
 
-/// The list under `key` in object `index` of the list `of` (for messages).
-fn list_of<'a>(item: &'a Value, key: &str, of: &str, index: usize) -> Result<&'a [Value], String> {
-    if !matches!(item, Value::Dict(_)) {
-        return Err(format!("{of}[{index}] is {}, not an object", item.kind()));
-    }
-    match item.get(key) {
-        Some(Value::List(list)) => Ok(list),
-        Some(other) => Err(format!("{of}[{index}].{key} is {}, not a list", other.kind())),
-        None => Err(format!("{of}[{index}] has no {key}")),
+/// The list under `key`. `place` is the object's path with a full stop, empty for the reply.
+fn list_of<'a>(object: &'a Value, key: &str, place: &str) -> Result<&'a [Value], String> {
+    match object.get(key) {
+        Some(Value::Array(list)) => Ok(list),
+        Some(other) => Err(format!("{place}{key} is {}, not a list", kind(other))),
+        None if object.is_object() => Err(format!("{place}{key} is missing")),
+        None => Err(format!("{} is {}, not an object", place.trim_end_matches('.'), kind(object))),
     }
 }
 
 fn claim_shares(object: &Value) -> Result<ClaimShares, String> {
-    let claims = match object.get("claims") {
-        Some(Value::List(claims)) => claims,
-        Some(other) => return Err(format!("claims is {}, not a list", other.kind())),
-        None => return Err("no \"claims\" in the reply's object".to_owned()),
-    };
+    let claims = list_of(object, "claims", "")?;
     let (mut cited, mut citations, mut quoted) = (0, 0, 0);
     for (i, claim) in claims.iter().enumerate() {
-        let list = list_of(claim, "citations", "claims", i)?;
+        let list = list_of(claim, "citations", &format!("claims[{i}]."))?;
         cited += usize::from(!list.is_empty());
         citations += list.len();
         for (j, citation) in list.iter().enumerate() {
-            let of = format!("claims[{i}].citations");
-            quoted += usize::from(!list_of(citation, "excerpts", &of, j)?.is_empty());
+            quoted += usize::from(!list_of(citation, "excerpts", &format!("claims[{i}].citations[{j}]."))?.is_empty());
         }
     }
     Ok(ClaimShares::of_counts((cited, claims.len()), (quoted, citations)))
 }
 
 fn feedback(object: &Value) -> Option<String> {
-    FEEDBACK_KEYS.into_iter().find_map(|key| match object.get(key) {
-        Some(Value::Str(text)) if !text.trim().is_empty() => Some(text.clone()),
-        _ => None,
-    })
+    let mut texts = FEEDBACK_KEYS.into_iter().filter_map(|key| object.get(key)?.as_str());
+    texts.find(|text| !text.trim().is_empty()).map(str::to_owned)
 }
 
 #[cfg(test)]

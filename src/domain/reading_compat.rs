@@ -4,7 +4,9 @@
 //! 95e6fc5). Follows Python's truthiness, iteration and arithmetic: `true` is 1, a string iterates by characters, an
 //! object by keys. Where the script would raise an exception, the reply has no verdict.
 
-use super::python_json::{self, Fault, Value};
+use serde_json::Value;
+
+use super::python_json::{self, Fault, is_truthy, outermost_braces};
 use super::{ClaimShares, JudgeTask, Unreadable, UnscoredKind, Verdict};
 
 /// The script raises an exception here.
@@ -36,35 +38,33 @@ pub(super) fn read(task: &JudgeTask, text: &str) -> Result<Verdict, Unreadable> 
 /// The object from the first `{` to the last `}`, with `]}` appended if needed. `None` if missing or empty, which
 /// callers treat alike.
 fn extract_json(text: &str) -> Result<Option<Value>, Raised> {
-    let Some(start) = text.find('{') else { return Ok(None) };
-    // Without a `}`, or with the last one before the first `{`, the slice is empty.
-    let slice = text.rfind('}').filter(|end| *end > start).map_or("", |end| &text[start..=end]);
-    let read = match python_json::parse(slice) {
-        Err(Fault::Decode(_)) => python_json::parse(&format!("{slice}]}}")),
+    let Some(object) = outermost_braces(text) else { return Ok(None) };
+    let read = match python_json::parse(object) {
+        Err(Fault::Decode(_)) => python_json::parse(&format!("{object}]}}")),
         read => read,
     };
     match read {
-        Ok(value) => Ok(Some(value).filter(Value::is_truthy)),
+        Ok(value) => Ok(Some(value).filter(is_truthy)),
         Err(Fault::Decode(_)) => Ok(None),
-        Err(Fault::TooManyDigits | Fault::TooDeep) => Err(Raised),
+        Err(Fault::Limit) => Err(Raised),
     }
 }
 
 /// The number under `score`, if Python can divide it by `divisor`; 0 without an object.
 fn number(object: Option<&Value>, divisor: f64) -> Result<f64, Raised> {
     let Some(object) = object else { return Ok(0.0) };
-    match object.get("score") {
-        Some(Value::Bool(value)) => Ok(f64::from(u8::from(*value))),
-        Some(Value::Float(value)) => Ok(*value),
-        Some(Value::Int(digits)) => {
-            // The quotient must fit a float. Both are compared a factor of 1e20 lower; the largest float stands for a
-            // larger count, which is capped anyway.
-            let scaled: f64 = format!("{digits}e-20").parse().map_err(|_| Raised)?;
-            let value: f64 = digits.parse().map_err(|_| Raised)?;
-            let overflows = (scaled / divisor).abs() > f64::MAX / 1e20;
-            if overflows { Err(Raised) } else { Ok(value.clamp(f64::MIN, f64::MAX)) }
-        }
-        _ => Err(Raised),
+    let score = object.get("score").ok_or(Raised)?;
+    if let Value::Bool(value) = score {
+        return Ok(f64::from(u8::from(*value)));
+    }
+    let number = python_json::number(score).ok_or(Raised)?;
+    // The quotient of an integer must fit a float. Both are compared a factor of 1e20 lower; the largest float stands
+    // for a larger count, which is capped anyway.
+    let digits = score.as_str().and_then(|text| text.strip_prefix('\0'));
+    match digits.and_then(|digits| format!("{digits}e-20").parse::<f64>().ok()) {
+        Some(scaled) if (scaled / divisor).abs() > f64::MAX / 1e20 => Err(Raised),
+        Some(_) => Ok(number.clamp(f64::MIN, f64::MAX)),
+        None => Ok(number),
     }
 }
 
@@ -74,23 +74,23 @@ fn claim_shares(object: &Value) -> Option<ClaimShares> {
     let (mut cited, mut citation_count, mut quoted) = (0, 0, 0);
     for claim in &claims {
         let citations = (*claim)?.get("citations")?;
-        cited += usize::from(citations.is_truthy());
+        cited += usize::from(is_truthy(citations));
         let citations = items(citations)?;
         citation_count += citations.len();
         for citation in citations {
-            quoted += usize::from(citation?.get("excerpts")?.is_truthy());
+            quoted += usize::from(is_truthy(citation?.get("excerpts")?));
         }
     }
     Some(ClaimShares::of_counts((cited, claims.len()), (quoted, citation_count)))
 }
 
 /// Items of Python's `for` over a value; `None` if it is not iterable. Characters and keys are strings, and looking up
-/// a key in a string always fails: an inner `None` stands for them.
+/// a key in a string raises an exception, so they have no value.
 fn items(value: &Value) -> Option<Vec<Option<&Value>>> {
     match value {
-        Value::List(values) => Some(values.iter().map(Some).collect()),
-        Value::Dict(pairs) => Some(vec![None; pairs.len()]),
-        Value::Str(text) => Some(vec![None; text.chars().count()]),
+        Value::Array(values) => Some(values.iter().map(Some).collect()),
+        Value::Object(fields) => Some(vec![None; fields.len()]),
+        Value::String(text) if python_json::number(value).is_none() => Some(vec![None; text.chars().count()]),
         _ => None,
     }
 }

@@ -4,8 +4,9 @@
 //! comparison with the literal label in its `citation_correctness_eval.py` (95e6fc5).
 
 use super::judge_reply::{after_thinking, quoted};
-use super::{Attribution, JudgeReply, Mode, Reading, Unreadable, UnscoredKind, Verdict};
-use crate::text::python_chars::decimal_digit;
+use super::python_json::MAX_INT_DIGITS;
+use super::{Attribution, GradeMerge, JudgeReply, Mode, Reading, Unreadable, UnscoredKind, Verdict};
+use crate::text::python_chars::{decimal_digit, is_python_whitespace};
 
 /// Marker before a grade.
 const MARKER: &str = "[RESULT]";
@@ -13,8 +14,6 @@ const MARKER: &str = "[RESULT]";
 const REFERENCE_MARKER: &str = "[RESULT] ";
 /// Where the reference starts without a marker: its search gives -1, to which it adds the marker's length.
 const WITHOUT_MARKER: usize = REFERENCE_MARKER.len() - 1;
-/// CPython refuses to parse longer integers.
-const MAX_INT_DIGITS: usize = 4300;
 /// Words that negate the label after them.
 const NEGATIONS: [&str; 9] = ["not", "no", "never", "neither", "nor", "cannot", "hardly", "isn't", "isn’t"];
 
@@ -36,42 +35,27 @@ pub(super) fn grade(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadabl
             }),
         };
     }
-    let Found { grade, feedback, rest } = match found(&reply.content) {
-        Ok(found) => found,
-        Err(_) if reply.is_cut() => return Err(Unreadable::cut(reply.usage.completion_tokens)),
-        Err(what) => return Err(Unreadable::new(what)),
-    };
-    if reply.is_cut() && matches!(rest, "" | ".") {
-        return Err(Unreadable::cut(reply.usage.completion_tokens));
+    match found(&reply.content) {
+        Ok((_, _, "" | ".")) | Err(_) if reply.is_cut() => Err(Unreadable::cut(reply.usage.completion_tokens)),
+        Ok((grade, feedback, _)) => Ok((Verdict::Grade(grade), feedback)),
+        Err(what) => Err(Unreadable::new(what)),
     }
-    Ok((Verdict::Grade(grade), feedback))
 }
 
-/// A grade with the text around it.
-struct Found<'a> {
-    grade: f64,
-    feedback: Option<String>,
-    rest: &'a str,
-}
-
-fn found(content: &str) -> Result<Found<'_>, String> {
-    let text = content.trim();
-    if text.is_empty() {
-        return Err("the reply is empty".to_owned());
-    }
-    let text = after_thinking(text)?;
+/// The grade, the feedback before it, and the text after it.
+fn found(content: &str) -> Result<(f64, Option<String>, &str), String> {
+    let text = after_thinking(content)?;
     let Some(at) = last_marker(text) else { return Err(format!("no {MARKER} in the reply")) };
     let behind = text[at + MARKER.len()..].trim_start();
     let inner = behind.strip_prefix(['(', '[']).unwrap_or(behind);
     let no_grade = || format!("behind {MARKER} stands \"{}\", not a grade 1 to 5", quoted(behind.trim_end()));
     let digit = inner.chars().next().filter(|c| matches!(c, '1'..='5')).ok_or_else(no_grade)?;
     let rest = &inner[digit.len_utf8()..];
-    let goes_on = rest.strip_prefix('.').unwrap_or(rest).starts_with(|c: char| c.is_ascii_digit());
-    if goes_on {
+    if rest.strip_prefix('.').unwrap_or(rest).starts_with(|c: char| c.is_ascii_digit()) {
         return Err(no_grade());
     }
     let grade = f64::from(digit.to_digit(10).unwrap_or_default());
-    Ok(Found { grade, feedback: feedback(&text[..at]), rest })
+    Ok((grade, feedback(&text[..at]), rest))
 }
 
 /// Start of the last marker, in any case.
@@ -137,8 +121,7 @@ fn overall_score(feedback: &str) -> Option<&str> {
 
 /// Python's `int(text)`: surrounding white space, a sign, digits of any script with single underscores between them.
 fn python_int(text: &str) -> Option<f64> {
-    let is_space = |c: char| c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}');
-    let text = text.trim_matches(is_space);
+    let text = text.trim_matches(is_python_whitespace);
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (-1.0, digits),
         None => (1.0, text.strip_prefix('+').unwrap_or(text)),
@@ -178,7 +161,7 @@ pub fn merge_as_reference(replies: &[&str]) -> Option<f64> {
 /// merge by mean before it raises an exception.
 pub fn reference_mean_of_draws(replies: &[&str]) -> Option<f64> {
     let numbers: Vec<f64> = replies.iter().filter_map(|reply| python_int(&reference_score(reply).text)).collect();
-    (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
+    GradeMerge::Mean.of(&numbers)
 }
 
 /// Parses a label.
@@ -195,11 +178,7 @@ pub(super) fn label(reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadabl
     if reply.is_cut() {
         return Err(Unreadable::cut(reply.usage.completion_tokens));
     }
-    let text = reply.content.trim();
-    if text.is_empty() {
-        return Err(Unreadable::new("the reply is empty"));
-    }
-    let text = after_thinking(text).map_err(Unreadable::new)?.trim();
+    let text = after_thinking(&reply.content).map_err(Unreadable::new)?;
     let bare = text.trim_matches(|c: char| c.is_whitespace() || (c.is_ascii_punctuation() || "“”‘’«»。".contains(c)));
     if let Some(label) = label_of(bare) {
         return Ok((Verdict::Attribution(label), None));

@@ -1,11 +1,11 @@
 //! The score of one answer.
 
-use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-use serde::de::{MapAccess, Visitor};
+use serde::de::Error;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
 
 use super::{ClaimSupport, UnscoredKind, UnscoredReason};
 
@@ -195,25 +195,9 @@ impl<T: Serialize> Serialize for ByName<'_, T> {
 
 /// Parses components by name, in file order.
 fn by_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Component>, D::Error> {
-    struct Components;
-
-    impl<'de> Visitor<'de> for Components {
-        type Value = Vec<Component>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("components by name")
-        }
-
-        fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
-            let mut components = Vec::new();
-            while let Some((name, component)) = map.next_entry::<String, Component>()? {
-                components.push(Component { name, ..component });
-            }
-            Ok(components)
-        }
-    }
-
-    deserializer.deserialize_map(Components)
+    let fields = Map::<String, Value>::deserialize(deserializer)?;
+    let component = |(name, value)| Ok(Component { name, ..Component::deserialize(value).map_err(D::Error::custom)? });
+    fields.into_iter().map(component).collect()
 }
 
 /// Interns a scorer's name; there are few scorers, and users may add their own.

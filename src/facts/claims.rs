@@ -223,20 +223,6 @@ pub fn no_faults(faults: Vec<InputFault>) -> Result<()> {
     if faults.is_empty() { Ok(()) } else { Err(Error::Input(faults)) }
 }
 
-/// The results for all items, or the faults of all.
-pub(super) fn each<I, T>(items: impl IntoIterator<Item = I>, result: impl FnMut(I) -> Result<T>) -> Result<Vec<T>> {
-    let (mut all, mut faults) = (Vec::new(), Vec::new());
-    for result in items.into_iter().map(result) {
-        match result {
-            Ok(item) => all.push(item),
-            Err(Error::Input(found)) => faults.extend(found),
-            Err(other) => return Err(other),
-        }
-    }
-    no_faults(faults)?;
-    Ok(all)
-}
-
 /// Names of the systems: file stems, or the whole path if two files have the same stem.
 pub(super) fn system_names(paths: &[PathBuf]) -> Vec<String> {
     let stem = |path: &PathBuf| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -251,4 +237,10 @@ pub(super) fn system_names(paths: &[PathBuf]) -> Vec<String> {
 /// `1 claim`, `2 claims`.
 pub fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// One note for each count above 0: `2 claims without a prediction.`
+pub(super) fn count_notes<const N: usize>(counts: [(usize, &str, &str); N]) -> Vec<Note> {
+    let counts = counts.into_iter().filter(|(count, ..)| *count > 0);
+    counts.map(|(count, noun, what)| Note::warning(format!("{} {what}.", counted(count, noun)))).collect()
 }

@@ -7,10 +7,11 @@ use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::claims::{ClaimFile, each, no_faults, system_names};
+use super::claims::{ClaimFile, no_faults, system_names};
 use super::fever::{FeverScores, Gold, InstanceScore, Prediction, explain, score_instance};
 use super::fever_files::{Join, Predicted, join};
 use super::leaderboard::{Explanation, Leaderboard, Measurement, Scored, Standing};
+use crate::dataset::all;
 use crate::domain::{Mode, Note};
 use crate::error::{Error, InputFault, Result};
 
@@ -99,7 +100,7 @@ impl FeverOptions {
         let compat = if self.compat { ", numbers of the reference script" } else { "" };
         let title = format!("FEVER, {counted}{compat}");
         let mut board = Leaderboard { title, decimals: Some(4), systems: Vec::new(), notes: Vec::new() };
-        let scored = each(&self.predictions, |path| self.score(path, gold.as_ref()))?;
+        let scored = all(self.predictions.iter().map(|path| self.score(path, gold.as_ref())))?;
         for ((system, team), scored) in owners.into_iter().zip(scored) {
             board.add(system, team, scored);
         }

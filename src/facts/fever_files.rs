@@ -7,7 +7,9 @@ use clap::ValueEnum;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::claims::{BlindClaim, Checked, ClaimFile, ClaimLine, FromLine, Id, LineFault, counted, no_faults};
+use super::claims::{
+    BlindClaim, Checked, ClaimFile, ClaimLine, FromLine, Id, LineFault, count_notes, counted, no_faults,
+};
 use super::fever::{Gold, LABELS, Prediction, Sentence};
 use crate::domain::{Mode, Note};
 use crate::error::{InputFault, Result};
@@ -204,22 +206,13 @@ pub fn join<'a>(
         let missing = gold.lines.iter().filter(|claim| !predicted.contains(&claim.line));
         joined.missing = missing.map(|claim| &claim.value).collect();
     }
-    joined.add_notes(if gold.is_some() { own_gold } else { 0 });
+    let own_gold = if gold.is_some() { own_gold } else { 0 };
+    joined.notes = count_notes([
+        (joined.unknown, "prediction", "for claims that are not in the gold: left out"),
+        (joined.missing.len(), "claim", "without a prediction: they count as wrong"),
+        (own_gold, "prediction", "with gold of their own, which is used instead of the gold file"),
+    ]);
     Ok(joined)
-}
-
-impl Joined<'_> {
-    fn add_notes(&mut self, own_gold: usize) {
-        let (prediction, claim) = ("prediction", "claim");
-        let notes = [
-            (self.unknown, prediction, "for claims that are not in the gold: left out"),
-            (self.missing.len(), claim, "without a prediction: they count as wrong"),
-            (own_gold, prediction, "with gold of their own, which is used instead of the gold file"),
-        ];
-        let notes = notes.into_iter().filter(|(count, ..)| *count > 0);
-        self.notes =
-            notes.map(|(count, noun, what)| Note::warning(format!("{} {what}.", counted(count, noun)))).collect();
-    }
 }
 
 /// Checks a prediction file by the rules of the shared task: known labels, sentences `[page, line]`, each id once. With
@@ -245,19 +238,13 @@ pub fn check_submission(path: &Path, claims: Option<&Path>) -> Result<Checked> {
     let predictions = || file.lines.iter().map(|line| &line.value.prediction);
     let labels = LABELS.map(|label| format!("{} {label}", predictions().filter(|p| p.label == label).count()));
     let too_long = predictions().filter(|prediction| prediction.evidence.len() > 5).count();
-    let notes = [
-        (claims.is_none(), "Order and completeness are not checked: give --claims FILE.".to_owned()),
-        (
-            too_long > 0,
-            format!("{} with more than 5 sentences: only the first 5 count.", counted(too_long, "prediction")),
-        ),
-        (
-            path.file_name().is_none_or(|name| name != SUBMISSION_NAME),
-            format!("The shared task requires a file with the name {SUBMISSION_NAME}."),
-        ),
-    ];
-    Ok(Checked {
-        summary: format!("{}: {}", counted(file.lines.len(), "prediction"), labels.join(", ")),
-        notes: notes.into_iter().filter(|(applies, _)| *applies).map(|(_, text)| Note::warning(text)).collect(),
-    })
+    let mut notes = count_notes([(too_long, "prediction", "with more than 5 sentences: only the first 5 count")]);
+    if claims.is_none() {
+        notes.insert(0, Note::warning("Order and completeness are not checked: give --claims FILE."));
+    }
+    if path.file_name().is_none_or(|name| name != SUBMISSION_NAME) {
+        notes.push(Note::warning(format!("The shared task requires a file with the name {SUBMISSION_NAME}.")));
+    }
+    let summary = format!("{}: {}", counted(file.lines.len(), "prediction"), labels.join(", "));
+    Ok(Checked { summary, notes })
 }

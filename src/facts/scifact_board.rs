@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
-use super::claims::{ClaimFile, FromLine, counted, each, no_faults, system_names};
+use super::claims::{ClaimFile, FromLine, count_notes, counted, no_faults, system_names};
 use super::leaderboard::{Explanation, Leaderboard, Measurement, Scored};
 use super::scifact::{
     COUNTS, Claim, Counts, DocId, Label, Prediction, Prf, SentenceCap, explain, measures, score, sums,
@@ -15,6 +15,7 @@ use super::scifact_modules::{
     LabelCounts, Labels, Rationales, Retrieved, label_measures, rationale_measures, retrieval_measures, score_labels,
     score_rationales, score_retrieval, scores_by_label,
 };
+use crate::dataset::all;
 use crate::domain::{Mode, Note};
 use crate::error::{InputFault, Result};
 use crate::stats::{BcaOptions, bca_sums_intervals};
@@ -96,13 +97,14 @@ impl ScifactFiles {
 
     fn load<T: FromLine>(&self) -> Result<(ClaimFile<Claim>, Vec<ClaimFile<T>>)> {
         let claims = ClaimFile::<Claim>::load(&self.gold, self.mode())?;
-        let files = each(&self.predictions, |path| {
+        let files = self.predictions.iter().map(|path| {
             let file = ClaimFile::<T>::load(path, self.mode())?;
             if self.mode() == Mode::Default {
                 file.must_join(&claims)?;
             }
             Ok(file)
-        })?;
+        });
+        let files = all(files)?;
         Ok((claims, files))
     }
 
@@ -126,19 +128,15 @@ impl ScifactFiles {
             systems: Vec::new(),
             notes: vec![Note::warning(format!("n = {n}; {how}, seed {seed}."))],
         };
-        let scored = each(&files, |file| score(&claims, file))?;
+        let scored = all(files.iter().map(|file| score(&claims, file)))?;
         for ((system, file), mut scored) in system_names(&self.predictions).into_iter().zip(&files).zip(scored) {
             let (unpredicted, unknown) = (claims.not_in(file), file.not_in(&claims));
             scored.details["claims"] = claims.lines.len().into();
             scored.details["claims_unpredicted"] = unpredicted.into();
             scored.details["predictions_unknown"] = unknown.into();
-            let counts = [
-                (unpredicted, "claim", format!("without a prediction: {missing}")),
-                (unknown, "prediction", "for claims that are not in the gold: they count nowhere".to_owned()),
-            ];
-            let counts = counts.into_iter().filter(|(count, ..)| *count > 0);
-            let notes = counts.map(|(count, noun, what)| Note::warning(format!("{} {what}.", counted(count, noun))));
-            scored.notes.splice(0..0, notes);
+            let missing = format!("without a prediction: {missing}");
+            let unknown = (unknown, "prediction", "for claims that are not in the gold: they count nowhere");
+            scored.notes.splice(0..0, count_notes([(unpredicted, "claim", &missing), unknown]));
             board.add(system, String::new(), scored);
         }
         board.rank(ranked_by, None);
@@ -168,9 +166,8 @@ impl ScifactFiles {
             let counts = score_retrieval(claims, file, self.mode())?;
             let is_text = |id: &&super::Id| matches!(id, super::Id::Text(_));
             let quoted = file.lines.iter().flat_map(|line| &line.value.0).filter(is_text).count();
-            let what =
-                format!("{} in quotes: they match nothing; write numbers in doc_ids.", counted(quoted, "abstract id"));
-            let notes = (quoted > 0).then(|| Note::warning(what)).into_iter().collect();
+            let what = "in quotes: they match nothing; write numbers in doc_ids";
+            let notes = count_notes([(quoted, "abstract id", what)]);
             let metrics = self.measure(["hit_one", "hit_all"], &counts, retrieval_measures);
             Ok(Scored { metrics, details: json!({}), notes })
         })

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::claims::{
-    BlindClaim, ByAbstract, Checked, ClaimFile, ClaimLine, FromLine, Id, LineFault, counted, no_faults,
+    BlindClaim, ByAbstract, Checked, ClaimFile, ClaimLine, FromLine, Id, LineFault, count_notes, counted, no_faults,
 };
 use super::scifact::{Claim, DocId, Evidence, Label, PredictedAbstract, Prediction};
 use super::scifact_modules::{Labels, Rationales};
@@ -229,12 +229,10 @@ pub(super) fn costly_abstracts(file: &ClaimFile<Prediction>) -> Vec<Note> {
     let undecided: usize = file.lines.iter().map(|line| line.value.undecided).sum();
     let abstracts = file.lines.iter().flat_map(|line| line.value.evidence.values());
     let long = abstracts.filter(|predicted| predicted.sentences.len() > 3).count();
-    let notes = [
-        (undecided, "with the label NOT_ENOUGH_INFO: left out here, refused by the leaderboard"),
-        (long, "with more than 3 sentences: only the first ones count towards rationalized"),
-    ];
-    let notes = notes.into_iter().filter(|(count, _)| *count > 0);
-    notes.map(|(count, what)| Note::warning(format!("{} {what}.", counted(count, "abstract")))).collect()
+    count_notes([
+        (undecided, "abstract", "with the label NOT_ENOUGH_INFO: left out here, refused by the leaderboard"),
+        (long, "abstract", "with more than 3 sentences: only the first ones count towards rationalized"),
+    ])
 }
 
 /// Checks a submission against claims (which may be blind) and a corpus, if given.

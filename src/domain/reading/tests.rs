@@ -113,13 +113,13 @@ fn claims_are_counted_where_every_list_is_a_list() {
 #[test]
 fn claims_of_another_shape_are_unreadable_and_say_where() {
     for (text, what) in [
-        ("{}", "no \"claims\" in the reply's object"),
+        ("{}", "claims is missing"),
         ("{\"claims\": null}", "claims is null, not a list"),
         ("{\"claims\": [1]}", "claims[0] is a number, not an object"),
-        ("{\"claims\": [{}]}", "claims[0] has no citations"),
+        ("{\"claims\": [{}]}", "claims[0].citations is missing"),
         ("{\"claims\": [{\"citations\": \"x\"}]}", "claims[0].citations is a string, not a list"),
         ("{\"claims\": [{\"citations\": [\"x\"]}]}", "claims[0].citations[0] is a string, not an object"),
-        ("{\"claims\": [{\"citations\": [{}]}]}", "claims[0].citations[0] has no excerpts"),
+        ("{\"claims\": [{\"citations\": [{}]}]}", "claims[0].citations[0].excerpts is missing"),
         (
             "{\"claims\": [{\"citations\": [{\"excerpts\": 1}]}]}",
             "claims[0].citations[0].excerpts is a number, not a list",
