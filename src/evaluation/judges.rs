@@ -295,6 +295,7 @@ impl Judges {
                 judge: Arc::clone(&built.judge),
                 renderer: Arc::clone(&built.renderer),
                 source: Arc::clone(&built.source),
+                in_flight: built.fleet.clone().map(|fleet| Arc::new(move || fleet.in_flight()) as _),
                 judge_id: named.judge.judge_id().into(),
                 samples: named.samples,
                 merge: named.merge,

@@ -17,6 +17,9 @@ pub struct Member {
     pub renderer: Arc<dyn Renderer>,
     /// Cached replies.
     pub source: Arc<dyn ReplySource>,
+    /// Counts the calls that are with the judge right now, without those that wait for a permit or a pause; `None` where
+    /// they are not counted. A run that is stopped waits no longer than for these.
+    pub in_flight: Option<Arc<dyn Fn() -> usize + Send + Sync>>,
     /// Its identity, for records.
     pub judge_id: Arc<str>,
     /// Samples per call (>= 1).
@@ -35,6 +38,7 @@ impl Member {
             judge,
             renderer: Arc::new(NoRendering),
             source: Arc::new(NoReplies),
+            in_flight: None,
             judge_id: judge_id.into(),
             samples: 1,
             merge: GradeMerge::default(),

@@ -249,7 +249,9 @@ pub async fn run(
 
 /// True if every judge counts its calls and has none.
 fn nobody_is_asked(jobs: &[Job]) -> bool {
-    jobs.iter().flat_map(|job| job.panels.members()).all(|member| member.judge.asking() == Some(0))
+    jobs.iter()
+        .flat_map(|job| job.panels.members())
+        .all(|member| member.in_flight.as_ref().is_some_and(|calls| calls() == 0))
 }
 
 impl RunOutcome {

@@ -380,10 +380,6 @@ async fn a_stopped_run_does_not_wait_for_calls_that_only_wait_themselves() {
         fn ask<'a>(&'a self, _request: &'a JudgeRequest) -> AskFuture<'a> {
             Box::pin(std::future::pending())
         }
-
-        fn asking(&self) -> Option<usize> {
-            Some(0)
-        }
     }
     let (job, _) = job(2, &[], |options| options.concurrency = 2);
     let stop = StopHandle::new();
@@ -393,7 +389,10 @@ async fn a_stopped_run_does_not_wait_for_calls_that_only_wait_themselves() {
         later.stop("SIGINT");
     });
     let before = tokio::time::Instant::now();
-    let outcome = run(&asking(&job, Arc::new(Waits)), &[vec![0, 1]], &mut Seen::default(), &stop).await.expect("run");
+    let member = Member { in_flight: Some(Arc::new(|| 0)), ..Member::new(Arc::new(Waits), "waits") };
+    let panels = Panels::none().with(Role::Rubric, Panel::of_one(member));
+    let jobs = [Job { panels: Arc::new(panels), ..job.clone() }];
+    let outcome = run(&jobs, &[vec![0, 1]], &mut Seen::default(), &stop).await.expect("run");
     assert_eq!(outcome.unfinished, 2);
     // 1 s until the stop, 5 checks of 100 ms; far from the 20 s that calls in flight would get.
     assert_eq!(before.elapsed(), Duration::from_millis(1500));

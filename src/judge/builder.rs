@@ -16,7 +16,6 @@ use super::layers::budgeted::{Budgeted, Ledger, Price};
 use super::layers::cached::Cached;
 use super::layers::collapsing::Collapsing;
 use super::layers::context_limited::ContextLimited;
-use super::layers::rate_limited::Limits;
 use super::layers::retrying::{RetryPolicy, Retrying};
 use super::lexical::Lexical;
 use super::meters::Meters;
@@ -295,13 +294,8 @@ impl ServedModel {
             )));
         }
         let counter = self.servers.capacity().map(|(capacity, at)| TokenCounter::of_server(at, capacity.tokenizer));
-        let limits = Limits {
-            concurrency: self.limits.concurrency.get(),
-            requests_per_minute: self.limits.rpm,
-            tokens_per_minute: self.limits.tpm.map(|tpm| NonZeroU32::try_from(tpm).unwrap_or(NonZeroU32::MAX)),
-        };
         let policy = RetryPolicy { max_attempts: self.limits.retries.saturating_add(1), ..RetryPolicy::default() };
-        let fleet = Arc::new(self.servers.fleet(self.request.endpoint, limits, &shared.meters)?);
+        let fleet = Arc::new(self.servers.fleet(self.request.endpoint, &self.limits, &shared.meters)?);
         let asking = Budgeted::new(
             ContextLimited::new(Retrying::new(Arc::clone(&fleet), policy, meters()), capacity, counter.transpose()?),
             shared.ledger.clone(),

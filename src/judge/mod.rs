@@ -23,7 +23,6 @@ pub mod meters;
 pub mod options;
 pub mod planner;
 pub mod render;
-pub mod server_limits;
 pub mod servers;
 pub mod token_counter;
 pub mod tokens;
@@ -120,20 +119,10 @@ pub trait Judge: Send + Sync {
     /// [`AskError::Fatal`] when the run must stop; the two others are turned into [`Outcome::Unscored`] by the
     /// retrying layer and by the pipeline.
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a>;
-
-    /// How many calls are with the judge right now, those that wait for a permit or a pause not counted; `None` where
-    /// they are not counted. A run that is stopped waits no longer than for these.
-    fn asking(&self) -> Option<usize> {
-        None
-    }
 }
 
 impl<J: Judge + ?Sized> Judge for std::sync::Arc<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         (**self).ask(request)
-    }
-
-    fn asking(&self) -> Option<usize> {
-        (**self).asking()
     }
 }

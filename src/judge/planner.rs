@@ -55,10 +55,6 @@ impl<J: Judge> Judge for Recalling<J> {
             None => self.inner.ask(request),
         }
     }
-
-    fn asking(&self) -> Option<usize> {
-        self.inner.asking()
-    }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use super::kind::JudgeKind;
 use super::last_served::{last_said, remember};
 use super::layers::identity_checked::{ExpectedIdentity, IdentityChecked};
 use super::layers::pool::{Pool, Replica};
-use super::layers::rate_limited::{Limits, RateLimited};
+use super::layers::rate_limited::RateLimited;
 use super::meters::Meters;
 use super::options::{JudgeOptions, LimitOptions, NameValue, Streaming};
 use crate::domain::Severity;
@@ -130,10 +130,9 @@ impl Servers {
     ///
     /// # Errors
     /// When no HTTP client can be set up.
-    pub(super) fn fleet(&self, kind: JudgeKind, limits: Limits, meters: &Arc<Meters>) -> Result<Fleet> {
+    pub(super) fn fleet(&self, kind: JudgeKind, limits: &LimitOptions, meters: &Arc<Meters>) -> Result<Fleet> {
         let replica = |server: &Server| {
             let chat = Chat::new(server.endpoint.clone(), Arc::clone(meters))?.through(kind);
-            let (name, server_limits) = (server.endpoint.masked_url(), chat.server_limits());
             // A single unreachable server is called anyway: its own error says more than a probe.
             let is_checked = self.must_agree && (self.each.len() > 1 || server.report.is_ok());
             let expected = is_checked.then(|| ExpectedIdentity {
@@ -142,8 +141,8 @@ impl Servers {
                 identity: self.served.clone(),
                 is_known: server.report.is_ok(),
             });
-            let limited = RateLimited::new(IdentityChecked::new(chat, expected), limits, Arc::clone(meters));
-            Ok(Replica { name, concurrency: limits.concurrency, judge: limited.learning_from(server_limits) })
+            let judge = RateLimited::new(IdentityChecked::new(chat, expected), limits, Arc::clone(meters));
+            Ok(Replica { name: server.endpoint.masked_url(), concurrency: limits.concurrency.get(), judge })
         };
         let mut pool = Pool::new(self.each.iter().map(replica).collect::<Result<_>>()?)?;
         if self.offline().is_none() {

@@ -4,6 +4,7 @@ mod fleet;
 mod raw;
 mod streaming;
 
+use std::num::NonZeroUsize;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
@@ -15,9 +16,10 @@ use scholareval::judge::body::RequestOptions;
 use scholareval::judge::chat::Chat;
 use scholareval::judge::endpoint::Endpoint;
 use scholareval::judge::identity::{ask_server, judge_id, wait_for_server};
-use scholareval::judge::layers::rate_limited::{Limits, RateLimited};
+use scholareval::judge::layers::rate_limited::RateLimited;
 use scholareval::judge::layers::retrying::{RetryPolicy, Retrying};
 use scholareval::judge::meters::Meters;
+use scholareval::judge::options::LimitOptions;
 use scholareval::judge::{AskError, Judge, JudgeRequest, Outcome};
 use scholareval::prompt::Messages;
 use serde_json::{Value, json};
@@ -79,10 +81,10 @@ fn stack(server: &FakeServer, concurrency: usize) -> (Retrying<RateLimited<Chat>
 
 fn stack_at(endpoint: Endpoint, concurrency: usize) -> (Retrying<RateLimited<Chat>>, Arc<Meters>) {
     let meters = Arc::new(Meters::default());
-    let limits = Limits { concurrency, ..Limits::default() };
+    let limits = LimitOptions { concurrency: NonZeroUsize::new(concurrency).unwrap(), ..LimitOptions::default() };
     let policy = RetryPolicy { max_attempts: 4, base: Duration::from_millis(2) };
     let chat = Chat::new(endpoint, Arc::clone(&meters)).unwrap();
-    let limited = RateLimited::new(chat, limits, Arc::clone(&meters));
+    let limited = RateLimited::new(chat, &limits, Arc::clone(&meters));
     (Retrying::new(limited, policy, Arc::clone(&meters)), meters)
 }
 

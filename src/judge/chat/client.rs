@@ -16,7 +16,6 @@ use crate::judge::body::RequestOptions;
 use crate::judge::endpoint::Endpoint;
 use crate::judge::kind::JudgeKind;
 use crate::judge::meters::Meters;
-use crate::judge::server_limits::ServerLimits;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 use crate::prompt::Messages;
 
@@ -65,12 +64,6 @@ impl Chat {
     /// Where this judge lives.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
-    }
-
-    /// The limits that this server's headers state, kept up to date with each response: for
-    /// [`crate::judge::layers::rate_limited::RateLimited::learning_from`].
-    pub fn server_limits(&self) -> Arc<ServerLimits> {
-        self.transport.limits()
     }
 
     /// Sends `body` (a completion request as JSON, chat or raw) once, byte by byte as it is, and reads the reply. Only

@@ -16,7 +16,6 @@ use super::stream::{Assembly, is_event_stream};
 use crate::error::{Error, Result};
 use crate::judge::endpoint::Endpoint;
 use crate::judge::kind::JudgeKind;
-use crate::judge::server_limits::{ServerLimits, retry_after};
 
 /// llama.cpp closes connections that were idle for 5 s: we close ours before.
 const POOL_IDLE: Duration = Duration::from_secs(4);
@@ -66,8 +65,6 @@ pub(in crate::judge) enum Fault {
 pub(in crate::judge) struct Transport {
     http: reqwest::Client,
     endpoint: Arc<Endpoint>,
-    /// The limits that the responses to calls stated.
-    limits: Arc<ServerLimits>,
 }
 
 impl Transport {
@@ -107,16 +104,12 @@ impl Transport {
             let why = causes(&error);
             Error::Settings(format!("the HTTP client cannot be set up ({why}); are CA certificates installed?"))
         })?;
-        Ok(Self { http, endpoint, limits: Arc::default() })
+        Ok(Self { http, endpoint })
     }
 
     /// The client behind it, for requests that others build.
     pub(in crate::judge) fn client(&self) -> reqwest::Client {
         self.http.clone()
-    }
-
-    pub(super) fn limits(&self) -> Arc<ServerLimits> {
-        Arc::clone(&self.limits)
     }
 
     /// Posts the body of a call and reads the whole response: its body, and how long the server asks to wait. Where the
@@ -128,7 +121,6 @@ impl Transport {
         let request = request.header(CONTENT_TYPE, "application/json").query(&self.endpoint.query).body(body);
         let first_by = timeouts.first_byte.map(|limit| Instant::now() + limit);
         let response = self.in_time(first_by, timeouts.total, request.send()).await?;
-        self.limits.note(response.headers());
         let wait = retry_after(response.headers(), SystemTime::now());
         Ok((self.read(response, first_by, timeouts.total).await?, wait))
     }
@@ -279,6 +271,31 @@ async fn refused(mut response: Response) -> Fault {
     Fault::Status { status: status.as_u16(), retry_after, body: body.freeze() }
 }
 
+/// Reads `retry-after-ms` (milliseconds), else `Retry-After` (seconds, whole or not, or an HTTP date, RFC 9110 10.2.3).
+///
+/// A date is measured from the response's own `Date` where it has one, so that a wrong clock here does no harm; from
+/// `now` otherwise. A time that has passed is zero. `None` for a missing or unreadable header.
+fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let number = |text: &str, unit: f64| {
+        let seconds = text.parse::<f64>().ok()? * unit;
+        Duration::try_from_secs_f64(seconds.max(0.0)).ok()
+    };
+    if let Some(wait) = text(headers, "retry-after-ms").and_then(|text| number(text, 1e-3)) {
+        return Some(wait);
+    }
+    let value = text(headers, "retry-after")?;
+    if let Some(wait) = number(value, 1.0) {
+        return Some(wait);
+    }
+    let until = httpdate::parse_http_date(value).ok()?;
+    let from = text(headers, "date").and_then(|date| httpdate::parse_http_date(date).ok()).unwrap_or(now);
+    Some(until.duration_since(from).unwrap_or_default())
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok().map(str::trim)
+}
+
 /// The JSON of a body, whatever its type.
 pub(super) fn read_json(body: &[u8], endpoint: &Endpoint) -> Result<Value, Fault> {
     serde_json::from_slice(body).map_err(|_| {
@@ -313,6 +330,37 @@ mod tests {
         endpoint.api_key = Some(SecretString::from("secret\n"));
         let message = Transport::new(Arc::new(endpoint)).err().unwrap().to_string();
         assert!(message.contains("OPENAI_API_KEY") && !message.contains("secret"), "{message}");
+    }
+
+    const DATE: &str = "Wed, 21 Oct 2015 07:28:00 GMT";
+    const LATER: &str = "Wed, 21 Oct 2015 07:28:30 GMT";
+
+    fn wait_of(headers: &[(&'static str, &'static str)]) -> Option<Duration> {
+        let pairs = headers.iter().map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value)));
+        retry_after(&pairs.collect(), httpdate::parse_http_date(DATE).unwrap())
+    }
+
+    #[test]
+    fn each_form_is_wait_of() {
+        assert_eq!(wait_of(&[("retry-after", "7")]), Some(Duration::from_secs(7)));
+        assert_eq!(wait_of(&[("retry-after", " 1.5 ")]), Some(Duration::from_millis(1500)));
+        assert_eq!(wait_of(&[("retry-after-ms", "250")]), Some(Duration::from_millis(250)));
+        assert_eq!(wait_of(&[("retry-after-ms", "250"), ("retry-after", "7")]), Some(Duration::from_millis(250)));
+        assert_eq!(wait_of(&[("retry-after", LATER)]), Some(Duration::from_secs(30)));
+    }
+
+    #[test]
+    fn a_date_is_measured_from_the_servers_own_clock() {
+        assert_eq!(wait_of(&[("retry-after", LATER), ("date", LATER)]), Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn what_cannot_be_waited_for_is_no_wait() {
+        assert_eq!(wait_of(&[]), None);
+        assert_eq!(wait_of(&[("retry-after", "soon")]), None);
+        assert_eq!(wait_of(&[("retry-after", "NaN")]), Some(Duration::ZERO));
+        assert_eq!(wait_of(&[("retry-after", "inf")]), None);
+        assert_eq!(wait_of(&[("retry-after", "-3")]), Some(Duration::ZERO));
     }
 
     #[test]

@@ -253,10 +253,6 @@ impl<J: Judge> Judge for Budgeted<J> {
             Ok(outcome)
         })
     }
-
-    fn asking(&self) -> Option<usize> {
-        self.inner.asking()
-    }
 }
 
 #[cfg(test)]

@@ -60,10 +60,6 @@ impl<J: Judge> Judge for Cached<J> {
             Some(rendered) => Box::pin(self.through_cache(request, rendered)),
         }
     }
-
-    fn asking(&self) -> Option<usize> {
-        self.inner.asking()
-    }
 }
 
 #[cfg(test)]

@@ -89,10 +89,6 @@ impl<J: Judge + 'static> Judge for Collapsing<J> {
             result
         })
     }
-
-    fn asking(&self) -> Option<usize> {
-        self.inner.asking()
-    }
 }
 
 #[cfg(test)]

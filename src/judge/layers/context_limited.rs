@@ -86,10 +86,6 @@ impl<J: Judge> Judge for ContextLimited<J> {
             }
         })
     }
-
-    fn asking(&self) -> Option<usize> {
-        self.inner.asking()
-    }
 }
 
 #[cfg(test)]

@@ -143,8 +143,4 @@ impl<J: Judge> Judge for IdentityChecked<J> {
             result
         })
     }
-
-    fn asking(&self) -> Option<usize> {
-        self.inner.asking()
-    }
 }

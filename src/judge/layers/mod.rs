@@ -7,6 +7,5 @@ pub mod context_limited;
 pub mod identity_checked;
 mod overload;
 pub mod pool;
-mod quota;
 pub mod rate_limited;
 pub mod retrying;

@@ -27,6 +27,7 @@ use tokio::time::Instant;
 use self::health::{Health, State};
 use crate::domain::{EndpointStats, Fingerprint};
 use crate::error::{Error, Result};
+use crate::judge::layers::rate_limited::RateLimited;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 
 /// A replica with queued calls holds at most this multiple of its even share. (The factor of consistent hashing with
@@ -191,13 +192,16 @@ impl<J: Judge> Pool<J> {
     }
 }
 
+impl<J> Pool<RateLimited<J>> {
+    /// How many calls are with the servers right now; calls that wait for a permit or a pause do not count.
+    pub fn in_flight(&self) -> usize {
+        self.replicas.iter().map(|replica| replica.judge.in_flight()).sum()
+    }
+}
+
 impl<J: Judge> Judge for Pool<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
         Box::pin(self.ask_one(request))
-    }
-
-    fn asking(&self) -> Option<usize> {
-        self.replicas.iter().map(|replica| replica.judge.asking()).sum()
     }
 }
 

@@ -6,9 +6,8 @@
 //! - One `Retry-After` stops the gate for every waiting call.
 //! - An overloaded server gets fewer concurrent calls, and more again as it answers (additive increase, multiplicative
 //!   decrease).
-//! - Without a configured quota, the one in the server's headers applies ([`crate::judge::server_limits`]).
 
-use std::num::NonZeroU32;
+use std::num::NonZeroU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -16,38 +15,20 @@ use tokio::sync::{Mutex as FifoMutex, Notify};
 use tokio::time::{Instant, sleep_until};
 
 use super::overload::{Pause, Window};
-use super::quota::Quota;
 use crate::error::Error;
 use crate::judge::meters::Meters;
-use crate::judge::server_limits::{Dimension, ServerLimits};
+use crate::judge::options::LimitOptions;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 
 /// A longer pause ends the run instead: it can be resumed.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15 * 60);
+/// Slack below a quota: servers measure a minute by their own clock, and calls differ in latency.
+const SLACK: f64 = 1.005;
 
-/// Limits of an endpoint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Calls in flight at once, at least 1; fewer while the server is overloaded.
-    pub concurrency: usize,
-    /// Requests per minute; `None` for no limit.
-    pub requests_per_minute: Option<NonZeroU32>,
-    /// Tokens per minute, prompt and reply together; `None` for no limit.
-    pub tokens_per_minute: Option<NonZeroU32>,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { concurrency: 32, requests_per_minute: None, tokens_per_minute: None }
-    }
-}
-
-/// Keeps the calls to `inner` within [`Limits`] and the limits of the server.
+/// Keeps the calls to `inner` within their limits.
 #[derive(Debug)]
 pub struct RateLimited<J> {
     inner: J,
-    limits: Limits,
-    server: Option<Arc<ServerLimits>>,
     meters: Arc<Meters>,
     gate: FifoMutex<()>,
     state: Mutex<State>,
@@ -59,34 +40,32 @@ pub struct RateLimited<J> {
 struct State {
     window: Window,
     in_flight: usize,
-    /// By [`Dimension`].
+    /// Of tokens and of requests.
     quotas: [Option<Quota>; 2],
     pause: Pause,
 }
 
 impl<J> RateLimited<J> {
     /// `inner` within `limits`; requests and throttled responses are counted in `meters`.
-    pub fn new(inner: J, limits: Limits, meters: Arc<Meters>) -> Self {
+    pub fn new(inner: J, limits: &LimitOptions, meters: Arc<Meters>) -> Self {
+        let per_minute = [limits.tpm.map(NonZeroU64::get), limits.rpm.map(|rpm| rpm.get().into())];
         let state = State {
-            window: Window::new(limits.concurrency),
+            window: Window::new(limits.concurrency.get()),
             in_flight: 0,
-            quotas: [limits.requests_per_minute, limits.tokens_per_minute].map(|limit| limit.map(Quota::new)),
+            quotas: per_minute.map(|per_minute| per_minute.map(Quota::new)),
             pause: Pause::default(),
         };
-        let (gate, state, freed) = (FifoMutex::new(()), Mutex::new(state), Notify::new());
-        Self { inner, limits, server: None, meters, gate, state, freed }
-    }
-
-    /// Applies the limits in the server's headers where [`Limits`] has none; `server` is filled by the inner judge
-    /// ([`crate::judge::chat::Chat::server_limits`]).
-    #[must_use]
-    pub fn learning_from(self, server: Arc<ServerLimits>) -> Self {
-        Self { server: Some(server), ..self }
+        Self { inner, meters, gate: FifoMutex::new(()), state: Mutex::new(state), freed: Notify::new() }
     }
 
     /// The current limit of concurrent calls: the configured one, or less for an overloaded server.
     pub fn concurrency(&self) -> usize {
         self.with(|state| state.window.limit())
+    }
+
+    /// How many calls are with `inner` right now; calls that wait for their turn do not count.
+    pub fn in_flight(&self) -> usize {
+        self.with(|state| state.in_flight)
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
@@ -100,9 +79,9 @@ impl<J> RateLimited<J> {
         while self.with(|state| state.in_flight >= state.window.limit()) {
             self.freed.notified().await;
         }
-        for (dimension, cost) in [(Dimension::Tokens, tokens), (Dimension::Requests, 1)] {
-            if let Some(quota) = self.with(|state| state.quotas[dimension as usize].clone()) {
-                quota.take(cost).await;
+        for (index, cost) in [tokens, 1].into_iter().enumerate() {
+            if let Some(due) = self.with(|state| state.quotas[index].as_mut().map(|quota| quota.take(cost))) {
+                sleep_until(due).await;
             }
         }
         // Last: a pause may start while waiting for the quotas, and be extended while waiting for its end.
@@ -115,7 +94,6 @@ impl<J> RateLimited<J> {
 
     /// Adapts to the outcome of a call sent at `sent`.
     fn settle(&self, sent: Instant, result: Result<Outcome, AskError>) -> Result<Outcome, AskError> {
-        self.learn();
         let Err(AskError::Transient { message, status, retry_after }) = result else {
             let is_answer = !matches!(result, Err(AskError::Fatal(_)));
             if is_answer && self.with(|state| state.window.answered(sent)) {
@@ -148,25 +126,6 @@ impl<J> RateLimited<J> {
         }
         Err(AskError::Transient { message, status, retry_after })
     }
-
-    /// Adopts the last limits in the server's headers, if none are configured.
-    fn learn(&self) {
-        let Some(server) = &self.server else { return };
-        let given = [self.limits.requests_per_minute, self.limits.tokens_per_minute];
-        for dimension in [Dimension::Requests, Dimension::Tokens] {
-            if given[dimension as usize].is_some() {
-                continue;
-            }
-            let stated = server.per_minute(dimension);
-            self.with(|state| {
-                let quota = &mut state.quotas[dimension as usize];
-                if quota.as_ref().map(Quota::per_minute) != stated {
-                    tracing::debug!(?stated, ?dimension, "the judge's own quota per minute");
-                    *quota = stated.map(Quota::new);
-                }
-            });
-        }
-    }
 }
 
 impl<J: Judge> Judge for RateLimited<J> {
@@ -177,10 +136,6 @@ impl<J: Judge> Judge for RateLimited<J> {
             let result = self.inner.ask(request).await;
             self.settle(flight.sent, result)
         })
-    }
-
-    fn asking(&self) -> Option<usize> {
-        Some(self.with(|state| state.in_flight))
     }
 }
 
@@ -194,6 +149,37 @@ impl<J> Drop for Flight<'_, J> {
     fn drop(&mut self) {
         self.judge.with(|state| state.in_flight -= 1);
         self.judge.freed.notify_one();
+    }
+}
+
+/// A quota per minute: at most one second's worth at once, and never more than the quota within any minute (the generic
+/// cell rate algorithm, ITU-T I.371).
+///
+/// A burst of `b` and a steady rate of `r` let `b - 1 + r` through within 60 s, so a quota of `q` gives the rate
+/// `q - (b - 1)`, and a little less ([`SLACK`]). Of 60 a minute that is one every 1.005 s, of 6000 (bursts of 100) 97.9%
+/// of the quota.
+#[derive(Debug)]
+struct Quota {
+    /// Time in which one unit is restored.
+    each: Duration,
+    /// Time in which a burst is restored.
+    burst: Duration,
+    /// When everything taken so far is restored.
+    restored: Instant,
+}
+
+impl Quota {
+    fn new(per_minute: u64) -> Self {
+        let burst = (per_minute / 60).max(1) as f64;
+        let each = Duration::from_secs_f64(60.0 * SLACK / (per_minute as f64 - (burst - 1.0)));
+        Self { each, burst: each.mul_f64(burst), restored: Instant::now() }
+    }
+
+    /// Takes `cost`; a call may be sent from the returned time on.
+    fn take(&mut self, cost: u64) -> Instant {
+        let cost = u32::try_from(cost).unwrap_or(u32::MAX);
+        self.restored = self.restored.max(Instant::now()) + self.each.saturating_mul(cost);
+        self.restored.checked_sub(self.burst).unwrap_or(self.restored)
     }
 }
 

@@ -1,3 +1,4 @@
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
@@ -6,7 +7,6 @@ use futures::future::join_all;
 use super::*;
 use crate::domain::{Fingerprint, JudgeCall, JudgeReply, JudgeTask, Role};
 use crate::judge::Rendered;
-use crate::judge::server_limits::ServerLimits;
 
 type Script = Box<dyn Fn(usize) -> Result<Outcome, AskError> + Send + Sync>;
 
@@ -72,14 +72,19 @@ fn request(prompt_tokens: u64, max_tokens: Option<u64>) -> JudgeRequest {
     JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered }
 }
 
-fn limits(concurrency: usize, rpm: u32, tpm: u32) -> Limits {
-    Limits { concurrency, requests_per_minute: NonZeroU32::new(rpm), tokens_per_minute: NonZeroU32::new(tpm) }
+fn limits(concurrency: usize, rpm: u32, tpm: u64) -> LimitOptions {
+    let concurrency = NonZeroUsize::new(concurrency).unwrap();
+    LimitOptions { concurrency, rpm: NonZeroU32::new(rpm), tpm: NonZeroU64::new(tpm), ..LimitOptions::default() }
 }
 
 /// Makes `calls` concurrent calls; returns the meters.
-async fn ask_all(inner: &Arc<Timed>, limits: Limits, calls: usize) -> (Arc<Meters>, Vec<Result<Outcome, AskError>>) {
+async fn ask_all(
+    inner: &Arc<Timed>,
+    limits: LimitOptions,
+    calls: usize,
+) -> (Arc<Meters>, Vec<Result<Outcome, AskError>>) {
     let meters = Arc::new(Meters::default());
-    let judge = RateLimited::new(Arc::clone(inner), limits, Arc::clone(&meters));
+    let judge = RateLimited::new(Arc::clone(inner), &limits, Arc::clone(&meters));
     let request = request(0, Some(0));
     let results = join_all((0..calls).map(|_| judge.ask(&request))).await;
     (meters, results)
@@ -108,7 +113,7 @@ async fn requests_per_minute_are_spread_over_the_minute() {
 #[tokio::test(start_paused = true)]
 async fn a_call_above_the_burst_of_tokens_is_paid_in_parts() {
     let inner = Timed::good(Duration::ZERO);
-    let judge = RateLimited::new(Arc::clone(&inner), limits(10, 0, 600), Arc::new(Meters::default()));
+    let judge = RateLimited::new(Arc::clone(&inner), &limits(10, 0, 600), Arc::new(Meters::default()));
     // 70 + 50 tokens, and without a limit the reply counts as long as the prompt: 60 + 60
     let requests = [request(70, Some(50)), request(60, None), request(100, Some(20))];
     join_all(requests.iter().map(|request| judge.ask(request))).await;
@@ -123,7 +128,7 @@ async fn a_call_above_the_burst_of_tokens_is_paid_in_parts() {
 #[tokio::test(start_paused = true)]
 async fn calls_leave_in_the_order_they_came() {
     let inner = Timed::good(Duration::from_millis(10));
-    let judge = RateLimited::new(Arc::clone(&inner), limits(1, 6000, 0), Arc::new(Meters::default()));
+    let judge = RateLimited::new(Arc::clone(&inner), &limits(1, 6000, 0), Arc::new(Meters::default()));
     let done = Mutex::new(Vec::new());
     let request = request(0, Some(0));
     let (judge, request, order) = (&judge, &request, &done);
@@ -148,7 +153,7 @@ async fn one_retry_after_holds_all_waiting_calls() {
 #[tokio::test(start_paused = true)]
 async fn a_429_without_retry_after_pauses_longer_each_time_and_once_for_a_flight() {
     let inner = Timed::new(Duration::from_millis(5), |i| if i < 6 { busy(429, None) } else { ok() });
-    let judge = RateLimited::new(Arc::clone(&inner), limits(4, 0, 0), Arc::new(Meters::default()));
+    let judge = RateLimited::new(Arc::clone(&inner), &limits(4, 0, 0), Arc::new(Meters::default()));
     let request = request(0, Some(0));
     join_all((0..4).map(|_| judge.ask(&request))).await;
     for _ in 0..3 {
@@ -181,7 +186,7 @@ async fn other_failures_do_not_pause_calls() {
 #[tokio::test(start_paused = true)]
 async fn a_dropped_call_releases_its_turn() {
     let inner = Timed::good(Duration::from_secs(1));
-    let judge = RateLimited::new(Arc::clone(&inner), limits(1, 0, 0), Arc::new(Meters::default()));
+    let judge = RateLimited::new(Arc::clone(&inner), &limits(1, 0, 0), Arc::new(Meters::default()));
     let request = request(0, Some(0));
     let dropped = tokio::time::timeout(Duration::from_millis(10), judge.ask(&request)).await;
     assert!(dropped.is_err());
@@ -191,7 +196,7 @@ async fn a_dropped_call_releases_its_turn() {
 #[tokio::test(start_paused = true)]
 async fn an_overloaded_server_gets_fewer_calls_at_once_and_more_again_later() {
     let inner = Timed::new(Duration::from_millis(100), |i| if i < 10 { busy(503, None) } else { ok() });
-    let judge = RateLimited::new(Arc::clone(&inner), limits(10, 0, 0), Arc::new(Meters::default()));
+    let judge = RateLimited::new(Arc::clone(&inner), &limits(10, 0, 0), Arc::new(Meters::default()));
     let request = request(0, Some(0));
     join_all((0..10).map(|_| judge.ask(&request))).await;
     assert_eq!((inner.most.swap(0, Ordering::SeqCst), judge.concurrency()), (10, 6));
@@ -206,44 +211,10 @@ async fn an_overloaded_server_gets_fewer_calls_at_once_and_more_again_later() {
 async fn time_outs_are_overload_and_other_failures_are_not() {
     for (status, left) in [(408, 6), (504, 6), (500, 10), (502, 10)] {
         let inner = Timed::new(Duration::ZERO, move |_| busy(status, None));
-        let judge = RateLimited::new(Arc::clone(&inner), limits(10, 0, 0), Arc::new(Meters::default()));
+        let judge = RateLimited::new(Arc::clone(&inner), &limits(10, 0, 0), Arc::new(Meters::default()));
         assert!(judge.ask(&request(0, Some(0))).await.is_err());
         assert_eq!(judge.concurrency(), left, "{status}");
     }
-}
-
-/// A judge whose replies have these headers.
-fn with_headers(headers: &'static [(&'static str, &'static str)]) -> (Arc<Timed>, Arc<ServerLimits>) {
-    let server = Arc::new(ServerLimits::default());
-    let server_limits = Arc::clone(&server);
-    let inner = Timed::new(Duration::ZERO, move |_| {
-        let pairs = headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
-        server_limits.note(&pairs.collect());
-        ok()
-    });
-    (inner, server)
-}
-
-const SIXTY: &[(&str, &str)] = &[("x-ratelimit-limit-requests", "60"), ("x-ratelimit-reset-requests", "1s")];
-
-#[tokio::test(start_paused = true)]
-async fn the_servers_quota_applies_without_a_configured_one() {
-    let (inner, server) = with_headers(SIXTY);
-    let judge = RateLimited::new(Arc::clone(&inner), limits(1, 0, 0), Arc::default()).learning_from(server);
-    let request = request(0, Some(0));
-    join_all((0..12).map(|_| judge.ask(&request))).await;
-    // The first call reports the quota; the second is the burst; the ten others follow every 1.005 s.
-    let arrivals = inner.arrivals();
-    assert!((10_000..10_200).contains(&arrivals[11]), "{arrivals:?}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_configured_quota_overrides_the_servers() {
-    let (inner, server) = with_headers(SIXTY);
-    let judge = RateLimited::new(Arc::clone(&inner), limits(1, 600_000, 0), Arc::default()).learning_from(server);
-    let request = request(0, Some(0));
-    join_all((0..12).map(|_| judge.ask(&request))).await;
-    assert!(inner.arrivals()[11] < 100, "{:?}", inner.arrivals());
 }
 
 /// 20,000 calls wait for a pause of ten minutes, then run eight at a time. Counts polls: a waiting call costs nothing
@@ -252,7 +223,7 @@ async fn a_configured_quota_overrides_the_servers() {
 async fn twenty_thousand_waiting_calls_are_woken_for_their_own_turn_only() {
     const CALLS: usize = 20_000;
     let inner = Timed::new(Duration::from_millis(10), |i| if i == 0 { busy(429, Some(600)) } else { ok() });
-    let judge = RateLimited::new(Arc::clone(&inner), limits(8, 0, 0), Arc::new(Meters::default()));
+    let judge = RateLimited::new(Arc::clone(&inner), &limits(8, 0, 0), Arc::new(Meters::default()));
     let request = request(0, Some(0));
     let polls = AtomicUsize::new(0);
     let counted = |_| {

@@ -79,10 +79,6 @@ impl<J: Judge> Judge for Retrying<J> {
             }
         })
     }
-
-    fn asking(&self) -> Option<usize> {
-        self.inner.asking()
-    }
 }
 
 /// A number in 0..1 from the keys of the standard library's hashers; no reported value depends on it.

@@ -1,13 +1,11 @@
 //! One judge at several endpoints, over HTTP.
 
 use std::collections::BTreeSet;
-use std::num::NonZeroU32;
 
 use scholareval::domain::EndpointStats;
 use scholareval::judge::identity::{ServerIdentity, ServerReport, check_same_model};
 use scholareval::judge::layers::identity_checked::{ExpectedIdentity, IdentityChecked};
 use scholareval::judge::layers::pool::{Pool, Replica};
-use scholareval::judge::server_limits::Dimension;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
@@ -19,10 +17,10 @@ fn fleet(servers: &[&FakeServer]) -> (Retrying<Fleet>, Fleet, Arc<Meters>) {
     let meters = Arc::new(Meters::default());
     let replica = |server: &&FakeServer| {
         let chat = Chat::new(endpoint(server), Arc::clone(&meters)).unwrap();
-        let (name, heard) = (chat.endpoint().masked_url(), chat.server_limits());
+        let name = chat.endpoint().masked_url();
         // A place for every call: where none waits, none moves because the machine made one server seem slow.
-        let limits = Limits { concurrency: 120, ..Limits::default() };
-        let judge = RateLimited::new(chat, limits, Arc::clone(&meters)).learning_from(heard);
+        let limits = LimitOptions { concurrency: NonZeroUsize::new(120).unwrap(), ..LimitOptions::default() };
+        let judge = RateLimited::new(chat, &limits, Arc::clone(&meters));
         Replica { name, concurrency: 120, judge }
     };
     let pool = Arc::new(Pool::new(servers.iter().map(replica).collect()).unwrap());
@@ -94,22 +92,6 @@ async fn a_replica_with_another_key_is_left_out_and_the_run_goes_on() {
     assert!(first.last_failure.unwrap().contains("OPENAI_API_KEY"));
     let (judge, ..) = fleet(&[&closed]);
     assert!(stopped(judge.ask(&request("x")).await).contains("OPENAI_API_KEY"));
-}
-
-#[tokio::test]
-async fn limits_that_the_server_tells_are_heard() {
-    let body = json!({"choices": [{"message": {"content": "x"}}]});
-    let told = Act::json(&body)
-        .with_header("x-ratelimit-limit-requests", "500")
-        .with_header("x-ratelimit-remaining-requests", "499")
-        .with_header("x-ratelimit-reset-requests", "120ms")
-        .with_header("X-RateLimit-Limit-Tokens", "30000");
-    let server = FakeServer::start(Behaviour::always(told));
-    let chat = chat(&server);
-    chat.ask(&request("x")).await.unwrap();
-    let limits = chat.server_limits();
-    let told = [Dimension::Requests, Dimension::Tokens].map(|dimension| limits.per_minute(dimension));
-    assert_eq!(told, [NonZeroU32::new(500), NonZeroU32::new(30_000)]);
 }
 
 #[tokio::test]

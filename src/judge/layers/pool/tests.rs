@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,9 +10,11 @@ use tokio::time::{advance, sleep, timeout};
 use super::*;
 use crate::domain::{JudgeCall, JudgeReply, JudgeTask, Role, UnscoredKind, Usage};
 use crate::judge::Rendered;
-use crate::judge::layers::rate_limited::{Limits, RateLimited};
+use crate::judge::layers::rate_limited::RateLimited;
+
 use crate::judge::layers::retrying::{RetryPolicy, Retrying};
 use crate::judge::meters::Meters;
+use crate::judge::options::LimitOptions;
 
 type Script = Box<dyn Fn() -> Result<Outcome, AskError> + Send + Sync>;
 
@@ -292,8 +295,8 @@ fn limited() -> (Vec<Arc<Scripted>>, LimitedPool, String) {
     let judges = vec![Scripted::new(good), Scripted::new(good)];
     *judges[0].latency.lock().unwrap() = Duration::from_millis(400);
     *judges[1].latency.lock().unwrap() = Duration::from_millis(100);
-    let limits = Limits { concurrency: 2, ..Limits::default() };
-    let limit = |judge: &Arc<Scripted>| Arc::new(RateLimited::new(Arc::clone(judge), limits, Arc::default()));
+    let limits = LimitOptions { concurrency: NonZeroUsize::new(2).unwrap(), ..LimitOptions::default() };
+    let limit = |judge: &Arc<Scripted>| Arc::new(RateLimited::new(Arc::clone(judge), &limits, Arc::default()));
     let pool = pool_of(&[("a", limit(&judges[0])), ("b", limit(&judges[1]))], 2);
     let case = case_at(&pool, 0);
     (judges, pool, case)
