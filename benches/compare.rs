@@ -12,7 +12,7 @@ use scholareval::analysis::comparison::{
     compare,
 };
 use scholareval::domain::Unit;
-use scholareval::stats::{BcaOptions, Paired, SignFlipOptions, paired_differences, rank_distribution, sign_flip_tests};
+use scholareval::stats::{BcaOptions, SignFlipOptions, clustered_mean_intervals, rank_distribution, sign_flip_tests};
 
 const SYSTEMS: usize = 10;
 const CASES: usize = 1_000;
@@ -45,17 +45,17 @@ fn value(system: usize, case: usize) -> f64 {
 fn parts(rows: &[Vec<f64>]) -> (f64, f64) {
     let lists: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
     let all = (0..SYSTEMS).flat_map(|first| (first + 1..SYSTEMS).map(move |second| (first, second)));
-    let pairs: Vec<Paired<'_>> =
-        all.map(|(first, second)| Paired { first: &rows[first], second: &rows[second] }).collect();
+    let difference =
+        |(first, second): (usize, usize)| rows[first].iter().zip(&rows[second]).map(|(a, b)| a - b).collect();
+    let differences: Vec<Vec<f64>> = all.map(difference).collect();
+    let borrowed: Vec<&[f64]> = differences.iter().map(Vec::as_slice).collect();
     let options = BcaOptions::seeded(7);
     let begin = Instant::now();
-    let means = scholareval::stats::clustered_mean_intervals(&lists, None, options);
-    let compared = paired_differences(&pairs, None, options);
+    let means = clustered_mean_intervals(&lists, None, options);
+    let compared = clustered_mean_intervals(&borrowed, None, options);
     let ranks = rank_distribution(&lists, None, options);
     let bootstrap = begin.elapsed().as_secs_f64();
     assert!(means.iter().all(Option::is_some) && compared.iter().all(Option::is_some) && ranks.is_some());
-    let differences: Vec<Vec<f64>> = pairs.iter().filter_map(Paired::differences).collect();
-    let borrowed: Vec<&[f64]> = differences.iter().map(Vec::as_slice).collect();
     let begin = Instant::now();
     let tests = sign_flip_tests(&borrowed, SignFlipOptions::seeded(7));
     assert!(tests.iter().all(Option::is_some));

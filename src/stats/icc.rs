@@ -16,10 +16,6 @@ pub struct IntraclassCorrelation {
     pub value: f64,
     /// The F-based interval; `None` if its approximation does not contain the value (far below 0, few units).
     pub interval: Option<Interval>,
-    /// Units rated by every rater; the others are ignored.
-    pub units: usize,
-    /// Raters.
-    pub raters: usize,
 }
 
 /// ICC(2,1) of `ratings`, one slice for each rater over the same units, over the units rated by all.
@@ -33,7 +29,7 @@ pub struct IntraclassCorrelation {
 /// let strict = [Some(1.0), Some(2.0), Some(4.0), Some(3.0), None];
 /// let mild = [Some(2.0), Some(3.0), Some(4.0), Some(4.0), Some(5.0)];
 /// let icc = icc_2_1(&[&strict, &mild], 0.95);
-/// assert!(icc.is_some_and(|icc| icc.units == 4 && 0.5 < icc.value && icc.value < 0.9));
+/// assert!(icc.is_some_and(|icc| 0.5 < icc.value && icc.value < 0.9));
 /// ```
 pub fn icc_2_1(ratings: &[&[Option<f64>]], level: f64) -> Option<IntraclassCorrelation> {
     let rows = complete_units(ratings)?;
@@ -45,8 +41,8 @@ pub fn icc_2_1(ratings: &[&[Option<f64>]], level: f64) -> Option<IntraclassCorre
         return None;
     }
     let holds = |interval: &Interval| interval.low <= value + 1e-12 && value <= interval.high + 1e-12;
-    let interval = interval(&squares, Shape { n, k, icc: value }, level).filter(holds);
-    value.is_finite().then_some(IntraclassCorrelation { value, interval, units: rows.len(), raters: ratings.len() })
+    let interval = interval(&squares, [n, k, value], level).filter(holds);
+    value.is_finite().then_some(IntraclassCorrelation { value, interval })
 }
 
 /// Units rated by every rater, one row of ratings each.
@@ -92,15 +88,8 @@ impl MeanSquares {
     }
 }
 
-struct Shape {
-    n: f64,
-    k: f64,
-    icc: f64,
-}
-
-fn interval(squares: &MeanSquares, shape: Shape, level: f64) -> Option<Interval> {
+fn interval(squares: &MeanSquares, [n, k, icc]: [f64; 3], level: f64) -> Option<Interval> {
     let MeanSquares { units: msr, raters: msc, residual: mse } = *squares;
-    let Shape { n, k, icc } = shape;
     if mse == 0.0 && msc == 0.0 {
         return Some(Interval { low: 1.0, high: 1.0 });
     }
@@ -142,7 +131,6 @@ mod tests {
         assert!((icc.value - 0.29).abs() < 0.005, "{icc:?}");
         let interval = icc.interval.unwrap();
         assert!((interval.low - 0.02).abs() < 0.005 && (interval.high - 0.76).abs() < 0.005, "{icc:?}");
-        assert_eq!((icc.units, icc.raters), (6, 4));
     }
 
     #[test]

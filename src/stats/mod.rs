@@ -5,7 +5,7 @@
 //!
 //! - Intervals: [`clustered_mean_intervals`] for means, [`bca_interval`] and [`bca_clustered_interval`] for other
 //!   statistics, [`bca_sums_intervals`] for measures of summed counts.
-//! - Comparing systems: [`paired_differences`], [`sign_flip_tests`], [`holm`], [`indistinguishable_groups`],
+//! - Comparing systems: [`cohens_dz`], [`cliffs_delta`], [`sign_flip_tests`], [`holm`], [`indistinguishable_groups`],
 //!   [`rank_distribution`]; length-adjusted: [`least_squares`].
 //! - Agreement of raters: [`krippendorff_alpha`], [`cohens_kappa`], [`mean_pairwise_kappa`], [`icc_2_1`],
 //!   [`Correlation`].
@@ -33,7 +33,6 @@ mod groups;
 mod holm;
 mod icc;
 mod kendall;
-mod paired;
 mod permutation;
 mod power;
 mod ppi;
@@ -55,9 +54,8 @@ pub use effect::{cliffs_delta, cohens_dz};
 pub use groups::{group_letters, indistinguishable_groups};
 pub use holm::holm;
 pub use icc::{IntraclassCorrelation, icc_2_1};
-pub use paired::{Paired, PairedDifference, paired_differences};
 pub use permutation::{SignFlipOptions, SignFlipTest, sign_flip_test, sign_flip_tests};
-pub use power::{PowerTarget, WantedDifference, cases_needed, detectable_difference, paired_t_power};
+pub use power::{PowerTarget, cases_needed, detectable_difference, paired_t_power};
 pub use ppi::{PredictionPowered, PredictionPoweredMean};
 pub use ranks::rank_distribution;
 pub use regression::{Line, least_squares};

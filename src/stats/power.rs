@@ -86,19 +86,10 @@ pub fn detectable_difference(sd: f64, n: usize, target: PowerTarget) -> Option<f
     Some(high / root * sd)
 }
 
-/// A difference to detect, and the spread of differences over cases.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct WantedDifference {
-    /// The true difference, not 0.
-    pub difference: f64,
-    /// The standard deviation of the differences over cases.
-    pub sd: f64,
-}
-
-/// The fewest cases over which the paired t test detects the wanted difference with the target's power; at least 2.
-/// `None` for a difference of 0, an sd below 0, an unusable target, and if more than 10^12 cases would be needed.
-pub fn cases_needed(wanted: WantedDifference, target: PowerTarget) -> Option<usize> {
-    let WantedDifference { difference, sd } = wanted;
+/// The fewest cases over which the paired t test detects a true `difference` with the target's power; at least 2. `sd` is
+/// the standard deviation of the differences over cases. `None` for a difference of 0, an sd below 0, an unusable target,
+/// and if more than 10^12 cases would be needed.
+pub fn cases_needed(difference: f64, sd: f64, target: PowerTarget) -> Option<usize> {
     let usable = difference != 0.0 && difference.is_finite() && sd >= 0.0 && sd.is_finite();
     if !(usable && target.is_usable()) {
         return None;
@@ -137,7 +128,7 @@ mod tests {
     fn the_cases_needed_are_the_fewest_that_suffice() {
         let target = PowerTarget::default();
         for difference in [0.05, -0.1, 0.3, 1.5] {
-            let n = cases_needed(WantedDifference { difference, sd: 0.3 }, target).unwrap();
+            let n = cases_needed(difference, 0.3, target).unwrap();
             assert!(detectable_difference(0.3, n, target).unwrap() <= difference.abs());
             assert!(n == 2 || detectable_difference(0.3, n - 1, target).unwrap() > difference.abs());
         }
@@ -153,9 +144,9 @@ mod tests {
         assert_eq!(detectable_difference(0.3, 2, PowerTarget { alpha: 0.01, ..target }), None);
         assert_eq!(detectable_difference(-0.3, 10, target), None);
         assert_eq!(detectable_difference(0.3, 10, PowerTarget { power: 0.01, ..target }), None);
-        assert_eq!(cases_needed(WantedDifference { difference: 0.0, sd: 0.3 }, target), None);
-        assert_eq!(cases_needed(WantedDifference { difference: 1e-9, sd: 0.3 }, target), None);
-        assert_eq!(cases_needed(WantedDifference { difference: 0.1, sd: 0.0 }, target), Some(2));
+        assert_eq!(cases_needed(0.0, 0.3, target), None);
+        assert_eq!(cases_needed(1e-9, 0.3, target), None);
+        assert_eq!(cases_needed(0.1, 0.0, target), Some(2));
     }
 
     proptest! {

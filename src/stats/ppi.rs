@@ -32,10 +32,6 @@ pub struct PredictionPoweredMean {
     pub interval: Interval,
     /// Weight of the judge, 0..=1: 0 is the mean of the labels alone.
     pub lambda: f64,
-    /// Labeled cases.
-    pub labelled: usize,
-    /// Cases with a judge's value only.
-    pub unlabelled: usize,
 }
 
 impl PredictionPowered<'_> {
@@ -77,8 +73,6 @@ impl PredictionPowered<'_> {
             estimate,
             interval: Interval { low: estimate - half, high: estimate + half },
             lambda,
-            labelled: self.human.len(),
-            unlabelled: self.unlabelled.len(),
         })
     }
 

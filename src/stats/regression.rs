@@ -22,8 +22,6 @@ pub struct Line {
     pub slope_interval: Interval,
     /// Share of the variance of y that the line explains, 0..=1; 1 if y does not vary.
     pub r_squared: f64,
-    /// Number of points.
-    pub n: usize,
 }
 
 /// The least-squares line of `y` on `x`, with t intervals (n - 2 degrees of freedom) at this level.
@@ -61,7 +59,6 @@ pub fn least_squares(x: &[f64], y: &[f64], level: f64) -> Option<Line> {
         slope,
         slope_interval: around(slope, t * (variance / xx).sqrt()),
         r_squared: if yy > 0.0 { (1.0 - rest / yy).clamp(0.0, 1.0) } else { 1.0 },
-        n: x.len(),
     };
     (line.slope.is_finite() && line.intercept_interval.high.is_finite()).then_some(line)
 }

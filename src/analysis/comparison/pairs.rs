@@ -5,12 +5,15 @@ use std::collections::BTreeMap;
 use super::shared::{SAME, SharedCases};
 use super::{LengthEffect, Observation, PairComparison};
 use crate::stats::{
-    Interval, Paired, SignFlipOptions, SignFlipTest, WantedDifference, cases_needed, cluster_sums,
-    detectable_difference, holm, least_squares, mean, paired_differences, sign_flip_tests,
+    Interval, SignFlipOptions, SignFlipTest, cases_needed, cliffs_delta, cluster_sums, clustered_mean_intervals,
+    cohens_dz, detectable_difference, holm, least_squares, mean, sign_flip_tests,
 };
 
 /// Minimum number of differences for a length-adjusted estimate.
 const MIN_QUESTIONS: usize = 20;
+
+/// Cases whose values differ by less are ties: scores are sums of products, so equal ones may differ in their last digits.
+const TIE: f64 = 1e-9;
 
 /// The pairs in table order, the better system first; with a baseline only its pairs. Empty without shared cases.
 pub(super) fn compare_pairs(shared: &SharedCases<'_>) -> Vec<PairComparison> {
@@ -18,43 +21,42 @@ pub(super) fn compare_pairs(shared: &SharedCases<'_>) -> Vec<PairComparison> {
     if shared.cases.is_empty() || ranks.is_empty() {
         return Vec::new();
     }
-    let paired =
-        |(first, second): &(usize, usize)| Paired { first: &shared.values[*first], second: &shared.values[*second] };
-    let pairs: Vec<Paired<'_>> = ranks.iter().map(paired).collect();
-    let compared = paired_differences(&pairs, Some(&shared.questions), shared.bca());
-    let differences = |pair: &Paired<'_>| Differences {
-        values: pair.differences().unwrap_or_default(),
+    let differences = |(first, second): &(usize, usize)| Differences {
+        values: shared.values[*first].iter().zip(&shared.values[*second]).map(|(a, b)| a - b).collect(),
         questions: shared.questions.clone(),
     };
-    let samples: Vec<Differences> = pairs.iter().map(differences).collect();
+    let samples: Vec<Differences> = ranks.iter().map(differences).collect();
+    let lists: Vec<&[f64]> = samples.iter().map(|own| own.values.as_slice()).collect();
+    let intervals = clustered_mean_intervals(&lists, Some(&shared.questions), shared.bca());
     let tests = flip_tests(shared, &samples);
     let p_values: Vec<Option<f64>> = tests.iter().map(|test| test.map(|test| test.p)).collect();
     let corrected = corrected(&p_values);
     let mut results = Vec::with_capacity(pairs.len());
     for (index, (first, second)) in ranks.into_iter().enumerate() {
-        let Some(found) = compared[index] else { continue };
+        let Some(difference) = mean(lists[index]) else { continue };
+        let wins = lists[index].iter().filter(|value| **value > TIE).count();
+        let losses = lists[index].iter().filter(|value| **value < -TIE).count();
         let spread = samples[index].spread();
         let wanted = shared.options.wanted_difference.zip(spread);
         results.push(PairComparison {
             first,
             second,
-            difference: found.mean,
-            interval: found.interval,
+            difference,
+            interval: intervals[index],
             p: p_values[index],
             exact: tests[index].is_some_and(|test| test.exact),
             p_holm: corrected[index],
             differs: corrected[index].is_some_and(|p| p < shared.options.alpha),
-            wins: found.wins,
-            ties: found.ties,
-            losses: found.losses,
-            cohens_dz: found.cohens_dz,
-            cliffs_delta: found.cliffs_delta,
+            wins,
+            ties: lists[index].len() - wins - losses,
+            losses,
+            cohens_dz: cohens_dz(lists[index]),
+            cliffs_delta: cliffs_delta(&shared.values[first], &shared.values[second]),
             bounds: None,
             sensitive: false,
-            length: length_effect(shared, (first, second), found.interval),
+            length: length_effect(shared, (first, second), intervals[index]),
             detectable: spread.and_then(|(sd, questions)| detectable_difference(sd, questions, shared.power())),
-            questions_needed: wanted
-                .and_then(|(difference, (sd, _))| cases_needed(WantedDifference { difference, sd }, shared.power())),
+            questions_needed: wanted.and_then(|(difference, (sd, _))| cases_needed(difference, sd, shared.power())),
         });
     }
     add_sensitivity(shared, &mut results, &p_values);
@@ -216,6 +218,12 @@ mod tests {
         assert!(metric.pairs[1..].iter().all(|pair| pair.bounds.is_none() && !pair.sensitive));
         observed.metrics[0].values[2].fill(Observation::Value(0.1));
         assert!(compared(&observed, &quick()).pairs.iter().all(|pair| pair.bounds.is_none() && !pair.sensitive));
+    }
+
+    #[test]
+    fn cases_equal_but_for_rounding_are_ties() {
+        let pair = compared(&table(&[("a", &[0.1 + 0.2, 0.5]), ("b", &[0.3, 0.4])]), &quick()).pairs.remove(0);
+        assert_eq!((pair.wins, pair.ties, pair.losses), (1, 1, 0));
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! The axis of means and intervals.
 
-use serde::Serialize;
-
 use crate::domain::Unit;
 use crate::report::table::Format;
 
@@ -11,14 +9,6 @@ pub(super) struct Axis {
     low: f64,
     high: f64,
     step: f64,
-}
-
-/// A line of the grid.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Tick {
-    /// Position, in percent of the width.
-    pub(super) at: f64,
-    pub(super) text: String,
 }
 
 impl Axis {
@@ -40,15 +30,17 @@ impl Axis {
 
     /// Position of a number, in percent of the width, clamped to the ends.
     pub(super) fn at(&self, value: f64) -> f64 {
-        rounded((100.0 * (value - self.low) / (self.high - self.low)).clamp(0.0, 100.0))
+        let at = (100.0 * (value - self.low) / (self.high - self.low)).clamp(0.0, 100.0);
+        // Two digits are finer than a pixel.
+        (100.0 * at).round() / 100.0
     }
 
-    /// The grid lines, ends included.
-    pub(super) fn ticks(&self, unit: Unit) -> Vec<Tick> {
+    /// The grid lines, ends included: position in percent of the width, and label.
+    pub(super) fn ticks(&self, unit: Unit) -> Vec<(f64, String)> {
         let count = ((self.high - self.low) / self.step).round() as usize;
         let tick = |line: usize| {
             let value = self.low + line as f64 * self.step;
-            Tick { at: self.at(value), text: Format::of_mean(unit).show(value).trim_end_matches(".0").to_owned() }
+            (self.at(value), Format::of_mean(unit).show(value).trim_end_matches(".0").to_owned())
         };
         (0..=count.min(12)).map(tick).collect()
     }
@@ -60,11 +52,6 @@ fn round_step(least: f64) -> f64 {
     [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| *step >= least * 0.999).unwrap_or(least)
 }
 
-/// Two digits are finer than a pixel.
-pub(super) fn rounded(value: f64) -> f64 {
-    (100.0 * value).round() / 100.0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,9 +60,8 @@ mod tests {
     fn the_ends_are_round_numbers_around_all_values() {
         // Width 0.194, a third of it 0.065: steps of 0.1 from 0.3 to 0.5.
         let axis = Axis::around([0.306, 0.5, 0.35]).unwrap();
-        let ticks: Vec<(f64, String)> = axis.ticks(Unit::Share).into_iter().map(|tick| (tick.at, tick.text)).collect();
         let expected = [(0.0, "30"), (50.0, "40"), (100.0, "50")].map(|(at, text)| (at, text.to_owned()));
-        assert_eq!(ticks, expected);
+        assert_eq!(axis.ticks(Unit::Share), expected);
         assert_eq!(axis.at(0.4), 50.0);
         assert_eq!((axis.at(-3.0), axis.at(7.0)), (0.0, 100.0));
     }

@@ -9,7 +9,7 @@ use super::HtmlReport;
 use super::citations::citations;
 use super::safety::embedded;
 use crate::analysis::comparison::Observation;
-use crate::domain::{Answer, CaseId, Role, Score, ScoredAnswer, Source, SystemName, Unit};
+use crate::domain::{Answer, CaseId, Score, ScoredAnswer, SystemName, Unit};
 use crate::error::Result;
 use crate::evaluation::CallRecord;
 use crate::report::comparison::metric_name;
@@ -55,20 +55,9 @@ pub(super) fn core(report: &HtmlReport<'_>, first: usize) -> Value {
 /// One system in a case's block: its answer, its scores as in `scores.jsonl`, and the judges' replies.
 #[derive(Default, Serialize)]
 struct SystemEntry<'a> {
-    answer: Option<AnswerEntry<'a>>,
+    answer: Value,
     scores: Vec<ScoreEntry<'a>>,
-    calls: Vec<CallEntry<'a>>,
-}
-
-#[derive(Serialize)]
-struct AnswerEntry<'a> {
-    text: &'a str,
-    /// Start of an appended list of references.
-    own: Option<usize>,
-    words: usize,
-    /// Start, end, indices of the cited sources, and numbers without a source.
-    cites: Vec<(usize, usize, Vec<usize>, Vec<u64>)>,
-    sources: &'a [Source],
+    calls: Vec<Value>,
 }
 
 #[derive(Serialize)]
@@ -76,18 +65,6 @@ struct ScoreEntry<'a> {
     unit: Unit,
     #[serde(flatten)]
     scored: &'a ScoredAnswer,
-}
-
-#[derive(Serialize)]
-struct CallEntry<'a> {
-    item: &'a str,
-    role: &'a Role,
-    judge: &'a str,
-    draw: u32,
-    attempt: u32,
-    reply: Option<&'a str>,
-    unscored: Option<&'a str>,
-    note: Option<&'a str>,
 }
 
 /// The blocks of all cases, in their order.
@@ -112,7 +89,7 @@ pub(super) fn case_blocks(report: &HtmlReport<'_>) -> Result<Vec<String>> {
         for item in run.items.iter().filter(|_| report.with_answers) {
             let answer = &item.answer;
             let entry = entries.entry((at, &answer.system, &answer.case_id)).or_default();
-            entry.answer = Some(answer_entry(answer, base));
+            entry.answer = answer_entry(answer, base);
         }
         for call in report.calls.get(at).into_iter().flatten() {
             let entry = entries.entry((at, &call.system, &call.case_id)).or_default();
@@ -127,34 +104,36 @@ pub(super) fn case_blocks(report: &HtmlReport<'_>) -> Result<Vec<String>> {
     report.observations.cases.iter().map(|case| block(&case.case_id)).collect()
 }
 
-fn answer_entry(answer: &Answer, index_base: u64) -> AnswerEntry<'_> {
+/// `own` is the start of an appended list of references; `cites` are start, end, indices of the cited sources, and numbers
+/// without a source.
+fn answer_entry(answer: &Answer, index_base: u64) -> Value {
     let text: &str = &answer.answer_text;
     let prediction = answer.prediction.as_deref();
     let mut units = Utf16::new(text);
     let cites = citations(answer.own_text(), prediction, index_base).into_iter();
-    AnswerEntry {
-        text,
-        own: answer.own_bytes.filter(|own| *own < text.len()).map(|own| Utf16::new(text).at(own)),
-        words: word_count(answer.own_text()),
-        cites: cites
-            .map(|cite| (units.at(cite.range.start), units.at(cite.range.end), cite.sources, cite.dangling))
-            .collect(),
-        sources: prediction.map_or(&[], |prediction| &prediction.sources),
-    }
+    let cites =
+        cites.map(|cite| json!([units.at(cite.range.start), units.at(cite.range.end), cite.sources, cite.dangling]));
+    json!({
+        "text": text,
+        "cites": cites.collect::<Value>(),
+        "own": answer.own_bytes.filter(|own| *own < text.len()).map(|own| Utf16::new(text).at(own)),
+        "words": word_count(answer.own_text()),
+        "sources": prediction.map_or(&[][..], |prediction| &prediction.sources),
+    })
 }
 
-fn call_entry(call: &CallRecord) -> CallEntry<'_> {
+fn call_entry(call: &CallRecord) -> Value {
     let reply = call.reply.as_ref();
-    CallEntry {
-        item: &call.item,
-        role: &call.role,
-        judge: &call.judge,
-        draw: call.draw,
-        attempt: call.attempt,
-        reply: reply.map(|reply| reply.content.as_str()),
-        unscored: call.verdict.as_ref().err().map(|reason| reason.message.as_str()),
-        note: reply.and_then(|reply| reply.note.as_deref()),
-    }
+    json!({
+        "item": call.item,
+        "role": call.role,
+        "judge": call.judge,
+        "draw": call.draw,
+        "attempt": call.attempt,
+        "reply": reply.map(|reply| &reply.content),
+        "unscored": call.verdict.as_ref().err().map(|reason| &reason.message),
+        "note": reply.and_then(|reply| reply.note.as_deref()),
+    })
 }
 
 /// The unit of a total score: for aspects the mean grade, otherwise a share.

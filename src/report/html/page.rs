@@ -2,17 +2,17 @@
 
 use minijinja::value::Serde;
 use minijinja::{Environment, Value, context};
-use serde::Serialize;
+use serde_json::{Value as Json, json};
 
 use super::HtmlReport;
-use super::axis::{Axis, Tick};
+use super::axis::Axis;
 use super::data::{case_blocks, core};
 use super::safety::{content_security_policy, embedded};
-use crate::analysis::comparison::{Comparison, MetricComparison};
+use crate::analysis::comparison::{Comparison, MetricComparison, SystemMean};
 use crate::error::{Error, Result};
 use crate::evaluation::record::{Manifest, RunStatus};
 use crate::report::comparison::{metric_name, metric_notes, pairs_table, run_warnings, systems_table};
-use crate::report::table::{Cell, Format, Table, short_names};
+use crate::report::table::{Cell, Column, Format, Table, short_names};
 use crate::report::visible;
 use crate::stats::Interval;
 
@@ -64,116 +64,68 @@ fn first_metric(report: &HtmlReport<'_>) -> Result<usize> {
     })
 }
 
-/// A metric for the template.
-#[derive(Serialize)]
-struct MetricView {
-    /// Its name in the page's address.
-    key: String,
-    first: bool,
-    systems: TableView,
-    ticks: Vec<Tick>,
-    /// The chart beside each system.
-    marks: Vec<Mark>,
-    pairs: Option<TableView>,
-    notes: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct Mark {
-    color: usize,
-    /// Mean and ends of the interval on the axis.
-    at: Option<[f64; 3]>,
-}
-
-fn metric_view(comparison: &Comparison, metric: &MetricComparison, first: bool) -> MetricView {
+/// A metric for the template: `key` is its name in the page's address; `marks` are the charts beside the systems, with mean
+/// and ends of the interval on the axis.
+fn metric_view(comparison: &Comparison, metric: &MetricComparison, first: bool) -> Json {
     let rows = metric.systems.iter();
     let drawn = rows.clone().flat_map(|row| {
         let ends = row.interval.into_iter().flat_map(|ends| [ends.low, ends.high]);
         row.mean.into_iter().chain(ends)
     });
     let axis = Axis::around(drawn);
-    let marks = rows.map(|row| Mark {
-        color: row.system % 10,
-        at: row.mean.zip(axis).map(|(mean, axis)| {
-            let Interval { low, high } = row.interval.unwrap_or(Interval { low: mean, high: mean });
-            [mean, low, high].map(|value| axis.at(value))
+    let at = |mean: f64, interval: Option<Interval>, axis: Axis| {
+        let Interval { low, high } = interval.unwrap_or(Interval { low: mean, high: mean });
+        [mean, low, high].map(|value| axis.at(value))
+    };
+    let mark = |row: &SystemMean| {
+        let at = row.mean.zip(axis).map(|(mean, axis)| at(mean, row.interval, axis));
+        json!({"color": row.system % 10, "at": at})
+    };
+    json!({
+        "key": metric_name(comparison, metric),
+        "first": first,
+        "systems": table_view(&systems_table(comparison, metric)),
+        "ticks": axis.map(|axis| axis.ticks(metric.metric.unit)),
+        "marks": rows.map(mark).collect::<Vec<_>>(),
+        "pairs": pairs_table(comparison, metric).as_ref().map(table_view),
+        "notes": metric_notes(metric).into_iter().map(|note| note.text).collect::<Vec<_>>(),
+    })
+}
+
+/// A table for the template.
+fn table_view(table: &Table) -> Json {
+    let column = |column: &Column| json!({"heading": column.heading, "is_number": column.format != Format::Text});
+    let cell = |(cell, column): (&Cell, &Column)| match cell {
+        Cell::Text(text) => json!({"text": text}),
+        Cell::Missing => json!({"text": "\u{2013}"}),
+        Cell::Value { value, interval, flag } => json!({
+            "text": column.format.show(*value) + flag,
+            "interval": interval.map(|interval| column.format.show_interval(interval)),
         }),
-    });
-    MetricView {
-        key: metric_name(comparison, metric),
-        first,
-        systems: TableView::of(&systems_table(comparison, metric)),
-        ticks: axis.map(|axis| axis.ticks(metric.metric.unit)).unwrap_or_default(),
-        marks: marks.collect(),
-        pairs: pairs_table(comparison, metric).as_ref().map(TableView::of),
-        notes: metric_notes(metric).into_iter().map(|note| note.text).collect(),
-    }
-}
-
-/// A [`Table`] for the template.
-#[derive(Serialize)]
-struct TableView {
-    title: String,
-    columns: Vec<ColumnView>,
-    rows: Vec<Vec<CellView>>,
-}
-
-#[derive(Serialize)]
-struct ColumnView {
-    heading: String,
-    is_number: bool,
-}
-
-#[derive(Serialize)]
-struct CellView {
-    text: String,
-    interval: Option<String>,
-}
-
-impl TableView {
-    fn of(table: &Table) -> Self {
-        let column = |column: &crate::report::table::Column| ColumnView {
-            heading: column.heading.clone(),
-            is_number: column.format != Format::Text,
-        };
-        let cell = |(cell, column): (&Cell, &crate::report::table::Column)| match cell {
-            Cell::Text(text) => CellView { text: text.clone(), interval: None },
-            Cell::Missing => CellView { text: "\u{2013}".to_owned(), interval: None },
-            Cell::Value { value, interval, flag } => CellView {
-                text: column.format.show(*value) + flag,
-                interval: interval.map(|interval| column.format.show_interval(interval)),
-            },
-        };
-        Self {
-            title: table.title.clone(),
-            columns: table.columns.iter().map(column).collect(),
-            rows: table.rows.iter().map(|row| row.iter().zip(&table.columns).map(cell).collect()).collect(),
-        }
-    }
+    };
+    let row = |row: &Vec<Cell>| row.iter().zip(&table.columns).map(cell).collect::<Json>();
+    json!({
+        "title": table.title,
+        "columns": table.columns.iter().map(column).collect::<Json>(),
+        "rows": table.rows.iter().map(row).collect::<Json>(),
+    })
 }
 
 /// Facts about a run, by name. Settings are not shown: they may contain headers, paths and addresses.
 fn facts(manifest: &Manifest) -> Vec<(String, String)> {
-    let of = |name: &str, value: String| (name.to_owned(), value);
-    let mut facts = vec![
-        of("mode", format!("{:?}", manifest.mode).to_lowercase()),
-        of("scorers", manifest.scorers.join(", ")),
-        of("answers", manifest.answers.to_string()),
-        of("missing answers", manifest.missing.len().to_string()),
-        of("warnings about the input", manifest.warnings.len().to_string()),
-        of("started", manifest.started_at.clone()),
-        of(
-            "finished",
-            match (&manifest.finished_at, manifest.status) {
-                (Some(at), RunStatus::Complete) => at.clone(),
-                _ => "no".to_owned(),
-            },
-        ),
-        of("scholareval", manifest.scholareval_version.clone()),
+    let finished = manifest.finished_at.as_deref().filter(|_| manifest.status == RunStatus::Complete);
+    let facts = [
+        ("mode", format!("{:?}", manifest.mode).to_lowercase()),
+        ("scorers", manifest.scorers.join(", ")),
+        ("answers", manifest.answers.to_string()),
+        ("missing answers", manifest.missing.len().to_string()),
+        ("started", manifest.started_at.clone()),
+        ("finished", finished.unwrap_or("no").to_owned()),
+        ("scholareval", manifest.scholareval_version.clone()),
     ];
     let inputs = manifest.inputs.iter();
-    facts.extend(inputs.map(|input| (format!("input {}", input.name), format!("blake3 {}..", input.blake3.short(12)))));
-    facts
+    let inputs = inputs.map(|input| (format!("input {}", input.name), format!("blake3 {}..", input.blake3.short(12))));
+    facts.map(|(name, value)| (name.to_owned(), value)).into_iter().chain(inputs).collect()
 }
 
 fn markup(report: &HtmlReport<'_>, first: usize) -> Result<String> {
