@@ -31,7 +31,7 @@ pub(super) fn compare_pairs(shared: &SharedCases<'_>) -> Vec<PairComparison> {
     let tests = flip_tests(shared, &samples);
     let p_values: Vec<Option<f64>> = tests.iter().map(|test| test.map(|test| test.p)).collect();
     let corrected = corrected(&p_values);
-    let mut results = Vec::with_capacity(pairs.len());
+    let mut results = Vec::with_capacity(ranks.len());
     for (index, (first, second)) in ranks.into_iter().enumerate() {
         let Some(difference) = mean(lists[index]) else { continue };
         let wins = lists[index].iter().filter(|value| **value > TIE).count();
