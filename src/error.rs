@@ -32,10 +32,10 @@ impl InputFault {
         Self { path: path.as_ref().to_path_buf(), line: None, case_id: None, what: what.into(), hint: String::new() }
     }
 
-    /// Adds the 1-based line.
+    /// Adds the 1-based line; 0 is none.
     #[must_use]
     pub fn at_line(mut self, line: usize) -> Self {
-        self.line = Some(line);
+        self.line = (line > 0).then_some(line);
         self
     }
 

@@ -1,6 +1,6 @@
 //! Imports the reference script's results file as a run. Scores are taken unchanged, and checked against the rubrics.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use clap::Args;
 use super::options::ScoringOptions;
 use super::record::{IMPORTED, InputFile, Inputs, JudgeEntry, Manifest, RunDir, RunRecord, RunStatus};
 use crate::dataset::{
-    PairOptions, RecordedAnswer, ReferencesBlock, ResultsFile, ScorableOptions, TestCases, load_answers, load_results,
-    load_test_cases, scorable,
+    PairOptions, Pairing, ReadFile, RecordedAnswer, ReferencesBlock, ResultsFile, ScorableOptions, SystemAnswers,
+    SystemResults, TestCases, load_answers, load_results, load_test_cases, pair, scorable,
 };
 use crate::domain::{
-    CaseId, Component, Item, Mode, Prediction, RubricParts, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind,
-    UnscoredReason,
+    Answer, CaseId, Component, Item, Mode, Prediction, RubricParts, Score, ScoredAnswer, SystemName, TestCase,
+    UnscoredKind, UnscoredReason,
 };
 use crate::error::{Error, InputFault, Result};
 use crate::prompt::injection;
@@ -66,8 +66,6 @@ pub struct ImportedRun {
     pub scored: Vec<Arc<ScoredAnswer>>,
     /// True if the files do not show whose arithmetic computed the scores.
     pub is_mode_guessed: bool,
-    /// All warnings, also in the manifest.
-    pub warnings: Vec<InputFault>,
 }
 
 /// Imports recorded scores as a run.
@@ -79,10 +77,24 @@ pub fn import(options: &ImportOptions) -> Result<ImportedRun> {
     let lexical = is_lexical(&files)?;
     let mode = options.mode.unwrap_or_else(|| mode_of(&files));
     let tests = load_test_cases(&options.tests, mode)?;
-    let mut warnings = tests.warnings.clone();
-    let (mut scored, parts) = scored_answers(&files, &tests, (mode, lexical), &mut warnings)?;
-    let Coverage { kept, missing, agreement } = coverage(&scored, &tests);
-    warnings.extend(gaps(&files, &tests, &kept, &missing));
+    let all = files.iter().flat_map(|file| answers(file).map(|answer| (&*file.path, answer)));
+    let recorded: RecordedAnswers<'_> =
+        all.map(|(path, (system, answer))| ((system, &answer.case_id), Recorded { path, system, answer })).collect();
+    let (pairing, agreement) = paired(&files, &recorded, &tests, options.strict)?;
+    let mut warnings = Vec::from_iter(left_out(&pairing, &tests));
+    let scores = || pairing.items.iter().map(|item| (item, &recorded[&(&item.answer.system, &item.case.case_id)]));
+    let parts = parts_of(scores().map(|(item, recorded)| (recorded.answer, &*item.case)));
+    let scorer = RubricScorer::new(parts, mode).lexical(lexical);
+    let (mut scored, mut faults) = (Vec::new(), Vec::new());
+    for (item, recorded) in scores() {
+        match recorded.score(&item.case, scorer.unjudged(&item.case), &mut warnings) {
+            Ok(score) => scored.push(ScoredAnswer::new(item.answer.system.clone(), Arc::clone(&item.case), score)),
+            Err(wrong) => faults.extend(wrong),
+        }
+    }
+    if !faults.is_empty() {
+        return Err(Error::Input(faults));
+    }
     let (items, answer_files) = match options.answers.as_slice() {
         [] => (Vec::new(), Vec::new()),
         paths => answers_of(paths, &tests, &mut scored, mode, &mut warnings)?,
@@ -116,20 +128,22 @@ pub fn import(options: &ImportOptions) -> Result<ImportedRun> {
         scorers: vec!["rubric".to_owned()],
         seed: ScoringOptions::default().seed,
         answers: scored.len() as u64,
-        missing: missing.iter().map(|(system, case)| (system.to_string(), case.to_string())).collect(),
-        kept_cases: kept.iter().map(|case| case.case_id.to_string()).collect(),
-        warnings: warnings.iter().map(ToString::to_string).collect(),
+        missing: pairing.missing.iter().map(|(system, case)| (system.to_string(), case.to_string())).collect(),
+        kept_cases: pairing.kept_cases.iter().map(CaseId::to_string).collect(),
+        warnings: pairing.warnings.into_iter().chain(warnings.iter().map(ToString::to_string)).collect(),
         ..Manifest::begin(mode)
     };
     let dir = RunDir::open(&options.out)?;
     dir.claim(&manifest, options.overwrite)?;
     let mut inputs = Inputs::new(items);
-    inputs.cases = kept;
+    let is_kept = |case: &&Arc<TestCase>| pairing.kept_cases.contains(&case.case_id);
+    inputs.cases = tests.cases.iter().filter(is_kept).cloned().collect();
     inputs.write(&dir.path().join("inputs.jsonl"))?;
     let mut record = RunRecord::open(dir, manifest, false)?;
+    let scored: Vec<Arc<ScoredAnswer>> = scored.into_iter().map(Arc::new).collect();
     record.finish(RunStatus::Complete, &scored)?;
     let is_mode_guessed = options.mode.is_none() && mode == Mode::Compat;
-    Ok(ImportedRun { record, scored, is_mode_guessed, warnings })
+    Ok(ImportedRun { record, scored, is_mode_guessed })
 }
 
 /// Every file, no system in two of them.
@@ -187,63 +201,63 @@ fn mode_of(files: &[ResultsFile]) -> Mode {
     if ours { Mode::Default } else { Mode::Compat }
 }
 
-/// Position of an answer's scores.
-struct Place<'a> {
+/// The recorded scores of one answer, and their file.
+struct Recorded<'a> {
     path: &'a Path,
     system: &'a SystemName,
-    case_id: &'a CaseId,
+    answer: &'a RecordedAnswer,
 }
 
-impl Place<'_> {
-    fn fault(&self, what: &str) -> InputFault {
-        InputFault::new(self.path, format!("system \"{}\": {what}", self.system)).of_case(self.case_id.as_str())
-    }
-}
-
-/// The recorded scores in the rubrics of their cases, and the halves of the rubrics that were scored.
-fn scored_answers(
-    files: &[ResultsFile],
-    tests: &TestCases,
-    (mode, lexical): (Mode, bool),
-    warnings: &mut Vec<InputFault>,
-) -> Result<(Vec<Arc<ScoredAnswer>>, RubricParts)> {
-    let cases: HashMap<&CaseId, (usize, &Arc<TestCase>)> =
-        tests.cases.iter().enumerate().map(|(at, case)| (&case.case_id, (at, case))).collect();
-    let mut found = Vec::new();
-    for (path, (system, answer)) in files.iter().flat_map(|file| answers(file).map(|answer| (&*file.path, answer))) {
-        let place = Place { path, system, case_id: &answer.case_id };
-        match cases.get(&answer.case_id) {
-            Some((at, case)) => found.push((place, answer, *at, *case)),
-            None => {
-                let what = format!("no test case in {} has this case_id; left out", tests.path.display());
-                warnings.push(place.fault(&what));
-            }
-        }
-    }
-    if found.is_empty() {
-        let what = format!("no answer has a test case in {}", tests.path.display());
-        return Err(InputFault::new(first_path(files, tests), what).hint(HINT).into());
-    }
-    found.sort_by_key(|(place, _, at, _)| (place.system.clone(), *at));
-    let parts = parts_of(found.iter().map(|(_, answer, _, case)| (*answer, case.as_ref())));
-    let scorer = RubricScorer::new(parts, mode).lexical(lexical);
-    let (mut scored, mut faults) = (Vec::with_capacity(found.len()), Vec::new());
-    for (place, answer, _, case) in found {
-        if answer.question.as_ref().is_some_and(|asked| asked.trim() != case.initial_prompt.trim()) {
-            warnings.push(place.fault("its question is not that of the test case").hint(HINT));
-        }
-        match score_of(answer, scorer.unjudged(case), &place, warnings) {
-            Ok(score) => scored.push(Arc::new(ScoredAnswer::new(place.system.clone(), Arc::clone(case), score))),
-            Err(wrong) => faults.extend(wrong),
-        }
-    }
-    if faults.is_empty() { Ok((scored, parts)) } else { Err(Error::Input(faults)) }
-}
+/// The recorded scores by system and case.
+type RecordedAnswers<'a> = HashMap<(&'a SystemName, &'a CaseId), Recorded<'a>>;
 
 const HINT: &str = "name the test cases that the answers were scored by";
 
-fn first_path<'a>(files: &'a [ResultsFile], tests: &'a TestCases) -> &'a Path {
-    files.first().map_or(&tests.path, |file| &file.path)
+/// The scored answers, without their texts, paired with the cases that any system has scores for (others were excluded
+/// by --limit or --cases), and whether a system has scores under two annotators' rubrics of one question.
+fn paired(
+    files: &[ResultsFile],
+    recorded: &RecordedAnswers<'_>,
+    tests: &TestCases,
+    strict: bool,
+) -> Result<(Pairing, bool)> {
+    let of_file = |file: &ResultsFile| {
+        let (path, blake3) = (file.path.clone(), file.blake3);
+        let system = move |results: &SystemResults| {
+            let answer = |answer: &RecordedAnswer| Answer::new(results.system.clone(), answer.case_id.clone(), "");
+            SystemAnswers {
+                system: results.system.clone(),
+                path: path.clone(),
+                blake3,
+                by_question: false,
+                answers: results.answers.iter().map(answer).collect(),
+                warnings: Vec::new(),
+            }
+        };
+        file.systems.iter().map(system).collect::<Vec<_>>()
+    };
+    let mut systems: Vec<SystemAnswers> = files.iter().flat_map(of_file).collect();
+    systems.sort_by(|one, other| one.system.cmp(&other.system));
+    let (mut asked, mut cases, mut agreement) = (HashSet::new(), Vec::new(), false);
+    for case in &tests.cases {
+        let has_scores = |system: &&SystemAnswers| recorded.contains_key(&(&system.system, &case.case_id));
+        for system in systems.iter().filter(has_scores) {
+            agreement |= !asked.insert((&system.system, &case.initial_prompt));
+        }
+        cases.extend(systems.iter().any(|system| has_scores(&system)).then(|| case.case_id.to_string()));
+    }
+    // Without agreement, one annotator's rubric represents the question.
+    let cases = (!cases.is_empty()).then_some(cases);
+    let options = PairOptions { agreement, compat: !agreement, cases, strict, ..PairOptions::default() };
+    Ok((pair(tests, &systems, &options)?, agreement))
+}
+
+/// The warning about questions without scores of any system.
+fn left_out(pairing: &Pairing, tests: &TestCases) -> Option<InputFault> {
+    let asked: HashSet<&str> = tests.cases.iter().map(|case| case.initial_prompt.as_str()).collect();
+    let scored: HashSet<&str> = pairing.items.iter().map(|item| item.case.initial_prompt.as_str()).collect();
+    let what = format!("{} of {} questions have no scores of any system", asked.len() - scored.len(), asked.len());
+    (scored.len() < asked.len()).then(|| InputFault::new(&tests.path, what).hint("left out"))
 }
 
 /// Which halves the components belong to; both where no case has a property.
@@ -259,36 +273,44 @@ fn parts_of<'a>(answers: impl Iterator<Item = (&'a RecordedAnswer, &'a TestCase)
     if parts.rubrics || parts.snippets { parts } else { RubricParts::BOTH }
 }
 
-/// The recorded numbers matched to the rubric.
-fn score_of(
-    answer: &RecordedAnswer,
-    mut score: Score,
-    place: &Place<'_>,
-    warnings: &mut Vec<InputFault>,
-) -> Result<Score, Vec<InputFault>> {
-    let mut faults = Vec::new();
-    let recorded: HashMap<&str, Option<f64>> =
-        answer.components.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-    for component in &mut score.components {
-        match recorded.get(component.name.as_str()) {
-            Some(value) => warnings.extend(set_value(component, *value).map(|what| place.fault(&what))),
-            None => {
-                let what = format!("component \"{}\" of its rubric is missing", component.name.escape_debug());
-                faults.push(place.fault(&what).hint(HINT));
+impl Recorded<'_> {
+    fn fault(&self, what: &str) -> InputFault {
+        let case_id = self.answer.case_id.as_str();
+        InputFault::new(self.path, format!("system \"{}\": {what}", self.system)).of_case(case_id)
+    }
+
+    /// The recorded numbers as the values of `score`, an unjudged score of this case.
+    fn score(
+        &self,
+        case: &TestCase,
+        mut score: Score,
+        warnings: &mut Vec<InputFault>,
+    ) -> Result<Score, Vec<InputFault>> {
+        let answer = self.answer;
+        if answer.question.as_ref().is_some_and(|asked| asked.trim() != case.initial_prompt.trim()) {
+            warnings.push(self.fault("its question is not that of the test case").hint(HINT));
+        }
+        let mut faults = Vec::new();
+        let recorded: HashMap<&str, Option<f64>> =
+            answer.components.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+        for component in &mut score.components {
+            match recorded.get(component.name.as_str()) {
+                Some(value) => warnings.extend(set_value(component, *value).map(|what| self.fault(&what))),
+                None => {
+                    faults.push(format!("component \"{}\" of its rubric is missing", component.name.escape_debug()))
+                }
             }
         }
+        let unknown = answer.components.iter().filter(|(name, _)| score.component(name).is_none());
+        faults.extend(unknown.map(|(name, _)| format!("\"{}\" is no component of its rubric", name.escape_debug())));
+        if !faults.is_empty() {
+            return Err(faults.iter().map(|what| self.fault(what).hint(HINT)).collect());
+        }
+        let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
+        (score.value, score.ann_score) = (finite(answer.score), finite(answer.ann_score));
+        warnings.extend(sums_that_differ(&score).iter().map(|what| self.fault(what)));
+        Ok(score)
     }
-    for (name, _) in answer.components.iter().filter(|(name, _)| score.component(name).is_none()) {
-        let what = format!("\"{}\" is no component of its rubric", name.escape_debug());
-        faults.push(place.fault(&what).hint(HINT));
-    }
-    if !faults.is_empty() {
-        return Err(faults);
-    }
-    let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
-    (score.value, score.ann_score) = (finite(answer.score), finite(answer.ann_score));
-    warnings.extend(sums_that_differ(&score).into_iter().map(|what| place.fault(&what)));
-    Ok(score)
 }
 
 /// Sets a component to its recorded value; returns a warning, if any.
@@ -314,15 +336,13 @@ fn sums_that_differ(score: &Score) -> Vec<String> {
         return Vec::new();
     }
     let (all, annotated) = score.filled(0.0);
-    let shown = |value: Option<f64>| value.map_or("no number".to_owned(), |value| value.to_string());
     let hint = " (whose arithmetic made it: add --mode default for ours, --mode compat for the reference's)";
+    let sums = [("score", score.value, Some(all), ""), ("ann_score", score.ann_score, annotated, hint)];
     let mut lines = Vec::new();
-    for (name, recorded, sum, hint) in
-        [("score", score.value, Some(all), ""), ("ann_score", score.ann_score, annotated, hint)]
-    {
-        let is_equal = matches!((recorded, sum), (Some(one), Some(other)) if (one - other).abs() <= SUM_TOLERANCE);
-        if sum.is_some() && !is_equal {
-            let (recorded, sum) = (shown(recorded), shown(sum));
+    for (name, recorded, sum, hint) in sums {
+        let Some(sum) = sum else { continue };
+        if recorded.is_none_or(|recorded| (recorded - sum).abs() > SUM_TOLERANCE) {
+            let recorded = recorded.map_or("no number".to_owned(), |value| value.to_string());
             let what = "with the rubric's weights; taken as it is";
             lines.push(format!("{name} is {recorded}, its components make {sum} {what}{hint}"));
         }
@@ -330,80 +350,17 @@ fn sums_that_differ(score: &Score) -> Vec<String> {
     lines
 }
 
-/// The cases in use, and the missing answers.
-struct Coverage {
-    /// Cases that any system has scores for, in file order: others were excluded (--limit, --cases).
-    kept: Vec<Arc<TestCase>>,
-    missing: Vec<(SystemName, CaseId)>,
-    /// True if a system has scores under two annotators' rubrics of one question.
-    agreement: bool,
-}
-
-fn coverage(scored: &[Arc<ScoredAnswer>], tests: &TestCases) -> Coverage {
-    let has: HashSet<(&SystemName, &CaseId)> =
-        scored.iter().map(|answer| (&answer.system, &answer.case.case_id)).collect();
-    let systems: BTreeSet<&SystemName> = scored.iter().map(|answer| &answer.system).collect();
-    let is_kept = |case: &&Arc<TestCase>| systems.iter().any(|system| has.contains(&(*system, &case.case_id)));
-    let kept: Vec<Arc<TestCase>> = tests.cases.iter().filter(is_kept).cloned().collect();
-    let mut questions: HashMap<&str, Vec<&CaseId>> = HashMap::new();
-    for case in &kept {
-        questions.entry(&case.initial_prompt).or_default().push(&case.case_id);
-    }
-    let missing_of = |system: &SystemName, cases: &[&CaseId]| -> Vec<CaseId> {
-        cases.iter().filter(|case| !has.contains(&(system, **case))).map(|case| (*case).clone()).collect()
-    };
-    let agreement =
-        systems.iter().any(|system| questions.values().any(|cases| cases.len() - missing_of(system, cases).len() > 1));
-    let mut missing = Vec::new();
-    for system in systems {
-        for cases in questions.values() {
-            let own = missing_of(system, cases);
-            // Without agreement, one annotator's rubric represents the question.
-            if agreement || own.len() == cases.len() {
-                missing.extend(own.into_iter().map(|case| (system.clone(), case)));
-            }
-        }
-    }
-    missing.sort();
-    Coverage { kept, missing, agreement }
-}
-
-/// Missing scores: of some systems, and of all.
-fn gaps(
-    files: &[ResultsFile],
-    tests: &TestCases,
-    kept: &[Arc<TestCase>],
-    missing: &[(SystemName, CaseId)],
-) -> Vec<InputFault> {
-    let fault = |what: String| InputFault::new(first_path(files, tests), what);
-    let mut faults = Vec::new();
-    if !missing.is_empty() {
-        let what = "scores of systems and cases are missing; the summary names them";
-        faults.push(fault(format!("{} {what}", missing.len())));
-    }
-    let questions =
-        |cases: &[Arc<TestCase>]| cases.iter().map(|case| case.initial_prompt.as_str()).collect::<HashSet<_>>().len();
-    let (all, scored) = (questions(&tests.cases), questions(kept));
-    if scored < all {
-        let path = tests.path.display();
-        faults.push(fault(format!(
-            "{} of {all} questions of {path} have no scores of any system; left out",
-            all - scored
-        )));
-    }
-    faults
-}
-
-/// The texts of the scored answers and their files. Injection signs are flagged; answers without scores and scores
-/// without answers are warnings.
+/// The scored answers with their texts, and the files of these. Injection signs are flagged; scores without an answer
+/// are a warning.
 fn answers_of(
     paths: &[PathBuf],
     tests: &TestCases,
-    scored: &mut [Arc<ScoredAnswer>],
+    scored: &mut [ScoredAnswer],
     mode: Mode,
     warnings: &mut Vec<InputFault>,
 ) -> Result<(Vec<Item>, Vec<InputFile>)> {
-    let systems = load_answers(paths, mode)?;
+    let mut systems = load_answers(paths, mode)?;
+    systems.retain(|system| scored.iter().any(|answer| answer.system == system.system));
     let block = |prediction: &Prediction| references_block(prediction, IndexBase::Zero, mode);
     let options = ScorableOptions {
         // Cases of every annotator: the scores decide which count.
@@ -411,31 +368,19 @@ fn answers_of(
         block: Some(&block as ReferencesBlock<'_>),
     };
     let made = scorable(Some(tests), &systems, None, &options)?;
-    let known: HashSet<SystemName> = scored.iter().map(|answer| answer.system.clone()).collect();
-    for system in systems.iter().filter(|system| !known.contains(&system.system)) {
-        let what = "no scores of this system in the results; its answers are left out";
-        warnings.push(InputFault::new(&system.path, what));
-    }
-    let files = made.files.iter().filter(|file| known.contains(&SystemName::from(file.name.as_str())));
-    let files = files.map(|file| InputFile {
-        name: file.name.clone(),
-        path: file.path.display().to_string(),
-        blake3: file.blake3,
-    });
-    let mut answers: HashMap<_, _> = made
-        .rubric
-        .into_iter()
-        .map(|paired| ((paired.answer.system.clone(), paired.case.case_id.clone()), paired.answer))
-        .collect();
+    let key = |item: Item| ((item.answer.system.clone(), item.case.case_id.clone()), item);
+    let mut answers: HashMap<_, Item> = made.rubric.into_iter().map(key).collect();
     let mut items = Vec::new();
     for scored in scored.iter_mut() {
-        let Some(answer) = answers.remove(&(scored.system.clone(), scored.case.case_id.clone())) else { continue };
-        Arc::make_mut(scored).injection = injection::signs(&answer.answer_text);
-        items.push(Item { case: Arc::clone(&scored.case), answer });
+        let Some(item) = answers.remove(&(scored.system.clone(), scored.case.case_id.clone())) else { continue };
+        scored.injection = injection::signs(&item.answer.answer_text);
+        items.push(item);
     }
     if items.len() < scored.len() {
         let what = format!("{} of {} scored answers have no text here", scored.len() - items.len(), scored.len());
         warnings.push(InputFault::new(&paths[0], what));
     }
-    Ok((items, files.collect()))
+    let file =
+        |file: ReadFile| InputFile { name: file.name, path: file.path.display().to_string(), blake3: file.blake3 };
+    Ok((items, made.files.into_iter().skip_while(|file| file.path == tests.path).map(file).collect()))
 }

@@ -173,11 +173,11 @@ fn what_does_not_fit_the_test_cases_is_named_with_file_system_and_case() {
     let strange = json!({"a.jsonl": [entry("c1", &constant_scores()), entry("zz", &constant_scores())]});
     work.write("results.json", &strange.to_string());
     let done = work.run(&import(&[])).exits_with(0);
-    let done = done.says(&["(case zz): system \"a\": no test case in tests.json has this case_id; left out"]);
-    let done = done.says(&["1 of 2 questions of tests.json have no scores of any system; left out"]);
+    let done = done.says(&["results.json (case zz): no test case in tests.json has this case_id"]);
+    let done = done.says(&["tests.json: 1 of 2 questions have no scores of any system; left out"]);
     assert!(done.stdout.lines().any(|line| line.starts_with("a             1  ")), "nobody has c2: {}", done.stdout);
     work.write("results.json", &json!({"a.jsonl": [entry("zz", &constant_scores())]}).to_string());
-    work.run(&import(&["--overwrite"])).exits_with(3).says(&["no answer has a test case in tests.json"]);
+    work.run(&import(&["--overwrite"])).exits_with(3).says(&["no answer of any system has a test case"]);
     work.write("results.json", "{\"a.jsonl\": [}");
     work.run(&import(&["--overwrite"])).exits_with(3).says(&["results.json:1: invalid JSON"]);
 }
@@ -187,7 +187,7 @@ fn a_case_that_one_system_has_is_missing_for_the_other() {
     let work = Workspace::new(&["alpha", "beta"], 3);
     let of = |cases: &[&str]| -> Vec<Value> { cases.iter().map(|case| entry(case, &constant_scores())).collect() };
     work.write("results.json", &json!({"alpha.jsonl": of(&["c1", "c2"]), "beta.jsonl": of(&["c1"])}).to_string());
-    work.run(&import(&[])).exits_with(0).says(&["1 scores of systems and cases are missing"]);
+    work.run(&import(&[])).exits_with(0).says(&["results.json: 1 of 2 test cases have no answer: c2"]);
     let manifest = work.json("imported/manifest.json");
     assert_eq!((&manifest["kept_cases"], &manifest["missing"]), (&json!(["c1", "c2"]), &json!([["beta", "c2"]])));
 }

@@ -21,10 +21,11 @@ const MODE_UNKNOWN: &str =
 /// # Errors
 /// Every fault of the files, and when the run cannot be written.
 pub(super) fn run(args: &ImportArgs, context: &Context<'_>) -> Result<ExitCode> {
-    let ImportedRun { record, scored, is_mode_guessed, warnings } = import(&args.options)?;
+    let ImportedRun { record, scored, is_mode_guessed } = import(&args.options)?;
+    let warnings = &record.manifest().warnings;
     if !args.quiet {
         for warning in warnings.iter().take(WARNINGS_SHOWN) {
-            note(&format!("warning: {}", escape_controls(&warning.to_string())));
+            note(&format!("warning: {}", escape_controls(warning)));
         }
         if let Some(more) = warnings.len().checked_sub(WARNINGS_SHOWN).filter(|more| *more > 0) {
             note(&format!("warning: and {more} more; the manifest of the run has them all"));
