@@ -69,13 +69,16 @@ impl Observation {
 }
 
 /// The quantities of a scorer with these answers: for rubrics the two sums and the components of every case, for other
-/// scorers all components, in order of first appearance. Without any answer, the sums.
+/// scorers all components, in order of first appearance. Without any answer, the sums. Beside citation precision and recall,
+/// F1 is called [`CITATION_F1_MACRO`].
 pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quantity)> {
     let column = |name: &str, unit| MetricColumn { name: name.to_owned(), unit };
     let mut all = Vec::new();
-    if answers.first().is_none_or(|answer| answer.score.is_weighted_sum()) {
-        all.push((column("score", Unit::Share), Quantity::Score));
-        all.push((column("ann_score", Unit::Share), Quantity::AnnScore));
+    let first = answers.first().map(|answer| &answer.score);
+    if first.is_none_or(Score::is_weighted_sum) {
+        let (name, ann_name) = first.map_or(("score", "ann_score"), Score::sum_names);
+        all.push((column(name, Unit::Share), Quantity::Score));
+        all.push((column(ann_name, Unit::Share), Quantity::AnnScore));
     }
     let mut seen = HashSet::new();
     for component in answers.iter().flat_map(|answer| &answer.score.components) {
@@ -83,6 +86,10 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
             let own = column(&component.name, component.kind.unit());
             all.push((own, Quantity::Component(component.name.clone())));
         }
+    }
+    let is_entailment = seen.contains(CITATION_PRECISION) && seen.contains(CITATION_RECALL);
+    if let Some((column, _)) = all.iter_mut().find(|(column, _)| is_entailment && column.name == CITATION_F1) {
+        CITATION_F1_MACRO.clone_into(&mut column.name);
     }
     all
 }

@@ -47,7 +47,8 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
         let mut summary = summarize_scorer(scorer, systems, &questions, options);
         if is_rubric {
             summary.rows.iter_mut().for_each(|row| row.missing = count_missing(&row.system));
-            rank(&mut summary.rows, if options.lexical { "lexical_score" } else { "score" });
+            let score = summary.columns.first().map(|column| column.name.clone()).unwrap_or_default();
+            rank(&mut summary.rows, &score);
             // The other scorers list the systems by rank.
             let place = |system: &SystemName| summary.rows.iter().position(|row| row.system == *system);
             order.sort_by_key(|system| place(system).unwrap_or(usize::MAX));
@@ -112,12 +113,7 @@ fn summarize_scorer(
     // Sorted by case id, since a seed's draws depend on the order, as in comparisons.
     systems.iter_mut().for_each(|(_, answers)| answers.sort_by(|a, b| a.case.case_id.cmp(&b.case.case_id)));
     let answers: Vec<&ScoredAnswer> = systems.iter().flat_map(|(_, answers)| answers.iter().copied()).collect();
-    let mut columns = quantities(&answers);
-    for (column, quantity) in columns.iter_mut().filter(|_| options.lexical) {
-        if !matches!(quantity, Quantity::Component(_)) {
-            column.name.insert_str(0, "lexical_");
-        }
-    }
+    let columns = quantities(&answers);
     let notes = count_notes(answers.into_iter());
     let scored = Scored { systems, questions, options };
     let rows = scored.systems.iter().map(|(system, answers)| scored.row(system, answers, &columns)).collect();
@@ -250,16 +246,9 @@ impl<'a> Scored<'a> {
     fn add_citation_f1(&self, summary: &mut ScorerSummary) {
         let place = |name: &str| summary.columns.iter().position(|column| column.name == name);
         let (Some(_), Some(recall)) = (place(CITATION_PRECISION), place(CITATION_RECALL)) else { return };
-        let own = place(CITATION_F1);
-        if let Some(own) = own {
-            CITATION_F1_MACRO.clone_into(&mut summary.columns[own].name);
-        }
-        let place = own.unwrap_or(recall + 1).min(summary.columns.len());
+        let place = place(CITATION_F1_MACRO).unwrap_or(recall + 1);
         summary.columns.insert(place, MetricColumn { name: CITATION_F1.to_owned(), unit: Unit::Share });
         for (row, (_, answers)) in summary.rows.iter_mut().zip(&self.systems) {
-            if let Some(own) = row.metrics.remove(CITATION_F1) {
-                row.metrics.insert(CITATION_F1_MACRO.to_owned(), own);
-            }
             let metric = self.citation_f1(row, answers);
             row.metrics.insert(CITATION_F1.to_owned(), metric);
         }

@@ -30,9 +30,6 @@ pub struct AggregateOptions {
     pub on_unscored: OnUnscored,
     /// Seed of the intervals.
     pub seed: u64,
-    /// Whether the lexical baseline judged the rubric: its scores are then called `lexical_score` and
-    /// `lexical_ann_score`.
-    pub lexical: bool,
 }
 
 /// Summary of a run.

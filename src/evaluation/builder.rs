@@ -471,7 +471,6 @@ pub fn summary(manifest: &Manifest, scored: &[Arc<ScoredAnswer>]) -> Summary {
         mode: manifest.mode,
         on_unscored: if as_zero { OnUnscored::Zero } else { OnUnscored::Exclude },
         seed: manifest.seed,
-        lexical: manifest.is_lexical(),
     };
     // Without a judge the rubric was not scored, so nothing is missing of it.
     let missing = manifest.missing.iter().filter(|_| manifest.judge.is_some());

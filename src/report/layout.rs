@@ -2,11 +2,6 @@
 
 use super::visible::shortened;
 
-/// A share as percent with one decimal.
-pub(super) fn per_cent(value: f64) -> String {
-    format!("{:.1}", 100.0 * value)
-}
-
 /// `1 answer`, `2 answers`.
 pub(super) fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }

@@ -13,7 +13,6 @@ mod inspect;
 mod json;
 mod layout;
 mod markup;
-mod panel_notes;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod results_file;

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::agreement::in_line;
 use super::json::render_json;
 use super::layout::{counted, listed};
-use super::panel_notes::panel_notes;
 use super::table::{Cell, Column, Format, Table, short_names};
 use super::visible::shortened;
 use super::{ReportContext, visible};
-use crate::analysis::{Agreement, Metric, MetricColumn, OnUnscored, ScorerSummary, Summary, SystemSummary};
+use crate::analysis::{
+    Agreement, Metric, MetricColumn, OnUnscored, PanelAgreement, ScorerSummary, Summary, SystemSummary,
+};
 use crate::domain::{Mode, Note, SystemName, Unit, UnscoredKind};
 use crate::error::Result;
 use crate::stats::Interval;
@@ -217,11 +219,26 @@ fn notes(summary: &Summary, context: &ReportContext) -> Vec<Note> {
         own.extend(scorer_notes(scorer, summary.on_unscored));
     }
     own.extend(missing(summary).into_iter().chain(injections(summary)).map(Note::warning));
-    own.extend(panel_notes(&summary.panels, &summary.noise).into_iter().map(Note::warning));
+    own.extend(summary.panels.iter().map(panel_note));
     // After notes on whether the numbers are usable, before those on the judge.
     let at = notes.iter().position(|note| context.notes.contains(note)).unwrap_or(notes.len());
     notes.splice(at..at, own);
     notes
+}
+
+/// Agreement of a panel's judges.
+fn panel_note(panel: &PanelAgreement) -> Note {
+    let judges: Vec<String> = panel.judges.iter().map(|judge| shortened(&judge.judge, 60)).collect();
+    Note::warning(format!(
+        "{} {}: judges {}: alpha {}, kappa {} over {} of {}.",
+        panel.scorer.replace('_', " "),
+        shortened(&panel.group.name, 60),
+        judges.join(", "),
+        in_line(&panel.alpha),
+        in_line(&panel.kappa),
+        counted(panel.units, "rating"),
+        counted(panel.cases, "case")
+    ))
 }
 
 /// Notes on a run, for all scorers.
@@ -277,26 +294,13 @@ fn unscored(scorer: &ScorerSummary, on_unscored: OnUnscored) -> Option<String> {
         return None;
     }
     let names = short_names(rows.iter().map(|row| row.system.as_str()));
-    let system = |(row, name): (&&SystemSummary, String)| {
-        let bounds = scorer.columns.iter().filter_map(|column| {
-            let bounds = row.metrics.get(&column.name)?.bounds?;
-            let format = Format::of_mean(column.unit);
-            Some(format!("{} {} to {}", visible(&column.name), format.show(bounds.low), format.show(bounds.high)))
-        });
-        let bounds: Vec<String> = bounds.take(2).collect();
-        let bounds = if bounds.is_empty() { String::new() } else { format!(" (possible: {})", bounds.join(", ")) };
-        format!("{name} {} of {}{bounds}", row.unscored, row.answers)
-    };
+    let system = |(row, name): (&&SystemSummary, String)| format!("{name} {} of {}", row.unscored, row.answers);
     let systems = listed(rows.iter().zip(names).map(system), LISTED);
-    let mut reasons: BTreeMap<UnscoredKind, (usize, &str)> = BTreeMap::new();
-    for reason in rows.iter().flat_map(|row| &row.unscored_reasons) {
-        reasons.entry(reason.kind).or_insert((0, &reason.example)).0 += reason.components;
-    }
-    let reasons = reasons.into_values();
-    let reasons =
-        reasons.map(|(count, example)| format!("{} ({})", counted(count, "component"), shortened(example, 60)));
-    let reasons = reasons.collect::<Vec<_>>().join("; ");
-    Some(format!("{}: unscored answers are {policy}: {systems}. Reasons: {reasons}.", scorer.scorer))
+    let reasons = rows.iter().flat_map(|row| &row.unscored_reasons);
+    let reasons: BTreeMap<UnscoredKind, String> =
+        reasons.map(|reason| (reason.kind, shortened(&reason.example, 60))).collect();
+    let reasons = reasons.into_values().collect::<Vec<_>>().join("; ");
+    Some(format!("{}: unscored answers are {policy}: {systems} ({reasons}).", scorer.scorer))
 }
 
 /// Columns that are blank because no judge has the role for them.
@@ -314,32 +318,18 @@ fn without_judge(scorer: &ScorerSummary) -> Option<String> {
     Some(format!("{}: {} blank: no judge has the role.", scorer.scorer, names.join(", ")))
 }
 
-/// Explains `*`: the number of answers behind flagged means, and the means over the shared cases.
+/// Explains `*`, with the means over the shared cases.
 fn fewer_answers(scorer: &ScorerSummary) -> Option<String> {
     let most = most_answers(scorer);
-    let names = short_names(scorer.rows.iter().map(|row| row.system.as_str()));
-    let mut groups: BTreeMap<Vec<String>, Vec<&str>> = BTreeMap::new();
-    for column in &scorer.columns {
-        let flagged = scorer.rows.iter().zip(&names).filter_map(|(row, name)| {
-            let metric = row.metrics.get(&column.name)?;
-            (metric.estimate.is_some() && metric.n < most).then(|| format!("{name} {} of {most}", metric.n))
-        });
-        groups.entry(flagged.collect()).or_default().push(&column.name);
-    }
-    groups.remove(&Vec::new());
-    if groups.is_empty() {
-        return None;
-    }
-    let group = |(systems, columns): (Vec<String>, Vec<&str>)| {
-        format!("{}: {}", visible(&columns.join(", ")), listed(systems.into_iter(), LISTED))
-    };
-    let groups = groups.into_iter().map(group).collect::<Vec<_>>().join("; ");
-    let shared = shared_means(scorer, &names).unwrap_or_default();
-    Some(format!("{} *: a mean over fewer answers: {groups}.{shared}", scorer.scorer))
+    let is_flagged = |metric: &Metric| metric.estimate.is_some() && metric.n < most;
+    let is_any_flagged = scorer.rows.iter().flat_map(|row| row.metrics.values()).any(is_flagged);
+    let shared = shared_means(scorer).unwrap_or_default();
+    is_any_flagged.then(|| format!("{} *: a mean over fewer than {most} answers.{shared}", scorer.scorer))
 }
 
 /// The means of the first column over the shared cases, if these are not all cases.
-fn shared_means(scorer: &ScorerSummary, names: &[String]) -> Option<String> {
+fn shared_means(scorer: &ScorerSummary) -> Option<String> {
+    let names = short_names(scorer.rows.iter().map(|row| row.system.as_str()));
     let differs = |column: &&MetricColumn| {
         let mut counts =
             scorer.rows.iter().filter_map(|row| row.metrics.get(&column.name)).filter(|metric| metric.n > 0);

@@ -206,6 +206,22 @@ impl Table {
         Self { title: title.into(), columns, rows: Vec::new(), notes: Vec::new() }
     }
 
+    /// Adds the rows of another table, each behind these cells; its columns are found by their keys.
+    pub(super) fn append(&mut self, lead: &[Cell], other: &Self) {
+        for column in &other.columns {
+            if !self.columns.iter().any(|own| own.key == column.key) {
+                self.columns.push(column.clone());
+            }
+        }
+        let place = |column: &Column| other.columns.iter().position(|own| own.key == column.key);
+        let places: Vec<Option<usize>> = self.columns[lead.len()..].iter().map(place).collect();
+        for row in &other.rows {
+            let cells = places.iter().map(|place| place.map_or(Cell::Missing, |at| row[at].clone()));
+            self.rows.push(lead.iter().cloned().chain(cells).collect());
+        }
+        self.rows.iter_mut().for_each(|row| row.resize(self.columns.len(), Cell::Missing));
+    }
+
     /// Its notes for people, most important first: at most five warnings, or all notes.
     pub(super) fn shown_notes(&self, all: bool) -> Vec<&Note> {
         shown_notes(&self.notes, all)

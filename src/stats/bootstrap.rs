@@ -72,17 +72,28 @@ pub fn bca_interval(
     statistic: impl Fn(&[u32]) -> Option<f64> + Sync,
     options: BcaOptions,
 ) -> Option<Interval> {
-    if units < 2 || !options.is_usable() {
-        return None;
+    let number = |weights: &[u32]| [statistic(weights).unwrap_or(f64::NAN)];
+    intervals(units, number, options).pop().flatten()
+}
+
+/// The interval of each number of `statistic`, as in [`bca_interval`]; empty where none can be given.
+fn intervals<V: AsRef<[f64]> + Send>(
+    units: usize,
+    statistic: impl Fn(&[u32]) -> V + Sync,
+    options: BcaOptions,
+) -> Vec<Option<Interval>> {
+    let all = statistic(&vec![1; units]);
+    if units < 2 || !options.is_usable() || !all.as_ref().iter().any(|value| value.is_finite()) {
+        return Vec::new();
     }
-    let finite = |weights: &[u32]| statistic(weights).filter(|value| value.is_finite());
-    let observed = finite(&vec![1; units])?;
-    let resampled: Vec<f64> = resample(units, finite, options).into_iter().flatten().collect();
-    if 2 * resampled.len() < options.resamples as usize {
-        return None;
-    }
-    let left_out = || leave_one_out(units, finite).into_iter().flatten().collect();
-    bca(observed, left_out, resampled, options.level)
+    let (resampled, left_out) = (resample(units, &statistic, options), leave_one_out(units, &statistic));
+    let interval = |(k, observed): (usize, &f64)| {
+        let of = |all: &[V]| all.iter().map(|own| own.as_ref()[k]).filter(|value| value.is_finite()).collect();
+        let (resampled, left_out): (Vec<f64>, Vec<f64>) = (of(&resampled), of(&left_out));
+        let is_defined = observed.is_finite() && 2 * resampled.len() >= options.resamples as usize;
+        if is_defined { bca(*observed, &left_out, resampled, options.level) } else { None }
+    };
+    all.as_ref().iter().enumerate().map(interval).collect()
 }
 
 /// [`bca_interval`] with clusters (`clusters` gives each unit's): a unit's weight is that of its cluster.
@@ -101,8 +112,9 @@ pub fn bca_clustered_interval(
 
 /// The interval of each of `K` statistics of summed `rows`, such as an F1 over the counts of many claims.
 ///
-/// `statistic` maps the sums of a resample to `K` finite numbers. `None` for fewer than two rows, for statistics that
-/// are not finite and for a level outside 0..1; a single point if no resample differs from the data.
+/// `statistic` maps the sums of a resample to `K` numbers. `None` for fewer than two rows, for statistics that are not finite
+/// (of the data, or of more than half of the resamples) and for a level outside 0..1; a single point if no resample differs
+/// from the data.
 ///
 /// ```
 /// use scholareval::stats::{BcaOptions, bca_sums_intervals};
@@ -117,9 +129,6 @@ pub fn bca_sums_intervals<const C: usize, const K: usize>(
     statistic: impl Fn(&[f64; C]) -> [f64; K] + Sync,
     options: BcaOptions,
 ) -> [Option<Interval>; K] {
-    if rows.len() < 2 || !options.is_usable() {
-        return [None; K];
-    }
     let of_weights = |weights: &[u32]| {
         let mut sums = [0.0; C];
         for (row, weight) in rows.iter().zip(weights).filter(|(_, weight)| **weight > 0) {
@@ -127,16 +136,8 @@ pub fn bca_sums_intervals<const C: usize, const K: usize>(
         }
         statistic(&sums)
     };
-    let observed = of_weights(&vec![1; rows.len()]);
-    let resampled = resample(rows.len(), of_weights, options);
-    let left_out = leave_one_out(rows.len(), of_weights);
-    std::array::from_fn(|k| {
-        let own: Vec<f64> = resampled.iter().map(|statistics| statistics[k]).collect();
-        if own.iter().chain([&observed[k]]).any(|value| !value.is_finite()) {
-            return None;
-        }
-        bca(observed[k], || left_out.iter().map(|statistics| statistics[k]).collect(), own, options.level)
-    })
+    let intervals = intervals(rows.len(), of_weights, options);
+    std::array::from_fn(|k| intervals.get(k).copied().flatten())
 }
 
 /// The interval of the mean of each of `samples`; with `clusters` (one per case), all samples are over the same cases.
@@ -148,27 +149,18 @@ pub fn clustered_mean_intervals(
     clusters: Option<&[usize]>,
     options: BcaOptions,
 ) -> Vec<Option<Interval>> {
-    let mut intervals = vec![None; samples.len()];
+    let mut found = vec![None; samples.len()];
     let mut by_size: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (at, values) in samples.iter().enumerate().filter(|(_, values)| is_whole(values, clusters)) {
         by_size.entry(values.len()).or_default().push(at);
     }
-    for places in by_size.into_values().filter(|_| options.is_usable()) {
+    for places in by_size.into_values() {
         let group: Vec<&[f64]> = places.iter().map(|at| samples[*at]).collect();
         let sums = ClusterSums::new(&group, clusters);
-        let units = sums.sizes.len();
-        if units < 2 {
-            continue;
-        }
-        let observed = sums.means(&vec![1; units]);
-        let resampled = resample(units, |weights| sums.means(weights), options);
-        let left_out = leave_one_out(units, |weights| sums.means(weights));
-        for (column, at) in places.into_iter().enumerate() {
-            let of = |means: &[Vec<f64>]| means.iter().map(|own| own[column]).collect::<Vec<f64>>();
-            intervals[at] = bca(observed[column], || of(&left_out), of(&resampled), options.level);
-        }
+        let own = intervals(sums.sizes.len(), |weights| sums.means(weights), options);
+        places.into_iter().zip(own).for_each(|(at, interval)| found[at] = interval);
     }
-    intervals
+    found
 }
 
 /// Means of shared resamples: for each resample one mean per sample. `None` if a sample is unusable.
@@ -285,12 +277,12 @@ fn tie(value: f64) -> f64 {
 }
 
 /// The interval from the observed, jackknife and resampled values; a single point if no resample differs.
-fn bca(observed: f64, left_out: impl FnOnce() -> Vec<f64>, mut resampled: Vec<f64>, level: f64) -> Option<Interval> {
+fn bca(observed: f64, left_out: &[f64], mut resampled: Vec<f64>, level: f64) -> Option<Interval> {
     if resampled.iter().all(|value| (value - observed).abs() <= tie(observed)) {
         return Some(Interval { low: observed, high: observed });
     }
     resampled.sort_unstable_by(f64::total_cmp);
-    let acceleration = acceleration(&left_out());
+    let acceleration = acceleration(left_out);
     let normal = Normal::standard();
     let bias = normal.inverse_cdf(share_below(&resampled, observed));
     let end = |z: f64| {
@@ -357,7 +349,7 @@ mod tests {
     /// The interval of a mean from given resampled means.
     fn of_resamples(values: &[f64], means: Vec<f64>, level: f64) -> Interval {
         let without = |at: usize| (values.iter().sum::<f64>() - values[at]) / (values.len() - 1) as f64;
-        bca(mean(values).unwrap(), || (0..values.len()).map(without).collect(), means, level).unwrap()
+        bca(mean(values).unwrap(), &(0..values.len()).map(without).collect::<Vec<f64>>(), means, level).unwrap()
     }
 
     fn weighted_mean(values: &[f64], weights: &[u32]) -> Option<f64> {

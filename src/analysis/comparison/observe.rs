@@ -5,13 +5,8 @@ use std::sync::Arc;
 
 use super::noise::sample_values;
 use super::{ComparedCase, MetricId, MetricTable, Observation, Observations, ObservedSystem};
-use crate::analysis::quantity::{
-    ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, Quantity, quantities,
-};
-use crate::domain::{CaseId, Note, ScoredAnswer, SystemName, Unit};
-
-/// Prefix of the scorers and metrics of the lexical baseline.
-const LEXICAL_PREFIX: &str = "lexical_";
+use crate::analysis::quantity::{ASPECT_MEAN, Quantity, quantities};
+use crate::domain::{CaseId, LEXICAL, Note, ScoredAnswer, SystemName, Unit};
 
 /// The answers of one run.
 #[derive(Debug, Clone)]
@@ -59,21 +54,16 @@ pub fn observe(runs: &[RunAnswers<'_>]) -> Observations {
     Observations { words, metrics, systems, cases }
 }
 
-/// The metrics of a scorer with these answers. Results of the lexical baseline are called `lexical_..`; the length
-/// needs no judge.
+/// The metrics of a scorer with these answers. Components that the lexical baseline judged are called `lexical_..` as its
+/// sums are; the length needs no judge.
 fn metrics_of(scorer: &str, answers: &[&ScoredAnswer]) -> Vec<(MetricId, Quantity)> {
-    let mut all = quantities(answers);
-    let has = |name: &str| all.iter().any(|(column, _)| column.name == name);
-    let is_entailment = has(CITATION_PRECISION) && has(CITATION_RECALL);
-    if let Some((column, _)) = all.iter_mut().find(|(column, _)| is_entailment && column.name == CITATION_F1) {
-        CITATION_F1_MACRO.clone_into(&mut column.name);
-    }
+    let all = quantities(answers);
     let mut metrics = Vec::new();
     let grades = all.iter().filter(|(column, _)| column.unit == Unit::Grade);
     let grades: Vec<String> = grades.map(|(column, _)| column.name.clone()).collect();
-    let prefix = if scorer.starts_with(LEXICAL_PREFIX) { LEXICAL_PREFIX } else { "" };
     for (column, quantity) in all {
-        let prefix = if column.name == "length" { "" } else { prefix };
+        let is_judged = matches!(quantity, Quantity::Component(_)) && column.name != "length";
+        let prefix = if is_judged && scorer == LEXICAL { "lexical_" } else { "" };
         metrics.push((MetricId::new(scorer, format!("{prefix}{}", column.name), column.unit), quantity));
     }
     if grades.len() >= 2 {

@@ -2,8 +2,7 @@ use super::*;
 use crate::analysis::test_support::{answer, component, score, simple_score};
 use crate::domain::{Component, ComponentKind, Score, UnscoredReason};
 
-const EXCLUDE: AggregateOptions =
-    AggregateOptions { mode: Mode::Default, on_unscored: OnUnscored::Exclude, seed: 1, lexical: false };
+const EXCLUDE: AggregateOptions = AggregateOptions { mode: Mode::Default, on_unscored: OnUnscored::Exclude, seed: 1 };
 const ZERO: AggregateOptions = AggregateOptions { on_unscored: OnUnscored::Zero, ..EXCLUDE };
 
 /// Answers of one system to cases c0, c1, .. with these values of their one property; the score is
@@ -155,8 +154,9 @@ fn injections_and_notes_are_counted_and_listed() {
 
 #[test]
 fn a_lexical_score_is_never_called_score() {
-    let options = AggregateOptions { lexical: true, ..EXCLUDE };
-    let metrics = row(&answers("a", &[Some(1.0)]), options).metrics;
+    let mut scored = answers("a", &[Some(1.0)]);
+    scored.iter_mut().for_each(|answer| answer.score.scorer = "lexical_rubric");
+    let metrics = row(&scored, EXCLUDE).metrics;
     assert!(metrics["lexical_score"].estimate.is_some() && metrics.contains_key("lexical_ann_score"));
     assert!(!metrics.contains_key("score") && !metrics.contains_key("ann_score"));
 }

@@ -86,6 +86,9 @@ pub(in crate::report) fn pairs_table(comparison: &Comparison, metric: &MetricCom
     if metric.pairs.iter().any(|pair| pair.sensitive) {
         title += ", ! sensitive to missing data";
     }
+    if let Some(baseline) = &options.baseline {
+        title += &format!("; pairs with {baseline} (baseline)");
+    }
     let columns = vec![
         Column::new("system", Format::Text),
         Column::new("against", Format::Text),
@@ -96,11 +99,7 @@ pub(in crate::report) fn pairs_table(comparison: &Comparison, metric: &MetricCom
         Column::headed("cohens_dz", "d_z", Format::Number(2)),
     ];
     let mut table = Table::new(title, columns);
-    let label = |rank: usize| {
-        let label = &metric.systems[rank].label;
-        let is_baseline = options.baseline.as_ref() == Some(label);
-        Cell::text(if is_baseline { format!("{label} (baseline)") } else { label.clone() })
-    };
+    let label = |rank: usize| Cell::text(&metric.systems[rank].label);
     for pair in &metric.pairs {
         table.rows.push(vec![
             label(pair.first),
@@ -115,59 +114,20 @@ pub(in crate::report) fn pairs_table(comparison: &Comparison, metric: &MetricCom
     Some(table)
 }
 
-/// One table for programs: for each metric a row per system (`kind` is `system`), best first, then a row per pair
-/// (`pair`), the better system in `system`. Cells that do not apply to a kind are empty; `warnings` is the same in
-/// every row.
+/// One table for programs: the systems of each metric (`kind` is `system`), then its pairs (`pair`). Cells that do not apply
+/// are empty; `warnings` is the same in every row.
 pub(super) fn tidy(comparison: &Comparison, warnings: &str) -> Table {
-    const TEXTS: [&str; 6] = ["kind", "scorer", "metric", "unit", "system", "against"];
-    const SYSTEM: [&str; 7] = ["rank", "group", "own_mean", "own_cases", "unscored", "missing", "p_best"];
-    const PAIR: [&str; 8] = ["p", "p_holm", "differs", "sensitive", "wins", "ties", "losses", "cohens_dz"];
-    const BOTH: [&str; 6] = ["cases", "questions", "estimate", "lower_bound", "upper_bound", "warnings"];
-    let keys = TEXTS.into_iter().chain(BOTH).chain(SYSTEM).chain(PAIR);
-    let mut table = Table::new("", keys.map(|key| Column::new(key, Format::Text)).collect());
+    let lead = ["kind", "scorer", "metric", "unit", "warnings"];
+    let mut all = Table::new("", lead.map(|key| Column::new(key, Format::Text)).to_vec());
     for metric in &comparison.metrics {
-        let label = |rank: usize| Cell::text(&metric.systems[rank].label);
-        let mut add = |kind: &str, names: [Cell; 2], value: Cell, bounds: Option<Interval>, own: [Vec<Cell>; 2]| {
-            let (id, unit) = (&metric.metric, format!("{:?}", metric.metric.unit).to_lowercase());
-            let mut row = [kind, &id.scorer, &id.name, &unit].map(Cell::text).to_vec();
-            row.extend(names);
-            row.extend([metric.cases.len(), metric.questions].map(Cell::count));
-            row.push(value);
-            row.extend([bounds.map(|bounds| bounds.low), bounds.map(|bounds| bounds.high)].map(Cell::maybe));
-            row.push(Cell::text(warnings));
-            row.extend(own.into_iter().flatten());
-            table.rows.push(row);
-        };
-        for (rank, system) in metric.systems.iter().enumerate() {
-            let own = vec![
-                Cell::maybe(system.rank.map(|rank| rank as f64)),
-                Cell::text(&system.letters),
-                Cell::maybe(system.own_mean),
-                Cell::count(system.own_cases),
-                Cell::count(system.unscored),
-                Cell::count(system.missing),
-                Cell::maybe(best(metric, rank)),
-            ];
-            let value = Cell::estimate(system.mean, system.interval);
-            add("system", [label(rank), Cell::Missing], value, system.bounds, [own, vec![Cell::Missing; PAIR.len()]]);
-        }
-        for pair in &metric.pairs {
-            let own = vec![
-                Cell::maybe(pair.p),
-                Cell::maybe(pair.p_holm),
-                Cell::text(pair.differs.to_string()),
-                Cell::text(pair.sensitive.to_string()),
-                Cell::count(pair.wins),
-                Cell::count(pair.ties),
-                Cell::count(pair.losses),
-                Cell::maybe(pair.cohens_dz),
-            ];
-            let (names, value) =
-                ([label(pair.first), label(pair.second)], Cell::estimate(Some(pair.difference), pair.interval));
-            add("pair", names, value, pair.bounds, [vec![Cell::Missing; SYSTEM.len()], own]);
+        let (id, unit) = (&metric.metric, format!("{:?}", metric.metric.unit).to_lowercase());
+        let systems = ("system", systems_table(comparison, metric));
+        let pairs = pairs_table(comparison, metric).map(|pairs| ("pair", pairs));
+        for (kind, table) in std::iter::once(systems).chain(pairs) {
+            all.append(&[kind, &id.scorer, &id.name, &unit, warnings].map(Cell::text), &table);
         }
     }
-    table
+    all
 }
 
 /// How often the system of that rank is first over resamples.

@@ -184,17 +184,11 @@ fn csv_has_a_row_for_each_system_and_pair_and_does_not_round() {
     // 3 systems, 3 pairs
     assert_eq!(rows.len(), 6);
     let cell = |row: usize, key: &str| rows[row][header.iter().position(|name| name == key).unwrap()].to_owned();
-    let system = ["kind", "scorer", "metric", "unit", "system", "rank", "group", "cases", "questions", "estimate"];
-    assert_eq!(
-        system.map(|key| cell(0, key)),
-        ["system", "rubric", "score", "share", "careful", "1", "a", "3", "2", "0.485"]
-    );
-    assert_eq!((cell(0, "estimate_low"), cell(0, "p_best")), ((0.485_f64 - 0.0146).to_string(), "0.9".to_owned()));
-    let pair = ["kind", "system", "against", "estimate", "p_holm", "differs", "sensitive", "wins", "lower_bound"];
-    assert_eq!(
-        pair.map(|key| cell(3, key)),
-        ["pair", "careful", "brief", "0.065", "0.0499", "true", "true", "2", "-0.05"]
-    );
+    let system = ["kind", "scorer", "metric", "unit", "system", "group", "cases", "mean"];
+    assert_eq!(system.map(|key| cell(0, key)), ["system", "rubric", "score", "share", "careful", "a", "3", "0.485"]);
+    assert_eq!((cell(0, "mean_low"), cell(0, "best")), ((0.485_f64 - 0.0146).to_string(), "0.9".to_owned()));
+    let pair = ["kind", "system", "against", "difference", "difference_flag", "p_holm", "wins_ties_losses"];
+    assert_eq!(pair.map(|key| cell(3, key)), ["pair", "careful", "brief", "0.065", "*!", "0.0499", "2/1/0"]);
     assert!(cell(5, "warnings").contains("judge of rubric differs") && cell(5, "p").is_empty());
 }
 
