@@ -336,7 +336,7 @@ impl AnswerRun<'_> {
             system: self.item.answer.system.clone(),
             case_id: self.item.case.case_id.clone(),
             attempt,
-            rendered: member.renderer.render(call, attempt),
+            rendered: member.renderer.as_ref().and_then(|renderer| renderer.render(call, attempt)),
         }
     }
 }

@@ -293,7 +293,7 @@ impl Judges {
             let built = built.get(name)?;
             Some(Member {
                 judge: Arc::clone(&built.judge),
-                renderer: Arc::clone(&built.renderer),
+                renderer: built.renderer.clone(),
                 source: Arc::clone(&built.source),
                 in_flight: built.fleet.clone().map(|fleet| Arc::new(move || fleet.in_flight()) as _),
                 judge_id: named.judge.judge_id().into(),

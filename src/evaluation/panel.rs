@@ -6,15 +6,15 @@ use std::sync::Arc;
 use crate::domain::{GradeMerge, Role};
 use crate::judge::Judge;
 use crate::judge::planner::{NoReplies, ReplySource};
-use crate::judge::render::{NoRendering, Renderer};
+use crate::judge::render::Renderer;
 
 /// One judge of a panel, with its settings.
 #[derive(Clone)]
 pub struct Member {
     /// The judge with its layers.
     pub judge: Arc<dyn Judge>,
-    /// Renders calls to requests.
-    pub renderer: Arc<dyn Renderer>,
+    /// Renders calls to requests; `None` for judges that answer the task itself.
+    pub renderer: Option<Arc<Renderer>>,
     /// Cached replies.
     pub source: Arc<dyn ReplySource>,
     /// Counts the calls that are with the judge right now, without those that wait for a permit or a pause; `None` where
@@ -36,7 +36,7 @@ impl Member {
     pub fn new(judge: Arc<dyn Judge>, judge_id: impl Into<Arc<str>>) -> Self {
         Self {
             judge,
-            renderer: Arc::new(NoRendering),
+            renderer: None,
             source: Arc::new(NoReplies),
             in_flight: None,
             judge_id: judge_id.into(),

@@ -201,7 +201,7 @@ impl<'a> AnswerTally<'a> {
             self.collected.lock().unwrap_or_else(PoisonError::into_inner).push(DeferredCall {
                 call: BatchCall { custom_id: rendered.fingerprint, label },
                 body: rendered.body.clone(),
-                route: member.renderer.route(),
+                route: member.renderer.as_ref().and_then(|renderer| renderer.route()),
                 prompt_tokens: rendered.prompt_tokens,
             });
         }

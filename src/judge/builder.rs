@@ -10,6 +10,7 @@ use secrecy::SecretString;
 use super::body::RequestOptions;
 use super::cache::Cache;
 use super::chat::Chat;
+use super::endpoint::Endpoint;
 use super::identity::judge_id;
 use super::kind::JudgeKind;
 use super::layers::budgeted::{Budgeted, Ledger, Price};
@@ -21,7 +22,7 @@ use super::lexical::Lexical;
 use super::meters::Meters;
 use super::options::{CacheOptions, JudgeOptions, LimitOptions};
 use super::planner::{NoReplies, Recalling, ReplySource};
-use super::render::{NoRendering, PromptRenderer, Renderer};
+use super::render::Renderer;
 use super::servers::{Fleet, Servers};
 use super::token_counter::TokenCounter;
 use super::{Judge, JudgeRequest, Notify};
@@ -192,8 +193,8 @@ pub struct BuiltJudge {
     pub judge: Arc<dyn Judge>,
     /// Cached replies.
     pub source: Arc<dyn ReplySource>,
-    /// Renders calls to requests.
-    pub renderer: Arc<dyn Renderer>,
+    /// Renders calls to requests; `None` for judges that answer the task itself.
+    pub renderer: Option<Arc<Renderer>>,
     /// Its servers, if it has any.
     pub fleet: Option<Arc<Fleet>>,
 }
@@ -215,15 +216,10 @@ pub struct Shared {
     pub prices: BTreeMap<String, Price>,
 }
 
-/// Cached replies; only rendered calls have a key.
-struct CacheSource(Cache);
-
-impl ReplySource for CacheSource {
+/// Only rendered calls have a key.
+impl ReplySource for Cache {
     fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>> {
-        match &request.rendered {
-            Some(rendered) => self.0.get(&rendered.fingerprint),
-            None => Ok(None),
-        }
+        request.rendered.as_ref().map_or(Ok(None), |rendered| self.get(&rendered.fingerprint))
     }
 }
 
@@ -266,21 +262,12 @@ impl IdentifiedJudge {
     /// When no HTTP client can be set up; when texts are to be cut to a context of unknown length.
     pub fn build(&self, shared: &Shared) -> Result<BuiltJudge> {
         let recorded = || shared.recorded.clone().unwrap_or_else(|| Arc::new(NoReplies));
-        match self {
-            Self::Lexical => Ok(BuiltJudge {
-                judge: Arc::new(Lexical::new(&shared.corpus)),
-                source: Arc::new(NoReplies),
-                renderer: Arc::new(NoRendering),
-                fleet: None,
-            }),
-            Self::Own { judge, .. } => Ok(BuiltJudge {
-                judge: Arc::new(Recalling::new(recorded(), Arc::clone(judge))),
-                source: recorded(),
-                renderer: Arc::new(NoRendering),
-                fleet: None,
-            }),
-            Self::Server(server) => server.build(shared, recorded()),
-        }
+        let (judge, source): (Arc<dyn Judge>, Arc<dyn ReplySource>) = match self {
+            Self::Lexical => (Arc::new(Lexical::new(&shared.corpus)), Arc::new(NoReplies)),
+            Self::Own { judge, .. } => (Arc::new(Recalling::new(recorded(), Arc::clone(judge))), recorded()),
+            Self::Server(server) => return server.build(shared, recorded()),
+        };
+        Ok(BuiltJudge { judge, source, renderer: None, fleet: None })
     }
 }
 
@@ -304,25 +291,22 @@ impl ServedModel {
         let (judge, source): (Arc<dyn Judge>, Arc<dyn ReplySource>) = match &self.cache {
             Some(cache) => {
                 let cached = Cached::new(asking, cache.clone(), self.request.judge_id.as_str(), meters());
-                (Arc::new(Collapsing::new(cached)), Arc::new(CacheSource(cache.clone())))
+                (Arc::new(Collapsing::new(cached)), Arc::new(cache.clone()))
             }
             None => (Arc::new(Recalling::new(Arc::clone(&recorded), Collapsing::new(asking))), recorded),
         };
         let room = capacity.filter(|_| shared.truncate);
-        let renderer = Arc::new(PromptRenderer::new(Arc::clone(&self.prompts), &self.request, room));
-        Ok(BuiltJudge { judge, source, renderer, fleet: Some(fleet) })
+        let renderer = Arc::new(Renderer::new(Arc::clone(&self.prompts), &self.request, room));
+        Ok(BuiltJudge { judge, source, renderer: Some(renderer), fleet: Some(fleet) })
     }
 
     /// Why a run that makes calls must not start; `None` if it may.
     pub fn cannot_be_asked(&self) -> Option<String> {
-        let without_key = self.servers.endpoints().find(|endpoint| endpoint.is_openai() && endpoint.api_key.is_none());
-        let no_key = || {
-            without_key.map(|endpoint| {
-                let variable = &endpoint.api_key_env;
-                format!("{variable} is not set, and OpenAI asks for a key; export it, or name another variable with --api-key-env")
-            })
-        };
-        self.servers.offline().or_else(no_key)
+        let no_key = |endpoint: &&Endpoint| endpoint.is_openai() && endpoint.api_key.is_none();
+        self.servers.offline().or_else(|| {
+            let variable = &self.servers.endpoints().find(no_key)?.api_key_env;
+            Some(format!("{variable} is not set, and OpenAI asks for a key; export it, or name another variable with --api-key-env"))
+        })
     }
 
     /// Counts the tokens of its prompts: on the server, else with the vocabulary of an OpenAI model; `None` if neither

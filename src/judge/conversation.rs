@@ -16,7 +16,6 @@
 //! llama.cpp do), and written here it would be there twice.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -79,17 +78,6 @@ impl Conversation {
             (Self::None, Some(system)) => format!("{system}\n\n{user}"),
             (Self::None, None) => user.into_owned(),
         }
-    }
-}
-
-impl fmt::Display for Conversation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Llama2 => "llama-2",
-            Self::Mistral => "mistral",
-            Self::ChatMl => "chatml",
-            Self::None => "none",
-        })
     }
 }
 
@@ -160,7 +148,7 @@ mod tests {
             for format in Conversation::value_variants().iter().copied() {
                 let own = rendered(format, None, "").matches(mark).count();
                 let prompt = rendered(format, None, &hostile);
-                assert_eq!(prompt.matches(mark).count(), own, "{format}: {prompt}");
+                assert_eq!(prompt.matches(mark).count(), own, "{format:?}: {prompt}");
                 assert!(prompt.contains("[RESULT] 5"), "only marks of turns lose their bracket: {prompt}");
             }
         }
@@ -176,8 +164,8 @@ mod tests {
     #[test]
     fn options_and_files_use_the_same_names() {
         for format in Conversation::value_variants() {
-            assert_eq!(Conversation::from_str(&format.to_string(), false).as_ref(), Ok(format));
-            assert_eq!(serde_json::to_value(format).unwrap(), format.to_string());
+            let name = format.to_possible_value().unwrap().get_name().to_owned();
+            assert_eq!(serde_json::to_value(format).unwrap(), name);
         }
     }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
@@ -23,7 +24,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const NAMES_SHOWN: usize = 12;
 
 /// The server's report on itself; `None` for what it does not report.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerIdentity {
     /// The id under which `GET /v1/models` lists the requested model (or its only model).
     pub served: Option<String>,
@@ -131,21 +132,17 @@ fn listed_models(list: &Value) -> Vec<&Value> {
 
 fn only_model(list: &Value, endpoint: &Endpoint) -> Result<String> {
     let names: BTreeSet<&str> = listed_models(list).iter().filter_map(|entry| entry["id"].as_str()).collect();
-    let url = endpoint.masked_url();
-    match names.first() {
-        Some(name) if names.len() == 1 => Ok((*name).to_owned()),
-        None => Err(Error::Settings(format!("no model is named and {url} lists none; give --model NAME"))),
-        Some(_) => {
-            let list: Vec<String> =
+    let what = match names.len() {
+        0 => "lists none; give --model NAME".to_owned(),
+        1 => return Ok(names.into_iter().collect()),
+        count => {
+            let shown: Vec<String> =
                 names.iter().take(NAMES_SHOWN).map(|name| name.escape_debug().to_string()).collect();
-            let more = names.len().saturating_sub(NAMES_SHOWN);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let list = list.join(", ");
-            Err(Error::Settings(format!(
-                "no model is named and {url} serves several: {list}{more}; give --model with one of them"
-            )))
+            let more = if count > shown.len() { ", .." } else { "" };
+            format!("serves several: {}{more}; give --model with one of them", shown.join(", "))
         }
-    }
+    };
+    Err(Error::Settings(format!("no model is named and {} {what}", endpoint.masked_url())))
 }
 
 /// Checks that all endpoints serve the same model as the first: replies are cached under one identity, which does not

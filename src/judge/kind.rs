@@ -60,12 +60,7 @@ impl JudgeKind {
 
 impl fmt::Display for JudgeKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Lexical => "lexical",
-            Self::Chat => "chat",
-            Self::Completions => "completions",
-            Self::Label => "label",
-        })
+        self.to_possible_value().map_or(Ok(()), |value| f.write_str(value.get_name()))
     }
 }
 

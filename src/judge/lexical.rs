@@ -18,10 +18,10 @@ mod claims;
 mod index;
 
 use std::collections::{HashSet, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use self::index::{Coverage, Index, Query, Vocabulary};
-use super::{AskFuture, Judge, JudgeRequest, Outcome};
+use self::index::{Index, Query, Vocabulary, coverage};
+use super::{AskFuture, Judge, JudgeRequest, Outcome, locked};
 use crate::domain::{JudgeReply, JudgeTask, TestCase};
 
 /// Content words of one window: about a paragraph.
@@ -77,8 +77,8 @@ impl Lexical {
         match task {
             JudgeTask::Expertise { question, answer } => score_reply(self.expertise(question, answer)),
             JudgeTask::Property { answer, criterion, .. } => {
-                let coverage = Coverage { width: WINDOW, later_windows: &LATER_WINDOWS };
-                score_reply(10.0 * coverage.of(&Query::new(criterion, &self.vocabulary), &self.index(answer)))
+                let query = Query::new(criterion, &self.vocabulary);
+                score_reply(10.0 * coverage(&query, &self.index(answer), WINDOW, &LATER_WINDOWS))
             }
             JudgeTask::Evidence { answer, snippets, .. } => {
                 let index = self.index(answer);
@@ -94,7 +94,7 @@ impl Lexical {
     fn is_present(&self, snippet: &str, index: &Index) -> bool {
         let query = Query::new(snippet, &self.vocabulary);
         let width = WINDOW.max(query.word_count().saturating_mul(SNIPPET_ROOM));
-        Coverage { width, later_windows: &[] }.of(&query, index) >= SNIPPET_PRESENT
+        coverage(&query, index, width, &[]) >= SNIPPET_PRESENT
     }
 
     fn expertise(&self, question: &str, answer: &Arc<str>) -> f64 {
@@ -110,7 +110,7 @@ impl Lexical {
 
     /// The answer, tokenized and stemmed once for all calls about it.
     fn index(&self, answer: &Arc<str>) -> Arc<Index> {
-        let recent = || self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let recent = || locked(&self.recent);
         let is_it = |known: &Arc<str>| Arc::ptr_eq(known, answer) || known == answer;
         if let Some((_, index)) = recent().iter().find(|(known, _)| is_it(known)) {
             return Arc::clone(index);

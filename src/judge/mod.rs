@@ -15,7 +15,6 @@ pub mod conversation;
 pub mod endpoint;
 pub mod identity;
 pub mod kind;
-mod last_served;
 pub mod layers;
 pub mod lexical;
 pub mod masking;
@@ -26,10 +25,10 @@ pub mod render;
 pub mod servers;
 pub mod token_counter;
 pub mod tokens;
-pub mod truncate;
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -107,6 +106,11 @@ pub enum AskError {
 
 /// What [`Judge::ask`] gives.
 pub type AskFuture<'a> = Pin<Box<dyn Future<Output = Result<Outcome, AskError>> + Send + 'a>>;
+
+/// What a lock holds, even if a thread panicked while holding it.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Takes sentences for the user while judges and inputs are prepared: a server that is still loading, a changed model.
 pub type Notify = dyn Fn(Severity, &str) + Send + Sync;

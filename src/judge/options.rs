@@ -125,11 +125,11 @@ pub struct JudgeOptions {
     /// Header added to every request; may be repeated
     #[arg(long = "header", value_name = "K:V", value_parser = header)]
     #[serde(serialize_with = "as_map", deserialize_with = "from_map")]
-    pub headers: Vec<NameValue>,
+    pub headers: Vec<(String, String)>,
     /// Query parameter added to every request; may be repeated
     #[arg(long = "query", value_name = "K=V", value_parser = query_parameter)]
     #[serde(serialize_with = "as_map", deserialize_with = "from_map")]
-    pub query: Vec<NameValue>,
+    pub query: Vec<(String, String)>,
     /// Name of the judge in the cache, instead of the model and what the server reports
     #[arg(long, value_name = "NAME")]
     pub cache_id: Option<String>,
@@ -434,32 +434,21 @@ impl From<ReplyLimits> for BTreeMap<String, Value> {
     }
 }
 
-/// A header or a query parameter. Its value may be secret: it has no `Debug` on purpose. The name is empty if the text
-/// has no separator.
-#[derive(Clone, PartialEq, Eq)]
-pub struct NameValue {
-    /// Its name.
-    pub name: String,
-    /// Its value.
-    pub value: String,
+/// Name and value; the name is empty if the text has no separator.
+fn name_and_value(text: &str, separator: char) -> (String, String) {
+    let (name, value) = text.split_once(separator).unwrap_or(("", text));
+    (name.trim().to_owned(), value.trim().to_owned())
 }
 
-impl NameValue {
-    fn split(text: &str, separator: char) -> Self {
-        let (name, value) = text.split_once(separator).unwrap_or(("", text));
-        Self { name: name.trim().to_owned(), value: value.trim().to_owned() }
-    }
+fn header(text: &str) -> Result<(String, String), Infallible> {
+    Ok(name_and_value(text, ':'))
 }
 
-fn header(text: &str) -> Result<NameValue, Infallible> {
-    Ok(NameValue::split(text, ':'))
+fn query_parameter(text: &str) -> Result<(String, String), Infallible> {
+    Ok(name_and_value(text, '='))
 }
 
-fn query_parameter(text: &str) -> Result<NameValue, Infallible> {
-    Ok(NameValue::split(text, '='))
-}
-
-fn check_header(NameValue { name, value }: &NameValue) -> Result<(), OptionFault> {
+fn check_header((name, value): &(String, String)) -> Result<(), OptionFault> {
     let fault = |what: String| Err(OptionFault::new("judge.headers", what));
     let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     if name.is_empty() || !name.chars().all(token) {
@@ -474,7 +463,7 @@ fn check_header(NameValue { name, value }: &NameValue) -> Result<(), OptionFault
     Ok(())
 }
 
-fn check_query_parameter(NameValue { name, value }: &NameValue) -> Result<(), OptionFault> {
+fn check_query_parameter((name, value): &(String, String)) -> Result<(), OptionFault> {
     if name.is_empty() || name.chars().chain(value.chars()).any(char::is_control) {
         let what = "no name before an =, or a control character; write it as api-version=2024-10-21";
         return Err(OptionFault::new("judge.query", what));
@@ -487,18 +476,18 @@ fn json_or_text(text: &str) -> Result<Value, Infallible> {
     Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)))
 }
 
-fn as_map<S: Serializer>(pairs: &[NameValue], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(pairs.iter().map(|pair| (&pair.name, &pair.value)))
+fn as_map<S: Serializer>(pairs: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
 }
 
-fn from_map<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<NameValue>, D::Error> {
+fn from_map<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, String)>, D::Error> {
     use serde::de::Error as _;
     let Value::Object(map) = Value::deserialize(deserializer)? else {
         return Err(D::Error::custom("expected a table of names and values"));
     };
     let pair = |(name, value): (String, Value)| match value {
-        Value::String(value) => Ok(NameValue { name, value: value.trim().to_owned() }),
-        Value::Number(_) | Value::Bool(_) => Ok(NameValue { name, value: value.to_string() }),
+        Value::String(value) => Ok((name, value.trim().to_owned())),
+        Value::Number(_) | Value::Bool(_) => Ok((name, value.to_string())),
         _ => Err(D::Error::custom(format!("{name}: expected a string"))),
     };
     map.into_iter().map(pair).collect()
@@ -564,8 +553,8 @@ mod tests {
 
     #[test]
     fn refusals_of_secret_values_do_not_repeat_them() {
-        let header = |text: &str| JudgeOptions { headers: vec![NameValue::split(text, ':')], ..server() };
-        let query = JudgeOptions { query: vec![NameValue::split("hunter2", '=')], ..server() };
+        let header = |text: &str| JudgeOptions { headers: vec![name_and_value(text, ':')], ..server() };
+        let query = JudgeOptions { query: vec![name_and_value("hunter2", '=')], ..server() };
         let body = |text: &str| JudgeOptions { extra_body: json_or_text(text).ok(), ..server() };
         let url = |text: &str| JudgeOptions { base_url: vec![text.to_owned()], ..JudgeOptions::default() };
         for (options, expected) in [
@@ -600,7 +589,7 @@ mod tests {
     #[test]
     fn options_survive_being_written_and_read() {
         let options = JudgeOptions {
-            headers: vec![NameValue::split("X-Team: biology", ':')],
+            headers: vec![name_and_value("X-Team: biology", ':')],
             base_url: vec!["a".to_owned(), "b".to_owned()],
             extra_body: Some(json!({"top_k": 1})),
             ..JudgeOptions::default()

@@ -1,4 +1,5 @@
-//! Calls to bytes: the prompt set words them, the judge's options wrap them.
+//! Calls to bytes: the prompt set words them, the judge's options wrap them. With `--truncate`, and never without it, texts
+//! that do not fit are cut.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,33 +8,11 @@ use super::Rendered;
 use super::body::RequestOptions;
 use super::capacity::Capacity;
 use super::kind::JudgeKind;
-use super::truncate::{Fitted, Truncation, fit};
 use crate::domain::{CallKind, JudgeCall, JudgeTask};
 use crate::prompt::{InsertMode, PromptSet};
 
-/// Turns a call into what goes over the wire.
-pub trait Renderer: Send + Sync {
-    /// The rendered call; `None` for judges that answer the task itself.
-    fn render(&self, call: &JudgeCall, attempt: u32) -> Option<Rendered>;
-
-    /// The route of rendered calls; `None` where nothing is rendered.
-    fn route(&self) -> Option<JudgeKind> {
-        None
-    }
-}
-
-/// Renders nothing: for judges that answer the task itself.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoRendering;
-
-impl Renderer for NoRendering {
-    fn render(&self, _call: &JudgeCall, _attempt: u32) -> Option<Rendered> {
-        None
-    }
-}
-
-/// Renders the calls to one judge: the prompt set words them, the judge's options wrap them.
-pub struct PromptRenderer {
+/// Renders the calls to one judge.
+pub struct Renderer {
     prompts: Arc<PromptSet>,
     /// What is sent with each kind of call.
     options: BTreeMap<CallKind, RequestOptions>,
@@ -41,7 +20,7 @@ pub struct PromptRenderer {
     capacity: Option<Capacity>,
 }
 
-impl PromptRenderer {
+impl Renderer {
     /// JSON mode is requested only where the prompts ask for JSON. Control tokens inside texts are neutralized, except in
     /// published wordings, which are sent byte for byte. With a `capacity`, texts that do not fit are cut.
     pub fn new(prompts: Arc<PromptSet>, options: &RequestOptions, capacity: Option<Capacity>) -> Self {
@@ -59,30 +38,119 @@ impl PromptRenderer {
         Some(self.options.get(&kind)?.render(kind, &self.prompts.render(task), call.draw, attempt))
     }
 
-    /// The call with its text cut to the room there is, and by how much.
-    fn cut(&self, call: &JudgeCall, whole: &Rendered) -> Option<(JudgeTask, Truncation)> {
+    /// The call with its text cut to the room there is; `None` if it fits, or nothing of its text would.
+    fn cut(&self, call: &JudgeCall, whole: &Rendered) -> Option<JudgeTask> {
         // An eighth stays free: tokens are estimated.
         let room = self.capacity?.prompt_room(whole.max_tokens) / 8 * 7;
         let count = |task: &JudgeTask| self.rendered(task, call, 0).map_or(0, |rendered| rendered.prompt_tokens);
-        match fit(&call.task, room, count) {
-            Fitted::Cut(task, truncation) => Some((task, truncation)),
-            Fitted::Whole | Fitted::Never => None,
-        }
+        (whole.prompt_tokens > room).then(|| cut_to_fit(&call.task, room, count)).flatten()
+    }
+
+    /// The rendered call, with a note if its text was cut.
+    pub fn render(&self, call: &JudgeCall, attempt: u32) -> Option<Rendered> {
+        let whole = self.rendered(&call.task, call, attempt)?;
+        let Some(task) = self.cut(call, &whole) else { return Some(whole) };
+        let what = if matches!(task, JudgeTask::Attribution { .. }) { "document" } else { "answer" };
+        let note = format!("the judge saw {what}s cut to fit its context (--truncate)");
+        Some(Rendered { note: Some(note), ..self.rendered(&task, call, attempt)? })
+    }
+
+    /// The route of rendered calls.
+    pub fn route(&self) -> Option<JudgeKind> {
+        self.options.values().next().map(|options| options.endpoint)
     }
 }
 
-impl Renderer for PromptRenderer {
-    fn render(&self, call: &JudgeCall, attempt: u32) -> Option<Rendered> {
-        let whole = self.rendered(&call.task, call, attempt)?;
-        let Some((task, by)) = self.cut(call, &whole) else { return Some(whole) };
-        let what = if matches!(task, JudgeTask::Attribution { .. }) { "document" } else { "answer" };
-        let note = format!("the judge saw {what}s cut to fit its context (--truncate)");
-        let cut = self.rendered(&task, call, attempt)?;
-        tracing::info!("{}: {what} cut to {} of {} characters", call.item, by.kept_chars, by.of_chars);
-        Some(Rendered { note: Some(note), ..cut })
+/// The task with the longest beginning of its text that fits into `room` tokens; `count` gives the tokens of a task's
+/// whole prompt, reply not included. `None` if no beginning fits. Cut is the answer, or the document of an attribution, at
+/// the end of a word; the question, the criterion and the claim stay whole.
+///
+/// `count` is called about as often as the text's length has binary digits.
+fn cut_to_fit(task: &JudgeTask, room: u64, count: impl Fn(&JudgeTask) -> u64) -> Option<JudgeTask> {
+    let text = cut_text(task);
+    let ends = word_ends(text);
+    let fitting = ends.partition_point(|end| count(&with_text(task, &text[..*end])) <= room);
+    Some(with_text(task, &text[..*ends.get(fitting.checked_sub(1)?)?]))
+}
+
+/// The text that may be cut.
+fn cut_text(task: &JudgeTask) -> &Arc<str> {
+    match task {
+        JudgeTask::Attribution { document, .. } => document,
+        other => other.answer(),
+    }
+}
+
+fn with_text(task: &JudgeTask, text: &str) -> JudgeTask {
+    let mut task = task.clone();
+    let place = match &mut task {
+        JudgeTask::Attribution { document, .. } => document,
+        JudgeTask::Expertise { answer, .. }
+        | JudgeTask::Property { answer, .. }
+        | JudgeTask::Evidence { answer, .. }
+        | JudgeTask::Citations { answer, .. }
+        | JudgeTask::Aspect { answer, .. } => answer,
+    };
+    *place = text.into();
+    task
+}
+
+/// Where words end, but for the last; text without white space may be cut after any character.
+fn word_ends(text: &str) -> Vec<usize> {
+    let is_end = |(at, c): &(usize, char)| c.is_whitespace() && !text[..*at].ends_with(char::is_whitespace) && *at > 0;
+    let ends: Vec<usize> = text.char_indices().filter(is_end).map(|(at, _)| at).collect();
+    if ends.is_empty() { text.char_indices().map(|(at, _)| at).skip(1).collect() } else { ends }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn task(answer: &str) -> JudgeTask {
+        JudgeTask::Property { question: "q".into(), answer: answer.into(), criterion: "c".into() }
     }
 
-    fn route(&self) -> Option<JudgeKind> {
-        self.options.values().next().map(|options| options.endpoint)
+    /// Ten tokens around an answer of one token a word.
+    fn words(task: &JudgeTask) -> u64 {
+        10 + task.answer().split_whitespace().count() as u64
+    }
+
+    #[test]
+    fn an_answer_is_cut_to_the_last_word_that_fits() {
+        let of = task("one two  three four");
+        assert_eq!(cut_to_fit(&of, 13, words), Some(task("one two  three")));
+        assert_eq!(cut_to_fit(&of, 11, words), Some(task("one")));
+        assert_eq!(cut_to_fit(&of, 10, words), None, "an empty answer is none");
+    }
+
+    #[test]
+    fn of_an_attribution_the_document_is_cut() {
+        let of = |document: &str| JudgeTask::Attribution { claim: "a b c".into(), document: document.into() };
+        let count = |task: &JudgeTask| task.question().len() as u64;
+        assert_eq!(cut_to_fit(&of("d\u{e9} fg"), 4, count), Some(of("d\u{e9}")));
+    }
+
+    #[test]
+    fn text_without_spaces_is_cut_between_characters() {
+        let count = |task: &JudgeTask| task.answer().chars().count() as u64;
+        let whole = task("\u{8a9e}\u{8a9e}\u{8a9e}\u{8a9e}");
+        assert_eq!(cut_to_fit(&whole, 2, count), Some(task("\u{8a9e}\u{8a9e}")));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_cut_is_a_beginning_that_fits(text in "([a-z\u{e9}]{0,4}[ \n]{0,2}){0,30}", room in 0_u64..40) {
+            let whole = task(&text);
+            prop_assume!(words(&whole) > room);
+            match cut_to_fit(&whole, room, words) {
+                Some(cut) => {
+                    prop_assert!(text.starts_with(&**cut.answer()));
+                    prop_assert_eq!(words(&cut), room, "the longest");
+                }
+                None => prop_assert!(room <= 10 || text.split_whitespace().count() < 2),
+            }
+        }
     }
 }

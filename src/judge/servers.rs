@@ -13,14 +13,13 @@ use super::cache::Cache;
 use super::capacity::Capacity;
 use super::chat::Chat;
 use super::endpoint::{Endpoint, OPENAI_BASE_URL, Timeouts};
-use super::identity::{ServerIdentity, ServerReport, ask_server, check_same_model, wait_for_server};
+use super::identity::{ServerIdentity, ServerReport, ask_server, check_same_model, judge_id, wait_for_server};
 use super::kind::JudgeKind;
-use super::last_served::{last_said, remember};
 use super::layers::identity_checked::{ExpectedIdentity, IdentityChecked};
 use super::layers::pool::{Pool, Replica};
 use super::layers::rate_limited::RateLimited;
 use super::meters::Meters;
-use super::options::{JudgeOptions, LimitOptions, NameValue, Streaming};
+use super::options::{JudgeOptions, LimitOptions, Streaming};
 use crate::domain::Severity;
 use crate::error::{Error, Result};
 
@@ -77,9 +76,9 @@ impl Servers {
             each.iter().filter_map(|server| Some((&server.endpoint, server.report.as_ref().ok()?))).collect();
         let (model, served) = match there.first() {
             Some((_, first)) => (first.model.clone(), first.identity.clone()),
-            None => match last_said(judge, cache, &each.iter().map(|server| &server.endpoint).collect::<Vec<_>>())? {
+            None => match last_report(judge, cache, &each)? {
                 Some(last) => last,
-                None => return Err(no_server(each)),
+                None => return Err(Error::JudgeUnavailable(unreachable(&each).unwrap_or_default())),
             },
         };
         if must_agree {
@@ -101,8 +100,7 @@ impl Servers {
 
     /// Why no server can be used; `None` if one can.
     pub fn offline(&self) -> Option<String> {
-        let errors = self.each.iter().map(|server| server.report.as_ref().err().map(ToString::to_string));
-        errors.collect::<Option<Vec<_>>>().map(|errors| errors.join("; "))
+        unreachable(&self.each)
     }
 
     /// The address of the first reachable server, else of the first; secrets masked.
@@ -179,13 +177,10 @@ async fn report(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<Serve
     ask_server(endpoint, model).await.map(Ok)
 }
 
-/// The error if no server is reachable and none is known.
-fn no_server(each: Vec<Server>) -> Error {
-    let mut errors: Vec<Error> = each.into_iter().filter_map(|server| server.report.err()).collect();
-    match errors.len() {
-        1 => errors.remove(0),
-        _ => Error::JudgeUnavailable(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
-    }
+/// Why no server can be used; `None` if one can.
+fn unreachable(each: &[Server]) -> Option<String> {
+    let errors = each.iter().map(|server| server.report.as_ref().err().map(ToString::to_string));
+    errors.collect::<Option<Vec<_>>>().map(|errors| errors.join("; "))
 }
 
 /// Streams replies if the server stops when its client disconnects, so that an abandoned call (a time-out, a stopped
@@ -201,6 +196,68 @@ fn streaming(stream: Streaming, mut each: Vec<Server>) -> Vec<Server> {
         };
     }
     each
+}
+
+/// Model and identity that a server reported.
+type Reported = (String, ServerIdentity);
+
+/// The cache's name for the report of a server.
+fn place(endpoint: &Endpoint, judge: &JudgeOptions) -> String {
+    format!("judge {} {}", endpoint.masked_url(), judge.model.as_deref().unwrap_or("*"))
+}
+
+/// Reports of earlier runs by their place in the cache, the last one first: a finished run can be repeated while no server
+/// is running, and a changed model is noticed.
+fn earlier_reports(cache: &Cache) -> Result<Vec<(String, Reported)>> {
+    let read = |(place, report): (String, String)| Some((place, serde_json::from_str(&report).ok()?));
+    Ok(cache.servers()?.into_iter().filter_map(read).collect())
+}
+
+/// What one of the servers reported at an earlier run; a judge with a name in the cache needs no more for its keys.
+fn last_report(judge: &JudgeOptions, cache: Option<&Cache>, each: &[Server]) -> Result<Option<Reported>> {
+    let earlier = cache.map(earlier_reports).transpose()?.unwrap_or_default();
+    let places = each.iter().map(|server| place(&server.endpoint, judge));
+    let mut found = places.filter_map(|place| Some(earlier.iter().find(|(known, _)| *known == place)?.1.clone()));
+    let named = || judge.model.clone().filter(|_| judge.cache_id.is_some());
+    Ok(found.next().or_else(|| Some((named()?, ServerIdentity::default()))))
+}
+
+/// Compares the reports with those of earlier runs, and stores them.
+fn remember(cache: &Cache, judge: &JudgeOptions, there: &[(&Endpoint, &ServerReport)], notify: &Notify) -> Result<()> {
+    let earlier = earlier_reports(cache)?;
+    // A server that reports less than at the last run, and nothing different, has a temporary problem: its replies would
+    // be stored under another identity, and every cached call would be paid again.
+    for (endpoint, report) in there.iter().filter(|_| judge.cache_id.is_none()) {
+        let place = place(endpoint, judge);
+        if let Some((_, (model, before))) = earlier.iter().find(|(known, _)| *known == place)
+            && report.identity.says_less_than(before)
+        {
+            return Err(Error::JudgeUnavailable(format!(
+                "the server says less of what it serves than at the last run ({}); try again, or give the model a fixed \
+                 name in the cache with --cache-id NAME",
+                judge_id(model, None, before)
+            )));
+        }
+    }
+    // A model of that name at whatever address.
+    if let Some((_, ServerReport { model, identity, .. })) = there.first()
+        && let Some((_, (_, before))) = earlier.iter().find(|(_, (known, _))| known == model)
+    {
+        let [before, now] = [before, identity].map(|identity| judge_id(model, None, identity));
+        let used = match &judge.cache_id {
+            Some(id) => format!("its replies count as those of cache id {id:?} all the same"),
+            None => "replies kept from the model before are not used".to_owned(),
+        };
+        if before != now {
+            let line = format!("{model} is another model than at the last run: before {before}, now {now}; {used}");
+            notify(Severity::Warning, &line);
+        }
+    }
+    there.iter().try_for_each(|(endpoint, report)| {
+        let report = serde_json::to_string(&(&report.model, &report.identity))
+            .map_err(|error| Error::Internal(format!("cannot write a server's report as JSON: {error}")))?;
+        cache.remember_server(&place(endpoint, judge), &report)
+    })
 }
 
 /// Waits for all servers concurrently; once one is ready, the others get a little longer.
@@ -240,9 +297,8 @@ fn endpoints(judge: &JudgeOptions, limits: &LimitOptions) -> Result<Vec<Endpoint
         let mut endpoint = Endpoint::new(url)?;
         endpoint.api_key = judge.api_key.clone();
         endpoint.api_key_env = judge.api_key_variable().to_owned();
-        let pair = |pair: &NameValue| (pair.name.clone(), pair.value.clone());
-        endpoint.headers = judge.headers.iter().map(pair).collect();
-        endpoint.query.extend(judge.query.iter().map(pair));
+        endpoint.headers.clone_from(&judge.headers);
+        endpoint.query.extend_from_slice(&judge.query);
         let first_byte = limits.first_byte_timeout.map(|time| *time);
         endpoint.timeouts = Timeouts { total: *limits.timeout, first_byte, ..endpoint.timeouts };
         Ok(endpoint)

@@ -71,22 +71,15 @@ impl BatchCalls {
             }
             Ok(())
         })?;
-        let Inserted { added, known, conflicts } = cache.insert_all(&entries)?;
-        report.inserted.added += added;
-        report.inserted.known += known;
-        report.inserted.conflicts += conflicts;
-        Ok(())
+        cache.insert_all(&entries, &mut report.inserted)
     }
 
     /// The call that a line answers, with its reply or why there is none; else what is wrong with the line, and what to
     /// do about it.
     fn read_result(&self, line: &[u8]) -> Result<Answered, (String, &'static str)> {
         let line: ResultLine = serde_json::from_slice(line).map_err(|error| {
-            let message = error.to_string();
-            // The position is in this line; the caller adds the file's line.
-            let what = message.split(" at line ").next().unwrap_or_default();
             let hint = if error.is_eof() { "its end is missing: fetch the file again" } else { "" };
-            (format!("not a result of a batch ({what} at column {})", error.column()), hint)
+            (format!("not a result of a batch ({error})"), hint)
         })?;
         let key = Fingerprint::from_hex(&line.custom_id);
         let Some((custom_id, label)) = key.and_then(|key| Some((key, self.0.get(&key)?.clone()))) else {
@@ -262,7 +255,7 @@ mod tests {
     fn a_line_that_is_no_result_is_an_error() {
         let wrong = |line: &str| BatchCalls::default().read_result(line.as_bytes()).unwrap_err();
         let (cut, hint) = wrong("{\"custom_id\":\"ab");
-        assert_eq!(cut, "not a result of a batch (EOF while parsing a string at column 16)");
+        assert_eq!(cut, "not a result of a batch (EOF while parsing a string at line 1 column 16)");
         assert!(hint.contains("its end is missing"));
         assert!(
             [wrong("{\"custom_id\":7}"), wrong("[]")]

@@ -293,8 +293,10 @@ pub(super) fn damaged(path: &Path, key: &Fingerprint) -> Error {
     )
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
+    #![cfg(target_os = "linux")]
+
     use super::*;
 
     #[test]

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -15,9 +15,8 @@ use super::file::{self, damaged, failed, fault};
 use super::writer::{Job, Lease, Leased, Writer};
 use crate::domain::{Fingerprint, JudgeReply};
 use crate::error::{Error, Result};
+use crate::judge::locked;
 
-/// Idle reader connections kept; more are opened while more threads read at once.
-const IDLE_READERS: usize = 16;
 /// First and longest pause between two tries to lease a call that another asks.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
 /// How long a lease lasts that is not renewed, which happens three times as often. Only where a killed process was on
@@ -137,14 +136,6 @@ impl Cache {
             .map_err(failed(self.path(), "store a server's identity"))
     }
 
-    /// What the server of that name last reported.
-    ///
-    /// # Errors
-    /// [`Error::Cache`] where the file cannot be read.
-    pub fn recall_server(&self, name: &str) -> Result<Option<String>> {
-        Ok(self.servers()?.into_iter().find(|(of, _)| of == name).map(|(_, identity)| identity))
-    }
-
     /// All servers and what they last reported, the one that was asked last first.
     ///
     /// # Errors
@@ -158,29 +149,21 @@ impl Cache {
 
     /// Runs `work` with a connection of the pool. A connection that failed is not used again.
     pub(super) fn read<T>(&self, doing: &str, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
-        let pooled = self.readers().pop();
+        let pooled = locked(&self.inner.readers).pop();
         let connection = match pooled {
             Some(connection) => connection,
             None => file::open_reader(self.path())?,
         };
         let result = work(&connection).map_err(failed(self.path(), doing))?;
-        let mut readers = self.readers();
-        if readers.len() < IDLE_READERS {
-            readers.push(connection);
-        }
+        locked(&self.inner.readers).push(connection);
         Ok(result)
-    }
-
-    fn readers(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
-        // Nothing panics while holding it; a list of idle connections is whole in any case.
-        self.inner.readers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Inner {
     /// Commits what is queued, gives leases back and closes the file; blocks for that long.
     fn drop(&mut self) {
-        self.readers.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+        locked(&self.readers).clear();
         let _ = self.jobs.send(Job::Stop);
         if let Some(writer) = self.writer.take() {
             let _ = writer.join();

@@ -134,18 +134,16 @@ impl Cache {
         Ok((entries, damaged))
     }
 
-    /// Stores entries in one transaction, all or none; what was there stays.
+    /// Stores entries in one transaction, all or none, and counts them; what was there stays.
     ///
     /// # Errors
     /// [`Error::Cache`] where the file cannot be written.
-    pub fn insert_all(&self, entries: &[Entry]) -> Result<Inserted> {
+    pub fn insert_all(&self, entries: &[Entry], inserted: &mut Inserted) -> Result<()> {
         let mut connection = file::open_or_create(self.path())?;
         let mut insert = || {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let mut inserted = Inserted::default();
             entries.iter().try_for_each(|entry| inserted.insert(entry, &transaction))?;
-            transaction.commit()?;
-            Ok(inserted)
+            transaction.commit()
         };
         insert().map_err(failed(self.path(), "store entries"))
     }

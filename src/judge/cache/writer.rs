@@ -246,8 +246,10 @@ fn is_gone(_process: i32) -> bool {
     false
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
+    #![cfg(unix)]
+
     use super::*;
 
     #[test]

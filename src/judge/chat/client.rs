@@ -1,6 +1,6 @@
 //! The judge behind one endpoint.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -16,7 +16,7 @@ use crate::judge::body::RequestOptions;
 use crate::judge::endpoint::Endpoint;
 use crate::judge::kind::JudgeKind;
 use crate::judge::meters::Meters;
-use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
+use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, locked};
 use crate::prompt::Messages;
 
 /// So many connections must have failed, besides the time, before no server is taken to be there.
@@ -138,7 +138,7 @@ impl Chat {
 
     /// A connection that failed: transient, until it has failed for too long.
     fn no_connection(&self, words: &str) -> AskError {
-        let mut reach = self.reach.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reach = locked(&self.reach);
         let (since, before) = reach.failing.unwrap_or((TokioInstant::now(), 0));
         reach.failing = Some((since, before + 1));
         let timeouts = &self.endpoint.timeouts;
@@ -155,7 +155,7 @@ impl Chat {
     }
 
     fn note_answer(&self) {
-        let mut reach = self.reach.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reach = locked(&self.reach);
         *reach = Reach { has_answered: true, failing: None };
     }
 }

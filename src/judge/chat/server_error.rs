@@ -1,15 +1,15 @@
 //! Error responses: the server's message, cleaned, and what to do about it.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::domain::UnscoredKind;
 use crate::error::Error;
-use crate::judge::AskError;
 use crate::judge::endpoint::Endpoint;
 use crate::judge::kind::JudgeKind;
+use crate::judge::{AskError, locked};
 
 /// So many 400s of one message in a row stop the run.
 const EQUAL_REFUSALS: u32 = 5;
@@ -19,21 +19,14 @@ const MODERATED: &str = "moderated: ";
 const LONGEST_QUOTE: usize = 300;
 
 /// What an error is recognized by: its `code` or `type`, or a lower-case phrase of its message.
-struct Sign {
-    names: &'static [&'static str],
-    phrases: &'static [&'static str],
-}
+type Sign = (&'static [&'static str], &'static [&'static str]);
 
-const fn sign(names: &'static [&'static str], phrases: &'static [&'static str]) -> Sign {
-    Sign { names, phrases }
-}
-
-const QUOTA: Sign = sign(&["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"], &[]);
-const MODERATION: Sign = sign(
+const QUOTA: Sign = (&["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"], &[]);
+const MODERATION: Sign = (
     &["content_filter", "content_policy_violation"],
     &["moderation", "flagged", "content filter", "content policy", "content management policy"],
 );
-const CONTEXT_OVERFLOW: Sign = sign(
+const CONTEXT_OVERFLOW: Sign = (
     &["context_length_exceeded", "exceed_context_size_error"],
     &[
         "maximum context length",
@@ -43,16 +36,16 @@ const CONTEXT_OVERFLOW: Sign = sign(
         "prompt is too long",
     ],
 );
-const UNKNOWN_MODEL: Sign = sign(&["model_not_found"], &["model"]);
+const UNKNOWN_MODEL: Sign = (&["model_not_found"], &["model"]);
 /// A single request above the limit per minute, which is answered with 429 for ever.
-const TOO_LARGE: Sign = sign(&[], &["request too large"]);
+const TOO_LARGE: Sign = (&[], &["request too large"]);
 
 /// The status that an error under status 200 stands for, by its `code` or `type`.
 const STATUS_OF_NAME: [(&[&str], u16); 6] = [
-    (QUOTA.names, 429),
+    (QUOTA.0, 429),
     (&["rate_limit_exceeded", "rate_limit_error"], 429),
     (&["invalid_api_key", "authentication_error"], 401),
-    (UNKNOWN_MODEL.names, 404),
+    (UNKNOWN_MODEL.0, 404),
     (&["overloaded_error", "overloaded"], 529),
     (&["invalid_request_error", "BadRequestError"], 400),
 ];
@@ -100,7 +93,7 @@ impl ServerError {
         let error = Self { retry_after, ..Self::of_value(error, endpoint) };
         let numeric = error.code.parse::<u16>().ok().filter(|code| (400..=599).contains(code));
         let named = STATUS_OF_NAME.iter().find(|(names, _)| error.is_named(names)).map(|(_, status)| *status);
-        let overflow = error.is(&CONTEXT_OVERFLOW).then_some(400);
+        let overflow = error.is(CONTEXT_OVERFLOW).then_some(400);
         Self { status: numeric.or(overflow).or(named).unwrap_or(500), ..error }
     }
 
@@ -126,9 +119,9 @@ impl ServerError {
         names.contains(&self.code.as_str()) || names.contains(&self.kind.as_str())
     }
 
-    fn is(&self, sign: &Sign) -> bool {
+    fn is(&self, (names, phrases): Sign) -> bool {
         let message = self.message.to_lowercase();
-        self.is_named(sign.names) || sign.phrases.iter().any(|phrase| message.contains(phrase))
+        self.is_named(names) || phrases.iter().any(|phrase| message.contains(phrase))
     }
 
     /// What to do about it, asked through the route of `kind`: the first line that fits counts. Equal 400s in a row are
@@ -139,15 +132,15 @@ impl ServerError {
         let (url, refused) = (endpoint.masked_url(), UnscoredKind::Refused);
         let refuse = |message: String, kind| AskError::Refused { message, status, kind };
         match status {
-            _ if status == 402 || self.is(&QUOTA) => fatal(format!(
+            _ if status == 402 || self.is(QUOTA) => fatal(format!(
                 "the quota of the judge's account is spent ({quoted}); add credit or give another key in {}, \
                  the same command continues where it stopped",
                 endpoint.api_key_env
             )),
-            400 | 413 | 422 | 500 if self.is(&CONTEXT_OVERFLOW) => refuse(quoted, UnscoredKind::ContextOverflow),
-            400 | 401 | 403 | 422 if self.is(&MODERATION) => refuse(format!("{MODERATED}{quoted}"), refused),
+            400 | 413 | 422 | 500 if self.is(CONTEXT_OVERFLOW) => refuse(quoted, UnscoredKind::ContextOverflow),
+            400 | 401 | 403 | 422 if self.is(MODERATION) => refuse(format!("{MODERATED}{quoted}"), refused),
             401 | 403 => fatal(key_refused(endpoint, &quoted)),
-            404 | 405 if self.is(&UNKNOWN_MODEL) => {
+            404 | 405 if self.is(UNKNOWN_MODEL) => {
                 fatal(format!("the judge at {url} does not serve the model ({quoted}); check --model"))
             }
             404 | 405 => {
@@ -158,7 +151,7 @@ impl ServerError {
             300..=399 => fatal(format!(
                 "the judge at {url} redirects elsewhere ({quoted}); give the new address with --base-url"
             )),
-            429 if self.is(&TOO_LARGE) => refuse(quoted, refused),
+            429 if self.is(TOO_LARGE) => refuse(quoted, refused),
             408 | 409 | 425 | 429 | 500.. => {
                 AskError::Transient { message: quoted, status: Some(status), retry_after: self.retry_after }
             }
@@ -215,7 +208,7 @@ pub(super) struct EqualRefusals(Mutex<(String, u32)>);
 impl EqualRefusals {
     /// A reply came: the row is broken.
     pub(super) fn reset(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).1 = 0;
+        locked(&self.0).1 = 0;
     }
 
     /// Counts `error` where it is a plain 400 or 422, and turns the fifth equal one into the end of the run. What is
@@ -230,7 +223,7 @@ impl EqualRefusals {
             _ => return error,
         };
         let shape: String = message.split(|c: char| c.is_ascii_digit()).filter(|part| !part.is_empty()).collect();
-        let mut row = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut row = locked(&self.0);
         let before = if row.0 == shape { row.1 } else { 0 };
         *row = (shape, before + 1);
         if row.1 < EQUAL_REFUSALS {

@@ -6,14 +6,14 @@
 //! inside the cache, so cached replies are free, and around the retries, so a failed call costs nothing (services
 //! charge for replies).
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Mutex as FifoMutex, Notify};
 
 use crate::domain::{JudgeReply, Usage};
 use crate::judge::tokens::estimate_tokens;
-use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome, Rendered};
+use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome, Rendered, locked};
 
 /// Token estimates err: this multiple is reserved, more if the server counted more (and slightly above that, since
 /// prompts differ).
@@ -95,17 +95,13 @@ impl Ledger {
 
     /// Calls `act` once, with the reason, when no more calls are possible.
     pub fn when_spent(&self, act: impl Fn(&str) + Send + Sync + 'static) {
-        *self.when_spent.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(act));
+        *locked(&self.when_spent) = Some(Box::new(act));
     }
 
     /// Spent so far: USD (of judges with a price) and tokens.
     pub fn spent(&self) -> (f64, u64) {
-        let [usd, tokens] = self.account().spent;
+        let [usd, tokens] = locked(&self.account).spent;
         (usd, tokens as u64)
-    }
-
-    fn account(&self) -> MutexGuard<'_, Account> {
-        self.account.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn fits(&self, amount: Amount) -> bool {
@@ -121,7 +117,7 @@ impl Ledger {
             let mut settled = std::pin::pin!(self.settled.notified());
             settled.as_mut().enable();
             let is_end = {
-                let mut account = self.account();
+                let mut account = locked(&self.account);
                 if account.is_spent {
                     return None;
                 }
@@ -148,7 +144,7 @@ impl Ledger {
         let tokens = self.budget.tokens.map(|budget| format!("{tokens} of {budget} tokens (--budget-tokens)"));
         let both: Vec<String> = usd.into_iter().chain(tokens).collect();
         let reason = format!("the next call could pass the budget; spent are {}", both.join(" and "));
-        if let Some(act) = &*self.when_spent.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(act) = &*locked(&self.when_spent) {
             act(&reason);
         }
         self.settled.notify_waiters();
@@ -164,7 +160,7 @@ struct Reservation<'a> {
 
 impl Drop for Reservation<'_> {
     fn drop(&mut self) {
-        let mut account = self.ledger.account();
+        let mut account = locked(&self.ledger.account);
         account.open -= 1;
         // Float sums: without open calls the reserved sum is exactly zero.
         account.reserved = match account.open {
@@ -194,10 +190,6 @@ impl<J> Budgeted<J> {
         Self { inner, ledger, price, counted: Mutex::default(), first: FifoMutex::default() }
     }
 
-    fn counted(&self) -> MutexGuard<'_, Option<f64>> {
-        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn amount(&self, usage: &Usage) -> Amount {
         let usd = self.price.map_or(0.0, |price| price.cost(usage));
         [usd, (usage.prompt_tokens + usage.completion_tokens) as f64]
@@ -212,7 +204,7 @@ impl<J> Budgeted<J> {
     }
 
     fn with_margin(&self, estimate: u64) -> u64 {
-        let counted = self.counted().unwrap_or_default();
+        let counted = locked(&self.counted).unwrap_or_default();
         (estimate as f64 * MARGIN.max(counted * ABOVE_SEEN)) as u64
     }
 
@@ -221,8 +213,8 @@ impl<J> Budgeted<J> {
     fn charge(&self, rendered: &Rendered, reply: &JudgeReply) -> Amount {
         let mut usage = reply.usage;
         let times = usage.prompt_tokens as f64 / rendered.prompt_tokens.max(1) as f64;
-        let most = self.counted().unwrap_or_default().max(times);
-        *self.counted() = Some(most);
+        let most = locked(&self.counted).unwrap_or_default().max(times);
+        *locked(&self.counted) = Some(most);
         if usage.prompt_tokens == 0 {
             usage.prompt_tokens = self.with_margin(rendered.prompt_tokens);
         }
@@ -239,8 +231,8 @@ impl<J: Judge> Judge for Budgeted<J> {
         Box::pin(async move {
             // A judge's first call goes alone: its token count determines what the others reserve.
             let mut alone = None;
-            if self.counted().is_none() {
-                alone = Some(self.first.lock().await).filter(|_| self.counted().is_none());
+            if locked(&self.counted).is_none() {
+                alone = Some(self.first.lock().await).filter(|_| locked(&self.counted).is_none());
             }
             let Some(mut reservation) = ledger.reserve(self.at_most(rendered)).await else {
                 return Ok(Outcome::Deferred);

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared, WeakShared};
 
 use crate::domain::Fingerprint;
-use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
+use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, locked};
 
 /// A judge that gets identical concurrent calls only once.
 ///
@@ -41,10 +41,6 @@ impl<J> Collapsing<J> {
     pub fn new(inner: J) -> Self {
         Self { inner: Arc::new(inner), flights: Mutex::default() }
     }
-
-    fn flights(&self) -> MutexGuard<'_, HashMap<Fingerprint, WeakShared<SharedCall>>> {
-        self.flights.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// The call, while it has callers and is not finished.
@@ -55,7 +51,7 @@ fn ongoing(flight: &WeakShared<SharedCall>) -> Option<Shared<SharedCall>> {
 impl<J: Judge + 'static> Collapsing<J> {
     /// The call in flight with that fingerprint, or a new one.
     fn join(&self, request: &JudgeRequest, key: Fingerprint) -> Shared<SharedCall> {
-        let mut flights = self.flights();
+        let mut flights = locked(&self.flights);
         if let Some(flight) = flights.get(&key).and_then(ongoing) {
             return flight;
         }
@@ -76,7 +72,7 @@ impl<J: Judge + 'static> Judge for Collapsing<J> {
         Box::pin(async move {
             let key = rendered.fingerprint;
             let landed = self.join(request, key).await;
-            let mut flights = self.flights();
+            let mut flights = locked(&self.flights);
             if flights.get(&key).is_some_and(|flight| ongoing(flight).is_none()) {
                 flights.remove(&key);
             }
@@ -138,7 +134,7 @@ mod tests {
 
     /// Number of different calls in flight.
     fn in_flight(judge: &Collapsing<Arc<Gate>>) -> usize {
-        judge.flights().values().filter(|flight| ongoing(flight).is_some()).count()
+        locked(&judge.flights).values().filter(|flight| ongoing(flight).is_some()).count()
     }
 
     fn request(key: Option<u8>) -> JudgeRequest {

@@ -37,9 +37,9 @@ impl<J> ContextLimited<J> {
     async fn too_long(&self, capacity: Capacity, call: &Rendered) -> Option<UnscoredReason> {
         let room = capacity.prompt_room(call.max_tokens);
         let prompt = match fits(room, call) {
-            Fits::Surely => return None,
-            Fits::Never => format!("about {} tokens", call.prompt_tokens),
-            Fits::Perhaps => {
+            Some(true) => return None,
+            Some(false) => format!("about {} tokens", call.prompt_tokens),
+            None => {
                 let tokens = self.counter.as_ref()?.count(&call.body).await.filter(|tokens| *tokens > room)?;
                 format!("{tokens} tokens")
             }
@@ -52,26 +52,14 @@ impl<J> ContextLimited<J> {
     }
 }
 
-/// Whether a call fits, by the estimate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fits {
-    Surely,
-    /// A count, or the server, decides.
-    Perhaps,
-    /// By any error of the estimate.
-    Never,
-}
-
-/// Whether the prompt of `call` fits into `room` tokens.
-fn fits(room: u64, call: &Rendered) -> Fits {
+/// Whether the prompt of `call` fits into `room` tokens; `None` where a count, or the server, has to decide.
+fn fits(room: u64, call: &Rendered) -> Option<bool> {
+    if call.prompt_tokens as f64 * MOST_SHARE <= room as f64 {
+        return Some(true);
+    }
     let foreign = call.body.iter().filter(|byte| !byte.is_ascii()).count() as u64 / FOREIGN_BYTES_PER_TOKEN;
     let least = call.prompt_tokens.saturating_sub(foreign) as f64 * LEAST_SHARE;
-    let most = call.prompt_tokens as f64 * MOST_SHARE;
-    match room as f64 {
-        room if least > room => Fits::Never,
-        room if most > room => Fits::Perhaps,
-        _ => Fits::Surely,
-    }
+    (least > room as f64).then_some(false)
 }
 
 impl<J: Judge> Judge for ContextLimited<J> {
@@ -104,12 +92,12 @@ mod tests {
     fn only_certain_overflows_are_rejected() {
         // at least 1334 x 0.75 = 1000.5 > 1000, 1333 x 0.75 = 999.75; at most 714 x 1.4 = 999.6, 715 x 1.4 = 1001
         let found = [1334, 1333, 715, 714].map(|tokens| fits(1000, &call("x", tokens)));
-        assert_eq!(found, [Fits::Never, Fits::Perhaps, Fits::Perhaps, Fits::Surely]);
+        assert_eq!(found, [Some(false), None, None, Some(true)]);
     }
 
     #[test]
     fn other_scripts_have_no_bounds() {
         // 6000 bytes are estimated as 2000 tokens, but may be 500
-        assert_eq!(fits(1000, &call(&"\u{434}".repeat(3000), 2000)), Fits::Perhaps);
+        assert_eq!(fits(1000, &call(&"\u{434}".repeat(3000), 2000)), None);
     }
 }

@@ -8,7 +8,7 @@
 //!   decrease).
 
 use std::num::NonZeroU64;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{Mutex as FifoMutex, Notify};
@@ -18,7 +18,7 @@ use super::overload::{Pause, Window};
 use crate::error::Error;
 use crate::judge::meters::Meters;
 use crate::judge::options::LimitOptions;
-use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
+use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, locked};
 
 /// A longer pause ends the run instead: it can be resumed.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15 * 60);
@@ -69,7 +69,7 @@ impl<J> RateLimited<J> {
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
-        act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut locked(&self.state))
     }
 
     /// Waits for its turn.

@@ -100,14 +100,6 @@ impl Query {
     }
 }
 
-/// How coverage is measured.
-pub(super) struct Coverage<'a> {
-    /// Content words of a window.
-    pub(super) width: u32,
-    /// What further windows earn of what they add.
-    pub(super) later_windows: &'a [f64],
-}
-
 /// An occurrence of a query's word.
 #[derive(Clone, Copy)]
 struct Hit {
@@ -115,59 +107,58 @@ struct Hit {
     word: usize,
 }
 
-impl Coverage<'_> {
-    /// The covered share of the query's weight, 0..=1; 0 for a query without content words.
-    pub(super) fn of(&self, query: &Query, index: &Index) -> f64 {
-        let total: f64 = query.words.iter().map(|(_, weight)| weight).sum();
-        if total <= 0.0 {
-            return 0.0;
-        }
-        let mut hits: Vec<Hit> = Vec::new();
-        for (word, (key, _)) in query.words.iter().enumerate() {
-            let positions = index.positions.get(&**key).map_or(&[][..], Vec::as_slice);
-            hits.extend(positions.iter().map(|position| Hit { position: *position, word }));
-        }
-        hits.sort_unstable_by_key(|hit| hit.position);
-        let mut covered = 0.0;
-        for earns in [1.0].iter().chain(self.later_windows) {
-            let words = self.best_window(query, &hits);
-            if words.is_empty() {
-                break;
-            }
-            covered += earns * words.iter().map(|word| query.words[*word].1).sum::<f64>();
-            hits.retain(|hit| !words.contains(&hit.word));
-        }
-        (covered / total).min(1.0)
+/// The covered share of the query's weight, 0..=1; 0 for a query without content words. Windows have `width` content
+/// words; windows after the best one earn these shares of what they add.
+pub(super) fn coverage(query: &Query, index: &Index, width: u32, later_windows: &[f64]) -> f64 {
+    let total: f64 = query.words.iter().map(|(_, weight)| weight).sum();
+    if total <= 0.0 {
+        return 0.0;
     }
+    let mut hits: Vec<Hit> = Vec::new();
+    for (word, (key, _)) in query.words.iter().enumerate() {
+        let positions = index.positions.get(&**key).map_or(&[][..], Vec::as_slice);
+        hits.extend(positions.iter().map(|position| Hit { position: *position, word }));
+    }
+    hits.sort_unstable_by_key(|hit| hit.position);
+    let mut covered = 0.0;
+    for earns in [1.0].iter().chain(later_windows) {
+        let words = best_window(query, &hits, width);
+        if words.is_empty() {
+            break;
+        }
+        covered += earns * words.iter().map(|word| query.words[*word].1).sum::<f64>();
+        hits.retain(|hit| !words.contains(&hit.word));
+    }
+    (covered / total).min(1.0)
+}
 
-    /// The words of the window with the greatest weight; of equal ones the first.
-    fn best_window(&self, query: &Query, hits: &[Hit]) -> Vec<usize> {
-        let mut inside = vec![0_u32; query.words.len()];
-        let (mut left, mut weight) = (0, 0.0);
-        let (mut best, mut best_range) = (0.0, 0..0);
-        for (right, hit) in hits.iter().enumerate() {
-            inside[hit.word] += 1;
-            if inside[hit.word] == 1 {
-                weight += query.words[hit.word].1;
-            }
-            while hit.position - hits[left].position >= self.width {
-                let word = hits[left].word;
-                inside[word] -= 1;
-                if inside[word] == 0 {
-                    weight -= query.words[word].1;
-                }
-                left += 1;
-            }
-            // More than rounding: sums that come and go are off by the last digits.
-            if weight > best + 1e-9 {
-                (best, best_range) = (weight, left..right + 1);
-            }
+/// The words of the window with the greatest weight; of equal ones the first.
+fn best_window(query: &Query, hits: &[Hit], width: u32) -> Vec<usize> {
+    let mut inside = vec![0_u32; query.words.len()];
+    let (mut left, mut weight) = (0, 0.0);
+    let (mut best, mut best_range) = (0.0, 0..0);
+    for (right, hit) in hits.iter().enumerate() {
+        inside[hit.word] += 1;
+        if inside[hit.word] == 1 {
+            weight += query.words[hit.word].1;
         }
-        let mut words: Vec<usize> = hits[best_range].iter().map(|hit| hit.word).collect();
-        words.sort_unstable();
-        words.dedup();
-        words
+        while hit.position - hits[left].position >= width {
+            let word = hits[left].word;
+            inside[word] -= 1;
+            if inside[word] == 0 {
+                weight -= query.words[word].1;
+            }
+            left += 1;
+        }
+        // More than rounding: sums that come and go are off by the last digits.
+        if weight > best + 1e-9 {
+            (best, best_range) = (weight, left..right + 1);
+        }
     }
+    let mut words: Vec<usize> = hits[best_range].iter().map(|hit| hit.word).collect();
+    words.sort_unstable();
+    words.dedup();
+    words
 }
 
 #[cfg(test)]
@@ -177,7 +168,7 @@ mod tests {
     fn coverage(query: &str, answer: &str, width: u32, later_windows: &[f64]) -> f64 {
         let vocabulary = Vocabulary::default();
         let query = Query::new(query, &vocabulary);
-        Coverage { width, later_windows }.of(&query, &Index::new(answer, &vocabulary))
+        super::coverage(&query, &Index::new(answer, &vocabulary), width, later_windows)
     }
 
     fn close(a: f64, b: f64) -> bool {
