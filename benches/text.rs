@@ -95,7 +95,7 @@ fn cut(text: &str) -> Vec<&str> {
 fn scores(pairs: &[Pair], stems: &Stems) -> Vec<[f64; 9]> {
     let numbers = |pair: &Pair| {
         let scores = rouge(&pair.0, &pair.1, stems);
-        let [one, two, l] = [scores.rouge_1, scores.rouge_2, scores.rouge_l].map(|s| [s.precision, s.recall, s.f]);
+        let [one, two, l] = [scores.rouge_1, scores.rouge_2, scores.rouge_l].map(|s| [s.precision, s.recall, s.f1]);
         [one[0], one[1], one[2], two[0], two[1], two[2], l[0], l[1], l[2]]
     };
     pairs.iter().map(numbers).collect()

@@ -12,7 +12,7 @@ use crate::domain::{Answer, CaseId, Fingerprint, Mode, Prediction, SystemName};
 use crate::error::{Error, InputFault, Result};
 
 use super::files::{Kind, system_files};
-use super::predictions::{Predictions, missing_output, parse_predictions};
+use super::predictions::{Predictions, parse_predictions};
 use super::reader::{JsonLine, all, elements, expected, read_text, without_bare_nan};
 
 const EXAMPLE: &str = "{\"case_id\": .., \"answer_text\": ..}";
@@ -107,7 +107,11 @@ impl TryFrom<Predictions> for SystemAnswers {
     /// [`Error::Input`] for every prediction without an output.
     fn try_from(predictions: Predictions) -> Result<Self> {
         let Predictions { system, path, blake3, items, mut warnings } = predictions;
-        let faults: Vec<InputFault> = items.iter().filter_map(|item| missing_output(item, &path)).collect();
+        let missing = items.iter().filter(|item| item.output.is_none()).map(|item| {
+            let fault = InputFault::new(&path, "output is missing").at_line(item.line).of_case(&*item.id);
+            fault.hint("write \"\" for an empty answer")
+        });
+        let faults: Vec<InputFault> = missing.collect();
         if !faults.is_empty() {
             return Err(Error::Input(faults));
         }

@@ -58,25 +58,23 @@ pub fn parse_aspects(text: &str, path: &Path) -> Result<Vec<Aspect>> {
     }))
 }
 
-/// An aspect in the file's schema.
+/// The descriptions in the file's schema.
 #[derive(Deserialize)]
 #[serde(expecting = "an object with aspect and its descriptions")]
-struct AspectLine {
-    aspect: String,
-    criteria_description: String,
+struct Descriptions {
     score1_description: String,
     score2_description: String,
     score3_description: String,
     score4_description: String,
     score5_description: String,
-    #[serde(default)]
-    use_title: bool,
-    #[serde(default)]
-    use_docs: bool,
 }
 
 fn read_aspect(line: &JsonLine<'_>) -> Result<Aspect, InputFault> {
-    let read: AspectLine = line.parse("aspect").map_err(|fault| fault.hint(EXPECTED))?;
+    let aspect: Aspect = line.parse("aspect").map_err(|fault| fault.hint(EXPECTED))?;
+    let read: Descriptions = line.parse("aspect").map_err(|fault| fault.hint(EXPECTED))?;
+    if aspect.name.trim().is_empty() {
+        return Err(line.fault("aspect is empty").hint(EXPECTED));
+    }
     let score_descriptions = [
         read.score1_description,
         read.score2_description,
@@ -84,22 +82,13 @@ fn read_aspect(line: &JsonLine<'_>) -> Result<Aspect, InputFault> {
         read.score4_description,
         read.score5_description,
     ];
-    if read.aspect.trim().is_empty() {
-        return Err(line.fault("aspect is empty").hint(EXPECTED));
-    }
     let names = ["score1", "score2", "score3", "score4", "score5", "criteria"];
-    let descriptions = score_descriptions.iter().chain([&read.criteria_description]);
+    let descriptions = score_descriptions.iter().chain([&aspect.criteria_description]);
     if let Some((name, _)) = names.iter().zip(descriptions).find(|(_, text)| text.trim().is_empty()) {
-        let what = format!("aspect {}: {name}_description is empty", read.aspect.escape_debug());
+        let what = format!("aspect {}: {name}_description is empty", aspect.name.escape_debug());
         return Err(line.fault(what).hint(EXPECTED));
     }
-    Ok(Aspect {
-        name: read.aspect.into(),
-        criteria_description: read.criteria_description,
-        score_descriptions,
-        use_title: read.use_title,
-        use_docs: read.use_docs,
-    })
+    Ok(Aspect { score_descriptions, ..aspect })
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub use ingredients::{build_test_cases, load_ingredients, render_test_cases};
 pub use labels::{Labels, load_labels, parse_labels};
 pub(crate) use names::suggest;
 pub use pairing::{PairOptions, Pairing, pair};
-pub use predictions::{Predictions, load_predictions, missing_output, parse_predictions};
+pub use predictions::{Predictions, load_predictions, parse_predictions};
 pub use reader::{JsonLine, parse_jsonl, read_jsonl};
 pub(crate) use reader::{all, read_bytes};
 pub use references::{References, load_references};

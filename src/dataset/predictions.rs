@@ -95,12 +95,6 @@ pub(super) fn no_question(item: &Prediction, path: &Path) -> InputFault {
     fault.hint("give each element the question as input")
 }
 
-/// The fault of a prediction without an output; `None` if it has one.
-pub fn missing_output(item: &Prediction, path: &Path) -> Option<InputFault> {
-    let fault = InputFault::new(path, "output is missing").at_line(item.line).of_case(&*item.id);
-    item.output.is_none().then(|| fault.hint("write \"\" for an empty answer"))
-}
-
 /// An element in the file's schema.
 #[derive(Deserialize)]
 #[serde(expecting = "an object with input and output")]

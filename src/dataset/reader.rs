@@ -305,10 +305,7 @@ pub(crate) fn all<T>(parts: impl IntoIterator<Item = Result<T>>) -> Result<Vec<T
 ///
 /// # Errors
 /// The faults of all lines in file order, or why the file cannot be read.
-pub fn read_jsonl<T: Send>(
-    path: &Path,
-    read: impl Fn(&JsonLine<'_>) -> Result<T, Vec<InputFault>> + Sync,
-) -> Result<Vec<T>> {
+pub fn read_jsonl<T: Send>(path: &Path, read: impl Fn(&JsonLine<'_>) -> Result<T> + Sync) -> Result<Vec<T>> {
     parse_jsonl(&read_bytes(path)?.0, path, read)
 }
 
@@ -319,14 +316,14 @@ pub fn read_jsonl<T: Send>(
 pub fn parse_jsonl<T: Send>(
     bytes: &[u8],
     path: &Path,
-    read: impl Fn(&JsonLine<'_>) -> Result<T, Vec<InputFault>> + Sync,
+    read: impl Fn(&JsonLine<'_>) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
     let numbered = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).enumerate();
     let lines: Vec<(usize, &[u8])> = numbered.filter(|(_, line)| !line.is_empty()).collect();
     let one = |(index, (number, bytes)): (usize, &(usize, &[u8]))| {
         let number = number + 1;
         let text = str::from_utf8(bytes).map_err(|error| not_utf8(bytes, error.valid_up_to(), path, number))?;
-        read(&JsonLine { path, number, index, text }).map_err(Error::Input)
+        read(&JsonLine { path, number, index, text })
     };
     let read: Vec<Result<T>> = lines.par_iter().enumerate().with_min_len(TASK_LINES).map(one).collect();
     all(read)
@@ -344,7 +341,7 @@ mod tests {
 
     fn read(text: &str) -> Result<Vec<(usize, Item)>> {
         parse_jsonl(text.as_bytes(), Path::new("f"), |line| {
-            let item = line.parse("{\"id\": 1, \"name\": \"a\"}").map_err(|fault| vec![fault])?;
+            let item = line.parse("{\"id\": 1, \"name\": \"a\"}")?;
             Ok((line.number, item))
         })
     }

@@ -92,31 +92,6 @@ impl References {
         })
     }
 
-    /// Replaces each prediction's gold answers by those of its question. A warning lists predictions whose question has
-    /// none; they keep their own. References without any gold answers change nothing.
-    pub(super) fn join_golds<'a>(
-        &self,
-        predictions: impl IntoIterator<Item = &'a mut Prediction>,
-        path: &Path,
-    ) -> Option<InputFault> {
-        if self.golds.is_empty() {
-            return None;
-        }
-        let mut without: Vec<String> = Vec::new();
-        for prediction in predictions {
-            match self.golds.get(prediction.input.trim()) {
-                Some((_, gold)) => prediction.gold = gold.clone(),
-                None => without.push(prediction.id.clone()),
-            }
-        }
-        (!without.is_empty()).then(|| {
-            let shown = list(without.iter().map(String::as_str), 5);
-            let what =
-                format!("{} predictions without gold answers in {}: {shown}", without.len(), self.path.display());
-            InputFault::new(path, what).hint("gold answers are joined by equal input")
-        })
-    }
-
     /// Adds gold answers and reference answers to a system's answers, and warnings to the system. The notes describe
     /// the join.
     ///
@@ -126,11 +101,24 @@ impl References {
         let from = self.path.display();
         let mut notes = Vec::new();
         if !self.golds.is_empty() {
-            let predictions = || system.answers.iter().filter(|answer| answer.prediction.is_some());
-            let found = predictions().filter(|answer| self.golds.contains_key(answer.question())).count();
-            notes.push(format!("gold answers from {from} for {found} of {} answers, by input", predictions().count()));
-            let predictions = system.answers.iter_mut().filter_map(|answer| answer.prediction.as_mut());
-            system.warnings.extend(self.join_golds(predictions.map(Arc::make_mut), &system.path));
+            let (mut found, mut without) = (0, Vec::new());
+            for prediction in system.answers.iter_mut().filter_map(|answer| answer.prediction.as_mut()) {
+                match self.golds.get(prediction.input.trim()) {
+                    Some((_, gold)) => {
+                        found += 1;
+                        Arc::make_mut(prediction).gold = gold.clone();
+                    }
+                    None => without.push(prediction.id.clone()),
+                }
+            }
+            let all = found + without.len();
+            notes.push(format!("gold answers from {from} for {found} of {all} answers, by input"));
+            if !without.is_empty() {
+                let shown = list(without.iter().map(String::as_str), 5);
+                let what = format!("{} predictions without gold answers in {from}: {shown}", without.len());
+                let fault = InputFault::new(&system.path, what);
+                system.warnings.push(fault.hint("gold answers are joined by equal input"));
+            }
         }
         if self.has_answers() {
             let (answers, how) = self.answers_for(system)?;
@@ -177,7 +165,7 @@ impl References {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::{parse_answers, parse_predictions};
+    use crate::dataset::parse_answers;
     use crate::domain::Mode;
 
     fn load(text: &str) -> Result<References> {
@@ -210,24 +198,25 @@ mod tests {
     fn golds_are_joined_by_question_and_the_rest_is_reported() {
         let references = load("{\"input\": \"q \", \"answer\": \"gold\"}").unwrap();
         let text = "{\"input\": \"q\", \"output\": \"o\", \"answer\": \"own\"}\n{\"input\": \"r\", \"output\": \"o\"}";
-        let mut predictions = parse_predictions(text, "s".into(), Path::new("s.jsonl")).unwrap();
-        let path = predictions.path.clone();
-        let warning = references.join_golds(&mut predictions.items, &path).unwrap().to_string();
+        let mut system = parse_answers(text, "s".into(), Path::new("s.jsonl"), Mode::Default).unwrap();
+        let notes = references.join(&mut system).unwrap();
+        assert!(notes[0].ends_with("for 1 of 2 answers, by input"), "{notes:?}");
+        let warning = system.warnings[0].to_string();
         assert!(
             warning.starts_with("s.jsonl: 1 predictions without gold answers in ") && warning.contains(": 2;"),
             "{warning}"
         );
-        assert_eq!(predictions.items[0].gold.answer.as_deref(), Some("gold"));
+        assert_eq!(system.answers[0].prediction.as_ref().unwrap().gold.answer.as_deref(), Some("gold"));
     }
 
     #[test]
     fn a_file_of_reference_answers_alone_leaves_gold_answers_as_they_are() {
         let references = load("{\"input\": \"q\", \"output\": \"Q\"}").unwrap();
         let text = "{\"input\": \"q\", \"output\": \"o\", \"answer\": \"own\"}";
-        let mut predictions = parse_predictions(text, "s".into(), Path::new("s.jsonl")).unwrap();
-        let path = predictions.path.clone();
-        assert_eq!(references.join_golds(&mut predictions.items, &path), None);
-        assert_eq!(predictions.items[0].gold.answer.as_deref(), Some("own"));
+        let mut system = parse_answers(text, "s".into(), Path::new("s.jsonl"), Mode::Default).unwrap();
+        references.join(&mut system).unwrap();
+        assert_eq!(system.warnings, []);
+        assert_eq!(system.answers[0].prediction.as_ref().unwrap().gold.answer.as_deref(), Some("own"));
     }
 
     /// The reference answers of predictions with these questions, and how they were joined.

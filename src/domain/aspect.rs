@@ -21,10 +21,13 @@ pub struct Aspect {
     /// What is graded.
     pub criteria_description: String,
     /// Descriptions of grades 1 to 5.
+    #[serde(default)]
     pub score_descriptions: [String; 5],
     /// Whether the judge sees the titles of the cited sources.
+    #[serde(default)]
     pub use_title: bool,
     /// Whether the judge sees their texts too.
+    #[serde(default)]
     pub use_docs: bool,
 }
 

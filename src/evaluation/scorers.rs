@@ -12,7 +12,7 @@ use crate::error::{InputFault, Result};
 use crate::scorer::Scorer;
 use crate::scorer::citation::{CitationAuditScorer, names_gold_sources};
 use crate::scorer::entailment::EntailmentScorer;
-use crate::scorer::overlap::{Measure, OverlapScorer};
+use crate::scorer::overlap::OverlapScorer;
 use crate::scorer::prometheus::PrometheusScorer;
 use crate::scorer::rubric::RubricScorer;
 
@@ -47,11 +47,9 @@ pub(super) fn scorer(
             let with_gold = mode == Mode::Compat || predictions.any(names_gold_sources);
             Arc::new(CitationAuditScorer { index_base, with_gold })
         }
-        ScorerName::Overlap => Arc::new(OverlapScorer {
-            metrics: Measure::ALL.to_vec(),
-            mode,
-            max_words: scorer_options.max_words.map(NonZeroUsize::get),
-        }),
+        ScorerName::Overlap => {
+            Arc::new(OverlapScorer { mode, max_words: scorer_options.max_words.map(NonZeroUsize::get) })
+        }
     }
 }
 

@@ -122,11 +122,11 @@ impl<T: FromLine> ClaimFile<T> {
     /// file.
     pub fn parse(bytes: &[u8], path: &Path, mode: Mode) -> Result<Self> {
         let lines = parse_jsonl(bytes, path, |line| {
-            let read: T::Line = line.parse(T::EXAMPLE).map_err(|fault| vec![fault])?;
+            let read: T::Line = line.parse(T::EXAMPLE)?;
             let (id, value) = T::from_line(read, mode);
             let value = value.map_err(|faults| {
                 let placed = faults.into_iter().map(|(what, hint)| line.fault(what).of_case(id.to_string()).hint(hint));
-                placed.collect::<Vec<_>>()
+                Error::Input(placed.collect())
             })?;
             Ok(ClaimLine { id, line: line.number, value })
         })?;

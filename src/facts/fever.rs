@@ -29,6 +29,7 @@ use std::fmt;
 
 use super::leaderboard::Finding;
 use crate::domain::Mode;
+use crate::stats::harmonic_mean;
 
 /// The labels of the task, as in files; comparison ignores case.
 pub const LABELS: [&str; 3] = ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"];
@@ -175,7 +176,7 @@ impl FeverScores {
             label_accuracy: share(|claim| claim.label_correct, claims.len()),
             precision,
             recall,
-            f1: if precision + recall == 0.0 { 0.0 } else { 2.0 * precision * recall / (precision + recall) },
+            f1: harmonic_mean(precision, recall),
         }
     }
 }

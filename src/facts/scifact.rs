@@ -46,6 +46,7 @@ use super::leaderboard::Finding;
 use crate::dataset::suggest;
 use crate::domain::Mode;
 use crate::error::{Error, InputFault, Result};
+use crate::stats::Prf;
 
 /// The S2ORC identifier of an abstract.
 pub type DocId = i64;
@@ -173,35 +174,6 @@ pub const COUNTS: [&str; 8] = [
 /// Counts summed over claims.
 pub fn sums<const C: usize>(counts: &[[f64; C]]) -> [f64; C] {
     std::array::from_fn(|at| counts.iter().map(|counts| counts[at]).sum())
-}
-
-/// Precision, recall and F1, each 0..=1.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Prf {
-    /// correct / retrieved; 0 if nothing was retrieved.
-    pub precision: f64,
-    /// correct / relevant; 0 if nothing is relevant.
-    pub recall: f64,
-    /// 2 P R / (P + R); 0 if both are 0.
-    pub f1: f64,
-}
-
-impl Prf {
-    /// The measures from counts.
-    pub fn of(correct: f64, retrieved: f64, relevant: f64) -> Self {
-        let (precision, recall) = (ratio(correct, retrieved), ratio(correct, relevant));
-        Self { precision, recall, f1: ratio(2.0 * precision * recall, precision + recall) }
-    }
-
-    /// Precision, recall, F1.
-    pub fn values(self) -> [f64; 3] {
-        [self.precision, self.recall, self.f1]
-    }
-}
-
-/// `part / whole`; 0 if the whole is 0.
-pub(super) fn ratio(part: f64, whole: f64) -> f64 {
-    if whole == 0.0 { 0.0 } else { part / whole }
 }
 
 /// Names of the four measures of a submission: relevant abstracts with the right label; those with a whole gold

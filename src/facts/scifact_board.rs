@@ -7,9 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::claims::{ClaimFile, FromLine, count_notes, counted, no_faults, system_names};
 use super::leaderboard::{Explanation, Leaderboard, Measurement, Scored};
-use super::scifact::{
-    COUNTS, Claim, Counts, DocId, Label, Prediction, Prf, SentenceCap, explain, measures, score, sums,
-};
+use super::scifact::{COUNTS, Claim, Counts, DocId, Label, Prediction, SentenceCap, explain, measures, score, sums};
 use super::scifact_files::{Corpus, costly_abstracts};
 use super::scifact_modules::{
     LabelCounts, Labels, Rationales, Retrieved, label_measures, rationale_measures, retrieval_measures, score_labels,
@@ -18,7 +16,7 @@ use super::scifact_modules::{
 use crate::dataset::all;
 use crate::domain::{Mode, Note};
 use crate::error::{InputFault, Result};
-use crate::stats::{BcaOptions, bca_sums_intervals};
+use crate::stats::{BcaOptions, Prf, bca_sums_intervals};
 
 /// Precision, recall and F1 of the four [`MEASURES`](super::scifact::MEASURES).
 const SUBMISSION: [&str; 12] = [

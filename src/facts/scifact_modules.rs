@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::claims::{ByAbstract, ClaimFile, ClaimLine, FromLine, Id, LineFault};
-use super::scifact::{Claim, DocId, Label, Prf, is_whole, ratio, refused};
+use super::scifact::{Claim, DocId, Label, is_whole, refused};
 use crate::domain::Mode;
 use crate::error::{InputFault, Result};
+use crate::stats::{Prf, ratio};
 
 /// Retrieved abstracts of a claim. An id in quotes matches nothing, as in the reference.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -56,32 +56,8 @@ const EARLIER: [&str; 15] = [
     "former",
     "existing",
 ];
-const ORDERS: [&str; 10] = [
-    "instruction",
-    "instructions",
-    "prompt",
-    "prompts",
-    "criterion",
-    "criteria",
-    "rubric",
-    "rubrics",
-    "guidelines",
-    "directions",
-];
-const JUDGES: [&str; 12] = [
-    "evaluator",
-    "evaluators",
-    "grader",
-    "graders",
-    "judge",
-    "judges",
-    "rater",
-    "raters",
-    "assessor",
-    "assessors",
-    "scorer",
-    "marker",
-];
+const ORDERS: [&str; 7] = ["instruction", "prompt", "criterion", "criteria", "rubric", "guidelines", "directions"];
+const JUDGES: [&str; 7] = ["evaluator", "grader", "judge", "rater", "assessor", "scorer", "marker"];
 const ADDRESSES: [&str; 7] = ["as", "dear", "attention", "to", "hello", "hey", "hi"];
 const BESIDE_JUDGE: [&str; 9] = ["the", "a", "an", "our", "all", "any", "expert", "ai", "llm"];
 const GIVE_VERBS: [&str; 10] =
@@ -220,19 +196,20 @@ fn phrases(lower: &str, plain: &str, signs: &mut Vec<String>) {
     for (i, (at, word)) in words.iter().enumerate().filter(|(_, (_, word))| is_first(word)) {
         let next: Vec<&str> = words[i + 1..].iter().take(REACH).map(|(_, word)| *word).collect();
         let sentence = next.split(|word| word.is_empty()).next().unwrap_or_default();
+        let is_order = |word: &&str| is_any(word, &ORDERS);
         let has = |among: &[&str], list: &[&str]| among.iter().any(|word| list.contains(word));
         if DROP_VERBS.contains(word) {
             let near = &sentence[..sentence.len().min(7)];
             let everything_above = near.len() >= 2 && near[..near.len().min(4)].contains(&"above");
             // "Please disregard the rubric" counts only as a request; otherwise it is a remark about methods.
-            let asked_for = i > 0 && words[i - 1].1 == "please" && has(near, &ORDERS);
-            if (has(near, &EARLIER) && has(near, &ORDERS)) || everything_above || asked_for {
+            let asked_for = i > 0 && words[i - 1].1 == "please" && near.iter().any(is_order);
+            if (has(near, &EARLIER) && near.iter().any(is_order)) || everything_above || asked_for {
                 push(signs, "asks to ignore the task", &plain[*at..]);
             }
         }
         if ADDRESSES.contains(word) {
             let role = sentence.iter().take(4).find(|word| !BESIDE_JUDGE.contains(word));
-            if role.is_some_and(|word| JUDGES.contains(word)) && next.contains(&"you") && has(&next, &GIVE_VERBS) {
+            if role.is_some_and(|word| is_any(word, &JUDGES)) && next.contains(&"you") && has(&next, &GIVE_VERBS) {
                 push(signs, "addresses the judge", &plain[*at..]);
             }
         }
@@ -249,6 +226,11 @@ fn phrases(lower: &str, plain: &str, signs: &mut Vec<String>) {
             }
         }
     }
+}
+
+/// Whether the list has the word or its singular.
+fn is_any(word: &str, list: &[&str]) -> bool {
+    list.contains(&word) || word.strip_suffix('s').is_some_and(|singular| list.contains(&singular))
 }
 
 /// Characters that hide text from a human reader.

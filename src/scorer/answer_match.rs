@@ -7,8 +7,9 @@
 use std::collections::HashMap;
 
 use crate::domain::Mode;
+use crate::stats::Prf;
 use crate::text::python_chars::{is_python_whitespace, is_python_word};
-use crate::text::words::words;
+use crate::text::words::{word_count, words};
 
 /// Lowercases, deletes ASCII punctuation, replaces the words `a`, `an`, `the` by a space and collapses white space.
 ///
@@ -54,21 +55,16 @@ pub fn token_f1(gold: &str, output: &str) -> f64 {
     for token in words(&gold) {
         *open.entry(token).or_default() += 1;
     }
-    let gold_tokens: usize = open.values().sum();
-    let (mut shared, mut output_tokens) = (0_usize, 0_usize);
+    let gold_tokens = word_count(&gold);
+    let mut shared = 0;
     for token in words(&output) {
-        output_tokens += 1;
         if let Some(count) = open.get_mut(token).filter(|count| **count > 0) {
             *count -= 1;
             shared += 1;
         }
     }
-    if shared == 0 {
-        return 0.0;
-    }
-    let precision = shared as f64 / output_tokens as f64;
-    let recall = shared as f64 / gold_tokens as f64;
-    2.0 * precision * recall / (precision + recall)
+    let output_tokens = word_count(&output);
+    Prf::of(shared as f64, output_tokens as f64, gold_tokens as f64).f1
 }
 
 /// Whether the normalized output contains any of the normalized short answers as a substring.

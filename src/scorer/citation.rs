@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::{Answer, ComponentKind, Prediction, Role, Score, TestCase};
+use crate::stats::Prf;
 use crate::text::citation_markers::{citation_ids, number_markers, without_citations};
 use crate::text::punkt::sentences;
 use crate::text::words::word_count;
@@ -65,24 +66,13 @@ impl IndexBase {
     }
 }
 
-/// Precision, recall and F1 of cited against gold sources, each 0..=1.
-///
-/// ```text
-/// P = |cited and gold| / |cited| (0 without any)   R = |cited and gold| / |gold| (0 without any)
-/// F1 = 2 P R / (P + R) (0 where both are 0)
-/// ```
+/// Cited against gold sources.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Coverage {
     /// Distinct sources cited.
     pub cited: usize,
-    /// Distinct gold sources.
-    pub gold: usize,
-    /// Share of the cited sources that are gold.
-    pub precision: f64,
-    /// Share of the gold sources that are cited.
-    pub recall: f64,
-    /// Harmonic mean of the two.
-    pub f1: f64,
+    /// Shares of the cited sources that are gold, and of the gold sources that are cited.
+    pub scores: Prf,
 }
 
 /// Result of the audit of one answer.
@@ -168,11 +158,7 @@ pub fn coverage(prediction: &Prediction) -> Option<Coverage> {
         None => (cited, citation_ids(prediction.gold.answer.as_deref()?).into_iter().collect()),
     };
     let both = cited.intersection(&gold).count() as f64;
-    let share = |of: usize| if of == 0 { 0.0 } else { both / of as f64 };
-    let (precision, recall) = (share(cited.len()), share(gold.len()));
-    let sum = precision + recall;
-    let f1 = if sum == 0.0 { 0.0 } else { 2.0 * precision * recall / sum };
-    Some(Coverage { cited: cited.len(), gold: gold.len(), precision, recall, f1 })
+    Some(Coverage { cited: cited.len(), scores: Prf::of(both, cited.len() as f64, gold.len() as f64) })
 }
 
 fn mapped(id: &str, mapping: &BTreeMap<String, String>) -> Option<String> {
@@ -249,11 +235,11 @@ impl Scorer for CitationAuditScorer {
             share(cited, cited + found.uncited_sentences.len()),
             share(distinct - found.dangling.len(), distinct).filter(|_| has_sources),
             coverage.map(|coverage| coverage.cited as f64),
-            coverage.map(|coverage| coverage.precision),
-            coverage.map(|coverage| coverage.recall),
-            coverage.map(|coverage| coverage.f1),
+            coverage.map(|coverage| coverage.scores.precision),
+            coverage.map(|coverage| coverage.scores.recall),
+            coverage.map(|coverage| coverage.scores.f1),
         ];
-        let value = coverage.map(|coverage| coverage.f1);
+        let value = coverage.map(|coverage| coverage.scores.f1);
         Step::Done(Score { scorer: self.name(), value, components: measured(COMPONENTS, &values), ..Score::default() })
     }
 }
@@ -304,7 +290,7 @@ mod tests {
         // cited 0, 1, 9; 9 maps to nothing: {a, b}; gold {b, c}: P 1/2, R 1/2, F1 1/2
         let gold = Gold { gold_ctxs: Some(vec!["b".into(), "c".into()]), ..Gold::default() };
         let found = against("x [0, 1] [9]", gold, &[("0", "a"), ("1", "b")]);
-        assert_eq!((found.cited, found.precision, found.recall, found.f1), (2, 0.5, 0.5, 0.5));
+        assert_eq!((found.cited, found.scores.precision, found.scores.recall, found.scores.f1), (2, 0.5, 0.5, 0.5));
     }
 
     #[test]
@@ -312,8 +298,8 @@ mod tests {
         // cited {2, 5}, gold {6, 2, 5}: P 1, R 2/3, F1 2 * 2/3 / (5/3) = 0.8
         let gold = Gold { answer: Some("gold [6, 2] gold [5, 5]".into()), ..Gold::default() };
         let found = against("text [2] text [5]", gold, &[]);
-        assert_eq!((found.precision, found.recall), (1.0, 2.0 / 3.0));
-        assert!((found.f1 - 0.8).abs() < 1e-12);
+        assert_eq!((found.scores.precision, found.scores.recall), (1.0, 2.0 / 3.0));
+        assert!((found.scores.f1 - 0.8).abs() < 1e-12);
         assert_eq!(coverage(&prediction("x [1]", 0)), None);
     }
 
@@ -325,12 +311,12 @@ mod tests {
             let text = |numbers: &[u8]| numbers.iter().map(|n| format!("t [{n}]. ")).collect::<String>();
             let of = |output: String, answer: String| against(&output, Gold { answer: Some(answer), ..Gold::default() }, &[]);
             let found = of(text(&cited), text(&gold));
-            for share in [found.precision, found.recall, found.f1] {
+            for share in [found.scores.precision, found.scores.recall, found.scores.f1] {
                 prop_assert!((0.0..=1.0).contains(&share));
             }
             let turned: Vec<u8> = cited.iter().rev().copied().collect();
             prop_assert_eq!(of(text(&turned), text(&gold)), found);
-            let own = of(text(&cited), text(&cited)).f1;
+            let own = of(text(&cited), text(&cited)).scores.f1;
             prop_assert_eq!(own, if cited.is_empty() { 0.0 } else { 1.0 });
         }
 

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -17,38 +16,7 @@ use super::predicted::prediction_of;
 use super::rouge::rouge_best;
 use super::{Scorer, Step, Verdicts};
 
-/// Overlap measures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Measure {
-    /// Words of the output, citation markers included.
-    Words,
-    /// 1 if the output contains the gold answer, both lower-cased and without markers: as whole words, in compat
-    /// anywhere. By default an empty gold answer has no value.
-    Match,
-    /// 1 if gold answer and output are equal when normalized.
-    #[value(name = "exact")]
-    #[serde(rename = "exact")]
-    ExactMatch,
-    /// F1 of the normalized tokens of gold answer and output.
-    #[value(name = "f1")]
-    #[serde(rename = "f1")]
-    TokenF1,
-    /// Share of the short-answer sets with an answer in the output, and whether all sets have one.
-    #[value(name = "str-em")]
-    #[serde(rename = "str-em")]
-    ShortAnswers,
-    /// F of ROUGE-1, ROUGE-2 and ROUGE-L against the best reference (by ROUGE-L; ties take the last).
-    Rouge,
-}
-
-impl Measure {
-    /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Words, Self::Match, Self::ExactMatch, Self::TokenF1, Self::ShortAnswers, Self::Rouge];
-}
-
-/// The components, in this order; those without gold or not measured are omitted. All shares are 0..=1.
+/// The components, in this order; those without gold are omitted. All shares are 0..=1.
 pub const COMPONENTS: [(&str, ComponentKind); 9] = [
     ("words", ComponentKind::Count),
     ("match", ComponentKind::Share),
@@ -86,27 +54,24 @@ pub fn first_words(text: &str, limit: usize) -> &str {
     }
 }
 
-/// These measures of one output, in the order of [`COMPONENTS`]; `None` if not measured or without gold.
-pub fn overlap(prediction: &Prediction, measures: &[Measure], mode: Mode, stems: &Stems) -> [Option<f64>; 9] {
+/// The measures of one output, in the order of [`COMPONENTS`]; `None` without gold.
+pub fn overlap(prediction: &Prediction, mode: Mode, stems: &Stems) -> [Option<f64>; 9] {
     let output = prediction.output();
     let answer = prediction.gold.answer.as_deref();
     let as_number = |holds: bool| f64::from(u8::from(holds));
-    let wants = |measure| measures.contains(&measure);
-    let answer_for = |measure| answer.filter(|_| wants(measure));
     let is_match = |answer: &str| matches(&without_citations(answer), &without_citations(output), mode);
-    let str_em_share = if wants(Measure::ShortAnswers) { str_em(&prediction.gold.short_answers, output) } else { None };
-    let references = if wants(Measure::Rouge) { rouge_references(prediction) } else { Vec::new() };
-    let rouge = rouge_best(&references, output, stems).map(|(_, scores)| scores);
+    let str_em_share = str_em(&prediction.gold.short_answers, output);
+    let rouge = rouge_best(&rouge_references(prediction), output, stems).map(|(_, scores)| scores);
     [
-        wants(Measure::Words).then(|| word_count(output) as f64),
-        answer_for(Measure::Match).and_then(is_match).map(as_number),
-        answer_for(Measure::ExactMatch).map(|answer| as_number(exact_match(answer, output))),
-        answer_for(Measure::TokenF1).map(|answer| token_f1(answer, output)),
+        Some(word_count(output) as f64),
+        answer.and_then(is_match).map(as_number),
+        answer.map(|answer| as_number(exact_match(answer, output))),
+        answer.map(|answer| token_f1(answer, output)),
         str_em_share,
         str_em_share.map(|share| as_number(share >= 1.0)),
-        rouge.map(|scores| scores.rouge_1.f),
-        rouge.map(|scores| scores.rouge_2.f),
-        rouge.map(|scores| scores.rouge_l.f),
+        rouge.map(|scores| scores.rouge_1.f1),
+        rouge.map(|scores| scores.rouge_2.f1),
+        rouge.map(|scores| scores.rouge_l.f1),
     ]
 }
 
@@ -120,21 +85,13 @@ pub(super) fn measured(names: &[(&str, ComponentKind)], values: &[Option<f64>]) 
 static STEMS: LazyLock<Stems> = LazyLock::new(Stems::new);
 
 /// Compares an answer with its gold answers. Returns components only; the benchmark decides which of them is the score.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverlapScorer {
-    /// Measures to compute.
-    pub metrics: Vec<Measure>,
     /// Scoring rules.
     #[serde(skip)]
     pub mode: Mode,
     /// The output is cut after this many words.
     pub max_words: Option<usize>,
-}
-
-impl Default for OverlapScorer {
-    fn default() -> Self {
-        Self { metrics: Measure::ALL.to_vec(), mode: Mode::Default, max_words: None }
-    }
 }
 
 impl OverlapScorer {
@@ -161,7 +118,7 @@ impl Scorer for OverlapScorer {
 
     fn step(&self, _case: &TestCase, answer: &Answer, _verdicts: &Verdicts) -> Step {
         let prediction = self.cut(prediction_of(answer));
-        let values = overlap(&prediction, &self.metrics, self.mode, &STEMS);
+        let values = overlap(&prediction, self.mode, &STEMS);
         Step::Done(Score { scorer: self.name(), components: measured(&COMPONENTS, &values), ..Score::default() })
     }
 }
@@ -202,9 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_measured_and_has_gold_is_a_component() {
-        let scorer = OverlapScorer { metrics: vec![Measure::Match, Measure::ShortAnswers], ..Default::default() };
-        assert_eq!(components(&scorer, "Yes, red fish.", answer("yes")), [("match".to_owned(), Some(1.0))]);
+    fn only_what_has_gold_is_a_component() {
         let all = OverlapScorer::default();
         let names: Vec<String> = components(&all, "a", answer("b")).into_iter().map(|c| c.0).collect();
         assert_eq!(names, ["words", "match", "exact_match", "token_f1", "rouge_1", "rouge_2", "rouge_l"]);
@@ -229,10 +184,9 @@ mod tests {
 
     #[test]
     fn the_output_is_cut_after_its_first_words() {
-        let metrics = vec![Measure::Words, Measure::Match];
-        let cut = OverlapScorer { metrics, max_words: Some(2), ..Default::default() };
+        let cut = OverlapScorer { max_words: Some(2), ..Default::default() };
         let expected = [("words".to_owned(), Some(2.0)), ("match".to_owned(), Some(0.0))];
-        assert_eq!(components(&cut, "one two yes", answer("yes")), expected);
+        assert_eq!(components(&cut, "one two yes", answer("yes"))[..2], expected);
     }
 
     proptest! {

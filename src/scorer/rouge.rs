@@ -13,39 +13,18 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::stats::Prf;
 use crate::text::stems::Stems;
-
-/// One ROUGE measure of a hypothesis against a reference, each value in 0..=1.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct RougeScore {
-    /// Share of the hypothesis that is in the reference.
-    pub precision: f64,
-    /// Share of the reference that is in the hypothesis.
-    pub recall: f64,
-    /// The harmonic mean of the two.
-    pub f: f64,
-}
-
-impl RougeScore {
-    /// The three values from counts.
-    fn from_counts(shared: usize, reference: usize, hypothesis: usize) -> Self {
-        let precision = shared as f64 / hypothesis.max(1) as f64;
-        let recall = shared as f64 / reference.max(1) as f64;
-        let sum = precision + recall;
-        let f = if sum > 0.0 { 2.0 * precision * recall / sum } else { 0.0 };
-        Self { precision, recall, f }
-    }
-}
 
 /// The three measures of one pair of texts.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RougeScores {
     /// Single tokens.
-    pub rouge_1: RougeScore,
+    pub rouge_1: Prf,
     /// Pairs of neighboring tokens.
-    pub rouge_2: RougeScore,
+    pub rouge_2: Prf,
     /// Longest common subsequence of tokens.
-    pub rouge_l: RougeScore,
+    pub rouge_l: Prf,
 }
 
 /// Tokens of a text: runs of `[a-z0-9]` in its lower case; those longer than three characters are stemmed.
@@ -75,7 +54,7 @@ pub fn rouge(reference: &str, hypothesis: &str, stems: &Stems) -> RougeScores {
 pub fn rouge_best(references: &[&str], hypothesis: &str, stems: &Stems) -> Option<(usize, RougeScores)> {
     let hypothesis = rouge_tokens(hypothesis, stems);
     let all = references.iter().map(|reference| scores(&rouge_tokens(reference, stems), &hypothesis));
-    all.enumerate().reduce(|best, next| if next.1.rouge_l.f >= best.1.rouge_l.f { next } else { best })
+    all.enumerate().reduce(|best, next| if next.1.rouge_l.f1 >= best.1.rouge_l.f1 { next } else { best })
 }
 
 fn scores(reference: &[Arc<str>], hypothesis: &[Arc<str>]) -> RougeScores {
@@ -84,13 +63,13 @@ fn scores(reference: &[Arc<str>], hypothesis: &[Arc<str>]) -> RougeScores {
     let hypothesis = numbered(hypothesis, &mut numbers);
     let of_ngrams = |n: usize| {
         let [theirs, ours] = [&reference, &hypothesis].map(|tokens| ngram_keys(tokens, n));
-        RougeScore::from_counts(shared(&theirs, &ours), theirs.len(), ours.len())
+        Prf::of(shared(&theirs, &ours) as f64, ours.len() as f64, theirs.len() as f64)
     };
     let common = longest_common_subsequence(&reference, &hypothesis);
     RougeScores {
         rouge_1: of_ngrams(1),
         rouge_2: of_ngrams(2),
-        rouge_l: RougeScore::from_counts(common, reference.len(), hypothesis.len()),
+        rouge_l: Prf::of(common as f64, hypothesis.len() as f64, reference.len() as f64),
     }
 }
 

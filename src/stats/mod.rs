@@ -59,5 +59,5 @@ pub use power::{PowerTarget, cases_needed, detectable_difference, paired_t_power
 pub use ppi::{PredictionPowered, PredictionPoweredMean};
 pub use ranks::rank_distribution;
 pub use regression::{Line, least_squares};
-pub use summary::{mean, quantile, sd};
+pub use summary::{Prf, harmonic_mean, mean, quantile, ratio, sd};
 pub use variance::{Judged, JudgingPlan, VarianceComponents, variance_components};

@@ -1,4 +1,4 @@
-//! Mean, standard deviation, quantiles, distinct values.
+//! Mean, standard deviation, quantiles, distinct values; precision and recall.
 
 /// The arithmetic mean; `None` for no values or if a value is not finite.
 pub fn mean(values: &[f64]) -> Option<f64> {
@@ -31,6 +31,40 @@ pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     let above = (below + 1).min(last);
     let share = position - below as f64;
     Some(sorted[below] + (sorted[above] - sorted[below]) * share)
+}
+
+/// Precision, recall and F1, each 0..=1.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Prf {
+    /// correct / retrieved; 0 if nothing was retrieved.
+    pub precision: f64,
+    /// correct / relevant; 0 if nothing is relevant.
+    pub recall: f64,
+    /// Their [`harmonic_mean`].
+    pub f1: f64,
+}
+
+impl Prf {
+    /// The measures from counts.
+    pub fn of(correct: f64, retrieved: f64, relevant: f64) -> Self {
+        let (precision, recall) = (ratio(correct, retrieved), ratio(correct, relevant));
+        Self { precision, recall, f1: harmonic_mean(precision, recall) }
+    }
+
+    /// Precision, recall, F1.
+    pub fn values(self) -> [f64; 3] {
+        [self.precision, self.recall, self.f1]
+    }
+}
+
+/// `part / whole`; 0 if the whole is 0.
+pub fn ratio(part: f64, whole: f64) -> f64 {
+    if whole == 0.0 { 0.0 } else { part / whole }
+}
+
+/// 2 a b / (a + b); 0 if both are 0.
+pub fn harmonic_mean(a: f64, b: f64) -> f64 {
+    ratio(2.0 * a * b, a + b)
 }
 
 /// The distinct values in ascending order.

@@ -86,9 +86,9 @@ fn coverage_is_the_references_in_both_modes() {
             assert!((theirs - ours).abs() < 1e-12 * theirs.max(1.0) * 10.0, "{key}: {theirs} {ours} in {case}");
         };
         expect("num_preds", mean(found.iter().map(|c| c.cited as f64).collect()));
-        expect("evidence_prec", 100.0 * mean(found.iter().map(|c| c.precision).collect()));
-        expect("evidence_rec", 100.0 * mean(found.iter().map(|c| c.recall).collect()));
-        expect("evidence_f1", 100.0 * mean(found.iter().map(|c| c.f1).collect()));
+        expect("evidence_prec", 100.0 * mean(found.iter().map(|c| c.scores.precision).collect()));
+        expect("evidence_rec", 100.0 * mean(found.iter().map(|c| c.scores.recall).collect()));
+        expect("evidence_f1", 100.0 * mean(found.iter().map(|c| c.scores.f1).collect()));
         let words = mean(items.iter().map(|item| word_count(item.output()) as f64).collect());
         assert!((words - case["compute_len"].as_f64().unwrap()).abs() < 1e-12);
     }

@@ -347,7 +347,11 @@ fn faulty_replies_say_what_is_wrong() {
         ("property", "{\"score\": 7", "no JSON object in the reply"),
         ("property", "{\"score\": NaN}", "score is NaN"),
         ("property", "} {", "no JSON object in the reply"),
-        ("property", "{\"score\": 7} {\"score\": 8}", "no JSON object in the reply: invalid JSON at byte 13"),
+        (
+            "property",
+            "{\"score\": 7} {\"score\": 8}",
+            "no JSON object in the reply: trailing characters at line 1 column 14",
+        ),
         ("citations", "{\"claims\": null}", "claims is null, not a list"),
         ("citations", "{\"claims\": [1, 2]}", "claims[0] is a number, not an object"),
         (

@@ -8,14 +8,13 @@ use std::path::{Path, PathBuf};
 use scholareval::Result;
 use scholareval::domain::Mode;
 use scholareval::facts::claims::{ClaimFile, ClaimLine};
-use scholareval::facts::scifact::{
-    Claim, MEASURES, PredictedAbstract, Prediction, Prf, SentenceCap, measures, score, sums,
-};
+use scholareval::facts::scifact::{Claim, MEASURES, PredictedAbstract, Prediction, SentenceCap, measures, score, sums};
 use scholareval::facts::scifact_files::{oracle, render_predictions};
 use scholareval::facts::scifact_modules::{
     LabelCounts, label_measures, rationale_measures, retrieval_measures, score_labels, score_rationales,
     score_retrieval, scores_by_label,
 };
+use scholareval::stats::Prf;
 use serde_json::{Value, json};
 
 const CAPS: [(&str, SentenceCap); 2] =

@@ -3,7 +3,8 @@
 
 use scholareval::domain::Mode;
 use scholareval::scorer::answer_match::{exact_match, is_present, matches, normalize, str_em, token_f1};
-use scholareval::scorer::rouge::{RougeScore, rouge, rouge_best, rouge_tokens};
+use scholareval::scorer::rouge::{rouge, rouge_best, rouge_tokens};
+use scholareval::stats::Prf;
 use scholareval::text::citation_markers::number_markers;
 use scholareval::text::punkt::sentences;
 use scholareval::text::stems::Stems;
@@ -46,8 +47,8 @@ fn every_golden_text_is_cut_into_nltks_sentences() {
     }
 }
 
-fn assert_rouge(ours: RougeScore, theirs: &Value, context: &Value) {
-    for (number, expected) in [ours.precision, ours.recall, ours.f].into_iter().zip(theirs.as_array().unwrap()) {
+fn assert_rouge(ours: Prf, theirs: &Value, context: &Value) {
+    for (number, expected) in [ours.precision, ours.recall, ours.f1].into_iter().zip(theirs.as_array().unwrap()) {
         assert!(close(number, expected), "{ours:?} and {theirs} in {context}");
     }
 }
@@ -91,7 +92,7 @@ fn of_two_golden_references_the_references_choice_counts() {
         let (_, ours) = rouge_best(&texts(&row["long_answers"]), text(row, "output"), &Stems::new()).unwrap();
         let theirs = &row["single_item_scores"];
         for (score, key) in [(ours.rouge_1, "rouge1"), (ours.rouge_2, "rouge2"), (ours.rouge_l, "rougeL")] {
-            assert!(close(100.0 * score.f, &theirs[key]), "{score:?} and {theirs}");
+            assert!(close(100.0 * score.f1, &theirs[key]), "{score:?} and {theirs}");
         }
     }
 }

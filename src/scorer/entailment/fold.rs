@@ -5,6 +5,7 @@ use crate::domain::{ClaimSupport, Component, ComponentKind, Mode, Score, Unscore
 use super::claims::{Claim, ClaimPlan};
 use super::{EntailmentScorer, Form, Outcome, Support};
 use crate::scorer::Scorer;
+use crate::stats::harmonic_mean;
 
 /// The components, in this order.
 pub const COMPONENTS: &[(&str, ComponentKind)] = &[
@@ -94,7 +95,7 @@ pub(super) fn score(scorer: &EntailmentScorer, plan: &ClaimPlan, outcomes: Vec<O
     let recall_value = recall.value("claims", reason.as_ref());
     let precision_value = precision.value("citations", reason.as_ref());
     let f1 = match (&recall_value, &precision_value) {
-        (Ok(recall), Ok(precision)) => Ok(harmonic(*recall, *precision)),
+        (Ok(recall), Ok(precision)) => Ok(harmonic_mean(*recall, *precision)),
         (Err(reason), _) | (_, Err(reason)) => Err(reason.clone()),
     };
     score.value = f1.clone().ok();
@@ -103,12 +104,6 @@ pub(super) fn score(scorer: &EntailmentScorer, plan: &ClaimPlan, outcomes: Vec<O
     score.components = components([recall_value, precision_value, f1, cited, sentences, skipped]);
     score.claims = plan.claims.iter().zip(outcomes).map(|(claim, outcome)| support(claim, outcome)).collect();
     score
-}
-
-/// 2 R P / (R + P); 0 where both are 0.
-fn harmonic(recall: f64, precision: f64) -> f64 {
-    let sum = recall + precision;
-    if sum == 0.0 { 0.0 } else { 2.0 * recall * precision / sum }
 }
 
 fn components(values: [Value; 6]) -> Vec<Component> {

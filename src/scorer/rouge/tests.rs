@@ -10,11 +10,11 @@ fn score(reference: &str, hypothesis: &str) -> RougeScores {
 fn shared_tokens_are_clipped_and_order_counts_for_l_only() {
     // Reference: the cat the dog; hypothesis: dog the the the. Shared singles: dog 1, the min(2, 3) = 2, so 3 of 4.
     let scores = score("the cat the dog", "dog the the the");
-    assert_eq!(scores.rouge_1, RougeScore { precision: 0.75, recall: 0.75, f: 0.75 });
+    assert_eq!(scores.rouge_1, Prf { precision: 0.75, recall: 0.75, f1: 0.75 });
     // Pairs: the-cat cat-the the-dog against dog-the the-the the-the: none.
-    assert_eq!(scores.rouge_2, RougeScore::default());
+    assert_eq!(scores.rouge_2, Prf::default());
     // the the is common: 2 of 4.
-    assert_eq!(scores.rouge_l, RougeScore { precision: 0.5, recall: 0.5, f: 0.5 });
+    assert_eq!(scores.rouge_l, Prf { precision: 0.5, recall: 0.5, f1: 0.5 });
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn a_text_without_tokens_scores_zero() {
     assert_eq!(score("", "a b"), RougeScores::default());
     assert_eq!(score("字。", "字。"), RougeScores::default());
     // One token has no pairs: 0 and not 0/0.
-    assert_eq!(score("cat", "cat").rouge_2, RougeScore::default());
+    assert_eq!(score("cat", "cat").rouge_2, Prf::default());
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn of_two_references_the_better_l_counts_and_a_tie_takes_the_second() {
     assert_eq!(rouge_best(&["x y z", "x b c"], "x y z", &stems).unwrap().0, 0);
     // L is 2 of 3 for both; ROUGE-2 is 1/2 for the first and 0 for the second, which counts anyway.
     let (at, scores) = rouge_best(&["x y q", "x q z"], "x y z", &stems).unwrap();
-    assert_eq!((at, scores.rouge_2.f), (1, 0.0));
+    assert_eq!((at, scores.rouge_2.f1), (1, 0.0));
     assert_eq!(rouge_best(&[], "x", &stems), None);
 }
 
@@ -54,7 +54,7 @@ proptest! {
         for (there, back) in [
             (there.rouge_1, back.rouge_1), (there.rouge_2, back.rouge_2), (there.rouge_l, back.rouge_l)
         ] {
-            for number in [there.precision, there.recall, there.f] {
+            for number in [there.precision, there.recall, there.f1] {
                 prop_assert!((0.0..=1.0).contains(&number));
             }
             prop_assert_eq!((there.precision, there.recall), (back.recall, back.precision));
@@ -66,9 +66,9 @@ proptest! {
     fn a_text_against_itself_is_one_where_it_has_tokens(text in texts()) {
         let tokens = rouge_tokens(&text, &Stems::new()).len();
         let scores = score(&text, &text);
-        prop_assert_eq!(scores.rouge_1.f, f64::from(u8::from(tokens > 0)));
-        prop_assert_eq!(scores.rouge_2.f, f64::from(u8::from(tokens > 1)));
-        prop_assert_eq!(scores.rouge_l.f, f64::from(u8::from(tokens > 0)));
+        prop_assert_eq!(scores.rouge_1.f1, f64::from(u8::from(tokens > 0)));
+        prop_assert_eq!(scores.rouge_2.f1, f64::from(u8::from(tokens > 1)));
+        prop_assert_eq!(scores.rouge_l.f1, f64::from(u8::from(tokens > 0)));
     }
 }
 

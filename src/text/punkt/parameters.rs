@@ -7,35 +7,13 @@ use std::sync::LazyLock;
 const ENGLISH: &str = include_str!("english.tsv");
 
 /// Seen with a capital inside a sentence.
-const MIDDLE_UPPER: u8 = 1 << 2;
+pub(super) const MIDDLE_UPPER: u8 = 4;
 /// Seen in lower case at the beginning of a sentence.
-const BEGIN_LOWER: u8 = 1 << 4;
+pub(super) const BEGIN_LOWER: u8 = 16;
 /// Seen with a capital: at the beginning (2), inside (4), somewhere unknown (8).
-const UPPER: u8 = 2 | 4 | 8;
+pub(super) const UPPER: u8 = 2 | 4 | 8;
 /// Seen in lower case: at the beginning (16), inside (32), somewhere unknown (64).
-const LOWER: u8 = 16 | 32 | 64;
-
-/// Orthographic contexts of a word type; empty if unknown.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Contexts(u8);
-
-impl Contexts {
-    pub(super) fn lower(self) -> bool {
-        self.0 & LOWER != 0
-    }
-
-    pub(super) fn upper(self) -> bool {
-        self.0 & UPPER != 0
-    }
-
-    pub(super) fn upper_within(self) -> bool {
-        self.0 & MIDDLE_UPPER != 0
-    }
-
-    pub(super) fn lower_at_beginning(self) -> bool {
-        self.0 & BEGIN_LOWER != 0
-    }
-}
+pub(super) const LOWER: u8 = 16 | 32 | 64;
 
 /// A trained model. All words are in lower case.
 #[derive(Debug)]
@@ -45,7 +23,8 @@ pub(super) struct Parameters {
     /// Words between which a full stop ends no sentence.
     pub(super) collocations: HashSet<(&'static str, &'static str)>,
     pub(super) starters: HashSet<&'static str>,
-    contexts: HashMap<&'static str, Contexts>,
+    /// Orthographic contexts of word types, as bits.
+    contexts: HashMap<&'static str, u8>,
 }
 
 impl Parameters {
@@ -57,14 +36,15 @@ impl Parameters {
             starters: section("sentence_starters").collect(),
             contexts: section("orthography")
                 .filter_map(|line| line.split_once('\t'))
-                .map(|(word, contexts)| (word, Contexts(contexts.parse().unwrap_or(0))))
+                .map(|(word, contexts)| (word, contexts.parse().unwrap_or(0)))
                 .collect(),
         });
         &PARAMETERS
     }
 
-    pub(super) fn contexts_of(&self, word: &str) -> Contexts {
-        self.contexts.get(word).copied().unwrap_or_default()
+    /// Whether the word was seen in any of these contexts.
+    pub(super) fn has(&self, word: &str, contexts: u8) -> bool {
+        self.contexts.get(word).is_some_and(|seen| seen & contexts != 0)
     }
 }
 
@@ -83,7 +63,7 @@ mod tests {
         let english = Parameters::english();
         let sizes = [english.abbreviations.len(), english.collocations.len(), english.starters.len()];
         assert_eq!((sizes, english.contexts.len()), ([156, 37, 39], 20_366));
-        assert!(english.contexts.values().all(|contexts| contexts.0 != 0), "every number was read");
+        assert!(english.contexts.values().all(|contexts| *contexts != 0), "every number was read");
     }
 
     #[test]
@@ -93,8 +73,8 @@ mod tests {
         assert!(english.abbreviations.contains(". . "), "the blank at the end belongs to it");
         assert!(english.collocations.contains(&("##number##", "international")));
         // coverage: 36 = 4 + 32, seen inside sentences in both cases.
-        let coverage = english.contexts_of("coverage");
-        assert!(coverage.upper_within() && coverage.lower() && coverage.upper() && !coverage.lower_at_beginning());
-        assert_eq!(english.contexts_of("zzz"), Contexts(0));
+        let coverage = |contexts| english.has("coverage", contexts);
+        assert!(coverage(MIDDLE_UPPER) && coverage(LOWER) && coverage(UPPER) && !coverage(BEGIN_LOWER));
+        assert!(!english.has("zzz", u8::MAX));
     }
 }

@@ -3,7 +3,7 @@
 //! Kiss and Strunk call the first step type-based (is it a known abbreviation?) and the second token-based (what does
 //! the next word look like?); section 4 of the paper describes the heuristics named below.
 
-use super::parameters::{Contexts, Parameters};
+use super::parameters::{BEGIN_LOWER, LOWER, MIDDLE_UPPER, Parameters, UPPER};
 use crate::text::python_chars::{decimal_digit, is_word_letter};
 
 /// The type of all numbers.
@@ -22,13 +22,13 @@ pub(super) fn ends_sentence(token: &str, next: &str, model: &Parameters) -> bool
     if model.collocations.contains(&(plain_type, following.as_str())) {
         return false;
     }
-    let contexts = model.contexts_of(&following);
-    let starts = starts_sentence(next, contexts);
+    let seen = |contexts| model.has(&following, contexts);
+    let starts = starts_sentence(next, seen);
     if kind == Kind::Abbreviation && !initial {
         return starts == Some(true) || (starts_upper(next) && model.starters.contains(following.as_str()));
     }
     if initial || plain_type == NUMBER {
-        let is_name = initial && starts.is_none() && starts_upper(next) && !contexts.lower();
+        let is_name = initial && starts.is_none() && starts_upper(next) && !seen(LOWER);
         if starts == Some(false) || is_name {
             return false;
         }
@@ -63,15 +63,15 @@ impl Kind {
 }
 
 /// The orthographic heuristic (4.1.1 of the paper): does this word begin a sentence? `None`: undecided.
-fn starts_sentence(token: &str, contexts: Contexts) -> Option<bool> {
+fn starts_sentence(token: &str, seen: impl Fn(u8) -> bool) -> Option<bool> {
     if matches!(token, ";" | ":" | "," | "." | "!" | "?") {
         return Some(false);
     }
-    if starts_upper(token) && contexts.lower() && !contexts.upper_within() {
+    if starts_upper(token) && seen(LOWER) && !seen(MIDDLE_UPPER) {
         return Some(true);
     }
     let lower = token.chars().next().is_some_and(char::is_lowercase);
-    if lower && (contexts.upper() || !contexts.lower_at_beginning()) {
+    if lower && (seen(UPPER) || !seen(BEGIN_LOWER)) {
         return Some(false);
     }
     None
