@@ -34,5 +34,5 @@ pub use reader::{JsonLine, parse_jsonl, read_jsonl};
 pub(crate) use reader::{all, read_bytes};
 pub use references::{References, load_references};
 pub use results::{RecordedAnswer, ResultsFile, SystemResults, load_results, parse_results};
-pub use scorable::{ReadFile, Scorable, ScorableOptions, Support, scorable, supports};
+pub use scorable::{InputFile, Scorable, ScorableOptions, Support, scorable, supports};
 pub use test_cases::{TestCases, load_test_cases, parse_test_cases};

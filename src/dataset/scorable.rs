@@ -4,8 +4,10 @@
 //! once. An answer in both lists is identical in both.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use crate::domain::{Answer, CaseId, Fingerprint, Gold, Item, Mode, Prediction, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result};
@@ -28,15 +30,22 @@ pub struct ScorableOptions<'a> {
     pub block: Option<ReferencesBlock<'a>>,
 }
 
-/// An input file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadFile {
+/// An input file and the hash of its bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputFile {
     /// `tests`, `references`, or the system.
     pub name: String,
-    /// Its path.
-    pub path: PathBuf,
+    /// The path as given.
+    pub path: String,
     /// blake3 of its bytes.
     pub blake3: Fingerprint,
+}
+
+impl InputFile {
+    /// A file that was read.
+    pub fn new(name: &str, path: &Path, blake3: Fingerprint) -> Self {
+        Self { name: name.to_owned(), path: path.display().to_string(), blake3 }
+    }
 }
 
 /// Items that can be scored.
@@ -54,7 +63,7 @@ pub struct Scorable {
     /// Test cases without an answer, by system.
     pub missing: Vec<(SystemName, CaseId)>,
     /// Files with items: test cases, systems, references.
-    pub files: Vec<ReadFile>,
+    pub files: Vec<InputFile>,
     /// All warnings.
     pub warnings: Vec<String>,
     /// Notes on the joins.
@@ -298,14 +307,13 @@ fn files(
     systems: &[SystemAnswers],
     references: Option<&References>,
     made: &Scorable,
-) -> Vec<ReadFile> {
-    let file = |name: &str, path: &PathBuf, blake3| ReadFile { name: name.to_owned(), path: path.clone(), blake3 };
+) -> Vec<InputFile> {
     let with_items: HashSet<&SystemName> =
         made.rubric.iter().chain(&made.plain).map(|item| &item.answer.system).collect();
     let systems = systems.iter().filter(|system| with_items.contains(&system.system));
-    let tests = tests.map(|tests| file("tests", &tests.path, tests.blake3)).into_iter();
-    let systems = systems.map(|system| file(system.system.as_str(), &system.path, system.blake3));
-    tests.chain(systems).chain(references.map(|refs| file("references", &refs.path, refs.blake3))).collect()
+    let tests = tests.map(|tests| InputFile::new("tests", &tests.path, tests.blake3)).into_iter();
+    let systems = systems.map(|system| InputFile::new(system.system.as_str(), &system.path, system.blake3));
+    tests.chain(systems).chain(references.map(|refs| InputFile::new("references", &refs.path, refs.blake3))).collect()
 }
 
 /// Number of items with the data that scorers need.

@@ -11,10 +11,11 @@ use super::inputs::LoadedInputs;
 use super::judges::{Endpoints, Judges};
 use super::options::{EvaluationOptions, ScorerName};
 use super::preset::Preset;
-use super::record::{InputFile, Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus};
+use super::record::{Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus};
 use super::scorers::scorer;
 use super::{EventSink, Job, NoEvents, Options, Plan, PlanEstimate, PlanOutcome, RunEvent, RunOutcome, StopHandle};
 use crate::analysis::{AggregateOptions, OnUnscored, Summary, summarize};
+use crate::dataset::InputFile;
 use crate::domain::{CallKind, CaseId, Item, LEXICAL, Role, ScoredAnswer, Severity, SystemName};
 use crate::error::{Error, Result};
 use crate::judge::batch::{BatchLimits, BatchManifest, BatchWriter};
@@ -292,10 +293,13 @@ pub(super) fn needs_rubric(scorer: &dyn Scorer) -> bool {
 pub struct Run {
     prepared: Prepared,
     jobs: Vec<Job>,
-    endpoints: Endpoints,
-    meters: Arc<Meters>,
+    /// The servers of its judges.
+    pub endpoints: Endpoints,
+    /// Its counters.
+    pub meters: Arc<Meters>,
     record: RunRecord,
-    planned: PlanOutcome,
+    /// Cached calls, and calls to make.
+    pub planned: PlanOutcome,
     scored: Vec<Arc<ScoredAnswer>>,
 }
 
@@ -328,31 +332,6 @@ impl Run {
     /// Means with intervals and ranks of the scores.
     pub fn summary(&self) -> Summary {
         summary(self.manifest(), &self.scored)
-    }
-
-    /// What the run was prepared from.
-    pub fn prepared(&self) -> &Prepared {
-        &self.prepared
-    }
-
-    /// One job for each scorer.
-    pub fn jobs(&self) -> &[Job] {
-        &self.jobs
-    }
-
-    /// The servers of its judges.
-    pub fn endpoints(&self) -> &Endpoints {
-        &self.endpoints
-    }
-
-    /// The counters of the run.
-    pub fn meters(&self) -> &Arc<Meters> {
-        &self.meters
-    }
-
-    /// Cached calls, and calls to make.
-    pub fn planned(&self) -> &PlanOutcome {
-        &self.planned
     }
 
     /// Makes the planned calls until all are done or `stop` is set. The record holds what was scored until then, also
@@ -497,7 +476,8 @@ fn manifest(
     settings.extend(scorers.iter().map(of_scorer).filter(|(_, settings)| !settings.is_null()));
     let mut files = inputs.files.clone();
     if let Some(aspects) = &options.scorers.aspect_rubrics {
-        files.push(InputFile::read("aspects", aspects)?);
+        let bytes = std::fs::read(aspects).map_err(Error::io(aspects, "read"))?;
+        files.push(InputFile::new("aspects", aspects, blake3::hash(&bytes).into()));
     }
     let with_rubric = scorers.iter().any(|scorer| needs_rubric(&**scorer)) && !inputs.all_cases.is_empty();
     let (items, missing) = match with_rubric {

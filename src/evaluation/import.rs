@@ -7,9 +7,9 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::options::ScoringOptions;
-use super::record::{IMPORTED, InputFile, Inputs, JudgeEntry, Manifest, RunDir, RunRecord, RunStatus};
+use super::record::{IMPORTED, Inputs, JudgeEntry, Manifest, RunDir, RunRecord, RunStatus};
 use crate::dataset::{
-    PairOptions, Pairing, ReadFile, RecordedAnswer, ReferencesBlock, ResultsFile, ScorableOptions, SystemAnswers,
+    InputFile, PairOptions, Pairing, RecordedAnswer, ReferencesBlock, ResultsFile, ScorableOptions, SystemAnswers,
     SystemResults, TestCases, load_answers, load_results, load_test_cases, pair, scorable,
 };
 use crate::domain::{
@@ -102,10 +102,8 @@ pub fn import(options: &ImportOptions) -> Result<ImportedRun> {
     if options.strict && !warnings.is_empty() {
         return Err(Error::Input(warnings));
     }
-    let input =
-        |name: &str, path: &Path, blake3| InputFile { name: name.to_owned(), path: path.display().to_string(), blake3 };
-    let mut inputs = vec![input("tests", &tests.path, tests.blake3)];
-    inputs.extend(files.iter().map(|file| input("results", &file.path, file.blake3)));
+    let mut inputs = vec![InputFile::new("tests", &tests.path, tests.blake3)];
+    inputs.extend(files.iter().map(|file| InputFile::new("results", &file.path, file.blake3)));
     inputs.extend(answer_files);
     let settings = [
         ("score.rubrics", parts.rubrics),
@@ -380,7 +378,6 @@ fn answers_of(
         let what = format!("{} of {} scored answers have no text here", scored.len() - items.len(), scored.len());
         warnings.push(InputFault::new(&paths[0], what));
     }
-    let file =
-        |file: ReadFile| InputFile { name: file.name, path: file.path.display().to_string(), blake3: file.blake3 };
-    Ok((items, made.files.into_iter().skip_while(|file| file.path == tests.path).map(file).collect()))
+    // The first file holds the test cases.
+    Ok((items, made.files.into_iter().skip(1).collect()))
 }

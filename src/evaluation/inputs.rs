@@ -2,18 +2,16 @@
 
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
-use std::path::Path;
 use std::sync::Arc;
 
-use crate::dataset::{self, PairOptions, ScorableOptions, Support};
-use crate::domain::{CaseId, Fingerprint, Item, Mode, Prediction, SystemName, TestCase};
+use crate::dataset::{self, InputFile, PairOptions, ScorableOptions, Support};
+use crate::domain::{CaseId, Item, Mode, Prediction, SystemName, TestCase};
 use crate::error::{Error, Result};
 use crate::scorer::convert::{ReferencesBlock, references_block};
 
 use super::Slice;
 use super::options::{EvaluationOptions, ScorerName};
 use super::preset::{Checked, Coverage, Preset};
-use super::record::InputFile;
 
 /// All input of a run.
 pub struct LoadedInputs {
@@ -71,10 +69,8 @@ impl LoadedInputs {
             block: appended.then_some(&block as dataset::ReferencesBlock<'_>),
         };
         let made = dataset::scorable(tests.as_ref(), &systems, references.as_ref(), &options)?;
-        let files = made.files.iter().map(|file| input_file(&file.name, &file.path, file.blake3));
         let questions = preset.map(|preset| &preset.asked).filter(|asked| !asked.are_test_cases);
-        let questions = questions.map(|asked| input_file("questions", &asked.path, asked.blake3));
-        let files = files.chain(questions).collect();
+        let questions = questions.map(|asked| InputFile::new("questions", &asked.path, asked.blake3));
         let support = dataset::supports(&made);
         let (rubric, plain, missing) = sliced(input.slice, (made.rubric, made.plain, made.missing));
         Ok(Self {
@@ -84,7 +80,7 @@ impl LoadedInputs {
             all_cases: tests.map(|tests| tests.cases).unwrap_or_default(),
             kept_cases: made.kept_cases,
             missing,
-            files,
+            files: made.files.into_iter().chain(questions).collect(),
             warnings: once(warnings.into_iter().chain(made.warnings).collect()),
             notes: notes.into_iter().chain(made.notes).collect(),
             coverage,
@@ -122,8 +118,4 @@ fn sliced(slice: Option<Slice>, (mut rubric, mut plain, mut missing): Parts) -> 
         missing.retain(|(system, case_id)| slice.holds(system, case_id));
     }
     (rubric, plain, missing)
-}
-
-fn input_file(name: &str, path: &Path, blake3: Fingerprint) -> InputFile {
-    InputFile { name: name.to_owned(), path: path.display().to_string(), blake3 }
 }

@@ -128,26 +128,13 @@ fn difference_faults(runs: &[RecordedRun], differences: &[SettingDifference]) ->
     let fault = |difference: &SettingDifference| InputFault::new(&runs[difference.run].path, difference.text.as_str());
     let mut faults: Vec<InputFault> = differences.iter().map(fault).collect();
     let mut hint = "these runs are not comparable; --anyway compares them and flags the difference".to_owned();
-    if differences.iter().any(|difference| difference.is_judge) && have_equal_answers(runs) {
+    if differences.iter().any(|difference| difference.is_judge) {
         hint += "; two judges of the same answers are compared by scholareval agree";
     }
     if let Some(first) = faults.first_mut() {
         first.hint = hint;
     }
     faults
-}
-
-/// Whether a system has the same answer file in two runs.
-fn have_equal_answers(runs: &[RecordedRun]) -> bool {
-    let mut seen: HashSet<(String, String)> = HashSet::new();
-    runs.iter().any(|run| {
-        let systems: HashSet<String> = run.systems().iter().map(ToString::to_string).collect();
-        let files = run.manifest.inputs.iter().filter(|input| systems.contains(&input.name));
-        let own: Vec<_> = files.map(|file| (file.name.clone(), file.blake3.to_string())).collect();
-        let is_known = own.iter().any(|file| seen.contains(file));
-        seen.extend(own);
-        is_known
-    })
 }
 
 /// Roles judged by the lexical baseline in one run and by an LLM in another.

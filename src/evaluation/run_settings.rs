@@ -13,30 +13,6 @@ use crate::domain::{GradeMerge, Mode};
 /// Maximum length of a value in a message, in characters.
 const MAX_CHARS: usize = 80;
 
-/// The value of a setting.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Setting {
-    /// Compared for equality.
-    identity: String,
-    /// Shown in messages.
-    display: String,
-}
-
-impl Setting {
-    fn text(text: impl Into<String>) -> Self {
-        let text = text.into();
-        Self { identity: text.clone(), display: text }
-    }
-
-    fn of(value: &Value) -> Self {
-        match value {
-            Value::String(text) => Self::text(text.clone()),
-            Value::Null => Self::text("unset"),
-            other => Self::text(other.to_string()),
-        }
-    }
-}
-
 /// A setting with more than one value among some runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SettingDifference {
@@ -51,25 +27,25 @@ pub(super) struct SettingDifference {
 /// Settings that differ between runs, which are given by name and manifest. Runs without a setting are not compared by
 /// it.
 pub(super) fn setting_differences(runs: &[(&str, &Manifest)]) -> Vec<SettingDifference> {
-    let mut by_name: BTreeMap<String, Vec<(Setting, Vec<usize>)>> = BTreeMap::new();
+    let mut by_name: BTreeMap<String, Vec<(String, Vec<usize>)>> = BTreeMap::new();
     for (run, (_, manifest)) in runs.iter().enumerate() {
         for (name, setting) in settings(manifest) {
             let values = by_name.entry(name).or_default();
-            match values.iter_mut().find(|(known, _)| known.identity == setting.identity) {
+            match values.iter_mut().find(|(known, _)| *known == setting) {
                 Some((_, run_indices)) => run_indices.push(run),
                 None => values.push((setting, vec![run])),
             }
         }
     }
-    let value = |(setting, run_indices): &(Setting, Vec<usize>)| {
-        let mut display: String = setting.display.chars().take(MAX_CHARS).collect();
-        if display.len() < setting.display.len() {
+    let value = |(setting, run_indices): &(String, Vec<usize>)| {
+        let mut display: String = setting.chars().take(MAX_CHARS).collect();
+        if display.len() < setting.len() {
             display.push_str("..");
         }
         let names: Vec<&str> = run_indices.iter().map(|run| runs[*run].0).collect();
         format!("{display} ({})", names.join(", "))
     };
-    let difference = |(name, values): (String, Vec<(Setting, Vec<usize>)>)| SettingDifference {
+    let difference = |(name, values): (String, Vec<(String, Vec<usize>)>)| SettingDifference {
         text: format!("{name} differs: {}", values.iter().map(value).collect::<Vec<_>>().join(", ")),
         run: values.iter().filter_map(|(_, run_indices)| run_indices.first()).max().copied().unwrap_or_default(),
         is_judge: name.starts_with("judge of "),
@@ -101,17 +77,24 @@ fn rubric_entry(manifest: &Manifest, judge: &JudgeEntry) -> RoleEntry {
     }
 }
 
-fn settings(manifest: &Manifest) -> BTreeMap<String, Setting> {
+/// The value in words; files and prompts are shown by the start of their hash.
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "unset".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+fn settings(manifest: &Manifest) -> BTreeMap<String, String> {
     let mut settings = BTreeMap::new();
     let mode = if manifest.mode == Mode::Compat { "compat" } else { "default" };
-    settings.insert("mode (parser and arithmetic)".to_owned(), Setting::text(mode));
+    settings.insert("mode (parser and arithmetic)".to_owned(), mode.to_owned());
     for name in ["tests", "references", "questions"] {
         // The answers of a system may have the same name, but come later in the list.
         let file = manifest.inputs.iter().find(|input| input.name == name);
-        let hash = file.map(|input| input.blake3.to_string());
-        let abbreviated =
-            |hash: String| Setting { display: format!("{}..", &hash[..12.min(hash.len())]), identity: hash };
-        settings.insert(format!("input {name}"), hash.map_or(Setting::text("none"), abbreviated));
+        let hash = file.map_or_else(|| "none".to_owned(), |input| format!("{}..", input.blake3.short(12)));
+        settings.insert(format!("input {name}"), hash);
     }
     if !manifest.kept_cases.is_empty() {
         settings.insert("cases".to_owned(), kept_cases(manifest));
@@ -124,14 +107,14 @@ fn settings(manifest: &Manifest) -> BTreeMap<String, Setting> {
         defaults.push(("score.references_block", json!("append")));
     }
     for (name, default) in defaults {
-        settings.insert(name.to_owned(), Setting::of(manifest.settings.get(name).unwrap_or(&default)));
+        settings.insert(name.to_owned(), text_of(manifest.settings.get(name).unwrap_or(&default)));
     }
     for (name, value) in manifest.settings.iter().filter(|(name, _)| name.starts_with("scorer.")) {
         match value {
             Value::Object(parts) => {
-                settings.extend(parts.iter().map(|(part, value)| (format!("{name}.{part}"), Setting::of(value))));
+                settings.extend(parts.iter().map(|(part, value)| (format!("{name}.{part}"), text_of(value))));
             }
-            other => _ = settings.insert(name.clone(), Setting::of(other)),
+            other => _ = settings.insert(name.clone(), text_of(other)),
         }
     }
     for (role, entry) in &judged_roles(manifest) {
@@ -141,36 +124,32 @@ fn settings(manifest: &Manifest) -> BTreeMap<String, Setting> {
     settings
 }
 
-fn kept_cases(manifest: &Manifest) -> Setting {
-    let mut cases: Vec<&str> = manifest.kept_cases.iter().map(String::as_str).collect();
+fn kept_cases(manifest: &Manifest) -> String {
+    let mut cases = manifest.kept_cases.clone();
     cases.sort_unstable();
-    let identity = json!(cases).to_string();
-    let hash = blake3::hash(identity.as_bytes()).to_hex();
-    Setting { display: format!("{} [{}..]", cases.len(), &hash[..6]), identity }
+    let hash = blake3::hash(json!(cases).to_string().as_bytes()).to_hex();
+    format!("{} [{}..]", cases.len(), &hash[..12])
 }
 
-fn role_settings(role: &str, entry: &RoleEntry) -> [(String, Setting); 5] {
+fn role_settings(role: &str, entry: &RoleEntry) -> [(String, String); 5] {
     // The merge rule has no effect on a single value.
     let sample_merges = entry.samples.iter().zip(&entry.merges).map(|(samples, merge)| (*samples > 1).then_some(merge));
     let panel_merge = (entry.judges.len() > 1).then_some(entry.panel_merge);
     let merges = json!({"samples": sample_merges.collect::<Vec<_>>(), "judges": panel_merge});
     let judges: Vec<&str> = entry.judges.iter().map(|judge| judge.id.as_str()).collect();
-    let prompts = |prompts: &PromptsEntry| Setting {
-        display: format!("{} [{}..]", prompts.label, prompts.fingerprint.short(8)),
-        identity: prompts.fingerprint.to_string(),
-    };
+    let prompts = |prompts: &PromptsEntry| format!("{} [{}..]", prompts.label, prompts.fingerprint.short(12));
     [
-        (format!("judge of {role}"), Setting::text(judges.join(" + "))),
-        (format!("samples of {role}"), Setting::of(&json!(entry.samples))),
-        (format!("expected scores of {role}"), Setting::of(&json!(entry.expected))),
-        (format!("merge of {role}"), Setting::of(&merges)),
-        (format!("prompts of {role}"), entry.prompts.as_ref().map_or(Setting::text("none"), prompts)),
+        (format!("judge of {role}"), judges.join(" + ")),
+        (format!("samples of {role}"), text_of(&json!(entry.samples))),
+        (format!("expected scores of {role}"), text_of(&json!(entry.expected))),
+        (format!("merge of {role}"), text_of(&merges)),
+        (format!("prompts of {role}"), entry.prompts.as_ref().map_or("none".to_owned(), prompts)),
     ]
 }
 
 /// Request settings of the judges of a role (temperature, reply limits, ..), independent of their names in the config
 /// file.
-fn judge_settings(manifest: &Manifest, role: &str) -> Vec<(String, Setting)> {
+fn judge_settings(manifest: &Manifest, role: &str) -> Vec<(String, String)> {
     let settings = &manifest.settings;
     let role_setting = |name: &str| settings.get(&format!("roles.{name}"));
     let judges = role_setting(role).or_else(|| role.starts_with("aspect.").then(|| role_setting("aspect")).flatten());
@@ -185,7 +164,7 @@ fn judge_settings(manifest: &Manifest, role: &str) -> Vec<(String, Setting)> {
         };
         // `role_settings` has these.
         let values = values.into_iter().filter(|(key, _)| !["samples", "merge", "model", "cache_id"].contains(key));
-        entries.extend(values.map(|(key, value)| (format!("{key} of the {judge}"), Setting::of(value))));
+        entries.extend(values.map(|(key, value)| (format!("{key} of the {judge}"), text_of(value))));
     }
     entries
 }

@@ -95,7 +95,7 @@ async fn score(
     let path = prepared.out_dir();
     let mut run = prepared.start(&path).await?;
     if !quiet && !is_lexical {
-        terminal::note(&plan_line(&run.planned().of_models()));
+        terminal::note(&plan_line(&run.planned.of_models()));
     }
     let asked = ask(&mut run, quiet).await;
     let (name, dir) = (run.name(), run.record().dir());
@@ -118,7 +118,7 @@ async fn score(
 /// Makes the calls that are not cached, with progress, until all are done or a signal stops the run.
 async fn ask(run: &mut Run, quiet: bool) -> Result<()> {
     let stop = StopHandle::new();
-    if run.planned().is_done() {
+    if run.planned.is_done() {
         return run.ask(&mut NoEvents, &stop).await;
     }
     run.check_judges()?;
@@ -126,15 +126,15 @@ async fn ask(run: &mut Run, quiet: bool) -> Result<()> {
     if quiet {
         return run.ask(&mut NoEvents, &stop).await;
     }
-    let endpoints = run.endpoints().clone();
+    let endpoints = run.endpoints.clone();
     let waiting = move || match endpoints.down() {
         (all, down) if all > 1 && down > 0 => Some(format!("{down} of {all} endpoints down")),
         _ => None,
     };
-    let mut progress = Progress::start(run.planned(), Arc::clone(run.meters()), Box::new(waiting));
+    let mut progress = Progress::start(&run.planned, Arc::clone(&run.meters), Box::new(waiting));
     let asked = run.ask(&mut progress, &stop).await;
     progress.finish();
-    run.endpoints().stats().iter().for_each(|endpoint| terminal::note(&endpoint_line(endpoint)));
+    run.endpoints.stats().iter().for_each(|endpoint| terminal::note(&endpoint_line(endpoint)));
     asked
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::SCHEMA_VERSION;
 use super::lines::FileStamp;
+use crate::dataset::InputFile;
 use crate::domain::{EndpointUse, Fingerprint, GradeMerge, Mode};
 use crate::error::{Error, InputFault, Result};
 
@@ -29,28 +30,6 @@ pub enum RunStatus {
     Complete,
     /// Stopped early; the same command continues.
     Stopped,
-}
-
-/// One input file and the hash of its bytes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InputFile {
-    /// `tests` or the system's name.
-    pub name: String,
-    /// The path as given.
-    pub path: String,
-    /// blake3 of its bytes.
-    pub blake3: Fingerprint,
-}
-
-impl InputFile {
-    /// Hashes a file.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn read(name: &str, path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(Error::io(path, "read"))?;
-        Ok(Self { name: name.to_owned(), path: path.display().to_string(), blake3: blake3::hash(&bytes).into() })
-    }
 }
 
 /// The prompt set.

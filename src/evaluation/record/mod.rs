@@ -20,9 +20,7 @@ mod writer;
 pub use calls::{RecordedReplies, for_each_call};
 pub use inputs::Inputs;
 pub use lines::FileStamp;
-pub use manifest::{
-    IMPORTED, InputFile, JudgeEntry, Manifest, PolicyEntry, PromptsEntry, RoleEntry, RunStatus, differences,
-};
+pub use manifest::{IMPORTED, JudgeEntry, Manifest, PolicyEntry, PromptsEntry, RoleEntry, RunStatus, differences};
 pub use run::{RecordedRun, load_run};
 pub use writer::{FILES, RunDir, RunRecord, write_whole};
 

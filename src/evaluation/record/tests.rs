@@ -127,7 +127,8 @@ fn only_differing_parts_of_structured_settings_are_listed() {
 
 #[test]
 fn a_system_called_tests_hides_no_change_of_the_test_cases() {
-    let input = |hash: u8| InputFile { name: "tests".into(), path: "p".into(), blake3: [hash; 32].into() };
+    let input =
+        |hash: u8| crate::dataset::InputFile { name: "tests".into(), path: "p".into(), blake3: [hash; 32].into() };
     let of = |inputs: [u8; 2]| Manifest { inputs: inputs.map(input).into(), ..manifest("m") };
     let (there, here) = (of([1, 3]), of([2, 3]));
     assert_ne!(there.identity(), here.identity());
