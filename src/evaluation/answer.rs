@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use futures::stream::{FuturesUnordered, StreamExt};
 
-use super::Job;
 use super::event::CallRecord;
 use super::expected;
 use super::gates;
@@ -16,6 +15,7 @@ use super::panel::Member;
 use super::sender::Records;
 use super::stop::StopHandle;
 use super::tally::AnswerTally;
+use super::{Job, Options};
 use crate::domain::{
     CallKind, GradeMerge, Item, JudgeCall, MemberValues, Mode, ScoredAnswer, UnscoredKind, UnscoredReason,
 };
@@ -32,15 +32,6 @@ pub(super) enum Abort {
     Stopped,
     /// The judge cannot be used any more.
     Fatal(Error),
-}
-
-impl Abort {
-    fn more_informative(before: Option<Self>, new: Self) -> Self {
-        match before {
-            Some(Self::Fatal(error)) => Self::Fatal(error),
-            _ => new,
-        }
-    }
 }
 
 /// How the scoring of an answer ended.
@@ -75,21 +66,24 @@ struct Unit<'a> {
     gates: usize,
 }
 
-/// How a unit ended.
-enum UnitEnd {
-    Answered { draw: Draw, raw: Option<String>, flags: Vec<String> },
-    Deferred,
+/// The result of a unit: its verdict, the raw reply, and flags.
+struct Answered {
+    draw: Draw,
+    raw: Option<String>,
+    flags: Vec<String>,
 }
 
-/// Indices of judge and sample, verdict, and raw reply.
-type Sample = ((u32, u32), Draw, Option<String>);
+impl Answered {
+    fn unscored(reason: UnscoredReason) -> Self {
+        Self { draw: Err(reason), raw: None, flags: Vec::new() }
+    }
+}
 
-/// The samples of one call in the order they arrived.
+/// The samples of one call in the order they arrived, each with the indices of judge and sample.
 #[derive(Default)]
 struct Asked {
-    samples: Vec<Sample>,
+    samples: Vec<((u32, u32), Answered)>,
     deferred: bool,
-    flags: Vec<String>,
 }
 
 /// The verdicts of an answer so far.
@@ -200,15 +194,12 @@ impl AnswerRun<'_> {
                     state.is_warm = true;
                     let asked = &mut asked[unit.call_index];
                     match end {
-                        Ok(UnitEnd::Answered { draw, raw, flags }) => {
-                            asked.flags.extend(flags);
-                            asked.samples.push(((unit.call.member, unit.call.draw), draw, raw));
-                        }
-                        Ok(UnitEnd::Deferred) => asked.deferred = true,
+                        Ok(Some(answered)) => asked.samples.push(((unit.call.member, unit.call.draw), answered)),
+                        Ok(None) => asked.deferred = true,
                         // Calls in flight are paid for: wait for them, but start no others.
                         Err(new) => {
                             queue.clear();
-                            abort = Some(Abort::more_informative(abort, new));
+                            abort = abort.filter(|first| matches!(first, Abort::Fatal(_))).or(Some(new));
                         }
                     }
                 }
@@ -230,13 +221,12 @@ impl AnswerRun<'_> {
         &self,
         unit: Unit<'u>,
         slot: Option<Place>,
-    ) -> (Unit<'u>, Result<UnitEnd, Abort>, Option<Place>) {
+    ) -> (Unit<'u>, Result<Option<Answered>, Abort>, Option<Place>) {
         let end = match unit.member {
             Some(member) => self.ask_until_read(&unit.call, member, unit.gates).await,
             None => {
                 let what = format!("no judge has the role {}", unit.call.role.name());
-                let reason = UnscoredReason::new(UnscoredKind::NoJudge, what);
-                Ok(UnitEnd::Answered { draw: Err(reason), raw: None, flags: Vec::new() })
+                Ok(Some(Answered::unscored(UnscoredReason::new(UnscoredKind::NoJudge, what))))
             }
         };
         (unit, end, slot)
@@ -250,8 +240,8 @@ impl AnswerRun<'_> {
         }
     }
 
-    /// Asks for one sample, and repeats while the reply cannot be read and a repeat may help.
-    async fn ask_until_read(&self, call: &JudgeCall, member: &Member, gates: usize) -> Result<UnitEnd, Abort> {
+    /// Asks for one sample, and repeats while the reply cannot be read and a repeat may help; `None` if it was deferred.
+    async fn ask_until_read(&self, call: &JudgeCall, member: &Member, gates: usize) -> Result<Option<Answered>, Abort> {
         let mut first_raw: Option<String> = None;
         let mut fresh_tries = 0;
         let mut attempt = 0;
@@ -260,23 +250,26 @@ impl AnswerRun<'_> {
                 return Err(Abort::Stopped);
             }
             let request = self.request(call, member, attempt);
-            let mut reply = match self.ask(member, &request).await {
-                Ok(Outcome::Reply(reply)) => reply,
+            let asked = match self.ask(member, &request).await {
+                Ok(Outcome::Reply(reply)) => Ok(reply),
                 Ok(Outcome::Deferred) => {
                     if let Some(tally) = self.tally {
                         tally.count(&request, member, gates);
                     }
-                    return Ok(UnitEnd::Deferred);
+                    return Ok(None);
                 }
-                Ok(Outcome::Unscored(reason)) => return Ok(self.unscored(&request, member, reason).await),
+                Ok(Outcome::Unscored(reason)) => Err(reason),
                 Err(AskError::Fatal(error)) => return Err(Abort::Fatal(error)),
                 Err(AskError::Transient { message, .. }) => {
-                    let reason = UnscoredReason::new(UnscoredKind::Unreachable, message);
-                    return Ok(self.unscored(&request, member, reason).await);
+                    Err(UnscoredReason::new(UnscoredKind::Unreachable, message))
                 }
-                Err(AskError::Refused { message, kind, .. }) => {
-                    let reason = UnscoredReason::new(kind, message);
-                    return Ok(self.unscored(&request, member, reason).await);
+                Err(AskError::Refused { message, kind, .. }) => Err(UnscoredReason::new(kind, message)),
+            };
+            let mut reply = match asked {
+                Ok(reply) => reply,
+                Err(reason) => {
+                    self.records.push(CallRecord::of(&request, member, None, Err(reason.clone()))).await;
+                    return Ok(Some(Answered::unscored(reason)));
                 }
             };
             let raw = first_raw.get_or_insert_with(|| reply.content.clone()).clone();
@@ -299,7 +292,7 @@ impl AnswerRun<'_> {
                 self.legibility.note(call.task.kind(), draw.as_ref().err()).map_err(Abort::Fatal)?;
             }
             if !again {
-                return Ok(UnitEnd::Answered { draw, raw: Some(raw), flags });
+                return Ok(Some(Answered { draw, raw: Some(raw), flags }));
             }
             attempt += 1;
         }
@@ -313,21 +306,13 @@ impl AnswerRun<'_> {
         call: &JudgeCall,
         member: &Member,
     ) -> Result<bool, Abort> {
-        let options = &self.job.options;
-        let may_call = fresh_tries <= options.parse_retries;
-        if may_help && attempt < options.parse_retries {
-            return Ok(true);
-        }
-        if options.retry_unscored && may_call && may_help {
+        let Options { parse_retries, retry_unscored, .. } = *self.job.options;
+        let may_call = attempt < parse_retries || (retry_unscored && fresh_tries <= parse_retries);
+        if may_help && may_call {
             return Ok(true);
         }
         let next = self.request(call, member, attempt + 1);
         member.source.find(&next).map(|found| found.is_some()).map_err(Abort::Fatal)
-    }
-
-    async fn unscored(&self, request: &JudgeRequest, member: &Member, reason: UnscoredReason) -> UnitEnd {
-        self.records.push(CallRecord::of(request, member, None, Err(reason.clone()))).await;
-        UnitEnd::Answered { draw: Err(reason), raw: None, flags: Vec::new() }
     }
 
     fn request(&self, call: &JudgeCall, member: &Member, attempt: u32) -> JudgeRequest {
@@ -372,22 +357,19 @@ impl State {
             self.deferred.push((call.item, call.task.kind()));
             return;
         }
-        self.flags.append(&mut asked.flags.drain(..).collect());
-        asked.samples.sort_by_key(|(position, ..)| *position);
+        self.flags.extend(asked.samples.iter().flat_map(|(_, sample)| sample.flags.iter().cloned()));
+        asked.samples.sort_by_key(|(position, _)| *position);
         let Some(panel) = job.panels.of(&call.role) else {
-            let samples = asked.samples.into_iter().map(|(_, draw, _)| draw).collect();
+            let samples = asked.samples.into_iter().map(|(_, sample)| sample.draw).collect();
             self.verdicts.insert(call.item, merge_draws(samples, GradeMerge::Mean));
             return;
         };
         let (mut merged_members, mut values) = (Vec::new(), Vec::new());
         for (index, member) in (0_u32..).zip(&panel.members) {
-            let of_judge =
-                asked.samples.extract_if(.., |((judge, _), ..)| *judge == index).collect::<Vec<_>>().into_iter();
-            let mut raws = Vec::new();
-            let mut samples = Vec::new();
-            for (_, draw, raw) in of_judge {
-                raws.extend(raw);
-                samples.push(draw);
+            let (mut raws, mut samples) = (Vec::new(), Vec::new());
+            for (_, sample) in asked.samples.extract_if(.., |((judge, _), _)| *judge == index) {
+                raws.extend(sample.raw);
+                samples.push(sample.draw);
             }
             let merged = match job.options.mode {
                 // The reference merges the texts of several grades.

@@ -12,7 +12,7 @@ use super::judges::{Endpoints, Judges};
 use super::options::{EvaluationOptions, ScorerName};
 use super::preset::Preset;
 use super::record::{Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus};
-use super::scorers::scorer;
+use super::scorers::ScorerSetup;
 use super::{EventSink, Job, NoEvents, Options, Plan, PlanEstimate, PlanOutcome, RunEvent, RunOutcome, StopHandle};
 use crate::analysis::{AggregateOptions, OnUnscored, Summary, summarize};
 use crate::dataset::InputFile;
@@ -123,9 +123,12 @@ impl Evaluation {
         inputs.warnings.iter().for_each(|warning| notify(Severity::Warning, warning));
         inputs.notes.iter().chain(&choice.note()).for_each(|note| notify(Severity::Info, note));
         let aspects = if choice.has(ScorerName::Prometheus) { aspects_of(&options)? } else { Vec::new() };
+        let (parts, mode) = (options.scoring.parts(), options.scoring.mode());
+        let (scorer_options, aspects, items) = (&options.scorers, &aspects[..], &inputs.plain[..]);
         let made = |is_lexical: bool| {
-            let scorer = |name: &ScorerName| scorer(*name, &options, &aspects, is_lexical, &inputs.plain);
-            choice.scorers.iter().map(scorer).chain(own_scorers.iter().cloned()).collect::<Vec<_>>()
+            let setup = ScorerSetup { options: scorer_options, parts, mode, aspects, items, is_lexical };
+            let built_in = choice.scorers.iter().map(|name| name.make(&setup));
+            built_in.chain(own_scorers.iter().cloned()).collect::<Vec<_>>()
         };
         let roles: BTreeSet<Role> = made(false).iter().flat_map(|scorer| scorer.roles()).collect();
         let roles: Vec<Role> = roles.into_iter().collect();
@@ -285,8 +288,7 @@ impl Prepared {
 
 /// Whether any scorer needs the rubrics: the rubric scorer and custom ones.
 pub(super) fn needs_rubric(scorer: &dyn Scorer) -> bool {
-    let of_name = ScorerName::ALL.into_iter().find(|known| known.as_str() == scorer.name());
-    of_name.is_none_or(|name| name == ScorerName::Rubric)
+    ScorerName::of(scorer.name()).is_none_or(|name| name == ScorerName::Rubric)
 }
 
 /// A run with its record.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use clap::ValueEnum;
+
 use super::options::{EvaluationOptions, ScorerName};
 use crate::dataset::{self, Support};
 use crate::domain::{Aspect, Role};
@@ -25,7 +27,8 @@ impl Choice {
     /// [`Error::Usage`] for a requested scorer that cannot run; [`Error::Settings`] if none can.
     pub(super) fn of(options: &EvaluationOptions, support: &Support, lenient: bool) -> Result<Self> {
         let named = &options.scorers.scorers;
-        let wanted = || ScorerName::ALL.into_iter().filter(|scorer| named.is_empty() || named.contains(scorer));
+        let wanted =
+            || ScorerName::value_variants().iter().copied().filter(|scorer| named.is_empty() || named.contains(scorer));
         let why_not = |scorer: &ScorerName| why_not(*scorer, options, support);
         if !named.is_empty() && !lenient {
             for scorer in wanted() {
@@ -72,18 +75,11 @@ fn short_reason(why: &str) -> &str {
 
 /// Why a scorer cannot run.
 fn why_not(scorer: ScorerName, options: &EvaluationOptions, support: &Support) -> Option<&'static str> {
-    let golds = support.gold_answer + support.short_answers + support.long_answers;
-    match scorer {
-        ScorerName::Rubric => (support.rubric == 0).then_some("it needs test cases: --tests FILE"),
-        ScorerName::Prometheus if support.questions == 0 => Some("the answers come without their questions"),
-        ScorerName::Prometheus => (!options.has_aspect_role()).then_some("no judge has a role aspect"),
-        ScorerName::Entailment if support.sources == 0 => Some("no sources (ctxs or docs)"),
-        ScorerName::Entailment => (!options.has_role(&Role::Citation)).then_some("no judge has the role citation"),
-        ScorerName::CitationAudit => {
-            (support.sources + support.gold_sources == 0).then_some("no sources (ctxs or docs) and no gold_ctxs")
-        }
-        ScorerName::Overlap => (golds == 0).then_some("no gold (answer, qa_pairs, annotations), none by --references"),
-    }
+    scorer.missing_input(support).or(match scorer {
+        ScorerName::Prometheus if !options.has_aspect_role() => Some("no judge has a role aspect"),
+        ScorerName::Entailment if !options.has_role(&Role::Citation) => Some("no judge has the role citation"),
+        _ => None,
+    })
 }
 
 /// The aspects of a run, from the file or built in: the named ones, else those that have a judge.

@@ -1,7 +1,6 @@
 //! The judges of a run: identified once, then built with their layers, one or a panel per role.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -41,12 +40,6 @@ impl Endpoints {
             if was_asked { uses.collect() } else { Vec::new() }
         };
         self.0.iter().flat_map(of_judge).collect()
-    }
-}
-
-impl fmt::Debug for Endpoints {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Endpoints").field(&self.down()).finish()
     }
 }
 

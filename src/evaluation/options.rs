@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+pub use super::scorers::{ScorerName, ScorerOptions};
 use super::slice::Slice;
 use crate::analysis::OnUnscored;
 use crate::domain::{GradeMerge, Mode, RubricParts};
@@ -20,9 +21,6 @@ use crate::judge::masking::masked_json;
 use crate::judge::options::{
     BudgetOptions, CacheOptions, JudgeOptions, LimitOptions, OptionFault, defaults, one_or_more,
 };
-use crate::scorer::citation::IndexBase;
-use crate::scorer::convert::ReferencesBlock;
-use crate::scorer::entailment::Form;
 
 /// The name of the judge of the table `[judge]` and the flags.
 pub const DEFAULT_JUDGE: &str = "judge";
@@ -214,104 +212,6 @@ pub fn check_share(share: f64) -> Result<(), &'static str> {
     match (0.0..=1.0).contains(&share) {
         true => Ok(()),
         false => Err("not a share between 0 and 1; write 0.01 for one in a hundred, 1 to tolerate everything"),
-    }
-}
-
-/// A scorer of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ScorerName {
-    /// The ScholarQA-CS rubric.
-    Rubric,
-    /// Grades of 1 to 5 in aspects (Prometheus).
-    Prometheus,
-    /// Citation precision and recall by entailment.
-    Entailment,
-    /// Citations as far as they can be checked without a judge.
-    #[value(name = "citation_audit", alias = "citation-audit")]
-    #[serde(alias = "citation-audit")]
-    CitationAudit,
-    /// Short answers and ROUGE against gold.
-    Overlap,
-}
-
-impl ScorerName {
-    /// All scorers in the order of the scorecard.
-    pub const ALL: [Self; 5] = [Self::Rubric, Self::Prometheus, Self::Entailment, Self::CitationAudit, Self::Overlap];
-
-    /// The name in options, files and columns.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Rubric => "rubric",
-            Self::Prometheus => "prometheus",
-            Self::Entailment => "entailment",
-            Self::CitationAudit => "citation_audit",
-            Self::Overlap => "overlap",
-        }
-    }
-}
-
-/// Which scorers, and what each needs.
-#[derive(Debug, Clone, Args, Serialize, Deserialize)]
-#[command(next_help_heading = "Scorers")]
-pub struct ScorerOptions {
-    /// Scorers: rubric, prometheus, entailment, citation_audit, overlap [default: all that the input supports]
-    #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',', hide_possible_values = true)]
-    pub scorers: Vec<ScorerName>,
-    /// Gold and reference answers, joined by question
-    #[arg(long, value_name = "FILE")]
-    pub references: Option<PathBuf>,
-    /// Append a list of the cited sources to answers made from predictions; not counted in lengths
-    #[arg(long, value_name = "append|none", value_enum, default_value_t, hide_possible_values = true)]
-    pub references_block: ReferencesBlock,
-    /// Number of the first source
-    #[arg(long, value_name = "0|1", value_enum, default_value_t, hide_possible_values = true)]
-    pub index_base: IndexBase,
-    /// Cut prompts that do not fit the judge's context, and flag them, instead of leaving them unscored
-    #[arg(long)]
-    pub truncate: bool,
-    /// Grade only these aspects [default: all of the rubrics]
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    pub aspects: Vec<String>,
-    /// Aspects with the descriptions of their scores, as released [default: built in]
-    #[arg(long, value_name = "FILE")]
-    pub aspect_rubrics: Option<PathBuf>,
-    /// Grade aspects without reference answers
-    #[arg(long)]
-    pub no_reference: bool,
-    /// Text before the question in grading prompts; published: "Answer the question related to the most
-    /// recent scientific literature." [default: nothing]
-    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
-    pub instruction: String,
-    /// Show at most N of the cited sources to judges of aspects
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub top_n: usize,
-    /// Judge citations sentence by sentence (long), or the question with the whole answer (short)
-    #[arg(long, value_name = "long|short", value_enum, default_value_t, hide_possible_values = true)]
-    pub entail: Form,
-    /// Count only the first N citations of a claim
-    #[arg(long, value_name = "N", default_value = "3")]
-    pub at_most: NonZeroUsize,
-    /// Compare only the first N words of an output with its gold answers [default: all]
-    #[arg(long, value_name = "N")]
-    pub max_words: Option<NonZeroUsize>,
-}
-
-impl Default for ScorerOptions {
-    fn default() -> Self {
-        defaults()
-    }
-}
-
-impl ScorerOptions {
-    /// Whether this scorer was requested by name.
-    pub fn names(&self, scorer: ScorerName) -> bool {
-        self.scorers.contains(&scorer)
-    }
-
-    /// Whether this scorer was requested, or none was: then the input decides.
-    pub fn may_run(&self, scorer: ScorerName) -> bool {
-        self.scorers.is_empty() || self.names(scorer)
     }
 }
 

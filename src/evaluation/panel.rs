@@ -92,10 +92,3 @@ impl Panels {
         self.by_role.values().flat_map(|panel| &panel.members)
     }
 }
-
-impl std::fmt::Debug for Panels {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let ids = |panel: &Panel| panel.members.iter().map(|member| Arc::clone(&member.judge_id)).collect::<Vec<_>>();
-        f.debug_map().entries(self.by_role.iter().map(|(role, panel)| (role.name(), ids(panel)))).finish()
-    }
-}
