@@ -226,10 +226,7 @@ impl ReplySource for Cache {
 impl IdentifiedJudge {
     /// The model on servers, if it is one.
     pub fn server(&self) -> Option<&ServedModel> {
-        match self {
-            Self::Lexical | Self::Own { .. } => None,
-            Self::Server(server) => Some(server),
-        }
+        if let Self::Server(server) = self { Some(server) } else { None }
     }
 
     /// True for the built-in baseline.

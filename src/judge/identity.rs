@@ -70,13 +70,8 @@ pub fn judge_id(model: &str, cache_id: Option<&str>, server: &ServerIdentity) ->
     let served = server.served.as_deref().filter(|served| *served != model);
     let root = server.root.as_deref().filter(|root| Some(*root) != server.served.as_deref());
     let parts = [("served", served), ("root", root), ("path", server.model_path.as_deref())];
-    let mut id = plain(model);
-    for (name, value) in parts {
-        if let Some(value) = value {
-            id.push_str(&format!("|{name}={}", plain(value)));
-        }
-    }
-    id
+    let known = parts.into_iter().filter_map(|(name, value)| Some(format!("|{name}={}", plain(value?))));
+    std::iter::once(plain(model)).chain(known).collect()
 }
 
 /// The model name for requests and the server's report on it, with one request per route. Without a name it is the only
@@ -107,6 +102,19 @@ pub async fn ask_server(endpoint: &Endpoint, model: Option<&str>) -> Result<Serv
     };
     let props = transport.get_json(&endpoint.beside_v1("/props")).await.unwrap_or_default();
     Ok(report(name, &list, &props))
+}
+
+/// The report of a server that answers; the inner error is for an unreachable one.
+///
+/// # Errors
+/// As [`ask_server`].
+pub(super) async fn report_of(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<ServerReport>> {
+    if !endpoint.is_openai()
+        && let Err(error) = wait_for_server(endpoint, Duration::ZERO, |_, _| ()).await
+    {
+        return Ok(Err(error));
+    }
+    ask_server(endpoint, model).await.map(Ok)
 }
 
 /// The entries of `GET /v1/models` and `GET /props` for that model; null stands for a missing route.

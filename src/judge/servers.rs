@@ -3,17 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt as _;
-use futures::future::join_all;
-use futures::stream::FuturesUnordered;
-use tokio::time::{Instant, timeout_at};
+use futures::future::{join_all, select_ok};
+use tokio::time::timeout;
 
 use super::Notify;
 use super::cache::Cache;
 use super::capacity::Capacity;
 use super::chat::Chat;
 use super::endpoint::{Endpoint, OPENAI_BASE_URL, Timeouts};
-use super::identity::{ServerIdentity, ServerReport, ask_server, check_same_model, judge_id, wait_for_server};
+use super::identity::{ServerIdentity, ServerReport, check_same_model, judge_id, report_of, wait_for_server};
 use super::kind::JudgeKind;
 use super::layers::identity_checked::{ExpectedIdentity, IdentityChecked};
 use super::layers::pool::{Pool, Replica};
@@ -65,7 +63,7 @@ impl Servers {
             wait(&endpoints, *judge.wait_server, notify).await?;
         }
         let model = judge.model.as_deref();
-        let reports = join_all(endpoints.iter().map(|endpoint| report(endpoint, model))).await;
+        let reports = join_all(endpoints.iter().map(|endpoint| report_of(endpoint, model))).await;
         let each: Vec<Server> = endpoints
             .into_iter()
             .zip(reports)
@@ -167,16 +165,6 @@ impl Servers {
     }
 }
 
-/// The server's report; the inner error is for an unreachable server.
-async fn report(endpoint: &Endpoint, model: Option<&str>) -> Result<Result<ServerReport>> {
-    if !endpoint.is_openai()
-        && let Err(error) = wait_for_server(endpoint, Duration::ZERO, |_, _| ()).await
-    {
-        return Ok(Err(error));
-    }
-    ask_server(endpoint, model).await.map(Ok)
-}
-
 /// Why no server can be used; `None` if one can.
 fn unreachable(each: &[Server]) -> Option<String> {
     let errors = each.iter().map(|server| server.report.as_ref().err().map(ToString::to_string));
@@ -262,22 +250,11 @@ fn remember(cache: &Cache, judge: &JudgeOptions, there: &[(&Endpoint, &ServerRep
 
 /// Waits for all servers concurrently; once one is ready, the others get a little longer.
 async fn wait(endpoints: &[Endpoint], limit: Duration, notify: &Notify) -> Result<()> {
-    let mut waits: FuturesUnordered<_> =
-        endpoints.iter().map(|endpoint| wait_for_one(endpoint, limit, notify)).collect();
-    let mut until: Option<Instant> = None;
-    let mut failures = Vec::new();
-    loop {
-        let next = match until {
-            None => waits.next().await,
-            Some(until) => timeout_at(until, waits.next()).await.unwrap_or_default(),
-        };
-        match next {
-            Some(Ok(())) => drop(until.get_or_insert(Instant::now() + FOR_THE_OTHERS)),
-            Some(Err(error)) => failures.push(error.to_string()),
-            None if until.is_some() => return Ok(()),
-            None => return Err(Error::JudgeUnavailable(failures.join("; "))),
-        }
-    }
+    let waits = endpoints.iter().map(|endpoint| Box::pin(wait_for_one(endpoint, limit, notify)));
+    let ((), others) = select_ok(waits).await?;
+    // The result does not matter: servers that are not ready are left out.
+    let _ = timeout(FOR_THE_OTHERS, join_all(others)).await;
+    Ok(())
 }
 
 async fn wait_for_one(endpoint: &Endpoint, limit: Duration, notify: &Notify) -> Result<()> {

@@ -174,15 +174,11 @@ pub(in crate::judge) fn error_text(body: &[u8], endpoint: &Endpoint) -> String {
 /// The message for a key that is wrong or missing.
 pub(in crate::judge) fn key_refused(endpoint: &Endpoint, quoted: &str) -> String {
     let (url, variable) = (endpoint.masked_url(), &endpoint.api_key_env);
-    if endpoint.api_key.is_some() {
-        format!(
-            "the judge at {url} refused the key from {variable} ({quoted}); check {variable} or name another with --api-key-env"
-        )
-    } else {
-        format!(
-            "the judge at {url} wants a key and {variable} holds none ({quoted}); set {variable} or name another with --api-key-env"
-        )
-    }
+    let (what, check) = match endpoint.api_key {
+        Some(_) => (format!("refused the key from {variable}"), "check"),
+        None => (format!("wants a key and {variable} holds none"), "set"),
+    };
+    format!("the judge at {url} {what} ({quoted}); {check} {variable} or name another with --api-key-env")
 }
 
 /// The message for a server that never answered.

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use serde_json::{Map, Value, json};
@@ -30,11 +30,7 @@ pub(super) fn requested(body: &Bytes) -> Option<Bytes> {
     if find(rest, OPTIONS).is_some() {
         return None;
     }
-    let mut streaming = BytesMut::with_capacity(body.len() + STREAM.len());
-    streaming.extend_from_slice(before);
-    streaming.extend_from_slice(STREAM);
-    streaming.extend_from_slice(rest);
-    Some(streaming.freeze())
+    Some(Bytes::from([before, STREAM, rest].concat()))
 }
 
 fn find(bytes: &[u8], pattern: &[u8]) -> Option<usize> {

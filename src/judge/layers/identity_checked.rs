@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use crate::domain::JudgeReply;
 use crate::error::Error;
 use crate::judge::endpoint::Endpoint;
-use crate::judge::identity::{ServerIdentity, ask_server, judge_id, wait_for_server};
+use crate::judge::identity::{ServerIdentity, judge_id, report_of};
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 
 /// The expected identity of an endpoint.
@@ -103,11 +103,8 @@ fn lost(message: String) -> AskError {
 async fn probe(expected: &ExpectedIdentity) -> Result<(), AskError> {
     let missing = |message| AskError::Transient { message, status: None, retry_after: None };
     let ExpectedIdentity { endpoint, model, identity, .. } = expected;
-    let report = async {
-        wait_for_server(endpoint, Duration::ZERO, |_, _| ()).await?;
-        ask_server(endpoint, Some(model)).await
-    };
-    let now = report.await.map_err(|error| missing(error.to_string()))?.identity;
+    let report = report_of(endpoint, Some(model)).await.flatten();
+    let now = report.map_err(|error| missing(error.to_string()))?.identity;
     let url = endpoint.masked_url();
     let [id, before] = [&now, identity].map(|identity| judge_id(model, None, identity));
     if now == *identity {

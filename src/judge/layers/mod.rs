@@ -5,7 +5,6 @@ pub mod cached;
 pub mod collapsing;
 pub mod context_limited;
 pub mod identity_checked;
-mod overload;
 pub mod pool;
 pub mod rate_limited;
 pub mod retrying;

@@ -14,7 +14,6 @@ use std::time::Duration;
 use tokio::sync::{Mutex as FifoMutex, Notify};
 use tokio::time::{Instant, sleep_until};
 
-use super::overload::{Pause, Window};
 use crate::error::Error;
 use crate::judge::meters::Meters;
 use crate::judge::options::LimitOptions;
@@ -22,6 +21,16 @@ use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, locked};
 
 /// A longer pause ends the run instead: it can be resumed.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15 * 60);
+/// The first pause after a 429 or 529 without a duration; doubles while they continue.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// The longest of those pauses.
+const LONGEST_OWN_PAUSE: Duration = Duration::from_secs(60);
+/// The factor of the window after an overload.
+const CUT: f64 = 0.6;
+/// Minimum time between two cuts. (Calls sent before the last cut never cause another.)
+const DEBOUNCE: Duration = Duration::from_secs(1);
+/// The window grows by this fraction of the configured number.
+const STEPS: usize = 16;
 /// Slack below a quota: servers measure a minute by their own clock, and calls differ in latency.
 const SLACK: f64 = 1.005;
 
@@ -149,6 +158,96 @@ impl<J> Drop for Flight<'_, J> {
     fn drop(&mut self) {
         self.judge.with(|state| state.in_flight -= 1);
         self.judge.freed.notify_one();
+    }
+}
+
+/// The limit of concurrent calls: between 1 and `given`. Additive increase, multiplicative decrease (Chiu and Jain 1989,
+/// as in TCP): an overload cuts it by 40%, and each window of replies adds a sixteenth of the given number.
+#[derive(Debug)]
+struct Window {
+    given: usize,
+    limit: usize,
+    /// Time of the last cut.
+    cut: Option<Instant>,
+    /// Replies since the last change, of calls sent after the last cut.
+    replies: usize,
+}
+
+impl Window {
+    fn new(given: usize) -> Self {
+        let given = given.max(1);
+        Self { given, limit: given, cut: None, replies: 0 }
+    }
+
+    fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// A call sent at `sent` met an overloaded server; true if the window was cut.
+    ///
+    /// All calls that were in flight together report the same overload: those sent before the last cut say nothing
+    /// about the smaller window, and there is at most one cut per second.
+    fn overloaded(&mut self, sent: Instant) -> bool {
+        let now = Instant::now();
+        if self.cut.is_some_and(|cut| sent < cut || now < cut + DEBOUNCE) {
+            return false;
+        }
+        self.cut = Some(now);
+        self.replies = 0;
+        // Truncated, so that it shrinks down to 1.
+        self.limit = ((self.limit as f64 * CUT) as usize).max(1);
+        true
+    }
+
+    /// A call sent at `sent` was answered; true if the window grew.
+    fn answered(&mut self, sent: Instant) -> bool {
+        if self.limit >= self.given || self.cut.is_some_and(|cut| sent < cut) {
+            return false;
+        }
+        self.replies += 1;
+        if self.replies < self.limit {
+            return false;
+        }
+        self.replies = 0;
+        self.limit = (self.limit + self.given.div_ceil(STEPS)).min(self.given);
+        true
+    }
+}
+
+/// A pause shared by all waiting calls.
+#[derive(Debug, Default)]
+struct Pause {
+    until: Option<Instant>,
+    /// The default pause if the server gives no duration, and when it was last doubled.
+    own: Option<(Duration, Instant)>,
+}
+
+impl Pause {
+    /// Holds all calls for `wait` from now.
+    fn extend(&mut self, wait: Duration) {
+        self.until = self.until.max(Some(Instant::now() + wait));
+    }
+
+    /// Doubles the default pause, once for all calls that were in flight together: one sent before the last doubling is
+    /// no sign that the longer pause was too short.
+    fn extend_own(&mut self, sent: Instant) {
+        let wait = match self.own {
+            None => FIRST_PAUSE,
+            Some((_, lengthened)) if sent < lengthened => return,
+            Some((before, _)) => (before * 2).min(LONGEST_OWN_PAUSE),
+        };
+        self.own = Some((wait, Instant::now()));
+        self.extend(wait);
+    }
+
+    /// The server answers again: resets the default pause.
+    fn end_own(&mut self) {
+        self.own = None;
+    }
+
+    /// The end of the pause; `None` if calls may be sent.
+    fn pending(&self) -> Option<Instant> {
+        self.until.filter(|until| *until > Instant::now())
     }
 }
 
