@@ -187,7 +187,7 @@ impl FeverOptions {
 /// Values in the order of [`MEASURES`].
 fn measurements(values: [Option<f64>; 5]) -> Vec<Measurement> {
     let measured = MEASURES.into_iter().zip(values);
-    measured.map(|(name, estimate)| Measurement { name, estimate, interval: None }).collect()
+    measured.map(|(name, estimate)| Measurement { name: name.to_owned(), estimate, interval: None }).collect()
 }
 
 /// The rows of the published leaderboard.

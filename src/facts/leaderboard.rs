@@ -44,7 +44,7 @@ pub struct Standing {
 #[derive(Debug, Clone)]
 pub struct Measurement {
     /// Name of the measure.
-    pub name: &'static str,
+    pub name: String,
     /// 0..=1; `None` if undefined.
     pub estimate: Option<f64>,
     /// 95% interval, if there is one.
@@ -97,7 +97,7 @@ impl Standing {
 fn by_name<S: serde::Serializer>(metrics: &[Measurement], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(metrics.iter().map(|metric| {
         let (low, high) = metric.interval.map(|interval| (interval.low, interval.high)).unzip();
-        (metric.name, json!({"estimate": metric.estimate, "low": low, "high": high}))
+        (&metric.name, json!({"estimate": metric.estimate, "low": low, "high": high}))
     }))
 }
 
@@ -137,7 +137,7 @@ mod tests {
         let systems = [("last", 0.1, 0.9), ("tied", 0.500_01, 0.2), ("best", 0.5, 0.3), ("also", 0.5, 0.2)];
         for (system, first, second) in systems {
             let metrics = [("a", first), ("b", second)]
-                .map(|(name, value)| Measurement { name, estimate: Some(value), interval: None })
+                .map(|(name, value)| Measurement { name: name.to_owned(), estimate: Some(value), interval: None })
                 .to_vec();
             let scored = Scored { metrics, details: json!({}), notes: Vec::new() };
             board.add(system.to_owned(), String::new(), scored);

@@ -7,7 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::claims::{ClaimFile, FromLine, count_notes, counted, no_faults, system_names};
 use super::leaderboard::{Explanation, Leaderboard, Measurement, Scored};
-use super::scifact::{COUNTS, Claim, Counts, DocId, Label, Prediction, SentenceCap, explain, measures, score, sums};
+use super::scifact::{
+    COUNTS, Claim, Counts, DocId, Label, MEASURES, Prediction, SentenceCap, explain, measures, score, sums,
+};
 use super::scifact_files::{Corpus, costly_abstracts};
 use super::scifact_modules::{
     LabelCounts, Labels, Rationales, Retrieved, label_measures, rationale_measures, retrieval_measures, score_labels,
@@ -18,21 +20,8 @@ use crate::domain::{Mode, Note};
 use crate::error::{InputFault, Result};
 use crate::stats::{BcaOptions, Prf, bca_sums_intervals};
 
-/// Precision, recall and F1 of the four [`MEASURES`](super::scifact::MEASURES).
-const SUBMISSION: [&str; 12] = [
-    "abstract_label_only_precision",
-    "abstract_label_only_recall",
-    "abstract_label_only_f1",
-    "abstract_rationalized_precision",
-    "abstract_rationalized_recall",
-    "abstract_rationalized_f1",
-    "sentence_selection_precision",
-    "sentence_selection_recall",
-    "sentence_selection_f1",
-    "sentence_label_precision",
-    "sentence_label_recall",
-    "sentence_label_f1",
-];
+/// The values of a [`Prf`], in order.
+const PARTS: [&str; 3] = ["precision", "recall", "f1"];
 
 /// Gold file and files to score.
 #[derive(Debug, Clone, Args)]
@@ -144,14 +133,16 @@ impl ScifactFiles {
     /// Measures of summed counts with their intervals.
     fn measure<const C: usize, const K: usize>(
         &self,
-        names: [&'static str; K],
+        names: [impl Into<String>; K],
         counts: &[[f64; C]],
         statistic: impl Fn(&[f64; C]) -> [f64; K] + Sync,
     ) -> Vec<Measurement> {
         let intervals = bca_sums_intervals(counts, &statistic, BcaOptions::seeded(self.seed));
         let values = statistic(&sums(counts));
         let measured = names.into_iter().zip(values).zip(intervals);
-        measured.map(|((name, value), interval)| Measurement { name, estimate: Some(value), interval }).collect()
+        measured
+            .map(|((name, value), interval)| Measurement { name: name.into(), estimate: Some(value), interval })
+            .collect()
     }
 
     /// Scores retrieved abstracts: hit one, hit all.
@@ -179,7 +170,7 @@ impl ScifactFiles {
         let files = self.load::<Rationales>()?;
         self.leaderboard("rationale selection", &["f1"], files, "they count in recall", |claims, file| {
             let counts = score_rationales(claims, file, self.mode())?;
-            let metrics = self.measure(["precision", "recall", "f1"], &counts, rationale_measures);
+            let metrics = self.measure(PARTS, &counts, rationale_measures);
             Ok(Scored { metrics, details: json!({}), notes: Vec::new() })
         })
     }
@@ -206,7 +197,8 @@ impl ScifactOptions {
             };
             let named: Map<String, Value> =
                 COUNTS.iter().zip(sums(&counts)).map(|(name, sum)| ((*name).to_owned(), json!(sum as u64))).collect();
-            let metrics = self.files.measure(SUBMISSION, &counts, statistic);
+            let names: [String; 12] = std::array::from_fn(|at| format!("{}_{}", MEASURES[at / 3], PARTS[at % 3]));
+            let metrics = self.files.measure(names, &counts, statistic);
             Ok(Scored { metrics, details: json!({"counts": named}), notes: costly_abstracts(file) })
         })
     }

@@ -26,7 +26,7 @@ impl Renderer {
     pub fn new(prompts: Arc<PromptSet>, options: &RequestOptions, capacity: Option<Capacity>) -> Self {
         let of_kind = |kind: CallKind| RequestOptions {
             json_mode: options.json_mode && prompts.json_mode(kind),
-            neutralize: prompts.family(kind).mode() == InsertMode::Fenced,
+            neutralize: prompts.family(kind).mode == InsertMode::Fenced,
             ..options.clone()
         };
         let options = CallKind::ALL.into_iter().map(|kind| (kind, of_kind(kind))).collect();

@@ -171,7 +171,7 @@ mod tests {
         let manifest = "name = \"mine\"\nversion = 1\nmode = \"verbatim\"\n[attribution]\nuser = [\"a.txt\"]\n";
         fs::write(dir.path().join("manifest.toml"), manifest).unwrap();
         let set = PromptSet::load(dir.path()).unwrap();
-        let modes: Vec<InsertMode> = set.families().iter().map(|family| family.mode()).collect();
+        let modes: Vec<InsertMode> = set.families().iter().map(|family| family.mode).collect();
         assert_eq!(modes, [InsertMode::Fenced, InsertMode::Fenced, InsertMode::Verbatim]);
         assert_eq!(rubric(&set).fingerprint(), rubric(&PromptSet::builtin()).fingerprint());
         assert!(set.family(CallKind::Attribution).label().starts_with("custom@"));

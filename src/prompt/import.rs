@@ -64,15 +64,15 @@ fn import_rubric(path: &Path, files: &mut Files) -> Result<Manifest> {
     let mut task = |kind: &str, method: &'static str| {
         let place = class.definition("def", method)?;
         let mut text = |argument: &'static str, part: &str| {
-            let value = place.value_of(argument).ok_or_else(|| place.fault(format!("{method} has no {argument}=")))?;
-            Ok::<_, Error>(keep(files, format!("{kind}.{part}.txt"), value.template(argument, false)?))
+            let template = place.value_of(argument)?.template(argument, false)?;
+            Ok::<_, Error>(keep(files, format!("{kind}.{part}.txt"), template))
         };
         Ok::<_, Error>(TaskEntry {
             system: Some(text("system_prompt", "system")?),
             user: vec![text("user_prompt", "user")?],
             criterion: None,
-            max_tokens: place.value_of("max_tokens").and_then(|value| value.number()),
-            json_mode: place.value_of("json_mode").is_some_and(|value| value.is_true()),
+            max_tokens: place.value_of("max_tokens").ok().and_then(|value| value.number()),
+            json_mode: place.value_of("json_mode").is_ok_and(|value| value.is_true()),
         })
     };
     let property = task("property", "_score_property")?;
@@ -83,13 +83,13 @@ fn import_rubric(path: &Path, files: &mut Files) -> Result<Manifest> {
     let criterion = score_output.call("_score_property").and_then(Place::first_literal);
     let criterion = criterion.ok_or_else(|| score_output.fault("score_output gives no literal to _score_property"))?;
     let criterion = keep(files, "expertise.criterion.txt", criterion.plain("the criterion of expertise")?);
-    let model =
-        script.definition("class", "CorpusQaRubricConfig").ok().and_then(|config| config.value_of("model_name"));
+    let config = script.definition("class", "CorpusQaRubricConfig");
+    let model = config.and_then(|config| config.value_of("model_name")?.plain("model_name"));
     Ok(Manifest {
         name: "scholarqabench".to_owned(),
         version: 1,
         mode: InsertMode::Verbatim,
-        model: model.and_then(|model| model.plain("model_name").ok()),
+        model: model.ok(),
         imported: None,
         expertise: Some(TaskEntry { criterion: Some(criterion), ..property.clone() }),
         property: Some(property),
@@ -102,7 +102,7 @@ fn import_rubric(path: &Path, files: &mut Files) -> Result<Manifest> {
 
 /// Snippets are joined as `1. text` lines; any other numbering would render wrongly.
 fn check_numbering(method: Place<'_>) -> Result<()> {
-    let value = method.value_of("snippets").ok_or_else(|| method.fault("_score_evidence makes no `snippets`"))?;
+    let value = method.value_of("snippets")?;
     let is_expected = value.plain("snippets").is_ok_and(|separator| separator == "\n")
         && value.call("join").is_some_and(|line| line.is_numbering());
     if is_expected { Ok(()) } else { Err(value.fault("snippets are not numbered as `1. text`, one a line")) }
@@ -112,8 +112,7 @@ fn import_aspect(path: &Path, files: &mut Files) -> Result<AspectEntry> {
     let source = normalized(&read_text(path)?);
     let script = Place::script(path, &source);
     let mut template = |name: &'static str, file: &str| {
-        let value = script.value_of(name).ok_or_else(|| script.fault(format!("the script does not set {name}")))?;
-        Ok::<_, Error>(vec![keep(files, file, value.template(name, true)?)])
+        Ok::<_, Error>(vec![keep(files, file, script.value_of(name)?.template(name, true)?)])
     };
     let with_reference = template("prompt_template", "aspect.reference.user.txt")?;
     let plain = template("prompt_template_wo_header", "aspect.plain.user.txt")?;
@@ -125,7 +124,7 @@ fn import_aspect(path: &Path, files: &mut Files) -> Result<AspectEntry> {
         system: Some(keep(files, "aspect.system.txt", system)),
         with_reference,
         without_reference: without_reference.clone(),
-        max_tokens: script.value_of("max_new_tokens").and_then(|value| value.number()),
+        max_tokens: script.value_of("max_new_tokens").ok().and_then(|value| value.number()),
         json_mode: false,
         without_headers: Some(AspectVariant { with_reference: plain, without_reference }),
     })
@@ -134,11 +133,10 @@ fn import_aspect(path: &Path, files: &mut Files) -> Result<AspectEntry> {
 fn import_attribution(path: &Path, files: &mut Files) -> Result<TaskEntry> {
     let source = normalized(&read_text(path)?);
     let script = Place::script(path, &source);
-    let value = script.value_of("input_prompt").ok_or_else(|| script.fault("the script does not set input_prompt"))?;
-    let text = value.template("input_prompt", true)?;
+    let text = script.value_of("input_prompt")?.template("input_prompt", true)?;
     Ok(TaskEntry {
         user: vec![keep(files, "attribution.user.txt", text)],
-        max_tokens: script.value_of("max_new_tokens").and_then(|value| value.number()),
+        max_tokens: script.value_of("max_new_tokens").ok().and_then(|value| value.number()),
         ..TaskEntry::default()
     })
 }

@@ -237,13 +237,12 @@ fn is_any(word: &str, list: &[&str]) -> bool {
 fn hidden(text: &str, signs: &mut Vec<String>) {
     let overrides = text.chars().filter(|c| matches!(c, '\u{202d}' | '\u{202e}')).count();
     if overrides > 0 {
-        let (noun, verb) = if overrides == 1 { ("character", "overrides") } else { ("characters", "override") };
-        signs.push(format!("{overrides} {noun} that {verb} the direction of text"));
+        signs.push(format!("characters that override the direction of text: {overrides}"));
     }
     // A black flag (U+1F3F4) with tag characters is the emoji of a region.
     let tags = text.chars().filter(|c| matches!(c, '\u{e0001}'..='\u{e007f}')).count();
     if tags > 0 && !text.contains('\u{1f3f4}') {
-        signs.push(format!("{tags} invisible tag character{}", if tags == 1 { "" } else { "s" }));
+        signs.push(format!("invisible tag characters: {tags}"));
     }
     let chars: Vec<char> = text.chars().collect();
     let inside = |three: &&[char]| {
@@ -253,7 +252,7 @@ fn hidden(text: &str, signs: &mut Vec<String>) {
     };
     let count = chars.windows(3).filter(inside).count();
     if count >= HIDDEN_INSIDE_WORDS {
-        signs.push(format!("{count} invisible characters inside words"));
+        signs.push(format!("invisible characters inside words: {count}"));
     }
 }
 
@@ -323,10 +322,10 @@ mod tests {
     }
 
     #[test]
-    fn one_hidden_character_is_reported_as_one() {
-        assert_eq!(signs("a \u{202e}b"), ["1 character that overrides the direction of text"]);
-        assert_eq!(signs("a \u{202e}b\u{202e}"), ["2 characters that override the direction of text"]);
-        assert_eq!(signs("a \u{e0041}b"), ["1 invisible tag character"]);
+    fn hidden_characters_are_counted() {
+        assert_eq!(signs("a \u{202e}b"), ["characters that override the direction of text: 1"]);
+        assert_eq!(signs("a \u{202e}b\u{202e}"), ["characters that override the direction of text: 2"]);
+        assert_eq!(signs("a \u{e0041}b"), ["invisible tag characters: 1"]);
     }
 
     #[test]

@@ -73,13 +73,14 @@ impl<'a> Place<'a> {
     }
 
     /// The value of `name`: after `name=`, `name = ` or `name: type = `.
-    pub(super) fn value_of(self, name: &'a str) -> Option<Self> {
-        self.behind(name).find_map(|place| {
+    pub(super) fn value_of(self, name: &'a str) -> Result<Self> {
+        let value = self.behind(name).find_map(|place| {
             let rest = place.text();
             let at = rest.find(|c: char| c == '=' || c == '\n' || !(c.is_alphanumeric() || " :.[]_".contains(c)))?;
             let is_set = rest[at..].starts_with('=') && !rest[at..].starts_with("==");
             is_set.then(|| place.at(place.start + at + 1))
-        })
+        });
+        value.ok_or_else(|| self.fault(format!("{} does not set {name}", self.within)))
     }
 
     /// The arguments of the first call of `name`.
@@ -293,7 +294,7 @@ mod tests {
             "class A:\n    def f(x=1):\n        y == 2\n    def g(z: int = 3):\n        pass\nclass B:\n    y = 4\n";
         let script = Place::script(Path::new("s.py"), source);
         let class = script.definition("class", "A").unwrap();
-        let number = |place: Place<'_>, name| place.value_of(name).and_then(|place| place.number());
+        let number = |place: Place<'_>, name| place.value_of(name).ok().and_then(|place| place.number());
         assert_eq!([number(class, "z"), number(class, "y"), number(script, "y")], [Some(3), None, Some(4)]);
         assert_eq!(number(class.definition("def", "f").unwrap(), "z"), None);
         assert!(class.definition("def", "h").is_err());

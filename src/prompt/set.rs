@@ -105,8 +105,10 @@ impl PromptSet {
 /// One family of a [`PromptSet`].
 #[derive(Debug, Clone)]
 pub struct Family {
-    id: PromptFamily,
-    mode: InsertMode,
+    /// Which family this is.
+    pub id: PromptFamily,
+    /// How texts are inserted into the templates.
+    pub mode: InsertMode,
     imported: Option<Imported>,
     /// One per rubric kind; for aspects with and without reference, then the same without headers.
     tasks: Vec<TaskTemplates>,
@@ -157,16 +159,6 @@ impl Family {
             }
         }
         texts
-    }
-
-    /// The family's id.
-    pub fn id(&self) -> PromptFamily {
-        self.id
-    }
-
-    /// How texts are inserted into the templates.
-    pub fn mode(&self) -> InsertMode {
-        self.mode
     }
 
     /// blake3 over the mode and, for each task in order, its system, user and criterion texts; and whether section

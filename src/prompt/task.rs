@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::delimiters::{Marker, neutralize, one_line};
 use super::family::PromptFamily;
 use super::manifest::{InsertMode, NamedTask};
-use super::template::{OPEN_BRACES, Template, is_text, list_of};
+use super::template::{OPEN_BRACES, RUBRIC_PARTS, Template, is_text, list_of};
 use crate::domain::{CallKind, JudgeTask};
 use crate::error::{Error, InputFault, Result};
 
@@ -199,16 +199,6 @@ impl TaskTemplates {
         variables
     }
 }
-
-/// Variables that make up `{{score_rubric}}`.
-const RUBRIC_PARTS: [&str; 6] = [
-    "criteria_description",
-    "score1_description",
-    "score2_description",
-    "score3_description",
-    "score4_description",
-    "score5_description",
-];
 
 /// Variables with the same value in many calls, about one answer or one document. Their sections share an id.
 const SHARED: [&str; 5] = ["question", "response", "instruction", "reference_answer", "document"];

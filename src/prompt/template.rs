@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::error::{InputFault, Result};
 
-/// All template variables.
-const VARIABLES: [&str; 17] = [
+/// The template variables, but for [`RUBRIC_PARTS`].
+const VARIABLES: [&str; 11] = [
     "question",
     "response",
     "criterion",
@@ -14,15 +14,19 @@ const VARIABLES: [&str; 17] = [
     "instruction",
     "reference_answer",
     "score_rubric",
+    "document",
+    "claim",
+    OPEN_BRACES,
+];
+
+/// Variables that make up `{{score_rubric}}`.
+pub(crate) const RUBRIC_PARTS: [&str; 6] = [
     "criteria_description",
     "score1_description",
     "score2_description",
     "score3_description",
     "score4_description",
     "score5_description",
-    "document",
-    "claim",
-    OPEN_BRACES,
 ];
 
 /// Escape for two opening braces, which would begin a variable.
@@ -30,7 +34,7 @@ pub(crate) const OPEN_BRACES: &str = "open_braces";
 
 /// The variable with this name.
 pub(crate) fn variable(name: &str) -> Option<&'static str> {
-    VARIABLES.into_iter().find(|variable| *variable == name)
+    VARIABLES.into_iter().chain(RUBRIC_PARTS).find(|variable| *variable == name)
 }
 
 /// Whether the variable holds untrusted text.
@@ -75,7 +79,7 @@ impl Template {
             text.push_str(&rest[..at]);
             let line = 1 + source[..source.len() - rest.len() + at].matches('\n').count();
             let Some(variable) = variable(word) else {
-                let hint = format!("the variables are {}", list_of(&VARIABLES));
+                let hint = format!("the variables are {}", list_of(&[&VARIABLES[..], &RUBRIC_PARTS].concat()));
                 let fault = InputFault::new(path, format!("unknown variable {{{{{word}}}}}"));
                 return Err(fault.at_line(line).hint(hint).into());
             };
@@ -173,9 +177,9 @@ mod tests {
             message,
             "set/property.txt:2: unknown variable {{respons}}; the variables are {{question}}, {{response}}, \
              {{criterion}}, {{snippets}}, {{snippet_count}}, {{instruction}}, {{reference_answer}}, \
-             {{score_rubric}}, {{criteria_description}}, {{score1_description}}, {{score2_description}}, \
-             {{score3_description}}, {{score4_description}}, {{score5_description}}, {{document}}, {{claim}}, \
-             {{open_braces}}"
+             {{score_rubric}}, {{document}}, {{claim}}, {{open_braces}}, {{criteria_description}}, \
+             {{score1_description}}, {{score2_description}}, {{score3_description}}, {{score4_description}}, \
+             {{score5_description}}"
         );
     }
 

@@ -13,12 +13,13 @@ const SIDE_BY_SIDE: usize = 5;
 /// measures and several systems only the F1s are shown.
 pub fn leaderboard_table(board: &Leaderboard) -> Table {
     let format = board.decimals.map_or(Format::Percent, Format::Number);
-    let names: Vec<&str> = board.systems.first().into_iter().flat_map(|s| &s.metrics).map(|m| m.name).collect();
+    let names: Vec<&str> =
+        board.systems.first().into_iter().flat_map(|s| &s.metrics).map(|m| m.name.as_str()).collect();
     if let ([system], true) = (&board.systems[..], names.len() > SIDE_BY_SIDE) {
         let columns = vec![Column::new("measure", Format::Text), Column::headed("value", &system.system, format)];
         let mut table = Table { notes: board.notes.clone(), ..Table::new(board.title.clone(), columns) };
         for metric in &system.metrics {
-            table.rows.push(vec![Cell::text(heading(metric.name)), Cell::estimate(metric.estimate, metric.interval)]);
+            table.rows.push(vec![Cell::text(heading(&metric.name)), Cell::estimate(metric.estimate, metric.interval)]);
         }
         return table;
     }
@@ -49,13 +50,13 @@ fn system_table(board: &Leaderboard, is_shown: &dyn Fn(&str) -> bool) -> Table {
     let format = board.decimals.map_or(Format::Percent, Format::Number);
     let has_teams = board.systems.iter().any(|system| !system.team.is_empty());
     let shown = |system: &Standing| {
-        let metrics = system.metrics.iter().filter(|metric| is_shown(metric.name));
+        let metrics = system.metrics.iter().filter(|metric| is_shown(&metric.name));
         metrics.cloned().collect::<Vec<_>>()
     };
     let mut columns = vec![Column::new("system", Format::Text), Column::new("rank", Format::Count)];
     columns.extend(has_teams.then(|| Column::new("team", Format::Text)));
     let measured = board.systems.first().map(shown).unwrap_or_default();
-    columns.extend(measured.iter().map(|metric| Column::headed(metric.name, &heading(metric.name), format)));
+    columns.extend(measured.iter().map(|metric| Column::headed(&metric.name, &heading(&metric.name), format)));
     columns.push(Column::new("claims", Format::Count));
     let mut table = Table { notes: board.notes.clone(), ..Table::new(board.title.clone(), columns) };
     for system in &board.systems {

@@ -187,7 +187,7 @@ fn rubric(set: &PromptSet) -> &Family {
 fn an_imported_set_keeps_the_scripts_parameters_and_is_no_published_one_if_its_wording_differs() {
     let prompts = PromptSet::import(&fixture()).unwrap();
     let family = rubric(&prompts);
-    assert_eq!(family.mode(), InsertMode::Verbatim);
+    assert_eq!(family.mode, InsertMode::Verbatim);
     assert_eq!(prompts.published_model(), Some("owl-1"));
     assert_eq!(CallKind::RUBRIC.map(|kind| prompts.max_tokens(kind)), [Some(100), Some(100), Some(150), None]);
     assert_eq!(CallKind::RUBRIC.map(|kind| prompts.json_mode(kind)), [true; 4]);

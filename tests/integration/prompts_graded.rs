@@ -244,7 +244,7 @@ fn every_imported_family_survives_export_and_load() {
     let loaded = PromptSet::load(dir.path()).unwrap();
     let of = |set: &PromptSet| set.families().iter().map(Family::fingerprint).collect::<Vec<_>>();
     assert_eq!(of(&loaded), of(&imported));
-    assert!(loaded.families().iter().all(|family| family.mode() == InsertMode::Verbatim));
+    assert!(loaded.families().iter().all(|family| family.mode == InsertMode::Verbatim));
     assert!(loaded.families().iter().all(|family| family.label().starts_with("custom@")));
     for task in [aspect_task(&short_aspect(), ANSWER, None), attribution("c", "d")] {
         assert_eq!(loaded.render(&task), imported.render(&task));
@@ -376,7 +376,7 @@ fn the_published_wording_of_attribution_gives_every_prompt_hash_of_the_reference
     assert!(rows.len() >= 9, "{} requests", rows.len());
     let family = prompts.family(CallKind::Attribution);
     assert_eq!(
-        (family.label().as_str(), prompts.max_tokens(family.id().kinds()[0])),
+        (family.label().as_str(), prompts.max_tokens(family.id.kinds()[0])),
         ("scholarqabench@95e6fc5", Some(10))
     );
 }
