@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::quantity::{CITATION_RECALL, finite};
+use super::quantity::{CITATION_RECALL, distinct, finite};
 use super::questions::Questions;
 use super::ratings::{Estimate, Ratings};
 use crate::domain::{CaseId, ComponentKind, MemberValues, Score, ScoredAnswer};
@@ -161,11 +161,9 @@ pub(super) fn panel_agreement<A: Borrow<ScoredAnswer>>(
     bca: BcaOptions,
 ) -> (Vec<PanelAgreement>, Vec<DrawNoise>) {
     let mut groups: Vec<Group<'_>> = Vec::new();
-    let mut scorers: Vec<&'static str> = Vec::new();
-    for answer in scored.iter().map(Borrow::borrow).filter(|answer| !answer.members.is_empty()) {
-        if !scorers.contains(&answer.score.scorer) {
-            scorers.push(answer.score.scorer);
-        }
+    let judged = || scored.iter().map(Borrow::borrow).filter(|answer| !answer.members.is_empty());
+    let scorers = distinct(judged().map(|answer| answer.score.scorer));
+    for answer in judged() {
         let mut items: Vec<_> =
             answer.members.iter().map(|(item, members)| (ItemGroup::of(item, &answer.score), members)).collect();
         items.sort_by_key(|((place, _), _)| *place);

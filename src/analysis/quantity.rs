@@ -128,6 +128,17 @@ pub(super) fn has_no_judge(component: &Component) -> bool {
     component.reason.as_ref().is_some_and(|reason| reason.kind == UnscoredKind::NoJudge)
 }
 
+/// Distinct values, in order of first appearance.
+pub(super) fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    all.for_each(|one| {
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    });
+    found
+}
+
 /// Compat mode can give NaN, which cannot be averaged.
 pub(super) fn finite(value: Option<f64>) -> Option<f64> {
     value.filter(|value| value.is_finite())

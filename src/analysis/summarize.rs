@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::panel::panel_agreement;
 use super::quantity::{
     ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL, MetricColumn, Observation,
-    Quantity, bounds, finite, has_no_judge, quantities,
+    Quantity, bounds, distinct, finite, has_no_judge, quantities,
 };
 use super::questions::{Questions, Sample, mean_intervals};
 use super::summary::{
@@ -75,17 +75,6 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
         panels,
         noise,
     }
-}
-
-/// Distinct values, in order of first appearance.
-fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
-    let mut found = Vec::new();
-    all.for_each(|one| {
-        if !found.contains(&one) {
-            found.push(one);
-        }
-    });
-    found
 }
 
 fn unscored_share(scorer: &ScorerSummary) -> f64 {

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use super::panel::{DrawNoise, PanelAgreement};
-use super::quantity::MetricColumn;
+use super::quantity::{MetricColumn, distinct};
 use crate::domain::{CaseId, Mode, SystemName, UnscoredKind};
 use crate::stats::Interval;
 
@@ -74,13 +74,7 @@ impl Summary {
 
     /// The systems by rank.
     pub fn systems(&self) -> Vec<&SystemName> {
-        let mut systems: Vec<&SystemName> = Vec::new();
-        for row in self.scorers.iter().flat_map(|scorer| &scorer.rows) {
-            if !systems.contains(&&row.system) {
-                systems.push(&row.system);
-            }
-        }
-        systems
+        distinct(self.scorers.iter().flat_map(|scorer| &scorer.rows).map(|row| &row.system))
     }
 
     /// The kinds of reasons for unscored components.

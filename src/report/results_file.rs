@@ -38,11 +38,9 @@ pub fn write_results(path: &Path, scored: &[Arc<ScoredAnswer>]) -> Result<()> {
 fn results(scored: &[Arc<ScoredAnswer>]) -> Value {
     let mut sorted: Vec<&ScoredAnswer> =
         scored.iter().map(AsRef::as_ref).filter(|answer: &&ScoredAnswer| answer.score.is_weighted_sum()).collect();
-    sorted.sort_by(|a, b| {
-        let key =
-            |answer: &ScoredAnswer| (answer.system.clone(), answer.case.annotator.clone(), answer.case.case_id.clone());
-        key(a).cmp(&key(b))
-    });
+    let key =
+        |answer: &&ScoredAnswer| (answer.system.clone(), answer.case.annotator.clone(), answer.case.case_id.clone());
+    sorted.sort_by_cached_key(key);
     let mut sources: Map<String, Value> = Map::new();
     for answer in sorted {
         let score = &answer.score;

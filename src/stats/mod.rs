@@ -60,4 +60,4 @@ pub use ppi::{PredictionPowered, PredictionPoweredMean};
 pub use ranks::rank_distribution;
 pub use regression::{Line, least_squares};
 pub use summary::{Prf, harmonic_mean, mean, quantile, ratio, sd};
-pub use variance::{Judged, JudgingPlan, VarianceComponents, variance_components};
+pub use variance::{Judged, VarianceComponents, variance_components};

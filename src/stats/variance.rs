@@ -36,17 +36,6 @@ pub struct VarianceComponents {
     pub balanced: bool,
 }
 
-/// Size of a judging design.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct JudgingPlan {
-    /// Questions (cases).
-    pub questions: usize,
-    /// Judges per question.
-    pub judges: usize,
-    /// Samples per judge and question.
-    pub draws: usize,
-}
-
 /// The variance components of `values`.
 ///
 /// `None` for values that are not finite, fewer than two questions, and without repeated samples or a second judge:
@@ -82,24 +71,15 @@ pub fn variance_components(values: &[Judged]) -> Option<VarianceComponents> {
 
 impl VarianceComponents {
     /// The fewest samples of each judge on each question with which the standard error of a mean, sqrt(question / q +
-    /// judge / j + question_judge / (q j) + draw / (q j d)), is at most `wanted`, with questions and judges as in
-    /// `plan`. For a comparison, pass the components of the differences of two systems, where shared effects cancel.
-    /// `None` if no number suffices, because questions and judges alone contribute more, and for a plan without
-    /// questions or judges.
-    pub fn draws_needed(&self, plan: JudgingPlan, wanted: f64) -> Option<usize> {
-        let (q, j) = (plan.questions as f64, plan.judges as f64);
-        let left = wanted * wanted - self.without_draws(q, j);
-        if plan.questions == 0 || plan.judges == 0 || !(wanted > 0.0 && left > 0.0) {
-            return None;
-        }
+    /// judge / j + question_judge / (q j) + draw / (q j d)), is at most `wanted`, over these numbers of questions and judges.
+    /// For a comparison, pass the components of the differences of two systems, where shared effects cancel. `None` if no
+    /// number suffices, because questions and judges alone contribute more, and without questions or judges.
+    pub fn draws_needed(&self, questions: usize, judges: usize, wanted: f64) -> Option<usize> {
+        let (q, j) = (questions as f64, judges as f64);
+        let others = self.question / q + self.judge.unwrap_or(0.0) / j + self.question_judge.unwrap_or(0.0) / (q * j);
+        let left = wanted * wanted - others;
         let draws = (self.draw / (q * j * left)).ceil().max(1.0);
-        (draws < 1e15).then_some(draws as usize)
-    }
-
-    fn without_draws(&self, questions: f64, judges: f64) -> f64 {
-        self.question / questions
-            + self.judge.unwrap_or(0.0) / judges
-            + self.question_judge.unwrap_or(0.0) / (questions * judges)
+        (wanted > 0.0 && left > 0.0 && draws < 1e15).then_some(draws as usize)
     }
 }
 
@@ -286,11 +266,10 @@ mod tests {
             draw: 0.02,
             balanced: true,
         };
-        let plan = JudgingPlan { questions: 100, judges: 2, draws: 2 };
         // Without draws 0.04/100 + 0.0009/2 + 0.01/200 = 0.0009; at most 0.00092: 0.02 / 200 / d <= 0.00002, d >= 5.
-        assert_eq!(parts.draws_needed(plan, (0.000_92_f64 - 1e-12).sqrt()), Some(6));
-        assert_eq!(parts.draws_needed(plan, (0.000_92_f64 + 1e-12).sqrt()), Some(5));
-        assert_eq!(parts.draws_needed(plan, 0.000_9_f64.sqrt()), None);
-        assert_eq!(parts.draws_needed(JudgingPlan { judges: 0, ..plan }, 1.0), None);
+        assert_eq!(parts.draws_needed(100, 2, (0.000_92_f64 - 1e-12).sqrt()), Some(6));
+        assert_eq!(parts.draws_needed(100, 2, (0.000_92_f64 + 1e-12).sqrt()), Some(5));
+        assert_eq!(parts.draws_needed(100, 2, 0.000_9_f64.sqrt()), None);
+        assert_eq!(parts.draws_needed(100, 0, 1.0), None);
     }
 }

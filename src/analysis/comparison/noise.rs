@@ -7,7 +7,7 @@ use super::JudgeNoise;
 use super::shared::SharedCases;
 use crate::analysis::quantity::{Quantity, finite};
 use crate::domain::{Component, ComponentKind, ScoredAnswer};
-use crate::stats::{Judged, JudgingPlan, VarianceComponents, detectable_difference, mean, variance_components};
+use crate::stats::{Judged, VarianceComponents, detectable_difference, mean, variance_components};
 
 /// Maximum points of a judge.
 const MAX_POINTS: f64 = 10.0;
@@ -16,12 +16,12 @@ const MAX_POINTS: f64 = 10.0;
 pub(super) fn judge_noise(shared: &SharedCases<'_>) -> Option<JudgeNoise> {
     let samples = Samples { shared, by_system: shared.table.samples.as_ref()? };
     let components = pooled((0..shared.participants).map(|rank| samples.of_system(rank)))?;
-    let plan = samples.plan();
+    let (judges, most) = samples.design();
     Some(JudgeNoise {
-        judges: plan.judges,
-        samples: plan.draws,
+        judges,
+        samples: most,
         standard_error: samples.standard_error(components.draw),
-        samples_needed: samples.needed(plan),
+        samples_needed: samples.needed(judges),
         components,
     })
 }
@@ -38,9 +38,8 @@ impl Samples<'_> {
         &self.by_system[self.shared.order[rank]][case]
     }
 
-    /// Size of the design: questions of the shared cases, judges with a sample, the most samples of one judge on an
-    /// answer.
-    fn plan(&self) -> JudgingPlan {
+    /// The number of judges with a sample, and the most samples of one judge on an answer.
+    fn design(&self) -> (usize, usize) {
         let (mut judges, mut draws) = (BTreeSet::new(), 0);
         for rank in 0..self.shared.participants {
             for case in &self.shared.by_id {
@@ -51,7 +50,7 @@ impl Samples<'_> {
                 }
             }
         }
-        JudgingPlan { questions: self.shared.distinct_questions(), judges: judges.len(), draws }
+        (judges.len(), draws)
     }
 
     /// Every sample of a system, cases as questions.
@@ -96,13 +95,14 @@ impl Samples<'_> {
 
     /// The number of samples that detects the wanted difference on these questions, by the t test, consistent with the
     /// smallest detectable difference.
-    fn needed(&self, plan: JudgingPlan) -> Option<usize> {
+    fn needed(&self, judges: usize) -> Option<usize> {
+        let questions = self.shared.distinct_questions();
         let wanted = self.shared.options.wanted_difference?.abs();
         let between = pooled(self.shared.pairs().into_iter().map(|pair| self.of_pair(pair)))?;
         // The same judges judge both systems, so their overall differences cancel.
         let between = VarianceComponents { judge: None, ..between };
-        let in_errors = detectable_difference(1.0, plan.questions, self.shared.power())?;
-        between.draws_needed(plan, wanted / in_errors / (plan.questions as f64).sqrt())
+        let in_errors = detectable_difference(1.0, questions, self.shared.power())?;
+        between.draws_needed(questions, judges, wanted / in_errors / (questions as f64).sqrt())
     }
 }
 

@@ -13,9 +13,6 @@ use crate::text::nearest::nearest;
 /// Default metrics: the first one present is compared.
 const MAIN: [&str; 7] = ["score", "lexical_score", "aspect_mean", "citation_f1_macro", "f1", "rouge_l", "match"];
 
-/// Maximum number of names in a message.
-const LISTED: usize = 40;
-
 /// A metric.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct MetricId {
@@ -156,8 +153,5 @@ pub fn unknown_name(what: &str, name: &str, known: &[&str], meant: Option<&str>)
     let meant = meant
         .or_else(|| nearest(name, known.iter().copied()))
         .map_or(String::new(), |meant| format!(" (did you mean {meant}?)"));
-    let more = known.len().saturating_sub(LISTED);
-    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-    let listed = known.iter().take(LISTED).copied().collect::<Vec<_>>().join(", ");
-    Error::Settings(format!("no {what} is called {name}{meant}; the runs have {listed}{more}"))
+    Error::Settings(format!("no {what} is called {name}{meant}; the runs have {}", known.join(", ")))
 }

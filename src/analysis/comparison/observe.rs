@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::noise::sample_values;
 use super::{ComparedCase, MetricId, MetricTable, Observation, Observations, ObservedSystem};
-use crate::analysis::quantity::{ASPECT_MEAN, Quantity, quantities};
+use crate::analysis::quantity::{ASPECT_MEAN, Quantity, distinct, quantities};
 use crate::domain::{CaseId, LEXICAL, Note, ScoredAnswer, SystemName, Unit};
 
 /// The answers of one run.
@@ -38,12 +38,7 @@ pub fn observe(runs: &[RunAnswers<'_>]) -> Observations {
     let systems = systems(runs);
     let (cases, answered) = cases(runs);
     let frame = Frame::new(runs, &systems, &cases, answered);
-    let mut scorers: Vec<&'static str> = Vec::new();
-    for answer in runs.iter().flat_map(|run| run.scored) {
-        if !scorers.contains(&answer.score.scorer) {
-            scorers.push(answer.score.scorer);
-        }
-    }
+    let scorers = distinct(runs.iter().flat_map(|run| run.scored).map(|answer| answer.score.scorer));
     let mut metrics: Vec<MetricTable> = Vec::new();
     for scorer in scorers {
         let placed = frame.placed(runs, scorer);

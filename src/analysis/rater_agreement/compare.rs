@@ -128,15 +128,6 @@ fn notes(agreement: &RaterAgreement) -> Vec<Note> {
         let of = agreement.options.metric.as_deref().unwrap_or("that kind");
         notes.push(Note::warning(format!("{} rated nothing of {of} at this level.", rater.name)));
     }
-    for pair in &agreement.pairs {
-        if let Some(threshold) = &pair.tie_threshold {
-            let how = if threshold.chosen { "chosen to give it as many ties as the other has" } else { "as given" };
-            notes.push(Note::info(format!(
-                "{} and {}: differences of {} up to {:.4} count as ties ({how}).",
-                pair.first, pair.second, threshold.rater, threshold.value
-            )));
-        }
-    }
     let is_bare = |estimate: &Estimate| estimate.estimate.is_some() && estimate.low.is_none();
     let is_few = |questions: usize, n: usize| n.min(questions) < FEWEST_FOR_INTERVAL;
     if overall().any(|(questions, all)| all.iter().any(|(_, n, own)| is_few(questions, *n) && is_bare(own))) {

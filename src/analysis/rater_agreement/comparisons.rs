@@ -129,7 +129,10 @@ impl<'a> RatedByBoth<'a> {
         }
         let is_decided = |signs: &[i8; 2]| signs[0] != 0 && signs[1] != 0;
         let ties = |rater: usize| observed.iter().filter(|(signs, _)| signs[rater] == 0).count();
-        let indifferent = self.never_prefers([0, 1].map(|rater| ties(rater) == observed.len()));
+        let names = [&self.first.rater.name, &self.second.rater.name];
+        let indifferent: Vec<&str> =
+            (0..2).filter(|rater| ties(*rater) == observed.len()).map(|rater| &**names[rater]).collect();
+        let indifferent = (!indifferent.is_empty()).then(|| format!("no preference by {}", indifferent.join(" and ")));
         let of_means = self.context.options.level == AgreementLevel::System;
         let rate = |counts: &(dyn Fn(&[i8; 2]) -> bool + Sync), half: f64| {
             let credit = |signs: &[i8; 2]| match signs {
@@ -161,16 +164,5 @@ impl<'a> RatedByBoth<'a> {
             decided_agreement: rate(&is_decided, 0.0),
             kappa: Estimate::unless(indifferent.as_ref(), kappa),
         })
-    }
-
-    /// Names a rater with ties only, whose agreement on the better answer is undefined.
-    fn never_prefers(&self, only_ties: [bool; 2]) -> Option<String> {
-        let (first, second) = (&self.first.rater.name, &self.second.rater.name);
-        match only_ties {
-            [true, true] => Some(format!("neither {first} nor {second} ever prefers one")),
-            [true, false] => Some(format!("{first} never prefers one")),
-            [false, true] => Some(format!("{second} never prefers one")),
-            [false, false] => None,
-        }
     }
 }

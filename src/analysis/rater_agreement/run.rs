@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::analysis::quantity::finite;
+use crate::analysis::quantity::{distinct, finite};
 use crate::domain::{ComponentKind, Rater, RaterKind, Rating, ScoredAnswer};
 
 /// A run's scores as the ratings of one judge.
@@ -35,13 +35,7 @@ pub fn run_rater(name: &str, scored: &[Arc<ScoredAnswer>], metric: Option<&str>)
 /// Valid `metric`s of [`run_rater`]: `SCORER.score`, `ann_score`, and every component, in the order of the run. A
 /// component that an earlier scorer has too is called `SCORER.NAME`.
 pub fn run_metrics(scored: &[Arc<ScoredAnswer>]) -> Vec<String> {
-    let mut known: Vec<String> = Vec::new();
-    for (_, number) in numbers(scored) {
-        if !known.contains(&number.name) {
-            known.push(number.name);
-        }
-    }
-    known
+    distinct(numbers(scored).map(|(_, number)| number.name))
 }
 
 /// A value of an answer.

@@ -138,7 +138,7 @@ fn a_rater_with_ties_only_has_no_agreement_on_which_is_better() {
         assert_eq!((pairs.n, pairs.first_ties, pairs.second_ties), (3, 0, 3));
         assert!(pair.tie_threshold.is_none());
         for estimate in [&pairs.strict, &pairs.half_credit, &pairs.decided_agreement, &pairs.kappa] {
-            assert_eq!(estimate.undefined.as_deref(), Some("flat never prefers one"));
+            assert_eq!(estimate.undefined.as_deref(), Some("no preference by flat"));
             assert_eq!((estimate.estimate, estimate.low), (None, None));
         }
     }
@@ -147,11 +147,11 @@ fn a_rater_with_ties_only_has_no_agreement_on_which_is_better() {
     let wide = AgreementOptions { tie_threshold: Some(9.0), ..options() };
     let found = agree(&[model, person.clone()], &wide);
     let pairs = found.pairs[0].overall.comparisons.as_ref().unwrap();
-    assert_eq!(pairs.strict.undefined.as_deref(), Some("m never prefers one"));
+    assert_eq!(pairs.strict.undefined.as_deref(), Some("no preference by m"));
     let flat = human("flat", &[&[3.0, 3.0], &[3.0, 3.0], &[3.0, 3.0]]);
     let twins = agree(&[flat.clone(), Rater { name: "twin".into(), ..flat }], &options());
     let pairs = twins.pairs[0].overall.comparisons.as_ref().unwrap();
-    assert_eq!(pairs.strict.undefined.as_deref(), Some("neither flat nor twin ever prefers one"));
+    assert_eq!(pairs.strict.undefined.as_deref(), Some("no preference by flat and twin"));
 }
 
 #[test]

@@ -109,14 +109,13 @@ pub(super) fn case_blocks(report: &HtmlReport<'_>) -> Result<Vec<String>> {
 fn answer_entry(answer: &Answer, index_base: u64) -> Value {
     let text: &str = &answer.answer_text;
     let prediction = answer.prediction.as_deref();
-    let mut units = Utf16::new(text);
     let cites = citations(answer.own_text(), prediction, index_base).into_iter();
-    let cites =
-        cites.map(|cite| json!([units.at(cite.range.start), units.at(cite.range.end), cite.sources, cite.dangling]));
+    let cites = cites
+        .map(|cite| json!([utf16(text, cite.range.start), utf16(text, cite.range.end), cite.sources, cite.dangling]));
     json!({
         "text": text,
         "cites": cites.collect::<Value>(),
-        "own": answer.own_bytes.filter(|own| *own < text.len()).map(|own| Utf16::new(text).at(own)),
+        "own": answer.own_bytes.filter(|own| *own < text.len()).map(|own| utf16(text, own)),
         "words": word_count(answer.own_text()),
         "sources": prediction.map_or(&[][..], |prediction| &prediction.sources),
     })
@@ -142,27 +141,9 @@ fn unit_of(score: &Score) -> Unit {
     if is_grade && !score.is_weighted_sum() { Unit::Grade } else { Unit::Share }
 }
 
-/// UTF-16 offsets, as scripts count, for ascending byte offsets.
-struct Utf16<'a> {
-    rest: &'a str,
-    bytes: usize,
-    units: usize,
-}
-
-impl<'a> Utf16<'a> {
-    fn new(text: &'a str) -> Self {
-        Self { rest: text, bytes: 0, units: 0 }
-    }
-
-    fn at(&mut self, byte: usize) -> usize {
-        // An offset before the last one, or within a character, maps to the last one.
-        let step = byte.saturating_sub(self.bytes);
-        if let Some((passed, rest)) = self.rest.split_at_checked(step) {
-            self.units += passed.encode_utf16().count();
-            (self.rest, self.bytes) = (rest, self.bytes + step);
-        }
-        self.units
-    }
+/// The offset in UTF-16 units, as scripts count, of a byte of the text; 0 within a character.
+fn utf16(text: &str, byte: usize) -> usize {
+    text.get(..byte).map_or(0, |before| before.encode_utf16().count())
 }
 
 #[cfg(test)]
@@ -173,9 +154,6 @@ mod tests {
     fn offsets_are_in_utf16_units() {
         // ü takes two bytes and one unit, the emoji four bytes and two units.
         let text = "aü😀b";
-        let mut units = Utf16::new(text);
-        assert_eq!([0, 1, 3, 7, 8].map(|byte| units.at(byte)), [0, 1, 2, 4, 5]);
-        // Within the emoji: the offset before it.
-        assert_eq!(Utf16::new(text).at(5), 0);
+        assert_eq!([0, 1, 3, 7, 8].map(|byte| utf16(text, byte)), [0, 1, 2, 4, 5]);
     }
 }
