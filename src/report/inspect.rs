@@ -42,12 +42,8 @@ pub fn write_inspect_logs(run: &RecordedRun, out: &Path) -> Result<usize> {
     Ok(systems.len())
 }
 
-/// One case of a system with its scores.
-struct Sample<'a> {
-    case: &'a TestCase,
-    answer: Option<&'a Answer>,
-    scored: Vec<&'a ScoredAnswer>,
-}
+/// One case of a system with its answer, if recorded, and its scores.
+type Sample<'a> = (&'a TestCase, Option<&'a Answer>, Vec<&'a ScoredAnswer>);
 
 fn render_inspect_log(
     run: &RecordedRun,
@@ -60,10 +56,10 @@ fn render_inspect_log(
         let case = &*scored.case;
         let place = *places.entry(&case.case_id).or_insert_with(|| {
             let answer = answers.get(&(system, &case.case_id)).copied();
-            samples.push(Sample { case, answer, scored: Vec::new() });
+            samples.push((case, answer, Vec::new()));
             samples.len() - 1
         });
-        samples[place].scored.push(scored);
+        samples[place].2.push(scored);
     }
     let mut bytes = Vec::new();
     let mut writer = serde_json::Serializer::with_formatter(&mut bytes, NanFormatter);
@@ -78,7 +74,7 @@ fn log(run: &RecordedRun, system: &SystemName, samples: &[Sample<'_>]) -> Value 
     let manifest = &run.manifest;
     let run_id = manifest.identity().short(16);
     let task_id = format!("{run_id}{}", short_hash(system));
-    let of_system = || samples.iter().flat_map(|sample| sample.scored.iter().copied());
+    let of_system = || samples.iter().flat_map(|(.., scored)| scored.iter().copied());
     let with_score: BTreeSet<&str> =
         of_system().filter(|answer| answer.score.value.is_some()).map(|answer| answer.score.scorer).collect();
     let has_score = |scored: &ScoredAnswer| with_score.contains(scored.score.scorer);
@@ -102,7 +98,7 @@ fn log(run: &RecordedRun, system: &SystemName, samples: &[Sample<'_>]) -> Value 
             "task_version": 0,
             "dataset": {
                 "samples": samples.len(),
-                "sample_ids": samples.iter().map(|sample| &sample.case.case_id).collect::<Vec<_>>(),
+                "sample_ids": samples.iter().map(|(case, ..)| &case.case_id).collect::<Vec<_>>(),
                 "shuffled": false,
             },
             "model": system,
@@ -188,13 +184,13 @@ fn results(numbers: impl Iterator<Item = (String, String, Option<f64>)>) -> Vec<
     columns.into_iter().map(entry).collect()
 }
 
-fn sample(system: &SystemName, sample: &Sample<'_>, has_score: impl Fn(&ScoredAnswer) -> bool) -> Value {
-    let question = sample.case.initial_prompt.as_str();
-    let answer = sample.answer.map_or("", |answer| &answer.answer_text);
-    let gold = sample.answer.and_then(|answer| answer.prediction.as_ref()?.gold.answer.as_deref());
-    let target = gold.or_else(|| sample.answer.and_then(|answer| answer.reference_answer.as_deref()));
+fn sample(system: &SystemName, (case, recorded, all): &Sample<'_>, has_score: impl Fn(&ScoredAnswer) -> bool) -> Value {
+    let question = case.initial_prompt.as_str();
+    let answer = recorded.map_or("", |answer| &answer.answer_text);
+    let gold = recorded.and_then(|answer| answer.prediction.as_ref()?.gold.answer.as_deref());
+    let target = gold.or_else(|| recorded.and_then(|answer| answer.reference_answer.as_deref()));
     let mut scores = Map::new();
-    for scored in &sample.scored {
+    for scored in all {
         let numbers = numbers(&scored.score, has_score(scored));
         if scored.score.is_weighted_sum() {
             for (name, _, number) in numbers {
@@ -208,9 +204,9 @@ fn sample(system: &SystemName, sample: &Sample<'_>, has_score: impl Fn(&ScoredAn
         }
     }
     let assistant = json!({"role": "assistant", "content": answer, "model": system, "source": "generate"});
-    let note = sample.answer.is_none().then_some("the record of the run does not hold this answer");
+    let note = recorded.is_none().then_some("the record of the run does not hold this answer");
     json!({
-        "id": sample.case.case_id,
+        "id": case.case_id,
         "epoch": 1,
         "input": question,
         "target": target.unwrap_or_default(),
@@ -221,7 +217,7 @@ fn sample(system: &SystemName, sample: &Sample<'_>, has_score: impl Fn(&ScoredAn
             "completion": answer,
         },
         "scores": scores,
-        "metadata": {"annotator": sample.case.annotator, "note": note},
+        "metadata": {"annotator": case.annotator, "note": note},
         "store": {},
         "events": [],
         "model_usage": {},

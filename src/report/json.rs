@@ -1,7 +1,5 @@
 //! Results as JSON.
 
-use std::fmt::Write as _;
-
 use serde::Serialize;
 
 use super::visible::is_unseen;
@@ -20,16 +18,17 @@ pub fn render_json<T: Serialize>(value: &T) -> Result<String> {
 
 /// Control characters other than the layout's line feeds occur only in strings, where `\uXXXX` is equivalent.
 pub fn terminal_safe_json(json: &str) -> String {
-    let mut safe = String::with_capacity(json.len());
-    for character in json.chars() {
-        if character != '\n' && is_unseen(character) {
-            // All are in the basic plane: four digits suffice. Writing to a string cannot fail.
-            let _ = write!(safe, "\\u{:04x}", u32::from(character));
+    // All are in the basic plane: four digits suffice.
+    let escape = |c: char| format!("\\u{:04x}", u32::from(c));
+    let is_unsafe = |c: char| c != '\n' && is_unseen(c);
+    json.chars().fold(String::with_capacity(json.len()), |mut safe, c| {
+        if is_unsafe(c) {
+            safe += &escape(c)
         } else {
-            safe.push(character);
+            safe.push(c)
         }
-    }
-    safe
+        safe
+    })
 }
 
 #[cfg(test)]

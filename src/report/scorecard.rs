@@ -254,18 +254,11 @@ pub(super) fn run_notes(summary: &Summary, context: &ReportContext) -> Vec<Note>
         notes.push(Note::warning("Compat mode: pairing, parsing and arithmetic are those of the reference script."));
     }
     notes.extend(context.notes.iter().cloned());
-    let questions = if summary.questions < summary.cases {
-        format!(
-            " ({} of {}, resampled as a whole)",
-            counted(summary.cases, "case"),
-            counted(summary.questions, "question")
-        )
-    } else {
-        String::new()
-    };
     notes.push(Note::info(format!(
-        "Intervals: {:.0}%, BCa bootstrap of the mean over cases{questions}, {} resamples, seed {}.",
+        "Intervals: {:.0}%, BCa bootstrap over {} with all their cases ({}), {} resamples, seed {}.",
         100.0 * summary.level,
+        counted(summary.questions, "question"),
+        summary.cases,
         Format::Count.show(f64::from(summary.resamples)),
         summary.seed
     )));

@@ -5,12 +5,10 @@
 
 use clap::Args;
 
+use super::shared::SAME;
 use super::{Comparison, MetricComparison, MetricId, Observations, PairComparison, SystemMean};
 use crate::domain::Unit;
 use crate::error::{Error, Result};
-
-/// Tolerance for sums in another order.
-const TOLERANCE: f64 = 1e-12;
 
 /// The hint for a gate that fails only because of missing data.
 const REMEDY: &str = "--tolerate-missing ignores missing data";
@@ -163,18 +161,17 @@ fn directed(metric: &MetricId, text: &str) -> Result<MetricId> {
 fn too_low(system: &SystemMean, metric: &MetricId, least: f64, tolerate_missing: bool) -> Option<String> {
     let label = &system.label;
     let Some(mean) = system.own_mean else { return Some(format!("{label} has no mean")) };
-    if mean + TOLERANCE < least {
+    if mean + SAME < least {
         return Some(format!("{label} has {mean:.4}, below {least}"));
     }
     if tolerate_missing || (system.unscored == 0 && system.missing == 0) {
         return None;
     }
-    let has = format!("{label} has {mean:.4} with {} unscored, {} without an answer", system.unscored, system.missing);
-    match worst_mean(system, metric, mean) {
-        None => Some(format!("{has}; {REMEDY}")),
-        Some(worst) if worst + TOLERANCE < least => Some(format!("{has}: it could be {worst:.4}; {REMEDY}")),
-        Some(_) => None,
-    }
+    let worst = worst_mean(system, metric, mean).unwrap_or(f64::NEG_INFINITY);
+    (worst + SAME < least).then(|| {
+        let (unscored, missing) = (system.unscored, system.missing);
+        format!("{label} has {mean:.4} with {unscored} unscored, {missing} without an answer: it could be {worst:.4}; {REMEDY}")
+    })
 }
 
 /// The mean with all missing data at their lowest; `None` if unbounded.

@@ -52,9 +52,8 @@ pub(super) fn mixed_items(units: &[&Unit], rows: &[Vec<Option<f64>>]) -> Option<
 
 /// A warning if a rater's ratings contradict the same rater's preferences, as with grades where 1 is the best.
 pub(super) fn reversed_note(rater: &Rater) -> Option<Note> {
-    let found = reversed_items(rater);
-    let item = |(item, against, with): &(Arc<str>, usize, usize)| format!("{item} ({against}:{with})");
-    let items: Vec<String> = found.iter().map(item).collect();
+    let items = reversed_items(rater).into_iter();
+    let items: Vec<String> = items.map(|(item, against, with)| format!("{item} ({against}:{with})")).collect();
     let text = format!(
         "{}: the numbers of {} run against the same person's preferences (pairs against:with them); if 1 is the best grade, \
          reverse them before use, since more counts as better.",
