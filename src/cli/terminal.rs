@@ -63,6 +63,11 @@ pub fn escaped_lines(text: &str) -> String {
     text.split('\n').map(escape_controls).collect::<Vec<_>>().join("\n")
 }
 
+/// The path with everything unprintable escaped.
+pub fn path_text(path: &Path) -> String {
+    escape_controls(&path.display().to_string())
+}
+
 /// `1,234,567`.
 pub fn grouped(number: u64) -> String {
     indicatif::HumanCount(number).to_string()

@@ -10,6 +10,7 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use futures::stream::{self, StreamExt};
@@ -23,6 +24,7 @@ use super::tally::PlanGroup;
 use crate::domain::Usage;
 use crate::error::Result;
 use crate::judge::layers::budgeted::Price;
+use crate::judge::options::LimitOptions;
 use crate::judge::token_counter::TokenCounter;
 use crate::stats::Interval;
 
@@ -46,12 +48,8 @@ pub struct JudgeTerms {
     pub model: String,
     /// Price of the model; `None` if unknown.
     pub price: Option<Price>,
-    /// Calls in flight at once.
-    pub concurrency: usize,
-    /// Requests a minute; `None`: no limit.
-    pub requests_per_minute: Option<u64>,
-    /// Tokens a minute, of prompts and reply limits; `None`: no limit.
-    pub tokens_per_minute: Option<u64>,
+    /// Limits of all its servers together.
+    pub limits: LimitOptions,
     /// Counts prompt tokens.
     pub counter: Option<TokenCounter>,
 }
@@ -260,6 +258,7 @@ async fn plan_judge(
     let name = terms.counter.as_ref().map(TokenCounter::name);
     let (by, failed) = if counted > 0 { (name, None) } else { (None, name.filter(|_| call_count > 0)) };
     let Cost { calls, prompt_tokens, reply_tokens, .. } = PlanLine::total(&lines).expected;
+    let limits = &terms.limits;
     let minutes = |count: f64, limit: Option<u64>| limit.map(|limit| count * 60.0 / limit as f64);
     let plan = JudgePlan {
         judge: judge.to_owned(),
@@ -270,10 +269,10 @@ async fn plan_judge(
         of: call_count,
         // Rounded, so that groups with equal errors give exactly that error.
         error: if tokens > 0.0 { (1e6 * token_error / tokens).round() / 1e6 } else { 0.0 },
-        seconds_by_rpm: minutes(calls, terms.requests_per_minute),
-        seconds_by_tpm: minutes(prompt_tokens + reply_tokens.high, terms.tokens_per_minute),
-        seconds_per_second_of_a_call: calls / terms.concurrency as f64,
-        concurrency: terms.concurrency,
+        seconds_by_rpm: minutes(calls, limits.rpm.map(|limit| limit.get().into())),
+        seconds_by_tpm: minutes(prompt_tokens + reply_tokens.high, limits.tpm.map(NonZeroU64::get)),
+        seconds_per_second_of_a_call: calls / limits.concurrency.get() as f64,
+        concurrency: limits.concurrency.get(),
         has_price: terms.price.is_some(),
     };
     (plan, lines)
@@ -360,9 +359,12 @@ mod tests {
         let terms = JudgeTerms {
             model: "m".into(),
             price: None,
-            concurrency: 4,
-            requests_per_minute: Some(60),
-            tokens_per_minute: Some(1000),
+            limits: LimitOptions {
+                concurrency: std::num::NonZeroUsize::new(4).unwrap(),
+                rpm: std::num::NonZeroU32::new(60),
+                tpm: NonZeroU64::new(1000),
+                ..LimitOptions::default()
+            },
             counter: None,
         };
         let group = group(&[calls(10, 1000), calls(10, 2000)]);

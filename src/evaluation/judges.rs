@@ -242,15 +242,10 @@ impl Judges {
         let mut terms = BTreeMap::new();
         for named in self.by_name.values() {
             let Some(server) = named.judge.server() else { continue };
-            let (model, limits) = (&server.request.model, named.limits.of_all(named.judge.server_count()));
-            let of_judge = JudgeTerms {
-                model: model.clone(),
-                price: options.prices.get(model).copied(),
-                concurrency: limits.concurrency.get(),
-                requests_per_minute: limits.rpm.map(|limit| limit.get().into()),
-                tokens_per_minute: limits.tpm.map(|limit| limit.get()),
-                counter: server.prompt_counter()?,
-            };
+            let model = server.request.model.clone();
+            let (price, counter) = (options.prices.get(&model).copied(), server.prompt_counter()?);
+            let limits = named.limits.of_all(named.judge.server_count());
+            let of_judge = JudgeTerms { model, price, limits, counter };
             terms.insert(named.judge.judge_id().to_owned(), of_judge);
         }
         Ok(terms)

@@ -50,7 +50,7 @@ impl Spending {
         if let Some((start, limit)) = self.time {
             let stop = stop.clone();
             let until = start + limit.saturating_sub(lead(limit));
-            let reason = out_of_time(limit, start.elapsed());
+            let reason = out_of_time(limit);
             tokio::spawn(async move {
                 tokio::time::sleep_until(until.into()).await;
                 stop.stop(&reason);
@@ -64,19 +64,11 @@ fn lead(limit: Duration) -> Duration {
     LEAD.min(limit / 10)
 }
 
-/// The reason for a stop at the time limit. It gives the time reserved for calls in flight and, if it is a large share
-/// of the limit, the time `ready` before the first call.
-fn out_of_time(limit: Duration, ready: Duration) -> String {
-    let seconds = |time: Duration| format!("{:.1}s", time.as_secs_f64());
-    let mut reason = format!(
-        "the time limit of {} (--time-limit), of which the last {} are kept for calls in flight",
-        TimeSpan(limit),
-        seconds(lead(limit))
-    );
-    if ready > limit / 4 {
-        reason.push_str(&format!(" and {} passed before the first call", seconds(ready)));
-    }
-    reason
+/// The reason for a stop at the time limit, with the time reserved for calls in flight.
+fn out_of_time(limit: Duration) -> String {
+    let lead = lead(limit).as_secs_f64();
+    let limit = TimeSpan(limit);
+    format!("the time limit of {limit} (--time-limit), of which the last {lead:.1}s are kept for calls in flight")
 }
 
 #[cfg(test)]
@@ -85,11 +77,10 @@ mod tests {
 
     #[test]
     fn the_time_limit_message_names_the_reserved_time() {
-        let of = |limit, ready| out_of_time(Duration::from_millis(limit), Duration::from_millis(ready));
+        let of = |limit| out_of_time(Duration::from_millis(limit));
         // a tenth of short limits, 25 s of long ones
         let kept = "the time limit of 2s (--time-limit), of which the last 0.2s are kept for calls in flight";
-        assert_eq!(of(2000, 100), kept);
-        assert_eq!(of(2000, 1900), format!("{kept} and 1.9s passed before the first call"));
-        assert!(of(1_200_000, 1900).starts_with("the time limit of 20m (--time-limit), of which the last 25.0s are"));
+        assert_eq!(of(2000), kept);
+        assert!(of(1_200_000).starts_with("the time limit of 20m (--time-limit), of which the last 25.0s are"));
     }
 }

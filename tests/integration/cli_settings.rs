@@ -214,7 +214,7 @@ fn every_refusal_names_the_option_and_has_its_exit_code() {
         (&["score"], "", 2, "no answers given"),
         (&["cache", "stats", "--cache", "absent.sqlite"], "", 3, "absent.sqlite: there is no such cache"),
         (&["cache", "prune"], "", 2, "--older-than"),
-        (&["cache", "prune", "--kind", "propety"], "", 2, "did you mean property?"),
+        (&["cache", "prune", "--kind", "propety"], "", 2, "'property'"),
     ];
     refused(cases);
 }

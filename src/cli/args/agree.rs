@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::OutputFormat;
+use super::DisplayOptions;
 use crate::analysis::rater_agreement::AgreementOptions;
 
 /// Examples below the long help.
@@ -42,13 +42,10 @@ pub struct AgreeArgs {
     /// How raters are compared.
     #[command(flatten)]
     pub options: AgreementOptions,
-    /// Format of standard output: table, json or csv [default: table]
-    #[arg(long, value_name = "FORM", value_enum)]
-    pub format: Option<OutputFormat>,
     /// Show all notes below the tables, not the warnings only
     #[arg(long)]
     pub notes: bool,
-    /// No warnings on standard error; errors only
-    #[arg(long, short)]
-    pub quiet: bool,
+    /// How the result is shown.
+    #[command(flatten)]
+    pub display: DisplayOptions,
 }

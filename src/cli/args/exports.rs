@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::OutputFormat;
+use super::DisplayOptions;
 use crate::evaluation::ImportOptions;
 
 /// Arguments of `import`.
@@ -13,12 +13,9 @@ pub struct ImportArgs {
     /// What is imported.
     #[command(flatten)]
     pub options: ImportOptions,
-    /// Format of the summary on standard output: table, json or csv [default: table]
-    #[arg(long, value_name = "FORM", value_enum)]
-    pub format: Option<OutputFormat>,
-    /// No notes on standard error; errors only
-    #[arg(long, short)]
-    pub quiet: bool,
+    /// How the summary is shown.
+    #[command(flatten)]
+    pub display: DisplayOptions,
 }
 
 /// Forms that a run is written in for other programs.

@@ -5,7 +5,6 @@ mod batch;
 mod compare;
 mod exports;
 mod facts;
-mod plan;
 mod report;
 mod score;
 mod texts;
@@ -21,13 +20,12 @@ pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs
 pub use compare::{CompareArgs, CompareFormat};
 pub use exports::{ExportArgs, ExportCommand, ImportArgs, ParquetArgs};
 pub use facts::{FeverCommand, FormatArgs, ScifactCommand};
-pub use plan::PlanArgs;
 pub use report::ReportArgs;
-pub use score::{BenchArgs, DisplayOptions, ScoreArgs};
+pub use score::{BenchArgs, DisplayOptions, PlanArgs, ScoreArgs};
 pub use texts::{BuildTestsArgs, ConvertArgs};
 
 use super::exit_code::ExitCode;
-use crate::domain::TimeSpan;
+use crate::domain::{CallKind, TimeSpan};
 use crate::evaluation::RescoreOptions;
 
 const SCORE_EXAMPLES: &str = "\
@@ -170,12 +168,9 @@ pub struct RescoreArgs {
     /// What is different.
     #[command(flatten)]
     pub options: RescoreOptions,
-    /// Format of the summary on standard output: table, json or csv [default: table]
-    #[arg(long, value_name = "FORM", value_enum)]
-    pub format: Option<OutputFormat>,
-    /// No notes; errors only
-    #[arg(long, short)]
-    pub quiet: bool,
+    /// How the summary is shown.
+    #[command(flatten)]
+    pub display: DisplayOptions,
 }
 
 /// Commands about prompt sets.
@@ -258,7 +253,8 @@ pub struct PruneArgs {
     #[arg(long, value_name = "ID", group = "which")]
     pub judge: Option<String>,
     /// Only replies to this kind of question: expertise, property, evidence or citations
-    #[arg(long, value_name = "KIND", group = "which")]
+    #[arg(long, value_name = "KIND", group = "which", value_parser = CallKind::ALL.map(CallKind::as_str))]
+    #[arg(hide_possible_values = true)]
     pub kind: Option<String>,
     /// Only entries that are damaged
     #[arg(long, group = "which", conflicts_with_all = ["older_than", "judge", "kind"])]

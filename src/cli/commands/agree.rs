@@ -2,8 +2,7 @@
 
 use super::Context;
 use crate::cli::ExitCode;
-use crate::cli::args::AgreeArgs;
-use crate::cli::args::OutputFormat;
+use crate::cli::args::{AgreeArgs, OutputFormat};
 use crate::cli::terminal::{note, stdout_width, write_form};
 use crate::error::{Error, Result};
 use crate::evaluation::agree;
@@ -22,7 +21,7 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
         ));
     }
     let agreement = agree(&args.runs, &args.labels, &args.options)?;
-    let format = args.format.unwrap_or(OutputFormat::Table);
+    let format = args.display.format;
     let text = match format {
         OutputFormat::Table => {
             let width = stdout_width().unwrap_or(80);
@@ -32,7 +31,7 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
         OutputFormat::Csv => render_agreement_csv(&agreement)?,
     };
     write_form(&text, format)?;
-    if format != OutputFormat::Table && !args.quiet {
+    if format != OutputFormat::Table && !args.display.quiet {
         shown_notes(&agreement.notes, false).iter().for_each(|warning| note(&format!("warning: {}", warning.text)));
     }
     Ok(ExitCode::Ok)

@@ -11,7 +11,7 @@ use crate::cli::ExitCode;
 use crate::cli::args::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
 use crate::cli::origin::escape_controls;
 use crate::cli::settings::Settings;
-use crate::cli::terminal::{self, grouped};
+use crate::cli::terminal::{self, grouped, path_text};
 use crate::error::{Error, Result};
 use crate::evaluation::Plan;
 use crate::judge::batch::{BatchCalls, BatchLimits, BatchManifest, BatchPart, BatchService, CALLS_FILE, ImportReport};
@@ -248,8 +248,4 @@ fn endpoint(url: &str, args: &BatchServiceArgs, context: &Context<'_>) -> Result
         endpoint.headers.push((name.trim().to_owned(), value.trim().to_owned()));
     }
     Ok(endpoint)
-}
-
-fn path_text(path: &Path) -> String {
-    escape_controls(&path.display().to_string())
 }

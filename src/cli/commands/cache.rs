@@ -10,12 +10,10 @@ use serde::Serialize;
 use crate::cli::ExitCode;
 use crate::cli::args::{CacheCommand, OutputFormat, PruneArgs};
 use crate::cli::origin::escape_controls;
-use crate::cli::terminal::{grouped, note, write_stdout};
-use crate::domain::CallKind;
+use crate::cli::terminal::{grouped, note, path_text, write_stdout};
 use crate::error::{Error, Result};
 use crate::judge::cache::{self, Cache, CacheStats, Inserted, MergeReport, StoredEntry};
 use crate::report::render_json;
-use crate::text::nearest::nearest;
 
 pub(super) fn run(command: &CacheCommand) -> Result<ExitCode> {
     match command {
@@ -32,9 +30,8 @@ pub(super) fn run(command: &CacheCommand) -> Result<ExitCode> {
             write_stdout(text.as_bytes())?;
         }
         CacheCommand::Prune(args) => {
-            let kind = checked_kind(args)?;
             let path = existing(&args.file.cache)?;
-            let removed = Cache::open(path)?.prune(|stored| is_unwanted(stored, args, kind))?;
+            let removed = Cache::open(path)?.prune(|stored| is_unwanted(stored, args))?;
             write_stdout(format!("deleted {removed} replies from {}\n", path_text(path)).as_bytes())?;
         }
         CacheCommand::Export { file, out } => export(existing(&file.cache)?, out)?,
@@ -58,19 +55,6 @@ fn existing(path: &Path) -> Result<&Path> {
     }
     let what = "there is no such cache; name one with --cache FILE".to_owned();
     Err(Error::Cache { path: path.to_path_buf(), what })
-}
-
-fn checked_kind(args: &PruneArgs) -> Result<Option<&'static str>> {
-    let Some(name) = &args.kind else { return Ok(None) };
-    CallKind::from_name(name).map(|kind| Some(kind.as_str())).ok_or_else(|| {
-        let known = CallKind::ALL.map(CallKind::as_str);
-        let hint = nearest(name, known).map_or_else(|| known.join(", "), |near| format!("did you mean {near}?"));
-        Error::Usage(format!("--kind: {name:?} is not a kind of question; {hint}"))
-    })
-}
-
-fn path_text(path: &Path) -> String {
-    escape_controls(&path.display().to_string())
 }
 
 /// Statistics with their file, for JSON.
@@ -102,13 +86,13 @@ fn stats_text(path: &Path, stats: &CacheStats) -> String {
 }
 
 /// True if the entry meets every condition.
-fn is_unwanted(stored: &StoredEntry, args: &PruneArgs, kind: Option<&str>) -> bool {
+fn is_unwanted(stored: &StoredEntry, args: &PruneArgs) -> bool {
     let StoredEntry::Whole(entry) = stored else { return args.damaged };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     !args.damaged
         && args.older_than.is_none_or(|age| entry.created_at.saturating_add(age.as_secs()) < now)
         && args.judge.as_ref().is_none_or(|judge| entry.label.judge == *judge)
-        && kind.is_none_or(|kind| entry.label.kind == kind)
+        && args.kind.as_ref().is_none_or(|kind| entry.label.kind == *kind)
 }
 
 fn export(path: &Path, out: &Path) -> Result<()> {

@@ -1,11 +1,14 @@
-//! `scholareval convert`: predictions to answers that `score` reads.
+//! `scholareval convert` and `build-tests`: predictions to answers, annotated ingredients to test cases, as `score` reads them.
 
 use crate::cli::ExitCode;
-use crate::cli::args::ConvertArgs;
+use crate::cli::args::{BuildTestsArgs, ConvertArgs};
 use crate::cli::origin::escape_controls;
 use crate::cli::outputs::refuse_input;
-use crate::cli::terminal::{note, write_stdout};
-use crate::dataset::{Conversion, SystemAnswers, convert, load_predictions, load_test_cases, render_answer};
+use crate::cli::terminal::{note, path_text, write_stdout};
+use crate::dataset::{
+    Conversion, SystemAnswers, convert, load_ingredients, load_predictions, load_test_cases, render_answer,
+    render_test_cases,
+};
 use crate::domain::{Mode, Prediction};
 use crate::error::{Error, InputFault, Result};
 use crate::scorer::convert::{ReferencesBlock, references_block};
@@ -43,7 +46,15 @@ pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode> {
             note(&format!("warning: {}", escape_controls(&warning.to_string())));
         }
     }
-    let out = escape_controls(&args.out.display().to_string());
+    let out = path_text(&args.out);
     write_stdout(format!("wrote {answers} answers to {out}\n").as_bytes())?;
+    Ok(ExitCode::Ok)
+}
+
+pub(super) fn build_tests(args: &BuildTestsArgs) -> Result<ExitCode> {
+    refuse_input("--out", &args.out, [args.file.as_path()])?;
+    let cases = load_ingredients(&args.file)?;
+    std::fs::write(&args.out, render_test_cases(&cases)?).map_err(Error::io(&args.out, "write"))?;
+    write_stdout(format!("wrote {} test cases to {}\n", cases.len(), path_text(&args.out)).as_bytes())?;
     Ok(ExitCode::Ok)
 }

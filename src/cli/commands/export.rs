@@ -2,8 +2,7 @@
 
 use crate::cli::ExitCode;
 use crate::cli::args::{ExportArgs, ExportCommand, ParquetArgs};
-use crate::cli::origin::escape_controls;
-use crate::cli::terminal::{note, write_stdout};
+use crate::cli::terminal::{note, path_text, write_stdout};
 use crate::error::{Error, Result};
 use crate::evaluation::record::{RecordedRun, RunStatus, load_run};
 use crate::report::write_inspect_logs;
@@ -17,7 +16,7 @@ pub(super) fn run(command: &ExportCommand) -> Result<ExitCode> {
         ExportCommand::Parquet(args) => (&args.export, parquet(args)?),
         ExportCommand::Inspect(args) => (args, inspect(args)?),
     };
-    let out = escape_controls(&args.out.display().to_string());
+    let out = path_text(&args.out);
     write_stdout(format!("wrote {what} to {out}\n").as_bytes())?;
     Ok(ExitCode::Ok)
 }

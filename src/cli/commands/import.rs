@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::cli::ExitCode;
-use crate::cli::args::{ImportArgs, OutputFormat};
+use crate::cli::args::ImportArgs;
 use crate::cli::origin::escape_controls;
 use crate::cli::summary::conclude;
 use crate::cli::terminal::note;
@@ -23,7 +23,7 @@ const MODE_UNKNOWN: &str =
 pub(super) fn run(args: &ImportArgs, context: &Context<'_>) -> Result<ExitCode> {
     let ImportedRun { record, scored, is_mode_guessed } = import(&args.options)?;
     let warnings = &record.manifest().warnings;
-    if !args.quiet {
+    if !args.display.quiet {
         for warning in warnings.iter().take(WARNINGS_SHOWN) {
             note(&format!("warning: {}", escape_controls(warning)));
         }
@@ -36,8 +36,8 @@ pub(super) fn run(args: &ImportArgs, context: &Context<'_>) -> Result<ExitCode> 
     let report = RunReport::new(record.manifest(), &name, &scored, None, remarks)?;
     write_items(record.dir(), &name, &scored)?;
     report.write(record.dir())?;
-    let code = conclude(&report, record.manifest(), args.format.unwrap_or(OutputFormat::Table), context.color)?;
-    if !args.quiet {
+    let code = conclude(&report, record.manifest(), args.display.format, context.color)?;
+    if !args.display.quiet {
         if is_mode_guessed {
             note(&format!("note: {MODE_UNKNOWN}"));
         }

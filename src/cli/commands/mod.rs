@@ -3,7 +3,6 @@
 mod agree;
 mod batch;
 mod bench;
-mod build_tests;
 mod cache;
 mod check;
 mod compare;
@@ -107,7 +106,7 @@ pub fn run(cli: Cli, matches: &ArgMatches, environment: &Environment) -> Result<
         Command::Agree(args) => agree::run(&args, &context),
         Command::Overlap(args) => score::run_scorers(&[ScorerName::Overlap], *args, &context),
         Command::Convert(args) => convert::run(&args),
-        Command::BuildTests(args) => build_tests::run(&args),
+        Command::BuildTests(args) => convert::build_tests(&args),
         Command::Import(args) => import::run(&args, &context),
         Command::Export(command) => export::run(&command),
         Command::ShellCompletions { shell } => shell_completions::run(shell),

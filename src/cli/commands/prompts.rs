@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::cli::ExitCode;
 use crate::cli::args::PromptsCommand;
 use crate::cli::origin::escape_controls;
-use crate::cli::terminal::write_stdout;
+use crate::cli::terminal::{path_text, write_stdout};
 use crate::error::Result;
 use crate::prompt::PromptSet;
 
@@ -23,7 +23,7 @@ pub(super) fn run(command: &PromptsCommand) -> Result<ExitCode> {
 /// Writes the set into a directory; returns how to use it.
 fn written(set: &PromptSet, dir: &Path) -> Result<String> {
     set.export(dir)?;
-    let dir = escape_controls(&dir.display().to_string());
+    let dir = path_text(dir);
     Ok(format!("wrote {dir}\n{}use it with: --prompts {dir}\n", summary(set)))
 }
 

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::analysis::comparison::ComparisonOptions;
 use crate::cli::ExitCode;
 use crate::cli::args::ReportArgs;
-use crate::cli::origin::escape_controls;
 use crate::cli::outputs::refuse_input;
-use crate::cli::terminal::{counted, note, write_stdout};
+use crate::cli::terminal::{counted, note, path_text, write_stdout};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::record::{FILES, RecordedRun, for_each_call, write_whole};
 use crate::evaluation::{CallRecord, RunSet};
@@ -34,7 +33,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitCode> {
     for run in set.runs.iter().filter(|run| run.items.is_empty() && !args.no_answers && !args.quiet) {
         note(&format!("note: {} was made with --no-inputs: the page has no answers of it", run.name));
     }
-    let out = escape_controls(&args.out.display().to_string());
+    let out = path_text(&args.out);
     let (systems, cases) = (counted(comparison.systems.len(), "system"), counted(observations.cases.len(), "case"));
     write_stdout(format!("wrote {out}: {systems}, {cases}, {:.1} MB\n", page.len() as f64 / 1e6).as_bytes())?;
     Ok(ExitCode::Ok)

@@ -2,7 +2,7 @@
 
 use super::{Context, runtime};
 use crate::cli::ExitCode;
-use crate::cli::args::{OutputFormat, RescoreArgs};
+use crate::cli::args::RescoreArgs;
 use crate::cli::summary::conclude;
 use crate::cli::terminal;
 use crate::error::Result;
@@ -23,7 +23,7 @@ pub(super) fn run(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode>
         write_items(dir, &name, &scored)?;
         report.write(dir)?;
     }
-    if !args.quiet {
+    if !args.display.quiet {
         if manifest.status != RunStatus::Complete {
             let what = "the run did not finish; what is missing is unscored here (run score again to finish it)";
             terminal::note(&format!("warning: {what}"));
@@ -32,5 +32,5 @@ pub(super) fn run(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode>
             terminal::note("note: scores of another mode; add --out DIR to write them to files");
         }
     }
-    conclude(&report, &manifest, args.format.unwrap_or(OutputFormat::Table), context.color)
+    conclude(&report, &manifest, args.display.format, context.color)
 }

@@ -49,9 +49,6 @@ const fn column(name: &'static str, unit: Unit, scorer: &'static str, metric: &'
     BenchColumn { name, unit, scorer, metric, needs: &[] }
 }
 
-const ACCURACY: &[BenchColumn] = &[column("corr", Unit::Share, "overlap", "match")];
-const ROUGE_L: &[BenchColumn] = &[column("corr", Unit::Share, "overlap", "rouge_l")];
-const RUBRIC: &[BenchColumn] = &[column("rub", Unit::Share, "rubric", "score")];
 const GRADES: &[BenchColumn] = &[
     column("organization", Unit::Grade, "prometheus", "organization"),
     column("coverage", Unit::Grade, "prometheus", "coverage"),
@@ -64,41 +61,45 @@ const CITATIONS: &[BenchColumn] = &[
     column("cite_f1", Unit::Share, "entailment", "citation_f1"),
 ];
 
-const ACCURACY_LEGEND: &str = "corr: accuracy, the share of outputs that contain the gold answer";
-const GRADES_LEGEND: &str = "aspects: graded from 1 to 5 without a reference answer, which this row does not have (the published \
-                             table has its citations only); llm: their mean";
+const SCIFACT: Row = Row {
+    id: "scifact",
+    folders: &["single_paper_tasks", "single_paper", "scifact", ""],
+    file: Some("scifact_test.jsonl"),
+    data: Data::Questions,
+    scorer: ScorerName::Overlap,
+    form: Form::Short,
+    columns: &[column("corr", Unit::Share, "overlap", "match")],
+    legend: "corr: accuracy, the share of outputs that contain the gold answer",
+};
+const BIO: Row = Row {
+    id: "bio",
+    folders: &["scholar_bio", "scholarqa_bio"],
+    file: None,
+    data: Data::Questions,
+    scorer: ScorerName::Prometheus,
+    form: Form::Long,
+    columns: GRADES,
+    legend: "aspects: graded from 1 to 5 without a reference answer, which this row does not have (the published table has \
+             its citations only); llm: their mean",
+};
 
 /// All rows, in the order of the benchmark's table.
 const ROWS: [Row; 7] = [
-    Row {
-        id: "scifact",
-        folders: &["single_paper_tasks", "single_paper", "scifact", ""],
-        file: Some("scifact_test.jsonl"),
-        data: Data::Questions,
-        scorer: ScorerName::Overlap,
-        form: Form::Short,
-        columns: ACCURACY,
-        legend: ACCURACY_LEGEND,
-    },
+    SCIFACT,
     Row {
         id: "pubmedqa",
         folders: &["single_paper_tasks", "single_paper", "pubmedqa", ""],
         file: Some("pubmed_test.jsonl"),
-        data: Data::Questions,
-        scorer: ScorerName::Overlap,
-        form: Form::Short,
-        columns: ACCURACY,
-        legend: ACCURACY_LEGEND,
+        ..SCIFACT
     },
     Row {
         id: "qasa",
         folders: &["single_paper_tasks", "single_paper", "qasa", ""],
         file: Some("qasa_test.jsonl"),
-        data: Data::Questions,
-        scorer: ScorerName::Overlap,
         form: Form::Long,
-        columns: ROUGE_L,
+        columns: &[column("corr", Unit::Share, "overlap", "rouge_l")],
         legend: "corr: ROUGE-L against the gold answer, with stemming",
+        ..SCIFACT
     },
     Row {
         id: "cs",
@@ -106,40 +107,20 @@ const ROWS: [Row; 7] = [
         file: Some("test_configs_snippets.json"),
         data: Data::TestCases,
         scorer: ScorerName::Rubric,
-        form: Form::Long,
-        columns: RUBRIC,
+        columns: &[column("rub", Unit::Share, "rubric", "score")],
         legend: "rub: the rubric score, criteria and snippets",
+        ..BIO
     },
     Row {
         id: "multi",
         folders: &["scholar_multi", "scholarqa_multi", ""],
         file: Some("human_answers.json"),
         data: Data::ReferenceAnswers,
-        scorer: ScorerName::Prometheus,
-        form: Form::Long,
-        columns: GRADES,
         legend: "aspects: graded from 1 to 5 beside the expert's answer; llm: their mean",
+        ..BIO
     },
-    Row {
-        id: "bio",
-        folders: &["scholar_bio", "scholarqa_bio"],
-        file: None,
-        data: Data::Questions,
-        scorer: ScorerName::Prometheus,
-        form: Form::Long,
-        columns: GRADES,
-        legend: GRADES_LEGEND,
-    },
-    Row {
-        id: "neuro",
-        folders: &["scholar_neuro", "scholarqa_neuro"],
-        file: None,
-        data: Data::Questions,
-        scorer: ScorerName::Prometheus,
-        form: Form::Long,
-        columns: GRADES,
-        legend: GRADES_LEGEND,
-    },
+    BIO,
+    Row { id: "neuro", folders: &["scholar_neuro", "scholarqa_neuro"], ..BIO },
 ];
 
 impl Row {
