@@ -112,7 +112,7 @@ pub(super) async fn report_of(endpoint: &Endpoint, model: Option<&str>) -> Resul
     if !endpoint.is_openai()
         && let Err(error) = wait_for_server(endpoint, Duration::ZERO, |_, _| ()).await
     {
-        return Ok(Err(error));
+        return if matches!(error, Error::JudgeUnavailable(_)) { Ok(Err(error)) } else { Err(error) };
     }
     ask_server(endpoint, model).await.map(Ok)
 }

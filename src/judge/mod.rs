@@ -104,6 +104,13 @@ pub enum AskError {
     Fatal(Error),
 }
 
+impl AskError {
+    /// A transient failure without a status.
+    fn transient(message: String) -> Self {
+        Self::Transient { message, status: None, retry_after: None }
+    }
+}
+
 /// What [`Judge::ask`] gives.
 pub type AskFuture<'a> = Pin<Box<dyn Future<Output = Result<Outcome, AskError>> + Send + 'a>>;
 

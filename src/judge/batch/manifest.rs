@@ -141,11 +141,6 @@ impl BatchManifest {
         Ok(Self { dir: dir.to_path_buf(), ..manifest })
     }
 
-    /// The path of a request file.
-    pub fn path_of(&self, part: usize) -> PathBuf {
-        self.dir.join(&self.parts[part].file)
-    }
-
     /// Writes it into its directory; the one before is replaced as a whole.
     ///
     /// # Errors

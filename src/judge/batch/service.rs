@@ -130,7 +130,8 @@ impl BatchService {
         let known = match manifest.parts[part].file_id.clone() {
             Some(file_id) => self.find_batch(&file_id).await?,
             None => {
-                let file_id = self.upload(&manifest.path_of(part), &manifest.parts[part].file).await?;
+                let file_id =
+                    self.upload(&manifest.dir.join(&manifest.parts[part].file), &manifest.parts[part].file).await?;
                 manifest.parts[part].file_id = Some(file_id);
                 manifest.save()?;
                 None

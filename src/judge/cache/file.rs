@@ -234,20 +234,15 @@ fn number(connection: &Connection, pragma: &str) -> rusqlite::Result<i32> {
 
 fn check_version(path: &Path, connection: &Connection) -> Result<()> {
     let header = || Ok((number(connection, "application_id")?, number(connection, "user_version")?));
-    match header().map_err(failed(path, "read it"))? {
-        (APPLICATION_ID, SCHEMA_VERSION) => Ok(()),
-        (APPLICATION_ID, version) => Err(fault(
-            path,
-            format!(
-                "has schema version {version}, this scholareval uses {SCHEMA_VERSION}; update scholareval, or name \
-                 another file with --cache"
-            ),
-        )),
-        _ => Err(fault(
-            path,
-            "is an SQLite database of something else; it is left as it is: name another file with --cache",
-        )),
-    }
+    let what = match header().map_err(failed(path, "read it"))? {
+        (APPLICATION_ID, SCHEMA_VERSION) => return Ok(()),
+        (APPLICATION_ID, version) => format!(
+            "has schema version {version}, this scholareval uses {SCHEMA_VERSION}; update scholareval, or name another \
+             file with --cache"
+        ),
+        _ => "is an SQLite database of something else; it is left as it is: name another file with --cache".to_owned(),
+    };
+    Err(fault(path, what))
 }
 
 /// Creates the tables in one transaction of the rollback journal, before WAL: the version is in the main file from
@@ -282,15 +277,9 @@ fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
 
 /// The error of an entry whose digest does not fit.
 pub(super) fn damaged(path: &Path, key: &Fingerprint) -> Error {
-    fault(
-        path,
-        format!(
-            "the entry {} is damaged; copy what is whole with `scholareval cache merge {} --into NEW` and continue \
-             with --cache NEW",
-            key.short(12),
-            path.display()
-        ),
-    )
+    let (key, shown) = (key.short(12), path.display());
+    let copy = format!("copy what is whole with `scholareval cache merge {shown} --into NEW`");
+    fault(path, format!("the entry {key} is damaged; {copy} and continue with --cache NEW"))
 }
 
 #[cfg(test)]

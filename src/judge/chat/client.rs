@@ -86,8 +86,9 @@ impl Chat {
         if let Some(error) = error_in(&body) {
             return Err(self.refusal(ServerError::under_200(error, wait, &self.endpoint)));
         }
-        let reply = read_reply(&body, latency_ms)
-            .ok_or_else(|| transient("the reply is JSON, but no completion (it has no choices)".to_owned()))?;
+        let reply = read_reply(&body, latency_ms).ok_or_else(|| {
+            AskError::transient("the reply is JSON, but no completion (it has no choices)".to_owned())
+        })?;
         self.refusals.reset();
         self.meters.count_reply(&reply.usage);
         Ok(reply)
@@ -128,7 +129,7 @@ impl Chat {
             Fault::TimedOut(_) | Fault::NoFirstByte(_) => {
                 AskError::Transient { message: fault.to_string(), status: Some(408), retry_after: None }
             }
-            Fault::Broken(_) | Fault::NotJson(_) => transient(fault.to_string()),
+            Fault::Broken(_) | Fault::NotJson(_) => AskError::transient(fault.to_string()),
         }
     }
 
@@ -144,7 +145,7 @@ impl Chat {
         let timeouts = &self.endpoint.timeouts;
         let patience = if reach.has_answered { timeouts.server_gone } else { timeouts.no_server };
         if before + 1 < FEWEST_FAILED_CONNECTIONS || since.elapsed() < patience {
-            return transient(format!("cannot connect: {words}"));
+            return AskError::transient(format!("cannot connect: {words}"));
         }
         let url = self.endpoint.masked_url();
         AskError::Fatal(Error::JudgeUnavailable(if reach.has_answered {
@@ -158,10 +159,6 @@ impl Chat {
         let mut reach = locked(&self.reach);
         *reach = Reach { has_answered: true, failing: None };
     }
-}
-
-fn transient(message: String) -> AskError {
-    AskError::Transient { message, status: None, retry_after: None }
 }
 
 impl Judge for Chat {

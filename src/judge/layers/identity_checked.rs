@@ -101,16 +101,15 @@ fn lost(message: String) -> AskError {
 
 /// Probes the server: a transient failure if it reports nothing, a fatal one if it is another model.
 async fn probe(expected: &ExpectedIdentity) -> Result<(), AskError> {
-    let missing = |message| AskError::Transient { message, status: None, retry_after: None };
     let ExpectedIdentity { endpoint, model, identity, .. } = expected;
     let report = report_of(endpoint, Some(model)).await.flatten();
-    let now = report.map_err(|error| missing(error.to_string()))?.identity;
+    let now = report.map_err(|error| AskError::transient(error.to_string()))?.identity;
     let url = endpoint.masked_url();
     let [id, before] = [&now, identity].map(|identity| judge_id(model, None, identity));
     if now == *identity {
         Ok(())
     } else if now.says_less_than(identity) {
-        Err(missing(format!("{url} reports less of what it serves than {before}")))
+        Err(AskError::transient(format!("{url} reports less of what it serves than {before}")))
     } else {
         let what = format!("{url} serves another model than this run asks ({id}, and not {before}); it is not asked");
         Err(lost(what))

@@ -132,7 +132,7 @@ impl<J> Pool<J> {
             ))),
             None => {
                 tracing::warn!(endpoint = name, %message, "the other endpoints continue without this one");
-                AskError::Transient { message: format!("{name}: {message}"), status: None, retry_after: None }
+                AskError::transient(format!("{name}: {message}"))
             }
         }
     }
