@@ -17,7 +17,7 @@ use super::summary::{
     Summary, SystemSummary,
 };
 use crate::domain::{CaseId, Mode, ScoredAnswer, SystemName, Unit, UnscoredKind};
-use crate::stats::{BcaOptions, Interval, bca_sums_intervals, mean};
+use crate::stats::{BcaOptions, Interval, bca_sums_intervals, harmonic_mean, mean, ratio};
 
 /// Summarizes a run.
 ///
@@ -80,7 +80,7 @@ pub fn summarize<A: Borrow<ScoredAnswer>>(
 fn unscored_share(scorer: &ScorerSummary) -> f64 {
     let unscored: usize = scorer.rows.iter().map(|row| row.unscored - row.without_judge).sum();
     let answers: usize = scorer.rows.iter().map(|row| row.answers).sum();
-    if answers == 0 { 0.0 } else { unscored as f64 / answers as f64 }
+    ratio(unscored as f64, answers as f64)
 }
 
 /// A system with its answers to one scorer.
@@ -258,12 +258,11 @@ impl<'a> Scored<'a> {
             }
         }
         let sums: Vec<[f64; 4]> = by_question.into_values().collect();
-        let share = |sum: f64, count: f64| if count > 0.0 { sum / count } else { 0.0 };
-        let statistic = |sums: &[f64; 4]| [harmonic(share(sums[0], sums[1]), share(sums[2], sums[3]))];
+        let statistic = |sums: &[f64; 4]| [harmonic_mean(ratio(sums[0], sums[1]), ratio(sums[2], sums[3]))];
         let [interval] = bca_sums_intervals(&sums, statistic, self.bca());
-        let estimate = precision.estimate.zip(recall.estimate).map(|(p, r)| harmonic(p, r));
+        let estimate = precision.estimate.zip(recall.estimate).map(|(p, r)| harmonic_mean(p, r));
         let is_bounded = precision.bounds.is_some() || recall.bounds.is_some();
-        let of_both = |ends: &[f64]| if let [p, r] = ends { Some(harmonic(*p, *r)) } else { None };
+        let of_both = |ends: &[f64]| if let [p, r] = ends { Some(harmonic_mean(*p, *r)) } else { None };
         Metric {
             estimate,
             interval: estimate.and(interval),
@@ -282,10 +281,6 @@ fn bounds_of(metrics: &[Metric], of: impl Fn(&[f64]) -> Option<f64>) -> Option<I
         of(&own.collect::<Vec<_>>())
     };
     ends(|bounds| bounds.low).zip(ends(|bounds| bounds.high)).map(|(low, high)| Interval { low, high })
-}
-
-fn harmonic(precision: f64, recall: f64) -> f64 {
-    if precision + recall > 0.0 { 2.0 * precision * recall / (precision + recall) } else { 0.0 }
 }
 
 fn is_unscored(answer: &ScoredAnswer) -> bool {

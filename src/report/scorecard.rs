@@ -63,22 +63,20 @@ pub fn scorecard_csv(summary: &Summary) -> Result<String> {
     table.rows = summary.systems().iter().map(|system| vec![Cell::text(system.as_str())]).collect();
     for scorer in &summary.scorers {
         let is_rubric = scorer.scorer.ends_with("rubric");
-        if is_rubric {
-            table.columns.push(Column::new("rank", Format::Count));
-            for (cells, system) in table.rows.iter_mut().zip(summary.systems()) {
-                let rank = scorer.row(system).and_then(|row| row.rank);
-                cells.push(rank.map_or(Cell::Missing, Cell::count));
-            }
-        }
         let prefix = if is_rubric { String::new() } else { format!("{}.", scorer.scorer) };
-        push_metrics(&mut table, scorer, &prefix, &summary.systems());
-        let counts = ["answers", "missing", "unscored"];
-        table.columns.extend(counts.map(|name| Column::new(&format!("{prefix}{name}"), Format::Count)));
-        for (cells, system) in table.rows.iter_mut().zip(summary.systems()) {
-            let row = scorer.row(system);
-            let counts = row.map(|row| [row.answers, row.missing, row.unscored].map(Cell::count));
-            cells.extend(counts.unwrap_or([Cell::Missing, Cell::Missing, Cell::Missing]));
+        let push_count = |table: &mut Table, name: &str, count: fn(&SystemSummary) -> Option<usize>| {
+            table.columns.push(Column::new(&format!("{prefix}{name}"), Format::Count));
+            for (cells, system) in table.rows.iter_mut().zip(summary.systems()) {
+                cells.push(scorer.row(system).and_then(count).map_or(Cell::Missing, Cell::count));
+            }
+        };
+        if is_rubric {
+            push_count(&mut table, "rank", |row| row.rank);
         }
+        push_metrics(&mut table, scorer, &prefix, &summary.systems());
+        push_count(&mut table, "answers", |row| Some(row.answers));
+        push_count(&mut table, "missing", |row| Some(row.missing));
+        push_count(&mut table, "unscored", |row| Some(row.unscored));
     }
     table.csv()
 }
@@ -302,13 +300,7 @@ fn without_judge(scorer: &ScorerSummary) -> Option<String> {
     if !reasons.into_iter().any(|reason| reason.kind == UnscoredKind::NoJudge) {
         return None;
     }
-    let metrics = |name: &str| scorer.rows.iter().filter_map(|row| row.metrics.get(name)).collect::<Vec<_>>();
-    let is_blank = |column: &&MetricColumn| {
-        let own = metrics(&column.name);
-        own.iter().all(|metric| metric.n == 0) && own.iter().any(|metric| metric.unscored > 0)
-    };
-    let names: Vec<_> = scorer.columns.iter().filter(is_blank).map(|column| visible(&column.name)).collect();
-    Some(format!("{}: {} blank: no judge has the role.", scorer.scorer, names.join(", ")))
+    Some(format!("{}: what needs a judge is blank: no judge has the role.", scorer.scorer))
 }
 
 /// Explains `*`, with the means over the shared cases.

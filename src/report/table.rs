@@ -4,6 +4,8 @@
 //! Values stay in natural units (a share is 0..=1). People see percent with one decimal and an interval as
 //! `51.1 [49.1, 53.2]`; CSV has full precision.
 
+use indicatif::HumanCount;
+
 use super::visible;
 use super::visible::without_middle;
 use crate::domain::{Note, Severity, Unit};
@@ -83,14 +85,15 @@ impl Format {
     pub fn show(self, value: f64) -> String {
         match self {
             Self::Text => value.to_string(),
-            Self::Percent => fixed(100.0 * value, 1),
-            Self::PercentDifference => signed(&fixed(100.0 * value, 1)),
-            Self::Number(decimals) => fixed(value, decimals),
-            Self::Difference(decimals) => signed(&fixed(value, decimals)),
-            Self::Count => grouped(value),
+            Self::Percent => unsigned_zero(format!("{:.1}", 100.0 * value)),
+            Self::PercentDifference => unsigned_zero(format!("{:+.1}", 100.0 * value)),
+            Self::Number(decimals) => unsigned_zero(format!("{value:.decimals$}")),
+            Self::Difference(decimals) => unsigned_zero(format!("{value:+.decimals$}")),
+            Self::Count if value < 0.0 => format!("-{}", HumanCount(value.abs().round() as u64)),
+            Self::Count => HumanCount(value.round() as u64).to_string(),
             Self::PValue if value < 0.0005 => "<0.001".to_owned(),
             Self::PValue if value > 0.9995 => ">0.999".to_owned(),
-            Self::PValue => fixed(value, 3),
+            Self::PValue => format!("{value:.3}"),
         }
     }
 
@@ -108,24 +111,9 @@ impl Format {
     }
 }
 
-fn fixed(value: f64, decimals: usize) -> String {
-    let text = format!("{value:.decimals$}");
-    let is_zero = text.chars().all(|c| matches!(c, '-' | '0' | '.'));
-    if is_zero { text.trim_start_matches('-').to_owned() } else { text }
-}
-
-fn signed(text: &str) -> String {
-    let is_zero = text.chars().all(|c| matches!(c, '0' | '.'));
-    if is_zero || text.starts_with('-') { text.to_owned() } else { format!("+{text}") }
-}
-
-fn grouped(value: f64) -> String {
-    let mut text = format!("{value:.0}");
-    let first = usize::from(text.starts_with('-'));
-    for at in (first + 1..text.len()).rev().filter(|at| (text.len() - at).is_multiple_of(3)).collect::<Vec<_>>() {
-        text.insert(at, ',');
-    }
-    text
+fn unsigned_zero(text: String) -> String {
+    let is_zero = text.chars().all(|c| matches!(c, '+' | '-' | '0' | '.'));
+    if is_zero { text.trim_start_matches(['+', '-']).to_owned() } else { text }
 }
 
 /// A value in a row.

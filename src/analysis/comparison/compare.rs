@@ -102,10 +102,5 @@ fn notes(shared: &SharedCases<'_>) -> Vec<Note> {
     if shared.cases.is_empty() && shared.participants > 1 {
         notes.push(Note::warning("No case has a value for every system, so nothing can be compared."));
     }
-    if let Some(baseline) = &shared.options.baseline
-        && !(0..shared.participants).any(|rank| shared.label(rank) == baseline)
-    {
-        notes.push(Note::warning(format!("The baseline {baseline} has no value, so nothing is compared with it.")));
-    }
     notes
 }

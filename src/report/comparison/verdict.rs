@@ -56,10 +56,7 @@ fn evidence(metric: &MetricComparison, pair: &PairComparison) -> String {
 /// `p = 0.011`, `p < 0.001`.
 pub(super) fn shown_p(p: Option<f64>) -> String {
     let shown = p.map_or("unknown".to_owned(), |p| Format::PValue.show(p));
-    match shown.split_at_checked(1) {
-        Some((sign @ ("<" | ">"), rest)) => format!("p {sign} {rest}"),
-        _ => format!("p = {shown}"),
-    }
+    format!("p = {shown}").replace("= <", "< ").replace("= >", "> ")
 }
 
 /// A difference between means with its unit.
