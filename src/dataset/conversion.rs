@@ -1,24 +1,24 @@
-//! Converts predictions to answers: joins them to test cases by question.
+//! Converts predictions to answers: joins them to test cases by question and appends the list of cited sources.
 //!
 //! Source: ScholarQABench's `scripts/convert_answer_scholar_cs.py`, which takes the last of two cases with one
 //! question.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use crate::domain::{Answer, CaseId, Mode, Prediction};
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{Answer, CaseId, IndexBase, Mode, Prediction, Source};
 use crate::error::{Error, InputFault, Result};
+use crate::text::citation_markers::number_markers;
 
 use super::{SystemAnswers, TestCases};
 
-/// Builds the text appended to a prediction's output: the list of cited sources. The error is the name of the exception
-/// that the reference script raises.
-pub type ReferencesBlock<'a> = &'a (dyn Fn(&Prediction) -> Result<String, &'static str> + Sync);
-
 /// Options of a conversion.
-#[derive(Clone, Copy)]
-pub struct Conversion<'a> {
-    /// Text appended to outputs; `None`: nothing.
-    pub block: Option<ReferencesBlock<'a>>,
+#[derive(Debug, Clone, Copy)]
+pub struct Conversion {
+    /// Appends the list of cited sources, numbered from this base; `None`: nothing.
+    pub block: Option<IndexBase>,
     /// In compat mode a question of two test cases is answered for the last one only, and may be answered twice.
     pub mode: Mode,
 }
@@ -38,7 +38,7 @@ pub struct Converted {
 ///
 /// # Errors
 /// [`Error::Input`] for every prediction whose block cannot be built; by default also if a question is answered twice.
-pub fn convert(system: &SystemAnswers, tests: &TestCases, how: &Conversion<'_>) -> Result<Converted> {
+pub fn convert(system: &SystemAnswers, tests: &TestCases, how: &Conversion) -> Result<Converted> {
     let mut cases: HashMap<&str, Vec<&CaseId>> = HashMap::new();
     for case in &tests.cases {
         let ids = cases.entry(case.initial_prompt.trim()).or_default();
@@ -75,12 +75,126 @@ pub fn convert(system: &SystemAnswers, tests: &TestCases, how: &Conversion<'_>) 
     if faults.is_empty() { Ok(converted) } else { Err(Error::Input(faults)) }
 }
 
-impl Conversion<'_> {
+impl Conversion {
     /// The answer with its block of references.
     pub(super) fn append(&self, answer: &Answer) -> Result<Answer, &'static str> {
-        let (Some(block), Some(prediction)) = (self.block, &answer.prediction) else { return Ok(answer.clone()) };
+        let (Some(base), Some(prediction)) = (self.block, &answer.prediction) else { return Ok(answer.clone()) };
         let own = &answer.answer_text;
-        let text = format!("{own}{}", block(prediction)?);
+        let text = format!("{own}{}", references_block(prediction, base, self.mode)?);
         Ok(Answer { own_bytes: Some(own.len()), answer_text: text.into(), ..answer.clone() })
+    }
+}
+
+/// Whether an answer made from a prediction ends with a list of its cited sources.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReferencesBlock {
+    /// Append the list; length scores ignore it.
+    #[default]
+    Append,
+    /// Append nothing.
+    None,
+}
+
+/// Indices (from 0) of the cited sources, in source order. Numbers without a source are ignored.
+pub fn cited_sources(prediction: &Prediction, base: IndexBase) -> Vec<usize> {
+    let numbers = number_markers(prediction.output()).into_iter().flat_map(|marker| marker.numbers);
+    let places: BTreeSet<usize> = numbers.filter_map(|number| base.place_of(number)).collect();
+    places.into_iter().filter(|place| *place < prediction.sources.len()).collect()
+}
+
+/// The appended text: a line break, `References:`, and for each cited source `[n] title text` and an empty line.
+///
+/// By default `n` is the number used in the output. In [`Mode::Compat`], as in the reference, cited sources are
+/// numbered 0, 1, .., a bare `NaN` text becomes `nan`, and for an object of sources the second and first character of
+/// each *key* are title and text.
+///
+/// # Errors
+/// In compat mode, the name of the exception that the reference raises.
+pub fn references_block(prediction: &Prediction, base: IndexBase, mode: Mode) -> Result<String, &'static str> {
+    let mut block = String::from("\nReferences:\n");
+    for (order, place) in cited_sources(prediction, base).into_iter().enumerate() {
+        let Some(source) = prediction.sources.get(place) else { continue };
+        let (number, title, text) = match mode {
+            Mode::Default => (base.number_of(place), text_of(&source.title), text_of(&source.text)),
+            Mode::Compat => {
+                let (title, text) = reference_title_and_text(source)?;
+                (order, title, text)
+            }
+        };
+        block.push_str(&format!("[{number}] {title} {text}\n\n"));
+    }
+    Ok(block)
+}
+
+fn text_of(text: &Option<String>) -> String {
+    text.clone().unwrap_or_default()
+}
+
+fn reference_title_and_text(source: &Source) -> Result<(String, String), &'static str> {
+    if let Some(key) = &source.key {
+        let mut characters = key.chars();
+        return match (characters.next(), characters.next()) {
+            (Some(text), Some(title)) => Ok((title.to_string(), text.to_string())),
+            _ => Err("IndexError"),
+        };
+    }
+    match (&source.title, &source.text) {
+        (Some(title), Some(text)) => Ok((title.clone(), text.clone())),
+        (Some(title), None) if source.text_is_nan => Ok((title.clone(), "nan".to_owned())),
+        _ => Err("KeyError"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(title: &str, text: &str) -> Source {
+        Source { title: Some(title.to_owned()), text: Some(text.to_owned()), ..Source::default() }
+    }
+
+    fn prediction(output: &str, sources: Vec<Source>) -> Prediction {
+        Prediction { output: Some(output.into()), sources, ..Prediction::default() }
+    }
+
+    fn block(prediction: &Prediction, base: IndexBase, mode: Mode) -> Result<String, &'static str> {
+        references_block(prediction, base, mode)
+    }
+
+    #[test]
+    fn cited_sources_keep_their_numbers_and_compat_numbers_them_anew() {
+        let sources = (0..4).map(|i| source(&format!("T{i}"), &format!("X{i}"))).collect();
+        let answer = prediction("a [3, 9] b [1] [3]", sources);
+        assert_eq!(cited_sources(&answer, IndexBase::Zero), [1, 3]);
+        let ours = block(&answer, IndexBase::Zero, Mode::Default).unwrap();
+        assert_eq!(ours, "\nReferences:\n[1] T1 X1\n\n[3] T3 X3\n\n");
+        let theirs = block(&answer, IndexBase::Zero, Mode::Compat).unwrap();
+        assert_eq!(theirs, "\nReferences:\n[0] T1 X1\n\n[1] T3 X3\n\n");
+        let from_one = block(&answer, IndexBase::One, Mode::Default).unwrap();
+        assert_eq!(from_one, "\nReferences:\n[1] T0 X0\n\n[3] T2 X2\n\n");
+    }
+
+    #[test]
+    fn missing_text_is_empty_by_default_and_nan_in_compat() {
+        let nan = Source { title: Some("T".into()), text_is_nan: true, ..Source::default() };
+        let answer = prediction("a [0]", vec![nan]);
+        assert_eq!(block(&answer, IndexBase::Zero, Mode::Default).unwrap(), "\nReferences:\n[0] T \n\n");
+        assert_eq!(block(&answer, IndexBase::Zero, Mode::Compat).unwrap(), "\nReferences:\n[0] T nan\n\n");
+    }
+
+    #[test]
+    fn an_object_of_sources_is_read_by_key_in_compat_and_by_value_here() {
+        let keyed = |key: &str| Source { key: Some(key.to_owned()), ..source("title", "text") };
+        let answer = prediction("a [0]", vec![keyed("ab")]);
+        assert_eq!(block(&answer, IndexBase::Zero, Mode::Default).unwrap(), "\nReferences:\n[0] title text\n\n");
+        assert_eq!(block(&answer, IndexBase::Zero, Mode::Compat).unwrap(), "\nReferences:\n[0] b a\n\n");
+        assert_eq!(block(&prediction("a [0]", vec![keyed("a")]), IndexBase::Zero, Mode::Compat), Err("IndexError"));
+    }
+
+    #[test]
+    fn an_output_that_cites_nothing_has_an_empty_list() {
+        let answer = prediction("none", vec![source("T", "X")]);
+        assert_eq!(block(&answer, IndexBase::Zero, Mode::Default).unwrap(), "\nReferences:\n");
     }
 }

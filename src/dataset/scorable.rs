@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Answer, CaseId, Fingerprint, Gold, Item, Mode, Prediction, SystemName, TestCase};
+use crate::domain::{Answer, CaseId, Fingerprint, Gold, IndexBase, Item, Mode, Prediction, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result};
 
-use super::conversion::{Conversion, ReferencesBlock, convert};
+use super::conversion::{Conversion, convert};
 use super::names::list;
 use super::pairing::{check_cases, chosen_systems, pair};
 use super::reader::all;
@@ -23,11 +23,11 @@ const SHOWN: usize = 5;
 
 /// Options for building items from files.
 #[derive(Clone, Default)]
-pub struct ScorableOptions<'a> {
+pub struct ScorableOptions {
     /// Pairing options. Without test cases `cases` are ids of predictions and `limit` counts questions.
     pub pairing: PairOptions,
     /// Text appended to the outputs of predictions, as in `convert`; `None`: nothing.
-    pub block: Option<ReferencesBlock<'a>>,
+    pub block: Option<IndexBase>,
 }
 
 /// An input file and the hash of its bytes.
@@ -84,7 +84,7 @@ pub fn scorable(
     tests: Option<&TestCases>,
     systems: &[SystemAnswers],
     references: Option<&References>,
-    options: &ScorableOptions<'_>,
+    options: &ScorableOptions,
 ) -> Result<Scorable> {
     let mut made = Scorable::default();
     let chosen = chosen_systems(systems, options.pairing.systems.as_deref())?;
@@ -141,7 +141,7 @@ fn give_questions(system: &mut SystemAnswers, tests: Option<&TestCases>) {
 }
 
 /// The answers to pair with test cases: of predictions those whose question occurs.
-fn with_case_ids(system: &SystemAnswers, tests: &TestCases, how: &Conversion<'_>) -> Result<SystemAnswers> {
+fn with_case_ids(system: &SystemAnswers, tests: &TestCases, how: &Conversion) -> Result<SystemAnswers> {
     let mut asked = system.clone();
     if system.by_question {
         let converted = convert(system, tests, how)?;
@@ -173,7 +173,7 @@ fn plain_items(
     systems: &[SystemAnswers],
     rubric: &[Item],
     tests: Option<&TestCases>,
-    how: &Conversion<'_>,
+    how: &Conversion,
     options: &PairOptions,
 ) -> Vec<Item> {
     let narrowed = tests.is_some() && (options.cases.is_some() || options.limit.is_some());

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use super::{CaseId, SystemName, TestCase};
@@ -88,6 +89,53 @@ pub struct Source {
     /// Its key, if the file has an object of sources `{key: [text, title]}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+}
+
+/// Whether markers count sources from 0 or 1.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
+pub enum IndexBase {
+    /// `[0]` is the first source, as in ScholarQABench's data.
+    #[default]
+    #[value(name = "0")]
+    Zero,
+    /// `[1]` is the first source.
+    #[value(name = "1")]
+    One,
+}
+
+impl TryFrom<u8> for IndexBase {
+    type Error = &'static str;
+
+    fn try_from(number: u8) -> Result<Self, Self::Error> {
+        match number {
+            0 => Ok(Self::Zero),
+            1 => Ok(Self::One),
+            _ => Err("expected 0 or 1, the number that means the first source"),
+        }
+    }
+}
+
+impl From<IndexBase> for u8 {
+    fn from(base: IndexBase) -> Self {
+        Self::from(base == IndexBase::One)
+    }
+}
+
+impl IndexBase {
+    /// Index of the source with this number; `None` for 0 if counting starts at 1.
+    pub fn place_of(self, number: u64) -> Option<usize> {
+        let place = match self {
+            Self::Zero => number,
+            Self::One => number.checked_sub(1)?,
+        };
+        usize::try_from(place).ok()
+    }
+
+    /// The number of the source at this index.
+    pub fn number_of(self, place: usize) -> usize {
+        place + usize::from(self == Self::One)
+    }
 }
 
 /// What an output is compared with; missing fields are empty or `None`.

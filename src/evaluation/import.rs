@@ -9,17 +9,16 @@ use clap::Args;
 use super::options::ScoringOptions;
 use super::record::{IMPORTED, Inputs, JudgeEntry, Manifest, RunDir, RunRecord, RunStatus};
 use crate::dataset::{
-    InputFile, PairOptions, Pairing, RecordedAnswer, ReferencesBlock, ResultsFile, ScorableOptions, SystemAnswers,
-    SystemResults, TestCases, load_answers, load_results, load_test_cases, pair, scorable,
+    InputFile, PairOptions, Pairing, RecordedAnswer, ResultsFile, ScorableOptions, SystemAnswers, SystemResults,
+    TestCases, load_answers, load_results, load_test_cases, pair, scorable,
 };
 use crate::domain::{
-    Answer, CaseId, Component, Item, Mode, Prediction, RubricParts, Score, ScoredAnswer, SystemName, TestCase,
-    UnscoredKind, UnscoredReason,
+    Answer, CaseId, Component, Item, Mode, RubricParts, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind,
+    UnscoredReason,
 };
 use crate::error::{Error, InputFault, Result};
 use crate::prompt::injection;
 use crate::scorer::citation::IndexBase;
-use crate::scorer::convert::references_block;
 use crate::scorer::rubric::RubricScorer;
 
 /// Tolerance between a recorded sum and that of its components; other summation orders differ by far less.
@@ -359,11 +358,10 @@ fn answers_of(
 ) -> Result<(Vec<Item>, Vec<InputFile>)> {
     let mut systems = load_answers(paths, mode)?;
     systems.retain(|system| scored.iter().any(|answer| answer.system == system.system));
-    let block = |prediction: &Prediction| references_block(prediction, IndexBase::Zero, mode);
     let options = ScorableOptions {
         // Cases of every annotator: the scores decide which count.
         pairing: PairOptions { agreement: true, ..PairOptions::default() },
-        block: Some(&block as ReferencesBlock<'_>),
+        block: Some(IndexBase::Zero),
     };
     let made = scorable(Some(tests), &systems, None, &options)?;
     let key = |item: Item| ((item.answer.system.clone(), item.case.case_id.clone()), item);

@@ -4,10 +4,9 @@ use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use crate::dataset::{self, InputFile, PairOptions, ScorableOptions, Support};
-use crate::domain::{CaseId, Item, Mode, Prediction, SystemName, TestCase};
+use crate::dataset::{self, InputFile, PairOptions, ReferencesBlock, ScorableOptions, Support};
+use crate::domain::{CaseId, Item, Mode, SystemName, TestCase};
 use crate::error::{Error, Result};
-use crate::scorer::convert::{ReferencesBlock, references_block};
 
 use super::Slice;
 use super::options::{EvaluationOptions, ScorerName};
@@ -54,8 +53,6 @@ impl LoadedInputs {
             None => Checked { systems, ..Checked::default() },
         };
         let references = settings.scorers.references.as_deref().map(dataset::load_references).transpose()?;
-        let base = settings.scorers.index_base;
-        let block = |prediction: &Prediction| references_block(prediction, base, mode);
         let appended = settings.scorers.references_block == ReferencesBlock::Append;
         let options = ScorableOptions {
             pairing: PairOptions {
@@ -66,7 +63,7 @@ impl LoadedInputs {
                 limit: input.limit.map(NonZeroUsize::get),
                 strict: input.strict,
             },
-            block: appended.then_some(&block as dataset::ReferencesBlock<'_>),
+            block: appended.then_some(settings.scorers.index_base),
         };
         let made = dataset::scorable(tests.as_ref(), &systems, references.as_ref(), &options)?;
         let questions = preset.map(|preset| &preset.asked).filter(|asked| !asked.are_test_cases);

@@ -9,13 +9,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::record::Manifest;
+use crate::dataset::ReferencesBlock;
 use crate::dataset::Support;
 use crate::domain::{Aspect, Item, Mode, RubricParts};
 use crate::error::{InputFault, Result};
 use crate::judge::options::defaults;
 use crate::scorer::Scorer;
 use crate::scorer::citation::{CitationAuditScorer, IndexBase, names_gold_sources};
-use crate::scorer::convert::ReferencesBlock;
 use crate::scorer::entailment::{EntailmentScorer, Form};
 use crate::scorer::overlap::OverlapScorer;
 use crate::scorer::prometheus::PrometheusScorer;

@@ -5,10 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use crate::domain::IndexBase;
 use crate::domain::{Answer, ComponentKind, Prediction, Role, Score, TestCase};
 use crate::stats::Prf;
 use crate::text::citation_markers::{citation_ids, number_markers, without_citations};
@@ -18,53 +18,6 @@ use crate::text::words::word_count;
 use super::overlap::measured;
 use super::predicted::prediction_of;
 use super::{Scorer, Step, Verdicts};
-
-/// Whether markers count sources from 0 or 1.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(try_from = "u8", into = "u8")]
-pub enum IndexBase {
-    /// `[0]` is the first source, as in ScholarQABench's data.
-    #[default]
-    #[value(name = "0")]
-    Zero,
-    /// `[1]` is the first source.
-    #[value(name = "1")]
-    One,
-}
-
-impl TryFrom<u8> for IndexBase {
-    type Error = &'static str;
-
-    fn try_from(number: u8) -> Result<Self, Self::Error> {
-        match number {
-            0 => Ok(Self::Zero),
-            1 => Ok(Self::One),
-            _ => Err("expected 0 or 1, the number that means the first source"),
-        }
-    }
-}
-
-impl From<IndexBase> for u8 {
-    fn from(base: IndexBase) -> Self {
-        Self::from(base == IndexBase::One)
-    }
-}
-
-impl IndexBase {
-    /// Index of the source with this number; `None` for 0 if counting starts at 1.
-    pub fn place_of(self, number: u64) -> Option<usize> {
-        let place = match self {
-            Self::Zero => number,
-            Self::One => number.checked_sub(1)?,
-        };
-        usize::try_from(place).ok()
-    }
-
-    /// The number of the source at this index.
-    pub fn number_of(self, place: usize) -> usize {
-        place + usize::from(self == Self::One)
-    }
-}
 
 /// Cited against gold sources.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -5,7 +5,6 @@
 
 pub mod answer_match;
 pub mod citation;
-pub mod convert;
 pub mod entailment;
 pub mod overlap;
 mod predicted;

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::dataset::cited_sources;
 use crate::domain::{
     Answer, Aspect, Component, ComponentKind, GradeMerge, JudgeCall, JudgeTask, Mode, Prediction, Role, Score,
     TestCase, UnscoredKind, UnscoredReason, Verdict,
 };
 use crate::scorer::citation::IndexBase;
-use crate::scorer::convert::cited_sources;
 use crate::scorer::{Judged, Scorer, Step, Verdicts};
 
 use super::predicted::{prediction_of, question_of};

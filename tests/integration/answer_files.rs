@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use scholareval::dataset::{
     PairOptions, Scorable, ScorableOptions, load_answers, load_references, load_test_cases, scorable, supports,
 };
-use scholareval::domain::{Mode, Prediction};
+use scholareval::domain::Mode;
 use scholareval::scorer::citation::IndexBase;
-use scholareval::scorer::convert::references_block;
 use serde_json::{Value, json};
 
 use crate::rubric_golden::shared;
@@ -42,9 +41,8 @@ fn items_of(file: &Path, tests: &Path, compat: bool, agreement: bool) -> Scorabl
     let mode = if compat { Mode::Compat } else { Mode::Default };
     let tests = load_test_cases(tests, mode).unwrap();
     let systems = load_answers(&[file.to_path_buf()], mode).unwrap();
-    let block = |item: &Prediction| references_block(item, IndexBase::Zero, mode);
     let pairing = PairOptions { compat, agreement, ..PairOptions::default() };
-    scorable(Some(&tests), &systems, None, &ScorableOptions { pairing, block: Some(&block) }).unwrap()
+    scorable(Some(&tests), &systems, None, &ScorableOptions { pairing, block: Some(IndexBase::Zero) }).unwrap()
 }
 
 /// What a rubric is judged on.

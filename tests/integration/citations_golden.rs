@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use scholareval::dataset::{cited_sources, references_block};
 use scholareval::domain::{Gold, Mode, Prediction};
 use scholareval::scorer::citation::{IndexBase, coverage};
-use scholareval::scorer::convert::{cited_sources, references_block};
 use scholareval::text::citation_markers::{citation_ids, first_numbers, without_citations};
 use scholareval::text::words::word_count;
 use serde::Deserialize;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::dataset::ReferencesBlock;
 use crate::scorer::citation::IndexBase;
-use crate::scorer::convert::ReferencesBlock;
 
 /// Arguments of `convert`.
 #[derive(Debug, Clone, Args)]

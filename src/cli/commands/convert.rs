@@ -6,24 +6,17 @@ use crate::cli::origin::escape_controls;
 use crate::cli::outputs::refuse_input;
 use crate::cli::terminal::{note, path_text, write_stdout};
 use crate::dataset::{
-    Conversion, SystemAnswers, convert, load_ingredients, load_predictions, load_test_cases, render_answer,
-    render_test_cases,
+    Conversion, ReferencesBlock, SystemAnswers, convert, load_ingredients, load_predictions, load_test_cases,
+    render_answer, render_test_cases,
 };
-use crate::domain::{Mode, Prediction};
+use crate::domain::Mode;
 use crate::error::{Error, InputFault, Result};
-use crate::scorer::convert::{ReferencesBlock, references_block};
 
 pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     refuse_input("--out", &args.out, [args.file.as_path(), args.tests.as_path()])?;
     let mode = if args.compat { Mode::Compat } else { Mode::Default };
-    let block = |item: &Prediction| references_block(item, args.index_base, mode);
-    let how = Conversion {
-        block: match args.references_block {
-            ReferencesBlock::Append => Some(&block),
-            ReferencesBlock::None => None,
-        },
-        mode,
-    };
+    let appended = args.references_block == ReferencesBlock::Append;
+    let how = Conversion { block: appended.then_some(args.index_base), mode };
     let tests = load_test_cases(&args.tests, mode)?;
     let mut warnings = tests.warnings.clone();
     let (mut text, mut answers) = (String::new(), 0);

@@ -8,7 +8,7 @@ use super::*;
 use crate::dataset::{
     Conversion, PairOptions, convert, load_references, parse_answers, parse_test_cases, render_answer,
 };
-use crate::domain::{Mode, Prediction};
+use crate::domain::Mode;
 
 fn tests_of(cases: &[(&str, &str)]) -> TestCases {
     let case = |(id, prompt): &(&str, &str)| {
@@ -38,14 +38,9 @@ fn answered(case_id: &str, text: &str) -> Value {
     json!({"case_id": case_id, "answer_text": text})
 }
 
-/// A block that names the prediction it was made from.
-fn block(item: &Prediction) -> Result<String, &'static str> {
-    if item.output() == "raise" { Err("KeyError") } else { Ok(format!("\nReferences of {}", item.input.trim())) }
-}
-
-fn with_block(compat: bool) -> ScorableOptions<'static> {
+fn with_block(compat: bool) -> ScorableOptions {
     let pairing = PairOptions { compat, ..PairOptions::default() };
-    ScorableOptions { pairing, block: Some(&block) }
+    ScorableOptions { pairing, block: Some(IndexBase::Zero) }
 }
 
 fn ids(items: &[Item]) -> Vec<(&str, &str, &str)> {
@@ -68,7 +63,7 @@ fn predictions_are_paired_by_question_and_the_unasked_are_plain() {
     let system = file("a", &[said(" B ", "b"), said("A", "a"), said("Z", "z")]);
     let made = scorable(Some(&tests()), &[system], None, &with_block(false)).unwrap();
     assert_eq!(ids(&made.rubric), [("a", "1", "a"), ("a", "2", "b")]);
-    assert_eq!(&*made.rubric[0].answer.answer_text, "a\nReferences of A");
+    assert_eq!(&*made.rubric[0].answer.answer_text, "a\nReferences:\n");
     assert_eq!(ids(&made.plain), [("a", "2", "b"), ("a", "1", "a"), ("a", "3#3", "z")]);
     assert!(made.plain[2].case.rubric.is_none() && !made.plain[0].case.rubric.is_none());
     assert!(made.plain.iter().all(|item| item.answer.case_id == item.case.case_id));
@@ -116,7 +111,7 @@ type Judged = (String, String, String, Option<usize>);
 /// Items of a file scored directly, and of what `convert` makes of it.
 fn both_ways(system: &SystemAnswers, tests: &TestCases, compat: bool) -> [Vec<Judged>; 2] {
     let mode = if compat { Mode::Compat } else { Mode::Default };
-    let converted = convert(system, tests, &Conversion { block: Some(&block), mode }).unwrap();
+    let converted = convert(system, tests, &Conversion { block: Some(IndexBase::Zero), mode }).unwrap();
     let text: String = converted.answers.iter().map(render_answer).collect();
     let answers = parse_answers(&text, system.system.clone(), Path::new("c.jsonl"), mode).unwrap();
     [system.clone(), answers].map(|file| {
@@ -252,7 +247,8 @@ fn what_cannot_be_scored_is_reported() {
     let unasked = file("a", &[said("Z", "z")]);
     let error = message(scorable(Some(&tests()), &[unasked], None, &ScorableOptions::default()));
     assert!(error.starts_with("a.jsonl: no question of it is in t.json; input must equal"), "{error}");
-    let raising = [file("a", &[said("A", "raise"), said("Z", "raise")])];
+    let without_text = |input: &str| json!({"input": input, "output": "o [0]", "ctxs": [{"title": "T"}]});
+    let raising = [file("a", &[without_text("A"), without_text("Z")])];
     let error = message(scorable(Some(&tests()), &raising, None, &with_block(true)));
     assert_eq!(error, "a.jsonl:1 (case 1): the reference script raises KeyError here");
     // without a rubric nothing looks at the block
