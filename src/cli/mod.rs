@@ -86,19 +86,17 @@ fn fault_of_variable(error: &clap::Error, known: &clap::Command, environment: &E
     if std::env::args().any(|arg| arg.trim_start_matches("--").split('=').next() == Some(long)) {
         return None;
     }
-    let mut commands = vec![known];
-    let mut at = 0;
-    while let Some(command) = commands.get(at).copied() {
-        commands.extend(command.get_subcommands());
-        at += 1;
-    }
-    let args = commands.into_iter().flat_map(clap::Command::get_arguments);
-    let arg = args.into_iter().find(|arg| {
+    let arg = all_args(known).into_iter().find(|arg| {
         arg.get_long() == Some(long) && environment.get(&variable(arg)).is_some_and(|set| set.contains(value))
     })?;
     let why = std::error::Error::source(error)
         .map_or_else(|| "not one of the possible values".to_owned(), ToString::to_string);
     Some(format!("error: environment variable {} ({}): {why}", variable(arg), origin::escape_controls(value)))
+}
+
+/// The arguments of a command and of its subcommands.
+fn all_args(command: &clap::Command) -> Vec<&clap::Arg> {
+    command.get_arguments().chain(command.get_subcommands().flat_map(all_args)).collect()
 }
 
 /// The command in the arguments, if any.

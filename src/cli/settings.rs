@@ -5,7 +5,6 @@
 //! options with their origins, secrets masked.
 
 use std::any::TypeId;
-use std::fmt;
 use std::path::PathBuf;
 
 use clap::ArgMatches;
@@ -44,7 +43,7 @@ const CHOICES: [(&str, &str, [&str; 2]); 3] = [
 /// The variable that other OpenAI clients also use. It sets an address, but does not select a judge.
 const OPENAI_BASE_URL_ENV: &str = "OPENAI_BASE_URL";
 
-/// The options of a scoring command, with their origins.
+/// The options of a scoring command, with their origins. They may hold secrets: no `Debug` on purpose.
 #[derive(Clone)]
 pub struct Settings {
     /// The options of the evaluation.
@@ -56,13 +55,6 @@ pub struct Settings {
     /// Warnings: lower-case sentences for standard error.
     pub warnings: Vec<String>,
     lines: Vec<SettingLine>,
-}
-
-impl fmt::Debug for Settings {
-    /// Only the masked lines.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.lines.iter().map(|line| (&line.key, &line.value))).finish()
-    }
 }
 
 impl Settings {

@@ -8,7 +8,6 @@ use crate::dataset::{self, InputFile, PairOptions, ReferencesBlock, ScorableOpti
 use crate::domain::{CaseId, Item, Mode, SystemName, TestCase};
 use crate::error::{Error, Result};
 
-use super::Slice;
 use super::options::{EvaluationOptions, ScorerName};
 use super::preset::{Checked, Coverage, Preset};
 
@@ -65,18 +64,21 @@ impl LoadedInputs {
             },
             block: appended.then_some(settings.scorers.index_base),
         };
-        let made = dataset::scorable(tests.as_ref(), &systems, references.as_ref(), &options)?;
+        let mut made = dataset::scorable(tests.as_ref(), &systems, references.as_ref(), &options)?;
         let questions = preset.map(|preset| &preset.asked).filter(|asked| !asked.are_test_cases);
         let questions = questions.map(|asked| InputFile::new("questions", &asked.path, asked.blake3));
         let support = dataset::supports(&made);
-        let (rubric, plain, missing) = sliced(input.slice, (made.rubric, made.plain, made.missing));
+        let holds = |system: &SystemName, case: &CaseId| input.slice.is_none_or(|slice| slice.holds(system, case));
+        made.rubric.retain(|item| holds(&item.answer.system, &item.case.case_id));
+        made.plain.retain(|item| holds(&item.answer.system, &item.case.case_id));
+        made.missing.retain(|(system, case)| holds(system, case));
         Ok(Self {
             support,
-            rubric: rubric.into(),
-            plain: plain.into(),
+            rubric: made.rubric.into(),
+            plain: made.plain.into(),
             all_cases: tests.map(|tests| tests.cases).unwrap_or_default(),
             kept_cases: made.kept_cases,
-            missing,
+            missing: made.missing,
             files: made.files.into_iter().chain(questions).collect(),
             warnings: once(warnings.into_iter().chain(made.warnings).collect()),
             notes: notes.into_iter().chain(made.notes).collect(),
@@ -102,17 +104,4 @@ fn once(mut warnings: Vec<String>) -> Vec<String> {
     let mut seen = HashSet::new();
     warnings.retain(|warning| seen.insert(warning.clone()));
     warnings
-}
-
-type Parts = (Vec<Item>, Vec<Item>, Vec<(SystemName, CaseId)>);
-
-/// The answers and missing answers in the slice; all of them without a slice.
-fn sliced(slice: Option<Slice>, (mut rubric, mut plain, mut missing): Parts) -> Parts {
-    if let Some(slice) = slice {
-        let holds = |paired: &Item| slice.holds(&paired.answer.system, &paired.case.case_id);
-        rubric.retain(holds);
-        plain.retain(holds);
-        missing.retain(|(system, case_id)| slice.holds(system, case_id));
-    }
-    (rubric, plain, missing)
 }

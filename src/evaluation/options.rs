@@ -316,18 +316,14 @@ impl EvaluationOptions {
             settings.entry(name.to_owned()).and_modify(|names| *names = sorted_names(names));
         }
         for name in self.used_judges() {
-            match self.judges.get(&name) {
-                Some(table) => {
-                    let mut judge = judge_settings(&table.judge);
-                    judge.insert("samples".to_owned(), json!(self.samples(table)));
-                    judge.insert("merge".to_owned(), json!(self.merge(table)));
-                    settings.insert(format!("judges.{name}"), Value::Object(judge));
-                }
-                None => settings.extend(
-                    judge_settings(&self.judge)
-                        .into_iter()
-                        .map(|(key, value)| (format!("{DEFAULT_JUDGE}.{key}"), value)),
-                ),
+            let Some(named) = self.judge_named(&name) else { continue };
+            let mut judge = judge_settings(named.judge);
+            if name == DEFAULT_JUDGE {
+                settings.extend(judge.into_iter().map(|(key, value)| (format!("{DEFAULT_JUDGE}.{key}"), value)));
+            } else {
+                judge.insert("samples".to_owned(), json!(named.samples));
+                judge.insert("merge".to_owned(), json!(named.merge));
+                settings.insert(format!("judges.{name}"), Value::Object(judge));
             }
         }
         settings.extend(self.role_settings());

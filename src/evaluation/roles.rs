@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::options::{DEFAULT_JUDGE, EvaluationOptions, JudgeNames, JudgeTable, ScorerName};
+use super::options::{DEFAULT_JUDGE, EvaluationOptions, JudgeNames, ScorerName};
 use crate::domain::{GradeMerge, Role};
 use crate::judge::kind::JudgeKind;
 use crate::judge::options::{JudgeOptions, LimitOptions, OptionFault, Streaming};
@@ -57,14 +57,6 @@ fn can_judge(kind: JudgeKind, role: &Role) -> bool {
 }
 
 impl EvaluationOptions {
-    pub(super) fn samples(&self, table: &JudgeTable) -> u32 {
-        table.samples.unwrap_or(self.scoring.samples).get()
-    }
-
-    pub(super) fn merge(&self, table: &JudgeTable) -> GradeMerge {
-        table.merge.unwrap_or(self.scoring.merge)
-    }
-
     /// The judge of that name; `judge` is the one of `[judge]` and the flags.
     pub fn judge_named<'a>(&'a self, name: &'a str) -> Option<JudgeRef<'a>> {
         if name == DEFAULT_JUDGE {
@@ -72,7 +64,8 @@ impl EvaluationOptions {
             return Some(JudgeRef { name, judge: &self.judge, limits: &self.limits, samples, merge });
         }
         let table = self.judges.get(name)?;
-        let (samples, merge) = (self.samples(table), self.merge(table));
+        let samples = table.samples.unwrap_or(self.scoring.samples).get();
+        let merge = table.merge.unwrap_or(self.scoring.merge);
         Some(JudgeRef { name, judge: &table.judge, limits: &table.limits, samples, merge })
     }
 
@@ -216,7 +209,7 @@ impl EvaluationOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluation::options::RoleTable;
+    use crate::evaluation::options::{JudgeTable, RoleTable};
 
     fn server() -> JudgeOptions {
         JudgeOptions { base_url: vec!["localhost:1".to_owned()], ..JudgeOptions::default() }

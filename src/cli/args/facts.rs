@@ -2,18 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
-use super::OutputFormat;
+use super::DisplayOptions;
 use crate::facts::{FeverOptions, ScifactFiles, ScifactLabels, ScifactOptions};
-
-/// How a result is shown.
-#[derive(Debug, Clone, Copy, Default, Args)]
-pub struct FormatArgs {
-    /// Format of the result: table, json or csv [default: table]
-    #[arg(long, value_name = "FORM", value_enum)]
-    pub format: Option<OutputFormat>,
-}
 
 /// Commands about SciFact. None of them needs a judge.
 #[derive(Debug, Clone, Subcommand)]
@@ -28,7 +20,7 @@ pub enum ScifactCommand {
         explain: Option<String>,
         /// How it is shown.
         #[command(flatten)]
-        format: FormatArgs,
+        display: DisplayOptions,
     },
     /// Score retrieved abstracts ({claim_id, doc_ids}): hit one, hit all
     Retrieval {
@@ -37,7 +29,7 @@ pub enum ScifactCommand {
         files: ScifactFiles,
         /// How it is shown.
         #[command(flatten)]
-        format: FormatArgs,
+        display: DisplayOptions,
     },
     /// Score selected rationale sentences ({claim_id, evidence}): precision, recall, F1
     Rationales {
@@ -46,7 +38,7 @@ pub enum ScifactCommand {
         files: ScifactFiles,
         /// How it is shown.
         #[command(flatten)]
-        format: FormatArgs,
+        display: DisplayOptions,
     },
     /// Score predicted labels ({claim_id, labels}): accuracy, macro F1, confusion matrix
     Labels {
@@ -55,7 +47,7 @@ pub enum ScifactCommand {
         options: ScifactLabels,
         /// How it is shown.
         #[command(flatten)]
-        format: FormatArgs,
+        display: DisplayOptions,
     },
     /// Join a rationale file and a label file into a submission
     Merge {
@@ -105,10 +97,7 @@ pub enum FeverCommand {
         explain: Option<String>,
         /// How it is shown.
         #[command(flatten)]
-        format: FormatArgs,
-        /// No notes; errors only
-        #[arg(long, short)]
-        quiet: bool,
+        display: DisplayOptions,
     },
     /// Check a submission before it is sent
     Check {

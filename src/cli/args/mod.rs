@@ -19,7 +19,7 @@ pub use agree::AgreeArgs;
 pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
 pub use compare::{CompareArgs, CompareFormat};
 pub use exports::{ExportArgs, ExportCommand, ImportArgs, ParquetArgs};
-pub use facts::{FeverCommand, FormatArgs, ScifactCommand};
+pub use facts::{FeverCommand, ScifactCommand};
 pub use report::ReportArgs;
 pub use score::{BenchArgs, DisplayOptions, PlanArgs, ScoreArgs};
 pub use texts::{BuildTestsArgs, ConvertArgs};

@@ -6,8 +6,7 @@ use serde::Serialize;
 
 use super::Context;
 use crate::cli::ExitCode;
-use crate::cli::args::OutputFormat;
-use crate::cli::args::{FeverCommand, FormatArgs, ScifactCommand};
+use crate::cli::args::{DisplayOptions, FeverCommand, OutputFormat, ScifactCommand};
 use crate::cli::terminal::{note, stdout_width, write_form, write_stdout, write_text};
 use crate::domain::Mode;
 use crate::error::{Error, Result};
@@ -22,13 +21,13 @@ use crate::report::{TableStyle, facts, terminal_safe_json, visible};
 /// Every fault of the files.
 pub(super) fn scifact(command: &ScifactCommand, context: &Context<'_>) -> Result<ExitCode> {
     match command {
-        ScifactCommand::Score { options, explain: Some(id), format, .. } => {
-            show_explanation(&options.explain(id)?, *format)
+        ScifactCommand::Score { options, explain: Some(id), display } => {
+            show_explanation(&options.explain(id)?, display.format)
         }
-        ScifactCommand::Score { options, format, .. } => show(&options.leaderboard()?, *format, context),
-        ScifactCommand::Retrieval { files, format } => show(&files.retrieval()?, *format, context),
-        ScifactCommand::Rationales { files, format } => show(&files.rationales()?, *format, context),
-        ScifactCommand::Labels { options, format } => show(&options.leaderboard()?, *format, context),
+        ScifactCommand::Score { options, display, .. } => show(options.leaderboard()?, display, context),
+        ScifactCommand::Retrieval { files, display } => show(files.retrieval()?, display, context),
+        ScifactCommand::Rationales { files, display } => show(files.rationales()?, display, context),
+        ScifactCommand::Labels { options, display } => show(options.leaderboard()?, display, context),
         ScifactCommand::Merge { rationales, labels, out } => {
             let rationales = ClaimFile::load(rationales, Mode::Default)?;
             let merged = scifact_files::merge(&rationales, &ClaimFile::load(labels, Mode::Default)?)?;
@@ -58,16 +57,10 @@ pub(super) fn scifact(command: &ScifactCommand, context: &Context<'_>) -> Result
 /// Every fault of the files.
 pub(super) fn fever(command: &FeverCommand, context: &Context<'_>) -> Result<ExitCode> {
     match command {
-        FeverCommand::Score { options, explain: Some(id), format, .. } => {
-            show_explanation(&options.explain(id)?, *format)
+        FeverCommand::Score { options, explain: Some(id), display } => {
+            show_explanation(&options.explain(id)?, display.format)
         }
-        FeverCommand::Score { options, format, quiet, .. } => {
-            let mut board = options.leaderboard()?;
-            if *quiet {
-                board.notes.clear();
-            }
-            show(&board, *format, context)
-        }
+        FeverCommand::Score { options, display, .. } => show(options.leaderboard()?, display, context),
         FeverCommand::Check { predictions, claims } => {
             show_check(&fever_files::check_submission(predictions, claims.as_deref())?)
         }
@@ -80,8 +73,12 @@ fn show_check(checked: &Checked) -> Result<ExitCode> {
     Ok(ExitCode::Ok)
 }
 
-fn show(board: &Leaderboard, format: FormatArgs, context: &Context<'_>) -> Result<ExitCode> {
-    let format = format.format.unwrap_or_default();
+fn show(mut board: Leaderboard, display: &DisplayOptions, context: &Context<'_>) -> Result<ExitCode> {
+    let format = display.format;
+    if display.quiet {
+        board.notes.clear();
+    }
+    let board = &board;
     let style = TableStyle { width: stdout_width().unwrap_or(100), color: context.color, all_notes: false };
     let text = match format {
         OutputFormat::Table => facts::leaderboard_table(board).terminal(&style),
@@ -95,8 +92,7 @@ fn show(board: &Leaderboard, format: FormatArgs, context: &Context<'_>) -> Resul
     Ok(ExitCode::Ok)
 }
 
-fn show_explanation(explained: &[Explanation], format: FormatArgs) -> Result<ExitCode> {
-    let format = format.format.unwrap_or_default();
+fn show_explanation(explained: &[Explanation], format: OutputFormat) -> Result<ExitCode> {
     let text = match format {
         OutputFormat::Table => facts::explanation(explained),
         OutputFormat::Json => json_text(&serde_json::json!({"schema_version": 1, "systems": explained}))?,
