@@ -85,7 +85,7 @@ fn metric_view(comparison: &Comparison, metric: &MetricComparison, first: bool) 
         "key": metric_name(comparison, metric),
         "first": first,
         "systems": table_view(&systems_table(comparison, metric)),
-        "ticks": axis.map(|axis| axis.ticks(metric.metric.unit)),
+        "ticks": axis.map(|axis| axis.ticks(metric.metric.unit)).unwrap_or_default(),
         "marks": rows.map(mark).collect::<Vec<_>>(),
         "pairs": pairs_table(comparison, metric).as_ref().map(table_view),
         "notes": metric_notes(metric).into_iter().map(|note| note.text).collect::<Vec<_>>(),
