@@ -60,7 +60,6 @@ pub fn parse_aspects(text: &str, path: &Path) -> Result<Vec<Aspect>> {
 
 /// The descriptions in the file's schema.
 #[derive(Deserialize)]
-#[serde(expecting = "an object with aspect and its descriptions")]
 struct Descriptions {
     score1_description: String,
     score2_description: String,

@@ -14,6 +14,7 @@ pub const MAX_GRADE: f64 = 5.0;
 
 /// An aspect, with the field names of ScholarQABench's `prometheus_rubrics_v8.json`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(expecting = "an object with aspect and its descriptions")]
 pub struct Aspect {
     /// Its name (`organization`, `coverage`, `relevance` or a custom one).
     #[serde(rename = "aspect")]
