@@ -1,7 +1,7 @@
 //! The options of a command from all sources: flags > environment > config file > defaults.
 //!
 //! Flags, environment variables and defaults are clap's ([`EvaluationOptions`] derives them). The config file's values
-//! replace defaults: options and file are merged as JSON by one rule for all keys. [`Settings::describe`] lists all
+//! replace defaults: options and file are merged as JSON by one rule for all keys. [`Settings::lines`] has all
 //! options with their origins, secrets masked.
 
 use std::any::TypeId;
@@ -54,7 +54,8 @@ pub struct Settings {
     pub quiet: bool,
     /// Warnings: lower-case sentences for standard error.
     pub warnings: Vec<String>,
-    lines: Vec<SettingLine>,
+    /// Every option with its origin, in a fixed order, secrets masked.
+    pub lines: Vec<SettingLine>,
 }
 
 impl Settings {
@@ -91,11 +92,6 @@ impl Settings {
         warnings.extend(options.warnings());
         let lines = sources.describe(&ScoreArgs { options: options.clone(), display: display.clone(), ..defaults() });
         Ok(Self { options, format: display.format, quiet: display.quiet, warnings, lines })
-    }
-
-    /// Every option with its origin, in a fixed order, secrets masked.
-    pub fn describe(&self) -> &[SettingLine] {
-        &self.lines
     }
 }
 

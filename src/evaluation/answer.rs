@@ -331,7 +331,7 @@ impl AnswerRun<'_> {
 fn units<'a>(job: &'a Job, calls: &[JudgeCall], gates: usize) -> VecDeque<Unit<'a>> {
     let mut units = VecDeque::new();
     for (call_index, call) in calls.iter().enumerate() {
-        let members = job.panels.of(&call.role).map_or(&[][..], |panel| &panel.members);
+        let members = job.panels.get(&call.role).map_or(&[][..], |panel| &panel.members);
         if members.is_empty() {
             units.push_back(Unit { member: None, call_index, call: call.clone(), gates });
         }
@@ -359,7 +359,7 @@ impl State {
         }
         self.flags.extend(asked.samples.iter().flat_map(|(_, sample)| sample.flags.iter().cloned()));
         asked.samples.sort_by_key(|(position, _)| *position);
-        let Some(panel) = job.panels.of(&call.role) else {
+        let Some(panel) = job.panels.get(&call.role) else {
             let samples = asked.samples.into_iter().map(|(_, sample)| sample.draw).collect();
             self.verdicts.insert(call.item, merge_draws(samples, GradeMerge::Mean));
             return;

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::choice::{Choice, aspects_of};
 use super::inputs::LoadedInputs;
-use super::judges::{Endpoints, Judges};
+use super::judges::{Endpoints, Judges, NamedJudge};
 use super::options::{EvaluationOptions, ScorerName};
 use super::preset::Preset;
 use super::record::{Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus};
@@ -122,7 +122,7 @@ impl Evaluation {
         };
         inputs.warnings.iter().for_each(|warning| notify(Severity::Warning, warning));
         inputs.notes.iter().chain(&choice.note()).for_each(|note| notify(Severity::Info, note));
-        let aspects = if choice.has(ScorerName::Prometheus) { aspects_of(&options)? } else { Vec::new() };
+        let aspects = if choice.scorers.contains(&ScorerName::Prometheus) { aspects_of(&options)? } else { Vec::new() };
         let (parts, mode) = (options.scoring.parts(), options.scoring.mode());
         let (scorer_options, aspects, items) = (&options.scorers, &aspects[..], &inputs.plain[..]);
         let made = |is_lexical: bool| {
@@ -361,7 +361,7 @@ impl Run {
     }
 
     async fn ask_pending(&mut self, events: &mut dyn EventSink, stop: &StopHandle) -> Result<RunOutcome> {
-        self.prepared.judges.bound(stop);
+        self.prepared.judges.spending.bound(stop);
         let mut sink = Recording { record: &mut self.record, events, scored: &mut self.scored };
         let ran = super::run(&self.jobs, &self.planned.pending, &mut sink, stop).await;
         self.record.note_endpoints(self.endpoints.stats());
@@ -492,7 +492,7 @@ fn manifest(
         settings,
         inputs: files,
         prompts: rubric.and_then(|named| named.prompts(PromptFamily::Rubric)),
-        judge: judges.rubric_entry(),
+        judge: rubric.map(NamedJudge::entry),
         scorers: scorers.iter().map(|scorer| name(scorer).to_owned()).collect(),
         roles: judges.entries(),
         seed: options.scoring.seed,

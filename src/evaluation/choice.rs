@@ -50,11 +50,6 @@ impl Choice {
         Ok(Self { scorers, left_out })
     }
 
-    /// True if that scorer runs.
-    pub fn has(&self, scorer: ScorerName) -> bool {
-        self.scorers.contains(&scorer)
-    }
-
     /// What runs and what does not, where something was left out.
     pub fn note(&self) -> Option<String> {
         let names: Vec<&str> = self.scorers.iter().map(|scorer| scorer.as_str()).collect();

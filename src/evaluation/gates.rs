@@ -93,7 +93,7 @@ mod tests {
         Job {
             items: Arc::from([Item { case, answer }]),
             scorer: Arc::new(EntailmentScorer::default()),
-            panels: Arc::new(Panels::none().with(Role::Citation, Panel::of_one(member))),
+            panels: Arc::new(Panels::from([(Role::Citation, Panel::of_one(member))])),
             options: Arc::new(options),
         }
     }

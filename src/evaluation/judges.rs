@@ -9,7 +9,7 @@ use super::options::{DEFAULT_JUDGE, EvaluationOptions};
 use super::record::{JudgeEntry, PromptsEntry, RecordedReplies, RoleEntry};
 use super::roles::JudgeRef;
 use super::spending::Spending;
-use super::{JudgeTerms, Member, Panel, Panels, StopHandle};
+use super::{JudgeTerms, Member, Panel, Panels};
 use crate::domain::{EndpointUse, GradeMerge, Role, Severity, TestCase};
 use crate::error::{Error, Result};
 use crate::judge::builder::{BuiltJudge, IdentifiedJudge, JudgeBuilder, Shared};
@@ -64,7 +64,7 @@ impl NamedJudge {
     }
 
     /// Its manifest entry.
-    fn entry(&self) -> JudgeEntry {
+    pub(super) fn entry(&self) -> JudgeEntry {
         let server = self.judge.server();
         let served = server.map(|server| &server.servers.served);
         JudgeEntry {
@@ -94,7 +94,7 @@ pub struct Judges {
     roles: Vec<(Role, Vec<String>)>,
     /// How the verdicts of a panel are merged.
     panel_merge: GradeMerge,
-    spending: Spending,
+    pub(super) spending: Spending,
 }
 
 impl Judges {
@@ -188,11 +188,6 @@ impl Judges {
         self.of(names).next().map(|(_, named)| named)
     }
 
-    /// The manifest entry of the rubric's judge.
-    pub(super) fn rubric_entry(&self) -> Option<JudgeEntry> {
-        self.rubric().map(NamedJudge::entry)
-    }
-
     /// True if replies are cached, or there is no judge.
     pub fn is_cached(&self) -> bool {
         let mut judges = self.by_name.values().map(|named| &named.judge);
@@ -202,11 +197,6 @@ impl Judges {
     /// Every judge by name.
     pub fn all(&self) -> impl Iterator<Item = (&str, &NamedJudge)> {
         self.by_name.iter().map(|(name, named)| (name.as_str(), named))
-    }
-
-    /// Stops the run when its budget is spent or its time is over. Must be called inside the runtime.
-    pub(super) fn bound(&self, stop: &StopHandle) {
-        self.spending.bound(stop);
     }
 
     /// Why a run with calls for one of these roles must not start.
@@ -290,10 +280,11 @@ impl Judges {
                 expected: named.expected,
             })
         };
-        let panels = self.roles.iter().fold(Panels::none(), |panels, (role, names)| {
+        let panel = |(role, names): &(Role, Vec<String>)| {
             let members = self.of(names).filter_map(member).collect();
-            panels.with(role.clone(), Panel { members, merge: self.panel_merge })
-        });
+            (role.clone(), Panel { members, merge: self.panel_merge })
+        };
+        let panels: Panels = self.roles.iter().map(panel).collect();
         let lanes = |names: &[String]| self.of(names).map(|(_, named)| named.lanes()).sum();
         let concurrency = self.roles.iter().map(|(role, names)| (role.clone(), lanes(names))).collect();
         Ok(BuiltPanels { panels: Arc::new(panels), endpoints, concurrency })

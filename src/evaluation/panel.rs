@@ -64,31 +64,4 @@ impl Panel {
 }
 
 /// The panels of a run by role. Calls of a role without a panel stay unscored for that reason.
-#[derive(Clone, Default)]
-pub struct Panels {
-    by_role: BTreeMap<Role, Panel>,
-}
-
-impl Panels {
-    /// No judges.
-    pub fn none() -> Self {
-        Self::default()
-    }
-
-    /// Adds or replaces the panel of a role.
-    #[must_use]
-    pub fn with(mut self, role: Role, panel: Panel) -> Self {
-        self.by_role.insert(role, panel);
-        self
-    }
-
-    /// The panel of that role.
-    pub fn of(&self, role: &Role) -> Option<&Panel> {
-        self.by_role.get(role)
-    }
-
-    /// Every judge of every role.
-    pub fn members(&self) -> impl Iterator<Item = &Member> {
-        self.by_role.values().flat_map(|panel| &panel.members)
-    }
-}
+pub type Panels = BTreeMap<Role, Panel>;

@@ -159,7 +159,7 @@ async fn replay(run: &Path, manifest: &Manifest, is_other_mode: bool) -> Result<
 
 /// The judges of the run, replaying the recorded replies.
 fn panels(manifest: &Manifest, replies: &Arc<RecordedReplies>) -> Panels {
-    let mut panels = Panels::none();
+    let mut panels = Panels::new();
     for (name, entry) in judged_roles(manifest) {
         let Some(role) = Role::from_name(&name) else { continue };
         let members = entry.judges.iter().enumerate().map(|(at, judge)| Member {
@@ -169,7 +169,7 @@ fn panels(manifest: &Manifest, replies: &Arc<RecordedReplies>) -> Panels {
             expected: entry.expected.get(at).copied().unwrap_or(false),
             ..Member::new(Arc::clone(replies) as Arc<dyn Judge>, judge.id.as_str())
         });
-        panels = panels.with(role, Panel { members: members.collect(), merge: entry.panel_merge });
+        panels.insert(role, Panel { members: members.collect(), merge: entry.panel_merge });
     }
     panels
 }

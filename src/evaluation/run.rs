@@ -250,7 +250,7 @@ pub async fn run(
 /// True if every judge counts its calls and has none.
 fn nobody_is_asked(jobs: &[Job]) -> bool {
     jobs.iter()
-        .flat_map(|job| job.panels.members())
+        .flat_map(|job| job.panels.values().flat_map(|panel| &panel.members))
         .all(|member| member.in_flight.as_ref().is_some_and(|calls| calls() == 0))
 }
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 /// Stops a run; cheap to clone.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct StopHandle(Arc<watch::Sender<Option<String>>>);
 
 impl StopHandle {
     /// A handle of a run that is not stopped.
     pub fn new() -> Self {
-        Self(Arc::new(watch::channel(None).0))
+        Self::default()
     }
 
     /// Stops the run for this reason; the first reason is kept.
@@ -43,12 +43,6 @@ impl StopHandle {
             // Unreachable: this handle keeps the channel open.
             Err(_) => std::future::pending().await,
         }
-    }
-}
-
-impl Default for StopHandle {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

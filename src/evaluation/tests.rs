@@ -186,7 +186,7 @@ fn sampled_job(
     let job = Job {
         items: (0..answers).map(item).collect(),
         scorer: Arc::new(Toy),
-        panels: Arc::new(Panels::none().with(Role::Rubric, Panel::of_one(member))),
+        panels: Arc::new(Panels::from([(Role::Rubric, Panel::of_one(member))])),
         options: Arc::new(options),
     };
     (job, paid)
@@ -194,8 +194,8 @@ fn sampled_job(
 
 /// The job with only that judge.
 fn asking(job: &Job, judge: Arc<dyn Judge>) -> [Job; 1] {
-    let member = job.panels.members().next().expect("a member").clone();
-    let panels = Panels::none().with(Role::Rubric, Panel::of_one(Member { judge, ..member }));
+    let member = job.panels[&Role::Rubric].members[0].clone();
+    let panels = Panels::from([(Role::Rubric, Panel::of_one(Member { judge, ..member }))]);
     [Job { panels: Arc::new(panels), ..job.clone() }]
 }
 
@@ -390,7 +390,7 @@ async fn a_stopped_run_does_not_wait_for_calls_that_only_wait_themselves() {
     });
     let before = tokio::time::Instant::now();
     let member = Member { in_flight: Some(Arc::new(|| 0)), ..Member::new(Arc::new(Waits), "waits") };
-    let panels = Panels::none().with(Role::Rubric, Panel::of_one(member));
+    let panels = Panels::from([(Role::Rubric, Panel::of_one(member))]);
     let jobs = [Job { panels: Arc::new(panels), ..job.clone() }];
     let outcome = run(&jobs, &[vec![0, 1]], &mut Seen::default(), &stop).await.expect("run");
     assert_eq!(outcome.unfinished, 2);
@@ -440,7 +440,7 @@ async fn a_panel_asks_every_judge_and_keeps_every_verdict() {
     let (job, _) = job(1, &[], |_| ());
     let member = |points_of: u32, id: &str| Member::new(Scripted::new(move |_| points(points_of)), id);
     let members = vec![member(4, "strict"), Member { samples: 2, ..member(8, "kind") }];
-    let panels = Panels::none().with(Role::Rubric, Panel { members, merge: GradeMerge::Mean });
+    let panels = Panels::from([(Role::Rubric, Panel { members, merge: GradeMerge::Mean })]);
     let jobs = [Job { panels: Arc::new(panels), ..job }];
     let mut seen = Seen::default();
     let planned = plan(&jobs, &mut seen).await.expect("planned");
@@ -466,7 +466,7 @@ fn call_id_of(event: &RunEvent) -> Option<CallId> {
 #[tokio::test(start_paused = true)]
 async fn a_role_without_a_judge_leaves_its_components_unscored_and_makes_no_calls() {
     let (job, _) = job(2, &[], |_| ());
-    let jobs = [Job { panels: Arc::new(Panels::none()), ..job }];
+    let jobs = [Job { panels: Arc::new(Panels::new()), ..job }];
     let planned = plan(&jobs, &mut Seen::default()).await.expect("planned");
     assert!(planned.is_done());
     let reason = planned.scored[0].score.component("a").and_then(|a| a.reason.clone()).expect("a reason");

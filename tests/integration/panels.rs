@@ -106,7 +106,7 @@ async fn judged(members: Vec<Member>) -> Summary {
     ];
     let panel = Panel { members, merge: GradeMerge::Mean };
     let roles = [Role::Rubric, Role::Aspect("coverage".into()), Role::Citation];
-    let panels = Arc::new(roles.into_iter().fold(Panels::none(), |panels, role| panels.with(role, panel.clone())));
+    let panels = Arc::new(roles.into_iter().map(|role| (role, panel.clone())).collect::<Panels>());
     let options = Options { concurrency: 2, parse_retries: 0, retry_unscored: false, mode: Mode::Default };
     let jobs = scorers.map(|scorer| Job {
         items: (0..3).map(item).collect(),

@@ -12,7 +12,7 @@ use crate::report::Table;
 use crate::report::table::{Cell, Column, Format};
 
 pub(super) fn run(settings: &Settings) -> Result<ExitCode> {
-    let lines = settings.describe();
+    let lines = &settings.lines;
     match settings.format {
         OutputFormat::Table => write_text(&render_table(lines))?,
         OutputFormat::Json => write_stdout(render_json(lines).as_bytes())?,

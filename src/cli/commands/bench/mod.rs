@@ -129,5 +129,5 @@ fn baseline_by_default(settings: &Settings) -> bool {
     let by_default = |line: &SettingLine| line.key == "judge.kind" && line.origin == Origin::Default;
     settings.options.judge.kind() == JudgeKind::Lexical
         && !settings.options.roles.judges.contains_key("rubric")
-        && settings.describe().iter().any(by_default)
+        && settings.lines.iter().any(by_default)
 }
