@@ -115,17 +115,18 @@ pub(super) fn find(connection: &Connection, key: &Fingerprint) -> rusqlite::Resu
     }))
 }
 
-/// Calls `visit` with the rowid and content of every row, in the order they were stored, as long as it returns true.
-pub(super) fn for_each(
+/// Calls `visit` with the rowid and content of every row, in the order they were stored, up to its first error, which is
+/// the inner one.
+pub(super) fn for_each<E>(
     connection: &Connection,
-    mut visit: impl FnMut(i64, StoredEntry) -> bool,
-) -> rusqlite::Result<()> {
+    mut visit: impl FnMut(i64, StoredEntry) -> Result<(), E>,
+) -> rusqlite::Result<Result<(), E>> {
     let mut select = connection.prepare(SELECT_ALL)?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {
-        if !visit(row.get(2)?, StoredEntry::read(row)?) {
-            break;
+        if let Err(error) = visit(row.get(2)?, StoredEntry::read(row)?) {
+            return Ok(Err(error));
         }
     }
-    Ok(())
+    Ok(Ok(()))
 }

@@ -201,16 +201,20 @@ fn copy(
     report: &mut MergeReport,
 ) -> rusqlite::Result<Option<rusqlite::Error>> {
     let transaction = target.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let mut stored = Ok(());
-    let read = entry::for_each(source, |_, entry| {
-        match entry {
-            StoredEntry::Whole(entry) => stored = report.inserted.insert(&entry, &transaction),
-            StoredEntry::Damaged => report.damaged += 1,
+    let read = entry::for_each(source, |_, entry| match entry {
+        StoredEntry::Whole(entry) => report.inserted.insert(&entry, &transaction),
+        StoredEntry::Damaged => {
+            report.damaged += 1;
+            Ok(())
         }
-        stored.is_ok()
     });
-    stored?;
-    let servers = read.and_then(|()| servers_of(source));
+    let servers = match read {
+        Ok(stored) => {
+            stored?;
+            servers_of(source)
+        }
+        Err(error) => Err(error),
+    };
     let (servers, error) = servers.map_or_else(|error| (Vec::new(), Some(error)), |servers| (servers, None));
     servers.into_iter().try_for_each(|server| transaction.execute(TAKE_SERVER, server).map(drop))?;
     transaction.commit()?;
@@ -222,13 +226,8 @@ fn servers_of(source: &Connection) -> rusqlite::Result<Vec<(String, String, f64)
     source.prepare(SELECT_SERVERS)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
 }
 
-fn for_each(connection: &Connection, path: &Path, mut visit: impl FnMut(i64, StoredEntry) -> Result<()>) -> Result<()> {
-    let mut visited = Ok(());
-    let read = entry::for_each(connection, |rowid, stored| {
-        visited = visit(rowid, stored);
-        visited.is_ok()
-    });
-    read.map_err(failed(path, "read its entries")).and(visited)
+fn for_each(connection: &Connection, path: &Path, visit: impl FnMut(i64, StoredEntry) -> Result<()>) -> Result<()> {
+    entry::for_each(connection, visit).map_err(failed(path, "read its entries"))?
 }
 
 fn remove(connection: &mut Connection, rowids: &[i64]) -> rusqlite::Result<()> {
