@@ -115,10 +115,6 @@ fn summarize_scorer(
 }
 
 impl<'a> Scored<'a> {
-    fn bca(&self) -> BcaOptions {
-        BcaOptions::seeded(self.options.seed)
-    }
-
     /// The value of an answer that counts in a mean.
     fn counted(&self, quantity: &Quantity, answer: &ScoredAnswer) -> Option<f64> {
         match quantity.observe(answer) {
@@ -148,7 +144,7 @@ impl<'a> Scored<'a> {
             own.filter_map(|answer| Some((self.question(answer), self.counted(quantity, answer)?))).collect()
         };
         let samples: Vec<Sample> = columns.iter().map(|(_, quantity)| sample(quantity)).collect();
-        let intervals = mean_intervals(&samples, self.bca());
+        let intervals = mean_intervals(&samples, BcaOptions::seeded(self.options.seed));
         let metric = |((sample, interval), quantity): ((&Sample, Option<Interval>), &Quantity)| {
             let observed: Vec<Observation> = answers.iter().map(|answer| quantity.observe(answer)).collect();
             Metric {
@@ -220,7 +216,7 @@ impl<'a> Scored<'a> {
             let bounds = bounds_of(&of_aspects, mean).filter(|_| n < answers.len());
             let metric = Metric {
                 estimate: if is_undefined { None } else { mean(&means) },
-                interval: mean_intervals(&[own], self.bca())[0].filter(|_| is_whole),
+                interval: mean_intervals(&[own], BcaOptions::seeded(self.options.seed))[0].filter(|_| is_whole),
                 n,
                 unscored: answers.len() - n,
                 bounds,
@@ -259,7 +255,7 @@ impl<'a> Scored<'a> {
         }
         let sums: Vec<[f64; 4]> = by_question.into_values().collect();
         let statistic = |sums: &[f64; 4]| [harmonic_mean(ratio(sums[0], sums[1]), ratio(sums[2], sums[3]))];
-        let [interval] = bca_sums_intervals(&sums, statistic, self.bca());
+        let [interval] = bca_sums_intervals(&sums, statistic, BcaOptions::seeded(self.options.seed));
         let estimate = precision.estimate.zip(recall.estimate).map(|(p, r)| harmonic_mean(p, r));
         let is_bounded = precision.bounds.is_some() || recall.bounds.is_some();
         let of_both = |ends: &[f64]| if let [p, r] = ends { Some(harmonic_mean(*p, *r)) } else { None };

@@ -6,7 +6,6 @@ use super::table::{Cell, Column, Format, Table, short_names, shown_notes};
 use super::{TableStyle, visible, wrapped};
 use crate::analysis::Estimate;
 use crate::analysis::rater_agreement::{AgreementLevel, Measures, RaterAgreement, RaterPair};
-use crate::domain::RaterKind;
 use crate::error::Result;
 
 /// Decimals of coefficients and shares.
@@ -204,11 +203,9 @@ fn systems(pair: &RaterPair, who: &[String; 2]) -> Option<Table> {
 
 /// False for a judge and one of several people: the detailed tables use the people's mean.
 fn is_detailed(agreement: &RaterAgreement, pair: &RaterPair) -> bool {
-    let rater = |name: &str| agreement.raters.iter().find(|rater| *rater.name == *name);
-    let kind = |name: &str| rater(name).map_or(RaterKind::Human, |rater| rater.kind);
-    let has_mean = agreement.raters.iter().any(|rater| !rater.mean_of.is_empty());
-    let is_mean = rater(&pair.second).is_some_and(|rater| !rater.mean_of.is_empty());
-    !has_mean || is_mean || kind(&pair.first) == kind(&pair.second)
+    let kind = |name: &str| agreement.raters.iter().find(|rater| *rater.name == *name).map(|rater| rater.kind);
+    let mean = agreement.raters.iter().find(|rater| !rater.mean_of.is_empty());
+    mean.is_none_or(|mean| pair.second == mean.name || kind(&pair.first) == kind(&pair.second))
 }
 
 fn text(heading: &str) -> Column {
