@@ -313,7 +313,7 @@ impl Run {
 
     /// Its label, else the name of its directory.
     pub fn name(&self) -> String {
-        run_name(self.manifest(), self.dir())
+        self.manifest().run_name(self.dir())
     }
 
     /// The record.
@@ -437,12 +437,6 @@ pub(super) fn in_input_order(scored: &mut [Arc<ScoredAnswer>], jobs: &[Job]) {
     let place =
         |answer: &ScoredAnswer| order.get(&(answer.score.scorer, &answer.system, &answer.case.case_id)).copied();
     scored.sort_by_key(|answer| place(answer).unwrap_or(usize::MAX));
-}
-
-/// The label of a run, else the last part of its directory.
-pub fn run_name(manifest: &Manifest, dir: &Path) -> String {
-    let directory = || dir.canonicalize().ok()?.file_name().map(|name| name.to_string_lossy().into_owned());
-    manifest.label.clone().or_else(directory).unwrap_or_else(|| dir.display().to_string())
 }
 
 /// Means with intervals and ranks of the scores of a run, by its own mode, policy and seed.

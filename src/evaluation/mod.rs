@@ -44,7 +44,7 @@ mod tests;
 use std::sync::Arc;
 
 pub use agree::agree;
-pub use builder::{Evaluation, Prepared, Run, run_name, summary};
+pub use builder::{Evaluation, Prepared, Run, summary};
 pub use choice::Choice;
 pub use cost::{Cost, JudgePlan, JudgeTerms, PlanEstimate, PlanLine, estimate};
 pub use event::{CallRecord, EventSink, NoEvents, Plan, RunEvent};

@@ -7,7 +7,7 @@ use crate::cli::origin::escape_controls;
 use crate::cli::summary::conclude;
 use crate::cli::terminal::note;
 use crate::error::Result;
-use crate::evaluation::{ImportedRun, import, run_name};
+use crate::evaluation::{ImportedRun, import};
 use crate::report::{RunReport, write_items};
 
 /// Warnings that are printed in full.
@@ -31,7 +31,7 @@ pub(super) fn run(args: &ImportArgs, context: &Context<'_>) -> Result<ExitCode> 
             note(&format!("warning: and {more} more; the manifest of the run has them all"));
         }
     }
-    let name = run_name(record.manifest(), record.dir().path());
+    let name = record.manifest().run_name(record.dir().path());
     let remarks: &[&str] = if is_mode_guessed { &[MODE_UNKNOWN] } else { &[] };
     let report = RunReport::new(record.manifest(), &name, &scored, None, remarks)?;
     write_items(record.dir(), &name, &scored)?;

@@ -7,7 +7,7 @@ use crate::cli::summary::conclude;
 use crate::cli::terminal;
 use crate::error::Result;
 use crate::evaluation::record::RunStatus;
-use crate::evaluation::{RescoredRun, rescore, run_name};
+use crate::evaluation::{RescoredRun, rescore};
 use crate::report::{RunReport, write_items};
 
 /// Runs the command.
@@ -17,7 +17,7 @@ use crate::report::{RunReport, write_items};
 pub(super) fn run(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> {
     let RescoredRun { manifest, scored, record } = runtime()?.block_on(rescore(&args.run, &args.options))?;
     let dir = record.as_ref().map(|record| record.dir());
-    let name = run_name(&manifest, dir.map_or(&args.run, |dir| dir.path()));
+    let name = manifest.run_name(dir.map_or(&args.run, |dir| dir.path()));
     let report = RunReport::new(&manifest, &name, &scored, None, &[])?;
     if let Some(dir) = dir {
         write_items(dir, &name, &scored)?;

@@ -209,6 +209,12 @@ impl Manifest {
         })
     }
 
+    /// The label of the run in this directory, else the directory's own name.
+    pub fn run_name(&self, dir: &Path) -> String {
+        let directory = || dir.canonicalize().ok()?.file_name().map(|name| name.to_string_lossy().into_owned());
+        self.label.clone().or_else(directory).unwrap_or_else(|| dir.display().to_string())
+    }
+
     /// True if the built-in baseline judged the rubric.
     pub fn is_lexical(&self) -> bool {
         self.judge.as_ref().is_some_and(|judge| judge.lexical)

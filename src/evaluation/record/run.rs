@@ -1,6 +1,6 @@
 //! Reads a recorded run back as scored answers.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -77,10 +77,9 @@ pub fn load_run(dir: &Path) -> Result<RecordedRun> {
         return Err(InputFault::new(path, "no scores: nothing of the run has been scored").hint(hint).into());
     }
     if !is_finished && !inputs.items.is_empty() {
-        scored = with_missing_answers(&manifest, &inputs, scored);
+        scored = with_missing_answers(&manifest, &inputs, &scored);
     }
-    let directory = || dir.canonicalize().ok()?.file_name().map(|name| name.to_string_lossy().into_owned());
-    let name = manifest.label.clone().or_else(directory).unwrap_or_else(|| dir.display().to_string());
+    let name = manifest.run_name(dir);
     Ok(RecordedRun { path: dir.to_path_buf(), name, manifest, items: inputs.items, scored })
 }
 
@@ -107,32 +106,23 @@ const NOT_REACHED: &str = "the run did not get to it";
 ///
 /// The components of a rubric score come from the case, those of other scorers from the scores of other answers.
 /// Nothing is added for a scorer without any score.
-fn with_missing_answers(
-    manifest: &Manifest,
-    inputs: &Inputs,
-    scored: Vec<Arc<ScoredAnswer>>,
-) -> Vec<Arc<ScoredAnswer>> {
+fn with_missing_answers(manifest: &Manifest, inputs: &Inputs, scored: &[Arc<ScoredAnswer>]) -> Vec<Arc<ScoredAnswer>> {
+    let key = |answer: &ScoredAnswer| (answer.score.scorer, answer.system.clone(), answer.case.case_id.clone());
+    let mut recorded: HashMap<(&str, SystemName, CaseId), &Arc<ScoredAnswer>> =
+        scored.iter().map(|answer| (key(answer), answer)).collect();
     let mut entries: Vec<Arc<ScoredAnswer>> = Vec::new();
     for name in &manifest.scorers {
         let rubric = (name == "rubric").then(|| rubric_of(manifest));
         let scorer = if rubric.is_some() && manifest.is_lexical() { LEXICAL } else { name };
-        let recorded: Vec<&Arc<ScoredAnswer>> = scored.iter().filter(|answer| answer.score.scorer == scorer).collect();
-        let by_answer: HashMap<(&SystemName, &CaseId), &Arc<ScoredAnswer>> =
-            recorded.iter().map(|answer| ((&answer.system, &answer.case.case_id), *answer)).collect();
-        let template = score_template(recorded.iter().map(|answer| &answer.score));
+        let template = score_template(scored.iter().map(|answer| &answer.score).filter(|score| score.scorer == scorer));
         let items: Vec<&Item> = if rubric.is_some() { inputs.rubric().collect() } else { inputs.plain().collect() };
         for item in items {
-            let found = by_answer.get(&(&item.answer.system, &item.case.case_id)).map(|found| Arc::clone(found));
-            let score = || match rubric {
-                Some(rubric) => Some(rubric.unjudged(&item.case)),
-                None => template.clone(),
-            };
-            entries.extend(found.or_else(|| Some(Arc::new(unscored_entry(item, score()?)))));
+            let found = recorded.remove(&(scorer, item.answer.system.clone(), item.case.case_id.clone()));
+            let score = || rubric.map_or_else(|| template.clone(), |rubric| Some(rubric.unjudged(&item.case)));
+            entries.extend(found.map(Arc::clone).or_else(|| Some(Arc::new(unscored_entry(item, score()?)))));
         }
     }
-    let key = |answer: &ScoredAnswer| (answer.score.scorer, answer.system.clone(), answer.case.case_id.clone());
-    let keys: HashSet<_> = entries.iter().map(|answer| key(answer)).collect();
-    entries.extend(scored.into_iter().filter(|answer| !keys.contains(&key(answer))));
+    entries.extend(scored.iter().filter(|answer| recorded.contains_key(&key(answer))).map(Arc::clone));
     entries
 }
 
