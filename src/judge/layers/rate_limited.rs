@@ -7,12 +7,16 @@
 //! - An overloaded server gets fewer concurrent calls, and more again as it answers (additive increase, multiplicative
 //!   decrease).
 
-use std::num::NonZeroU64;
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use governor::RateLimiter;
+use governor::clock::Clock;
+use governor::middleware::NoOpMiddleware;
+use governor::state::{InMemoryState, NotKeyed};
 use tokio::sync::{Mutex as FifoMutex, Notify};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::error::Error;
 use crate::judge::meters::Meters;
@@ -57,11 +61,11 @@ struct State {
 impl<J> RateLimited<J> {
     /// `inner` within `limits`; requests and throttled responses are counted in `meters`.
     pub fn new(inner: J, limits: &LimitOptions, meters: Arc<Meters>) -> Self {
-        let per_minute = [limits.tpm.map(NonZeroU64::get), limits.rpm.map(|rpm| rpm.get().into())];
+        let tokens = limits.tpm.map(|tpm| NonZeroU32::try_from(tpm).unwrap_or(NonZeroU32::MAX));
         let state = State {
             window: Window::new(limits.concurrency.get()),
             in_flight: 0,
-            quotas: per_minute.map(|per_minute| per_minute.map(Quota::new)),
+            quotas: [tokens, limits.rpm].map(|per_minute| per_minute.map(Quota::new)),
             pause: Pause::default(),
         };
         Self { inner, meters, gate: FifoMutex::new(()), state: Mutex::new(state), freed: Notify::new() }
@@ -89,8 +93,8 @@ impl<J> RateLimited<J> {
             self.freed.notified().await;
         }
         for (index, cost) in [tokens, 1].into_iter().enumerate() {
-            if let Some(due) = self.with(|state| state.quotas[index].as_mut().map(|quota| quota.take(cost))) {
-                sleep_until(due).await;
+            if let Some(quota) = self.with(|state| state.quotas[index].clone()) {
+                quota.take(cost).await;
             }
         }
         // Last: a pause may start while waiting for the quotas, and be extended while waiting for its end.
@@ -251,34 +255,58 @@ impl Pause {
     }
 }
 
-/// A quota per minute: at most one second's worth at once, and never more than the quota within any minute (the generic
-/// cell rate algorithm, ITU-T I.371).
+/// A quota per minute: at most one second's worth at once, and never more than the quota within any minute.
 ///
 /// A burst of `b` and a steady rate of `r` let `b - 1 + r` through within 60 s, so a quota of `q` gives the rate
 /// `q - (b - 1)`, and a little less ([`SLACK`]). Of 60 a minute that is one every 1.005 s, of 6000 (bursts of 100) 97.9%
 /// of the quota.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Quota {
-    /// Time in which one unit is restored.
-    each: Duration,
-    /// Time in which a burst is restored.
-    burst: Duration,
-    /// When everything taken so far is restored.
-    restored: Instant,
+    burst: NonZeroU32,
+    limiter: Arc<RateLimiter<NotKeyed, InMemoryState, TokioClock, NoOpMiddleware<Duration>>>,
 }
 
 impl Quota {
-    fn new(per_minute: u64) -> Self {
-        let burst = (per_minute / 60).max(1) as f64;
-        let each = Duration::from_secs_f64(60.0 * SLACK / (per_minute as f64 - (burst - 1.0)));
-        Self { each, burst: each.mul_f64(burst), restored: Instant::now() }
+    fn new(per_minute: NonZeroU32) -> Self {
+        let burst = NonZeroU32::new(per_minute.get() / 60).unwrap_or(NonZeroU32::MIN);
+        // The burst is at most a sixtieth of the quota, so the rate is positive.
+        let rate = per_minute.get() - (burst.get() - 1);
+        let period = Duration::from_secs_f64(60.0 * SLACK / f64::from(rate));
+        // `None` means a period of zero, which no `u32` per minute gives.
+        let steady = governor::Quota::with_period(period).unwrap_or(governor::Quota::per_minute(per_minute));
+        let clock = TokioClock { start: Instant::now() };
+        Self { burst, limiter: Arc::new(RateLimiter::direct_with_clock(steady.allow_burst(burst), clock)) }
     }
 
-    /// Takes `cost`; a call may be sent from the returned time on.
-    fn take(&mut self, cost: u64) -> Instant {
-        let cost = u32::try_from(cost).unwrap_or(u32::MAX);
-        self.restored = self.restored.max(Instant::now()) + self.each.saturating_mul(cost);
-        self.restored.checked_sub(self.burst).unwrap_or(self.restored)
+    /// Takes `cost`, waiting if needed; in parts, because governor rejects more than the burst.
+    async fn take(&self, cost: u64) {
+        let mut left = cost;
+        while left > 0 {
+            let part = u32::try_from(left).ok().and_then(NonZeroU32::new);
+            let part = part.map_or(self.burst, |left| left.min(self.burst));
+            // The outer error is for a part above the burst, which cannot happen here.
+            if let Ok(Err(not_until)) = self.limiter.check_n(part) {
+                // Tokio's timer has a resolution of a millisecond: never less, so that the loop cannot spin.
+                let wait = not_until.wait_time_from(self.limiter.clock().now());
+                sleep(wait.max(Duration::from_millis(1))).await;
+                continue;
+            }
+            left -= u64::from(part.get());
+        }
+    }
+}
+
+/// Tokio's clock for governor, so that a test's paused clock holds for both.
+#[derive(Debug, Clone)]
+struct TokioClock {
+    start: Instant,
+}
+
+impl Clock for TokioClock {
+    type Instant = Duration;
+
+    fn now(&self) -> Duration {
+        self.start.elapsed()
     }
 }
 

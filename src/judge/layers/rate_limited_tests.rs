@@ -1,4 +1,4 @@
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
@@ -108,6 +108,24 @@ async fn requests_per_minute_are_spread_over_the_minute() {
     // 60 a minute in bursts of 1: one a second; within the first 30 s at most 31, not all 60
     assert!(arrivals.iter().filter(|at| **at <= 30_000).count() <= 31, "{arrivals:?}");
     assert!((88_000..=91_000).contains(&arrivals[89]), "{}", arrivals[89]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_minute_holds_more_than_the_quota() {
+    for quota in [1, 7, 60, 100, 600] {
+        let pace = Quota::new(NonZeroU32::new(quota).unwrap());
+        let start = Instant::now();
+        let mut left = Vec::new();
+        for _ in 0..2 * quota + 1 {
+            pace.take(1).await;
+            left.push(start.elapsed());
+        }
+        // The call `quota` positions later is sent more than a minute later.
+        let closest = left.windows(quota as usize + 1).map(|window| window[quota as usize] - window[0]).min();
+        assert!(closest.unwrap() > Duration::from_secs(60), "{quota}: {closest:?}");
+        // and two quotas take no more than 5% above two minutes
+        assert!(left.last().unwrap().as_secs_f64() < 126.0, "{quota}: {:?}", left.last());
+    }
 }
 
 #[tokio::test(start_paused = true)]
