@@ -137,7 +137,7 @@ fn role_settings(role: &str, entry: &RoleEntry) -> [(String, String); 5] {
     let panel_merge = (entry.judges.len() > 1).then_some(entry.panel_merge);
     let merges = json!({"samples": sample_merges.collect::<Vec<_>>(), "judges": panel_merge});
     let judges: Vec<&str> = entry.judges.iter().map(|judge| judge.id.as_str()).collect();
-    let prompts = |prompts: &PromptsEntry| format!("{} [{}..]", prompts.label, prompts.fingerprint.short(12));
+    let prompts = |prompts: &PromptsEntry| format!("{} [{}..]", prompts.label, prompts.fingerprint.short(8));
     [
         (format!("judge of {role}"), judges.join(" + ")),
         (format!("samples of {role}"), text_of(&json!(entry.samples))),
