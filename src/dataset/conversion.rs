@@ -3,14 +3,13 @@
 //! Source: ScholarQABench's `scripts/convert_answer_scholar_cs.py`, which takes the last of two cases with one
 //! question.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Answer, CaseId, IndexBase, Mode, Prediction, Source};
 use crate::error::{Error, InputFault, Result};
-use crate::text::citation_markers::number_markers;
 
 use super::{SystemAnswers, TestCases};
 
@@ -96,13 +95,6 @@ pub enum ReferencesBlock {
     None,
 }
 
-/// Indices (from 0) of the cited sources, in source order. Numbers without a source are ignored.
-pub fn cited_sources(prediction: &Prediction, base: IndexBase) -> Vec<usize> {
-    let numbers = number_markers(prediction.output()).into_iter().flat_map(|marker| marker.numbers);
-    let places: BTreeSet<usize> = numbers.filter_map(|number| base.place_of(number)).collect();
-    places.into_iter().filter(|place| *place < prediction.sources.len()).collect()
-}
-
 /// The appended text: a line break, `References:`, and for each cited source `[n] title text` and an empty line.
 ///
 /// By default `n` is the number used in the output. In [`Mode::Compat`], as in the reference, cited sources are
@@ -113,7 +105,7 @@ pub fn cited_sources(prediction: &Prediction, base: IndexBase) -> Vec<usize> {
 /// In compat mode, the name of the exception that the reference raises.
 pub fn references_block(prediction: &Prediction, base: IndexBase, mode: Mode) -> Result<String, &'static str> {
     let mut block = String::from("\nReferences:\n");
-    for (order, place) in cited_sources(prediction, base).into_iter().enumerate() {
+    for (order, place) in prediction.cited_sources(base).into_iter().enumerate() {
         let Some(source) = prediction.sources.get(place) else { continue };
         let (number, title, text) = match mode {
             Mode::Default => (base.number_of(place), text_of(&source.title), text_of(&source.text)),
@@ -166,7 +158,7 @@ mod tests {
     fn cited_sources_keep_their_numbers_and_compat_numbers_them_anew() {
         let sources = (0..4).map(|i| source(&format!("T{i}"), &format!("X{i}"))).collect();
         let answer = prediction("a [3, 9] b [1] [3]", sources);
-        assert_eq!(cited_sources(&answer, IndexBase::Zero), [1, 3]);
+        assert_eq!(answer.cited_sources(IndexBase::Zero), [1, 3]);
         let ours = block(&answer, IndexBase::Zero, Mode::Default).unwrap();
         assert_eq!(ours, "\nReferences:\n[1] T1 X1\n\n[3] T3 X3\n\n");
         let theirs = block(&answer, IndexBase::Zero, Mode::Compat).unwrap();

@@ -24,7 +24,7 @@ mod test_cases;
 pub use answers::{SystemAnswers, load_answers, parse_answers, render_answer};
 pub use asked::{AskedQuestions, Covered};
 pub use aspects::{builtin_aspects, load_aspects, parse_aspects};
-pub use conversion::{Conversion, Converted, ReferencesBlock, cited_sources, convert, references_block};
+pub use conversion::{Conversion, Converted, ReferencesBlock, convert, references_block};
 pub use ingredients::{build_test_cases, load_ingredients, render_test_cases};
 pub use labels::{Labels, load_labels, parse_labels};
 pub(crate) use names::suggest;

@@ -1,12 +1,13 @@
 //! Answers of a system, with sources and gold answers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use super::{CaseId, SystemName, TestCase};
+use crate::text::citation_markers::number_markers;
 
 /// One answer of one system to one test case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -190,5 +191,12 @@ impl Prediction {
     /// The output, empty if missing.
     pub fn output(&self) -> &str {
         self.output.as_deref().unwrap_or_default()
+    }
+
+    /// Indices (from 0) of the cited sources, in source order. Numbers without a source are ignored.
+    pub fn cited_sources(&self, base: IndexBase) -> Vec<usize> {
+        let numbers = number_markers(self.output()).into_iter().flat_map(|marker| marker.numbers);
+        let places: BTreeSet<usize> = numbers.filter_map(|number| base.place_of(number)).collect();
+        places.into_iter().filter(|place| *place < self.sources.len()).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! Cost estimates of a plan: calls, tokens, money and time.
 //!
-//! Prompt tokens are counted on a sample of each group of calls by the judge's server or a built-in vocabulary. With
+//! Prompt tokens are counted on a sample of each group of calls by the built-in vocabulary of an OpenAI model. With
 //! the ratio r of counted to estimated tokens over n sampled calls, the estimated sum of all N calls is scaled by r.
 //! Its error is given as two standard errors of a ratio estimate (W. G. Cochran, "Sampling Techniques", 3rd edition
 //! (1977), chapter 6):
@@ -11,21 +11,19 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
-use std::time::Duration;
 
-use futures::stream::{self, StreamExt};
+use rayon::prelude::*;
 use serde::Serialize;
-use tokio::time::{Instant, timeout_at};
 
 use super::Job;
 use super::event::{EventSink, Plan};
 use super::run::plan_sampling;
-use super::tally::PlanGroup;
+use super::tally::{PlanGroup, SampledCall};
 use crate::domain::Usage;
 use crate::error::Result;
 use crate::judge::layers::budgeted::Price;
 use crate::judge::options::LimitOptions;
-use crate::judge::token_counter::TokenCounter;
+use crate::judge::token_counter::Vocabulary;
 use crate::stats::Interval;
 
 /// Relative error of estimated token counts: 95% of texts are within it (see `judge::tokens`).
@@ -37,10 +35,6 @@ const FRAME_ERROR: f64 = 0.01;
 const SAMPLE: usize = 128;
 /// Smaller samples are not extrapolated.
 const MIN_SAMPLE: usize = 8;
-/// Concurrent counting requests.
-const AT_ONCE: usize = 8;
-/// Time limit of counting; counts that arrive within it are used.
-const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// Price and limits of a judge.
 pub struct JudgeTerms {
@@ -50,8 +44,8 @@ pub struct JudgeTerms {
     pub price: Option<Price>,
     /// Limits of all its servers together.
     pub limits: LimitOptions,
-    /// Counts prompt tokens.
-    pub counter: Option<TokenCounter>,
+    /// Counts prompt tokens; `None`: they are estimated.
+    pub vocabulary: Option<Vocabulary>,
 }
 
 /// Calls with their tokens and cost.
@@ -161,10 +155,8 @@ pub struct JudgePlan {
     pub judge: String,
     /// The model.
     pub model: String,
-    /// What counted tokens: `llama.cpp`, `vllm` or the name of an encoding; `None`: prompt tokens are estimated.
+    /// The vocabulary that counted; `None`: prompt tokens are estimated.
     pub by: Option<&'static str>,
-    /// The counter, if it failed.
-    pub failed: Option<&'static str>,
     /// Calls whose tokens were counted.
     pub counted: u64,
     /// All calls, with every gate open.
@@ -202,7 +194,7 @@ pub struct PlanEstimate {
     pub total: PlanLine,
 }
 
-/// Plans the jobs and estimates the cost of a run. Makes no calls, except that servers may be asked to count tokens.
+/// Plans the jobs and estimates the cost of a run. Makes no calls.
 /// `terms` has every model, by judge identity; other judges are free and left out.
 ///
 /// # Errors
@@ -218,7 +210,7 @@ pub async fn estimate(
     let (mut judges, mut lines) = (Vec::new(), Vec::new());
     for (judge, terms) in terms {
         let groups = planned.groups.iter().filter(|group| *group.judge == *judge);
-        let (plan, judge_lines) = plan_judge(judge, terms, groups, gate_rate).await;
+        let (plan, judge_lines) = plan_judge(judge, terms, groups, gate_rate);
         judges.push(plan);
         lines.extend(judge_lines);
     }
@@ -228,23 +220,17 @@ pub async fn estimate(
 }
 
 /// Counts samples of one judge's groups, extrapolates, and sums.
-async fn plan_judge(
+fn plan_judge<'a>(
     judge: &str,
     terms: &JudgeTerms,
-    groups: impl Iterator<Item = &PlanGroup>,
+    groups: impl Iterator<Item = &'a PlanGroup>,
     gate_rate: f64,
 ) -> (JudgePlan, Vec<PlanLine>) {
-    let deadline = Instant::now() + TIME_LIMIT;
-    let min_error = if terms.counter.as_ref().is_some_and(TokenCounter::is_built_in) { FRAME_ERROR } else { 0.0 };
+    let min_error = if terms.vocabulary.is_some() { FRAME_ERROR } else { 0.0 };
     let (mut lines, mut counted, mut call_count) = (Vec::new(), 0, 0);
     let (mut tokens, mut token_error) = (0.0, 0.0);
-    let mut counter = terms.counter.as_ref();
     for group in groups {
-        let pairs = match counter {
-            Some(counter) => count_sample(counter, group, deadline).await,
-            None => Vec::new(),
-        };
-        counter = counter.filter(|_| pairs.len() == group.sample.len());
+        let pairs = terms.vocabulary.map_or_else(Vec::new, |vocabulary| count_sample(vocabulary, group));
         let calls = group.at_most().calls;
         let scale = Scale::of(&pairs, calls).unwrap_or(Scale::ESTIMATE);
         let scale = Scale { error: scale.error.max(min_error), ..scale };
@@ -255,16 +241,13 @@ async fn plan_judge(
         token_error += scale.error * line.at_most.prompt_tokens;
         lines.push(line);
     }
-    let name = terms.counter.as_ref().map(TokenCounter::name);
-    let (by, failed) = if counted > 0 { (name, None) } else { (None, name.filter(|_| call_count > 0)) };
     let Cost { calls, prompt_tokens, reply_tokens, .. } = PlanLine::total(&lines).expected;
     let limits = &terms.limits;
     let minutes = |count: f64, limit: Option<u64>| limit.map(|limit| count * 60.0 / limit as f64);
     let plan = JudgePlan {
         judge: judge.to_owned(),
         model: terms.model.clone(),
-        by,
-        failed,
+        by: terms.vocabulary.filter(|_| counted > 0).map(Vocabulary::as_str),
         counted,
         of: call_count,
         // Rounded, so that groups with equal errors give exactly that error.
@@ -303,18 +286,11 @@ impl Scale {
     }
 }
 
-/// Estimated and counted tokens of the sampled calls, up to the first that cannot be counted, or to the deadline.
-async fn count_sample(counter: &TokenCounter, group: &PlanGroup, deadline: Instant) -> Vec<(f64, f64)> {
-    let counts = stream::iter(group.sample.values()).map(|call| async move {
-        let counted = counter.count(&call.body).await?;
-        Some((call.prompt_tokens as f64, counted as f64))
-    });
-    let mut counts = std::pin::pin!(counts.buffer_unordered(AT_ONCE));
-    let mut pairs = Vec::new();
-    while let Ok(Some(Some(pair))) = timeout_at(deadline, counts.next()).await {
-        pairs.push(pair);
-    }
-    pairs
+/// Estimated and counted tokens of the sampled calls.
+fn count_sample(vocabulary: Vocabulary, group: &PlanGroup) -> Vec<(f64, f64)> {
+    let calls: Vec<_> = group.sample.values().collect();
+    let count = |call: &&SampledCall| Some((call.prompt_tokens as f64, vocabulary.count_body(&call.body)? as f64));
+    calls.par_iter().filter_map(count).collect()
 }
 
 #[cfg(test)]
@@ -365,10 +341,10 @@ mod tests {
                 tpm: NonZeroU64::new(1000),
                 ..LimitOptions::default()
             },
-            counter: None,
+            vocabulary: None,
         };
         let group = group(&[calls(10, 1000), calls(10, 2000)]);
-        let (plan, _) = plan_judge("j", &terms, std::iter::once(&group), 0.5).await;
+        let (plan, _) = plan_judge("j", &terms, std::iter::once(&group), 0.5);
         // 15 calls at 60 a minute; 2,000 prompt and 1,500 reply tokens at 1,000 a minute; 15 calls, 4 at once
         assert_eq!((plan.seconds_by_rpm, plan.seconds_by_tpm), (Some(15.0), Some(210.0)));
         assert_eq!((plan.seconds_per_second_of_a_call, plan.error), (3.75, 0.12));

@@ -17,6 +17,7 @@ use crate::judge::meters::Meters;
 use crate::judge::options::LimitOptions;
 use crate::judge::planner::ReplySource;
 use crate::judge::servers::Fleet;
+use crate::judge::token_counter::Vocabulary;
 use crate::judge::{Judge, Notify};
 use crate::prompt::{PromptFamily, PromptSet};
 
@@ -233,9 +234,9 @@ impl Judges {
         for named in self.by_name.values() {
             let Some(server) = named.judge.server() else { continue };
             let model = server.request.model.clone();
-            let (price, counter) = (options.prices.get(&model).copied(), server.prompt_counter()?);
+            let (price, vocabulary) = (options.prices.get(&model).copied(), Vocabulary::of_model(&model));
             let limits = named.limits.of_all(named.judge.server_count());
-            let of_judge = JudgeTerms { model, price, limits, counter };
+            let of_judge = JudgeTerms { model, price, limits, vocabulary };
             terms.insert(named.judge.judge_id().to_owned(), of_judge);
         }
         Ok(terms)

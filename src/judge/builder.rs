@@ -24,7 +24,6 @@ use super::options::{CacheOptions, JudgeOptions, LimitOptions};
 use super::planner::{NoReplies, Recalling, ReplySource};
 use super::render::Renderer;
 use super::servers::{Fleet, Servers};
-use super::token_counter::TokenCounter;
 use super::{Judge, JudgeRequest, Notify};
 use crate::domain::{CallKind, JudgeReply, TestCase};
 use crate::error::{Error, Result};
@@ -271,17 +270,16 @@ impl IdentifiedJudge {
 impl ServedModel {
     fn build(&self, shared: &Shared, recorded: Arc<dyn ReplySource>) -> Result<BuiltJudge> {
         let (model, meters) = (&self.request.model, || Arc::clone(&shared.meters));
-        let capacity = self.servers.capacity().map(|(capacity, _)| capacity);
+        let capacity = self.servers.capacity();
         if shared.truncate && capacity.is_none() {
             return Err(Error::JudgeUnavailable(format!(
                 "--truncate: the server of {model} does not report the length of its context; leave --truncate out"
             )));
         }
-        let counter = self.servers.capacity().map(|(capacity, at)| TokenCounter::of_server(at, capacity.tokenizer));
         let policy = RetryPolicy { max_attempts: self.limits.retries.saturating_add(1), ..RetryPolicy::default() };
         let fleet = Arc::new(self.servers.fleet(self.request.endpoint, &self.limits, &shared.meters)?);
         let asking = Budgeted::new(
-            ContextLimited::new(Retrying::new(Arc::clone(&fleet), policy, meters()), capacity, counter.transpose()?),
+            ContextLimited::new(Retrying::new(Arc::clone(&fleet), policy, meters()), capacity),
             shared.ledger.clone(),
             shared.prices.get(model).copied(),
         );
@@ -304,18 +302,6 @@ impl ServedModel {
             let variable = &self.servers.endpoints().find(no_key)?.api_key_env;
             Some(format!("{variable} is not set, and OpenAI asks for a key; export it, or name another variable with --api-key-env"))
         })
-    }
-
-    /// Counts the tokens of its prompts: on the server, else with the vocabulary of an OpenAI model; `None` if neither
-    /// is known.
-    ///
-    /// # Errors
-    /// When no HTTP client can be set up.
-    pub fn prompt_counter(&self) -> Result<Option<TokenCounter>> {
-        match self.servers.capacity() {
-            Some((capacity, endpoint)) => TokenCounter::of_server(endpoint, capacity.tokenizer).map(Some),
-            None => Ok(TokenCounter::built_in(&self.request.model)),
-        }
     }
 
     /// One tiny call to each server, by its address. The inner error is the server's, with the option that helps.

@@ -9,31 +9,22 @@
 
 use serde_json::Value;
 
-/// Which server reports its context and counts tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tokenizer {
-    /// `POST /tokenize` with `content`; chats go through `POST /apply-template` before.
-    LlamaCpp,
-    /// `POST /tokenize` with `model` and `prompt` or `messages`.
-    Vllm,
-}
-
 /// How long a prompt may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capacity {
     /// Tokens that a call may have; of vLLM with its reply limit, of llama.cpp without.
     pub context_tokens: u64,
-    /// The server, which counts tokens exactly.
-    pub tokenizer: Tokenizer,
+    /// Whether the reply limit counts, too.
+    pub counts_reply: bool,
 }
 
 impl Capacity {
     /// The capacity by the model's entry in `GET /v1/models` and by `GET /props`; null stands for what is missing.
     pub(super) fn reported(listed: &Value, props: &Value) -> Option<Self> {
         let tokens = |value: &Value| value.as_u64().filter(|tokens| *tokens > 0);
-        let of = |tokenizer| move |context_tokens| Self { context_tokens, tokenizer };
+        let of = |counts_reply| move |context_tokens| Self { context_tokens, counts_reply };
         let slot = tokens(&props["default_generation_settings"]["n_ctx"]).or_else(|| tokens(&listed["meta"]["n_ctx"]));
-        tokens(&listed["max_model_len"]).map(of(Tokenizer::Vllm)).or_else(|| slot.map(of(Tokenizer::LlamaCpp)))
+        tokens(&listed["max_model_len"]).map(of(true)).or_else(|| slot.map(of(false)))
     }
 
     /// Tokens that a prompt may have beside a reply limited to `max_tokens`.
@@ -45,7 +36,7 @@ impl Capacity {
 
     /// The reply limit, where the server counts it: such a call is refused although its prompt would fit.
     pub(super) fn counted_reply(&self, max_tokens: Option<u64>) -> Option<u64> {
-        max_tokens.filter(|_| self.tokenizer == Tokenizer::Vllm)
+        max_tokens.filter(|_| self.counts_reply)
     }
 }
 
@@ -57,9 +48,9 @@ mod tests {
 
     #[test]
     fn each_server_reports_its_limit_in_its_own_place() {
-        let vllm = Capacity { context_tokens: 8192, tokenizer: Tokenizer::Vllm };
+        let vllm = Capacity { context_tokens: 8192, counts_reply: true };
         assert_eq!(Capacity::reported(&json!({"id": "m", "max_model_len": 8192}), &Value::Null), Some(vllm));
-        let llama = |context_tokens| Some(Capacity { context_tokens, tokenizer: Tokenizer::LlamaCpp });
+        let llama = |context_tokens| Some(Capacity { context_tokens, counts_reply: false });
         let listed = json!({"id": "m", "meta": {"n_ctx": 2048, "n_ctx_train": 8192}});
         assert_eq!(Capacity::reported(&listed, &Value::Null), llama(2048));
         assert_eq!(Capacity::reported(&listed, &json!({"default_generation_settings": {"n_ctx": 512}})), llama(512));
@@ -70,10 +61,10 @@ mod tests {
 
     #[test]
     fn the_reply_limit_counts_where_the_server_counts_it() {
-        let room = |context_tokens, tokenizer, limit| Capacity { context_tokens, tokenizer }.prompt_room(limit);
-        assert_eq!(room(1000, Tokenizer::Vllm, Some(512)), 488);
-        assert_eq!(room(1000, Tokenizer::Vllm, None), 999);
-        assert_eq!(room(1000, Tokenizer::LlamaCpp, Some(512)), 999);
-        assert_eq!(room(100, Tokenizer::Vllm, Some(512)), 0);
+        let room = |context_tokens, counts_reply, limit| Capacity { context_tokens, counts_reply }.prompt_room(limit);
+        assert_eq!(room(1000, true, Some(512)), 488);
+        assert_eq!(room(1000, true, None), 999);
+        assert_eq!(room(1000, false, Some(512)), 999);
+        assert_eq!(room(100, true, Some(512)), 0);
     }
 }

@@ -60,7 +60,7 @@ pub struct Rendered {
     pub body: Bytes,
     /// The cache key: kind, judge identity, messages, sampling parameters, seed, draw, attempt.
     pub fingerprint: Fingerprint,
-    /// About how many tokens the prompt has (an estimate unless the tokenizer is known).
+    /// About how many tokens the prompt has.
     pub prompt_tokens: u64,
     /// The reply limit that is sent, if one is.
     pub max_tokens: Option<u64>,

@@ -112,14 +112,10 @@ impl Servers {
         self.endpoints().map(Endpoint::masked_url).collect::<Vec<_>>().join(",")
     }
 
-    /// Context length and token counter of the server with the shortest context, since an answer may go to any. Unknown
-    /// if none is reachable, and for OpenAI.
-    pub fn capacity(&self) -> Option<(Capacity, &Endpoint)> {
-        let reported = self.each.iter().filter_map(|server| {
-            let capacity = server.report.as_ref().ok()?.capacity?;
-            Some((capacity, &server.endpoint))
-        });
-        reported.min_by_key(|(capacity, _)| capacity.context_tokens)
+    /// The shortest context of any server, since an answer may go to each. Unknown if none is reachable, and for OpenAI.
+    pub fn capacity(&self) -> Option<Capacity> {
+        let reported = self.each.iter().filter_map(|server| server.report.as_ref().ok()?.capacity);
+        reported.min_by_key(|capacity| capacity.context_tokens)
     }
 
     /// A judge on all servers. Unreachable ones are probed again during the run.

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::dataset::cited_sources;
 use crate::domain::{
     Answer, Aspect, Component, ComponentKind, GradeMerge, JudgeCall, JudgeTask, Mode, Prediction, Role, Score,
     TestCase, UnscoredKind, UnscoredReason, Verdict,
@@ -82,7 +81,7 @@ impl PrometheusScorer {
             return String::new();
         }
         let mut block = String::new();
-        for place in cited_sources(prediction, self.index_base).into_iter().take(self.top_n) {
+        for place in prediction.cited_sources(self.index_base).into_iter().take(self.top_n) {
             let Some(source) = prediction.sources.get(place) else { continue };
             let title = source.title.as_deref().unwrap_or_default().trim();
             let text = if aspect.use_docs { source.text.as_deref().unwrap_or_default().trim() } else { "" };

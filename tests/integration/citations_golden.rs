@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use scholareval::dataset::{cited_sources, references_block};
+use scholareval::dataset::references_block;
 use scholareval::domain::{Gold, Mode, Prediction};
 use scholareval::scorer::citation::{IndexBase, coverage};
 use scholareval::text::citation_markers::{citation_ids, first_numbers, without_citations};
@@ -148,8 +148,7 @@ fn converted_answers_are_the_references_in_compat_and_keep_their_numbers_by_defa
             }
         }
         let ids: Vec<u64> = case["reference_ids"].as_array().unwrap().iter().map(|id| id.as_u64().unwrap()).collect();
-        let cited: Vec<u64> =
-            cited_sources(&prediction, IndexBase::Zero).into_iter().map(|place| place as u64).collect();
+        let cited: Vec<u64> = prediction.cited_sources(IndexBase::Zero).into_iter().map(|place| place as u64).collect();
         assert_eq!(cited, ids);
         let ours = references_block(&prediction, IndexBase::Zero, Mode::Default).unwrap();
         let odd = prediction.sources.iter().any(|source| source.text_is_nan || source.key.is_some());

@@ -18,7 +18,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("dataset", &["domain", "text"]),
     ("prompt", &["domain", "text"]),
     ("judge", &["domain", "text", "prompt"]),
-    ("scorer", &["domain", "text"]),
+    ("scorer", &["domain", "text", "stats"]),
     ("facts", &["domain", "text", "stats", "dataset"]),
     ("analysis", &["domain", "text", "stats", "scorer", "dataset"]),
     ("evaluation", &["domain", "text", "stats", "dataset", "prompt", "judge", "scorer", "analysis"]),

@@ -105,19 +105,17 @@ fn row(line: &PlanLine) -> Vec<Cell> {
 /// How the prompt tokens of one judge were counted, their error, and the time for its calls.
 fn judge_lines(judge: &JudgePlan) -> String {
     let (some, of, name) = (grouped(judge.counted), grouped(judge.of), escape_controls(&judge.judge));
-    let (how, failed) = match (judge.by, judge.failed) {
-        (Some(by), _) if judge.counted >= judge.of => (format!("counted by {by} on all {of} calls"), String::new()),
-        (Some(by), _) => (format!("counted by {by} on {some} of {of} calls"), String::new()),
-        (None, failed) => {
-            ("estimated".to_owned(), failed.map_or_else(String::new, |by| format!(" ({by} could not count them)")))
-        }
+    let how = match judge.by {
+        Some(by) if judge.counted >= judge.of => format!("counted by {by} on all {of} calls"),
+        Some(by) => format!("counted by {by} on {some} of {of} calls"),
+        None => "estimated".to_owned(),
     };
     let took = |seconds: f64| TimeSpan::from_secs(seconds.ceil() as u64).to_string();
     let by = |seconds: Option<f64>, what: &str| {
         seconds.map_or_else(String::new, |seconds| format!("{} by its {what} per minute; ", took(seconds)))
     };
     let mut lines = format!(
-        "prompt tokens of {name}: {how}, ±{:.1}%{failed}\ntime of {name}: at least {}{}{} for every second that a call \
+        "prompt tokens of {name}: {how}, ±{:.1}%\ntime of {name}: at least {}{}{} for every second that a call \
          takes ({} at once)\n",
         100.0 * judge.error,
         by(judge.seconds_by_rpm, "requests"),
@@ -147,7 +145,7 @@ mod tests {
 
     #[test]
     fn the_token_line_shows_the_counter_the_share_and_the_error() {
-        let line = |by, failed, counted, error| {
+        let line = |by, counted, error| {
             let (judge, model) = ("j".into(), "m".into());
             let (seconds_by_rpm, seconds_by_tpm, seconds_per_second_of_a_call) = (Some(90.0), None, 5.0);
             let (of, concurrency, has_price) = (4206, 2, true);
@@ -155,7 +153,6 @@ mod tests {
                 judge,
                 model,
                 by,
-                failed,
                 counted,
                 of,
                 error,
@@ -169,14 +166,13 @@ mod tests {
             lines.strip_suffix(time).unwrap_or_else(|| panic!("{lines}")).to_owned()
         };
         assert_eq!(
-            line(Some("vllm"), None, 4206, 0.0),
-            "prompt tokens of j: counted by vllm on all 4,206 calls, ±0.0%\n"
+            line(Some("o200k_base"), 4206, 0.01),
+            "prompt tokens of j: counted by o200k_base on all 4,206 calls, ±1.0%\n"
         );
         assert_eq!(
-            line(Some("vllm"), None, 64, 0.0051),
-            "prompt tokens of j: counted by vllm on 64 of 4,206 calls, ±0.5%\n"
+            line(Some("o200k_base"), 64, 0.0151),
+            "prompt tokens of j: counted by o200k_base on 64 of 4,206 calls, ±1.5%\n"
         );
-        assert_eq!(line(None, None, 0, 0.12), "prompt tokens of j: estimated, ±12.0%\n");
-        assert!(line(None, Some("vllm"), 0, 0.12).contains("±12.0% (vllm could not count them)"));
+        assert_eq!(line(None, 0, 0.12), "prompt tokens of j: estimated, ±12.0%\n");
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use bytes::{Bytes, BytesMut};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Request, RequestBuilder, Response};
+use reqwest::{Request, Response};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -141,16 +141,7 @@ impl Transport {
 
     /// A GET beside the judge's route (`/models`, `/props`, `/health`), with the endpoint's headers and query.
     pub(in crate::judge) async fn get(&self, url: &str, limit: Duration) -> Result<Bytes, Fault> {
-        self.beside(self.http.get(url), limit).await
-    }
-
-    /// A POST of JSON beside the judge's route (`/tokenize`), in the same way.
-    pub(in crate::judge) async fn post(&self, url: &str, json: Vec<u8>, limit: Duration) -> Result<Bytes, Fault> {
-        self.beside(self.http.post(url).header(CONTENT_TYPE, "application/json").body(json), limit).await
-    }
-
-    async fn beside(&self, request: RequestBuilder, limit: Duration) -> Result<Bytes, Fault> {
-        let request = request.query(&self.endpoint.query).timeout(limit);
+        let request = self.http.get(url).query(&self.endpoint.query).timeout(limit);
         let response = request.send().await.map_err(|error| self.fault(error, limit))?;
         self.read(response, None, limit).await
     }

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use scholareval::domain::{ScoreLocation, WhyNot, expected_value};
-use scholareval::judge::capacity::{Capacity, Tokenizer};
+use scholareval::judge::capacity::Capacity;
 use scholareval::judge::conversation::Conversation;
 use scholareval::judge::identity::ask_server;
 use scholareval::judge::kind::JudgeKind;
 use scholareval::judge::layers::context_limited::ContextLimited;
-use scholareval::judge::token_counter::TokenCounter;
 
 use super::*;
 
@@ -133,8 +132,7 @@ async fn both_forms_of_probabilities_give_the_same_expected_score() {
 async fn limited(server: &FakeServer, kind: JudgeKind) -> (ContextLimited<Chat>, Option<Capacity>) {
     let endpoint = endpoint(server);
     let capacity = ask_server(&endpoint, Some("m")).await.unwrap().capacity;
-    let counter = capacity.map(|capacity| TokenCounter::of_server(&endpoint, capacity.tokenizer).unwrap());
-    (ContextLimited::new(judge_through(server, kind), capacity, counter), capacity)
+    (ContextLimited::new(judge_through(server, kind), capacity), capacity)
 }
 
 fn overflow(outcome: Result<Outcome, AskError>) -> String {
@@ -152,7 +150,7 @@ fn vllm(max_model_len: u64) -> Behaviour {
 async fn what_certainly_exceeds_the_context_is_not_sent() {
     let server = FakeServer::start(vllm(1000));
     let (judge, capacity) = limited(&server, JudgeKind::Completions).await;
-    let expected = Capacity { context_tokens: 1000, tokenizer: Tokenizer::Vllm };
+    let expected = Capacity { context_tokens: 1000, counts_reply: true };
     assert_eq!(capacity, Some(expected));
     let options = prometheus("m");
     // 488 tokens are left beside a reply of 512; 2000 words are 1500 at the least
@@ -160,53 +158,14 @@ async fn what_certainly_exceeds_the_context_is_not_sent() {
     assert!(message.contains("holds 1000") && message.contains("up to 512"), "{message}");
     assert!(matches!(judge.ask(&rendered(&options, "short")).await, Ok(Outcome::Reply(_))));
     assert_eq!(server.chat_count(), 1);
-    assert!(server.requests().iter().all(|request| request.path != "/tokenize"), "nobody was in doubt");
 }
 
 #[tokio::test]
-async fn near_the_limit_the_servers_tokenizer_decides() {
-    let about_500_words = "word ".repeat(500);
-    for (tokens, is_sent) in [(488, true), (489, false)] {
-        let counted = Act::json(&json!({"count": tokens, "max_model_len": 1000, "tokens": []}));
-        let server = FakeServer::start(vllm(1000).route("/tokenize", counted));
-        let (judge, _) = limited(&server, JudgeKind::Completions).await;
-        let request = rendered(&prometheus("m"), &about_500_words);
-        let outcome = judge.ask(&request).await;
-        let asked = server.requests().into_iter().find(|request| request.path == "/tokenize").unwrap();
-        let sent: Value = serde_json::from_slice(&request.rendered.unwrap().body).unwrap();
-        assert_eq!(asked.json(), json!({"model": "m", "prompt": sent["prompt"]}));
-        assert_eq!(server.chat_count(), usize::from(is_sent), "{tokens}: {outcome:?}");
-        if !is_sent {
-            assert!(overflow(outcome).contains("the prompt has 489 tokens"));
-        }
-    }
-}
-
-#[tokio::test]
-async fn of_a_chat_llama_cpp_counts_the_prompt_that_it_would_make() {
-    let props = Act::json(&json!({"model_path": "/m.gguf", "default_generation_settings": {"n_ctx": 600}}));
-    let tokens: Vec<u32> = (0..600).collect();
-    let server = FakeServer::start(
-        Behaviour::good()
-            .props(props)
-            .route("/apply-template", Act::json(&json!({"prompt": "<made>"})))
-            .route("/tokenize", Act::json(&json!({"tokens": tokens}))),
-    );
-    let (judge, capacity) = limited(&server, JudgeKind::Chat).await;
-    assert_eq!(capacity, Some(Capacity { context_tokens: 600, tokenizer: Tokenizer::LlamaCpp }));
-    let message = overflow(judge.ask(&rendered(&RequestOptions::new("m"), &"word ".repeat(550))).await);
-    // A reply needs a token, too.
-    assert!(message.contains("the prompt has 600 tokens, the model's context holds 600"), "{message}");
-    let asked = server.requests().into_iter().find(|request| request.path == "/tokenize").unwrap().json();
-    assert_eq!(asked["content"], "<made>");
-}
-
-#[tokio::test]
-async fn a_server_without_tokenizer_or_limit_decides_by_itself() {
+async fn near_the_limit_and_without_one_the_server_decides() {
     let server = FakeServer::start(vllm(1000));
     let (judge, _) = limited(&server, JudgeKind::Completions).await;
     let near = rendered(&prometheus("m"), &"word ".repeat(500));
-    assert!(matches!(judge.ask(&near).await, Ok(Outcome::Reply(_))), "/tokenize gives 404");
+    assert!(matches!(judge.ask(&near).await, Ok(Outcome::Reply(_))));
     let server = FakeServer::start(Behaviour::good());
     let (judge, capacity) = limited(&server, JudgeKind::Completions).await;
     assert_eq!(capacity, None);

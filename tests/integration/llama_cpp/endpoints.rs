@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use scholareval::domain::{CallKind, JudgeReply, ScoreLocation, WhyNot, expected_value};
 use scholareval::judge::body::RequestOptions;
-use scholareval::judge::capacity::{Capacity, Tokenizer};
+use scholareval::judge::capacity::Capacity;
 use scholareval::judge::chat::Chat;
 use scholareval::judge::conversation::Conversation;
 use scholareval::judge::endpoint::Endpoint;
 use scholareval::judge::identity::ask_server;
 use scholareval::judge::kind::JudgeKind;
-use scholareval::judge::token_counter::TokenCounter;
 use scholareval::prompt::Messages;
 use serde_json::json;
 
@@ -33,25 +32,20 @@ fn options(kind: JudgeKind) -> RequestOptions {
     options
 }
 
-fn ask(server: &LlamaServer, options: &RequestOptions, user: &str) -> (JudgeReply, Option<u64>) {
+fn ask(server: &LlamaServer, options: &RequestOptions, user: &str) -> JudgeReply {
     let messages = Messages::new(Some("You grade answers from 1 to 5.".into()), user);
     let rendered = options.render(CallKind::Aspect, &messages, 0, 0);
     let judge = Chat::new(endpoint(server), Arc::default()).unwrap().through(options.endpoint);
-    let counter = TokenCounter::of_server(&endpoint(server), Tokenizer::LlamaCpp).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let counted = counter.count(&rendered.body).await;
-        (judge.send(&rendered.body).await.unwrap(), counted)
-    })
+    runtime.block_on(judge.send(&rendered.body)).unwrap()
 }
 
 #[test]
 fn both_kinds_of_endpoint_give_a_grade_with_its_alternatives() {
     let Some(server) = shared() else { return };
     for kind in KINDS {
-        let (reply, counted) = ask(&server, &options(kind), "Question: why is the sky blue? Answer: it scatters.");
+        let reply = ask(&server, &options(kind), "Question: why is the sky blue? Answer: it scatters.");
         assert!(reply.content.trim().starts_with("[RESULT] "), "{kind}: {reply:?}");
-        assert_eq!(counted, Some(reply.usage.prompt_tokens), "{kind}: the server counts what it then reads");
         let tokens = reply.logprobs.as_deref().unwrap();
         let text: String = tokens.iter().map(|token| token.token.as_str()).collect();
         assert!(text.contains(reply.content.trim()), "{kind}: {text:?} is not {:?}", reply.content);
@@ -68,7 +62,7 @@ fn both_kinds_of_endpoint_give_a_grade_with_its_alternatives() {
 #[test]
 fn a_raw_chatml_prompt_is_read_as_the_servers_own_template_makes_it() {
     let Some(server) = shared() else { return };
-    let tokens = KINDS.map(|kind| ask(&server, &options(kind), "Say a number.").0.usage.prompt_tokens);
+    let tokens = KINDS.map(|kind| ask(&server, &options(kind), "Say a number.").usage.prompt_tokens);
     assert_eq!(tokens[0], tokens[1]);
 }
 
@@ -77,6 +71,6 @@ fn the_server_tells_the_context_of_a_slot() {
     let Some(server) = shared() else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let report = runtime.block_on(ask_server(&endpoint(&server), Some(ALIAS))).unwrap();
-    let expected = Capacity { context_tokens: u64::from(CONTEXT), tokenizer: Tokenizer::LlamaCpp };
+    let expected = Capacity { context_tokens: u64::from(CONTEXT), counts_reply: false };
     assert_eq!(report.capacity, Some(expected));
 }

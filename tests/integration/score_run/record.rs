@@ -257,7 +257,7 @@ fn compat_scores_come_from_the_same_replies_by_cache_and_by_record() {
     // of c1 the reference asks the snippets of p0, which this run did not
     let arguments = ["rescore", "out", "--compat", "--out", "again", "--max-unscored", "1"];
     let again = work.run(&arguments).exits_with(0).stdout.replace("\n  ", " ");
-    assert!(again.contains("1 component (needs other calls)"), "{again}");
+    assert!(again.contains("alpha 1 of 2 (needs other calls)"), "{again}");
     let rescored = work.lines("again/scores.jsonl");
     let reason = json!({"kind": "needs_other_calls", "message": "needs other calls"});
     assert_eq!((&rescored[0]["score"], &rescored[0]["details"]["p0_evidence"]["unscored"]), (&Value::Null, &reason));

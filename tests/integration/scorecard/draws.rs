@@ -122,7 +122,11 @@ fn a_panel_that_lacks_a_judges_grade_is_unscored_and_names_the_judge() {
     assert!(reason.starts_with("sulky: ") && reason.contains("no such thing"), "{reason}");
     assert_eq!(line["members"]["coverage"][0]["value"], 4.0, "what the other said is kept: {line}");
     assert!(line["members"]["coverage"][1]["value"].is_null());
-    assert!(done.stdout.contains("1 component (sulky: status 400: no such thing)"), "{}", done.stdout);
+    assert!(
+        done.stdout.replace("\n  ", " ").contains("alpha 1 of 1 (sulky: status 400: no such thing)"),
+        "{}",
+        done.stdout
+    );
     assert_eq!(good.chat_count(), 1);
 }
 

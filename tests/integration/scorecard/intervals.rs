@@ -83,7 +83,7 @@ fn score_and_compare_give_one_interval_where_questions_repeat() {
         .exits_with(0)
         .says(&[", 160 of 160 scores, ", "next: scholareval compare out; scholareval report out --out report.html"]);
     let notes = work.json("out/summary.json")["notes"].to_string();
-    assert!(notes.contains("20 cases of 8 questions"), "{notes}");
+    assert!(notes.contains("over 8 questions with all their cases (20)"), "{notes}");
     // 20 answers of each system are 40, whoever scores them.
     let planned = ["plan", "alpha.json", "beta.json", "--config", "eval.toml", "--format", "json"];
     let planned: Value = serde_json::from_str(&work.run(&planned).exits_with(0).stdout).unwrap();
