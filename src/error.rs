@@ -76,7 +76,7 @@ impl fmt::Display for InputFault {
 #[non_exhaustive]
 pub enum Error {
     /// Input that cannot be used: every fault found, in file order (exit 3).
-    #[error("{}", join_faults(.0))]
+    #[error("{}", first_of_each_kind(.0).join("\n"))]
     Input(Vec<InputFault>),
     /// Settings that cannot be used (exit 3).
     #[error("{0}")]
@@ -148,10 +148,6 @@ const FAULTS_SHOWN: usize = 20;
 
 /// Maximum number printed of one kind in one file.
 const SHOWN_PER_KIND: usize = 10;
-
-fn join_faults(faults: &[InputFault]) -> String {
-    first_of_each_kind(faults).join("\n")
-}
 
 /// Faults of one kind.
 struct Kind<'a> {

@@ -84,12 +84,8 @@ pub fn stdout_width() -> Option<u16> {
     std::io::stdout().is_terminal().then(|| console::Term::stdout().size().1)
 }
 
-/// True if standard output may be colored.
-pub fn stdout_color(choice: ColorChoice, environment: &Environment) -> bool {
-    color(choice, std::io::stdout().is_terminal(), environment)
-}
-
-fn color(choice: ColorChoice, is_terminal: bool, environment: &Environment) -> bool {
+/// True if a stream may be colored.
+pub fn color(choice: ColorChoice, is_terminal: bool, environment: &Environment) -> bool {
     match choice {
         ColorChoice::Always => true,
         ColorChoice::Never => false,

@@ -1,4 +1,4 @@
-//! Cost estimates of a plan: calls, tokens, money and time.
+//! Cost estimates of a plan: calls, tokens and money.
 //!
 //! Prompt tokens are counted on a sample of each group of calls by the built-in vocabulary of an OpenAI model. With
 //! the ratio r of counted to estimated tokens over n sampled calls, the estimated sum of all N calls is scaled by r.
@@ -10,7 +10,6 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU64;
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -22,7 +21,6 @@ use super::tally::{PlanGroup, SampledCall};
 use crate::domain::Usage;
 use crate::error::Result;
 use crate::judge::layers::budgeted::Price;
-use crate::judge::options::LimitOptions;
 use crate::judge::token_counter::Vocabulary;
 use crate::stats::Interval;
 
@@ -36,14 +34,12 @@ const SAMPLE: usize = 128;
 /// Smaller samples are not extrapolated.
 const MIN_SAMPLE: usize = 8;
 
-/// Price and limits of a judge.
+/// The price of a judge, and what counts its tokens.
 pub struct JudgeTerms {
     /// The model.
     pub model: String,
     /// Price of the model; `None` if unknown.
     pub price: Option<Price>,
-    /// Limits of all its servers together.
-    pub limits: LimitOptions,
     /// Counts prompt tokens; `None`: they are estimated.
     pub vocabulary: Option<Vocabulary>,
 }
@@ -148,7 +144,7 @@ impl PlanLine {
     }
 }
 
-/// How the prompt tokens of one judge were counted, and how long the expected calls take under its limits.
+/// How the prompt tokens of one judge were counted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JudgePlan {
     /// Identity of the judge.
@@ -163,14 +159,6 @@ pub struct JudgePlan {
     pub of: u64,
     /// Relative error of the sum, in either direction (95%).
     pub error: f64,
-    /// Seconds needed under the limit of requests per minute.
-    pub seconds_by_rpm: Option<f64>,
-    /// Seconds needed under the limit of tokens per minute; as providers do, it counts prompts and reply limits.
-    pub seconds_by_tpm: Option<f64>,
-    /// Seconds needed for each second of latency, with the calls in flight.
-    pub seconds_per_second_of_a_call: f64,
-    /// Calls in flight at once.
-    pub concurrency: usize,
     /// Whether the model has a price.
     pub has_price: bool,
 }
@@ -241,9 +229,6 @@ fn plan_judge<'a>(
         token_error += scale.error * line.at_most.prompt_tokens;
         lines.push(line);
     }
-    let Cost { calls, prompt_tokens, reply_tokens, .. } = PlanLine::total(&lines).expected;
-    let limits = &terms.limits;
-    let minutes = |count: f64, limit: Option<u64>| limit.map(|limit| count * 60.0 / limit as f64);
     let plan = JudgePlan {
         judge: judge.to_owned(),
         model: terms.model.clone(),
@@ -252,10 +237,6 @@ fn plan_judge<'a>(
         of: call_count,
         // Rounded, so that groups with equal errors give exactly that error.
         error: if tokens > 0.0 { (1e6 * token_error / tokens).round() / 1e6 } else { 0.0 },
-        seconds_by_rpm: minutes(calls, limits.rpm.map(|limit| limit.get().into())),
-        seconds_by_tpm: minutes(prompt_tokens + reply_tokens.high, limits.tpm.map(NonZeroU64::get)),
-        seconds_per_second_of_a_call: calls / limits.concurrency.get() as f64,
-        concurrency: limits.concurrency.get(),
         has_price: terms.price.is_some(),
     };
     (plan, lines)
@@ -328,26 +309,6 @@ mod tests {
         let of = |price| PlanLine::of(&group(&[calls(1, 10)]), Scale::ESTIMATE, price, 0.5);
         assert!(PlanLine::total(&[of(Some(price))]).now.usd.is_some());
         assert!(PlanLine::total(&[of(Some(price)), of(None)]).now.usd.is_none());
-    }
-
-    #[tokio::test]
-    async fn time_is_estimated_for_each_limit() {
-        let terms = JudgeTerms {
-            model: "m".into(),
-            price: None,
-            limits: LimitOptions {
-                concurrency: std::num::NonZeroUsize::new(4).unwrap(),
-                rpm: std::num::NonZeroU32::new(60),
-                tpm: NonZeroU64::new(1000),
-                ..LimitOptions::default()
-            },
-            vocabulary: None,
-        };
-        let group = group(&[calls(10, 1000), calls(10, 2000)]);
-        let (plan, _) = plan_judge("j", &terms, std::iter::once(&group), 0.5);
-        // 15 calls at 60 a minute; 2,000 prompt and 1,500 reply tokens at 1,000 a minute; 15 calls, 4 at once
-        assert_eq!((plan.seconds_by_rpm, plan.seconds_by_tpm), (Some(15.0), Some(210.0)));
-        assert_eq!((plan.seconds_per_second_of_a_call, plan.error), (3.75, 0.12));
     }
 
     #[test]

@@ -225,21 +225,15 @@ impl Judges {
         self.roles.iter().filter(|role| !is_plain_rubric(role)).map(entry).collect()
     }
 
-    /// Price and limits of each model, by judge identity.
-    ///
-    /// # Errors
-    /// When no HTTP client can be set up.
-    pub(super) fn terms(&self, options: &EvaluationOptions) -> Result<BTreeMap<String, JudgeTerms>> {
-        let mut terms = BTreeMap::new();
-        for named in self.by_name.values() {
-            let Some(server) = named.judge.server() else { continue };
+    /// Price and vocabulary of each model, by judge identity.
+    pub(super) fn terms(&self, options: &EvaluationOptions) -> BTreeMap<String, JudgeTerms> {
+        let servers = self.by_name.values().filter_map(|named| named.judge.server());
+        let terms = servers.map(|server| {
             let model = server.request.model.clone();
             let (price, vocabulary) = (options.prices.get(&model).copied(), Vocabulary::of_model(&model));
-            let limits = named.limits.of_all(named.judge.server_count());
-            let of_judge = JudgeTerms { model, price, limits, vocabulary };
-            terms.insert(named.judge.judge_id().to_owned(), of_judge);
-        }
-        Ok(terms)
+            (server.request.judge_id.clone(), JudgeTerms { model, price, vocabulary })
+        });
+        terms.collect()
     }
 
     /// Builds the layers around every judge. `corpus` weighs words for the lexical baseline; `recorded` are replies of

@@ -4,6 +4,7 @@ use crate::domain::{
     Attribution, ClaimShares, GradeMerge, MemberValues, UnscoredKind, UnscoredReason, Verdict, merge_as_reference,
 };
 use crate::scorer::Judged;
+use crate::stats::sd;
 
 /// One sample: the verdict and feedback, or why there is none.
 pub(super) type Draw = Result<(Verdict, Option<String>), UnscoredReason>;
@@ -13,22 +14,14 @@ pub(super) type Draw = Result<(Verdict, Option<String>), UnscoredReason>;
 /// Points, counts and grades follow `merge`; so do the two shares of claims (their counts are summed). Labels merge to
 /// the most common one; on a tie, to one that is not support.
 pub(super) fn merge_draws(draws: Vec<Draw>, merge: GradeMerge) -> Judged {
-    let mut first_reason = None;
-    let mut feedback = None;
-    let mut verdicts = Vec::with_capacity(draws.len());
-    for draw in draws {
-        match draw {
-            Ok((verdict, comment)) => {
-                feedback = feedback.or(comment);
-                verdicts.push(verdict);
-            }
-            Err(reason) => first_reason = first_reason.or(Some(reason)),
-        }
-    }
+    let verdicts: Vec<Verdict> = draws.iter().flatten().map(|(verdict, _)| *verdict).collect();
     match merged(&verdicts, merge) {
-        Some(verdict) => Judged::Verdict(verdict, feedback),
+        Some(verdict) => Judged::Verdict(verdict, draws.into_iter().flatten().find_map(|(_, feedback)| feedback)),
         None => Judged::Unscored(
-            first_reason.unwrap_or_else(|| UnscoredReason::new(UnscoredKind::NotAsked, "no sample was taken")),
+            draws
+                .into_iter()
+                .find_map(Result::err)
+                .unwrap_or_else(|| UnscoredReason::new(UnscoredKind::NotAsked, "no sample was taken")),
         ),
     }
 }
@@ -70,16 +63,11 @@ pub(super) fn member_values(judge: &std::sync::Arc<str>, merged: &Judged, draws:
     let draws: Vec<Option<f64>> =
         draws.iter().map(|draw| draw.as_ref().ok().map(|(verdict, _)| number(verdict))).collect();
     let readable: Vec<f64> = draws.iter().flatten().copied().collect();
-    let spread = (readable.len() > 1).then(|| {
-        let n = readable.len() as f64;
-        let mean = readable.iter().sum::<f64>() / n;
-        (readable.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt()
-    });
     let value = match merged {
         Judged::Verdict(verdict, _) => Some(number(verdict)),
         Judged::Unscored(_) => None,
     };
-    MemberValues { judge: std::sync::Arc::clone(judge), value, draws, spread }
+    MemberValues { judge: std::sync::Arc::clone(judge), value, draws, spread: sd(&readable) }
 }
 
 fn merged(verdicts: &[Verdict], merge: GradeMerge) -> Option<Verdict> {

@@ -289,18 +289,6 @@ impl Default for LimitOptions {
 }
 
 impl LimitOptions {
-    /// The limits of this many servers together.
-    pub fn of_all(&self, servers: usize) -> Self {
-        let factor = NonZeroUsize::new(servers).unwrap_or(NonZeroUsize::MIN);
-        let factor_32 = u32::try_from(servers).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
-        Self {
-            concurrency: self.concurrency.saturating_mul(factor),
-            rpm: self.rpm.map(|rpm| rpm.saturating_mul(factor_32)),
-            tpm: self.tpm.map(|tpm| tpm.saturating_mul(factor_32.into())),
-            ..self.clone()
-        }
-    }
-
     /// Checks every value.
     ///
     /// # Errors

@@ -1,6 +1,5 @@
 //! Agreement of raters, as tables for people, CSV and JSON.
 
-use super::json::render_json;
 use super::layout::counted;
 use super::table::{Cell, Column, Format, Table, short_names, shown_notes};
 use super::{TableStyle, visible, wrapped};
@@ -43,14 +42,6 @@ pub fn render_agreement_table(agreement: &RaterAgreement, style: &TableStyle) ->
     out.push('\n');
     lines.iter().for_each(|line| out.push_str(&(wrapped(line, usize::from(style.width.max(80))) + "\n")));
     out
-}
-
-/// The agreement as JSON: [`RaterAgreement`] as it is.
-///
-/// # Errors
-/// [`Error::Internal`](crate::error::Error::Internal) if it cannot be serialized.
-pub fn render_agreement_json(agreement: &RaterAgreement) -> Result<String> {
-    render_json(agreement)
 }
 
 /// The agreement as CSV, one row per number. `part` is `overall`, `item`, `system`, `ranking` or `wins` for two raters,

@@ -123,7 +123,7 @@ impl Scorer for EntailmentScorer {
         while reach.has_news() {
             plan.claims.iter().filter(|claim| claim.is_asked()).for_each(|claim| reach.claim(claim));
         }
-        Some(reach.into_found())
+        Some(reach.found)
     }
 }
 

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use scholareval::judge::token_counter::Vocabulary;
+use scholareval::judge::tokens::estimate_tokens;
 
+use crate::prompts::shared;
 use crate::support::fake_server::{Behaviour, FakeServer};
 use crate::support::workspace::Workspace;
 
@@ -68,4 +70,26 @@ fn a_model_of_openai_is_counted_by_its_own_vocabulary_on_a_sample_of_many_calls(
         let off = number(&plan, "/total/now/prompt_tokens") / truth as f64 - 1.0;
         assert!(off.abs() <= most_off, "{off}");
     }
+}
+
+#[test]
+fn the_estimate_is_near_the_count_of_released_answers() {
+    let Some(folder) = shared().map(|shared| shared.join("data/scholarqa_cs/src_answers")) else { return };
+    let mut off_by = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let (mut estimates, mut counts) = (0.0, 0.0);
+        for line in std::fs::read_to_string(entry.unwrap().path()).unwrap().lines() {
+            let row: Value = serde_json::from_str(line).unwrap();
+            let text = row["answer_text"].as_str().unwrap();
+            let (estimate, count) = (estimate_tokens(text) as f64, Vocabulary::O200k.count(text).unwrap() as f64);
+            off_by.push((estimate / count - 1.0).abs());
+            (estimates, counts) = (estimates + estimate, counts + count);
+        }
+        eprintln!("{estimates} of {counts}: {:+.4}", estimates / counts - 1.0);
+        assert!((estimates / counts - 1.0_f64).abs() < 0.05, "{estimates} of {counts}");
+    }
+    off_by.sort_by(f64::total_cmp);
+    let most = off_by[off_by.len() * 95 / 100];
+    eprintln!("95% within {most}");
+    assert!(most < 0.12, "{most}");
 }

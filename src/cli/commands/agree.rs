@@ -7,7 +7,7 @@ use crate::cli::terminal::{note, stdout_width, write_form};
 use crate::error::{Error, Result};
 use crate::evaluation::agree;
 use crate::report::table::shown_notes;
-use crate::report::{TableStyle, render_agreement_csv, render_agreement_json, render_agreement_table};
+use crate::report::{TableStyle, render_agreement_csv, render_agreement_table, render_json};
 
 /// Runs the command.
 ///
@@ -27,7 +27,7 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
             let width = stdout_width().unwrap_or(80);
             render_agreement_table(&agreement, &TableStyle { width, color: context.color, all_notes: args.notes })
         }
-        OutputFormat::Json => render_agreement_json(&agreement)?,
+        OutputFormat::Json => render_json(&agreement)?,
         OutputFormat::Csv => render_agreement_csv(&agreement)?,
     };
     write_form(&text, format)?;

@@ -18,6 +18,8 @@ mod rescore;
 mod score;
 mod shell_completions;
 
+use std::io::IsTerminal as _;
+
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 
@@ -79,7 +81,7 @@ fn warn(settings: &Settings) {
 /// # Errors
 /// Any error of the command; see [`ExitCode`].
 pub fn run(cli: Cli, matches: &ArgMatches, environment: &Environment) -> Result<ExitCode> {
-    let color = terminal::stdout_color(cli.global.color, environment);
+    let color = terminal::color(cli.global.color, std::io::stdout().is_terminal(), environment);
     let mut matches = matches;
     while let Some((_, of_command)) = matches.subcommand() {
         matches = of_command;

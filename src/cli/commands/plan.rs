@@ -1,4 +1,4 @@
-//! `scholareval plan`: estimates calls, tokens, time and cost of a run.
+//! `scholareval plan`: estimates calls, tokens and cost of a run.
 
 use crate::cli::ExitCode;
 use crate::cli::args::{OutputFormat, PlanArgs};
@@ -6,7 +6,6 @@ use crate::cli::origin::escape_controls;
 use crate::cli::settings::Settings;
 use crate::cli::terminal;
 use crate::cli::terminal::grouped;
-use crate::domain::TimeSpan;
 use crate::error::{Error, Result};
 use crate::evaluation::options::check_share;
 use crate::evaluation::{Cost, JudgePlan, Plan, PlanEstimate, PlanLine};
@@ -102,7 +101,7 @@ fn row(line: &PlanLine) -> Vec<Cell> {
     ]
 }
 
-/// How the prompt tokens of one judge were counted, their error, and the time for its calls.
+/// How the prompt tokens of one judge were counted, and their error.
 fn judge_lines(judge: &JudgePlan) -> String {
     let (some, of, name) = (grouped(judge.counted), grouped(judge.of), escape_controls(&judge.judge));
     let how = match judge.by {
@@ -110,19 +109,7 @@ fn judge_lines(judge: &JudgePlan) -> String {
         Some(by) => format!("counted by {by} on {some} of {of} calls"),
         None => "estimated".to_owned(),
     };
-    let took = |seconds: f64| TimeSpan::from_secs(seconds.ceil() as u64).to_string();
-    let by = |seconds: Option<f64>, what: &str| {
-        seconds.map_or_else(String::new, |seconds| format!("{} by its {what} per minute; ", took(seconds)))
-    };
-    let mut lines = format!(
-        "prompt tokens of {name}: {how}, ±{:.1}%\ntime of {name}: at least {}{}{} for every second that a call \
-         takes ({} at once)\n",
-        100.0 * judge.error,
-        by(judge.seconds_by_rpm, "requests"),
-        by(judge.seconds_by_tpm, "tokens"),
-        took(judge.seconds_per_second_of_a_call),
-        judge.concurrency,
-    );
+    let mut lines = format!("prompt tokens of {name}: {how}, ±{:.1}%\n", 100.0 * judge.error);
     if !judge.has_price {
         let (model, what) = (escape_controls(&judge.model), Price::how_to_set(&judge.model));
         lines.push_str(&format!("no price for {model}: {what}\n"));
@@ -147,23 +134,8 @@ mod tests {
     fn the_token_line_shows_the_counter_the_share_and_the_error() {
         let line = |by, counted, error| {
             let (judge, model) = ("j".into(), "m".into());
-            let (seconds_by_rpm, seconds_by_tpm, seconds_per_second_of_a_call) = (Some(90.0), None, 5.0);
-            let (of, concurrency, has_price) = (4206, 2, true);
-            let lines = judge_lines(&JudgePlan {
-                judge,
-                model,
-                by,
-                counted,
-                of,
-                error,
-                seconds_by_rpm,
-                seconds_by_tpm,
-                seconds_per_second_of_a_call,
-                concurrency,
-                has_price,
-            });
-            let time = "time of j: at least 1m30s by its requests per minute; 5s for every second that a call takes (2 at once)\n";
-            lines.strip_suffix(time).unwrap_or_else(|| panic!("{lines}")).to_owned()
+            let (of, has_price) = (4206, true);
+            judge_lines(&JudgePlan { judge, model, by, counted, of, error, has_price })
         };
         assert_eq!(
             line(Some("o200k_base"), 4206, 0.01),

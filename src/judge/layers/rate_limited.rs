@@ -113,7 +113,8 @@ impl<J> RateLimited<J> {
                 self.freed.notify_one();
             }
             if result.is_ok() {
-                self.with(|state| state.pause.end_own());
+                // It answers again: the default pause begins anew.
+                self.with(|state| state.pause.own = None);
             }
             return result;
         };
@@ -242,11 +243,6 @@ impl Pause {
         };
         self.own = Some((wait, Instant::now()));
         self.extend(wait);
-    }
-
-    /// The server answers again: resets the default pause.
-    fn end_own(&mut self) {
-        self.own = None;
     }
 
     /// The end of the pause; `None` if calls may be sent.

@@ -11,7 +11,8 @@ use super::{Round, Slot};
 /// Visits all claims with the known replies; a missing reply may be yes or no.
 pub(super) struct Reach<'a> {
     round: Round<'a>,
-    found: Vec<Possible>,
+    /// All open questions.
+    pub(super) found: Vec<Possible>,
     /// Index in `found` of each open question (claim, document).
     index_of: HashMap<(Arc<str>, Arc<str>), usize>,
     /// Whether the current pass found a new question, or an earlier round for a known one.
@@ -27,11 +28,6 @@ impl<'a> Reach<'a> {
     /// Whether another pass may find more; resets the flag.
     pub(super) fn has_news(&mut self) -> bool {
         std::mem::take(&mut self.has_news)
-    }
-
-    /// All open questions.
-    pub(super) fn into_found(self) -> Vec<Possible> {
-        self.found
     }
 
     /// Adds the questions of a claim. With k > 1 citations there are at most 1 + k + k: all citations together; each

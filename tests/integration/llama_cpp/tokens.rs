@@ -1,4 +1,4 @@
-//! What a plan says of prompt tokens against what the real server counts and reads.
+//! What the real server reads of the prompts of one answer.
 
 use serde_json::{Value, json};
 
@@ -55,7 +55,7 @@ fn bodies(work: &Work, server: &LlamaServer) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn the_plan_tells_the_tokens_that_the_server_counts_and_an_answer_is_read_once() {
+fn an_answer_is_read_once() {
     let Some(server) = shared() else { return };
     let ids = ["bread", "glaciers"];
     let work = Work::new(&[(ids[0], ON_BREAD), (ids[1], ON_GLACIERS)]);
@@ -75,10 +75,6 @@ fn the_plan_tells_the_tokens_that_the_server_counts_and_an_answer_is_read_once()
     let sum = |name: &str| calls.iter().map(|call| call["reply"]["usage"][name].as_u64().unwrap()).sum::<u64>() as f64;
     // expertise, citations, three criteria
     assert_eq!((calls.len(), plan["total"]["now"]["calls"].as_f64()), (10, Some(10.0)));
-    assert_eq!((&plan["judges"][0]["by"], &plan["judges"][0]["counted"]), (&json!("llama.cpp"), &json!(10)));
-    let planned = plan["total"]["now"]["prompt_tokens"].as_f64().unwrap();
-    eprintln!("prompt tokens: planned {planned}, counted by the server {}", sum("prompt_tokens"));
-    assert!((planned / sum("prompt_tokens") - 1.0).abs() <= 0.02, "{planned} planned, {}", sum("prompt_tokens"));
 
     let read = sum("prompt_tokens") - sum("cached_prompt_tokens");
     assert!((read - read_by_its_counter).abs() <= 0.01 * read, "{read} by usage, {read_by_its_counter} by /metrics");
