@@ -282,10 +282,8 @@ pub(super) fn damaged(path: &Path, key: &Fingerprint) -> Error {
     fault(path, format!("the entry {key} is damaged; {copy} and continue with --cache NEW"))
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
-    #![cfg(target_os = "linux")]
-
     use super::*;
 
     #[test]

@@ -246,10 +246,8 @@ fn is_gone(_process: i32) -> bool {
     false
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
-    #![cfg(unix)]
-
     use super::*;
 
     #[test]
