@@ -282,7 +282,8 @@ pub(super) fn damaged(path: &Path, key: &Fingerprint) -> Error {
     fault(path, format!("the entry {key} is damaged; {copy} and continue with --cache NEW"))
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod tests {
     use super::*;
 
