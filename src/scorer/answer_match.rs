@@ -2,7 +2,7 @@
 //!
 //! Source: `scripts/citation_correctness_eval.py` of ScholarQABench (`normalize_answer`, `compute_f1`, `compute_exact`,
 //! `exact_presence`, `compute_str_em`, `compute_match`); normalization and F1 are those of SQuAD. For the number of
-//! words see [`word_count`](crate::text::words::word_count).
+//! words see [`word_count`].
 
 use std::collections::HashMap;
 

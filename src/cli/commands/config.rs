@@ -14,7 +14,7 @@ use crate::report::table::{Cell, Column, Format, Table};
 pub(super) fn run(settings: &Settings) -> Result<ExitCode> {
     let lines = &settings.lines;
     let text = match settings.format {
-        OutputFormat::Table => table(lines).terminal(&TableStyle::default()),
+        OutputFormat::Table => table(lines).terminal(&TableStyle { width: u16::MAX, ..TableStyle::default() }),
         OutputFormat::Json => render_json(lines),
         OutputFormat::Csv => table(lines).csv()?,
     };
@@ -23,9 +23,9 @@ pub(super) fn run(settings: &Settings) -> Result<ExitCode> {
 }
 
 fn table(lines: &[SettingLine]) -> Table {
-    let mut table = Table::new("", ["key", "value", "origin"].map(|key| Column::new(key, Format::Text)).to_vec());
+    let mut table = Table::new("", ["key", "origin", "value"].map(|key| Column::new(key, Format::Text)).to_vec());
     let cells =
-        |line: &SettingLine| [line.key.clone(), line.value_text(), line.origin.to_string()].map(Cell::Text).to_vec();
+        |line: &SettingLine| [line.key.clone(), line.origin.to_string(), line.value_text()].map(Cell::Text).to_vec();
     table.rows = lines.iter().map(cells).collect();
     table
 }
@@ -56,7 +56,7 @@ mod tests {
     fn csv_quotes_cells_with_commas() {
         assert_eq!(
             table(&lines()).csv().unwrap(),
-            "key,value,origin\njudge.model,\"a,b\",flag --model\nlimits.rpm,-,default\n"
+            "key,origin,value\njudge.model,flag --model,\"a,b\"\nlimits.rpm,default,-\n"
         );
     }
 
