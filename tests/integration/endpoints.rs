@@ -234,9 +234,4 @@ fn a_batch_goes_to_the_first_server_that_is_there() {
     arguments.extend(&scoring(&both, &["--out", "batch"])[1..]);
     work.run(&arguments).exits_with(0);
     assert_eq!(work.json("batch/batch.json")["parts"][0]["base_url"], server.base_url());
-    // and plans count the places of all
-    let mut arguments = scoring(&both, &["--format", "json", "--concurrency", "3"]);
-    arguments[0] = "plan";
-    let planned: Value = serde_json::from_str(&work.run(&arguments).exits_with(0).stdout).unwrap();
-    assert_eq!(planned["judges"][0]["concurrency"], 6);
 }

@@ -61,21 +61,15 @@ fn the_run_lies_within_what_the_plan_said_and_nothing_is_asked_for_it() {
 }
 
 #[test]
-fn the_table_shows_calls_tokens_money_and_time() {
+fn the_table_shows_calls_tokens_and_money() {
     let work = Workspace::new(&["alpha"], 2);
     work.write("prices.toml", PRICES);
     let server = FakeServer::start(Behaviour::good());
-    let more = ["--config", "prices.toml", "--rpm", "4", "--concurrency", "2", "--gate-rate", "0.5"];
+    let more = ["--config", "prices.toml", "--gate-rate", "0.5"];
     let text = plan(&work, &server, &more).exits_with(0).stdout;
-    // 8 now, 8 + 0.5 * 4 expected, 12 at most; 10 calls at 4 a minute are 150 s, 2 at once 5 s a second
-    for part in [
-        "plan: 8 calls now, up to 12 in total; ~",
-        "rubric evidence",
-        "cost in USD: now ",
-        "(--gate-rate 0.5)",
-        "2m30s by its requests",
-        "5s for every second",
-    ] {
+    // 8 now, 8 + 0.5 * 4 expected, 12 at most
+    for part in ["plan: 8 calls now, up to 12 in total; ~", "rubric evidence", "cost in USD: now ", "(--gate-rate 0.5)"]
+    {
         assert!(text.contains(part), "{part:?} is not in\n{text}");
     }
     let without = plan(&work, &server, &[]).exits_with(0).stdout;
