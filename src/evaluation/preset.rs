@@ -50,7 +50,8 @@ impl Preset {
         let mut checked = Checked::default();
         let mut faults: Vec<InputFault> = Vec::new();
         for system in systems {
-            if !chosen.is_none_or(|names| names.iter().any(|name| names_system(name, &system.system))) {
+            let is_named = |name: &String| name.strip_suffix(".jsonl").unwrap_or(name) == system.system.as_str();
+            if !chosen.is_none_or(|names| names.iter().any(is_named)) {
                 checked.systems.push(system);
                 continue;
             }
@@ -92,8 +93,4 @@ impl Preset {
         }
         Ok(checked)
     }
-}
-
-fn names_system(name: &str, system: &SystemName) -> bool {
-    name.strip_suffix(".jsonl").unwrap_or(name) == system.as_str()
 }

@@ -255,7 +255,7 @@ fn the_config_file_among_the_examples_is_accepted_and_gives_every_role_its_judge
     let shown = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let value = |key: &str| shown.lines().find_map(|line| line.strip_prefix(key)?.split_whitespace().next());
-    let roles = ["roles.rubric ", "roles.aspect ", "roles.aspect.relevance ", "roles.citation "].map(value);
+    let roles = ["roles.rubric = ", "roles.aspect = ", "roles.aspect.relevance = ", "roles.citation = "].map(value);
     assert_eq!(roles, ["judge", "prometheus-bgb", "prometheus", "attrscore"].map(Some), "{shown}");
 }
 

@@ -8,13 +8,12 @@ use crate::cli::origin::SettingLine;
 use crate::cli::settings::Settings;
 use crate::cli::terminal::write_form;
 use crate::error::Result;
-use crate::report::TableStyle;
 use crate::report::table::{Cell, Column, Format, Table};
 
 pub(super) fn run(settings: &Settings) -> Result<ExitCode> {
     let lines = &settings.lines;
     let text = match settings.format {
-        OutputFormat::Table => table(lines).terminal(&TableStyle { width: u16::MAX, ..TableStyle::default() }),
+        OutputFormat::Table => render_text(lines),
         OutputFormat::Json => render_json(lines),
         OutputFormat::Csv => table(lines).csv()?,
     };
@@ -22,10 +21,15 @@ pub(super) fn run(settings: &Settings) -> Result<ExitCode> {
     Ok(ExitCode::Ok)
 }
 
+/// A line for each setting: key, value and where it comes from.
+fn render_text(lines: &[SettingLine]) -> String {
+    lines.iter().map(|line| format!("{} = {}  # {}\n", line.key, line.value_text(), line.origin)).collect()
+}
+
 fn table(lines: &[SettingLine]) -> Table {
-    let mut table = Table::new("", ["key", "origin", "value"].map(|key| Column::new(key, Format::Text)).to_vec());
+    let mut table = Table::new("", ["key", "value", "origin"].map(|key| Column::new(key, Format::Text)).to_vec());
     let cells =
-        |line: &SettingLine| [line.key.clone(), line.origin.to_string(), line.value_text()].map(Cell::Text).to_vec();
+        |line: &SettingLine| [line.key.clone(), line.value_text(), line.origin.to_string()].map(Cell::Text).to_vec();
     table.rows = lines.iter().map(cells).collect();
     table
 }
@@ -53,10 +57,15 @@ mod tests {
     }
 
     #[test]
+    fn a_line_has_key_value_and_origin() {
+        assert_eq!(render_text(&lines()), "judge.model = a,b  # flag --model\nlimits.rpm = -  # default\n");
+    }
+
+    #[test]
     fn csv_quotes_cells_with_commas() {
         assert_eq!(
             table(&lines()).csv().unwrap(),
-            "key,origin,value\njudge.model,flag --model,\"a,b\"\nlimits.rpm,default,-\n"
+            "key,value,origin\njudge.model,\"a,b\",flag --model\nlimits.rpm,-,default\n"
         );
     }
 
