@@ -1,8 +1,8 @@
 //! Token counts of prompts by the vocabularies of OpenAI's models, which are built in:
 //!
-//! | models | encoding |
+//! | models | vocabulary |
 //! |---|---|
-//! | `gpt-4o`, `gpt-4.1`, `gpt-4.5`, `gpt-5` and their kin, `chatgpt-4o`, `o1`, `o3`, `o4` | `o200k_base` |
+//! | `gpt-4o`, `gpt-4.1`, `gpt-4.5`, `gpt-5` and their variants, `chatgpt-4o`, `o1`, `o3`, `o4` | `o200k_base` |
 //! | other `gpt-4`, `gpt-3.5` (`gpt-35` at Azure) | `cl100k_base` |
 //!
 //! (As in `tiktoken/model.py` of github.com/openai/tiktoken.) A chat has more tokens than its texts: 3 for each message,
@@ -10,7 +10,7 @@
 //! OpenAI's cookbook, "How to count tokens with tiktoken" (section 6), with the counts of the API for its example: 129 by
 //! `gpt-4` and `gpt-3.5-turbo`, 124 by `gpt-4o`.
 //!
-//! A vocabulary is unpacked at its first use, which takes a moment and some tens of megabytes: only what counts pays for it.
+//! A vocabulary is unpacked at its first use, which takes a moment and some tens of megabytes.
 
 use serde_json::Value;
 use tiktoken::CoreBpe;

@@ -134,7 +134,6 @@ pub struct Behaviour {
     loading: AtomicUsize,
     props: Act,
     health: Act,
-    routes: BTreeMap<String, Act>,
     handlers: Vec<Handler>,
     key: Option<String>,
     pub(super) is_recording: bool,
@@ -161,7 +160,6 @@ impl Behaviour {
             loading: AtomicUsize::new(0),
             props: Act::status(404, "{}"),
             health: Act::status(404, "{}"),
-            routes: BTreeMap::new(),
             handlers: Vec::new(),
             key: None,
             is_recording: true,
@@ -250,12 +248,6 @@ impl Behaviour {
         self
     }
 
-    /// Requests of exactly this path get this (`/tokenize`).
-    pub fn route(mut self, path: &str, act: Act) -> Self {
-        self.routes.insert(path.to_owned(), act);
-        self
-    }
-
     /// Does with any request what `handler` says, unless that is nothing; asked before everything else.
     pub fn handler(mut self, handler: impl Fn(&Recorded) -> Option<Act> + Send + Sync + 'static) -> Self {
         self.handlers.push(Box::new(handler));
@@ -281,9 +273,6 @@ impl Behaviour {
         let wrong_key = self.key.as_deref().is_some_and(|key| request.header("authorization") != Some(key));
         if wrong_key && (request.is_chat() || request.path.ends_with("/models")) {
             return Act::error(401, "invalid_api_key", "Incorrect API key provided");
-        }
-        if let Some(act) = self.routes.get(&request.path) {
-            return act.clone();
         }
         match request.path.as_str() {
             path if path.ends_with("/models") => {
