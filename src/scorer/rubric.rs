@@ -83,13 +83,8 @@ impl RubricScorer {
         self.fold(plan, values)
     }
 
-    /// Value of a component whose gate is open; `None` if there is no verdict yet.
-    fn value(&self, part: &Part, case: &TestCase, answer: &Answer, verdicts: &Verdicts) -> Option<Value> {
-        if part.source == Source::Length {
-            // Compat mode alone counts an appended block of references.
-            let text = if self.mode == Mode::Compat { &answer.answer_text } else { answer.own_text() };
-            return Some(Ok((length_score(&case.rubric, word_count(text)), None)));
-        }
+    /// Value of a component whose gate is open, from its verdict; `None` if there is none yet.
+    fn value(part: &Part, case: &TestCase, verdicts: &Verdicts) -> Option<Value> {
         let (verdict, feedback) = match verdicts.get(part.item.as_str())? {
             Judged::Verdict(verdict, feedback) => (*verdict, feedback.clone()),
             Judged::Unscored(reason) => return Some(Err(reason.clone())),
@@ -162,7 +157,7 @@ impl Scorer for RubricScorer {
                 // NaN is not zero: the reference continues, and nothing else can be NaN.
                 Some(Some(Ok((gate, _)))) if *gate == 0.0 => Some(Ok((0.0, None))),
                 Some(Some(Ok(_))) | None => {
-                    let value = self.value(part, case, answer, verdicts);
+                    let value = Self::value(part, case, verdicts);
                     calls.extend(call(part, &case.rubric, answer).filter(|_| value.is_none()));
                     value
                 }
@@ -172,8 +167,14 @@ impl Scorer for RubricScorer {
         if !calls.is_empty() {
             return Step::Ask(calls);
         }
-        let not_asked = || Err(UnscoredReason::new(UnscoredKind::NotAsked, "not asked"));
-        let values = values.into_iter().map(|value| value.unwrap_or_else(not_asked)).collect();
+        // Compat mode alone counts an appended block of references.
+        let text = if self.mode == Mode::Compat { &answer.answer_text } else { answer.own_text() };
+        let without_verdict = |part: &Part| match part.source {
+            Source::Length => Ok((length_score(&case.rubric, word_count(text)), None)),
+            _ => Err(UnscoredReason::new(UnscoredKind::NotAsked, "not asked")),
+        };
+        let parts = values.into_iter().zip(&plan.parts);
+        let values = parts.map(|(value, part)| value.unwrap_or_else(|| without_verdict(part))).collect();
         Step::Done(self.fold(plan, values))
     }
 }

@@ -86,10 +86,10 @@ fn the_estimate_is_near_the_count_of_released_answers() {
             (estimates, counts) = (estimates + estimate, counts + count);
         }
         eprintln!("{estimates} of {counts}: {:+.4}", estimates / counts - 1.0);
-        assert!((estimates / counts - 1.0_f64).abs() < 0.06, "{estimates} of {counts}");
+        assert!((estimates / counts - 1.0_f64).abs() < 0.03, "{estimates} of {counts}");
     }
     off_by.sort_by(f64::total_cmp);
     let most = off_by[off_by.len() * 95 / 100];
     eprintln!("95% within {most}");
-    assert!(most < 0.12, "{most}");
+    assert!(most < 0.07, "{most}");
 }

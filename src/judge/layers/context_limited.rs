@@ -4,12 +4,11 @@ use crate::domain::{UnscoredKind, UnscoredReason};
 use crate::judge::capacity::Capacity;
 use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome, Rendered};
 
-/// Lower bound of an English text's tokens, as a share of the estimate. (95% of answers are within 12%, see
+/// Lower bound of an English text's tokens, as a share of the estimate. (95% of answers are within 7%, see
 /// [`crate::judge::tokens`].)
 const LEAST_SHARE: f64 = 0.75;
-/// Bytes of UTF-8 outside ASCII that are estimated as one token; some tokenizers need far fewer, so there is no bound
-/// for such text.
-const FOREIGN_BYTES_PER_TOKEN: u64 = 3;
+/// Tokens estimated for a byte outside ASCII; some tokenizers need far fewer, so there is no bound for such text.
+const FOREIGN_TOKENS: f64 = 1.0 / 3.0 + 1.0 / 24.0;
 
 /// A judge with a context limit.
 ///
@@ -32,8 +31,8 @@ impl<J> ContextLimited<J> {
 
 /// Why this call cannot be sent; `None` if it may fit.
 fn too_long(capacity: Capacity, call: &Rendered) -> Option<UnscoredReason> {
-    let foreign = call.body.iter().filter(|byte| !byte.is_ascii()).count() as u64 / FOREIGN_BYTES_PER_TOKEN;
-    let least = call.prompt_tokens.saturating_sub(foreign) as f64 * LEAST_SHARE;
+    let foreign = call.body.iter().filter(|byte| !byte.is_ascii()).count() as f64 * FOREIGN_TOKENS;
+    let least = (call.prompt_tokens as f64 - foreign) * LEAST_SHARE;
     if least <= capacity.prompt_room(call.max_tokens) as f64 {
         return None;
     }
