@@ -346,8 +346,8 @@ mod tests {
         assert_eq!(ledger.spent().1, 0);
         let silent = Budgeted::new(Costs(usage(0, 0), AtomicUsize::new(0)), Some(Arc::clone(&ledger)), None);
         assert!(silent.ask(&request(80, 100)).await.is_ok());
-        // 80 * 5/4 of the estimate, 1 for `{}`
-        assert_eq!(ledger.spent().1, 101);
+        // 80 * 5/4 of the estimate, and 2 * 5/4 for `{}`, whole tokens
+        assert_eq!(ledger.spent().1, 102);
     }
 
     #[tokio::test]
