@@ -348,7 +348,7 @@ fn sums_that_differ(score: &Score) -> Vec<String> {
 }
 
 /// The scored answers with their texts, and the files of these. Injection signs are flagged; scores without an answer
-/// are a warning.
+/// and systems without a score are warnings.
 fn answers_of(
     paths: &[PathBuf],
     tests: &TestCases,
@@ -357,7 +357,10 @@ fn answers_of(
     warnings: &mut Vec<InputFault>,
 ) -> Result<(Vec<Item>, Vec<InputFile>)> {
     let mut systems = load_answers(paths, mode)?;
-    systems.retain(|system| scored.iter().any(|answer| answer.system == system.system));
+    let unscored = systems.extract_if(.., |system| !scored.iter().any(|answer| answer.system == system.system));
+    warnings.extend(unscored.map(|system| {
+        InputFault::new(&system.path, format!("no scores of {}: its answers are left out", system.system))
+    }));
     let options = ScorableOptions {
         // Cases of every annotator: the scores decide which count.
         pairing: PairOptions { agreement: true, ..PairOptions::default() },

@@ -205,6 +205,14 @@ fn results_of_some_cases_are_compared_with_their_source() {
 }
 
 #[test]
+fn answers_of_a_system_without_scores_are_left_out_with_a_warning() {
+    let work = Workspace::new(&["alpha", "beta"], 1);
+    work.write("results.json", &json!({"alpha.jsonl": [entry("c1", &constant_scores())]}).to_string());
+    work.run(&import(&["--answers", "answers"])).exits_with(0).says(&["beta.jsonl", "no scores of beta"]);
+    assert!(!work.read("imported/inputs.jsonl").contains("The beta answer"));
+}
+
+#[test]
 fn a_guessed_mode_is_told_as_a_guess() {
     let work = Workspace::new(&["alpha"], 1);
     work.write("results.json", &json!({"alpha.jsonl": [entry("c1", &constant_scores())]}).to_string());

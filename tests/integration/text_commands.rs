@@ -40,6 +40,12 @@ fn several_files_give_one_table_a_row_a_system() {
 }
 
 #[test]
+fn a_model_that_would_not_be_asked_is_refused() {
+    let done = audited().run(&["citations", "good.jsonl", "--model", "gpt-4o"]);
+    done.exits_with(3).says(&["--model", "add --entail"]);
+}
+
+#[test]
 fn values_of_every_item_are_written_with_out_and_means_as_json() {
     let work = audited();
     let done = work.run(&["citations", "good.jsonl", "bad.json", "--out", "o", "--format", "json"]).exits_with(0);

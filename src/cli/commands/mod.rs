@@ -104,6 +104,9 @@ pub fn run(cli: Cli, matches: &ArgMatches, environment: &Environment) -> Result<
         Command::Citations(args) if context.is_flag("entail") => {
             score::run_scorers(&[ScorerName::Entailment, ScorerName::CitationAudit], *args, &context)
         }
+        Command::Citations(_) if context.is_flag("model") => Err(Error::Settings(
+            "--model: without --entail, citations asks no judge; add --entail, or leave the model out".to_owned(),
+        )),
         Command::Citations(args) => score::run_scorers(&[ScorerName::CitationAudit], *args, &context),
         Command::Agree(args) => agree::run(&args, &context),
         Command::Overlap(args) => score::run_scorers(&[ScorerName::Overlap], *args, &context),
