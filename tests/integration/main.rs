@@ -18,6 +18,7 @@ mod exports;
 #[cfg(unix)]
 mod faults;
 mod fever;
+mod fuzz;
 mod html_report;
 mod imports;
 mod judge_http;

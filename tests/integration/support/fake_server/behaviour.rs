@@ -73,7 +73,7 @@ pub enum Act {
     /// A chat completion with this content.
     Content(String),
     /// Any response; `content-length` and `connection` are added.
-    Response { status: u16, headers: Vec<(String, String)>, body: String },
+    Response { status: u16, headers: Vec<(String, String)>, body: Vec<u8> },
     /// Reads the request, then resets the connection.
     ResetBefore,
     /// Sends the head and a part of a body, then resets the connection.
@@ -89,8 +89,8 @@ pub enum Act {
 }
 
 impl Act {
-    /// A response of this status whose body is plain text or JSON.
-    pub fn status(status: u16, body: impl Into<String>) -> Self {
+    /// A response of this status with this body.
+    pub fn status(status: u16, body: impl Into<Vec<u8>>) -> Self {
         Self::Response { status, headers: Vec::new(), body: body.into() }
     }
 

@@ -40,13 +40,13 @@ pub(super) async fn perform(
         Act::Good | Act::Content(_) => {
             let content = if let Act::Content(content) = act { content } else { (behaviour.good_content)(request) };
             let headers = [("content-type".to_owned(), "application/json".to_owned())];
-            let response = response(200, &headers, &completion(&content, request));
+            let response = response(200, &headers, completion(&content, request).as_bytes());
             drop(counter);
             stream.write_all(&response).await?;
             Ok(true)
         }
         Act::GoodAndClosed => {
-            let response = response(200, &[], &completion(&(behaviour.good_content)(request), request));
+            let response = response(200, &[], completion(&(behaviour.good_content)(request), request).as_bytes());
             drop(counter);
             stream.write_all(&response).await?;
             stream.shutdown().await?;
@@ -110,7 +110,7 @@ async fn break_off(act: Act, stream: &mut TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-fn response(status: u16, headers: &[(String, String)], body: &str) -> Vec<u8> {
+fn response(status: u16, headers: &[(String, String)], body: &[u8]) -> Vec<u8> {
     let mut head = format!("HTTP/1.1 {status} Fake\r\ncontent-length: {}\r\n", body.len());
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
@@ -118,7 +118,7 @@ fn response(status: u16, headers: &[(String, String)], body: &str) -> Vec<u8> {
     head.push_str("\r\n");
     // One write, one packet.
     let mut bytes = head.into_bytes();
-    bytes.extend_from_slice(body.as_bytes());
+    bytes.extend_from_slice(body);
     bytes
 }
 

@@ -1,0 +1,134 @@
+//! Judges' replies: whole, streamed, in the files of a batch, and what is read in their text.
+
+use std::sync::{Arc, Mutex};
+
+use scholareval::domain::{
+    CallKind, JudgeCall, JudgeReply, JudgeTask, Mode, Role, ScoreLocation, Verdict, expected_value,
+};
+use scholareval::judge::batch::{BatchCalls, BatchManifest, ImportReport};
+use scholareval::judge::body::RequestOptions;
+use scholareval::judge::cache::Cache;
+use scholareval::judge::chat::Chat;
+use scholareval::judge::endpoint::Endpoint;
+use scholareval::judge::kind::JudgeKind;
+use scholareval::judge::{Judge as _, JudgeRequest, Outcome};
+use scholareval::prompt::Messages;
+
+use super::driver::fuzz;
+use crate::support::fake_server::{Act, Behaviour, FakeServer};
+
+const SNIPPETS: usize = 2;
+
+/// A task of every kind.
+fn tasks() -> Vec<JudgeTask> {
+    let (question, answer) = (|| "why?".into(), || "because".into());
+    vec![
+        JudgeTask::Expertise { question: question(), answer: answer() },
+        JudgeTask::Property { question: question(), answer: answer(), criterion: "names it".into() },
+        JudgeTask::Evidence { question: question(), answer: answer(), snippets: vec![String::new(); SNIPPETS].into() },
+        JudgeTask::Citations { question: question(), answer: answer() },
+        JudgeTask::Aspect {
+            aspect: Arc::default(),
+            instruction: "".into(),
+            question: question(),
+            answer: answer(),
+            reference: None,
+        },
+        JudgeTask::Attribution { claim: answer(), document: "a source".into() },
+    ]
+}
+
+/// A verdict of the default mode is on the scale of its kind.
+#[track_caller]
+fn is_on_its_scale(verdict: Verdict) {
+    let is_share = |share: f64| (0.0..=1.0).contains(&share);
+    let is_good = match verdict {
+        Verdict::Points(points) => (0.0..=10.0).contains(&points),
+        Verdict::Count(count) => (0.0..=SNIPPETS as f64).contains(&count),
+        Verdict::Claims(shares) => is_share(shares.citations) && is_share(shares.excerpts),
+        Verdict::Grade(grade) => (1.0..=5.0).contains(&grade),
+        Verdict::Attribution(_) => true,
+    };
+    assert!(is_good, "{verdict:?}");
+}
+
+/// Reads a verdict of every kind in this reply.
+fn read_verdicts(reply: &JudgeReply) {
+    for task in tasks() {
+        if let Ok((verdict, _)) = task.parse(reply, Mode::Default) {
+            is_on_its_scale(verdict);
+        }
+        let _ = task.parse(reply, Mode::Compat);
+    }
+    for (range, location) in [(0..=10, ScoreLocation::JsonScore), (1..=5, ScoreLocation::AfterResult)] {
+        if let Ok(expected) = expected_value(reply, range.clone(), location) {
+            let (low, high) = (f64::from(*range.start()), f64::from(*range.end()));
+            assert!((low..=high).contains(&expected.value), "{expected:?}");
+        }
+    }
+}
+
+/// The text of replies, and replies with probabilities as they stand in a record.
+#[test]
+fn reply_texts() {
+    fuzz("reply_texts", |input| {
+        let text = String::from_utf8_lossy(input);
+        read_verdicts(&JudgeReply::of_text(&*text));
+        read_verdicts(&JudgeReply { finish_reason: Some("length".to_owned()), ..JudgeReply::of_text(&*text) });
+        if let Ok(reply) = serde_json::from_slice::<JudgeReply>(input) {
+            read_verdicts(&reply);
+        }
+    });
+}
+
+/// Bodies of responses, taken as a whole reply and as a stream of events, by chat and by raw completions.
+#[test]
+fn reply_bodies() {
+    let act = Arc::new(Mutex::new(Act::Good));
+    let next = Arc::clone(&act);
+    let judging = Behaviour::good().without_record().deciding(move |_| Some(next.lock().unwrap().clone()));
+    let server = FakeServer::start(judging);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let judges = [JudgeKind::Chat, JudgeKind::Completions].map(|kind| {
+        let mut endpoint = Endpoint::new(&server.base_url()).unwrap();
+        endpoint.stream = true;
+        let messages = Messages::new(None, "x");
+        let rendered = RequestOptions { endpoint: kind, ..RequestOptions::new("m") };
+        let rendered = Some(rendered.render(CallKind::Property, &messages, 0, 0));
+        let task = tasks().swap_remove(0);
+        let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
+        let request = JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered };
+        (Chat::new(endpoint, Arc::default()).unwrap().through(kind), request)
+    });
+    fuzz("reply_bodies", move |input| {
+        let _server = &server;
+        for media in ["application/json", "text/event-stream"] {
+            *act.lock().unwrap() = Act::status(200, input).with_header("content-type", media);
+            for (judge, request) in &judges {
+                match runtime.block_on(judge.ask(request)) {
+                    Ok(Outcome::Reply(reply)) => read_verdicts(&reply),
+                    Ok(_) => {}
+                    Err(error) => drop(format!("{error:?}")),
+                }
+            }
+        }
+    });
+}
+
+/// Files of a batch: its manifest, its list of calls, and results.
+#[test]
+fn batch_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("batch.json");
+    let cache = Cache::open(&dir.path().join("cache.sqlite")).unwrap();
+    let known = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/fuzz/batch_files/calls.jsonl");
+    fuzz("batch_files", move |input| {
+        std::fs::write(&path, input).unwrap();
+        let _ = BatchManifest::load(dir.path()).map_err(|error| error.to_string());
+        let _ = BatchCalls::default().read(&path).map_err(|error| error.to_string());
+        let mut calls = BatchCalls::default();
+        calls.read(known.as_ref()).unwrap();
+        let mut report = ImportReport::default();
+        calls.import(&path, &cache, &mut report).unwrap();
+    });
+}
