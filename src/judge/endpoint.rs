@@ -69,7 +69,7 @@ pub struct Endpoint {
     pub query: Vec<(String, String)>,
     /// Time-outs.
     pub timeouts: Timeouts,
-    /// Larger replies are rejected.
+    /// Larger replies are rejected; the limit of a reply's tokens may lower it to 1 MiB.
     pub max_reply_bytes: usize,
     /// Whether to stream replies. They are assembled and parsed as usual, but the server notices at once when the
     /// client disconnects (a time-out, a stopped run), and stops generating.

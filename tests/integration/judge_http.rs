@@ -238,6 +238,24 @@ async fn a_reply_without_end_is_refused_at_the_size_limit() {
 }
 
 #[tokio::test]
+async fn the_tokens_of_a_reply_limit_its_bytes_and_long_bodies_wait_for_each_other() {
+    let server = FakeServer::start(Behaviour::always(Act::Content("7 ".repeat(1 << 20))));
+    let refused = chat(&server).ask(&request("x")).await;
+    let Err(AskError::Refused { message, .. }) = refused else { panic!("{refused:?}") };
+    assert!(message.contains("1048576 bytes"), "{message}");
+    let mut unlimited = request("x");
+    unlimited.rendered.as_mut().unwrap().max_tokens = None;
+    let mut endpoint = endpoint(&server);
+    // Larger than all memory for long bodies: one at a time is read.
+    endpoint.max_reply_bytes = 64 << 20;
+    let chat = Chat::new(endpoint, Arc::default()).unwrap();
+    for reply in join_all((0..20).map(|_| chat.ask(&unlimited))).await {
+        let Ok(Outcome::Reply(reply)) = reply else { panic!("{reply:?}") };
+        assert_eq!(reply.content.len(), 2 << 20);
+    }
+}
+
+#[tokio::test]
 async fn html_under_200_is_a_passing_failure_with_its_first_words() {
     let (message, ..) = passing_failure(Act::status(200, "<html><body>Gateway\n starting</body></html>")).await;
     assert!(message.contains("Gateway starting"), "{message}");

@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use bytes::Bytes;
 use tokio::time::Instant as TokioInstant;
 
 use super::reply::{error_in, read_reply};
@@ -16,7 +15,7 @@ use crate::judge::body::RequestOptions;
 use crate::judge::endpoint::Endpoint;
 use crate::judge::kind::JudgeKind;
 use crate::judge::meters::Meters;
-use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, locked};
+use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, Rendered, locked};
 use crate::prompt::Messages;
 
 /// So many connections must have failed, besides the time, before no server is taken to be there.
@@ -66,19 +65,21 @@ impl Chat {
         &self.endpoint
     }
 
-    /// Sends `body` (a completion request as JSON, chat or raw) once, byte by byte as it is, and reads the reply. Only
-    /// with [`Endpoint::stream`] its `"stream":false` becomes a request for a stream with usage; the reply is the same.
+    /// Sends the body of `call` (a completion request as JSON, chat or raw) once, byte by byte as it is, and reads the
+    /// reply. Only with [`Endpoint::stream`] its `"stream":false` becomes a request for a stream with usage; the reply is
+    /// the same.
     ///
     /// # Errors
     /// [`AskError::Transient`] for time-outs, resets, cut bodies, HTML under status 200, 408, 409, 429 and 5xx;
     /// [`AskError::Refused`] for other 4xx; [`AskError::Fatal`] for a wrong key, a spent quota, an unknown model or
     /// route, five equal 400s in a row, and a server that cannot be reached for a while.
-    pub async fn send(&self, body: &Bytes) -> Result<JudgeReply, AskError> {
-        let streaming = self.endpoint.stream.then(|| stream::requested(body)).flatten();
+    pub async fn send(&self, call: &Rendered) -> Result<JudgeReply, AskError> {
+        let streaming = self.endpoint.stream.then(|| stream::requested(&call.body)).flatten();
+        let body = streaming.unwrap_or_else(|| call.body.clone());
         let started = Instant::now();
-        let sent = self.transport.call(self.kind, streaming.unwrap_or_else(|| body.clone())).await;
+        let sent = self.transport.call(self.kind, body, call.max_tokens).await;
         let latency_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let read = sent.and_then(|(body, wait)| Ok((read_json(&body, &self.endpoint)?, wait)));
+        let read = sent.and_then(|(body, wait)| Ok((read_json(&body.bytes, &self.endpoint)?, wait)));
         if !matches!(read, Err(Fault::Connect(_))) {
             self.note_answer();
         }
@@ -103,7 +104,7 @@ impl Chat {
         let user = "Reply with this JSON object and nothing else: {\"score\": 1}";
         let rendered = options.render(CallKind::Property, &Messages::new(None, user), 0, 0);
         let url = self.endpoint.masked_url();
-        self.send(&rendered.body).await.map_err(|error| match error {
+        self.send(&rendered).await.map_err(|error| match error {
             AskError::Fatal(error) => error,
             AskError::Transient { message, .. } => Error::JudgeUnavailable(format!(
                 "the judge at {url} failed: {message}; try again later, or give it time with --wait-server 20m"
@@ -169,7 +170,7 @@ impl Judge for Chat {
                     "a judge behind a server was asked a call without a body".into(),
                 )));
             };
-            self.send(&rendered.body).await.map(Outcome::Reply)
+            self.send(rendered).await.map(Outcome::Reply)
         })
     }
 }

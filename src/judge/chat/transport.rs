@@ -9,6 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Request, Response};
 use secrecy::ExposeSecret;
 use serde_json::Value;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::server_error::quote;
@@ -21,6 +22,15 @@ use crate::judge::kind::JudgeKind;
 const POOL_IDLE: Duration = Duration::from_secs(4);
 /// So much of an error page is read.
 const ERROR_BYTES: usize = 64 << 10;
+/// The limit of a reply of so many tokens: a streamed token with the probabilities of 20 others has some 2 kB.
+const BYTES_PER_TOKEN: u64 = 4 << 10;
+const LEAST_REPLY_BYTES: u64 = 1 << 20;
+/// Longer bodies need a share of [`LONG_BODIES`].
+const SHORT_BODY: usize = 64 << 10;
+const KIBIBYTES_OF_LONG_BODIES: u32 = 32 << 10;
+/// Memory for the long bodies of all servers, in KiB. A body takes all that it may need at once, so that each that has
+/// begun can be read to its end.
+static LONG_BODIES: Semaphore = Semaphore::const_new(KIBIBYTES_OF_LONG_BODIES as usize);
 /// A question about the server takes no longer.
 pub(in crate::judge) const PROBE_LIMIT: Duration = Duration::from_secs(5);
 /// How often such a question is asked when it fails in passing, and the time between.
@@ -58,6 +68,12 @@ pub(in crate::judge) enum Fault {
         /// The body, as far as it was read.
         body: Bytes,
     },
+}
+
+/// A whole body, with its share of the memory for long ones.
+pub(in crate::judge) struct Body {
+    pub(in crate::judge) bytes: Bytes,
+    _share: Option<SemaphorePermit<'static>>,
 }
 
 /// Sends requests to one endpoint.
@@ -114,15 +130,22 @@ impl Transport {
 
     /// Posts the body of a call and reads the whole response: its body, and how long the server asks to wait. Where the
     /// first byte has a limit, it holds for the head of the response and for the first chunk of its body, since a server
-    /// that streams sends the head before it begins to judge.
-    pub(super) async fn call(&self, kind: JudgeKind, body: Bytes) -> Result<(Bytes, Option<Duration>), Fault> {
+    /// that streams sends the head before it begins to judge. The tokens of the reply limit its bytes.
+    pub(super) async fn call(
+        &self,
+        kind: JudgeKind,
+        body: Bytes,
+        max_tokens: Option<u64>,
+    ) -> Result<(Body, Option<Duration>), Fault> {
         let timeouts = &self.endpoint.timeouts;
         let request = self.http.post(format!("{}{}", self.endpoint.base_url, kind.path()));
         let request = request.header(CONTENT_TYPE, "application/json").query(&self.endpoint.query).body(body);
         let first_by = timeouts.first_byte.map(|limit| Instant::now() + limit);
         let response = self.in_time(first_by, timeouts.total, request.send()).await?;
         let wait = retry_after(response.headers(), SystemTime::now());
-        Ok((self.read(response, first_by, timeouts.total).await?, wait))
+        let longest = max_tokens.map(|tokens| tokens.saturating_mul(BYTES_PER_TOKEN).max(LEAST_REPLY_BYTES));
+        let longest = longest.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX);
+        Ok((self.read(response, first_by, timeouts.total, longest).await?, wait))
     }
 
     /// A JSON document beside the judge's route (`/models`, `/props`). Transient failures are asked again: an identity
@@ -143,7 +166,7 @@ impl Transport {
     pub(in crate::judge) async fn get(&self, url: &str, limit: Duration) -> Result<Bytes, Fault> {
         let request = self.http.get(url).query(&self.endpoint.query).timeout(limit);
         let response = request.send().await.map_err(|error| self.fault(error, limit))?;
-        self.read(response, None, limit).await
+        Ok(self.read(response, None, limit, usize::MAX).await?.bytes)
     }
 
     /// The response to a request that others built, its body not yet read; another status than 2xx is a fault.
@@ -170,13 +193,23 @@ impl Transport {
         done.map_err(|error| self.fault(error, limit))
     }
 
-    /// Reads a response to its end. One that comes in pieces becomes the body that the server would have sent whole.
-    async fn read(&self, mut response: Response, first_by: Option<Instant>, limit: Duration) -> Result<Bytes, Fault> {
+    /// Reads a response of at most `longest` bytes to its end. One that comes in pieces becomes the body that the server
+    /// would have sent whole.
+    async fn read(
+        &self,
+        mut response: Response,
+        first_by: Option<Instant>,
+        limit: Duration,
+        longest: usize,
+    ) -> Result<Body, Fault> {
         if !response.status().is_success() {
             return Err(refused(response).await);
         }
+        let response_bytes =
+            response.content_length().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX);
         let mut stream = is_event_stream(response.headers()).then(Assembly::default);
-        let (mut first_by, mut left) = (first_by, self.endpoint.max_reply_bytes);
+        let longest = self.endpoint.max_reply_bytes.min(longest);
+        let (mut first_by, mut left, mut share) = (first_by, longest, None);
         let mut body = BytesMut::new();
         // What follows a whole reply is its usage and the end of the body, which makes the connection good for the next
         // call. A server that keeps the stream open, or breaks it now, must not cost the reply.
@@ -190,7 +223,10 @@ impl Transport {
             match left.checked_sub(chunk.len()) {
                 Some(rest) => left = rest,
                 None if until.is_some() => break,
-                None => return Err(Fault::TooLong(self.endpoint.max_reply_bytes)),
+                None => return Err(Fault::TooLong(longest)),
+            }
+            if share.is_none() && longest - left > SHORT_BODY {
+                share = share_of(longest.min(response_bytes)).await;
             }
             match &mut stream {
                 None => body.extend_from_slice(&chunk),
@@ -201,12 +237,13 @@ impl Transport {
                 }
             }
         }
-        match stream {
-            None => Ok(body.freeze()),
+        let bytes = match stream {
+            None => body.freeze(),
             Some(stream) => {
-                stream.finish().ok_or_else(|| Fault::Broken("the stream ended before the reply did".to_owned()))
+                stream.finish().ok_or_else(|| Fault::Broken("the stream ended before the reply did".to_owned()))?
             }
-        }
+        };
+        Ok(Body { bytes, _share: share })
     }
 
     /// The fault behind an error of the client.
@@ -222,6 +259,13 @@ impl Transport {
             Fault::Broken(quote(&causes(&error), &self.endpoint))
         }
     }
+}
+
+/// A share of the memory for long bodies; at most all of it, so that one body is always possible.
+async fn share_of(bytes: usize) -> Option<SemaphorePermit<'static>> {
+    let kibibytes = u32::try_from(bytes.div_ceil(1 << 10)).unwrap_or(u32::MAX).min(KIBIBYTES_OF_LONG_BODIES);
+    // Fails if the semaphore is closed, which it never is.
+    LONG_BODIES.acquire_many(kibibytes).await.ok()
 }
 
 /// The headers of every request: the user's own come last and win.

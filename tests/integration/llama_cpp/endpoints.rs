@@ -37,7 +37,7 @@ fn ask(server: &LlamaServer, options: &RequestOptions, user: &str) -> JudgeReply
     let rendered = options.render(CallKind::Aspect, &messages, 0, 0);
     let judge = Chat::new(endpoint(server), Arc::default()).unwrap().through(options.endpoint);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(judge.send(&rendered.body)).unwrap()
+    runtime.block_on(judge.send(&rendered)).unwrap()
 }
 
 #[test]

@@ -45,10 +45,10 @@ fn a_streamed_reply_is_the_whole_one_in_pieces() {
     for kind in [JudgeKind::Chat, JudgeKind::Completions] {
         let options = RequestOptions { logprobs: Some(3), ..options(kind, r#"root ::= "[RESULT] 4""#, 12) };
         let messages = Messages::new(Some("You grade answers from 1 to 5.".into()), "Grade: the sky is blue.");
-        let body = options.render(CallKind::Aspect, &messages, 0, 0).body;
+        let call = options.render(CallKind::Aspect, &messages, 0, 0);
         let [whole, streamed] = [false, true].map(|stream| {
             let judge = Chat::new(endpoint(&server, stream), Arc::default()).unwrap().through(kind);
-            runtime().block_on(judge.send(&body)).unwrap()
+            runtime().block_on(judge.send(&call)).unwrap()
         });
         assert_eq!(streamed.content, whole.content, "{kind}");
         assert_eq!((&streamed.finish_reason, &streamed.model), (&whole.finish_reason, &whole.model), "{kind}");
@@ -67,13 +67,13 @@ fn a_dropped_stream_ends_the_servers_work() {
     let Some(server) = shared() else { return };
     const MOST: u64 = 1500;
     let options = options(JudgeKind::Completions, r#"root ::= "la " root"#, MOST);
-    let body = options.render(CallKind::Aspect, &Messages::new(None, "Sing."), 0, 0).body;
+    let call = options.render(CallKind::Aspect, &Messages::new(None, "Sing."), 0, 0);
     let mut endpoint = endpoint(&server, true);
     endpoint.timeouts.total = Duration::from_secs(2);
     let judge = Chat::new(endpoint, Arc::default()).unwrap().through(JudgeKind::Completions);
     let before = server.counter("tokens_predicted_total");
     let runtime = runtime();
-    let result = runtime.block_on(judge.send(&body));
+    let result = runtime.block_on(judge.send(&call));
     assert!(matches!(&result, Err(AskError::Transient { status: Some(408), .. })), "{result:?}");
     let is_idle = (0..LOOKS).any(|_| {
         // Within the runtime, whose tasks close the connection.
