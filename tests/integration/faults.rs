@@ -11,6 +11,7 @@ mod kills;
 mod ledger;
 mod llmock;
 mod mixed;
+mod protocol;
 mod reach;
 mod stops;
 
@@ -22,6 +23,7 @@ use crate::support::fake_server::{Act, Behaviour, FakeServer};
 use crate::support::workspace::{Finished, Workspace};
 
 use ledger::{Asked, Fault, Ledger};
+use protocol::Protocol;
 
 const SYSTEMS: [&str; 2] = ["alpha", "beta"];
 const CASES: usize = 4;
@@ -35,15 +37,22 @@ struct Calm {
 
 impl Calm {
     fn run(cases: usize) -> Self {
+        Self::over(Protocol::Chat, cases)
+    }
+
+    fn over(protocol: Protocol, cases: usize) -> Self {
         let work = Workspace::new(&SYSTEMS, cases);
-        let server = FakeServer::start(Behaviour::good());
-        let done = work.score(&server, &[]).exits_with(0);
+        let server = FakeServer::start(protocol.judge());
+        let done = work.score(&server, &protocol.arguments(&[])).exits_with(0);
         Self { calls: server.chat_count(), scores: work.read("out/scores.jsonl"), stdout: done.stdout }
     }
 }
 
 /// Of the cases that most tests use.
 static CALM: LazyLock<Calm> = LazyLock::new(|| Calm::run(CASES));
+
+/// The same by raw completions, whose prompts differ.
+static CALM_RAW: LazyLock<Calm> = LazyLock::new(|| Calm::over(Protocol::Raw, CASES));
 
 /// The values alone: `scores.jsonl` also tells what the reference would have made of the first replies, and remarks under
 /// the table do so, too; unreadable first replies change that and nothing else.
@@ -84,22 +93,30 @@ fn is_settled(work: &Workspace, server: &FakeServer, ledger: &Ledger, calm: &Cal
     assert_eq!((server.chat_count(), table(&again.stdout)), (sent, table(&calm.stdout)));
 }
 
-/// One fault at a fifth of the calls, for the first time that they are sent, and a run that passes through it.
+/// One fault at a fifth of the calls, for the first time that they are sent, and a run that passes through it, in every
+/// protocol.
 #[track_caller]
-fn passes_through(fault: impl Fn(&Asked<'_>) -> Fault + Send + Sync + 'static, more: &[&str]) {
+fn passes_through(fault: impl Fn(&Asked<'_>) -> Fault + Clone + Send + Sync + 'static, more: &[&str]) {
     passes_through_share(20, fault, more);
 }
 
 /// The same at `percent` of the calls: fewer, where each costs a wait.
 #[track_caller]
-fn passes_through_share(percent: u64, fault: impl Fn(&Asked<'_>) -> Fault + Send + Sync + 'static, more: &[&str]) {
-    let work = Workspace::new(&SYSTEMS, CASES);
-    let ledger = Ledger::default();
-    let judge = ledger.judge(move |asked| (asked.before == 0 && asked.is_among(percent)).then(|| fault(asked)));
-    let server = FakeServer::start(judge);
-    work.score(&server, more).exits_with(0);
-    let hit = ledger.faults();
-    assert!(hit as u64 * 200 >= CALM.calls as u64 * percent, "only {hit} of {} calls met the fault", CALM.calls);
-    assert_eq!(server.chat_count(), CALM.calls + hit, "each failure costs one more try");
-    is_settled(&work, &server, &ledger, &CALM, more);
+fn passes_through_share(
+    percent: u64,
+    fault: impl Fn(&Asked<'_>) -> Fault + Clone + Send + Sync + 'static,
+    more: &[&str],
+) {
+    for protocol in Protocol::ALL {
+        let (work, ledger, calm) = (Workspace::new(&SYSTEMS, CASES), Ledger::over(protocol), protocol.calm());
+        let (more, fault) = (protocol.arguments(more), fault.clone());
+        let judge = ledger.judge(move |asked| (asked.before == 0 && asked.is_among(percent)).then(|| fault(asked)));
+        let server = FakeServer::start(judge);
+        work.score(&server, &more).exits_with(0);
+        let hit = ledger.faults();
+        let most = calm.calls as u64 * percent;
+        assert!(hit as u64 * 200 >= most, "{protocol:?}: only {hit} of {} calls met the fault", calm.calls);
+        assert_eq!(server.chat_count(), calm.calls + hit, "{protocol:?}: each failure costs one more try");
+        is_settled(&work, &server, &ledger, calm, &more);
+    }
 }

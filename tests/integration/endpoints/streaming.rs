@@ -1,32 +1,11 @@
 //! Replies token by token, and the limit for the first byte.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::support::fake_server::{Act, Behaviour, FakeServer, Recorded, good_completion};
+use crate::support::fake_server::{Act, Behaviour, FakeServer};
 use crate::support::workspace::{Workspace, scoring};
 
 use super::{CASES, SYSTEMS, calm};
-
-/// A good judge that sends its replies in pieces where it is asked to.
-fn streaming() -> Behaviour {
-    Behaviour::good().deciding(|request| (request.json()["stream"] == true).then(|| events(request)))
-}
-
-/// The good reply as a stream of events: each character a token, the usage behind them where it is wanted.
-fn events(request: &Recorded) -> Act {
-    let whole = good_completion(&request.path, &request.json());
-    let content = whole["choices"][0]["message"]["content"].as_str().unwrap();
-    let mut chunks: Vec<Value> = content
-        .chars()
-        .map(|c| json!({"model": "fake-judge", "choices": [{"index": 0, "delta": {"content": c.to_string()}}]}))
-        .collect();
-    chunks.push(json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}));
-    if request.json()["stream_options"]["include_usage"] == true {
-        chunks.push(json!({"choices": [], "usage": whole["usage"]}));
-    }
-    let body: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
-    Act::status(200, body + "data: [DONE]\n\n").with_header("content-type", "text/event-stream")
-}
 
 /// What vLLM lists.
 fn vllm(behaviour: Behaviour) -> Behaviour {
@@ -40,7 +19,7 @@ fn streamed(server: &FakeServer) -> usize {
 #[test]
 fn a_server_that_is_known_to_stop_streams_and_the_replies_are_the_same() {
     let (calls, scores) = calm(CASES);
-    let server = FakeServer::start(vllm(streaming()));
+    let server = FakeServer::start(vllm(Behaviour::good().streaming()));
     let work = Workspace::new(&SYSTEMS, CASES);
     work.score(&server, &["--no-cache"]).exits_with(0);
     assert_eq!((server.chat_count(), streamed(&server)), (calls, calls));
@@ -53,7 +32,7 @@ fn a_server_that_is_known_to_stop_streams_and_the_replies_are_the_same() {
 #[test]
 fn whether_replies_are_streamed_changes_no_key() {
     let work = Workspace::new(&SYSTEMS, 1);
-    let server = FakeServer::start(vllm(streaming()));
+    let server = FakeServer::start(vllm(Behaviour::good().streaming()));
     work.score(&server, &["--stream", "off"]).exits_with(0);
     let calls = server.chat_count();
     assert_eq!(streamed(&server), 0);

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 
-use super::{Act, Asked, CALM, CASES, FakeServer, Fault, Ledger, SYSTEMS, Workspace};
+use super::{Act, Asked, CASES, FakeServer, Fault, Ledger, Protocol, SYSTEMS, Workspace};
 use super::{every_call_is_accounted_for, is_settled, passes_through, passes_through_share};
 
 /// Long enough for every good reply, also on a machine that does nothing else for seconds.
@@ -17,7 +17,7 @@ pub(super) fn slow_down() -> Act {
     Act::error(429, "rate_limit_exceeded", "slow down")
 }
 
-fn fails_with(act: Act) -> impl Fn(&Asked<'_>) -> Fault + Send + Sync + 'static {
+fn fails_with(act: Act) -> impl Fn(&Asked<'_>) -> Fault + Clone + Send + Sync + 'static {
     move |_| Fault::Failing(act.clone())
 }
 
@@ -169,46 +169,51 @@ fn content_of_a_wrong_type() {
 
 /// Nothing fails here: every call is answered at the first time of asking.
 #[track_caller]
-fn costs_nothing(act: Act) {
-    let (work, ledger) = (Workspace::new(&SYSTEMS, CASES), Ledger::default());
-    let server = FakeServer::start(ledger.judge(move |asked| asked.is_among(50).then(|| Fault::Harmless(act.clone()))));
-    work.score(&server, &[]).exits_with(0);
-    assert_eq!(server.chat_count(), CALM.calls);
-    is_settled(&work, &server, &ledger, &CALM, &[]);
+fn costs_nothing(act: &Act) {
+    for protocol in Protocol::ALL {
+        let (work, ledger) = (Workspace::new(&SYSTEMS, CASES), Ledger::over(protocol));
+        let (act, more) = (act.clone(), protocol.arguments(&[]));
+        let judge = ledger.judge(move |asked| asked.is_among(50).then(|| Fault::Harmless(act.clone())));
+        let server = FakeServer::start(judge);
+        work.score(&server, &more).exits_with(0);
+        assert_eq!(server.chat_count(), protocol.calm().calls, "{protocol:?}");
+        is_settled(&work, &server, &ledger, protocol.calm(), &more);
+    }
 }
 
 #[test]
 fn a_connection_that_is_closed_after_a_whole_reply() {
-    costs_nothing(Act::GoodAndClosed);
+    costs_nothing(&Act::GoodAndClosed);
 }
 
 #[test]
 fn a_whole_reply_byte_by_byte() {
-    costs_nothing(Act::GoodInChunks);
+    costs_nothing(&Act::GoodInChunks);
 }
 
 /// What the run does with calls that fail for good: they are unscored with the server's words, and the same command
 /// asks them, and nothing else, when the fault has gone.
 #[track_caller]
-fn is_given_up_and_mended(act: impl Fn(&Asked<'_>) -> Act + Send + Sync + 'static, kind: &str, words: &str) {
-    let tolerant = ["--retries", "0", "--max-unscored", "1"];
-    let work = Workspace::new(&SYSTEMS, CASES);
-    let ledger = Ledger::default();
-    let faulty = ledger.judge(move |asked| asked.is_among(20).then(|| Fault::Failing(act(asked))));
-    let server = FakeServer::start(faulty);
-    work.score(&server, &tolerant).exits_with(0);
-    every_call_is_accounted_for(&work);
-    let given_up: Vec<_> =
-        work.lines("out/calls.jsonl").into_iter().filter(|call| call["reply"]["content"].is_null()).collect();
-    assert!(!given_up.is_empty());
-    for call in &given_up {
-        assert_eq!(call["unscored"]["kind"], kind, "{call}");
-        assert!(call["unscored"]["message"].as_str().unwrap().contains(words), "{call}");
+fn is_given_up_and_mended(act: impl Fn(&Asked<'_>) -> Act + Clone + Send + Sync + 'static, kind: &str, words: &str) {
+    for protocol in Protocol::ALL {
+        let tolerant = protocol.arguments(&["--retries", "0", "--max-unscored", "1"]);
+        let (work, ledger, act) = (Workspace::new(&SYSTEMS, CASES), Ledger::over(protocol), act.clone());
+        let faulty = ledger.judge(move |asked| asked.is_among(20).then(|| Fault::Failing(act(asked))));
+        let server = FakeServer::start(faulty);
+        work.score(&server, &tolerant).exits_with(0);
+        every_call_is_accounted_for(&work);
+        let given_up: Vec<_> =
+            work.lines("out/calls.jsonl").into_iter().filter(|call| call["reply"]["content"].is_null()).collect();
+        assert!(!given_up.is_empty());
+        for call in &given_up {
+            assert_eq!(call["unscored"]["kind"], kind, "{call}");
+            assert!(call["unscored"]["message"].as_str().unwrap().contains(words), "{call}");
+        }
+        assert_eq!(given_up.len(), ledger.faults());
+        let server = server.replaced_by(ledger.judge(|_| None));
+        work.score(&server, &tolerant).exits_with(0);
+        is_settled(&work, &server, &ledger, protocol.calm(), &tolerant);
     }
-    assert_eq!(given_up.len(), ledger.faults());
-    let server = server.replaced_by(ledger.judge(|_| None));
-    work.score(&server, &tolerant).exits_with(0);
-    is_settled(&work, &server, &ledger, &CALM, &tolerant);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use super::{Act, Behaviour};
+use super::{Act, Behaviour, Protocol};
 
 /// What is done to a call instead of a good reply.
 #[derive(Clone)]
@@ -51,7 +51,10 @@ impl Asked<'_> {
 
 /// Counts, for each body, how it was answered.
 #[derive(Clone, Default)]
-pub(super) struct Ledger(Arc<Mutex<Book>>);
+pub(super) struct Ledger {
+    book: Arc<Mutex<Book>>,
+    protocol: Protocol,
+}
 
 #[derive(Default)]
 struct Book {
@@ -60,10 +63,15 @@ struct Book {
 }
 
 impl Ledger {
-    /// A good judge with `faults`, whose replies are counted here.
+    /// Of a judge that answers in this protocol.
+    pub(super) fn over(protocol: Protocol) -> Self {
+        Self { protocol, ..Self::default() }
+    }
+
+    /// A good judge with `faults` (written for chat), whose replies are counted here.
     pub(super) fn judge(&self, faults: impl Fn(&Asked<'_>) -> Option<Fault> + Send + Sync + 'static) -> Behaviour {
-        let book = Arc::clone(&self.0);
-        Behaviour::good().deciding(move |request| {
+        let (book, protocol) = (Arc::clone(&self.book), self.protocol);
+        protocol.judge().deciding(move |request| {
             let mut book = book.lock().unwrap();
             let number = book.number;
             book.number += 1;
@@ -77,13 +85,13 @@ impl Ledger {
                 Some(Fault::Unreadable(act)) => (Sending::Unreadable, Some(act)),
             };
             sendings.push(sending);
-            act
+            act.map(|act| protocol.act(act))
         })
     }
 
     /// How many different bodies came.
     pub(super) fn bodies(&self) -> usize {
-        self.0.lock().unwrap().sendings.len()
+        self.book.lock().unwrap().sendings.len()
     }
 
     /// How many faults were met.
@@ -99,7 +107,7 @@ impl Ledger {
     /// Whole replies beyond one for a body (beyond two where the first could not be read: that one is asked again
     /// on purpose, as the next attempt).
     pub(super) fn paid_again(&self) -> usize {
-        let book = self.0.lock().unwrap();
+        let book = self.book.lock().unwrap();
         let beyond = |sendings: &Vec<Sending>| {
             let of = |kind| sendings.iter().filter(|sending| **sending == kind).count();
             of(Sending::Whole).saturating_sub(1) + of(Sending::Unreadable).saturating_sub(1)
@@ -108,7 +116,7 @@ impl Ledger {
     }
 
     fn count(&self, is_counted: impl Fn(Sending) -> bool) -> usize {
-        let book = self.0.lock().unwrap();
+        let book = self.book.lock().unwrap();
         book.sendings.values().flatten().filter(|sending| is_counted(**sending)).count()
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::alone::slow_down;
-use super::{Act, Asked, Calm, FakeServer, Fault, Finished, Ledger, SYSTEMS, Workspace};
+use super::{Act, Asked, Calm, FakeServer, Fault, Finished, Ledger, Protocol, SYSTEMS, Workspace};
 use super::{every_call_is_accounted_for, is_settled, values};
 
 const CASES: usize = 8;
@@ -89,9 +89,9 @@ pub(super) fn passing_mixture(salt: &'static str) -> impl Fn(&Asked<'_>) -> Opti
 }
 
 #[track_caller]
-fn comes_through(salt: &'static str, percent: u64, more: &[&str]) {
-    let more = [&TIMEOUT[..], &["--concurrency", "8"], more].concat();
-    let (work, ledger, calm) = (Workspace::new(&SYSTEMS, CASES), Ledger::default(), Calm::run(CASES));
+fn comes_through(protocol: Protocol, salt: &'static str, percent: u64, more: &[&str]) {
+    let more = protocol.arguments(&[&TIMEOUT[..], &["--concurrency", "8"], more].concat());
+    let (work, ledger, calm) = (Workspace::new(&SYSTEMS, CASES), Ledger::over(protocol), Calm::over(protocol, CASES));
     let server = FakeServer::start(ledger.judge(mixture(salt, percent)));
     let mut runs = 0;
     loop {
@@ -118,18 +118,28 @@ fn comes_through(salt: &'static str, percent: u64, more: &[&str]) {
 
 #[test]
 fn all_faults_at_a_fifth_of_the_calls() {
-    comes_through("a", 20, &[]);
+    comes_through(Protocol::Chat, "a", 20, &[]);
 }
 
 #[test]
 fn all_faults_at_a_fifth_of_the_calls_without_a_cache() {
-    comes_through("b", 20, &["--no-cache"]);
+    comes_through(Protocol::Chat, "b", 20, &["--no-cache"]);
+}
+
+#[test]
+fn all_faults_at_a_fifth_of_the_raw_completions() {
+    comes_through(Protocol::Raw, "d", 20, &[]);
+}
+
+#[test]
+fn all_faults_at_a_fifth_of_the_streams() {
+    comes_through(Protocol::Stream, "e", 20, &[]);
 }
 
 /// So many are given up that only one command after the other brings the run to its end.
 #[test]
 fn all_faults_at_half_of_the_calls_and_hardly_any_patience() {
-    comes_through("c", 50, &["--retries", "1"]);
+    comes_through(Protocol::Chat, "c", 50, &["--retries", "1"]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Act, CALM, CASES, FakeServer, Fault, Ledger, SYSTEMS, Workspace};
+use super::{Act, CASES, FakeServer, Fault, Ledger, Protocol, SYSTEMS, Workspace};
 use super::{every_call_is_accounted_for, is_settled};
 
 const PLACES: &str = "4";
@@ -17,8 +17,12 @@ const LATE: Duration = Duration::from_millis(1_500);
 /// From call number `from` on everything is answered with `act`, until somebody has mended it.
 #[track_caller]
 fn stops_and_goes_on(from: usize, act: Act, words: &[&str]) {
-    for more in [&["--concurrency", PLACES][..], &["--concurrency", PLACES, "--no-cache"]] {
-        let (work, ledger) = (Workspace::new(&SYSTEMS, CASES), Ledger::default());
+    let without_cache = (Protocol::Chat, &["--concurrency", PLACES, "--no-cache"][..]);
+    for (protocol, more) in
+        Protocol::ALL.map(|protocol| (protocol, &["--concurrency", PLACES][..])).into_iter().chain([without_cache])
+    {
+        let (work, ledger) = (Workspace::new(&SYSTEMS, CASES), Ledger::over(protocol));
+        let more = &protocol.arguments(more)[..];
         let is_mended = Arc::new(AtomicBool::new(false));
         let (mended, act) = (Arc::clone(&is_mended), act.clone());
         let server = FakeServer::start(ledger.judge(move |asked| {
@@ -42,7 +46,7 @@ fn stops_and_goes_on(from: usize, act: Act, words: &[&str]) {
         assert!(server.chat_count() <= sent + IN_FLIGHT);
         is_mended.store(true, Ordering::SeqCst);
         work.score(&server, more).exits_with(0);
-        is_settled(&work, &server, &ledger, &CALM, more);
+        is_settled(&work, &server, &ledger, protocol.calm(), more);
     }
 }
 

@@ -136,6 +136,7 @@ pub struct Behaviour {
     health: Act,
     handlers: Vec<Handler>,
     key: Option<String>,
+    is_streaming: bool,
     pub(super) is_recording: bool,
 }
 
@@ -162,6 +163,7 @@ impl Behaviour {
             health: Act::status(404, "{}"),
             handlers: Vec::new(),
             key: None,
+            is_streaming: false,
             is_recording: true,
         }
     }
@@ -260,6 +262,17 @@ impl Behaviour {
         self
     }
 
+    /// Good replies come as streams of events where the request asks for them.
+    pub fn streaming(mut self) -> Self {
+        self.is_streaming = true;
+        self
+    }
+
+    /// True if a good reply to this request is a stream of events.
+    pub(super) fn streams(&self, request: &Recorded) -> bool {
+        self.is_streaming && request.json()["stream"] == true
+    }
+
     /// Keeps no requests (for benches).
     pub fn without_record(mut self) -> Self {
         self.is_recording = false;
@@ -295,6 +308,31 @@ impl Behaviour {
         self.rules.iter().find(|(fits, _)| fits(request)).map_or(&self.otherwise, |(_, act)| act).clone()
     }
 }
+
+/// This completion as a stream of events, each character a token, the usage behind them.
+pub(super) fn events(whole: &str) -> String {
+    let whole: Value = serde_json::from_str(whole).expect("a completion is JSON");
+    let choice = &whole["choices"][0];
+    let raw = choice["text"].as_str();
+    let content = raw.or_else(|| choice["message"]["content"].as_str()).unwrap_or_default();
+    let piece = |c: char| match raw {
+        Some(_) => json!({"index": 0, "text": c.to_string()}),
+        None => json!({"index": 0, "delta": {"content": c.to_string()}}),
+    };
+    let mut chunks: Vec<Value> =
+        content.chars().map(|c| json!({"model": whole["model"], "choices": [piece(c)]})).collect();
+    chunks.push(json!({"choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}));
+    chunks.push(json!({"choices": [], "usage": whole["usage"]}));
+    chunks.iter().map(event).collect::<String>() + DONE
+}
+
+/// One event of a stream.
+pub fn event(chunk: &Value) -> String {
+    format!("data: {chunk}\n\n")
+}
+
+/// The last event of a stream.
+pub const DONE: &str = "data: [DONE]\n\n";
 
 /// The score of the good judge for this user message: 0..=10.
 pub fn good_score(user_message: &str) -> u64 {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::behaviour::{Act, Behaviour, Recorded, completion};
+use super::behaviour::{Act, Behaviour, Recorded, completion, events};
 
 /// Counts a chat request as long as it lives.
 pub(super) struct InFlight<'a> {
@@ -36,25 +36,33 @@ pub(super) async fn perform(
         tokio::time::sleep(wait).await;
         act = *then;
     }
+    let streams = behaviour.streams(request);
+    let media = if streams { "text/event-stream" } else { "application/json" };
+    let body = |content: &str| match completion(content, request) {
+        whole if streams => events(&whole),
+        whole => whole,
+    };
     match act {
         Act::Good | Act::Content(_) => {
             let content = if let Act::Content(content) = act { content } else { (behaviour.good_content)(request) };
-            let headers = [("content-type".to_owned(), "application/json".to_owned())];
-            let response = response(200, &headers, completion(&content, request).as_bytes());
+            let headers = [("content-type".to_owned(), media.to_owned())];
+            let response = response(200, &headers, body(&content).as_bytes());
             drop(counter);
             stream.write_all(&response).await?;
             Ok(true)
         }
         Act::GoodAndClosed => {
-            let response = response(200, &[], completion(&(behaviour.good_content)(request), request).as_bytes());
+            let headers = [("content-type".to_owned(), media.to_owned())];
+            let response = response(200, &headers, body(&(behaviour.good_content)(request)).as_bytes());
             drop(counter);
             stream.write_all(&response).await?;
             stream.shutdown().await?;
             Ok(false)
         }
         Act::GoodInChunks => {
-            let body = completion(&(behaviour.good_content)(request), request);
-            stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").await?;
+            let body = body(&(behaviour.good_content)(request));
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {media}\r\ntransfer-encoding: chunked\r\n\r\n");
+            stream.write_all(head.as_bytes()).await?;
             for byte in body.bytes() {
                 stream.write_all(&[b'1', b'\r', b'\n', byte, b'\r', b'\n']).await?;
             }
@@ -69,37 +77,42 @@ pub(super) async fn perform(
             Ok(true)
         }
         broken => {
-            break_off(broken, stream).await?;
+            break_off(broken, media, stream).await?;
             Ok(false)
         }
     }
 }
 
+/// The beginning of a body.
+const JSON_BEGUN: &str = "{\"choices\":[{\"mess";
+const STREAM_BEGUN: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"{\\\"sco\"}}]}\n\ndata: {\"ch";
+
 /// A head that promises more than follows.
-const HALF: &[u8] =
-    b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{\"choices\":[{\"mess";
+fn half(media: &str) -> String {
+    let begun = if media == "text/event-stream" { STREAM_BEGUN } else { JSON_BEGUN };
+    format!("HTTP/1.1 200 OK\r\ncontent-type: {media}\r\ncontent-length: 500\r\n\r\n{begun}")
+}
 
 /// Does an act that gives no whole response.
-async fn break_off(act: Act, stream: &mut TcpStream) -> io::Result<()> {
+async fn break_off(act: Act, media: &str, stream: &mut TcpStream) -> io::Result<()> {
     match act {
         Act::ResetBefore => {
             stream.set_zero_linger()?;
         }
         Act::ResetWithin => {
-            stream.write_all(HALF).await?;
+            stream.write_all(half(media).as_bytes()).await?;
             stream.flush().await?;
             // Give the head time to arrive: a reset overtakes what is still on its way.
             tokio::time::sleep(Duration::from_millis(50)).await;
             stream.set_zero_linger()?;
         }
         Act::Cut => {
-            stream.write_all(HALF).await?;
+            stream.write_all(half(media).as_bytes()).await?;
             stream.shutdown().await?;
         }
         Act::Endless => {
-            stream
-                .write_all(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n")
-                .await?;
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {media}\r\ntransfer-encoding: chunked\r\n\r\n");
+            stream.write_all(head.as_bytes()).await?;
             loop {
                 stream.write_all(b"1\r\n \r\n").await?;
                 tokio::time::sleep(Duration::from_millis(20)).await;

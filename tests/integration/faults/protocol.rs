@@ -1,0 +1,103 @@
+//! The ways in which replies come: chat, raw completions, streams of events.
+
+use serde_json::{Value, json};
+
+use super::{Act, Behaviour, CALM, CALM_RAW, Calm};
+use crate::support::fake_server::{DONE, event};
+
+/// How a judge is asked and answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Protocol {
+    #[default]
+    Chat,
+    Raw,
+    Stream,
+}
+
+impl Protocol {
+    pub(super) const ALL: [Self; 3] = [Self::Chat, Self::Raw, Self::Stream];
+
+    /// The arguments of `score` that choose it, before `more`.
+    pub(super) fn arguments<'a>(self, more: &[&'a str]) -> Vec<&'a str> {
+        let own: &[&str] = match self {
+            Self::Chat => &[],
+            Self::Raw => &["--judge", "completions"],
+            Self::Stream => &["--stream", "on"],
+        };
+        [own, more].concat()
+    }
+
+    /// A good judge that answers in it.
+    pub(super) fn judge(self) -> Behaviour {
+        if self == Self::Stream { Behaviour::good().streaming() } else { Behaviour::good() }
+    }
+
+    /// The run that nobody disturbs. Streams bring the replies of chat.
+    pub(super) fn calm(self) -> &'static Calm {
+        if self == Self::Raw { &CALM_RAW } else { &CALM }
+    }
+
+    /// An act that is written for chat, in the form of this protocol.
+    pub(super) fn act(self, act: Act) -> Act {
+        let (status, headers, body) = match act {
+            Act::Response { status: 200, headers, body } if self != Self::Chat => (200, headers, body),
+            Act::After(wait, then) => return Act::After(wait, Box::new(self.act(*then))),
+            other => return other,
+        };
+        match serde_json::from_slice(&body) {
+            Ok(json) if self == Self::Raw => Act::json(&raw(json)),
+            Ok(json) if json["choices"].is_array() || !json["error"].is_null() => {
+                Act::status(status, event(&delta(json)) + DONE).with_header("content-type", "text/event-stream")
+            }
+            _ => Act::Response { status, headers, body },
+        }
+    }
+}
+
+/// The choices of a completion, changed one by one.
+fn with_choices(mut body: Value, change: impl Fn(&mut Value)) -> Value {
+    body["choices"].as_array_mut().into_iter().flatten().filter(|choice| choice.is_object()).for_each(change);
+    body
+}
+
+/// A raw completion of a chat's.
+fn raw(body: Value) -> Value {
+    if !body["choices"].is_array() {
+        return body;
+    }
+    with_choices(body, |choice| {
+        let message = choice.as_object_mut().and_then(|choice| choice.remove("message")).unwrap_or_default();
+        choice["text"] = message["content"].clone();
+    })
+}
+
+/// A whole chat as one event of a stream.
+fn delta(body: Value) -> Value {
+    if !body["choices"].is_array() {
+        return body;
+    }
+    with_choices(body, |choice| {
+        let message = choice.as_object_mut().and_then(|choice| choice.remove("message")).unwrap_or_default();
+        choice["delta"] = message;
+    })
+}
+
+#[test]
+fn acts_are_translated() {
+    let chat = Act::json(&json!({"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}], "model": "m"}));
+    let body = |protocol: Protocol| match protocol.act(chat.clone()) {
+        Act::Response { body, .. } => String::from_utf8(body).unwrap(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        serde_json::from_str::<Value>(&body(Protocol::Raw)).unwrap(),
+        json!({"choices": [{"text": "x", "finish_reason": "stop"}], "model": "m"})
+    );
+    let stream = body(Protocol::Stream);
+    let (first, rest) = stream.split_once("\n\n").unwrap();
+    assert_eq!(
+        serde_json::from_str::<Value>(first.strip_prefix("data: ").unwrap()).unwrap(),
+        json!({"choices": [{"delta": {"content": "x"}, "finish_reason": "stop"}], "model": "m"})
+    );
+    assert_eq!(rest, DONE);
+}
