@@ -32,7 +32,7 @@ pub use inspect::write_inspect_logs;
 pub use json::{render_json, terminal_safe_json};
 pub use layout::wrapped;
 pub use results_file::{check_writable, write_results};
-pub use rows::{ComponentRow, component_rows, render_items_csv};
+pub use rows::{ComponentRow, component_rows, write_items_csv};
 pub use run_report::{RunReport, write_items};
 pub use scorecard::{scorecard, scorecard_csv, scorecard_json};
 pub use table::Table;

@@ -1,9 +1,10 @@
 //! The numbers of a scored answer as rows, for `items.csv`, Parquet tables and inspect-ai logs.
 
+use std::io::{self, Write};
+
 use serde::Serialize;
 
 use crate::domain::{Component, ComponentKind, ScoredAnswer, Unit, UnscoredKind};
-use crate::error::{Error, Result};
 
 /// One number of a scored answer: a sum, or a component.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -87,13 +88,16 @@ pub fn component_rows<'a>(run: &'a str, scored: &'a ScoredAnswer) -> Vec<Compone
 /// change the data for every program that reads the file. Import the columns as text in a spreadsheet.
 ///
 /// # Errors
-/// [`Error::Internal`] if a row cannot be written.
-pub fn render_items_csv<'a>(run: &str, scored: impl IntoIterator<Item = &'a ScoredAnswer>) -> Result<Vec<u8>> {
-    let failed = |error: &dyn std::fmt::Display| Error::Internal(format!("items.csv cannot be made: {error}"));
-    let mut csv = csv::Writer::from_writer(Vec::new());
+/// When a row cannot be written.
+pub fn write_items_csv<'a>(
+    out: impl Write,
+    run: &str,
+    scored: impl IntoIterator<Item = &'a ScoredAnswer>,
+) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
     let mut rows = scored.into_iter().flat_map(|answer| component_rows(run, answer));
-    rows.try_for_each(|row| csv.serialize(row)).map_err(|error| failed(&error))?;
-    csv.into_inner().map_err(|error| failed(&error))
+    rows.try_for_each(|row| csv.serialize(row))?;
+    csv.flush()
 }
 
 #[cfg(test)]
@@ -103,7 +107,9 @@ mod tests {
 
     fn lines(components: Vec<Component>) -> Vec<String> {
         let answer = answer("gpt", "c1", score(components));
-        let csv = String::from_utf8(render_items_csv("r", [&answer]).unwrap()).unwrap();
+        let mut csv = Vec::new();
+        write_items_csv(&mut csv, "r", [&answer]).unwrap();
+        let csv = String::from_utf8(csv).unwrap();
         csv.split_inclusive('\n').map(str::to_owned).collect()
     }
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Bench, ReportContext, Table, bench_csv, bench_json, bench_table, render_items_csv};
+use super::{Bench, ReportContext, Table, bench_csv, bench_json, bench_table, write_items_csv};
 use super::{scorecard, scorecard_csv, scorecard_json};
 use crate::analysis::{Summary, agreement};
 use crate::domain::{Note, ScoredAnswer};
-use crate::error::Result;
-use crate::evaluation::record::{IMPORTED, Manifest, RoleEntry, RunDir};
+use crate::error::{Error, Result};
+use crate::evaluation::record::{IMPORTED, Manifest, RoleEntry, RunDir, write_whole};
 use crate::evaluation::summary;
 
 /// The scorecard of a run, or the row of a benchmark instead.
@@ -63,7 +63,10 @@ impl RunReport {
 /// # Errors
 /// When the file cannot be written.
 pub fn write_items(dir: &RunDir, run: &str, scored: &[Arc<ScoredAnswer>]) -> Result<()> {
-    dir.write_file("items.csv", &render_items_csv(run, scored.iter().map(AsRef::as_ref))?)
+    let path = dir.path().join("items.csv");
+    write_whole(&path, |out| {
+        write_items_csv(out, run, scored.iter().map(AsRef::as_ref)).map_err(Error::io(&path, "write"))
+    })
 }
 
 fn context(manifest: &Manifest, run: &str, scored: &[Arc<ScoredAnswer>], remarks: &[&str]) -> ReportContext {

@@ -122,8 +122,8 @@ pub struct RunRecord {
     manifest: Manifest,
     calls: JsonLines,
     scores: JsonLines,
-    /// Whether the line of each call holds a reply.
-    written: HashMap<CallId, bool>,
+    /// Whether there is a reply to each call of an earlier session; a session makes no call twice.
+    earlier: HashMap<CallId, bool>,
     /// True if a line with a reply follows one of the same call without a reply.
     superseded: bool,
 }
@@ -136,17 +136,17 @@ impl RunRecord {
     /// When a file cannot be opened, or `calls.jsonl` holds lines that are not calls.
     pub fn open(dir: RunDir, manifest: Manifest, flush_each_line: bool) -> Result<Self> {
         let calls_path = dir.path.join("calls.jsonl");
-        let mut written = HashMap::new();
+        let mut earlier = HashMap::new();
         let mut end = 0;
         if let Some(mut lines) = LineReader::open(&calls_path)? {
             while let Some((_, head)) = lines.read::<CallHead>()? {
-                written.insert(head.call_id, head.has_reply());
+                earlier.insert(head.call_id, head.has_reply());
             }
             end = lines.end();
         }
         let calls = JsonLines::append(calls_path, end, flush_each_line)?;
         let scores = JsonLines::append(dir.path.join("scores.jsonl"), 0, flush_each_line)?;
-        let record = Self { dir, manifest, calls, scores, written, superseded: false };
+        let record = Self { dir, manifest, calls, scores, earlier, superseded: false };
         record.write_manifest()?;
         Ok(record)
     }
@@ -203,15 +203,13 @@ impl RunRecord {
 
     fn write_call(&mut self, call: &CallRecord) -> Result<()> {
         let has_reply = call.reply.is_some();
-        match self.written.get(&call.call_id) {
+        match self.earlier.get_mut(&call.call_id) {
             Some(true) => return Ok(()),
             Some(false) if !has_reply => return Ok(()),
-            Some(false) => self.superseded = true,
+            Some(replied) => (*replied, self.superseded) = (true, true),
             None => {}
         }
-        self.calls.write(call)?;
-        self.written.insert(call.call_id, has_reply);
-        Ok(())
+        self.calls.write(call)
     }
 
     /// Rewrites `calls.jsonl` without lines that have no reply and are replaced by a later line with one.
@@ -220,7 +218,7 @@ impl RunRecord {
         let Some(mut lines) = LineReader::open(&path)? else { return Ok(()) };
         write_whole(&path, |out| {
             while let Some((_, head)) = lines.read::<CallHead>()? {
-                if head.has_reply() || self.written.get(&head.call_id) == Some(&false) {
+                if head.has_reply() || self.earlier.get(&head.call_id) != Some(&true) {
                     out.write_all(lines.line()).map_err(Error::io(&path, "write"))?;
                 }
             }
