@@ -69,7 +69,10 @@ pub fn token_f1(gold: &str, output: &str) -> f64 {
 
 /// Whether the normalized output contains any of the normalized short answers as a substring.
 pub fn is_present<S: AsRef<str>>(short_answers: &[S], output: &str) -> bool {
-    let normal = normalize(output);
+    is_within(short_answers, &normalize(output))
+}
+
+fn is_within<S: AsRef<str>>(short_answers: &[S], normal: &str) -> bool {
     short_answers.iter().any(|answer| normal.contains(&normalize(answer.as_ref())))
 }
 
@@ -81,7 +84,8 @@ pub fn is_present<S: AsRef<str>>(short_answers: &[S], output: &str) -> bool {
 /// assert_eq!(str_em(&[vec!["CAT!", "dog"], vec!["dog"]], "The cat sat"), Some(0.5));
 /// ```
 pub fn str_em<A: AsRef<[S]>, S: AsRef<str>>(sets: &[A], output: &str) -> Option<f64> {
-    let present = sets.iter().filter(|set| is_present(set.as_ref(), output)).count();
+    let normal = normalize(output);
+    let present = sets.iter().filter(|set| is_within(set.as_ref(), &normal)).count();
     (!sets.is_empty()).then(|| present as f64 / sets.len() as f64)
 }
 
@@ -100,16 +104,30 @@ pub fn matches(gold: &str, output: &str, mode: Mode) -> Option<bool> {
     let last = gold.chars().next_back()?;
     let starts = |at: usize| !(is_python_word(first) && output[..at].chars().next_back().is_some_and(is_python_word));
     let ends = |at: usize| !(is_python_word(last) && output[at..].chars().next().is_some_and(is_python_word));
-    // Not `match_indices`: occurrences may overlap.
-    let mut from = 0;
-    while let Some(offset) = output[from..].find(gold) {
-        let at = from + offset;
-        if starts(at) && ends(at + gold.len()) {
-            return Some(true);
+    let mut found = occurrences(gold.as_bytes(), output.as_bytes());
+    Some(found.any(|at| starts(at) && ends(at + gold.len())))
+}
+
+/// Starts of all occurrences, overlapping ones too (so not `match_indices`), in linear time. Source: D. Knuth,
+/// J. Morris, V. Pratt: *Fast pattern matching in strings* (1977).
+fn occurrences(needle: &[u8], text: &[u8]) -> impl Iterator<Item = usize> {
+    // For each prefix of the needle, the length of the longest other prefix that it ends with.
+    let mut borders = vec![0; needle.len()];
+    // The length of the longest prefix that ends with this byte, if one of `length` ends before it.
+    let extended = move |borders: &[usize], mut length: usize, byte: u8| {
+        while length > 0 && needle.get(length) != Some(&byte) {
+            length = borders[length - 1];
         }
-        from = at + first.len_utf8();
+        length + usize::from(needle.get(length) == Some(&byte))
+    };
+    for at in 1..needle.len() {
+        borders[at] = extended(&borders, borders[at - 1], needle[at]);
     }
-    Some(false)
+    let mut length = 0;
+    text.iter().enumerate().filter_map(move |(at, byte)| {
+        length = extended(&borders, length, *byte);
+        (length == needle.len()).then(|| at + 1 - length)
+    })
 }
 
 #[cfg(test)]
@@ -161,6 +179,19 @@ mod tests {
     }
 
     #[test]
+    fn huge_tokens_are_matched_in_linear_time() {
+        // Looking at every overlapping occurrence byte by byte would take hours.
+        let token = |letters: usize| "a".repeat(letters);
+        let (gold, output) = (token(1_000_000), token(2_000_000));
+        assert_eq!(matches(&gold, &output, Mode::Default), Some(false));
+        assert_eq!(matches(&gold, &format!("{output} {gold}."), Mode::Default), Some(true));
+        let (gold, output) = ("ab ".repeat(300_000) + "a", "ab ".repeat(600_000));
+        assert_eq!(matches(&gold, &output, Mode::Default), Some(false));
+        // 2,000 sets of short answers: the output is normalized once.
+        assert_eq!(str_em(&vec![vec!["zz"]; 2_000], &token(200_000)), Some(0.0));
+    }
+
+    #[test]
     fn empty_gold_matches_nothing_and_in_compat_everything() {
         assert_eq!(matches("", "x", Mode::Default), None);
         assert_eq!(matches(" \n", "x", Mode::Default), None);
@@ -192,6 +223,13 @@ mod tests {
             prop_assert!((0.0..=1.0).contains(&f1));
             prop_assert_eq!(f1, token_f1(&other, &one));
             prop_assert!(is_present(&[&one], &one));
+        }
+
+        #[test]
+        fn every_occurrence_is_found(needle in "[ab]{1,4}", text in "[ab]{0,30}") {
+            let expected = (0..text.len()).filter(|at| text[*at..].starts_with(&needle));
+            let found = occurrences(needle.as_bytes(), text.as_bytes());
+            prop_assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
         }
 
         #[test]
