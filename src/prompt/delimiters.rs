@@ -17,7 +17,7 @@
 //! cached replies, do not change.
 //!
 //! The rule ignores look-alike letters of other alphabets and HTML entities: without the id they cannot close a
-//! section.
+//! section. [`injection`](super::injection) flags the look-alikes.
 
 use std::borrow::Cow;
 
