@@ -358,17 +358,41 @@ fn files_of_something_else_are_refused_and_left_as_they_are() {
         }
         connection.execute_batch("CREATE TABLE recipes (name TEXT); INSERT INTO recipes VALUES ('soup')").unwrap();
     }
+    // The header of a cache does not make a cache: other tables, other columns, a trigger on our tables, and one whose
+    // log is not empty.
+    let made = [("tables.db", ""), ("columns.db", ""), ("trigger.db", ""), ("log.db", "")].map(|(name, _)| name);
+    let open: Vec<rusqlite::Connection> = made
+        .into_iter()
+        .map(|name| {
+            let path = dir.path().join(name);
+            drop(Cache::open(&path).unwrap());
+            let connection = rusqlite::Connection::open(&path).unwrap();
+            let change = match name {
+                "columns.db" => "ALTER TABLE replies ADD COLUMN mine TEXT; PRAGMA wal_checkpoint(TRUNCATE)",
+                "trigger.db" => {
+                    "CREATE TRIGGER t AFTER INSERT ON replies BEGIN DELETE FROM leases; END; \
+                     PRAGMA wal_checkpoint(TRUNCATE)"
+                }
+                "tables.db" => "DROP TABLE replies; CREATE TABLE recipes (name TEXT); PRAGMA wal_checkpoint(TRUNCATE)",
+                _ => "DROP TABLE replies; PRAGMA wal_checkpoint(TRUNCATE); CREATE TABLE recipes (name TEXT)",
+            };
+            connection.execute_batch(change).unwrap();
+            connection
+        })
+        .collect();
     let listing = || -> BTreeSet<(PathBuf, Vec<u8>)> {
         let files = std::fs::read_dir(dir.path()).unwrap().map(|file| file.unwrap().path());
         files.map(|path| (path.clone(), std::fs::read(&path).unwrap())).collect()
     };
     let before = listing();
-    for name in ["notes.txt", "short", "plain.db", "wal.db"] {
+    for name in ["notes.txt", "short", "plain.db", "wal.db"].into_iter().chain(made) {
         let error = Cache::open(&dir.path().join(name)).unwrap_err().to_string();
         assert!(error.contains(name) && error.contains("--cache"), "{error}");
     }
     assert!(Cache::open(dir.path()).unwrap_err().to_string().contains("is a directory"));
+    assert!(Cache::open(&dir.path().join("log.db")).unwrap_err().to_string().contains("does not have the tables"));
     assert_eq!(listing(), before);
+    drop(open);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The cache file: its tables, and opening it without harming a file of something else.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -235,7 +236,12 @@ fn number(connection: &Connection, pragma: &str) -> rusqlite::Result<i32> {
 fn check_version(path: &Path, connection: &Connection) -> Result<()> {
     let header = || Ok((number(connection, "application_id")?, number(connection, "user_version")?));
     let what = match header().map_err(failed(path, "read it"))? {
-        (APPLICATION_ID, SCHEMA_VERSION) => return Ok(()),
+        (APPLICATION_ID, SCHEMA_VERSION) => match schema(connection).map_err(failed(path, "read its tables"))? {
+            found if found == TABLES.split(';').map(bare).filter(|sql| !sql.is_empty()).collect() => return Ok(()),
+            _ => "does not have the tables of a cache: it is of something else, or damaged; it is left as it is: name \
+                  another file with --cache"
+                .to_owned(),
+        },
         (APPLICATION_ID, version) => format!(
             "has schema version {version}, this scholareval uses {SCHEMA_VERSION}; update scholareval, or name another \
              file with --cache"
@@ -243,6 +249,18 @@ fn check_version(path: &Path, connection: &Connection) -> Result<()> {
         _ => "is an SQLite database of something else; it is left as it is: name another file with --cache".to_owned(),
     };
     Err(fault(path, what))
+}
+
+/// The statements that made the tables, and whatever else acts on them: views and triggers. SQLite keeps them in the
+/// first page, so they are in the bare file, too.
+fn schema(connection: &Connection) -> rusqlite::Result<BTreeSet<String>> {
+    let made = "SELECT sql FROM sqlite_schema WHERE type <> 'index' AND name NOT GLOB 'sqlite_*'";
+    connection.prepare(made)?.query_map([], |row| Ok(bare(&row.get::<_, String>(0)?)))?.collect()
+}
+
+/// A statement without comments and white space.
+fn bare(sql: &str) -> String {
+    sql.lines().filter_map(|line| line.split("--").next()).flat_map(str::split_whitespace).collect()
 }
 
 /// Creates the tables in one transaction of the rollback journal, before WAL: the version is in the main file from
