@@ -30,12 +30,12 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Creates and locks the directory.
+    /// Creates and locks the directory. A new one is for its owner only; one that exists stays as it is.
     ///
     /// # Errors
     /// When it cannot be created, or another process is writing into it.
     pub fn open(path: &Path) -> Result<Self> {
-        std::fs::create_dir_all(path).map_err(Error::io(path, "create"))?;
+        create_private(path).map_err(Error::io(path, "create"))?;
         let lock_path = path.join(".lock");
         let lock = File::create(&lock_path).map_err(Error::io(&lock_path, "create"))?;
         match lock.try_lock() {
@@ -93,6 +93,15 @@ impl RunDir {
         let path = self.path.join(name);
         write_whole(&path, |out| out.write_all(bytes).map_err(Error::io(&path, "write")))
     }
+}
+
+/// Creates a directory with mode 0700, and its parents as the umask says.
+fn create_private(path: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(path.parent().unwrap_or(path))?;
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(path)
 }
 
 /// Writes a file atomically.

@@ -173,6 +173,28 @@ fn json_and_csv_on_standard_output_are_the_summary_files() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_new_run_directory_is_for_its_owner_only_and_an_existing_one_stays_as_it_is() {
+    use std::os::unix::fs::PermissionsExt;
+    let work = Workspace::new(&["alpha"], 1);
+    let server = FakeServer::start(constant_judge());
+    let mode = |name: &str| std::fs::metadata(work.path(name)).unwrap().permissions().mode() & 0o777;
+    work.write("usual", "");
+    work.score(&server, &["--out", "runs/mine"]).exits_with(0);
+    // the parent and the files follow the umask, as every file does
+    assert_eq!((mode("runs/mine"), mode("runs")), (0o700, mode("answers")));
+    assert!(SCORED.iter().all(|name| mode(&format!("runs/mine/{name}")) == mode("usual")));
+    work.run(&["rescore", "runs/mine", "--out", "copy"]).exits_with(0);
+    assert_eq!(mode("copy"), 0o700);
+    std::fs::create_dir(work.path("shared")).unwrap();
+    std::fs::set_permissions(work.path("shared"), PermissionsExt::from_mode(0o775)).unwrap();
+    for _ in 0..2 {
+        work.score(&server, &["--out", "shared"]).exits_with(0);
+        assert_eq!(mode("shared"), 0o775);
+    }
+}
+
+#[test]
 fn the_results_file_has_the_shape_of_the_reference() {
     let work = Workspace::new(&["alpha", "beta"], 2);
     let server = FakeServer::start(constant_judge());
