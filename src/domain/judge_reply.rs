@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// Maximum number of characters quoted from a reply.
 const QUOTED_CHARS: usize = 40;
 
+/// The finish reason of a whole reply that cannot be decoded; its text is the beginning of the body.
+pub(crate) const UNDECODABLE: &str = "undecodable";
+
 /// Tokens of one call as counted by the server; 0 if unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
@@ -34,7 +37,8 @@ pub struct TokenLogprob {
 pub struct JudgeReply {
     /// The message text, unchanged; empty if the server sent null.
     pub content: String,
-    /// The finish reason: `stop`, `length`, ..; `None` if the server sent none.
+    /// The finish reason: `stop`, `length`, ..; `None` if the server sent none. Also `refusal`, where the text is one, and
+    /// `undecodable`.
     pub finish_reason: Option<String>,
     /// The model as reported by the server.
     pub model: Option<String>,
@@ -45,7 +49,7 @@ pub struct JudgeReply {
     pub usage: Usage,
     /// Milliseconds from request to complete body; of the original call if cached.
     pub latency_ms: u64,
-    /// Notes on the request that affect the verdict, such as a text cut to fit.
+    /// Notes on the call that affect the verdict: a text cut to fit, characters that could not be decoded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Whether the reply came from the cache.

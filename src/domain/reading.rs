@@ -3,9 +3,11 @@
 
 use serde_json::Value;
 
-use super::judge_reply::{after_thinking, quoted};
+use super::judge_reply::{UNDECODABLE, after_thinking, quoted};
 use super::python_json::{self, kind, outermost_braces};
-use super::{ClaimShares, JudgeReply, JudgeTask, Mode, Reading, Unreadable, Verdict, reading_compat, reading_graded};
+use super::{
+    ClaimShares, JudgeReply, JudgeTask, Mode, Reading, Unreadable, UnscoredKind, Verdict, reading_compat, reading_graded,
+};
 
 /// Maximum points.
 const MAX_POINTS: f64 = 10.0;
@@ -27,9 +29,13 @@ impl JudgeTask {
     /// Otherwise one overcount could offset a missing one.
     ///
     /// # Errors
-    /// [`Unreadable`], with the reason and whether a retry may help: not for a reply cut at the token limit (default
-    /// mode only; compat parses it), nor if the reference would have raised (compat).
+    /// [`Unreadable`], with the reason and whether a retry may help: not for a reply cut at the token limit or stopped
+    /// by a content filter (default mode only; compat parses both), nor for a refusal or a tool call in place of text,
+    /// nor if the reference would have raised (compat).
     pub fn parse(&self, reply: &JudgeReply, mode: Mode) -> Result<Reading, Unreadable> {
+        if let Some(unusable) = unusable(reply, mode) {
+            return Err(unusable);
+        }
         let (verdict, feedback) = match (self, mode) {
             (Self::Aspect { .. }, _) => return reading_graded::grade(reply, mode),
             (Self::Attribution { .. }, _) => return reading_graded::label(reply, mode),
@@ -48,6 +54,18 @@ impl JudgeTask {
             (_, verdict) => verdict,
         }
     }
+}
+
+/// Why a reply holds no verdict, whatever was asked; `None` if it may.
+fn unusable(reply: &JudgeReply, mode: Mode) -> Option<Unreadable> {
+    let what = match reply.finish_reason.as_deref()? {
+        "refusal" => format!("the judge refused: \"{}\"", quoted(&reply.content)),
+        "tool_calls" if reply.content.trim().is_empty() => "the judge called a tool and gave no text".to_owned(),
+        "content_filter" if mode == Mode::Default => "the reply was stopped by a content_filter".to_owned(),
+        UNDECODABLE => return Some(Unreadable::new("the reply is no valid JSON")),
+        _ => return None,
+    };
+    Some(Unreadable { what, ask_again: false, kind: UnscoredKind::Refused })
 }
 
 /// Verdict and feedback for one of the rubric's questions in default mode.

@@ -94,7 +94,7 @@ struct State {
     members: BTreeMap<Arc<str>, Vec<MemberValues>>,
     /// Flags that become notes of the score.
     flags: BTreeSet<String>,
-    /// Samples with a result, even of calls whose other samples were deferred.
+    /// Samples with a reply, even of calls whose other samples were deferred.
     replies: u64,
     /// Whether the first call has ended, so that the prefix of the prompts is in the cache of the provider.
     is_warm: bool,
@@ -242,6 +242,7 @@ impl AnswerRun<'_> {
 
     /// Asks for one sample, and repeats while the reply cannot be read and a repeat may help; `None` if it was deferred.
     async fn ask_until_read(&self, call: &JudgeCall, member: &Member, gates: usize) -> Result<Option<Answered>, Abort> {
+        let begun = self.legibility.begin(call.task.kind());
         let mut first_raw: Option<String> = None;
         let mut fresh_tries = 0;
         let mut attempt = 0;
@@ -280,18 +281,22 @@ impl AnswerRun<'_> {
                 Err(unreadable) => self.asks_again(unreadable.ask_again, (attempt, fresh_tries), call, member)?,
             };
             // The flag is recorded with the reply, since rescoring renders no prompt.
-            reply.note = request.rendered.as_ref().and_then(|call| call.note.clone()).or(reply.note);
+            let asked_with = request.rendered.as_ref().and_then(|call| call.note.clone());
+            reply.note = match (asked_with, reply.note) {
+                (Some(asked), Some(replied)) if !replied.starts_with(&asked) => Some(format!("{asked}; {replied}")),
+                (asked, replied) => replied.or(asked),
+            };
             let mut flags: Vec<String> = reply.note.clone().into_iter().collect();
             let draw: Draw = read.map_err(UnscoredReason::from);
             let draw = if member.expected { expected::weigh(call, &reply, draw, &mut flags) } else { draw };
             let verdict = draw.as_ref().map(|(verdict, _)| *verdict).map_err(Clone::clone);
             let is_fresh = !reply.cached;
             self.records.push(CallRecord::of(&request, member, Some(reply), verdict)).await;
-            // With `retry_unscored`, new calls repeat unreadable replies and are no fair sample of the judge.
-            if is_fresh && !self.job.options.retry_unscored {
-                self.legibility.note(call.task.kind(), draw.as_ref().err()).map_err(Abort::Fatal)?;
-            }
             if !again {
+                // With `retry_unscored`, new calls repeat unreadable replies and are no fair sample of the judge.
+                if draw.is_ok() || (is_fresh && !self.job.options.retry_unscored) {
+                    self.legibility.note(&request, draw.as_ref().err(), begun).map_err(Abort::Fatal)?;
+                }
                 return Ok(Some(Answered { draw, raw: Some(raw), flags }));
             }
             attempt += 1;
@@ -350,7 +355,7 @@ impl State {
     /// Merges the samples of a call in the order of judge and index.
     fn merge_samples(&mut self, call: JudgeCall, mut asked: Asked, job: &Job) {
         // Samples with replies are paid for, even if others of the call were deferred.
-        self.replies += asked.samples.len() as u64;
+        self.replies += asked.samples.iter().filter(|(_, sample)| sample.raw.is_some()).count() as u64;
         if asked.deferred {
             let reason = UnscoredReason::new(UnscoredKind::NotAsked, "not asked yet");
             self.verdicts.insert(Arc::clone(&call.item), Judged::Unscored(reason));

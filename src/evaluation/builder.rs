@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use serde_json::json;
 
@@ -272,6 +273,7 @@ impl Prepared {
         let mut scored = Vec::new();
         let mut sink = Recording { record: &mut record, events: &mut NoEvents, scored: &mut scored };
         let planned = super::plan(&jobs, &mut sink).await?;
+        meters.cache_hits.fetch_add(planned.plan.cached, Ordering::Relaxed);
         Ok(Run { prepared: self, jobs, endpoints, meters, record, planned, scored })
     }
 

@@ -1,41 +1,44 @@
 //! Detects a judge whose replies are never readable, before the whole run is paid for.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::domain::{CallKind, UnscoredKind, UnscoredReason};
 use crate::error::{Error, Result};
+use crate::judge::JudgeRequest;
+use crate::judge::streak::{Begun, Streak};
 
-/// A run stops when the first replies to one kind of call, this many, all hold no verdict.
-const FIRST_REPLIES: u32 = 30;
-
-/// Unreadable replies of each kind before the first readable one.
+/// Answers with unreadable replies to each kind of call, and whether one was readable: then the judge can do it.
 #[derive(Debug, Default)]
-pub(super) struct Legibility([AtomicU32; CallKind::ALL.len()]);
-
-/// Means that a reply was readable: the count never grows from there to the limit.
-const READ: u32 = u32::MAX / 2;
+pub(super) struct Legibility([(AtomicBool, Streak); CallKind::ALL.len()]);
 
 impl Legibility {
-    /// Records a new reply; `reason` says why it could not be read.
+    /// A call begins; keep what this gives until it is noted.
+    pub(super) fn begin(&self, kind: CallKind) -> Begun {
+        self.0[kind as usize].1.begin()
+    }
+
+    /// Records a call that is not asked again; `reason` says why its replies could not be read.
     ///
     /// # Errors
-    /// [`Error::JudgeUnavailable`] when the first replies are complete and none was readable.
-    pub(super) fn note(&self, kind: CallKind, reason: Option<&UnscoredReason>) -> Result<()> {
-        let count = &self.0[kind as usize];
+    /// [`Error::JudgeUnavailable`] when the replies about several different answers were unreadable, and no other one
+    /// was readable.
+    pub(super) fn note(&self, request: &JudgeRequest, reason: Option<&UnscoredReason>, call: Begun) -> Result<()> {
+        let kind = request.call.task.kind();
+        let (was_read, streak) = &self.0[kind as usize];
         let Some(reason) = reason else {
-            count.store(READ, Ordering::Relaxed);
+            was_read.store(true, Ordering::Relaxed);
             return Ok(());
         };
-        if count.load(Ordering::Relaxed) >= READ || count.fetch_add(1, Ordering::Relaxed) + 1 != FIRST_REPLIES {
+        let Some(answers) = streak.fail(request, "", call).filter(|_| !was_read.load(Ordering::Relaxed)) else {
             return Ok(());
-        }
+        };
         let remedy = match reason.kind {
             UnscoredKind::Cut => format!("give them more room with --max-tokens {kind}=1000"),
             _ => "see `raw` in calls.jsonl; another model, or --no-json-mode, may help".to_owned(),
         };
         Err(Error::JudgeUnavailable(format!(
-            "none of the first {FIRST_REPLIES} replies to {kind} calls holds a verdict (the last one: {reason}); {remedy}; \
-             they are kept, the same command continues after them"
+            "no reply to the {kind} calls about {answers} different answers holds a verdict (the last one: {reason}); \
+             {remedy}; they are kept, the same command continues after them"
         )))
     }
 }
@@ -43,28 +46,35 @@ impl Legibility {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::{JudgeCall, JudgeTask, Role};
 
     fn cut() -> UnscoredReason {
         UnscoredReason::new(UnscoredKind::Cut, "reply cut at 100 tokens")
     }
 
+    fn note(legibility: &Legibility, case_id: &str, reason: Option<&UnscoredReason>) -> Result<()> {
+        let task = JudgeTask::Property { question: "q".into(), answer: "a".into(), criterion: "c".into() };
+        let call = JudgeCall { item: "p0".into(), role: Role::Rubric, task, draw: 0, member: 0 };
+        let request = JudgeRequest { call, system: "s".into(), case_id: case_id.into(), attempt: 0, rendered: None };
+        legibility.note(&request, reason, legibility.begin(CallKind::Property))
+    }
+
     #[test]
     fn a_judge_without_readable_replies_stops_the_run_with_advice() {
         let legibility = Legibility::default();
-        for _ in 1..FIRST_REPLIES {
-            legibility.note(CallKind::Property, Some(&cut())).unwrap();
-            legibility.note(CallKind::Citations, None).unwrap();
+        for case_id in ["a", "a", "a", "b"] {
+            note(&legibility, case_id, Some(&cut())).unwrap();
         }
-        let error = legibility.note(CallKind::Property, Some(&cut())).unwrap_err().to_string();
+        let error = note(&legibility, "c", Some(&cut())).unwrap_err().to_string();
         assert!(error.contains("reply cut at 100 tokens") && error.contains("--max-tokens property=1000"), "{error}");
     }
 
     #[test]
     fn one_readable_reply_is_enough_to_continue() {
         let legibility = Legibility::default();
-        legibility.note(CallKind::Property, None).unwrap();
-        for _ in 0..2 * FIRST_REPLIES {
-            legibility.note(CallKind::Property, Some(&cut())).unwrap();
+        note(&legibility, "a", None).unwrap();
+        for number in 0..60 {
+            note(&legibility, &number.to_string(), Some(&cut())).unwrap();
         }
     }
 }

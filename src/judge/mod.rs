@@ -23,6 +23,7 @@ pub mod options;
 pub mod planner;
 pub mod render;
 pub mod servers;
+pub(crate) mod streak;
 pub mod token_counter;
 pub mod tokens;
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::domain::{Fingerprint, JudgeReply};
 use crate::error::{Error, InputFault, Result};
 use crate::judge::cache::{Cache, CallLabel, Entry, Inserted};
-use crate::judge::chat::{error_in, error_words, read_reply};
+use crate::judge::chat::{MENDED_NOTE, decode, error_in, error_words, read_reply};
 
 /// One line of `calls.jsonl`: what a request asks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,7 +77,9 @@ impl BatchCalls {
     /// The call that a line answers, with its reply or why there is none; else what is wrong with the line, and what to
     /// do about it.
     fn read_result(&self, line: &[u8]) -> Result<Answered, (String, &'static str)> {
-        let line: ResultLine = serde_json::from_slice(line).map_err(|error| {
+        let leniently = || ResultLine::deserialize(decode(line)?).ok();
+        let read = serde_json::from_slice(line).or_else(|error| leniently().ok_or(error));
+        let line: ResultLine = read.map_err(|error| {
             let hint = if error.is_eof() { "its end is missing: fetch the file again" } else { "" };
             (format!("not a result of a batch ({error})"), hint)
         })?;
@@ -102,19 +104,25 @@ struct ResultLine {
     response: Value,
     #[serde(default)]
     error: Value,
+    /// It had to be mended to be read.
+    #[serde(default, rename = "scholareval.mended")]
+    is_mended: bool,
 }
 
 impl ResultLine {
     /// The reply, however blank or cut; or why there is none: one line, secrets masked.
     fn outcome(self) -> Result<JudgeReply, String> {
-        let Self { response, error, .. } = self;
+        let Self { response, error, is_mended, .. } = self;
         let body = if response["choices"].is_null() { &response["body"] } else { &response };
         let error = if error.is_null() { error_in(body) } else { Some(&error) };
         let words = error.map(|error| error_words(error_in(error).unwrap_or(error)));
         match (response["status_code"].as_u64().unwrap_or(200), words) {
             (200, Some(words)) => Err(words),
             (200, None) if response.is_null() => Err("no response and no error".to_owned()),
-            (200, None) => read_reply(body, 0).ok_or_else(|| "status 200 without a completion".to_owned()),
+            (200, None) => {
+                let reply = read_reply(body, 0).ok_or_else(|| "status 200 without a completion".to_owned())?;
+                Ok(JudgeReply { note: is_mended.then(|| MENDED_NOTE.to_owned()), ..reply })
+            }
             (status, Some(words)) => Err(format!("status {status}: {words}")),
             (status, None) => Err(format!("status {status}")),
         }

@@ -53,10 +53,10 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// An entry created now. A note on how this call was asked is not stored.
+    /// An entry created now.
     pub fn new(key: Fingerprint, label: CallLabel, reply: JudgeReply) -> Self {
         let created_at = now_ms() / 1000;
-        Self { key, label, created_at, reply: JudgeReply { cached: true, note: None, ..reply } }
+        Self { key, label, created_at, reply: JudgeReply { cached: true, ..reply } }
     }
 
     /// Stores it if its key is new; true if it was.

@@ -5,16 +5,17 @@ use std::time::Instant;
 
 use tokio::time::Instant as TokioInstant;
 
-use super::reply::{error_in, read_reply};
-use super::server_error::{EqualRefusals, ServerError, helping_option, no_server};
+use super::reply::{decode, error_in, read_reply};
+use super::server_error::{ServerError, complaint, fatal, helping_option, no_server};
 use super::stream;
-use super::transport::{Fault, Transport, read_json};
+use super::transport::{Fault, Transport, not_json};
 use crate::domain::{CallKind, JudgeReply, UnscoredKind};
 use crate::error::{Error, Result};
 use crate::judge::body::RequestOptions;
 use crate::judge::endpoint::Endpoint;
 use crate::judge::kind::JudgeKind;
 use crate::judge::meters::Meters;
+use crate::judge::streak::Streak;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome, Rendered, locked};
 use crate::prompt::Messages;
 
@@ -27,8 +28,10 @@ pub struct Chat {
     endpoint: Arc<Endpoint>,
     kind: JudgeKind,
     meters: Arc<Meters>,
-    refusals: EqualRefusals,
+    refusals: Streak,
     reach: Mutex<Reach>,
+    /// Held by every call in flight.
+    calls: Arc<()>,
 }
 
 /// Whether the server can be reached.
@@ -38,6 +41,10 @@ struct Reach {
     has_answered: bool,
     /// Since when connections fail, and how many have; `None` while they succeed.
     failing: Option<(TokioInstant, u32)>,
+    /// A whole reply has come.
+    has_replied: bool,
+    /// How many calls have timed out, and how many were in flight at most when one did.
+    time_outs: (usize, usize),
 }
 
 impl Chat {
@@ -49,8 +56,8 @@ impl Chat {
     pub fn new(endpoint: Endpoint, meters: Arc<Meters>) -> Result<Self> {
         let endpoint = Arc::new(endpoint);
         let transport = Transport::new(Arc::clone(&endpoint))?;
-        let (refusals, reach) = (EqualRefusals::default(), Mutex::default());
-        Ok(Self { transport, endpoint, kind: JudgeKind::Chat, meters, refusals, reach })
+        let (refusals, reach, calls) = (Streak::default(), Mutex::default(), Arc::default());
+        Ok(Self { transport, endpoint, kind: JudgeKind::Chat, meters, refusals, reach, calls })
     }
 
     /// The same judge asked through the route of `kind`, for bodies that were rendered for it
@@ -72,14 +79,19 @@ impl Chat {
     /// # Errors
     /// [`AskError::Transient`] for time-outs, resets, cut bodies, HTML under status 200, 408, 409, 429 and 5xx;
     /// [`AskError::Refused`] for other 4xx; [`AskError::Fatal`] for a wrong key, a spent quota, an unknown model or
-    /// route, five equal 400s in a row, and a server that cannot be reached for a while.
+    /// route, a server that cannot be reached for a while, and one that is silent: twice as many calls as were in
+    /// flight have timed out, and none was ever answered.
     pub async fn send(&self, call: &Rendered) -> Result<JudgeReply, AskError> {
+        let _in_flight = Arc::clone(&self.calls);
         let streaming = self.endpoint.stream.then(|| stream::requested(&call.body)).flatten();
         let body = streaming.unwrap_or_else(|| call.body.clone());
         let started = Instant::now();
         let sent = self.transport.call(self.kind, body, call.max_tokens).await;
         let latency_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let read = sent.and_then(|(body, wait)| Ok((read_json(&body.bytes, &self.endpoint)?, wait)));
+        let read = sent.and_then(|(body, wait)| {
+            let json = decode(&body.bytes).ok_or_else(|| not_json(&body.bytes, &self.endpoint))?;
+            Ok((json, wait))
+        });
         if !matches!(read, Err(Fault::Connect(_))) {
             self.note_answer();
         }
@@ -90,7 +102,7 @@ impl Chat {
         let reply = read_reply(&body, latency_ms).ok_or_else(|| {
             AskError::transient("the reply is JSON, but no completion (it has no choices)".to_owned())
         })?;
-        self.refusals.reset();
+        locked(&self.reach).has_replied = true;
         self.meters.count_reply(&reply.usage);
         Ok(reply)
     }
@@ -127,15 +139,29 @@ impl Chat {
                 AskError::Refused { message, status: 200, kind: UnscoredKind::Refused }
             }
             // As with a server's own 408, the call may still be worked on.
-            Fault::TimedOut(_) | Fault::NoFirstByte(_) => {
-                AskError::Transient { message: fault.to_string(), status: Some(408), retry_after: None }
-            }
+            Fault::TimedOut(_) | Fault::NoFirstByte(_) => self.timed_out(fault.to_string()),
             Fault::Broken(_) | Fault::NotJson(_) => AskError::transient(fault.to_string()),
         }
     }
 
     fn refusal(&self, error: ServerError) -> AskError {
-        self.refusals.count(error.classify(&self.endpoint, self.kind))
+        error.classify(&self.endpoint, self.kind)
+    }
+
+    fn timed_out(&self, message: String) -> AskError {
+        let mut reach = locked(&self.reach);
+        let (count, most) = reach.time_outs;
+        // One holder is the judge itself.
+        reach.time_outs = (count + 1, most.max(Arc::strong_count(&self.calls) - 1));
+        let (count, most) = reach.time_outs;
+        if reach.has_replied || count < 2 * most {
+            return AskError::Transient { message, status: Some(408), retry_after: None };
+        }
+        let url = self.endpoint.masked_url();
+        fatal(format!(
+            "the judge at {url} is silent: {count} calls timed out, none was answered ({message}); see whether it works \
+             on something else, or give it more time with --timeout 30m, or fewer calls at once with --concurrency"
+        ))
     }
 
     /// A connection that failed: transient, until it has failed for too long.
@@ -158,7 +184,7 @@ impl Chat {
 
     fn note_answer(&self) {
         let mut reach = locked(&self.reach);
-        *reach = Reach { has_answered: true, failing: None };
+        (reach.has_answered, reach.failing) = (true, None);
     }
 }
 
@@ -170,7 +196,26 @@ impl Judge for Chat {
                     "a judge behind a server was asked a call without a body".into(),
                 )));
             };
-            self.send(rendered).await.map(Outcome::Reply)
+            let begun = self.refusals.begin();
+            let error = match self.send(rendered).await {
+                Ok(reply) => {
+                    self.refusals.end();
+                    return Ok(Outcome::Reply(reply));
+                }
+                Err(error) => error,
+            };
+            // Where replies were cached the server took such requests before: what it refuses now is about an answer.
+            let complaint = complaint(&error).filter(|_| Meters::read(&self.meters.cache_hits) == 0);
+            let answers = complaint.and_then(|complaint| self.refusals.fail(request, &complaint, begun));
+            match (error, answers) {
+                (AskError::Refused { message, .. }, Some(answers)) => {
+                    let option = helping_option(&message);
+                    Err(fatal(format!(
+                        "the judge refused calls about {answers} different answers in a row with {message:?}; try {option}"
+                    )))
+                }
+                (error, _) => Err(error),
+            }
         })
     }
 }

@@ -4,12 +4,50 @@
 //! "top_logprobs": [{"token", "logprob"}]}]}`; llama.cpp writes it for raw completions too) and the columns of raw
 //! completions (`{"tokens": [..], "token_logprobs": [..], "top_logprobs": [{token: logprob}]}`; OpenAI, vLLM).
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::domain::{JudgeReply, TokenLogprob, Usage};
+use crate::domain::python_json::{self, Fault};
+use crate::domain::{JudgeReply, TokenLogprob, UNDECODABLE, Usage};
 
 /// Stands for a probability of zero, whose logarithm JSON cannot write: what vLLM sends in its place.
 const NEVER: f64 = -9999.0;
+
+/// Member of bodies that had to be mended.
+pub(super) const MENDED: &str = "scholareval.mended";
+/// The note on their replies.
+pub(in crate::judge) const MENDED_NOTE: &str = "a reply was no valid JSON in UTF-8; U+FFFD stands for what could not be decoded";
+/// Characters that are kept of a reply that cannot be decoded.
+const UNDECODABLE_CHARS: usize = 4096;
+
+/// The JSON of a completion's body. A whole body is paid: what is no text in it becomes U+FFFD, and a completion that is
+/// nested too deep, or has more behind it, becomes a reply that says so. `None` for what is cut, or no JSON.
+pub(in crate::judge) fn decode(body: &[u8]) -> Option<Value> {
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    if let Ok(value) = serde_json::from_slice(body) {
+        return Some(value);
+    }
+    match mended(body) {
+        Ok(value) => Some(value),
+        Err(Fault::Decode(why)) if !why.starts_with("trailing characters") => None,
+        Err(_) => {
+            let text = String::from_utf8_lossy(body);
+            let is_completion = text.trim_start().starts_with('{') && text.contains("\"choices\"");
+            let start: String = text.chars().take(UNDECODABLE_CHARS).collect();
+            is_completion.then(|| json!({"choices": [{"text": start, "finish_reason": UNDECODABLE}]}))
+        }
+    }
+}
+
+/// JSON with U+FFFD for what is no text (invalid UTF-8, lone surrogates), spaces for line breaks within strings, and
+/// numbers that only Python can read.
+pub(super) fn mended(body: &[u8]) -> Result<Value, Fault> {
+    let text = String::from_utf8_lossy(body).replace(|c: char| c.is_ascii_control(), " ");
+    let mut value = python_json::parse(&text)?;
+    if let Some(object) = value.as_object_mut() {
+        object.insert(MENDED.to_owned(), Value::Bool(true));
+    }
+    Ok(value)
+}
 
 /// The error that stands in place of a reply: the `error` member of a body without choices.
 pub(in crate::judge) fn error_in(body: &Value) -> Option<&Value> {
@@ -18,25 +56,37 @@ pub(in crate::judge) fn error_in(body: &Value) -> Option<&Value> {
 }
 
 /// The reply of a completion, chat or raw; the first choice counts. No choice or null content give empty text: the call
-/// is paid anyway. `None` for a body without a list of choices, which is no completion.
+/// is paid anyway. A refusal is the text where there is no other, with the finish reason `refusal`. `None` for a body
+/// without choices, which is no completion.
 pub(in crate::judge) fn read_reply(body: &Value, latency_ms: u64) -> Option<JudgeReply> {
-    let choice = body["choices"].as_array()?.first().unwrap_or(&Value::Null);
-    let content = if choice["message"].is_null() { &choice["text"] } else { &choice["message"]["content"] };
+    let choices = Some(&body["choices"]).filter(|choices| !choices.is_null())?;
+    let choice = choices.get(0).unwrap_or(&Value::Null);
+    let message = &choice["message"];
     let owned = |value: &Value| value.as_str().map(str::to_owned);
+    let mut content = text_of(if message.is_null() { &choice["text"] } else { &message["content"] });
+    let mut finish_reason = owned(&choice["finish_reason"]);
+    if content.trim().is_empty() {
+        let calls_tool = message["tool_calls"].get(0).is_some() || message["function_call"].is_object();
+        match owned(&message["refusal"]).filter(|refusal| !refusal.is_empty()) {
+            Some(refusal) => (content, finish_reason) = (refusal, Some("refusal".to_owned())),
+            None if calls_tool => finish_reason = Some("tool_calls".to_owned()),
+            None => {}
+        }
+    }
     Some(JudgeReply {
-        content: text_of(content),
-        finish_reason: owned(&choice["finish_reason"]),
+        content,
+        finish_reason,
         model: owned(&body["model"]),
         logprobs: token_logprobs(&choice["logprobs"]),
         usage: usage_of(body),
         latency_ms,
-        note: None,
+        note: (body[MENDED] == true).then(|| MENDED_NOTE.to_owned()),
         cached: false,
     })
 }
 
 /// Message text: a string, null, or a list of parts with a `text`.
-fn text_of(content: &Value) -> String {
+pub(super) fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Null | Value::Bool(_) => String::new(),

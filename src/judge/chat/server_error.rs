@@ -1,6 +1,5 @@
 //! Error responses: the server's message, cleaned, and what to do about it.
 
-use std::sync::Mutex;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -9,10 +8,8 @@ use crate::domain::UnscoredKind;
 use crate::error::Error;
 use crate::judge::endpoint::Endpoint;
 use crate::judge::kind::JudgeKind;
-use crate::judge::{AskError, locked};
+use crate::judge::AskError;
 
-/// So many 400s of one message in a row stop the run.
-const EQUAL_REFUSALS: u32 = 5;
 /// How a refusal begins that is about the text of an answer.
 const MODERATED: &str = "moderated: ";
 /// Longest quotation of a server in a message, in characters.
@@ -124,8 +121,7 @@ impl ServerError {
         self.is_named(names) || phrases.iter().any(|phrase| message.contains(phrase))
     }
 
-    /// What to do about it, asked through the route of `kind`: the first line that fits counts. Equal 400s in a row are
-    /// counted by [`EqualRefusals`].
+    /// What to do about it, asked through the route of `kind`: the first line that fits counts.
     pub(super) fn classify(self, endpoint: &Endpoint, kind: JudgeKind) -> AskError {
         let status = self.status;
         let quoted = format!("status {status}: {}", self.message).trim_end_matches(": ").to_owned();
@@ -193,40 +189,20 @@ pub(super) fn helping_option(complaint: &str) -> &'static str {
     HELPING_OPTIONS.iter().find(helps).map_or("--extra-body JSON to send what the server wants", |(_, option)| option)
 }
 
-fn fatal(message: String) -> AskError {
+pub(super) fn fatal(message: String) -> AskError {
     AskError::Fatal(Error::JudgeUnavailable(message))
 }
 
-/// Counts 400s of one message (numbers apart) that come in a row: the request itself is wrong, not the answers.
-#[derive(Debug, Default)]
-pub(super) struct EqualRefusals(Mutex<(String, u32)>);
-
-impl EqualRefusals {
-    /// A reply came: the row is broken.
-    pub(super) fn reset(&self) {
-        locked(&self.0).1 = 0;
-    }
-
-    /// Counts `error` where it is a plain 400 or 422, and turns the fifth equal one into the end of the run. What is
-    /// reported about one answer is no fault of the request.
-    pub(super) fn count(&self, error: AskError) -> AskError {
-        let message = match &error {
-            AskError::Refused { message, status: 400 | 422, kind: UnscoredKind::Refused }
-                if !message.starts_with(MODERATED) =>
-            {
-                message
-            }
-            _ => return error,
-        };
-        let shape: String = message.split(|c: char| c.is_ascii_digit()).filter(|part| !part.is_empty()).collect();
-        let mut row = locked(&self.0);
-        let before = if row.0 == shape { row.1 } else { 0 };
-        *row = (shape, before + 1);
-        if row.1 < EQUAL_REFUSALS {
-            return error;
+/// What equal complaints about the request itself have in common, its message without numbers: a plain 400 or 422.
+/// What is reported about the text of one answer is no fault of the request.
+pub(super) fn complaint(error: &AskError) -> Option<String> {
+    match error {
+        AskError::Refused { message, status: 400 | 422, kind: UnscoredKind::Refused }
+            if !message.starts_with(MODERATED) =>
+        {
+            Some(message.replace(|c: char| c.is_ascii_digit(), ""))
         }
-        let option = helping_option(message);
-        fatal(format!("the judge refused {} calls in a row with {message:?}; try {option}", row.1))
+        _ => None,
     }
 }
 
@@ -304,15 +280,6 @@ mod tests {
     }
 
     #[test]
-    fn moderated_answers_do_not_stop_the_run() {
-        let refusals = EqualRefusals::default();
-        for _ in 0..3 * EQUAL_REFUSALS {
-            let error = classify(400, r#"{"error":{"code":"content_filter","message":"The response was filtered"}}"#);
-            assert_eq!(refused(&refusals.count(error)), Some(UnscoredKind::Refused));
-        }
-    }
-
-    #[test]
     fn a_full_context_is_a_refusal_of_its_own_kind() {
         for body in [
             r#"{"error":{"type":"exceed_context_size_error","code":400,"message":"request (5000 tokens) exceeds"}}"#,
@@ -340,27 +307,16 @@ mod tests {
     }
 
     #[test]
-    fn the_fifth_equal_400_in_a_row_stops_the_run_with_the_option_that_helps() {
-        let row = EqualRefusals::default();
-        let refuse = |n: u32, words: &str| row.count(classify(400, &format!("{words} in request {n}")));
-        for n in 0..4 {
-            assert!(refused(&refuse(n, "max_tokens is unsupported")).is_some());
-        }
-        assert!(stops_with(&refuse(10, "max_tokens is unsupported"), "--max-tokens-field max_completion_tokens"));
-        assert!(refused(&refuse(0, "temperature")).is_some(), "another message starts another row");
-        for n in 1..4 {
-            refuse(n, "temperature");
-        }
-        row.reset();
-        assert!(refused(&refuse(5, "temperature")).is_some(), "a reply in between breaks the row");
-    }
-
-    #[test]
-    fn long_answers_in_a_row_do_not_stop_the_run() {
-        let row = EqualRefusals::default();
-        for _ in 0..20 {
-            let error = row.count(classify(400, r#"{"error":{"code":"context_length_exceeded"}}"#));
-            assert_eq!(refused(&error), Some(UnscoredKind::ContextOverflow));
+    fn complaints_about_one_answer_are_none_about_the_request() {
+        assert_eq!(complaint(&classify(400, "no 7")), complaint(&classify(400, "no 12")));
+        assert_ne!(complaint(&classify(400, "no")), complaint(&classify(400, "never")));
+        for error in [
+            classify(400, r#"{"error":{"code":"content_filter","message":"The response was filtered"}}"#),
+            classify(400, r#"{"error":{"code":"context_length_exceeded"}}"#),
+            classify(413, "too large"),
+            classify(500, "oops"),
+        ] {
+            assert_eq!(complaint(&error), None, "{error:?}");
         }
     }
 

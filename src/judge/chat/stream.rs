@@ -11,6 +11,8 @@ use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use serde_json::{Map, Value, json};
 
+use super::reply::{MENDED, mended, text_of};
+
 /// How bodies are rendered, and how a stream is asked for. The member cannot stand inside a JSON string, where its
 /// quotes would have a backslash, and nothing of the user's comes before it ([`crate::judge::body`]).
 const WHOLE: &[u8] = br#","stream":false"#;
@@ -55,6 +57,8 @@ pub(super) struct Assembly {
     /// What came without choices and had a message: servers that fail write such a thing in place of a chunk.
     stray: Option<Value>,
     content: String,
+    refusal: String,
+    tool_calls: Value,
     finish_reason: Value,
     logprobs: Map<String, Value>,
     /// The last of each of the chunks' other members: `model`, `usage`, `timings`, `error`.
@@ -109,6 +113,12 @@ impl Assembly {
             choice["text"] = self.content.into();
         } else {
             choice["message"] = json!({"role": "assistant", "content": self.content});
+            if !self.refusal.is_empty() {
+                choice["message"]["refusal"] = self.refusal.into();
+            }
+            if !self.tool_calls.is_null() {
+                choice["message"]["tool_calls"] = self.tool_calls;
+            }
         }
         let mut body = Value::Object(self.members);
         body["choices"] = json!([choice]);
@@ -128,7 +138,8 @@ impl Assembly {
         // Most events are one line. Lines of others are joined until they can be read, whatever stands between them.
         self.event.extend_from_slice(data);
         self.event.push(b'\n');
-        if let Ok(Value::Object(mut chunk)) = serde_json::from_slice(&self.event) {
+        let chunk = serde_json::from_slice(&self.event).ok().or_else(|| mended(&self.event).ok());
+        if let Some(Value::Object(mut chunk)) = chunk {
             self.event.clear();
             if line.starts_with(b"error:") && !chunk.contains_key("error") {
                 chunk = Map::from_iter([("error".to_owned(), Value::Object(chunk))]);
@@ -153,7 +164,7 @@ impl Assembly {
         } else if chunk.contains_key("message") {
             self.stray = Some(Value::Object(chunk.clone()));
         }
-        for name in ["model", "usage", "timings", "error"] {
+        for name in ["model", "usage", "timings", "error", MENDED] {
             if let Some(value) = chunk.remove(name).filter(|value| !value.is_null()) {
                 self.members.insert(name.to_owned(), value);
             }
@@ -165,7 +176,13 @@ impl Assembly {
         }
         let text = choice["text"].as_str();
         self.is_raw |= text.is_some();
-        self.content.extend(text.into_iter().chain(choice["delta"]["content"].as_str()));
+        let delta = &choice["delta"];
+        self.content.push_str(text.unwrap_or_default());
+        self.content.push_str(&text_of(&delta["content"]));
+        self.refusal.push_str(delta["refusal"].as_str().unwrap_or_default());
+        if delta["tool_calls"].get(0).is_some() {
+            self.tool_calls = delta["tool_calls"].clone();
+        }
         if !choice["finish_reason"].is_null() {
             self.finish_reason = choice["finish_reason"].clone();
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
-use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
+use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Request, Response};
 use secrecy::ExposeSecret;
@@ -20,6 +20,8 @@ use crate::judge::kind::JudgeKind;
 
 /// llama.cpp closes connections that were idle for 5 s: we close ours before.
 const POOL_IDLE: Duration = Duration::from_secs(4);
+/// How compressed data begins (RFC 1952).
+const GZIP: &[u8] = b"\x1f\x8b";
 /// So much of an error page is read.
 const ERROR_BYTES: usize = 64 << 10;
 /// The limit of a reply of so many tokens: a streamed token with the probabilities of 20 others has some 2 kB.
@@ -139,6 +141,8 @@ impl Transport {
     ) -> Result<(Body, Option<Duration>), Fault> {
         let timeouts = &self.endpoint.timeouts;
         let request = self.http.post(format!("{}{}", self.endpoint.base_url, kind.path()));
+        // Compressed bodies are not decoded.
+        let request = request.header(ACCEPT_ENCODING, "identity");
         let request = request.header(CONTENT_TYPE, "application/json").query(&self.endpoint.query).body(body);
         let first_by = timeouts.first_byte.map(|limit| Instant::now() + limit);
         let response = self.in_time(first_by, timeouts.total, request.send()).await?;
@@ -332,11 +336,17 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 }
 
 /// The JSON of a body, whatever its type.
-pub(super) fn read_json(body: &[u8], endpoint: &Endpoint) -> Result<Value, Fault> {
-    serde_json::from_slice(body).map_err(|_| {
-        let start = String::from_utf8_lossy(&body[..body.len().min(4096)]);
-        Fault::NotJson(quote(&start, endpoint).chars().take(120).collect())
-    })
+fn read_json(body: &[u8], endpoint: &Endpoint) -> Result<Value, Fault> {
+    serde_json::from_slice(body).map_err(|_| not_json(body, endpoint))
+}
+
+/// The fault of a body that is no JSON, with its first words.
+pub(super) fn not_json(body: &[u8], endpoint: &Endpoint) -> Fault {
+    let start = match body.starts_with(GZIP) {
+        true => "gzip, which was not asked for".into(),
+        false => String::from_utf8_lossy(&body[..body.len().min(4096)]),
+    };
+    Fault::NotJson(quote(&start, endpoint).chars().take(120).collect())
 }
 
 /// An error with its causes, the innermost last, each once.

@@ -33,14 +33,14 @@ fn failures() -> Vec<Act> {
         Act::Cut,
         Act::status(200, "<html>a proxy's page</html>"),
         Act::json(&json!({"error": {"code": 502, "message": "upstream"}})),
-        Act::json(&json!({"choices": "none"})),
         Act::status(503, r#"{"error": {"code": 503, "message": "no slot"}}"#),
     ]
 }
 
 /// What is paid and says nothing.
-fn unreadable() -> [Act; 3] {
+fn unreadable() -> [Act; 4] {
     [
+        Act::json(&json!({"choices": "none"})),
         Act::json(&json!({"choices": []})),
         Act::json(&json!({"choices": [{"message": {"content": null}}]})),
         Act::json(&json!({"choices": [{"message": {"content": ["x", 3]}}]})),
