@@ -54,7 +54,9 @@ fn remedy(kind: UnscoredKind) -> Option<&'static str> {
         UnscoredKind::Cut => Some("replies that were cut need more room: --max-tokens KIND=N"),
         UnscoredKind::ContextOverflow => Some("prompts that do not fit need a judge with a longer context"),
         UnscoredKind::Unreachable => Some("calls that found no server are asked again by the same command"),
-        UnscoredKind::Refused => Some("calls that the server refused are asked again by the same command, refusals of the model are not"),
+        UnscoredKind::Refused => {
+            Some("calls that the server refused are asked again by the same command, refusals of the model are not")
+        }
         UnscoredKind::NeedsOtherCalls => Some("score --compat asks the calls that this run did not"),
         UnscoredKind::DependsOnUnscored | UnscoredKind::Exception | UnscoredKind::NotAsked | UnscoredKind::NoJudge => {
             None

@@ -6,7 +6,8 @@ use serde_json::Value;
 use super::judge_reply::{UNDECODABLE, after_thinking, quoted};
 use super::python_json::{self, kind, outermost_braces};
 use super::{
-    ClaimShares, JudgeReply, JudgeTask, Mode, Reading, Unreadable, UnscoredKind, Verdict, reading_compat, reading_graded,
+    ClaimShares, JudgeReply, JudgeTask, Mode, Reading, Unreadable, UnscoredKind, Verdict, reading_compat,
+    reading_graded,
 };
 
 /// Maximum points.

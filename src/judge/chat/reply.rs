@@ -15,7 +15,8 @@ const NEVER: f64 = -9999.0;
 /// Member of bodies that had to be mended.
 pub(super) const MENDED: &str = "scholareval.mended";
 /// The note on their replies.
-pub(in crate::judge) const MENDED_NOTE: &str = "a reply was no valid JSON in UTF-8; U+FFFD stands for what could not be decoded";
+pub(in crate::judge) const MENDED_NOTE: &str =
+    "a reply was no valid JSON in UTF-8; U+FFFD stands for what could not be decoded";
 /// Characters that are kept of a reply that cannot be decoded.
 const UNDECODABLE_CHARS: usize = 4096;
 

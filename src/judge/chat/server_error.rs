@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use crate::domain::UnscoredKind;
 use crate::error::Error;
+use crate::judge::AskError;
 use crate::judge::endpoint::Endpoint;
 use crate::judge::kind::JudgeKind;
-use crate::judge::AskError;
 
 /// How a refusal begins that is about the text of an answer.
 const MODERATED: &str = "moderated: ";
