@@ -229,7 +229,8 @@ impl Transport {
                 None if until.is_some() => break,
                 None => return Err(Fault::TooLong(longest)),
             }
-            if share.is_none() && longest - left > SHORT_BODY {
+            // A stream lasts as long as the judge writes: it takes its share at its end.
+            if share.is_none() && stream.is_none() && longest - left > SHORT_BODY {
                 share = share_of(longest.min(response_bytes)).await;
             }
             match &mut stream {
@@ -244,7 +245,12 @@ impl Transport {
         let bytes = match stream {
             None => body.freeze(),
             Some(stream) => {
-                stream.finish().ok_or_else(|| Fault::Broken("the stream ended before the reply did".to_owned()))?
+                let whole = stream.finish();
+                let whole = whole.ok_or_else(|| Fault::Broken("the stream ended before the reply did".to_owned()))?;
+                if whole.len() > SHORT_BODY {
+                    share = share_of(whole.len()).await;
+                }
+                whole
             }
         };
         Ok(Body { bytes, _share: share })
