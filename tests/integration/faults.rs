@@ -5,6 +5,7 @@
 //! sent again; the scores are those of a run that nobody disturbed.
 
 mod alone;
+mod batches;
 mod broken_cache;
 mod disk;
 mod kills;

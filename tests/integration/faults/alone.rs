@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Act, Asked, CASES, FakeServer, Fault, Ledger, Protocol, SYSTEMS, Workspace};
 use super::{every_call_is_accounted_for, is_settled, passes_through, passes_through_share};
@@ -125,9 +125,9 @@ fn an_error_code_that_is_a_number() {
     passes_through(fails_with(Act::json(&error)), &[]);
 }
 
-#[test]
-fn members_of_wrong_types() {
-    let bodies = [
+/// Bodies under status 200 that are no completions.
+pub(super) fn broken_bodies() -> Vec<Value> {
+    vec![
         json!({"choices": "none"}),
         json!({"choices": {"0": {"message": {"content": "{\"score\": 3}"}}}}),
         json!({"choices": [{"message": "{\"score\": 3}"}]}),
@@ -135,7 +135,12 @@ fn members_of_wrong_types() {
         json!({"choices": 7, "model": ["fake-judge"], "usage": "much"}),
         json!({"message": {"content": "{\"score\": 3}"}}),
         json!({"choices": null}),
-    ];
+    ]
+}
+
+#[test]
+fn members_of_wrong_types() {
+    let bodies = broken_bodies();
     passes_through(move |asked| Fault::Failing(Act::json(&bodies[asked.hash("type") as usize % bodies.len()])), &[]);
 }
 
@@ -152,15 +157,20 @@ fn null_content() {
     passes_through(move |_| Fault::Unreadable(Act::json(&null)), &[]);
 }
 
-#[test]
-fn content_of_a_wrong_type() {
-    let bodies = [
+/// Completions whose content is no text.
+pub(super) fn bodies_without_text() -> Vec<Value> {
+    vec![
         json!({"choices": [{"message": {"content": true}}]}),
         json!({"choices": [{"message": {"content": 7}}]}),
         json!({"choices": [{"message": null}]}),
         json!({"choices": [null]}),
         json!({"choices": [{"message": {"content": [{"type": "image"}]}, "finish_reason": 3}]}),
-    ];
+    ]
+}
+
+#[test]
+fn content_of_a_wrong_type() {
+    let bodies = bodies_without_text();
     passes_through(
         move |asked| Fault::Unreadable(Act::json(&bodies[asked.hash("content") as usize % bodies.len()])),
         &[],
