@@ -71,7 +71,7 @@ impl ItemGroup {
 
     /// The item's group, and its position in the score.
     fn of(item: &str, score: &Score) -> (usize, Self) {
-        let place = |name: &str| score.components.iter().position(|component| component.name == name);
+        let place = |name: &str| score.components.iter().position(|component| &*component.name == name);
         // If two criteria have the same name, the item of the first is called `name#1`.
         let bare = || item.rsplit_once('#').and_then(|(name, _)| place(name));
         let Some(at) = place(item).or_else(bare) else {

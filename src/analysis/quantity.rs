@@ -82,9 +82,9 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
     }
     let mut seen = HashSet::new();
     for component in answers.iter().flat_map(|answer| &answer.score.components) {
-        if !component.kind.is_annotated() && seen.insert(component.name.as_str()) {
+        if !component.kind.is_annotated() && seen.insert(&*component.name) {
             let own = column(&component.name, component.kind.unit());
-            all.push((own, Quantity::Component(component.name.clone())));
+            all.push((own, Quantity::Component(component.name.to_string())));
         }
     }
     let is_entailment = seen.contains(CITATION_PRECISION) && seen.contains(CITATION_RECALL);
@@ -100,8 +100,8 @@ impl Quantity {
         answer.score.components.iter().filter(move |component| match self {
             Self::Score => component.kind.is_weighted(),
             Self::AnnScore => component.kind.is_annotated(),
-            Self::Component(name) => component.name == *name,
-            Self::Mean(names) => names.contains(&component.name),
+            Self::Component(name) => *component.name == **name,
+            Self::Mean(names) => names.iter().any(|name| **name == *component.name),
         })
     }
 

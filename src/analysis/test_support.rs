@@ -8,7 +8,7 @@ use crate::domain::{
 
 pub(crate) fn component(name: &str, kind: ComponentKind, weight: f64, value: Option<f64>) -> Component {
     let reason = value.is_none().then(|| UnscoredReason::new(UnscoredKind::Unreadable, "no JSON object"));
-    Component { name: name.to_owned(), kind, text: format!("text of {name}"), weight, value, reason, feedback: None }
+    Component { weight, value, reason, ..Component::new(name, kind).with_text(&format!("text of {name}")) }
 }
 
 /// A score whose `value` and `ann_score` follow from its components, as the rubric scorer makes them.

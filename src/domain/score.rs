@@ -1,6 +1,7 @@
 //! The score of one answer.
 
-use std::sync::{Mutex, PoisonError};
+use std::collections::HashSet;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use serde::de::Error;
 use serde::ser::SerializeMap;
@@ -91,13 +92,13 @@ impl ComponentKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Component {
     /// Its name, unique within a score; in files the key of the component.
-    #[serde(skip)]
-    pub name: String,
+    #[serde(skip, default = "no_text")]
+    pub name: Arc<str>,
     /// What it measures.
     pub kind: ComponentKind,
     /// The criterion's text, or the number of snippets.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub text: String,
+    #[serde(default = "no_text", deserialize_with = "shared_text", skip_serializing_if = "str::is_empty")]
+    pub text: Arc<str>,
     /// Its weight in the score; 0 if the score is not a weighted sum.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub weight: f64,
@@ -114,8 +115,13 @@ pub struct Component {
 impl Component {
     /// A component without a weight and a value.
     pub fn new(name: &str, kind: ComponentKind) -> Self {
-        let (name, text) = (name.to_owned(), String::new());
-        Self { name, kind, text, weight: 0.0, value: None, reason: None, feedback: None }
+        Self { name: shared(name), kind, text: no_text(), weight: 0.0, value: None, reason: None, feedback: None }
+    }
+
+    /// Sets the text.
+    #[must_use]
+    pub fn with_text(self, text: &str) -> Self {
+        Self { text: shared(text), ..self }
     }
 
     /// Sets the value and feedback, or the reason why the value is missing.
@@ -131,6 +137,32 @@ impl Component {
 
 fn is_zero(weight: &f64) -> bool {
     *weight == 0.0
+}
+
+fn no_text() -> Arc<str> {
+    shared("")
+}
+
+fn shared_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<str>, D::Error> {
+    Ok(shared(&String::deserialize(deserializer)?))
+}
+
+/// The text, in memory once: names and criteria are the same in the scores of all systems.
+fn shared(text: &str) -> Arc<str> {
+    static TEXTS: LazyLock<Mutex<HashSet<Arc<str>>>> = LazyLock::new(Mutex::default);
+    let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = texts.get(text) {
+        return Arc::clone(known);
+    }
+    if texts.len() == texts.capacity() {
+        // Before the set grows, it drops what no score uses any more.
+        texts.retain(|text| Arc::strong_count(text) > 1);
+        let used = texts.len();
+        texts.reserve(used);
+    }
+    let new: Arc<str> = text.into();
+    texts.insert(Arc::clone(&new));
+    new
 }
 
 /// The name of a scorer.
@@ -196,7 +228,9 @@ impl<T: Serialize> Serialize for ByName<'_, T> {
 /// Parses components by name, in file order.
 fn by_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Component>, D::Error> {
     let fields = Map::<String, Value>::deserialize(deserializer)?;
-    let component = |(name, value)| Ok(Component { name, ..Component::deserialize(value).map_err(D::Error::custom)? });
+    let component = |(name, value): (String, Value)| {
+        Ok(Component { name: shared(&name), ..Component::deserialize(value).map_err(D::Error::custom)? })
+    };
     fields.into_iter().map(component).collect()
 }
 
@@ -238,7 +272,7 @@ impl Score {
 
     /// The component with this name.
     pub fn component(&self, name: &str) -> Option<&Component> {
-        self.components.iter().find(|component| component.name == name)
+        self.components.iter().find(|component| &*component.name == name)
     }
 
     /// Whether the value is a weighted sum of the components, as for rubrics.
@@ -291,9 +325,20 @@ impl WeightedSums {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_text_is_in_memory_once_and_only_while_a_component_has_it() {
+        let component = || Component::new("shared", ComponentKind::Property).with_text("say why");
+        let (one, other) = (component(), component());
+        assert!(Arc::ptr_eq(&one.name, &other.name) && Arc::ptr_eq(&one.text, &other.text));
+        let read: Component = serde_json::from_str(&serde_json::to_string(&one).unwrap()).unwrap();
+        assert!(Arc::ptr_eq(&one.text, &read.text));
+        let unused = Arc::downgrade(&shared("used by no component"));
+        let many: Vec<_> = (0..200_000).map(|number| shared(&number.to_string())).collect();
+        assert!(unused.upgrade().is_none(), "{} texts", many.len());
+    }
+
     fn component(kind: ComponentKind, weight: f64, value: Option<f64>) -> Component {
-        let name = kind.as_str().to_owned();
-        Component { name, kind, text: String::new(), weight, value, reason: None, feedback: None }
+        Component { weight, value, ..Component::new(kind.as_str(), kind) }
     }
 
     fn score(components: Vec<Component>, ann_divisor: f64) -> Score {

@@ -291,7 +291,7 @@ impl Recorded<'_> {
         let recorded: HashMap<&str, Option<f64>> =
             answer.components.iter().map(|(name, value)| (name.as_str(), *value)).collect();
         for component in &mut score.components {
-            match recorded.get(component.name.as_str()) {
+            match recorded.get(&*component.name) {
                 Some(value) => warnings.extend(set_value(component, *value).map(|what| self.fault(&what))),
                 None => {
                     faults.push(format!("component \"{}\" of its rubric is missing", component.name.escape_debug()))

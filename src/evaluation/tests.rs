@@ -48,15 +48,7 @@ impl Scorer for Toy {
                 Judged::Verdict(..) => (None, None),
                 Judged::Unscored(reason) => (None, Some(reason.clone())),
             };
-            Component {
-                name: (*item).to_owned(),
-                kind: ComponentKind::Property,
-                text: String::new(),
-                weight: 1.0,
-                value,
-                reason,
-                feedback: None,
-            }
+            Component { weight: 1.0, value, reason, ..Component::new(item, ComponentKind::Property) }
         };
         let components: Vec<_> = wanted.iter().map(component).collect();
         let value = components.iter().map(|component| component.value).sum();

@@ -150,9 +150,9 @@ fn numbers(score: &Score, has_score: bool) -> Vec<(String, String, Option<f64>)>
         return vec![(scorer.clone(), scorer, score.value), (annotated.clone(), annotated, score.ann_score)];
     }
     let own = has_score.then(|| (scorer.clone(), "score".to_owned(), score.value));
-    let components = score.components.iter().filter(|component| component.name != "score" || !has_score);
+    let components = score.components.iter().filter(|component| &*component.name != "score" || !has_score);
     own.into_iter()
-        .chain(components.map(|component| (scorer.clone(), component.name.clone(), component.value)))
+        .chain(components.map(|component| (scorer.clone(), component.name.to_string(), component.value)))
         .collect()
 }
 

@@ -48,7 +48,7 @@ fn results(scored: &[Arc<ScoredAnswer>]) -> Value {
         let (name, ann_name) = score.sum_names();
         scores.insert(name.to_owned(), json!(score.value));
         scores.insert(ann_name.to_owned(), json!(score.ann_score));
-        scores.extend(score.components.iter().map(|part| (part.name.clone(), json!(part.value))));
+        scores.extend(score.components.iter().map(|part| (part.name.to_string(), json!(part.value))));
         let entry = json!({
             "scores": scores,
             "case_id": answer.case.case_id,

@@ -63,7 +63,7 @@ pub fn component_rows<'a>(run: &'a str, scored: &'a ScoredAnswer) -> Vec<Compone
     };
     let component = |component: &'a Component| ComponentRow {
         unit: component.kind.unit(),
-        text: Some(component.text.as_str()).filter(|text| !text.is_empty()),
+        text: Some(&*component.text).filter(|text| !text.is_empty()),
         weight: component.kind.is_weighted().then_some(component.weight),
         reason_kind: component.reason.as_ref().map(|reason| reason.kind),
         reason: component.reason.as_ref().map(|reason| reason.message.as_str()),
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn quotes_commas_and_line_breaks_stay_within_their_cell() {
         let mut hostile = component("a", ComponentKind::Property, 0.6, Some(1.0));
-        hostile.text = "say \"x\",\nthen".to_owned();
+        hostile.text = "say \"x\",\nthen".into();
         hostile.feedback = Some("=HYPERLINK(\"u\")".to_owned());
         let csv = lines(vec![hostile]).concat();
         assert!(csv.contains(",\"say \"\"x\"\",\nthen\",0.6,1.0,,,\"=HYPERLINK(\"\"u\"\")\"\n"), "{csv}");

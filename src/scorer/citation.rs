@@ -285,7 +285,7 @@ mod tests {
         let Step::Done(score) = CitationAuditScorer::default().step(&case, answer, &Verdicts::new()) else {
             panic!("asked")
         };
-        score.components.into_iter().filter_map(|c| Some((c.name, c.value?))).collect()
+        score.components.into_iter().filter_map(|c| Some((c.name.to_string(), c.value?))).collect()
     }
 
     fn names(found: &[(String, f64)]) -> Vec<&str> {

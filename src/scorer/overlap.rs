@@ -138,7 +138,7 @@ mod tests {
         let mut answer = Answer::new("mine".into(), CaseId::from("1"), output);
         answer.prediction = Some(Arc::new(prediction));
         let Step::Done(score) = scorer.step(&case, &answer, &Verdicts::new()) else { panic!("asked") };
-        score.components.into_iter().map(|c| (c.name, c.value)).collect()
+        score.components.into_iter().map(|c| (c.name.to_string(), c.value)).collect()
     }
 
     /// The value of one component.

@@ -130,11 +130,11 @@ type Graded = Result<(f64, Option<String>), UnscoredReason>;
 impl PrometheusScorer {
     fn score(&self, graded: impl Fn(&Aspect) -> Graded, mut notes: Vec<String>) -> Score {
         let component = |aspect: &Arc<Aspect>| {
-            let text = aspect.criteria_description.clone();
-            Component { text, ..Component::new(&aspect.name, ComponentKind::Aspect) }.with(graded(aspect))
+            let component = Component::new(&aspect.name, ComponentKind::Aspect);
+            component.with_text(&aspect.criteria_description).with(graded(aspect))
         };
         let components: Vec<Component> = self.aspects.iter().map(component).collect();
-        let missing: Vec<&str> = components.iter().filter(|c| c.value.is_none()).map(|c| c.name.as_str()).collect();
+        let missing: Vec<&str> = components.iter().filter(|c| c.value.is_none()).map(|c| &*c.name).collect();
         if !missing.is_empty() && missing.len() < components.len() {
             notes.push(format!("no grade for {}: left out of the mean", missing.join(", ")));
         }

@@ -72,7 +72,7 @@ impl RubricScorer {
     ///
     /// let score = RubricScorer::new(RubricParts::BOTH, Mode::Default)
     ///     .unjudged(&TestCase::without_rubric("c1".into(), "why?"));
-    /// let names: Vec<&str> = score.components.iter().map(|component| component.name.as_str()).collect();
+    /// let names: Vec<&str> = score.components.iter().map(|component| &*component.name).collect();
     /// assert_eq!(names, ["length", "expertise", "citations", "excerpts"]);
     /// assert_eq!(score.value, None);
     /// ```

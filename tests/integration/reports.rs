@@ -46,9 +46,9 @@ fn answer(system: &str, line: &Value) -> ScoredAnswer {
         ann_score: line[5].as_f64(),
         ann_divisor: 0.6,
         components: vec![Component {
-            name: "p0".to_owned(),
+            name: "p0".into(),
             kind: ComponentKind::Property,
-            text: String::new(),
+            text: "".into(),
             weight: 1.0,
             value: line[4].as_f64(),
             reason: None,

@@ -137,7 +137,7 @@ fn check_compat(row: &Value, what: &str, case: &TestCase, answer: &Answer) {
         assert_close(Some(component.weight), number(&row["weights"][name]), &format!("{what} weight of {name}"));
     }
     assert_eq!(score.components.len(), components.len(), "{what}");
-    let order: Vec<&str> = score.components.iter().map(|component| component.name.as_str()).collect();
+    let order: Vec<&str> = score.components.iter().map(|component| &*component.name).collect();
     assert_eq!(order, components.keys().collect::<Vec<_>>(), "{what}");
     assert_eq!(calls, calls_of(row), "{what}");
 }

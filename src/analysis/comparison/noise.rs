@@ -123,7 +123,7 @@ fn pooled(samples: impl Iterator<Item = Vec<Judged>>) -> Option<VarianceComponen
 /// the whole quantity are dropped. Adds new judges to `judges`, in the order of the result.
 pub(super) fn sample_values(quantity: &Quantity, answer: &ScoredAnswer, judges: &mut Vec<Arc<str>>) -> Vec<Vec<f64>> {
     let components: Vec<&Component> = quantity.components(answer).collect();
-    let members = || components.iter().filter_map(|part| answer.members.get(part.name.as_str())).flatten();
+    let members = || components.iter().filter_map(|part| answer.members.get(&*part.name)).flatten();
     for member in members() {
         if !judges.contains(&member.judge) {
             judges.push(Arc::clone(&member.judge));
@@ -153,7 +153,7 @@ fn fold(quantity: &Quantity, components: &[&Component], values: &[f64], ann_divi
 /// The component's value in that sample; components without samples (counted, or behind a closed gate) keep their
 /// value.
 fn component_value(component: &Component, answer: &ScoredAnswer, judge: &Arc<str>, sample: usize) -> Option<f64> {
-    let Some(members) = answer.members.get(component.name.as_str()) else { return finite(component.value) };
+    let Some(members) = answer.members.get(&*component.name) else { return finite(component.value) };
     let number = (*members.iter().find(|member| member.judge == *judge)?.draws.get(sample)?)?;
     match component.kind {
         ComponentKind::Property | ComponentKind::Expertise => Some(number / MAX_POINTS),

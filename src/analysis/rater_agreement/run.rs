@@ -64,7 +64,7 @@ fn numbers(scored: &[Arc<ScoredAnswer>]) -> impl Iterator<Item = (&ScoredAnswer,
         }
         all.extend(score.components.iter().map(|component| {
             let is_own = owners.get(&*component.name) == Some(&score.scorer);
-            let name = if is_own { component.name.clone() } else { format!("{}.{}", score.scorer, component.name) };
+            let name = if is_own { component.name.to_string() } else { format!("{}.{}", score.scorer, component.name) };
             Number { name, value: component.value, kind: Some(component.kind) }
         }));
         all.into_iter().map(move |number| (&**answer, number))

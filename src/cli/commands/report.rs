@@ -8,28 +8,39 @@ use crate::analysis::comparison::ComparisonOptions;
 use crate::cli::ExitCode;
 use crate::cli::args::ReportArgs;
 use crate::cli::outputs::refuse_input;
-use crate::cli::terminal::{counted, note, path_text, write_stdout};
+use crate::cli::terminal::{counted, grouped, note, path_text, write_stdout};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::record::{FILES, RecordedRun, for_each_call, write_whole};
 use crate::evaluation::{CallRecord, RunSet};
 use crate::report::html::{self, HtmlReport};
 
+/// A page of more answers has their scores only: with texts and replies it has some 10 kB per answer, and browsers fail.
+const MOST_ANSWERS_WITH_TEXTS: u64 = 20_000;
+
 pub(super) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let set = RunSet::open(&args.runs, args.anyway)?;
+    let answers = set.runs.iter().map(|run| run.manifest.answers).sum();
+    let has_texts = answers <= MOST_ANSWERS_WITH_TEXTS;
     check_output(&args.out, args.overwrite, &set.runs)?;
     let observations = set.observe();
     let comparison = set.compare(&observations, &ComparisonOptions::seeded(args.seed));
-    let calls = set.runs.iter().map(|run| if args.no_replies { Ok(Vec::new()) } else { calls_of(run) });
+    let calls = set.runs.iter().map(|run| if args.no_replies || !has_texts { Ok(Vec::new()) } else { calls_of(run) });
     let report = HtmlReport {
         comparison: &comparison,
         observations: &observations,
         runs: &set.runs,
         calls: calls.collect::<Result<_>>()?,
-        with_answers: !args.no_answers,
+        with_answers: !args.no_answers && has_texts,
         metric: args.metric.as_deref(),
     };
     let page = html::page(&report)?;
     write_whole(&args.out, |out| out.write_all(&page).map_err(Error::io(&args.out, "write")))?;
+    if !has_texts && !args.quiet {
+        let (answers, most) = (grouped(answers), grouped(MOST_ANSWERS_WITH_TEXTS));
+        note(&format!(
+            "note: {answers} answers: the page has their scores only; up to {most} it has texts and replies, too"
+        ));
+    }
     for run in set.runs.iter().filter(|run| run.items.is_empty() && !args.no_answers && !args.quiet) {
         note(&format!("note: {} was made with --no-inputs: the page has no answers of it", run.name));
     }

@@ -305,7 +305,7 @@ fn answers_that_a_stopped_run_did_not_get_to_are_unscored_in_order_with_the_comp
         let made = scored(scorer, ComponentKind::Aspect, [Some(4.0), Some(4.0)]);
         let mut components = made.score.components;
         components.truncate(1);
-        components[0].name = name.to_owned();
+        components[0].name = name.into();
         let score = Score { components, ..made.score };
         Arc::new(ScoredAnswer::new("s".into(), Arc::clone(&items[at].case), score))
     };
@@ -329,7 +329,7 @@ fn answers_that_a_stopped_run_did_not_get_to_are_unscored_in_order_with_the_comp
             ("prometheus", "c3", true),
         ]
     );
-    let names = |at: usize| all[at].score.components.iter().map(|part| part.name.as_str()).collect::<Vec<_>>();
+    let names = |at: usize| all[at].score.components.iter().map(|part| &*part.name).collect::<Vec<_>>();
     assert_eq!((names(0), names(3)), (vec!["length", "expertise", "citations", "excerpts"], vec!["coverage"]));
     let why = all[3].score.components[0].reason.as_ref().expect("a reason");
     assert_eq!((why.kind, why.message.as_str()), (UnscoredKind::NotAsked, "the run did not get to it"));

@@ -40,9 +40,9 @@ fn observed(names: [&str; 2], cases: usize) -> Observations {
 
 fn scored(system: &str, case: &str, value: Option<f64>, text: &str) -> Arc<ScoredAnswer> {
     let component = Component {
-        name: "p0".to_owned(),
+        name: "p0".into(),
         kind: ComponentKind::Property,
-        text: text.to_owned(),
+        text: text.into(),
         weight: 1.0,
         value,
         reason: value.is_none().then(|| UnscoredReason::new(UnscoredKind::Unreadable, text)),

@@ -109,7 +109,7 @@ pub(super) fn score(scorer: &EntailmentScorer, plan: &ClaimPlan, outcomes: Vec<O
 fn components(values: [Value; 6]) -> Vec<Component> {
     let rows = COMPONENTS.iter().zip(TEXTS).zip(values);
     let component = |(((name, kind), text), value): ((&(&str, ComponentKind), &str), Value)| {
-        Component { text: text.to_owned(), ..Component::new(name, *kind) }.with(value.map(|value| (value, None)))
+        Component::new(name, *kind).with_text(text).with(value.map(|value| (value, None)))
     };
     rows.map(component).collect()
 }

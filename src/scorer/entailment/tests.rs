@@ -343,6 +343,6 @@ fn key(call: &JudgeCall) -> JudgeTaskKey {
 }
 
 fn values_of(score: &Score) -> Vec<f64> {
-    let shares: HashMap<_, _> = score.components.iter().map(|c| (c.name.as_str(), c.value)).collect();
+    let shares: HashMap<_, _> = score.components.iter().map(|c| (&*c.name, c.value)).collect();
     ["citation_recall", "citation_precision", "citation_f1"].iter().filter_map(|name| *shares.get(name)?).collect()
 }

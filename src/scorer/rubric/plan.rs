@@ -134,10 +134,10 @@ impl Plan {
         };
         // The reference recognizes static components by name, so a property called `length` counts as one.
         let kind = ComponentKind::ALL_STATIC.into_iter().find(|kind| kind.as_str() == name).unwrap_or(kind);
-        let component = Component { text: text.to_owned(), weight, ..Component::new(name, kind) };
+        let component = Component { weight, ..Component::new(name, kind).with_text(text) };
         let item = match source {
             Source::Excerpts => "citations".to_owned(),
-            _ if self.parts.iter().any(|earlier| earlier.component.name == name) => {
+            _ if self.parts.iter().any(|earlier| &*earlier.component.name == name) => {
                 format!("{name}#{}", self.parts.len())
             }
             _ => name.to_owned(),
@@ -148,7 +148,7 @@ impl Plan {
     /// Whether the reference fails before its first call: if the weights (of equal names the last) do not sum to 1, or
     /// the length bounds are equal.
     fn refused_by_reference(&self, rubric: &Rubric) -> Option<UnscoredReason> {
-        let is_last = |at: usize, name: &str| !self.parts[at + 1..].iter().any(|later| later.component.name == name);
+        let is_last = |at: usize, name: &str| !self.parts[at + 1..].iter().any(|later| &*later.component.name == name);
         let last = self.parts.iter().enumerate().filter(|(at, part)| is_last(*at, &part.component.name));
         let sum: f64 = last.map(|(_, part)| part.component.weight).sum();
         // Written so that NaN fails too.

@@ -74,7 +74,7 @@ fn snippets_are_asked_in_a_second_round_and_only_where_the_criterion_earned_some
         _ => half_marks(call),
     });
     assert_eq!(rounds, [vec!["expertise", "citations", "a", "b", "c_evidence"], vec!["b_evidence"]]);
-    let values: Vec<_> = score.components.iter().map(|c| (c.name.as_str(), c.weight, c.value)).collect();
+    let values: Vec<_> = score.components.iter().map(|c| (&*c.name, c.weight, c.value)).collect();
     assert_eq!(
         values,
         [
@@ -247,7 +247,7 @@ fn in_compat_colliding_names_collapse_to_the_last_but_each_is_asked() {
         _ => half_marks(call),
     });
     assert_eq!(rounds, [["expertise", "citations", "a", "a#5", "citations#6"]]);
-    let values: Vec<_> = score.components.iter().map(|c| (c.name.as_str(), c.kind, c.value)).collect();
+    let values: Vec<_> = score.components.iter().map(|c| (&*c.name, c.kind, c.value)).collect();
     assert_eq!(
         values[2..],
         [
