@@ -2,7 +2,8 @@
 //!
 //! Tables are `[score]`, `[judge]`, `[limits]`, `[budget]`, `[cache]` and `[output]`, further judges under
 //! `[judges.NAME]`, `[roles]` and `[prices."MODEL"]`. A key is the name of its flag with `_` for `-`. Paths are relative to
-//! the file. The file never holds an API key: `judge.api_key_env` names the variable that does.
+//! the file. The file never holds an API key: `judge.api_key_env` names the variable that does. A file pairs a variable with
+//! a server other than loopback only if the user trusts it (`--trust-config`).
 //!
 //! Every key ([`EXAMPLE`]):
 //!
@@ -39,6 +40,8 @@ pub(super) struct Entry {
 #[derive(Clone)]
 pub(super) struct ConfigFile {
     pub(super) path: PathBuf,
+    /// BLAKE3 of the file.
+    pub(super) hash: String,
     pub(super) entries: Vec<Entry>,
 }
 
@@ -49,9 +52,10 @@ impl ConfigFile {
     /// [`Error::Io`] if it cannot be read; [`Error::Input`] if it is not TOML, or a judge has an invalid name.
     pub(super) fn load(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(Error::io(path, "read config file"))?;
+        let hash = blake3::hash(&bytes).to_string();
         let text = String::from_utf8(bytes)
             .map_err(|_| InputFault::new(path, "not UTF-8 text").hint("save the config file as UTF-8"))?;
-        Self::parse(path, &text)
+        Ok(Self { hash, ..Self::parse(path, &text)? })
     }
 
     fn parse(path: &Path, text: &str) -> Result<Self> {
@@ -62,7 +66,7 @@ impl ConfigFile {
             let fault = InputFault::new(path, format!("not valid TOML: {}", error.message().trim()));
             Error::from(fault.at_line(line_of(error.span().map_or(0, |span| span.start))))
         })?;
-        let mut file = Self { path: path.to_path_buf(), entries: Vec::new() };
+        let mut file = Self { path: path.to_path_buf(), hash: String::new(), entries: Vec::new() };
         for (name, content) in document.get_ref() {
             let (line, name) = (line_of(name.span().start), name.get_ref().as_ref());
             match content.get_ref() {

@@ -8,6 +8,7 @@ pub mod args;
 pub mod commands;
 pub mod config_file;
 pub mod exit_code;
+mod keys;
 pub mod logging;
 pub mod origin;
 mod outputs;

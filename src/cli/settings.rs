@@ -9,15 +9,15 @@ use std::path::PathBuf;
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 
 use super::args::{OutputFormat, ScoreArgs};
 use super::config_file::{ConfigFile, Entry};
+use super::keys::{KeyUse, NamedServers, OPENAI_BASE_URL_ENV, is_trusted, is_variable, not_set, secret};
 use super::origin::{Environment, Origin, SettingLine};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::options::{DEFAULT_JUDGE, EvaluationOptions, JudgeTable, as_map};
-use crate::judge::endpoint::OPENAI_BASE_URL;
+use crate::judge::endpoint::{Endpoint, OPENAI_BASE_URL};
 use crate::judge::kind::JudgeKind;
 use crate::judge::masking::{is_secret_name, masked_json, masked_url};
 use crate::judge::options::{JudgeOptions, OptionFault, defaults};
@@ -39,9 +39,6 @@ const CHOICES: [(&str, &str, [&str; 2]); 3] = [
     ("judge", "judge", ["temperature", "no_temperature"]),
     ("cache", "cache", ["path", "no_cache"]),
 ];
-
-/// The variable that other OpenAI clients also use. It sets an address, but does not select a judge.
-const OPENAI_BASE_URL_ENV: &str = "OPENAI_BASE_URL";
 
 /// The options of a scoring command, with their origins. They may hold secrets: no `Debug` on purpose.
 #[derive(Clone)]
@@ -65,7 +62,7 @@ impl Settings {
     /// [`Error::Usage`] for a flag, [`Error::Settings`] for an environment variable, [`Error::Input`] (with file and
     /// line) for the config file; each names the option, what is wrong and what to write.
     pub fn load(args: &ScoreArgs, matches: &ArgMatches, environment: &Environment) -> Result<Self> {
-        let mut sources = Sources::new(args, matches)?;
+        let mut sources = Sources::new(args, matches, environment)?;
         let mut args = sources.merged(args)?;
         args.options.input.answers.append(&mut args.qa_dir);
         let ScoreArgs { mut options, display, .. } = args;
@@ -86,7 +83,7 @@ impl Settings {
         let (judges, main) = (&mut options.judges, &mut options.judge);
         let tables = judges.iter_mut().map(|(name, table)| (format!("judges.{name}"), name.as_str(), &mut table.judge));
         for (table, name, judge) in tables.chain([("judge".to_owned(), DEFAULT_JUDGE, main)]) {
-            sources.read_key(&table, judge, used.contains(name), environment, &mut warnings)?;
+            sources.read_secrets(&table, judge, used.contains(name), environment, &mut warnings)?;
         }
         warnings.extend(sources.flags_without_effect(&options));
         warnings.extend(options.warnings());
@@ -103,13 +100,20 @@ struct Sources<'a> {
     file: Option<ConfigFile>,
     /// True if the judge's address is that of `OPENAI_BASE_URL`.
     is_openai_variable: bool,
+    /// The servers that the user named.
+    servers: NamedServers,
+    /// `--header-env`.
+    header_env: &'a [(String, String)],
 }
 
 impl<'a> Sources<'a> {
-    fn new(args: &ScoreArgs, matches: &'a ArgMatches) -> Result<Self> {
+    fn new(args: &'a ScoreArgs, matches: &'a ArgMatches, environment: &Environment) -> Result<Self> {
         let file = args.config.as_deref().map(ConfigFile::load).transpose()?;
         let command = <ScoreArgs as clap::Args>::augment_args(clap::Command::new("score"));
-        Ok(Self { matches, command, file, is_openai_variable: false })
+        let JudgeOptions { base_url, header_env, .. } = &args.options.judge;
+        let trusts = file.as_ref().is_some_and(|file| is_trusted(&file.hash, args.trust_config, environment));
+        let servers = NamedServers::new(base_url, environment, trusts);
+        Ok(Self { matches, command, file, is_openai_variable: false, servers, header_env })
     }
 
     /// The arguments with values from the file instead of defaults.
@@ -138,7 +142,12 @@ impl<'a> Sources<'a> {
         }
         let merged: ScoreArgs = serde_json::from_value(Value::Object(map))
             .map_err(|error| Error::Internal(format!("options cannot be merged: {}", message(&error))))?;
-        Ok(ScoreArgs { config: args.config.clone(), qa_dir: args.qa_dir.clone(), ..merged })
+        Ok(ScoreArgs {
+            config: args.config.clone(),
+            trust_config: args.trust_config,
+            qa_dir: args.qa_dir.clone(),
+            ..merged
+        })
     }
 
     /// Applies one value of the file, unless a stronger source has set it.
@@ -251,8 +260,8 @@ impl<'a> Sources<'a> {
         if let Some(given) = self.explicit_origin(table, key) {
             return given;
         }
-        if let (Some(file), Some(line)) = (&self.file, self.line(table, key)) {
-            return Origin::File { path: file.path.clone(), line, key: format!("{table}.{key}") };
+        if let Some(line) = self.line(table, key) {
+            return self.file_origin(table, key, line);
         }
         match (table, key) {
             ("judge", "base_url") if self.is_openai_variable => Origin::Environment(OPENAI_BASE_URL_ENV.to_owned()),
@@ -260,6 +269,11 @@ impl<'a> Sources<'a> {
             (table, "samples" | "merge") if table.starts_with("judges.") => self.origin("score", key),
             _ => Origin::Default,
         }
+    }
+
+    fn file_origin(&self, table: &str, key: &str, line: usize) -> Origin {
+        let path = self.file.as_ref().map(|file| file.path.clone()).unwrap_or_default();
+        Origin::File { path, line, key: format!("{table}.{key}") }
     }
 
     /// The error for an invalid option, with the exit code of its origin: a flag gives a usage error.
@@ -295,8 +309,9 @@ impl<'a> Sources<'a> {
         Some((file.path.clone(), file.entries.iter().find(|entry| entry.table == table)?.line))
     }
 
-    /// Reads the API key of a judge. Only an explicitly named variable must be set: local servers need no key.
-    fn read_key(
+    /// Reads the API key of a judge and its secret headers, for the servers that may get them. Only variables that are
+    /// named must be set, since local servers need no key.
+    fn read_secrets(
         &self,
         table: &str,
         judge: &mut JudgeOptions,
@@ -304,37 +319,69 @@ impl<'a> Sources<'a> {
         environment: &Environment,
         warnings: &mut Vec<String>,
     ) -> Result<()> {
-        let name = judge.api_key_variable().to_owned();
-        let is_name = !name.starts_with(|c: char| c.is_ascii_digit())
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        let key = environment.get(&name).filter(|_| is_name).map(str::trim);
-        if key.is_some_and(|key| !key.chars().all(|c| c.is_ascii_graphic())) {
-            return Err(Error::Settings(format!(
-                "environment variable {name}: it holds a blank, a line break or a character that no key has; export the \
-                 bare key"
-            )));
-        }
         let is_asked = is_used && judge.kind() != JudgeKind::Lexical;
-        if judge.api_key_env.is_some() && key.is_none() && (is_asked || !is_name) {
-            // The value may be the key itself: it is repeated only if it looks like a name.
-            let what = match is_name && !name.contains(|c: char| c.is_ascii_lowercase()) {
-                true => format!("environment variable {name} is not set; export {name}=.. first, or name another"),
-                false => {
-                    "it takes the name of an environment variable that is set, never the key itself; write one such as \
-                          OPENAI_API_KEY"
-                        .to_owned()
-                }
-            };
-            return Err(self.fault(OptionFault::new(&format!("{table}.api_key_env"), what)));
+        let not_set = |key: &str, name: &str| self.fault(OptionFault::new(&format!("{table}.{key}"), not_set(name)));
+        let name = judge.api_key_variable().to_owned();
+        let key = secret(environment, &name, false)?;
+        if judge.api_key_env.is_some() && key.is_none() && (is_asked || !is_variable(&name)) {
+            return Err(not_set("api_key_env", &name));
         }
-        let is_openai = judge.base_url.is_empty() || judge.base_url.iter().any(|url| url == OPENAI_BASE_URL);
-        if is_asked && key.is_none() && is_openai {
-            let whose = if table == "judge" { String::new() } else { format!("[{table}]: ") };
+        let whose = if table == "judge" { String::new() } else { format!("[{table}]: ") };
+        if is_asked && key.is_none() && judge.addresses().iter().any(|url| url == OPENAI_BASE_URL) {
             let remedy = "export it, or name another variable with --api-key-env (api_key_env in the config file)";
             warnings.push(format!("{whose}{name} is not set: OpenAI will reject calls; {remedy}"));
         }
-        judge.api_key = key.map(SecretString::from);
+        let origin = self.origin(table, "api_key_env");
+        for url in judge.addresses().into_iter().filter(|_| is_asked && key.is_some()) {
+            let server = Endpoint::new(&url)?;
+            // A server gets the login of its address in place of a key that was not named for it.
+            let has_login = server.login.is_some() && judge.api_key_env.is_none();
+            let is_sent = self.is_sent(&name, &origin, &server)?;
+            if !is_sent && !has_login {
+                let remedy = "which only the config file names; add --trust-config to send it";
+                warnings.push(format!("{whose}{name} is not sent to {}, {remedy}", server.masked_url()));
+            }
+            if !is_sent || has_login {
+                judge.withheld_from.push(url);
+            }
+        }
+        judge.api_key = key;
+        for (header, name) in &judge.header_env {
+            let value = secret(environment, name, true)?;
+            if value.is_none() && (is_asked || !is_variable(name)) {
+                return Err(not_set("header_env", name));
+            }
+            let is_flag = table == "judge" && self.header_env.iter().any(|own| own.0 == *header && own.1 == *name);
+            let origin = match self.line(table, "header_env") {
+                Some(line) if !is_flag => self.file_origin(table, "header_env", line),
+                _ => Origin::Flag("--header-env".to_owned()),
+            };
+            let Some(value) = value.filter(|_| is_asked) else { continue };
+            for url in judge.addresses() {
+                self.is_sent(name, &origin, &Endpoint::new(&url)?)?;
+            }
+            judge.secret_headers.push((header.clone(), value));
+        }
         Ok(())
+    }
+
+    /// Whether the server gets the secret in `variable`, which `origin` named.
+    ///
+    /// # Errors
+    /// If the config file would send a secret to a server and is not trusted.
+    fn is_sent(&self, variable: &str, origin: &Origin, server: &Endpoint) -> Result<bool> {
+        let key_use = self.servers.key_use(variable, origin, server);
+        if key_use != KeyUse::Refuse {
+            return Ok(key_use == KeyUse::Send);
+        }
+        let what = format!("{variable} would be sent to {}, which only the config file names", server.masked_url());
+        let hint = "add --trust-config if you trust that file";
+        Err(match origin {
+            Origin::File { path, line, key } => {
+                InputFault::new(path, format!("{key}: {what}")).at_line(*line).hint(hint).into()
+            }
+            other => Error::Settings(format!("{other}: {what}; {hint}")),
+        })
     }
 
     /// The baseline uses no server: flags about one are mistakes.
@@ -408,7 +455,11 @@ impl<'a> Sources<'a> {
         }
         if is_judge && !is_lexical {
             let (value, origin) = match &judge.api_key {
-                Some(_) => ("set, not shown", Origin::Environment(judge.api_key_variable().to_owned())),
+                Some(_) => {
+                    let is_withheld = judge.addresses().iter().all(|url| judge.withheld_from.contains(url));
+                    let value = if is_withheld { "set, not sent" } else { "set, not shown" };
+                    (value, Origin::Environment(judge.api_key_variable().to_owned()))
+                }
                 None => ("not set", Origin::Default),
             };
             lines.push(SettingLine { key: format!("{table}.api_key"), value: value.into(), origin });

@@ -243,7 +243,7 @@ pub struct OutputOptions {
 /// - how scores are summarized, which rescoring can change.
 ///
 /// Every other option is part of the run settings.
-const NOT_RUN_SETTINGS: [&str; 16] = [
+const NOT_RUN_SETTINGS: [&str; 17] = [
     "score.answers",
     "score.tests",
     "score.references",
@@ -258,6 +258,7 @@ const NOT_RUN_SETTINGS: [&str; 16] = [
     "judge.api_key_env",
     "judge.wait_server",
     "judge.headers",
+    "judge.header_env",
     "judge.query",
     "judge.max_tokens_field",
 ];

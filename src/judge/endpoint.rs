@@ -4,8 +4,13 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use memchr::memmem;
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
 
 use crate::error::{Error, Result};
 
@@ -57,14 +62,18 @@ impl Default for Timeouts {
 /// The server of a judge. Its `Debug` form shows no secret.
 #[derive(Clone)]
 pub struct Endpoint {
-    /// Scheme, host and path up to `/v1`, without a slash at the end and without a query.
+    /// Scheme, host and path up to `/v1`, without user and password, a slash at the end and a query.
     pub base_url: String,
-    /// The key, sent as a bearer token; `None` sends no `Authorization` header.
+    /// `user:password` of the URL, sent as a Basic login.
+    pub login: Option<SecretString>,
+    /// The key, sent as a bearer token.
     pub api_key: Option<SecretString>,
     /// The environment variable of the key: named in messages, never read here.
     pub api_key_env: String,
     /// Further headers of every request.
     pub headers: Vec<(String, String)>,
+    /// Further headers whose values are secrets, whatever their names.
+    pub secret_headers: Vec<(String, SecretString)>,
     /// Further query parameters of every request.
     pub query: Vec<(String, String)>,
     /// Time-outs.
@@ -77,23 +86,25 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint at `url` without key, headers or query beyond those in the URL. Common mistakes are corrected: a
+    /// An endpoint at `url` without key, headers, login or query beyond those in the URL. Common mistakes are corrected: a
     /// missing scheme or `/v1`, a pasted route.
     ///
     /// # Errors
     /// [`Error::Settings`] if the URL is invalid.
     pub fn new(url: &str) -> Result<Self> {
-        let (base_url, query) = split_base_url(url)?;
-        Ok(Self { base_url, query, ..Self::unknown() })
+        let (base_url, login, query) = split_base_url(url)?;
+        Ok(Self { base_url, login, query, ..Self::unknown() })
     }
 
     /// An endpoint without address and secrets, for cleaning text from a file.
     pub(crate) fn unknown() -> Self {
         Self {
             base_url: String::new(),
+            login: None,
             api_key: None,
             api_key_env: DEFAULT_API_KEY_ENV.to_owned(),
             headers: Vec::new(),
+            secret_headers: Vec::new(),
             query: Vec::new(),
             timeouts: Timeouts::default(),
             max_reply_bytes: 16 << 20,
@@ -105,6 +116,9 @@ impl Endpoint {
     pub fn masked_url(&self) -> String {
         match Url::parse(&self.base_url) {
             Ok(mut url) => {
+                if self.login.is_some() {
+                    let _ = url.set_username(MASK);
+                }
                 if !self.query.is_empty() {
                     url.query_pairs_mut().extend_pairs(&self.query);
                 }
@@ -114,20 +128,60 @@ impl Endpoint {
         }
     }
 
-    /// Masks every secret of this endpoint in `text`, since server messages may quote the key.
+    /// The value of the `Authorization` header: the login of the URL, else the key.
+    pub(crate) fn authorization(&self) -> Option<String> {
+        let basic = |login: &SecretString| format!("Basic {}", STANDARD.encode(login.expose_secret()));
+        let bearer = |key: &SecretString| format!("Bearer {}", key.expose_secret());
+        self.login.as_ref().map(basic).or_else(|| self.api_key.as_ref().map(bearer))
+    }
+
+    /// Masks every secret of this endpoint in `text`, and whatever looks like an OpenAI key, since server messages may
+    /// quote the key.
     pub fn scrub(&self, text: &str) -> String {
         let mut clean = text.to_owned();
-        let url = Url::parse(&self.base_url).ok();
-        let password = url.as_ref().and_then(Url::password);
-        let named = self.headers.iter().chain(&self.query).filter(|(name, _)| is_secret_name(name));
-        let key = self.api_key.as_ref().map(|key| key.expose_secret());
-        for secret in key.into_iter().chain(password).chain(named.map(|(_, value)| value.as_str())) {
-            let bare = secret.strip_prefix("Bearer ").unwrap_or(secret).trim();
-            if bare.len() >= SHORTEST_SECRET {
-                clean = clean.replace(bare, MASK);
-            }
-        }
+        mask(&mut clean, &self.secrets());
         mask_openai_keys(&clean)
+    }
+
+    /// Masks every secret of this endpoint in all strings of a reply, names of members included.
+    pub(crate) fn mask_reply(&self, reply: &mut Value) {
+        let secrets = self.secrets();
+        if !secrets.is_empty() {
+            mask_strings(reply, &secrets);
+        }
+    }
+
+    /// Masks every secret of this endpoint in a body of any form.
+    pub(crate) fn mask_body(&self, body: Bytes) -> Bytes {
+        let secrets = self.secrets();
+        if !secrets.iter().any(|secret| memmem::find(&body, secret.as_bytes()).is_some()) {
+            return body;
+        }
+        let mut text = String::from_utf8_lossy(&body).into_owned();
+        mask(&mut text, &secrets);
+        text.into()
+    }
+
+    /// Every secret in each form that a server may quote: as sent, without its scheme (`Bearer`, `Basic`), and the
+    /// password of a Basic login. The longest come first, since one may be part of another.
+    fn secrets(&self) -> Vec<String> {
+        let named = self.headers.iter().chain(&self.query).filter(|(name, _)| is_secret_name(name));
+        let hidden = self.secret_headers.iter().map(|(_, value)| value.expose_secret().to_owned());
+        let key = self.api_key.as_ref().map(|key| key.expose_secret().to_owned());
+        let sent = named.map(|(_, value)| value.clone()).chain(hidden).chain(self.authorization()).chain(key);
+        let mut secrets = Vec::new();
+        for value in sent {
+            let bare = value.split_once(' ').map_or(value.as_str(), |(_, bare)| bare).trim();
+            let login = STANDARD.decode(bare).ok().and_then(|login| String::from_utf8(login).ok());
+            if let Some((user, password)) = login.as_deref().and_then(|login| login.split_once(':')) {
+                // The user name is the key itself where there is no password (https://KEY@host).
+                secrets.push(if password.is_empty() { user } else { password }.to_owned());
+            }
+            secrets.extend([bare.to_owned(), value]);
+        }
+        secrets.retain(|secret| secret.len() >= SHORTEST_SECRET);
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets
     }
 
     /// True for OpenAI's own service.
@@ -149,6 +203,11 @@ impl Endpoint {
     pub(crate) fn beside_v1(&self, path: &str) -> String {
         let root = self.base_url.strip_suffix("/v1").unwrap_or(&self.base_url);
         format!("{root}{path}")
+    }
+
+    /// Scheme, host and port, which identify a server.
+    pub(crate) fn origin(&self) -> Option<String> {
+        Some(Url::parse(&self.base_url).ok()?.origin().ascii_serialization())
     }
 
     fn host(&self) -> Option<String> {
@@ -204,6 +263,32 @@ pub fn is_secret_name(name: &str) -> bool {
     SECRET_NAMES.contains(&name.as_str()) || SECRET_PARTS.iter().any(|part| name.contains(part))
 }
 
+fn mask(text: &mut String, secrets: &[String]) {
+    for secret in secrets {
+        if text.contains(secret) {
+            *text = text.replace(secret, MASK);
+        }
+    }
+}
+
+fn mask_strings(value: &mut Value, secrets: &[String]) {
+    match value {
+        Value::String(text) => mask(text, secrets),
+        Value::Array(items) => items.iter_mut().for_each(|item| mask_strings(item, secrets)),
+        Value::Object(members) => {
+            if members.keys().any(|name| secrets.iter().any(|secret| name.contains(secret))) {
+                let renamed = |(mut name, member): (String, Value)| {
+                    mask(&mut name, secrets);
+                    (name, member)
+                };
+                *members = std::mem::take(members).into_iter().map(renamed).collect();
+            }
+            members.values_mut().for_each(|member| mask_strings(member, secrets));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
 /// Servers quote keys, sometimes partly masked: mask everything that looks like one.
 fn mask_openai_keys(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
@@ -222,7 +307,10 @@ fn mask_openai_keys(text: &str) -> String {
     clean
 }
 
-/// Normalizes a base URL as typed; returns it without a trailing slash, and its query.
+/// Address, login and query of a base URL.
+type UrlParts = (String, Option<SecretString>, Vec<(String, String)>);
+
+/// Normalizes a base URL as typed; returns it without a trailing slash, its login and its query.
 ///
 /// - A missing scheme becomes `http` for what can hardly be a public service: an IP address, `localhost`, a name
 ///   without a dot (`gpu07:8000`), a name ending in `.local`, or any name with a port other than 443. Otherwise
@@ -232,7 +320,7 @@ fn mask_openai_keys(text: &str) -> String {
 ///
 /// # Errors
 /// [`Error::Settings`] for an empty text, a scheme other than `http` or `https`, or an invalid URL.
-fn split_base_url(text: &str) -> Result<(String, Vec<(String, String)>)> {
+fn split_base_url(text: &str) -> Result<UrlParts> {
     let text = text.trim();
     if text.is_empty() {
         return Err(Error::Settings("the base URL is empty; write for example http://localhost:8000/v1".into()));
@@ -250,11 +338,27 @@ fn split_base_url(text: &str) -> Result<(String, Vec<(String, String)>)> {
         return Err(refuse("is neither http nor https"));
     }
     let query = url.query_pairs().map(|(key, value)| (key.into_owned(), value.into_owned())).collect();
+    let login = login_of(&url);
+    let _ = url.set_password(None);
+    let _ = url.set_username("");
     url.set_query(None);
     url.set_fragment(None);
     let path = mended_path(url.path());
     url.set_path(&path);
-    Ok((url.to_string().trim_end_matches('/').to_owned(), query))
+    Ok((url.to_string().trim_end_matches('/').to_owned(), login, query))
+}
+
+/// `user:password` of a URL, percent signs decoded.
+fn login_of(url: &Url) -> Option<SecretString> {
+    // A query has the same escapes but for `+` and `&`; `=` and `#` are escaped in a login.
+    let decoded = |part: &str| {
+        let mut query = url.clone();
+        query.set_query(Some(&part.replace('+', "%2B").replace('&', "%26")));
+        query.query_pairs().next().map(|(part, _)| part.into_owned()).unwrap_or_default()
+    };
+    let is_given = url.password().is_some() || !url.username().is_empty();
+    let login = || format!("{}:{}", decoded(url.username()), decoded(url.password().unwrap_or_default()));
+    is_given.then(|| login().into())
 }
 
 fn mended_path(path: &str) -> String {
@@ -328,6 +432,32 @@ mod tests {
             assert_eq!(endpoint.scrub(&format!("bad: {secret}!")), "bad: ***!");
         }
         assert_eq!(mask_url("https://sk-abc@host.org/"), "https://***@host.org/");
+    }
+
+    #[test]
+    fn a_login_in_the_url_is_sent_and_masked_in_each_form() {
+        let endpoint = Endpoint::new("https://me:p%40ss+w%26rd%3D@host.org/v1").unwrap();
+        assert_eq!(endpoint.base_url, "https://host.org/v1");
+        // me:p@ss+w&rd=
+        assert_eq!(endpoint.authorization().as_deref(), Some("Basic bWU6cEBzcyt3JnJkPQ=="));
+        assert_eq!(endpoint.scrub("got Basic bWU6cEBzcyt3JnJkPQ== of me, p@ss+w&rd="), "got *** of me, ***");
+        let key_alone = Endpoint::new("https://secretkey@host.org").unwrap();
+        // secretkey:
+        assert_eq!(key_alone.authorization().as_deref(), Some("Basic c2VjcmV0a2V5Og=="));
+        assert_eq!(key_alone.scrub("no secretkey"), "no ***");
+    }
+
+    #[test]
+    fn secrets_are_masked_in_strings_and_names_of_a_reply() {
+        let mut endpoint = Endpoint::new("https://host.org").unwrap();
+        endpoint.api_key = Some("topsecretkey".into());
+        endpoint.headers.push(("Authorization".into(), "Basic bWU6aHVudGVyMg==".into()));
+        endpoint.secret_headers.push(("X-Team".into(), "teamsecret".into()));
+        let mut reply = serde_json::json!({"a topsecretkey": [{"b": "hunter2, bWU6aHVudGVyMg==, teamsecret"}], "n": 1});
+        endpoint.mask_reply(&mut reply);
+        assert_eq!(reply, serde_json::json!({"a ***": [{"b": "***, ***, ***"}], "n": 1}));
+        assert_eq!(endpoint.mask_body(Bytes::from_static(b"\xff topsecretkey")), "\u{fffd} ***");
+        assert_eq!(endpoint.mask_body(Bytes::from_static(b"\xff")), &b"\xff"[..]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::conversation::Conversation;
-use super::endpoint::{DEFAULT_API_KEY_ENV, Endpoint};
+use super::endpoint::{DEFAULT_API_KEY_ENV, Endpoint, OPENAI_BASE_URL};
 use super::kind::JudgeKind;
 use crate::domain::{CallKind, TimeSpan};
 use crate::error::Error;
@@ -85,7 +85,8 @@ pub struct JudgeOptions {
     /// out here), or label (a model that answers with one label) [default: chat with --model or --base-url, else lexical]
     #[arg(long = "judge", value_name = "KIND", value_enum, hide_possible_values = true)]
     pub kind: Option<JudgeKind>,
-    /// Environment variable that holds the API key [default: OPENAI_API_KEY]
+    /// Environment variable that holds the API key [default: OPENAI_API_KEY; sent to OpenAI, to this machine and to servers
+    /// that --base-url or the environment names]
     #[arg(long, value_name = "NAME", env = "SCHOLAREVAL_API_KEY_ENV")]
     pub api_key_env: Option<String>,
     /// Wait this long for a server that is still loading, such as 20m
@@ -126,8 +127,12 @@ pub struct JudgeOptions {
     #[arg(long = "header", value_name = "K:V", value_parser = header)]
     #[serde(serialize_with = "as_map", deserialize_with = "from_map")]
     pub headers: Vec<(String, String)>,
+    /// Header whose value is that of an environment variable, for secrets; may be repeated
+    #[arg(long, value_name = "K=VARIABLE", value_parser = name_and_text)]
+    #[serde(serialize_with = "as_map", deserialize_with = "from_map")]
+    pub header_env: Vec<(String, String)>,
     /// Query parameter added to every request; may be repeated
-    #[arg(long = "query", value_name = "K=V", value_parser = query_parameter)]
+    #[arg(long = "query", value_name = "K=V", value_parser = name_and_text)]
     #[serde(serialize_with = "as_map", deserialize_with = "from_map")]
     pub query: Vec<(String, String)>,
     /// Name of the judge in the cache, instead of the model and what the server reports
@@ -137,6 +142,14 @@ pub struct JudgeOptions {
     #[arg(skip)]
     #[serde(skip)]
     pub api_key: Option<SecretString>,
+    /// Addresses, as in [`JudgeOptions::base_url`], that do not get the key.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub withheld_from: Vec<String>,
+    /// The headers of [`JudgeOptions::header_env`] with their values.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub secret_headers: Vec<(String, SecretString)>,
 }
 
 impl Default for JudgeOptions {
@@ -160,6 +173,11 @@ impl JudgeOptions {
     /// The environment variable with the key.
     pub fn api_key_variable(&self) -> &str {
         self.api_key_env.as_deref().unwrap_or(DEFAULT_API_KEY_ENV)
+    }
+
+    /// The addresses of its servers.
+    pub fn addresses(&self) -> Vec<String> {
+        if self.base_url.is_empty() { vec![OPENAI_BASE_URL.to_owned()] } else { self.base_url.clone() }
     }
 
     /// The request fields of [`JudgeOptions::extra_body`].
@@ -201,6 +219,7 @@ impl JudgeOptions {
         }
         self.check_request_fields()?;
         self.headers.iter().try_for_each(check_header)?;
+        self.header_env.iter().try_for_each(check_header_variable)?;
         self.query.iter().try_for_each(check_query_parameter)
     }
 
@@ -428,15 +447,18 @@ fn name_and_value(text: &str, separator: char) -> (String, String) {
     (name.trim().to_owned(), value.trim().to_owned())
 }
 
-fn header(text: &str) -> Result<(String, String), Infallible> {
+/// A header as typed, `NAME:VALUE`; checked later.
+pub(crate) fn header(text: &str) -> Result<(String, String), Infallible> {
     Ok(name_and_value(text, ':'))
 }
 
-fn query_parameter(text: &str) -> Result<(String, String), Infallible> {
+/// `NAME=TEXT` as typed; checked later.
+pub(crate) fn name_and_text(text: &str) -> Result<(String, String), Infallible> {
     Ok(name_and_value(text, '='))
 }
 
-fn check_header((name, value): &(String, String)) -> Result<(), OptionFault> {
+/// Checks name and value of a header, without repeating the value.
+pub(crate) fn check_header((name, value): &(String, String)) -> Result<(), OptionFault> {
     let fault = |what: String| Err(OptionFault::new("judge.headers", what));
     let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     if name.is_empty() || !name.chars().all(token) {
@@ -449,6 +471,16 @@ fn check_header((name, value): &(String, String)) -> Result<(), OptionFault> {
         return fault(format!("the value of {name} holds a character that no header may have; use plain ASCII"));
     }
     Ok(())
+}
+
+/// Checks the name of a header whose value a variable holds.
+pub(crate) fn check_header_variable((name, _): &(String, String)) -> Result<(), OptionFault> {
+    let what = match check_header(&(name.clone(), String::new())) {
+        Ok(()) => return Ok(()),
+        Err(_) if name.is_empty() => "no name of a header before an =; write it as X-Api-Key=TEAM_KEY".to_owned(),
+        Err(fault) => fault.what,
+    };
+    Err(OptionFault::new("judge.header_env", what))
 }
 
 fn check_query_parameter((name, value): &(String, String)) -> Result<(), OptionFault> {

@@ -10,7 +10,7 @@ use super::Notify;
 use super::cache::Cache;
 use super::capacity::Capacity;
 use super::chat::Chat;
-use super::endpoint::{Endpoint, OPENAI_BASE_URL, Timeouts};
+use super::endpoint::{Endpoint, Timeouts};
 use super::identity::{ServerIdentity, ServerReport, check_same_model, judge_id, report_of, wait_for_server};
 use super::kind::JudgeKind;
 use super::layers::identity_checked::{ExpectedIdentity, IdentityChecked};
@@ -268,16 +268,14 @@ async fn wait_for_one(endpoint: &Endpoint, limit: Duration, notify: &Notify) -> 
 fn endpoints(judge: &JudgeOptions, limits: &LimitOptions) -> Result<Vec<Endpoint>> {
     let endpoint = |url: &String| {
         let mut endpoint = Endpoint::new(url)?;
-        endpoint.api_key = judge.api_key.clone();
+        endpoint.api_key = judge.api_key.clone().filter(|_| !judge.withheld_from.contains(url));
         endpoint.api_key_env = judge.api_key_variable().to_owned();
         endpoint.headers.clone_from(&judge.headers);
+        endpoint.secret_headers.clone_from(&judge.secret_headers);
         endpoint.query.extend_from_slice(&judge.query);
         let first_byte = limits.first_byte_timeout.map(|time| *time);
         endpoint.timeouts = Timeouts { total: *limits.timeout, first_byte, ..endpoint.timeouts };
         Ok(endpoint)
     };
-    if judge.base_url.is_empty() {
-        return Ok(vec![endpoint(&OPENAI_BASE_URL.to_owned())?]);
-    }
-    judge.base_url.iter().map(endpoint).collect()
+    judge.addresses().iter().map(endpoint).collect()
 }

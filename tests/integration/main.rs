@@ -22,6 +22,8 @@ mod fuzz;
 mod html_report;
 mod imports;
 mod judge_http;
+#[cfg(unix)]
+mod keys;
 mod layering;
 mod library;
 mod llama_cpp;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::{CacheFileArgs, ScoreArgs};
+use crate::judge::options::{header, name_and_text};
 
 /// Commands about batches.
 #[derive(Clone, Subcommand)]
@@ -85,8 +86,11 @@ pub struct BatchServiceArgs {
     #[arg(long, value_name = "NAME", default_value = "OPENAI_API_KEY")]
     pub api_key_env: String,
     /// Header added to every request; may be repeated
-    #[arg(long = "header", value_name = "K:V")]
-    pub headers: Vec<String>,
+    #[arg(long = "header", value_name = "K:V", value_parser = header)]
+    pub headers: Vec<(String, String)>,
+    /// Header whose value is that of an environment variable, for secrets; may be repeated
+    #[arg(long, value_name = "K=VARIABLE", value_parser = name_and_text)]
+    pub header_env: Vec<(String, String)>,
 }
 
 /// Reads `200MB`, `1.5GB`, `64MiB`, `1000`.

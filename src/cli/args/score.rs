@@ -20,6 +20,10 @@ pub struct ScoreArgs {
     #[arg(long, value_name = "FILE", env = "SCHOLAREVAL_CONFIG", help_heading = "Input")]
     #[serde(skip)]
     pub config: Option<PathBuf>,
+    /// Send keys to the servers that the config file names, now and until the file changes
+    #[arg(long, requires = "config", help_heading = "Input")]
+    #[serde(skip)]
+    pub trust_config: bool,
     /// What is evaluated, and how.
     #[command(flatten)]
     #[serde(flatten)]

@@ -3,20 +3,23 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use secrecy::SecretString;
-
 use super::score::evaluation;
 use super::{Context, runtime};
 use crate::cli::ExitCode;
 use crate::cli::args::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs};
-use crate::cli::origin::escape_controls;
+use crate::cli::keys::{KeyUse, NamedServers, not_set, secret};
+use crate::cli::origin::{Origin, escape_controls};
 use crate::cli::settings::Settings;
 use crate::cli::terminal::{self, grouped, path_text};
 use crate::error::{Error, Result};
 use crate::evaluation::Plan;
-use crate::judge::batch::{BatchCalls, BatchLimits, BatchManifest, BatchPart, BatchService, CALLS_FILE, ImportReport};
+use crate::judge::batch::{
+    BatchCalls, BatchLimits, BatchManifest, BatchPart, BatchService, CALLS_FILE, ImportReport, MANIFEST_FILE,
+    refuse_link,
+};
 use crate::judge::cache::{Cache, Inserted};
 use crate::judge::endpoint::{Endpoint, OPENAI_BASE_URL};
+use crate::judge::options::{check_header, check_header_variable};
 
 /// Requests without a reply that are listed after an import.
 const ERRORS_SHOWN: usize = 20;
@@ -125,6 +128,7 @@ fn result_files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
         let manifest = BatchManifest::load(path)?;
         let before = files.len();
         files.extend(manifest.parts.iter().flat_map(|part| &part.results).map(|name| path.join(name)));
+        files[before..].iter().try_for_each(|file| refuse_link(file))?;
         if files.len() == before {
             let dir = path_text(path);
             return Err(Error::Usage(format!(
@@ -149,6 +153,7 @@ fn call_lists(args: &BatchImportArgs, files: &[PathBuf]) -> Result<BTreeSet<Path
                 .into(),
         ));
     }
+    lists.iter().try_for_each(|list| refuse_link(list))?;
     Ok(lists)
 }
 
@@ -221,6 +226,7 @@ fn part_text(part: &BatchPart) -> String {
 /// The batch directory, and the service of each of its files.
 fn open(args: &BatchServiceArgs, context: &Context<'_>) -> Result<(BatchManifest, Vec<BatchService>)> {
     let manifest = BatchManifest::load(&args.dir)?;
+    let mut keyless = BTreeSet::new();
     let service = |part: &BatchPart| {
         let url = args.base_url.as_deref().or(part.base_url.as_deref()).unwrap_or(OPENAI_BASE_URL);
         if url.contains("***") {
@@ -230,22 +236,45 @@ fn open(args: &BatchServiceArgs, context: &Context<'_>) -> Result<(BatchManifest
                 path_text(&args.dir)
             )));
         }
-        BatchService::new(endpoint(url, args, context)?)
+        BatchService::new(endpoint(url, args, context, &mut keyless)?)
     };
     let services = manifest.parts.iter().map(service).collect::<Result<_>>()?;
+    for url in keyless {
+        let (name, file) = (&args.api_key_env, path_text(&args.dir.join(MANIFEST_FILE)));
+        terminal::note(&format!(
+            "warning: {name} is not sent to {url}, which only {file} names; add --base-url {url} to send it"
+        ));
+    }
     Ok((manifest, services))
 }
 
-fn endpoint(url: &str, args: &BatchServiceArgs, context: &Context<'_>) -> Result<Endpoint> {
+/// The endpoint of a service; the address of one that must not get the key goes into `keyless`.
+fn endpoint(
+    url: &str,
+    args: &BatchServiceArgs,
+    context: &Context<'_>,
+    keyless: &mut BTreeSet<String>,
+) -> Result<Endpoint> {
     let mut endpoint = Endpoint::new(url)?;
-    endpoint.api_key = context.environment.get(&args.api_key_env).map(|key| SecretString::from(key.trim()));
-    endpoint.api_key_env.clone_from(&args.api_key_env);
+    let (variable, environment) = (&args.api_key_env, context.environment);
+    let is_named = context.is_flag("api_key_env");
+    let named_by = if is_named { Origin::Flag("--api-key-env".to_owned()) } else { Origin::Default };
+    let servers = NamedServers::new(args.base_url.as_slice(), environment, false);
+    endpoint.api_key_env.clone_from(variable);
+    endpoint.api_key = secret(environment, variable, false)?.filter(|_| is_named || endpoint.login.is_none());
+    if endpoint.api_key.is_some() && servers.key_use(variable, &named_by, &endpoint) != KeyUse::Send {
+        endpoint.api_key = None;
+        keyless.insert(endpoint.masked_url());
+    }
     for header in &args.headers {
-        let (name, value) = header.split_once(':').ok_or_else(|| {
-            // The text may be a secret: do not repeat it.
-            Error::Usage("--header: expected NAME:VALUE, such as 'X-Team: biology'".to_owned())
-        })?;
-        endpoint.headers.push((name.trim().to_owned(), value.trim().to_owned()));
+        check_header(header).map_err(|fault| Error::Usage(format!("--header: {}", fault.what)))?;
+        endpoint.headers.push(header.clone());
+    }
+    for header in &args.header_env {
+        let usage = |what: String| Error::Usage(format!("--header-env: {what}"));
+        check_header_variable(header).map_err(|fault| usage(fault.what))?;
+        let value = secret(environment, &header.1, true)?.ok_or_else(|| usage(not_set(&header.1)))?;
+        endpoint.secret_headers.push((header.0.clone(), value));
     }
     Ok(endpoint)
 }

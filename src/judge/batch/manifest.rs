@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, InputFault, Result};
 
 /// Name of the manifest in a batch directory.
-pub(super) const MANIFEST_FILE: &str = "batch.json";
+pub const MANIFEST_FILE: &str = "batch.json";
 /// Name of the list of calls in a batch directory.
 pub const CALLS_FILE: &str = "calls.jsonl";
 /// Version of the file's form.
@@ -47,6 +47,8 @@ pub struct BatchPart {
     pub requests: u64,
     /// Its size.
     pub bytes: u64,
+    /// BLAKE3 over it; a file that differs is not uploaded.
+    pub hash: String,
     /// About how many tokens its prompts have together.
     pub prompt_tokens: u64,
     /// The service's id of the uploaded file.
@@ -124,6 +126,7 @@ impl BatchManifest {
             let hint = "name the directory that scholareval batch export --out DIR wrote";
             return Err(InputFault::new(dir, what).hint(hint).into());
         }
+        refuse_link(&path)?;
         let bytes = fs::read(&path).map_err(Error::io(&path, "read"))?;
         let fault = |what: String| Error::from(InputFault::new(&path, what).hint("export the batch again"));
         let manifest: Self =
@@ -153,11 +156,41 @@ impl BatchManifest {
     }
 }
 
+/// Refuses a symbolic link in a batch directory, which may come from somebody else: it could lead to any file of the user.
+///
+/// # Errors
+/// [`Error::Input`] if the path is a link.
+pub fn refuse_link(path: &Path) -> Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_symlink() => {
+            let hint = "put the file itself there, or export the batch again";
+            Err(InputFault::new(path, "is a symbolic link, and a batch follows none").hint(hint).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The bytes of a request file.
+///
+/// # Errors
+/// [`Error::Input`] if it is not the file that was exported; [`Error::Io`] if it cannot be read.
+pub(super) fn read_request_file(dir: &Path, part: &BatchPart) -> Result<Vec<u8>> {
+    let path = dir.join(&part.file);
+    refuse_link(&path)?;
+    let bytes = fs::read(&path).map_err(Error::io(&path, "read"))?;
+    if blake3::hash(&bytes).to_string() != part.hash {
+        let what = format!("is not the file that batch export wrote: its hash in {MANIFEST_FILE} differs");
+        return Err(InputFault::new(&path, what).hint("export the batch again").into());
+    }
+    Ok(bytes)
+}
+
 /// Writes a file beside its place and moves it there: a reader sees all of it or none.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");
     let beside = Path::new(&beside);
+    refuse_link(beside)?;
     let mut file = File::create(beside).map_err(Error::io(beside, "create"))?;
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(Error::io(beside, "write"))?;
     fs::rename(beside, path).map_err(Error::io(path, "replace"))

@@ -21,7 +21,7 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::manifest::{BatchManifest, BatchPart, write_whole};
+use super::manifest::{BatchManifest, BatchPart, read_request_file, write_whole};
 use crate::error::{Error, Result};
 use crate::judge::chat::transport::{Fault, Transport, request_headers};
 use crate::judge::chat::{error_text, error_words, key_refused, no_server};
@@ -110,10 +110,10 @@ impl BatchService {
         let transport = Transport::new(Arc::clone(&endpoint))?;
         // async-openai's own executor repeats requests, the creation of a batch included, and loses the status of an
         // error that has another form than OpenAI's.
-        let sender = transport.clone();
+        let (sender, owner) = (transport.clone(), Arc::clone(&endpoint));
         let service = tower::service_fn(move |factory: HttpRequestFactory| {
-            let sender = sender.clone();
-            async move { send(&sender, &factory).await }
+            let (sender, owner) = (sender.clone(), Arc::clone(&owner));
+            async move { masked(send(&sender, &factory).await?, &owner).await }
         });
         let config = ServiceConfig { endpoint: Arc::clone(&endpoint), no_key: SecretString::from("") };
         Ok(Self { client: Client::build(transport.client(), config).with_http_service(service), transport, endpoint })
@@ -130,8 +130,7 @@ impl BatchService {
         let known = match manifest.parts[part].file_id.clone() {
             Some(file_id) => self.find_batch(&file_id).await?,
             None => {
-                let file_id =
-                    self.upload(&manifest.dir.join(&manifest.parts[part].file), &manifest.parts[part].file).await?;
+                let file_id = self.upload(&manifest.dir, &manifest.parts[part]).await?;
                 manifest.parts[part].file_id = Some(file_id);
                 manifest.save()?;
                 None
@@ -195,9 +194,9 @@ impl BatchService {
         Ok(Some(batch))
     }
 
-    async fn upload(&self, path: &Path, name: &str) -> Result<String> {
-        let bytes = bytes::Bytes::from(std::fs::read(path).map_err(Error::io(path, "read"))?);
-        let source = InputSource::Bytes { filename: name.to_owned(), bytes };
+    async fn upload(&self, dir: &Path, part: &BatchPart) -> Result<String> {
+        let bytes = read_request_file(dir, part)?.into();
+        let source = InputSource::Bytes { filename: part.file.clone(), bytes };
         let request =
             CreateFileRequest { file: FileInput { source }, purpose: FilePurpose::Batch, expires_after: None };
         let uploaded = self.client.files().create_byot::<_, Uploaded>(request).await;
@@ -284,6 +283,15 @@ async fn send(transport: &Transport, factory: &HttpRequestFactory) -> Result<Res
         tokio::time::sleep(asked.unwrap_or(pause).min(PAUSE.1)).await;
         (tries, pause) = (tries + 1, pause * 2);
     }
+}
+
+/// The response with every secret of the endpoint masked, before any of it is stored.
+async fn masked(response: Response, endpoint: &Endpoint) -> Result<Response, OpenAIError> {
+    let status = response.status();
+    let body = response.bytes().await.map_err(OpenAIError::Reqwest)?;
+    let mut masked = http::Response::new(endpoint.mask_body(body));
+    *masked.status_mut() = status;
+    Ok(masked.into())
 }
 
 fn line_error(error: &Value) -> String {

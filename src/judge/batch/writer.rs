@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::import::BatchCall;
-use super::manifest::{BatchManifest, BatchPart, CALLS_FILE};
+use super::manifest::{BatchManifest, BatchPart, CALLS_FILE, refuse_link};
 use crate::error::{Error, Result};
 use crate::judge::kind::JudgeKind;
 
@@ -121,7 +121,8 @@ impl BatchWriter {
         let mut parts = Vec::with_capacity(self.parts.len());
         for (part, file) in self.parts {
             close(file, &self.dir.join(&part.file))?;
-            parts.push(BatchPart { base_url: address(&part.judge), ..part });
+            let hash = hash_of(&self.dir.join(&part.file))?;
+            parts.push(BatchPart { base_url: address(&part.judge), hash, ..part });
         }
         close(self.calls, &self.dir.join(CALLS_FILE))?;
         let manifest = BatchManifest::new(&self.dir, parts);
@@ -130,7 +131,14 @@ impl BatchWriter {
     }
 }
 
+fn hash_of(path: &Path) -> Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    let read = File::open(path).and_then(|file| hasher.update_reader(file).map(|hasher| hasher.finalize()));
+    read.map(|hash| hash.to_string()).map_err(Error::io(path, "read"))
+}
+
 fn create(path: &Path) -> Result<BufWriter<File>> {
+    refuse_link(path)?;
     File::create(path).map(BufWriter::new).map_err(Error::io(path, "create"))
 }
 

@@ -89,7 +89,8 @@ impl Chat {
         let sent = self.transport.call(self.kind, body, call.max_tokens).await;
         let latency_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let read = sent.and_then(|(body, wait)| {
-            let json = decode(&body.bytes).ok_or_else(|| not_json(&body.bytes, &self.endpoint))?;
+            let mut json = decode(&body.bytes).ok_or_else(|| not_json(&body.bytes, &self.endpoint))?;
+            self.endpoint.mask_reply(&mut json);
             Ok((json, wait))
         });
         if !matches!(read, Err(Fault::Connect(_))) {

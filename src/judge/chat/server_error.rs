@@ -172,7 +172,7 @@ pub(in crate::judge) fn key_refused(endpoint: &Endpoint, quoted: &str) -> String
     let (url, variable) = (endpoint.masked_url(), &endpoint.api_key_env);
     let (what, check) = match endpoint.api_key {
         Some(_) => (format!("refused the key from {variable}"), "check"),
-        None => (format!("wants a key and {variable} holds none"), "set"),
+        None => (format!("wants a key and got none from {variable}"), "set"),
     };
     format!("the judge at {url} {what} ({quoted}); {check} {variable} or name another with --api-key-env")
 }

@@ -90,7 +90,7 @@ impl Transport {
     ///
     /// # Errors
     /// [`Error::JudgeUnavailable`] if the key cannot stand in a header (a line break at its end, mostly);
-    /// [`Error::Settings`] if no HTTP client can be set up.
+    /// [`Error::Settings`] if no HTTP client can be set up, or for a second authorization beside the login of the URL.
     pub(in crate::judge) fn new(endpoint: Arc<Endpoint>) -> Result<Self> {
         if let Some(key) = &endpoint.api_key
             && HeaderValue::try_from(key.expose_secret()).is_err()
@@ -98,6 +98,17 @@ impl Transport {
             let variable = &endpoint.api_key_env;
             return Err(Error::JudgeUnavailable(format!(
                 "the key in {variable} has characters that no header can hold (a line break?); set {variable} again"
+            )));
+        }
+        let mut names = endpoint.headers.iter().map(|(name, _)| name);
+        let mut secret_names = endpoint.secret_headers.iter().map(|(name, _)| name);
+        let is_authorization = |name: &String| name.eq_ignore_ascii_case(AUTHORIZATION.as_str());
+        let has_other = endpoint.api_key.is_some() || names.any(is_authorization) || secret_names.any(is_authorization);
+        if endpoint.login.is_some() && has_other {
+            let url = endpoint.masked_url();
+            return Err(Error::Settings(format!(
+                "the address {url} has a user and password, and there is a key or an Authorization header, too; a server \
+                 gets one of them: drop the others"
             )));
         }
         // Fails if a provider is installed already, which is as good.
@@ -281,13 +292,10 @@ async fn share_of(bytes: usize) -> Option<SemaphorePermit<'static>> {
 /// The headers of every request: the user's own come last and win.
 pub(in crate::judge) fn request_headers(endpoint: &Endpoint) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    if let Some(key) = &endpoint.api_key
-        && let Ok(mut value) = HeaderValue::try_from(format!("Bearer {}", key.expose_secret()))
-    {
-        value.set_sensitive(true);
-        headers.insert(AUTHORIZATION, value);
-    }
-    for (name, value) in &endpoint.headers {
+    let authorization = endpoint.authorization().map(|value| (AUTHORIZATION.as_str(), value));
+    let secret = endpoint.secret_headers.iter().map(|(name, value)| (name.as_str(), value.expose_secret().to_owned()));
+    let own = endpoint.headers.iter().map(|(name, value)| (name.as_str(), value.clone()));
+    for (name, value) in authorization.into_iter().chain(own).chain(secret) {
         if let (Ok(name), Ok(mut value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
             value.set_sensitive(true);
             headers.insert(name, value);
@@ -341,9 +349,11 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok().map(str::trim)
 }
 
-/// The JSON of a body, whatever its type.
+/// The JSON of a body, whatever its type, secrets masked.
 fn read_json(body: &[u8], endpoint: &Endpoint) -> Result<Value, Fault> {
-    serde_json::from_slice(body).map_err(|_| not_json(body, endpoint))
+    let mut value = serde_json::from_slice(body).map_err(|_| not_json(body, endpoint))?;
+    endpoint.mask_reply(&mut value);
+    Ok(value)
 }
 
 /// The fault of a body that is no JSON, with its first words.
