@@ -396,8 +396,17 @@ async fn a_judge_that_is_never_understood_stops_the_run_early() {
     let judge = Scripted::new(|_| unreadable());
     let all: Vec<usize> = (0..40).collect();
     let error = run(&asking(&job, judge.clone()), &[all], &mut Seen::default(), &StopHandle::new()).await.unwrap_err();
-    assert!(error.to_string().contains("none of the first 30 replies"), "{error}");
-    assert_eq!(judge.asked().len(), 30);
+    assert!(error.to_string().contains("no reply to the property calls about 3 different answers"), "{error}");
+    // a and b of two answers and a of the third, three times each
+    assert_eq!(judge.asked().len(), 15);
+}
+
+#[tokio::test(start_paused = true)]
+async fn unreadable_replies_about_two_answers_stop_no_run() {
+    let (job, _) = job(2, &[], |_| ());
+    let (_, outcome, _) = both_passes(&job, Scripted::new(|_| unreadable())).await;
+    assert_eq!(outcome.scored.len(), 2);
+    assert!(outcome.scored.iter().all(|scored| scored.score.value.is_none()));
 }
 
 #[tokio::test(start_paused = true)]

@@ -229,6 +229,14 @@ mod tests {
     }
 
     #[test]
+    fn a_line_with_a_lone_surrogate_is_mended_and_flagged() {
+        let line = br#"{"custom_id":"k","response":{"status_code":200,"body":{"choices":[{"message":{"content":"x\ud800"}}]}}}"#;
+        let line = ResultLine::deserialize(decode(line).unwrap()).unwrap();
+        let reply = line.outcome().unwrap();
+        assert_eq!((reply.content.as_str(), reply.note.as_deref()), ("x\u{fffd}", Some(MENDED_NOTE)));
+    }
+
+    #[test]
     fn errors_hold_the_words_of_the_service() {
         for (line, said) in [
             (r#"{"custom_id":"k","response":null,"error":{"code":"batch_expired","message":"too late"}}"#, "too late"),

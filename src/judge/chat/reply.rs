@@ -185,6 +185,19 @@ mod tests {
     }
 
     #[test]
+    fn only_a_whole_completion_is_mended() {
+        let read = |body: &[u8]| decode(body).and_then(|body| read_reply(&body, 0));
+        let mended = read(b"{\"choices\":[{\"text\":\"a\nb\xff\"}]}").unwrap();
+        assert_eq!((mended.content.as_str(), mended.note.is_some()), ("a b\u{fffd}", true));
+        let marked = read(b"\xef\xbb\xbf{\"choices\":[{\"text\":\"a\"}]}").unwrap();
+        assert_eq!((marked.content.as_str(), marked.note), ("a", None));
+        for body in [&b"{\"choices\":[{\"text\":\"a\xff"[..], b"{\"choices\":[{\"text\":\"a\"]}", b"<p>\"choices\"</p>"]
+        {
+            assert!(read(body).is_none(), "{}", String::from_utf8_lossy(body));
+        }
+    }
+
+    #[test]
     fn a_raw_completion_is_read() {
         let reply = reply(
             r#"{"object":"text_completion","model":"m","choices":[{"index":0,"text":" Attributable","finish_reason":"length",

@@ -201,6 +201,7 @@ impl Assembly {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::reply::read_reply;
     use super::*;
     use crate::domain::CallKind;
     use crate::judge::body::RequestOptions;
@@ -317,6 +318,21 @@ mod tests {
             assert_eq!(read(&events), Some(json!({"error": error})), "{events}");
         }
         assert_eq!(read("data: [DONE]\n\n"), None);
+    }
+
+    #[test]
+    fn refusals_tool_calls_and_numbers_come_through() {
+        let reply = |delta: &str| {
+            let end = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n";
+            let whole = read(&format!("data: {{\"choices\":[{{\"delta\":{delta}}}]}}\n{end}")).unwrap();
+            read_reply(&whole, 0).unwrap()
+        };
+        let refused = reply(r#"{"refusal":"I cannot."}"#);
+        assert_eq!((refused.content.as_str(), refused.finish_reason.as_deref()), ("I cannot.", Some("refusal")));
+        assert_eq!(reply(r#"{"tool_calls":[{"index":0}]}"#).finish_reason.as_deref(), Some("tool_calls"));
+        assert_eq!(reply(r#"{"content":7}"#).content, "7");
+        let mended = reply(r#"{"content":"x\ud800"}"#);
+        assert_eq!((mended.content.as_str(), mended.note.is_some()), ("x\u{fffd}", true));
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::judging::{constant_judge, kind_of, section};
-use super::workspace::{AT_MOST, Running, Workspace, wait_until};
+use super::judging::{answer_of, constant_judge, kind_of, section};
+use super::workspace::{AT_MOST, NOW, Running, Workspace, wait_until};
 use super::{Act, Behaviour, FakeServer, Gate, Recorded};
 
 #[test]
@@ -79,9 +79,47 @@ fn a_judge_that_is_never_understood_stops_the_run_before_all_is_paid() {
     let prose = Act::Content("I find this answer rather good.".to_owned());
     let server = FakeServer::start(constant_judge().when(|request| kind_of(request) == "property", prose));
     let done = work.score(&server, &["--concurrency", "2"]).exits_with(4);
-    done.says(&["none of the first 30 replies to property calls holds a verdict", "they are kept"]);
+    done.says(&["no reply to the property calls about", "different answers holds a verdict", "they are kept"]);
     let properties = server.chats().iter().filter(|chat| kind_of(chat) == "property").count();
-    assert!((30..=32).contains(&properties), "{properties} of 80 were paid");
+    // two answers with two criteria each, then the first criterion of a third, each asked three times; and of a fourth
+    assert!((15..=21).contains(&properties), "{properties} of 240 were paid");
+}
+
+#[test]
+fn answers_that_the_server_refuses_stop_neither_the_run_nor_its_repetition() {
+    for (refused, concurrency) in
+        [(&["c7"][..], "1"), (&["c7"], "32"), (&["c3", "c12", "c20"], "1"), (&["c3", "c12", "c20"], "32")]
+    {
+        let work = Workspace::new(&["alpha"], 24);
+        let is_refused =
+            |request: &Recorded| refused.iter().any(|id| answer_of(request).contains(&format!("to {id},")));
+        let act = Act::error(400, "invalid_request_error", "cannot take this text");
+        let server = FakeServer::start(constant_judge().when(is_refused, act));
+        let more = ["--concurrency", concurrency, "--max-unscored", "1"];
+        // what was scored in the first run shows in the second that the request itself is not at fault
+        for first_asked in [(24 - refused.len()) * AT_MOST + refused.len() * NOW, refused.len() * NOW] {
+            let before = server.chat_count();
+            work.score(&server, &more).exits_with(0);
+            assert_eq!(server.chat_count() - before, first_asked, "{refused:?} {concurrency}");
+            let scores = work.lines("out/scores.jsonl");
+            assert_eq!(scores.iter().filter(|score| score["score"].is_number()).count(), 24 - refused.len());
+            let reasons: Vec<&Value> = scores.iter().map(|score| &score["details"]["p0"]["unscored"]).collect();
+            let words = "status 400: cannot take this text";
+            assert_eq!(reasons.iter().filter(|reason| reason["message"] == words).count(), refused.len());
+        }
+    }
+}
+
+#[test]
+fn a_silent_server_ends_the_run_early() {
+    // one answer has one call in flight at first; of eight, two calls are
+    for (answers, time_outs, most) in [(1, "2 calls timed out", 2), (8, "4 calls timed out", 6)] {
+        let work = Workspace::new(&["alpha"], answers);
+        let server = FakeServer::start(Behaviour::always(Act::Silent));
+        let done = work.score(&server, &["--timeout", "1s", "--concurrency", "2"]).exits_with(4);
+        done.says(&["is silent", time_outs, "none was answered", "--timeout 30m"]);
+        assert!(server.chat_count() <= most, "{} calls", server.chat_count());
+    }
 }
 
 #[test]

@@ -120,6 +120,102 @@ fn a_reply_that_the_limit_cut_is_not_asked_again() {
     assert_eq!(server.chat_count(), AT_MOST + 1, "the claims only");
 }
 
+/// A run of one answer whose first criterion is answered with `act`, and the same command once more: how many requests
+/// each of them takes, and what became of that criterion.
+fn requests_of(act: &Act) -> ([usize; 2], Value, Value) {
+    let work = Workspace::new(&["alpha"], 1);
+    let server = FakeServer::start(constant_judge().when(causes_of("c1"), act.clone()));
+    let counts = [(); 2].map(|()| {
+        let before = server.chat_count();
+        work.score(&server, &["--max-unscored", "1", "--retries", "1"]).exits_with(0);
+        server.chat_count() - before
+    });
+    let score = work.lines("out/scores.jsonl").remove(0);
+    (counts, score["details"]["p0"].clone(), score["notes"].clone())
+}
+
+/// The bytes of a chat completion, its message as given.
+fn chat(message: &str) -> Vec<u8> {
+    format!("{{\"choices\": [{{\"message\": {message}, \"finish_reason\": \"stop\"}}]}}").into_bytes()
+}
+
+#[test]
+fn a_whole_reply_is_decoded_leniently_and_flagged() {
+    let surrogate = chat(r#"{"content": "{\"score\": 8, \"feedback\": \"x\ud800\"}"}"#);
+    let mut latin_1 = chat(r#"{"content": "{\"score\": 8, \"feedback\": \"x#\"}"}"#);
+    latin_1.iter_mut().filter(|byte| **byte == b'#').for_each(|byte| *byte = 0xe9);
+    for body in [surrogate, latin_1] {
+        let (counts, p0, notes) = requests_of(&Act::status(200, body));
+        assert_eq!(counts, [AT_MOST, 0], "every call once: {p0}");
+        assert_eq!((&p0["value"], &p0["feedback"]), (&json!(0.8), &json!("x\u{fffd}")));
+        assert!(notes.to_string().contains("no valid JSON in UTF-8"), "{notes}");
+    }
+    let (counts, p0, notes) = requests_of(&Act::status(200, chat(r#"{"content": {"score": 8}}"#)));
+    assert_eq!((counts, &p0["value"], notes.as_array()), ([AT_MOST, 0], &json!(0.8), Some(&Vec::new())), "an object");
+}
+
+#[test]
+fn a_whole_reply_that_cannot_be_used_is_asked_again_twice_and_kept() {
+    let deep = format!("{{\"content\": {}1{}}}", "[".repeat(200), "]".repeat(200));
+    let bodies = [
+        chat(r#"{"content": 7}"#),
+        chat(r#"{"content": 1e999}"#),
+        chat(r#"{"content": null}"#),
+        chat(&deep),
+        [chat(r#"{"content": "{\"score\": 8}"}"#), b"<!-- end -->".to_vec()].concat(),
+        br#"{"choices": "none"}"#.to_vec(),
+    ];
+    for body in bodies {
+        let words = String::from_utf8_lossy(&body).into_owned();
+        let (counts, p0, _) = requests_of(&Act::status(200, body));
+        // two more tries, and its snippets are not asked
+        assert_eq!(counts, [AT_MOST + 2 - 1, 0], "{words}: {p0}");
+        assert_eq!(p0["unscored"]["kind"], "unreadable", "{words}: {p0}");
+    }
+}
+
+#[test]
+fn what_is_no_completion_is_asked_again_as_often_as_retries_allow_and_not_kept() {
+    let gzip = b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b\x04\0\x43\xbe\xb7\xe8\x01\0\0\0".to_vec();
+    for (act, words) in [
+        (Act::status(200, gzip).with_header("content-encoding", "gzip"), "gzip, which was not asked for"),
+        (Act::status(200, "<html>\"choices\"</html>"), "not JSON"),
+        (Act::json(&json!({"error": {"code": 502, "message": "lost"}})), "status 502: lost"),
+        (Act::status(200, r#"{"choices": [{"message": {"content": "{"#), "not JSON"),
+    ] {
+        let (counts, p0, _) = requests_of(&act);
+        assert_eq!(counts, [AT_MOST + 1 - 1, 2], "two attempts, its snippets are not asked: {p0}");
+        assert_eq!(p0["unscored"]["kind"], "unreachable", "{p0}");
+        assert!(p0["unscored"]["message"].as_str().unwrap().contains(words), "{p0}");
+    }
+}
+
+#[test]
+fn no_encoding_is_invited() {
+    let work = Workspace::new(&["alpha"], 1);
+    let server = FakeServer::start(constant_judge());
+    work.score(&server, &[]).exits_with(0);
+    assert!(server.chats().iter().all(|chat| chat.header("accept-encoding") == Some("identity")));
+}
+
+#[test]
+fn a_refusal_is_unscored_with_its_words_and_not_asked_again() {
+    let filtered = json!({"choices": [{"message": {"content": "{\"sco"}, "finish_reason": "content_filter"}]});
+    for (body, words) in [
+        (
+            chat(r#"{"content": null, "refusal": "I cannot judge this."}"#),
+            "the judge refused: \"I cannot judge this.\"",
+        ),
+        (chat(r#"{"content": null, "tool_calls": [{"id": "x", "function": {"name": "f"}}]}"#), "called a tool"),
+        (filtered.to_string().into_bytes(), "content_filter"),
+    ] {
+        let (counts, p0, _) = requests_of(&Act::status(200, body));
+        assert_eq!(counts, [AT_MOST - 1, 0], "its snippets are not asked: {p0}");
+        assert_eq!(p0["unscored"]["kind"], "refused", "{p0}");
+        assert!(p0["unscored"]["message"].as_str().unwrap().contains(words), "{p0}");
+    }
+}
+
 #[test]
 fn fenced_and_thoughtful_replies_are_read_and_kept_raw() {
     let work = Workspace::new(&["alpha"], 2);
