@@ -95,7 +95,7 @@ pub enum UnscoredKind {
     Cut,
     /// The prompt does not fit the model's context.
     ContextOverflow,
-    /// The server refused the call (a 4xx that a retry cannot fix), or the judge or a content filter the answer to it.
+    /// The server refused the call (a 4xx that a retry cannot fix), or the judge refused to answer, or its content filter.
     Refused,
     /// The server could not be reached or kept failing.
     Unreachable,

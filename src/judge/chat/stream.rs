@@ -136,10 +136,12 @@ impl Assembly {
             return;
         }
         // Most events are one line. Lines of others are joined until they can be read, whatever stands between them.
+        let is_first = self.event.is_empty();
         self.event.extend_from_slice(data);
         self.event.push(b'\n');
-        let chunk = serde_json::from_slice(&self.event).ok().or_else(|| mended(&self.event).ok());
-        if let Some(Value::Object(mut chunk)) = chunk {
+        // Mending takes its time, so it is tried once: of an event of one line.
+        let mended = || is_first.then(|| mended(&self.event).ok()).flatten();
+        if let Some(Value::Object(mut chunk)) = serde_json::from_slice(&self.event).ok().or_else(mended) {
             self.event.clear();
             if line.starts_with(b"error:") && !chunk.contains_key("error") {
                 chunk = Map::from_iter([("error".to_owned(), Value::Object(chunk))]);
