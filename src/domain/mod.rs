@@ -41,6 +41,7 @@ pub use score::{Component, ComponentKind, LEXICAL, Score, ScorerId, Unit};
 pub use scored_answer::{MemberValues, ScoredAnswer};
 pub use test_case::TestCase;
 pub use time_span::TimeSpan;
+pub(crate) use time_span::timestamp;
 pub use verdict::{
     Attribution, ClaimShares, ClaimSupport, Mode, Reading, Unreadable, UnscoredKind, UnscoredReason, Verdict,
 };

@@ -1,14 +1,22 @@
-//! Durations in text form: `90s`, `20m`, `1h30m`, `500ms`.
+//! Durations in text form (`90s`, `20m`, `1h30m`, `500ms`), and times.
 
 use std::fmt;
 use std::ops::Deref;
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
 /// The longest accepted duration, so that sums cannot overflow.
 const LONGEST: Duration = Duration::from_secs(366 * 86_400);
+/// The last second of the year 9999.
+const LAST: Duration = Duration::from_secs(253_402_300_799);
+
+/// The time as RFC 3339 in UTC. A clock that is before 1970 or after 9999 gives the nearest of these years.
+pub(crate) fn timestamp(time: SystemTime) -> String {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default().min(LAST);
+    humantime::format_rfc3339_millis(UNIX_EPOCH + since).to_string()
+}
 
 /// A duration in options and files, written as a number with its unit (`90s`, `1h30m`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -68,6 +76,15 @@ impl From<TimeSpan> for String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_clock_gives_a_time() {
+        let year = Duration::from_secs(365 * 86_400);
+        assert_eq!(timestamp(UNIX_EPOCH - year * 10), "1970-01-01T00:00:00.000Z");
+        assert_eq!(timestamp(UNIX_EPOCH + year + Duration::from_millis(1)), "1971-01-01T00:00:00.001Z");
+        assert_eq!(timestamp(UNIX_EPOCH + LAST), "9999-12-31T23:59:59.000Z");
+        assert_eq!(timestamp(UNIX_EPOCH + year * 20_000), "9999-12-31T23:59:59.000Z");
+    }
 
     #[test]
     fn what_is_shown_can_be_typed() {

@@ -317,3 +317,39 @@ fn a_reply_beyond_all_measure_is_refused_and_the_run_goes_on() {
     );
     assert_eq!(server.chat_count(), AT_MOST);
 }
+
+/// A redirect followed would pay a call twice, and show the key to another server.
+#[test]
+fn no_redirect_of_any_request_is_followed() {
+    let other = FakeServer::start(Behaviour::good());
+    let (work, elsewhere) = (Workspace::new(&["alpha"], 1), other.base_url());
+    for (number, status) in [301, 302, 303, 307, 308].into_iter().enumerate() {
+        for (place, more) in [
+            ("/models", &[][..]),
+            ("/chat/completions", &[]),
+            ("/chat/completions", &["--stream", "on"]),
+            ("/completions", &["--judge", "completions"]),
+        ] {
+            let target = elsewhere.clone();
+            let server = FakeServer::start(Behaviour::good().handler(move |request| {
+                let path = request.path.strip_prefix("/v1").filter(|path| *path == place)?;
+                Some(Act::status(status, "").with_header("Location", &format!("{target}{path}")))
+            }));
+            let out = format!("{number}{}{}", place.replace('/', "-"), more.len());
+            let done = work.score(&server, &[more, &["--no-cache", "--out", &out]].concat());
+            if place != "/models" {
+                done.exits_with(4).says(&["redirects elsewhere", "--base-url"]);
+            }
+        }
+    }
+    let target = elsewhere.clone();
+    let server = FakeServer::start(Behaviour::good().handler(move |request| {
+        let path = request.path.strip_prefix("/v1").filter(|path| path.starts_with("/files"))?;
+        Some(Act::status(307, "").with_header("Location", &format!("{target}{path}")))
+    }));
+    let url = server.base_url();
+    let export = ["batch", "export", "answers", "--tests", "tests.json", "--model", "fake-judge", "--base-url", &url];
+    work.run(&[&export[..], &["--out", "b"]].concat()).exits_with(0);
+    assert_ne!(work.run(&["batch", "submit", "b"]).code, Some(0));
+    assert_eq!(other.requests().len(), 0, "{:?}", other.requests());
+}

@@ -265,7 +265,7 @@ impl Manifest {
 
 /// RFC 3339, UTC.
 pub(super) fn now() -> String {
-    humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string()
+    crate::domain::timestamp(std::time::SystemTime::now())
 }
 
 /// What differs between the run in a directory and the new one: lines `name: there .., here ..`. Paths and times may

@@ -81,7 +81,7 @@ impl BatchManifest {
             dir: dir.to_path_buf(),
             schema_version: SCHEMA_VERSION,
             scholareval_version: env!("CARGO_PKG_VERSION").to_owned(),
-            created_at: humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string(),
+            created_at: crate::domain::timestamp(std::time::SystemTime::now()),
             parts,
         }
     }

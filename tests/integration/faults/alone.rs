@@ -57,6 +57,18 @@ fn a_429_with_a_date_of_a_server_whose_clock_is_years_behind() {
     passes_through_share(FEW, fails_with(slow_down().with_header("Date", now).with_header("Retry-After", then)), &[]);
 }
 
+/// The year 1960 has no HTTP date, and is no reason to wait.
+#[test]
+fn a_429_of_a_server_whose_clock_is_at_either_end_of_time() {
+    for (now, then) in [
+        ("Fri, 31 Dec 9999 23:59:58 GMT", "Fri, 31 Dec 9999 23:59:59 GMT"),
+        ("Fri, 01 Jan 1960 00:00:00 GMT", "Fri, 01 Jan 1960 00:00:01 GMT"),
+    ] {
+        let act = slow_down().with_header("Date", now).with_header("Retry-After", then);
+        passes_through_share(FEW, fails_with(act), &[]);
+    }
+}
+
 #[test]
 fn a_500() {
     passes_through(fails_with(Act::status(500, "<html>oops</html>")), &[]);

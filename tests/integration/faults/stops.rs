@@ -87,4 +87,7 @@ fn a_model_that_is_taken_away_midway() {
 fn a_wait_that_nobody_wants_to_sit_through() {
     let act = Act::error(429, "rate_limit_exceeded", "daily limit").with_header("Retry-After", "7200");
     stops_and_goes_on(9, act, &["asks to wait 7200 s", "the same command again later"]);
+    let never =
+        Act::error(429, "rate_limit_exceeded", "no more").with_header("Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT");
+    stops_and_goes_on(9, never, &["asks to wait", "the same command again later"]);
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::mutation::mutated;
 
 /// Inputs of a run without a time.
-const INPUTS: u64 = 200;
+const INPUTS: u64 = 50;
 /// An input that takes longer hangs; far beyond what a slow machine needs.
 const HANG: Duration = Duration::from_secs(180);
 /// So much memory for an input of at most 64 kB is a fault.
