@@ -260,8 +260,8 @@ impl<'a> Sources<'a> {
         if let Some(given) = self.explicit_origin(table, key) {
             return given;
         }
-        if let Some(line) = self.line(table, key) {
-            return self.file_origin(table, key, line);
+        if let Some(origin) = self.file_origin(table, key) {
+            return origin;
         }
         match (table, key) {
             ("judge", "base_url") if self.is_openai_variable => Origin::Environment(OPENAI_BASE_URL_ENV.to_owned()),
@@ -271,24 +271,28 @@ impl<'a> Sources<'a> {
         }
     }
 
-    fn file_origin(&self, table: &str, key: &str, line: usize) -> Origin {
-        let path = self.file.as_ref().map(|file| file.path.clone()).unwrap_or_default();
-        Origin::File { path, line, key: format!("{table}.{key}") }
+    fn file_origin(&self, table: &str, key: &str) -> Option<Origin> {
+        let file = self.file.as_ref()?;
+        Some(Origin::File { path: file.path.clone(), line: file.line(table, key)?, key: format!("{table}.{key}") })
     }
 
     /// The error for an invalid option, with the exit code of its origin: a flag gives a usage error.
     fn fault(&self, fault: OptionFault) -> Error {
-        let origin_of = |key: &str| {
-            let split = if key.starts_with("judges.") { key.rsplit_once('.') } else { key.split_once('.') };
-            split.map_or(Origin::Default, |(table, key)| self.origin(table, key))
-        };
+        self.fault_from(&self.origin_of(&fault.key), fault)
+    }
+
+    fn origin_of(&self, key: &str) -> Origin {
+        let split = if key.starts_with("judges.") { key.rsplit_once('.') } else { key.split_once('.') };
+        split.map_or(Origin::Default, |(table, key)| self.origin(table, key))
+    }
+
+    fn fault_from(&self, origin: &Origin, fault: OptionFault) -> Error {
         let mut what = fault.what;
-        let origin = origin_of(&fault.key);
-        let other = fault.contradicts.as_deref().map(origin_of);
+        let other = fault.contradicts.as_deref().map(|key| self.origin_of(key));
         if let (Some(key), Some(other)) = (&fault.contradicts, &other) {
             what.push_str(&format!(" ({key} comes from {other})"));
         }
-        match (&origin, other) {
+        match (origin, other) {
             (Origin::Flag(flag), _) => Error::Usage(format!("{flag}: {what}")),
             (_, Some(Origin::Flag(_))) => Error::Usage(format!("{}: {what}", fault.key)),
             (Origin::Environment(name), _) => Error::Settings(format!("environment variable {name}: {what}")),
@@ -320,68 +324,55 @@ impl<'a> Sources<'a> {
         warnings: &mut Vec<String>,
     ) -> Result<()> {
         let is_asked = is_used && judge.kind() != JudgeKind::Lexical;
-        let not_set = |key: &str, name: &str| self.fault(OptionFault::new(&format!("{table}.{key}"), not_set(name)));
-        let name = judge.api_key_variable().to_owned();
-        let key = secret(environment, &name, false)?;
-        if judge.api_key_env.is_some() && key.is_none() && (is_asked || !is_variable(&name)) {
-            return Err(not_set("api_key_env", &name));
-        }
         let whose = if table == "judge" { String::new() } else { format!("[{table}]: ") };
-        if is_asked && key.is_none() && judge.addresses().iter().any(|url| url == OPENAI_BASE_URL) {
+        let key = (None, judge.api_key_variable().to_owned(), self.origin(table, "api_key_env"));
+        let headers = judge.header_env.iter().map(|pair| {
+            let by_flag = || Origin::Flag("--header-env".to_owned());
+            let of_file = self.file_origin(table, "header_env");
+            let origin =
+                of_file.filter(|_| table != "judge" || !self.header_env.contains(pair)).unwrap_or_else(by_flag);
+            (Some(pair.0.clone()), pair.1.clone(), origin)
+        });
+        for (header, name, origin) in [key].into_iter().chain(headers).collect::<Vec<_>>() {
+            let option = format!("{table}.{}", if header.is_some() { "header_env" } else { "api_key_env" });
+            let fault = |what: String| Err(self.fault_from(&origin, OptionFault::new(&option, what)));
+            let is_named = header.is_some() || judge.api_key_env.is_some();
+            let value = secret(environment, &name, header.is_some())?;
+            if is_named && value.is_none() && (is_asked || !is_variable(&name)) {
+                return fault(not_set(&name));
+            }
+            for url in judge.addresses().into_iter().filter(|_| is_asked && value.is_some()) {
+                let server = Endpoint::new(&url)?;
+                let shown = server.masked_url();
+                // A server gets the login of its address in place of a key that was not named for it.
+                let has_login = server.login.is_some() && !is_named;
+                match self.servers.key_use(&name, &origin, &server) {
+                    KeyUse::Send if !has_login => continue,
+                    KeyUse::Refuse => {
+                        return fault(format!(
+                            "{name} would be sent to {shown}, which only the config file names; add --trust-config if \
+                             you trust that file"
+                        ));
+                    }
+                    KeyUse::Withhold if !has_login => warnings.push(format!(
+                        "{whose}{name} is not sent to {shown}, which only the config file names; add --trust-config to \
+                         send it"
+                    )),
+                    KeyUse::Send | KeyUse::Withhold => {}
+                }
+                judge.withheld_from.push(url);
+            }
+            match header {
+                Some(header) => judge.secret_headers.extend(value.map(|value| (header, value))),
+                None => judge.api_key = value,
+            }
+        }
+        if is_asked && judge.api_key.is_none() && judge.addresses().iter().any(|url| url == OPENAI_BASE_URL) {
+            let name = judge.api_key_variable();
             let remedy = "export it, or name another variable with --api-key-env (api_key_env in the config file)";
             warnings.push(format!("{whose}{name} is not set: OpenAI will reject calls; {remedy}"));
         }
-        let origin = self.origin(table, "api_key_env");
-        for url in judge.addresses().into_iter().filter(|_| is_asked && key.is_some()) {
-            let server = Endpoint::new(&url)?;
-            // A server gets the login of its address in place of a key that was not named for it.
-            let has_login = server.login.is_some() && judge.api_key_env.is_none();
-            let is_sent = self.is_sent(&name, &origin, &server)?;
-            if !is_sent && !has_login {
-                let remedy = "which only the config file names; add --trust-config to send it";
-                warnings.push(format!("{whose}{name} is not sent to {}, {remedy}", server.masked_url()));
-            }
-            if !is_sent || has_login {
-                judge.withheld_from.push(url);
-            }
-        }
-        judge.api_key = key;
-        for (header, name) in &judge.header_env {
-            let value = secret(environment, name, true)?;
-            if value.is_none() && (is_asked || !is_variable(name)) {
-                return Err(not_set("header_env", name));
-            }
-            let is_flag = table == "judge" && self.header_env.iter().any(|own| own.0 == *header && own.1 == *name);
-            let origin = match self.line(table, "header_env") {
-                Some(line) if !is_flag => self.file_origin(table, "header_env", line),
-                _ => Origin::Flag("--header-env".to_owned()),
-            };
-            let Some(value) = value.filter(|_| is_asked) else { continue };
-            for url in judge.addresses() {
-                self.is_sent(name, &origin, &Endpoint::new(&url)?)?;
-            }
-            judge.secret_headers.push((header.clone(), value));
-        }
         Ok(())
-    }
-
-    /// Whether the server gets the secret in `variable`, which `origin` named.
-    ///
-    /// # Errors
-    /// If the config file would send a secret to a server and is not trusted.
-    fn is_sent(&self, variable: &str, origin: &Origin, server: &Endpoint) -> Result<bool> {
-        let key_use = self.servers.key_use(variable, origin, server);
-        if key_use != KeyUse::Refuse {
-            return Ok(key_use == KeyUse::Send);
-        }
-        let what = format!("{variable} would be sent to {}, which only the config file names", server.masked_url());
-        let hint = "add --trust-config if you trust that file";
-        Err(match origin {
-            Origin::File { path, line, key } => {
-                InputFault::new(path, format!("{key}: {what}")).at_line(*line).hint(hint).into()
-            }
-            other => Error::Settings(format!("{other}: {what}; {hint}")),
-        })
     }
 
     /// The baseline uses no server: flags about one are mistakes.
@@ -455,11 +446,7 @@ impl<'a> Sources<'a> {
         }
         if is_judge && !is_lexical {
             let (value, origin) = match &judge.api_key {
-                Some(_) => {
-                    let is_withheld = judge.addresses().iter().all(|url| judge.withheld_from.contains(url));
-                    let value = if is_withheld { "set, not sent" } else { "set, not shown" };
-                    (value, Origin::Environment(judge.api_key_variable().to_owned()))
-                }
+                Some(_) => ("set, not shown", Origin::Environment(judge.api_key_variable().to_owned())),
                 None => ("not set", Origin::Default),
             };
             lines.push(SettingLine { key: format!("{table}.api_key"), value: value.into(), origin });

@@ -143,12 +143,9 @@ impl Endpoint {
         mask_openai_keys(&clean)
     }
 
-    /// Masks every secret of this endpoint in all strings of a reply, names of members included.
+    /// Masks every secret of this endpoint in all strings of a reply.
     pub(crate) fn mask_reply(&self, reply: &mut Value) {
-        let secrets = self.secrets();
-        if !secrets.is_empty() {
-            mask_strings(reply, &secrets);
-        }
+        mask_strings(reply, &self.secrets());
     }
 
     /// Masks every secret of this endpoint in a body of any form.
@@ -275,16 +272,7 @@ fn mask_strings(value: &mut Value, secrets: &[String]) {
     match value {
         Value::String(text) => mask(text, secrets),
         Value::Array(items) => items.iter_mut().for_each(|item| mask_strings(item, secrets)),
-        Value::Object(members) => {
-            if members.keys().any(|name| secrets.iter().any(|secret| name.contains(secret))) {
-                let renamed = |(mut name, member): (String, Value)| {
-                    mask(&mut name, secrets);
-                    (name, member)
-                };
-                *members = std::mem::take(members).into_iter().map(renamed).collect();
-            }
-            members.values_mut().for_each(|member| mask_strings(member, secrets));
-        }
+        Value::Object(members) => members.values_mut().for_each(|member| mask_strings(member, secrets)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
@@ -448,14 +436,15 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_masked_in_strings_and_names_of_a_reply() {
+    fn secrets_are_masked_in_every_string_of_a_reply() {
         let mut endpoint = Endpoint::new("https://host.org").unwrap();
         endpoint.api_key = Some("topsecretkey".into());
         endpoint.headers.push(("Authorization".into(), "Basic bWU6aHVudGVyMg==".into()));
         endpoint.secret_headers.push(("X-Team".into(), "teamsecret".into()));
-        let mut reply = serde_json::json!({"a topsecretkey": [{"b": "hunter2, bWU6aHVudGVyMg==, teamsecret"}], "n": 1});
+        let mut reply =
+            serde_json::json!({"a": [{"b": "topsecretkey, hunter2, bWU6aHVudGVyMg==, teamsecret"}], "n": 1});
         endpoint.mask_reply(&mut reply);
-        assert_eq!(reply, serde_json::json!({"a ***": [{"b": "***, ***, ***"}], "n": 1}));
+        assert_eq!(reply, serde_json::json!({"a": [{"b": "***, ***, ***, ***"}], "n": 1}));
         assert_eq!(endpoint.mask_body(Bytes::from_static(b"\xff topsecretkey")), "\u{fffd} ***");
         assert_eq!(endpoint.mask_body(Bytes::from_static(b"\xff")), &b"\xff"[..]);
     }

@@ -462,7 +462,9 @@ pub(crate) fn check_header((name, value): &(String, String)) -> Result<(), Optio
     let fault = |what: String| Err(OptionFault::new("judge.headers", what));
     let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     if name.is_empty() || !name.chars().all(token) {
-        return fault("no name of a header before a colon; write it as \"X-Team: biology\"".to_owned());
+        let what = "no name of a header before a colon, or before the = of header_env; write it as \"X-Team: biology\", or \
+                    X-Api-Key=TEAM_KEY";
+        return fault(what.to_owned());
     }
     if OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
         return fault(format!("the header {name} belongs to the transport; leave it out"));
@@ -475,12 +477,8 @@ pub(crate) fn check_header((name, value): &(String, String)) -> Result<(), Optio
 
 /// Checks the name of a header whose value a variable holds.
 pub(crate) fn check_header_variable((name, _): &(String, String)) -> Result<(), OptionFault> {
-    let what = match check_header(&(name.clone(), String::new())) {
-        Ok(()) => return Ok(()),
-        Err(_) if name.is_empty() => "no name of a header before an =; write it as X-Api-Key=TEAM_KEY".to_owned(),
-        Err(fault) => fault.what,
-    };
-    Err(OptionFault::new("judge.header_env", what))
+    let fault = |fault: OptionFault| OptionFault::new("judge.header_env", fault.what);
+    check_header(&(name.clone(), String::new())).map_err(fault)
 }
 
 fn check_query_parameter((name, value): &(String, String)) -> Result<(), OptionFault> {

@@ -84,7 +84,7 @@ fn secrets_are_masked_in_every_form_of_config() {
         let text = stdout(&output) + &stderr(&output);
         assert_eq!(output.status.code(), Some(0), "{text}");
         assert!(!text.contains("hunter2") && text.contains("https://***@host/v1?token=***"), "{text}");
-        assert!(text.contains("judge.headers.api-key") && text.contains("set, not sent"), "{text}");
+        assert!(text.contains("judge.headers.api-key") && text.contains("set, not shown"), "{text}");
     }
 }
 

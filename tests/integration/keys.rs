@@ -70,7 +70,7 @@ fn a_config_file_pairs_a_variable_with_a_server_only_where_it_is_trusted() {
         (named.as_str(), &[][..], "my.toml:4: judge.api_key_env: ", [bearer.as_str(), ""]),
         (&header, &[], "my.toml:4: judge.header_env: ", ["Bearer sk-e2e-0123456789abcdef", TEAM]),
         (further, &[], "my.toml:4: judges.far.api_key_env: ", [&bearer, ""]),
-        (CONFIG, &by_environment, "environment SCHOLAREVAL_API_KEY_ENV: ", [&bearer, ""]),
+        (CONFIG, &by_environment, "environment variable SCHOLAREVAL_API_KEY_ENV: ", [&bearer, ""]),
     ] {
         let (work, proxy) = (Workspace::new(&["alpha"], 1), FakeServer::start(Behaviour::good()));
         work.write("my.toml", config);
@@ -129,7 +129,7 @@ fn a_header_takes_its_value_from_the_environment() {
     for (header, said) in [
         ("X-Team=NO_KEY", "environment variable NO_KEY is not set"),
         ("X-Team=team-0123456789", "it takes the name of an environment variable"),
-        ("X-Team", "write it as X-Api-Key=TEAM_KEY"),
+        ("X-Team", "or X-Api-Key=TEAM_KEY"),
         ("Content-Type=TEAM_KEY", "the header Content-Type belongs to the transport"),
     ] {
         let done = score(&work, &proxy, &["--header-env", header], &[]).exits_with(2).says(&["--header-env: ", said]);

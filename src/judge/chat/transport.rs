@@ -100,10 +100,9 @@ impl Transport {
                 "the key in {variable} has characters that no header can hold (a line break?); set {variable} again"
             )));
         }
-        let mut names = endpoint.headers.iter().map(|(name, _)| name);
-        let mut secret_names = endpoint.secret_headers.iter().map(|(name, _)| name);
-        let is_authorization = |name: &String| name.eq_ignore_ascii_case(AUTHORIZATION.as_str());
-        let has_other = endpoint.api_key.is_some() || names.any(is_authorization) || secret_names.any(is_authorization);
+        let headers = endpoint.headers.iter().map(|(name, _)| name);
+        let mut names = headers.chain(endpoint.secret_headers.iter().map(|(name, _)| name));
+        let has_other = endpoint.api_key.is_some() || names.any(|name| name.eq_ignore_ascii_case("authorization"));
         if endpoint.login.is_some() && has_other {
             let url = endpoint.masked_url();
             return Err(Error::Settings(format!(
