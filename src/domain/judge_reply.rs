@@ -5,9 +5,6 @@ use serde::{Deserialize, Serialize};
 /// Maximum number of characters quoted from a reply.
 const QUOTED_CHARS: usize = 40;
 
-/// The finish reason of a whole reply that cannot be decoded; its text is the beginning of the body.
-pub(crate) const UNDECODABLE: &str = "undecodable";
-
 /// Tokens of one call as counted by the server; 0 if unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
@@ -38,7 +35,7 @@ pub struct JudgeReply {
     /// The message text, unchanged; empty if the server sent null.
     pub content: String,
     /// The finish reason: `stop`, `length`, ..; `None` if the server sent none. Also `refusal`, where the text is one, and
-    /// `undecodable`.
+    /// `undecodable`, where it is the beginning of a body that could not be decoded.
     pub finish_reason: Option<String>,
     /// The model as reported by the server.
     pub model: Option<String>,

@@ -30,7 +30,6 @@ pub use endpoint_stats::{EndpointStats, EndpointUse};
 pub use expected::{Expected, LEAST_MASS, ScoreLocation, WhyNot, expected_value};
 pub use ids::{CallId, CaseId, Digest, Fingerprint, SystemName};
 pub use judge_call::{CallKind, JudgeCall, JudgeTask, Role};
-pub(crate) use judge_reply::UNDECODABLE;
 pub use judge_reply::{JudgeReply, TokenLogprob, Usage};
 pub use note::{Note, Severity};
 pub use rater::{ComparedPair, Preference, Preferred, Rater, RaterKind, Rating};

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::judge_reply::{UNDECODABLE, after_thinking, quoted};
+use super::judge_reply::{after_thinking, quoted};
 use super::python_json::{self, kind, outermost_braces};
 use super::{
     ClaimShares, JudgeReply, JudgeTask, Mode, Reading, Unreadable, UnscoredKind, Verdict, reading_compat,
@@ -63,7 +63,7 @@ fn unusable(reply: &JudgeReply, mode: Mode) -> Option<Unreadable> {
         "refusal" => format!("the judge refused: \"{}\"", quoted(&reply.content)),
         "tool_calls" if reply.content.trim().is_empty() => "the judge called a tool and gave no text".to_owned(),
         "content_filter" if mode == Mode::Default => "the reply was stopped by a content_filter".to_owned(),
-        UNDECODABLE => return Some(Unreadable::new("the reply is no valid JSON")),
+        "undecodable" => return Some(Unreadable::new("the reply is no valid JSON")),
         _ => return None,
     };
     Some(Unreadable { what, ask_again: false, kind: UnscoredKind::Refused })

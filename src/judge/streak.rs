@@ -39,14 +39,15 @@ impl Streak {
         locked(&self.0).answers.clear();
     }
 
-    /// Counts a failure of `call`, equal to others with the same `what`. The number of answers in the row if they are
+    /// Counts a failure of `call`, equal to others with the same `what` but for numbers. The number of answers in the row if they are
     /// enough to give up: failures are fast, so calls from before the row get the time to succeed.
     pub(crate) fn fail(&self, request: &JudgeRequest, what: &str, call: Begun) -> Option<usize> {
         drop(call);
+        let what = what.replace(|c: char| c.is_ascii_digit(), "");
         let mut row = locked(&self.0);
         if row.answers.is_empty() || row.what != what {
             let begun = std::mem::take(&mut row.later);
-            (row.earlier, row.what) = (Arc::downgrade(&begun), what.to_owned());
+            (row.earlier, row.what) = (Arc::downgrade(&begun), what);
             row.answers.clear();
         }
         row.answers.insert((request.system.clone(), request.case_id.clone()));
@@ -77,6 +78,9 @@ mod tests {
         assert!((0..100).all(|_| fails(&streak, "a", "no").is_none()));
         assert_eq!(fails(&streak, "b", "no"), None);
         assert_eq!(fails(&streak, "c", "no"), Some(3));
+        let numbered = Streak::default();
+        let counts = ["a", "b", "c"].map(|case_id| fails(&numbered, case_id, &format!("no {}", case_id.as_bytes()[0])));
+        assert_eq!(counts, [None, None, Some(3)]);
     }
 
     #[test]

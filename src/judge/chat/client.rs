@@ -98,7 +98,7 @@ impl Chat {
         }
         let (body, wait) = read.map_err(|fault| self.failure(fault))?;
         if let Some(error) = error_in(&body) {
-            return Err(self.refusal(ServerError::under_200(error, wait, &self.endpoint)));
+            return Err(ServerError::under_200(error, wait, &self.endpoint).classify(&self.endpoint, self.kind));
         }
         let reply = read_reply(&body, latency_ms).ok_or_else(|| {
             AskError::transient("the reply is JSON, but no completion (it has no choices)".to_owned())
@@ -133,7 +133,7 @@ impl Chat {
         match fault {
             Fault::Connect(words) => self.no_connection(&words),
             Fault::Status { status, retry_after, body } => {
-                self.refusal(ServerError::of_body(status, retry_after, &body, &self.endpoint))
+                ServerError::of_body(status, retry_after, &body, &self.endpoint).classify(&self.endpoint, self.kind)
             }
             Fault::TooLong(_) => {
                 let message = format!("{fault}; a judge that does not stop");
@@ -143,10 +143,6 @@ impl Chat {
             Fault::TimedOut(_) | Fault::NoFirstByte(_) => self.timed_out(fault.to_string()),
             Fault::Broken(_) | Fault::NotJson(_) => AskError::transient(fault.to_string()),
         }
-    }
-
-    fn refusal(&self, error: ServerError) -> AskError {
-        error.classify(&self.endpoint, self.kind)
     }
 
     fn timed_out(&self, message: String) -> AskError {
@@ -206,17 +202,16 @@ impl Judge for Chat {
                 Err(error) => error,
             };
             // Where replies were cached the server took such requests before: what it refuses now is about an answer.
-            let complaint = complaint(&error).filter(|_| Meters::read(&self.meters.cache_hits) == 0);
-            let answers = complaint.and_then(|complaint| self.refusals.fail(request, &complaint, begun));
-            match (error, answers) {
-                (AskError::Refused { message, .. }, Some(answers)) => {
-                    let option = helping_option(&message);
-                    Err(fatal(format!(
-                        "the judge refused calls about {answers} different answers in a row with {message:?}; try {option}"
-                    )))
-                }
-                (error, _) => Err(error),
+            if let Some(message) = complaint(&error)
+                && Meters::read(&self.meters.cache_hits) == 0
+                && let Some(answers) = self.refusals.fail(request, message, begun)
+            {
+                let option = helping_option(message);
+                return Err(fatal(format!(
+                    "the judge refused calls about {answers} different answers in a row with {message:?}; try {option}"
+                )));
             }
+            Err(error)
         })
     }
 }

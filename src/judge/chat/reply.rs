@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 
 use crate::domain::python_json::{self, Fault};
-use crate::domain::{JudgeReply, TokenLogprob, UNDECODABLE, Usage};
+use crate::domain::{JudgeReply, TokenLogprob, Usage};
 
 /// Stands for a probability of zero, whose logarithm JSON cannot write: what vLLM sends in its place.
 const NEVER: f64 = -9999.0;
@@ -34,7 +34,7 @@ pub(in crate::judge) fn decode(body: &[u8]) -> Option<Value> {
             let text = String::from_utf8_lossy(body);
             let is_completion = text.trim_start().starts_with('{') && text.contains("\"choices\"");
             let start: String = text.chars().take(UNDECODABLE_CHARS).collect();
-            is_completion.then(|| json!({"choices": [{"text": start, "finish_reason": UNDECODABLE}]}))
+            is_completion.then(|| json!({"choices": [{"text": start, "finish_reason": "undecodable"}]}))
         }
     }
 }

@@ -193,14 +193,14 @@ pub(super) fn fatal(message: String) -> AskError {
     AskError::Fatal(Error::JudgeUnavailable(message))
 }
 
-/// What equal complaints about the request itself have in common, its message without numbers: a plain 400 or 422.
-/// What is reported about the text of one answer is no fault of the request.
-pub(super) fn complaint(error: &AskError) -> Option<String> {
+/// The message of an error that may be about the request itself: a plain 400 or 422. What is reported about the text of
+/// one answer is no fault of the request.
+pub(super) fn complaint(error: &AskError) -> Option<&str> {
     match error {
         AskError::Refused { message, status: 400 | 422, kind: UnscoredKind::Refused }
             if !message.starts_with(MODERATED) =>
         {
-            Some(message.replace(|c: char| c.is_ascii_digit(), ""))
+            Some(message)
         }
         _ => None,
     }
@@ -308,8 +308,7 @@ mod tests {
 
     #[test]
     fn complaints_about_one_answer_are_none_about_the_request() {
-        assert_eq!(complaint(&classify(400, "no 7")), complaint(&classify(400, "no 12")));
-        assert_ne!(complaint(&classify(400, "no")), complaint(&classify(400, "never")));
+        assert_eq!(complaint(&classify(422, "no")), Some("status 422: no"));
         for error in [
             classify(400, r#"{"error":{"code":"content_filter","message":"The response was filtered"}}"#),
             classify(400, r#"{"error":{"code":"context_length_exceeded"}}"#),

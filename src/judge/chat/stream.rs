@@ -112,13 +112,9 @@ impl Assembly {
         if self.is_raw {
             choice["text"] = self.content.into();
         } else {
-            choice["message"] = json!({"role": "assistant", "content": self.content});
-            if !self.refusal.is_empty() {
-                choice["message"]["refusal"] = self.refusal.into();
-            }
-            if !self.tool_calls.is_null() {
-                choice["message"]["tool_calls"] = self.tool_calls;
-            }
+            let (content, refusal, tool_calls) = (self.content, self.refusal, self.tool_calls);
+            choice["message"] =
+                json!({"role": "assistant", "content": content, "refusal": refusal, "tool_calls": tool_calls});
         }
         let mut body = Value::Object(self.members);
         body["choices"] = json!([choice]);
@@ -225,7 +221,7 @@ mod tests {
     fn whole_chat() -> Value {
         json!({"model": "m",
             "choices": [{"index": 0, "logprobs": {"content": [{"token": "a"}, {"token": "b"}]}, "finish_reason": "stop",
-                "message": {"role": "assistant", "content": "{\"score\": caf\u{e9}}"}}],
+                "message": {"role": "assistant", "content": "{\"score\": caf\u{e9}}", "refusal": "", "tool_calls": null}}],
             "usage": {"prompt_tokens": 9, "completion_tokens": 2}, "timings": {"cache_n": 4}})
     }
 
