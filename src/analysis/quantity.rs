@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use crate::domain::{Component, MAX_GRADE, MIN_GRADE, Score, ScoredAnswer, Unit, UnscoredKind};
+use crate::domain::{Component, Score, ScoredAnswer, Unit, UnscoredKind};
 use crate::stats::{Interval, mean};
 
 /// Mean over a system's aspects.
@@ -146,11 +146,8 @@ pub(super) fn finite(value: Option<f64>) -> Option<f64> {
 
 /// The lowest and the highest value of a unit.
 pub(super) fn unit_range(unit: Unit) -> Option<Interval> {
-    match unit {
-        Unit::Share => Some(Interval { low: 0.0, high: 1.0 }),
-        Unit::Grade => Some(Interval { low: MIN_GRADE, high: MAX_GRADE }),
-        Unit::Count => None,
-    }
+    let (low, high) = unit.range();
+    high.is_finite().then_some(Interval { low, high })
 }
 
 /// The means with all unscored values at their lowest and highest; `None` if nothing is unscored or unbounded.

@@ -8,7 +8,10 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{ClaimSupport, UnscoredKind, UnscoredReason};
+use super::{ClaimSupport, MAX_GRADE, MIN_GRADE, UnscoredKind, UnscoredReason};
+
+/// Weights sum to 1 within this.
+const RANGE_TOLERANCE: f64 = 1e-6;
 
 /// Name of the rubric scores of the built-in baseline, so that they are not taken for an LLM's.
 pub const LEXICAL: &str = "lexical_rubric";
@@ -23,6 +26,17 @@ pub enum Unit {
     Grade,
     /// A count per item, shown with one decimal.
     Count,
+}
+
+impl Unit {
+    /// The lowest and the highest value, which is infinite for counts.
+    pub fn range(self) -> (f64, f64) {
+        match self {
+            Self::Share => (0.0, 1.0),
+            Self::Grade => (MIN_GRADE, MAX_GRADE),
+            Self::Count => (0.0, f64::INFINITY),
+        }
+    }
 }
 
 /// What a component measures; the tidy `items.csv` carries it.
@@ -273,6 +287,21 @@ impl Score {
     /// The component with this name.
     pub fn component(&self, name: &str) -> Option<&Component> {
         self.components.iter().find(|component| &*component.name == name)
+    }
+
+    /// The first value outside the range of its unit, in words. A sum or mean lies in the range of its components.
+    pub(crate) fn out_of_range(&self) -> Option<String> {
+        let outside = |name: &str, value: f64, (low, high): (f64, f64)| {
+            let is_inside = (low - RANGE_TOLERANCE..=high + RANGE_TOLERANCE).contains(&value);
+            (!is_inside).then(|| format!("{} is {value}, outside {low}..{high}", name.escape_debug()))
+        };
+        let ranges = || self.components.iter().map(|component| component.kind.unit().range());
+        let all = ranges().reduce(|(low, high), (other_low, other_high)| (low.min(other_low), high.max(other_high)));
+        let names = <[_; 2]>::from(self.sum_names());
+        let sums = names.into_iter().zip([self.value, self.ann_score]).map(|(name, sum)| (name, sum, all));
+        let components = self.components.iter().zip(ranges().map(Some));
+        let components = components.map(|(component, range)| (&*component.name, component.value, range));
+        sums.chain(components).find_map(|(name, value, range)| outside(name, value?, range?))
     }
 
     /// Whether the value is a weighted sum of the components, as for rubrics.

@@ -181,12 +181,11 @@ impl Prepared {
         self.options.output.out.clone().unwrap_or_else(by_hash)
     }
 
-    /// The jobs of the run and the servers they use. `dir` may hold replies of an earlier session.
+    /// The jobs of the run and the servers they use. `dir` may hold replies of an earlier session, which are used even
+    /// if the cache is lost.
     fn jobs(&self, dir: Option<&Path>, meters: &Arc<Meters>) -> Result<(Vec<Job>, Endpoints)> {
-        let recorded = match dir {
-            Some(dir) if !self.judges.is_cached() => RecordedReplies::open(&dir.join("calls.jsonl"))?,
-            _ => None,
-        };
+        let dir = dir.filter(|_| !self.options.output.overwrite);
+        let recorded = dir.map(RecordedReplies::to_resume).transpose()?.flatten();
         let built = self.judges.build(&self.options, &self.inputs.all_cases, recorded, meters)?;
         let job = |scorer: &Arc<dyn Scorer>| Job {
             items: Arc::clone(self.items(&**scorer)),
@@ -224,7 +223,7 @@ impl Prepared {
     /// # Errors
     /// When the cache cannot be read.
     pub async fn estimate(&self, gate_rate: f64) -> Result<PlanEstimate> {
-        let (jobs, _) = self.jobs(None, &Arc::default())?;
+        let (jobs, _) = self.jobs(Some(&self.out_dir()), &Arc::default())?;
         let terms = self.judges.terms(&self.options);
         super::estimate(&jobs, &mut NoEvents, &terms, gate_rate).await
     }
@@ -255,21 +254,20 @@ impl Prepared {
     /// Claims the directory, opens the record, and scores what cached replies suffice for. [`Run::ask`] does the rest.
     ///
     /// # Errors
-    /// For a directory that holds another run, or cannot be written.
+    /// For a directory that holds another run or changed calls, or cannot be written.
     pub async fn start(self, path: &Path) -> Result<Run> {
         let dir = RunDir::open(path)?;
-        let resumed = dir.claim(&self.manifest, self.options.output.overwrite)?;
-        let inputs_path = path.join("inputs.jsonl");
-        let is_recorded = resumed && inputs_path.exists();
-        if !self.options.output.no_inputs && !is_recorded {
-            self.recorded_inputs().write(&inputs_path)?;
-        }
+        dir.claim(&self.manifest, self.options.output.overwrite)?;
+        let before = Manifest::of_run(path)?;
         let meters = Arc::new(Meters::default());
         let (jobs, endpoints) = self.jobs(Some(path), &meters)?;
-        let before = if resumed { Manifest::load(path)? } else { None };
-        let manifest =
-            Manifest { endpoints: before.map(|run| run.endpoints).unwrap_or_default(), ..self.manifest.clone() };
+        let manifest = Manifest { endpoints: before.endpoints, ..self.manifest.clone() };
         let mut record = RunRecord::open(dir, manifest, !self.judges.is_cached())?;
+        // Those of an earlier session are written again: they may be damaged.
+        let inputs_path = path.join("inputs.jsonl");
+        if !self.options.output.no_inputs || inputs_path.exists() {
+            self.recorded_inputs().write(&inputs_path)?;
+        }
         let mut scored = Vec::new();
         let mut sink = Recording { record: &mut record, events: &mut NoEvents, scored: &mut scored };
         let planned = super::plan(&jobs, &mut sink).await?;

@@ -1,12 +1,13 @@
 //! Rescores a recorded run from its raw replies: in another mode, by another policy, or after a program change.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
 
 use super::builder::{in_input_order, needs_rubric};
-use super::record::{IMPORTED, Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus};
+use super::record::{IMPORTED, Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunStatus, write_whole};
 use super::run_settings::judged_roles;
 use super::scorers::recorded_scorers;
 use super::{Job, Member, NoEvents, Options, Panel, Panels, StopHandle};
@@ -47,13 +48,14 @@ pub struct RescoredRun {
     /// Every answer with its score, in the order of the input.
     pub scored: Vec<Arc<ScoredAnswer>>,
     /// Where the scores were written; `None` for scores of another mode without an output directory.
-    pub record: Option<RunRecord>,
+    pub dir: Option<RunDir>,
 }
 
 /// Rescores a recorded run. Its own record is replaced, but not by scores of another mode.
 ///
 /// # Errors
-/// When the directory holds no run that can be rescored, or files cannot be written.
+/// When the directory holds no run that can be rescored, its inputs or calls are not as the finished run left them, or
+/// files cannot be written. Its scores may be damaged.
 pub async fn rescore(run: &Path, options: &RescoreOptions) -> Result<RescoredRun> {
     let recorded = Manifest::of_run(run)?;
     if recorded.is_set(IMPORTED) {
@@ -61,7 +63,7 @@ pub async fn rescore(run: &Path, options: &RescoreOptions) -> Result<RescoredRun
         let hint = "compare and report read it as it is; for other scores run score on the answers";
         return Err(InputFault::new(run, what).hint(hint).into());
     }
-    let manifest = rescored_manifest(&recorded, options);
+    let mut manifest = rescored_manifest(&recorded, options);
     let is_other_mode = manifest.mode != recorded.mode;
     // The run's own directory under another name is not a copy: nothing there is removed or copied onto itself.
     let elsewhere = options.out.as_deref().filter(|out| !is_same_directory(out, run));
@@ -75,16 +77,13 @@ pub async fn rescore(run: &Path, options: &RescoreOptions) -> Result<RescoredRun
         None if is_other_mode => None,
         None => Some(RunDir::open(run)?),
     };
-    let finished = |dir: RunDir| {
+    if let Some(dir) = &dir {
         // Rescoring does not finish a run.
         let is_complete = recorded.status == RunStatus::Complete;
         let status = if is_complete { RunStatus::Complete } else { RunStatus::Stopped };
-        let mut record = RunRecord::open(dir, manifest.clone(), false)?;
-        record.finish(status, &scored)?;
-        Ok::<_, Error>(record)
-    };
-    let record = dir.map(finished).transpose()?;
-    Ok(RescoredRun { manifest, scored, record })
+        dir.finish(&mut manifest, status, &scored)?;
+    }
+    Ok(RescoredRun { manifest, scored, dir })
 }
 
 fn rescored_manifest(recorded: &Manifest, options: &RescoreOptions) -> Manifest {
@@ -122,16 +121,20 @@ fn copy(run: &Path, out: &Path, manifest: &Manifest, overwrite: bool) -> Result<
         }
     }
     for name in ["calls.jsonl", "inputs.jsonl"] {
-        std::fs::copy(run.join(name), out.join(name)).map_err(Error::io(out.join(name), "copy to"))?;
+        let (from, to) = (run.join(name), out.join(name));
+        let mut file = File::open(&from).map_err(Error::io(&from, "read"))?;
+        write_whole(&to, |out| std::io::copy(&mut file, out).map_err(Error::io(&to, "copy to")))?;
     }
     Ok(dir)
 }
 
 /// Scores every answer with the recorded replies.
 async fn replay(run: &Path, manifest: &Manifest, is_other_mode: bool) -> Result<Vec<Arc<ScoredAnswer>>> {
-    let inputs = Inputs::load(&run.join("inputs.jsonl"))?;
-    let calls = run.join("calls.jsonl");
-    let replies = RecordedReplies::open(&calls)?.ok_or_else(|| InputFault::new(&calls, "is not there"))?;
+    let inputs = Inputs::load(run, manifest)?.ok_or_else(|| {
+        InputFault::new(run.join("inputs.jsonl"), "the inputs of the run are not there")
+            .hint("a run made with --no-inputs cannot be scored again; run score once more, its replies are kept")
+    })?;
+    let replies = RecordedReplies::of_run(run, manifest)?;
     let replies = Arc::new(if is_other_mode { replies.in_other_mode() } else { replies });
     let retries = manifest.settings.get("score.parse_retries").and_then(serde_json::Value::as_u64).unwrap_or(2);
     let options = Arc::new(Options {

@@ -205,7 +205,7 @@ pub struct Shared {
     pub corpus: Vec<Arc<TestCase>>,
     /// Cut prompts that do not fit the context.
     pub truncate: bool,
-    /// Replies of an earlier session of the same run, used without a cache.
+    /// Replies of an earlier session of the same run; they come before the cache and are not written into it.
     pub recorded: Option<Arc<dyn ReplySource>>,
     /// The counters of the run.
     pub meters: Arc<Meters>,
@@ -283,13 +283,16 @@ impl ServedModel {
             shared.ledger.clone(),
             shared.prices.get(model).copied(),
         );
-        let (judge, source): (Arc<dyn Judge>, Arc<dyn ReplySource>) = match &self.cache {
+        let cache = self.cache.clone().map(|cache| Arc::new(cache) as Arc<dyn ReplySource>);
+        let source: Vec<_> = [Arc::clone(&recorded)].into_iter().chain(cache).collect();
+        let collapsing: Arc<dyn Judge> = match &self.cache {
             Some(cache) => {
                 let cached = Cached::new(asking, cache.clone(), self.request.judge_id.as_str(), meters());
-                (Arc::new(Collapsing::new(cached)), Arc::new(cache.clone()))
+                Arc::new(Collapsing::new(cached))
             }
-            None => (Arc::new(Recalling::new(Arc::clone(&recorded), Collapsing::new(asking))), recorded),
+            None => Arc::new(Collapsing::new(asking)),
         };
+        let (judge, source) = (Arc::new(Recalling::new(recorded, collapsing)), Arc::new(source));
         let room = capacity.filter(|_| shared.truncate);
         let renderer = Arc::new(Renderer::new(Arc::clone(&self.prompts), &self.request, room));
         Ok(BuiltJudge { judge, source, renderer: Some(renderer), fleet: Some(fleet) })

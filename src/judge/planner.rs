@@ -15,6 +15,13 @@ pub trait ReplySource: Send + Sync {
     fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>>;
 }
 
+/// The first of several places that has the reply.
+impl ReplySource for Vec<Arc<dyn ReplySource>> {
+    fn find(&self, request: &JudgeRequest) -> Result<Option<JudgeReply>> {
+        self.iter().find_map(|source| source.find(request).transpose()).transpose()
+    }
+}
+
 /// Has no reply.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoReplies;
@@ -34,8 +41,8 @@ pub fn recall(source: &dyn ReplySource, request: &JudgeRequest) -> Result<Option
     Ok(reply.map(|reply| Outcome::Reply(JudgeReply { cached: true, ..reply })))
 }
 
-/// Takes from a [`ReplySource`] what it holds, and asks the inner judge for the rest: a run without a cache is resumed
-/// so from its own record.
+/// Takes from a [`ReplySource`] what it holds, and asks the inner judge for the rest: a run is resumed so from its own
+/// record, whether its cache is there or not.
 pub struct Recalling<J> {
     source: Arc<dyn ReplySource>,
     inner: J,

@@ -92,9 +92,8 @@ pub fn write_parquet_tables(run: &RecordedRun, out: &Path, overwrite: bool) -> e
     let score_count = write_table(&scores, &SCORES, run, |push| {
         run.scored.iter().flat_map(|scored| component_rows(&run.name, scored)).try_for_each(|row| push(json(&row)))
     })?;
-    let call_count = write_table(&calls, &CALLS, run, |push| {
-        for_each_call(&run.path.join("calls.jsonl"), |call| push(json(&call)))
-    })?;
+    let call_count =
+        write_table(&calls, &CALLS, run, |push| for_each_call(&run.path, &run.manifest, |call| push(json(&call))))?;
     Ok([score_count, call_count])
 }
 

@@ -52,9 +52,9 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitCode> {
 
 /// The judges' calls; none if a run does not record them.
 fn calls_of(run: &RecordedRun) -> Result<Vec<CallRecord>> {
-    let (path, mut calls) = (run.path.join("calls.jsonl"), Vec::new());
-    if path.is_file() {
-        for_each_call(&path, |call| {
+    let mut calls = Vec::new();
+    if run.path.join("calls.jsonl").is_file() {
+        for_each_call(&run.path, &run.manifest, |call| {
             calls.push(call);
             Ok(())
         })?;

@@ -15,11 +15,10 @@ use crate::report::{RunReport, write_items};
 /// # Errors
 /// When the directory holds no run that can be rescored, or files cannot be written.
 pub(super) fn run(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> {
-    let RescoredRun { manifest, scored, record } = runtime()?.block_on(rescore(&args.run, &args.options))?;
-    let dir = record.as_ref().map(|record| record.dir());
-    let name = manifest.run_name(dir.map_or(&args.run, |dir| dir.path()));
+    let RescoredRun { manifest, scored, dir } = runtime()?.block_on(rescore(&args.run, &args.options))?;
+    let name = manifest.run_name(dir.as_ref().map_or(&args.run, |dir| dir.path()));
     let report = RunReport::new(&manifest, &name, &scored, None, &[])?;
-    if let Some(dir) = dir {
+    if let Some(dir) = &dir {
         write_items(dir, &name, &scored)?;
         report.write(dir)?;
     }

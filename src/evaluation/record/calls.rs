@@ -10,18 +10,24 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::lines::{LineReader, Position};
+use super::manifest::Manifest;
 use crate::domain::{CallId, JudgeReply, UnscoredKind, UnscoredReason};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::{CallRecord, call_id};
 use crate::judge::planner::ReplySource;
 use crate::judge::{AskError, AskFuture, Judge, JudgeRequest, Outcome};
 
-/// Runs `each` for every call of a `calls.jsonl`, in file order, with one call in memory at a time.
+/// The name of the file.
+const NAME: &str = "calls.jsonl";
+
+/// Runs `each` for every call of the run in `dir`, in file order, with one call in memory at a time.
 ///
 /// # Errors
-/// When the file cannot be read or a line is not a call (the error names it), and any error of `each`.
-pub fn for_each_call(path: &Path, mut each: impl FnMut(CallRecord) -> Result<()>) -> Result<()> {
-    let mut lines = LineReader::open(path)?.ok_or_else(|| InputFault::new(path, "is not there"))?;
+/// When the file cannot be read, is not as the finished run left it, or a line is not a call (the error names it), and
+/// any error of `each`.
+pub fn for_each_call(dir: &Path, manifest: &Manifest, mut each: impl FnMut(CallRecord) -> Result<()>) -> Result<()> {
+    let missing = || InputFault::new(dir.join(NAME), "is not there");
+    let mut lines = LineReader::of_run(dir, NAME, manifest)?.ok_or_else(missing)?;
     while let Some((_, call)) = lines.read()? {
         each(call)?;
     }
@@ -52,21 +58,35 @@ pub struct RecordedReplies {
 }
 
 impl RecordedReplies {
-    /// Indexes the file; `None` if it does not exist. If a failed call was answered later, the answer counts.
+    /// Indexes the calls of the run in `dir`, to score it again. If a failed call was answered later, the answer counts.
     ///
     /// # Errors
-    /// When the file cannot be read or a line is not a call.
-    pub fn open(path: &Path) -> Result<Option<Self>> {
-        let Some(mut lines) = LineReader::open(path)? else { return Ok(None) };
+    /// When the file cannot be read, is not as the finished run left it, or a line is not a call.
+    pub fn of_run(dir: &Path, manifest: &Manifest) -> Result<Self> {
+        let missing = || InputFault::new(dir.join(NAME), "is not there");
+        Self::index(dir, LineReader::of_run(dir, NAME, manifest)?.ok_or_else(missing)?)
+    }
+
+    /// Indexes the calls of the run in `dir`, to continue it; `None` if there are none. Lines that are not calls are
+    /// skipped.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn to_resume(dir: &Path) -> Result<Option<Self>> {
+        LineReader::to_resume(&dir.join(NAME))?.map(|lines| Self::index(dir, lines)).transpose()
+    }
+
+    fn index(dir: &Path, mut lines: LineReader) -> Result<Self> {
+        let path = dir.join(NAME);
         let mut positions = HashMap::new();
         while let Some((position, head)) = lines.read::<CallHead>()? {
             if head.has_reply() || !positions.contains_key(&head.call_id) {
                 positions.insert(head.call_id, position);
             }
         }
-        let file = Mutex::new(File::open(path).map_err(Error::io(path, "read"))?);
+        let file = Mutex::new(File::open(&path).map_err(Error::io(&path, "read"))?);
         let missing = UnscoredReason::new(UnscoredKind::NotAsked, "the record of the run holds no such call");
-        Ok(Some(Self { path: path.to_path_buf(), file, positions, missing }))
+        Ok(Self { path, file, positions, missing })
     }
 
     /// For rescoring in another mode: a call that is not recorded is one that only that mode makes.

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::lines::LineReader;
+use super::manifest::Manifest;
 use super::writer::{write_line, write_whole};
 use crate::domain::{CaseId, Item, SystemName, TestCase};
-use crate::error::{Error, InputFault, Result};
+use crate::error::{Error, Result};
 
 /// A line of the file: a case (before its answers), an answer, or the two lists of answers (last).
 #[derive(Debug, Serialize, Deserialize)]
@@ -85,15 +86,12 @@ impl Inputs {
         })
     }
 
-    /// Reads the file back.
+    /// Reads the inputs of the run in `dir`; `None` if it was made with `--no-inputs`.
     ///
     /// # Errors
-    /// When the file is missing (the run was made with `--no-inputs`), a line is broken, or an answer has no case.
-    pub fn load(path: &Path) -> Result<Self> {
-        let mut lines = LineReader::open(path)?.ok_or_else(|| {
-            InputFault::new(path, "the inputs of the run are not there")
-                .hint("a run made with --no-inputs cannot be scored again; run score once more, its replies are cached")
-        })?;
+    /// When the file is not as the finished run left it, a line is broken, or an answer has no case.
+    pub fn load(dir: &Path, manifest: &Manifest) -> Result<Option<Self>> {
+        let Some(mut lines) = LineReader::of_run(dir, "inputs.jsonl", manifest)? else { return Ok(None) };
         let mut inputs = Self::default();
         let mut cases: HashMap<CaseId, Arc<TestCase>> = HashMap::new();
         while let Some((_, line)) = lines.read()? {
@@ -113,7 +111,7 @@ impl Inputs {
                 InputLine::Lists { rubric, plain } => (inputs.rubric, inputs.plain) = (rubric, plain),
             }
         }
-        Ok(inputs)
+        Ok(Some(inputs))
     }
 }
 
@@ -129,6 +127,11 @@ mod tests {
 
     use super::*;
     use crate::domain::{Answer, Criterion, Gold, Prediction, Rubric, Source};
+
+    /// The inputs of an unfinished run.
+    fn read(dir: &Path) -> Inputs {
+        Inputs::load(dir, &Manifest::default()).expect("read").expect("there")
+    }
 
     #[test]
     fn inputs_survive_their_file() {
@@ -156,7 +159,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("inputs.jsonl");
         Inputs::new(items.clone()).write(&path).expect("written");
-        assert_eq!(Inputs::load(&path).expect("read").items, items);
+        assert_eq!(read(dir.path()).items, items);
         assert_eq!(
             std::fs::read_to_string(&path).expect("text").lines().count(),
             4,
@@ -248,7 +251,7 @@ mod tests {
             let dir = tempfile::tempdir().expect("a directory");
             let path = dir.path().join("inputs.jsonl");
             Inputs::new(items.clone()).write(&path).expect("written");
-            prop_assert_eq!(Inputs::load(&path).expect("read").items, items);
+            prop_assert_eq!(read(dir.path()).items, items);
         }
         #[test]
         fn both_lists_survive_with_their_order_and_every_answer_is_written_once(
@@ -264,9 +267,9 @@ mod tests {
             let dir = tempfile::tempdir().expect("a directory");
             let path = dir.path().join("inputs.jsonl");
             inputs.write(&path).expect("written");
-            let read = Inputs::load(&path).expect("read");
-            prop_assert_eq!(read.rubric().cloned().collect::<Vec<_>>(), rubric);
-            prop_assert_eq!(read.plain().cloned().collect::<Vec<_>>(), plain);
+            let found = read(dir.path());
+            prop_assert_eq!(found.rubric().cloned().collect::<Vec<_>>(), rubric);
+            prop_assert_eq!(found.plain().cloned().collect::<Vec<_>>(), plain);
             let lines = std::fs::read_to_string(&path).expect("text");
             let answers = lines.lines().filter(|line| line.contains("\"type\":\"answer\"")).count();
             prop_assert_eq!(answers, items.len());

@@ -1,45 +1,14 @@
-//! Reads the JSONL files of a run line by line.
+//! Reads the JSONL files of a run line by line, and checks them against the manifest of a finished run.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
-use crate::domain::Fingerprint;
+use super::manifest::Manifest;
+use super::stamp::{FileStamp, open};
 use crate::error::{Error, InputFault, Result};
-
-/// Length and hash of a file, recorded in the manifest of a finished run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileStamp {
-    /// Length in bytes.
-    pub bytes: u64,
-    /// blake3 hash of its bytes.
-    pub blake3: Fingerprint,
-}
-
-impl FileStamp {
-    /// The stamp of the file; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub(super) fn of(path: &Path) -> Result<Option<Self>> {
-        let Some(file) = open(path)? else { return Ok(None) };
-        let mut hasher = blake3::Hasher::new();
-        hasher.update_reader(file).map_err(Error::io(path, "read"))?;
-        Ok(Some(Self { bytes: hasher.count(), blake3: hasher.finalize().into() }))
-    }
-}
-
-/// The file; `None` if it does not exist.
-fn open(path: &Path) -> Result<Option<File>> {
-    match File::open(path) {
-        Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::io(path, "read")(error)),
-    }
-}
 
 /// Position of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,35 +28,101 @@ pub(super) struct LineReader {
     line: Vec<u8>,
     number: usize,
     end: u64,
+    /// What the file must be at its end, and a hash of what was read.
+    expected: Option<(Expected, blake3::Hasher)>,
+    /// Whether lines that cannot be parsed are skipped.
+    is_lenient: bool,
+    /// Number of lines skipped.
+    pub(super) skipped: usize,
+}
+
+/// A file of a finished run.
+#[derive(Debug)]
+struct Expected {
+    stamp: FileStamp,
+    /// Number of its lines, if the manifest has it.
+    lines: Option<usize>,
+    /// The command that repairs it.
+    remedy: String,
 }
 
 impl LineReader {
-    /// Opens the file; `None` if it does not exist.
+    /// Opens a file of the run in `dir`; `None` if the run has none. If the run is finished, reading to the end checks
+    /// that the file is as the run left it.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or is missing in a finished run.
+    pub(super) fn of_run(dir: &Path, name: &str, manifest: &Manifest) -> Result<Option<Self>> {
+        let expected = manifest.files.get(name).map(|stamp| Expected {
+            stamp: *stamp,
+            lines: (name == "scores.jsonl").then_some(manifest.scores),
+            remedy: manifest.remedy(dir, name),
+        });
+        let path = dir.join(name);
+        match (Self::new(&path, false)?, expected) {
+            (None, Some(Expected { remedy, .. })) => {
+                Err(InputFault::new(path, "is missing, and was there when the run ended").hint(remedy).into())
+            }
+            (reader, expected) => {
+                let expected = expected.map(|expected| (expected, blake3::Hasher::new()));
+                Ok(reader.map(|reader| Self { expected, ..reader }))
+            }
+        }
+    }
+
+    /// Opens the file of a run to continue it; `None` if it does not exist. Lines that cannot be parsed, which a power
+    /// cut can leave, are skipped.
     ///
     /// # Errors
     /// When it cannot be opened.
-    pub(super) fn open(path: &Path) -> Result<Option<Self>> {
+    pub(super) fn to_resume(path: &Path) -> Result<Option<Self>> {
+        Self::new(path, true)
+    }
+
+    fn new(path: &Path, is_lenient: bool) -> Result<Option<Self>> {
         let Some(file) = open(path)? else { return Ok(None) };
-        let reader = BufReader::with_capacity(1 << 16, file);
-        Ok(Some(Self { path: path.to_path_buf(), reader, line: Vec::new(), number: 0, end: 0 }))
+        let (path, reader) = (path.to_path_buf(), BufReader::with_capacity(1 << 16, file));
+        Ok(Some(Self { path, reader, line: Vec::new(), number: 0, end: 0, expected: None, is_lenient, skipped: 0 }))
     }
 
     /// The next line, parsed, with its position; `None` at the end.
     ///
     /// # Errors
-    /// When the file cannot be read, or the line is not a `T` (the error names file and line).
+    /// When the file cannot be read, or the line is not a `T` (the error names file and line); at the end, when the file
+    /// is not as the finished run left it.
     pub(super) fn read<T: DeserializeOwned>(&mut self) -> Result<Option<(Position, T)>> {
-        self.line.clear();
-        let length = self.reader.read_until(b'\n', &mut self.line).map_err(Error::io(&self.path, "read"))?;
-        if self.line.last() != Some(&b'\n') {
-            return Ok(None);
+        loop {
+            self.line.clear();
+            let length = self.reader.read_until(b'\n', &mut self.line).map_err(Error::io(&self.path, "read"))?;
+            if let Some((_, hasher)) = &mut self.expected {
+                hasher.update(&self.line);
+            }
+            if self.line.last() != Some(&b'\n') {
+                return self.check_end().map(|()| None);
+            }
+            self.number += 1;
+            let position = Position { offset: self.end, length };
+            self.end += length as u64;
+            match serde_json::from_slice(&self.line) {
+                Ok(parsed) => return Ok(Some((position, parsed))),
+                Err(_) if self.is_lenient => self.skipped += 1,
+                Err(error) => return Err(self.fault(format!("no line of a run record: {error}")).into()),
+            }
         }
-        self.number += 1;
-        let parsed = serde_json::from_slice(&self.line)
-            .map_err(|error| self.fault(format!("no line of a run record: {error}")))?;
-        let position = Position { offset: self.end, length };
-        self.end += length as u64;
-        Ok(Some((position, parsed)))
+    }
+
+    /// Checks that the file, which was read to its end, is as the finished run left it.
+    fn check_end(&self) -> Result<()> {
+        let Some((expected, hasher)) = &self.expected else { return Ok(()) };
+        let mut what = expected.stamp.difference(&FileStamp::read(hasher));
+        if what.is_empty() {
+            return Ok(());
+        }
+        if let Some(lines) = expected.lines.filter(|lines| *lines != self.number) {
+            what = format!("{} scores, not {lines} ({what})", self.number);
+        }
+        let fault = InputFault::new(&self.path, format!("is not as the run left it: {what}"));
+        Err(fault.hint(&expected.remedy).into())
     }
 
     /// The bytes of the line read last.
@@ -102,6 +137,23 @@ impl LineReader {
 
     /// A fault in the line read last.
     pub(super) fn fault(&self, what: String) -> InputFault {
-        InputFault::new(&self.path, what).at_line(self.number)
+        let remedy = self.expected.as_ref().map_or("", |(expected, _)| &expected.remedy);
+        InputFault::new(&self.path, what).at_line(self.number).hint(remedy)
     }
+}
+
+/// Checks that `calls.jsonl` of a run to resume was not changed after the run ended. A shorter one has lost lines, which
+/// are asked for again; the replies of any other one cannot be relied on.
+///
+/// # Errors
+/// When it was changed, or cannot be read.
+pub(super) fn check_calls(dir: &Path, before: &Manifest) -> Result<()> {
+    let path = dir.join("calls.jsonl");
+    let (Some(stamp), Some(found)) = (before.files.get("calls.jsonl"), FileStamp::of(&path)?) else { return Ok(()) };
+    let what = stamp.difference(&found);
+    if what.is_empty() || found.bytes < stamp.bytes {
+        return Ok(());
+    }
+    let hint = "add --overwrite to begin a new record; replies in the cache are not paid again";
+    Err(InputFault::new(path, format!("was changed after the run ended: {what}")).hint(hint).into())
 }

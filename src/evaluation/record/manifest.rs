@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::SCHEMA_VERSION;
-use super::lines::FileStamp;
+use super::stamp::FileStamp;
 use crate::dataset::InputFile;
 use crate::domain::{EndpointUse, Fingerprint, GradeMerge, Mode};
 use crate::error::{Error, InputFault, Result};
@@ -134,6 +134,8 @@ pub struct Manifest {
     /// Stamps of `inputs.jsonl`, `calls.jsonl` and `scores.jsonl`; empty while the run is unfinished.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, FileStamp>,
+    /// Lines of `scores.jsonl`; 0 while the run is unfinished.
+    pub scores: usize,
 }
 
 impl RoleEntry {
@@ -170,6 +172,23 @@ impl Manifest {
             mode,
             reference: (mode == Mode::Compat).then(|| REFERENCE.to_owned()),
             ..Self::default()
+        }
+    }
+
+    /// The manifest of the run while it is unfinished.
+    pub(super) fn unfinished(self) -> Self {
+        Self { status: RunStatus::Running, finished_at: None, files: BTreeMap::new(), scores: 0, ..self }
+    }
+
+    /// The command that repairs a damaged file of the run in `dir`.
+    pub(super) fn remedy(&self, dir: &Path, name: &str) -> String {
+        let can_rescore = name == "scores.jsonl" && self.files.contains_key("inputs.jsonl");
+        match self.is_set(IMPORTED) {
+            true => "run the same import command again".to_owned(),
+            false if can_rescore => {
+                format!("`scholareval rescore {} --out NEW` makes the scores again from its calls", dir.display())
+            }
+            false => "run the same score command again, which mends it from the recorded and cached replies".to_owned(),
         }
     }
 

@@ -6,22 +6,24 @@
 //! `calls.jsonl` is only ever appended to while a run lasts: a call that is in it is not lost by a kill, and a
 //! resumed run adds what is missing. The other files can be made again from it. Lines are the domain types by serde:
 //! [`TestCase`](crate::domain::TestCase), [`Item`](super::Item), [`CallRecord`](super::CallRecord),
-//! [`ScoredAnswer`](crate::domain::ScoredAnswer). The manifest of a finished run holds length and hash of each file.
+//! [`ScoredAnswer`](crate::domain::ScoredAnswer). The manifest of a finished run holds length and hash of each file, and
+//! whoever reads a file to its end checks it against them.
 
 mod calls;
 mod inputs;
 mod lines;
 mod manifest;
 mod run;
+mod stamp;
 #[cfg(test)]
 mod tests;
 mod writer;
 
 pub use calls::{RecordedReplies, for_each_call};
 pub use inputs::Inputs;
-pub use lines::FileStamp;
 pub use manifest::{IMPORTED, JudgeEntry, Manifest, PolicyEntry, PromptsEntry, RoleEntry, RunStatus, differences};
 pub use run::{RecordedRun, load_run};
+pub use stamp::FileStamp;
 pub use writer::{FILES, RunDir, RunRecord, write_whole};
 
 /// Version of all formats of a run directory.

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use super::inputs::Inputs;
 use super::lines::LineReader;
-use super::manifest::{Manifest, RunStatus};
+use super::manifest::{IMPORTED, Manifest, RunStatus};
 use crate::domain::{
-    CaseId, Component, Item, RubricParts, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind, UnscoredReason,
+    CaseId, Component, Item, Mode, RubricParts, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind, UnscoredReason,
 };
 use crate::error::{InputFault, Result};
 use crate::prompt::injection;
@@ -59,7 +59,8 @@ const RESUME: &str = "run score once more to finish the run, its replies are kep
 /// Reads a run directory: manifest, inputs (if recorded) and scores.
 ///
 /// # Errors
-/// When the directory is not a run, holds no scores, or a file cannot be read; the error names file and line.
+/// When the directory is not a run, holds no scores, or a file cannot be read or is not as the finished run left it; the
+/// error names the file, what is wrong with it, and the command that repairs it.
 ///
 /// ```
 /// let nothing = scholareval::evaluation::record::load_run(std::path::Path::new("/no/such/run"));
@@ -67,14 +68,14 @@ const RESUME: &str = "run score once more to finish the run, its replies are kep
 /// ```
 pub fn load_run(dir: &Path) -> Result<RecordedRun> {
     let manifest = Manifest::of_run(dir)?;
-    let inputs_path = dir.join("inputs.jsonl");
-    let inputs = if inputs_path.exists() { Inputs::load(&inputs_path)? } else { Inputs::default() };
-    let path = dir.join("scores.jsonl");
-    let mut scored = load_scores(&path, &inputs.cases)?;
+    let inputs = Inputs::load(dir, &manifest)?.unwrap_or_default();
+    let mut scored = load_scores(dir, &manifest, &inputs.cases)?;
     let is_finished = manifest.status == RunStatus::Complete;
     if scored.is_empty() {
         let hint = if is_finished { "score some answers first" } else { RESUME };
-        return Err(InputFault::new(path, "no scores: nothing of the run has been scored").hint(hint).into());
+        return Err(InputFault::new(dir.join("scores.jsonl"), "no scores: nothing of the run has been scored")
+            .hint(hint)
+            .into());
     }
     if !is_finished && !inputs.items.is_empty() {
         scored = with_missing_answers(&manifest, &inputs, &scored);
@@ -84,13 +85,18 @@ pub fn load_run(dir: &Path) -> Result<RecordedRun> {
 }
 
 /// Reads `scores.jsonl`; `cases` provide questions and rubrics.
-fn load_scores(path: &Path, cases: &[Arc<TestCase>]) -> Result<Vec<Arc<ScoredAnswer>>> {
-    let mut lines = LineReader::open(path)?
-        .ok_or_else(|| InputFault::new(path, "the scores of the run are not there").hint(RESUME))?;
+fn load_scores(dir: &Path, manifest: &Manifest, cases: &[Arc<TestCase>]) -> Result<Vec<Arc<ScoredAnswer>>> {
+    let missing = || InputFault::new(dir.join("scores.jsonl"), "the scores of the run are not there").hint(RESUME);
+    let mut lines = LineReader::of_run(dir, "scores.jsonl", manifest)?.ok_or_else(missing)?;
+    // The reference's arithmetic can leave the ranges, and imported numbers are taken as they are.
+    let has_ranges = manifest.mode == Mode::Default && !manifest.is_set(IMPORTED);
     let mut cases: HashMap<CaseId, Arc<TestCase>> =
         cases.iter().map(|case| (case.case_id.clone(), Arc::clone(case))).collect();
     let mut scored = Vec::new();
     while let Some((_, mut answer)) = lines.read::<ScoredAnswer>()? {
+        if let Some(what) = answer.score.out_of_range().filter(|_| has_ranges) {
+            return Err(lines.fault(what).of_case(answer.case.case_id.as_str()).into());
+        }
         let case = cases.entry(answer.case.case_id.clone()).or_insert_with(|| Arc::clone(&answer.case));
         answer.case = Arc::clone(case);
         scored.push(Arc::new(answer));

@@ -147,6 +147,17 @@ fn two_processes_cannot_write_into_one_directory() {
 }
 
 #[test]
+fn whatever_a_kill_leaves_of_a_new_run_is_its_own() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let claimed = || RunDir::open(dir.path()).expect("a directory").claim(&manifest("m"), false).expect("claimed");
+    assert!(!claimed());
+    for leftover in ["inputs.jsonl", "calls.jsonl", ".scores.jsonl.partial"] {
+        std::fs::write(dir.path().join(leftover), "").expect("written");
+        assert!(claimed(), "after {leftover}");
+    }
+}
+
+#[test]
 fn files_of_ours_without_a_manifest_are_not_written_over() {
     let dir = tempfile::tempdir().expect("a directory");
     std::fs::write(dir.path().join("scores.jsonl"), "precious").expect("written");
@@ -162,7 +173,7 @@ fn recorded_replies_are_found_by_call_and_fingerprint() {
     call(&mut run, "a", Some("{\"score\": 7}"));
     call(&mut run, "b", None);
     drop(run);
-    let replies = RecordedReplies::open(&dir.path().join("calls.jsonl")).expect("read").expect("there");
+    let replies = RecordedReplies::of_run(dir.path(), &manifest("m")).expect("read");
     assert_eq!(replies.find(&request("a")).expect("read").map(|reply| reply.content), Some("{\"score\": 7}".into()));
     assert_eq!(replies.find(&request("b")).expect("read"), None);
     let unscored = |item| match block_on(replies.ask(&request(item))) {
@@ -254,10 +265,18 @@ fn a_value_that_is_not_finite_is_written_as_unscored_with_a_reason() {
     assert_eq!(score.components[0].reason.as_ref().map(|reason| reason.kind), Some(UnscoredKind::Exception));
 }
 
+/// Makes the run one that was killed: its manifest has no stamps.
+fn unfinish(dir: &Path) {
+    let manifest = Manifest::of_run(dir).expect("a manifest").unfinished();
+    let json = serde_json::to_vec(&manifest).expect("JSON");
+    std::fs::write(dir.join("manifest.json"), json).expect("written");
+}
+
 #[test]
-fn a_torn_last_line_is_left_out_and_a_broken_one_is_named() {
+fn a_torn_last_line_of_an_unfinished_run_is_left_out_and_a_broken_one_is_named() {
     let dir = tempfile::tempdir().expect("a directory");
     finished(dir.path(), &[scored("rubric", ComponentKind::Property, [Some(0.25), Some(0.5)])]);
+    unfinish(dir.path());
     let path = dir.path().join("scores.jsonl");
     let whole = std::fs::read_to_string(&path).expect("text");
     std::fs::write(&path, format!("{whole}{}", &whole[..whole.len() / 2])).expect("written");
@@ -277,7 +296,7 @@ fn calls_come_in_file_order_and_a_broken_line_is_named() {
     let path = dir.path().join("calls.jsonl");
     let items = || {
         let mut items = Vec::new();
-        for_each_call(&path, |call| {
+        for_each_call(dir.path(), &manifest("m"), |call| {
             items.push(call.item.to_string());
             Ok(())
         })

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::calls::CallHead;
-use super::lines::{FileStamp, LineReader};
+use super::lines::{LineReader, check_calls};
 use super::manifest::{Manifest, RunStatus, differences, now};
+use super::stamp::FileStamp;
 use crate::domain::{CallId, EndpointUse, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::{CallRecord, EventSink, RunEvent};
@@ -54,24 +55,26 @@ impl RunDir {
     }
 
     /// Checks that the files in the directory belong to this run; with `overwrite` they are removed instead. Returns
-    /// true if a run is being resumed.
+    /// true if a run is being resumed. A new run gets its manifest before any other file, so that whatever a kill leaves
+    /// behind is recognized as this run's.
     ///
     /// # Errors
-    /// When the directory holds a run of other settings, or files of ours without a manifest.
+    /// When the directory holds a run of other settings, one whose calls were changed after it ended, or files of ours
+    /// without a manifest.
     pub fn claim(&self, manifest: &Manifest, overwrite: bool) -> Result<bool> {
         if overwrite {
             for path in FILES.map(|name| self.path.join(name)).iter().filter(|path| path.exists()) {
                 std::fs::remove_file(path).map_err(Error::io(path, "remove"))?;
             }
-            return Ok(false);
+            return self.write_manifest(&manifest.clone().unfinished()).map(|()| false);
         }
         let what = match Manifest::load(&self.path)? {
             Some(there) => match differences(&there, manifest) {
-                differ if differ.is_empty() => return Ok(true),
+                differ if differ.is_empty() => return check_calls(&self.path, &there).map(|()| true),
                 differ => format!("holds a run of other settings ({})", differ.join("; ")),
             },
             None => match self.foreign_file()? {
-                None => return Ok(false),
+                None => return self.write_manifest(&manifest.clone().unfinished()).map(|()| false),
                 Some(name) => format!("holds {name:?} but no manifest.json: it is not a run"),
             },
         };
@@ -83,6 +86,45 @@ impl RunDir {
         let entries = std::fs::read_dir(&self.path).map_err(Error::io(&self.path, "read"))?;
         let mut names = entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));
         Ok(names.find(|name| !name.starts_with('.')))
+    }
+
+    /// Finishes a record: writes the scores, stamps the files, and sets the status. All of it is on the disk before the
+    /// manifest is.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn finish(
+        &self,
+        manifest: &mut Manifest,
+        status: RunStatus,
+        scored: &[impl AsRef<ScoredAnswer>],
+    ) -> Result<()> {
+        let path = self.path.join("scores.jsonl");
+        write_whole(&path, |out| {
+            let mut answers = scored.iter();
+            answers.try_for_each(|answer| write_line(out, answer.as_ref())).map_err(Error::io(&path, "write"))
+        })?;
+        manifest.files.clear();
+        for name in STAMPED {
+            let stamp = FileStamp::of(&self.path.join(name))?;
+            manifest.files.extend(stamp.map(|stamp| (name.to_owned(), stamp)));
+        }
+        sync_directory(&self.path);
+        (manifest.status, manifest.scores, manifest.finished_at) = (status, scored.len(), Some(now()));
+        self.write_manifest(manifest)
+    }
+
+    fn write_manifest(&self, manifest: &Manifest) -> Result<()> {
+        let mut bytes = serde_json::to_vec_pretty(manifest)
+            .map_err(|error| Error::Internal(format!("the manifest cannot be written: {error}")))?;
+        bytes.push(b'\n');
+        let path = self.path.join("manifest.json");
+        write_whole(&path, |out| {
+            let written = out.write_all(&bytes).and_then(|()| out.flush()).and_then(|()| out.get_ref().sync_all());
+            written.map_err(Error::io(&path, "write"))
+        })?;
+        sync_directory(&self.path);
+        Ok(())
     }
 
     /// Writes `bytes` to the file of that name, atomically.
@@ -102,6 +144,14 @@ fn create_private(path: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.recursive(true).create(path)
+}
+
+/// Puts the names of the files in a directory on the disk, where the system can: not every file system does, and Windows
+/// opens no directories.
+fn sync_directory(path: &Path) {
+    if cfg!(unix) {
+        let _ = File::open(path).and_then(|directory| directory.sync_all());
+    }
 }
 
 /// Writes a file atomically.
@@ -133,7 +183,7 @@ pub struct RunRecord {
     scores: JsonLines,
     /// Whether there is a reply to each call of an earlier session; a session makes no call twice.
     earlier: HashMap<CallId, bool>,
-    /// True if a line with a reply follows one of the same call without a reply.
+    /// True if a line with a reply follows one of the same call without a reply, or a line is no call.
     superseded: bool,
 }
 
@@ -142,22 +192,21 @@ impl RunRecord {
     /// flushed at once, for runs without a cache, whose record is the only copy of the replies.
     ///
     /// # Errors
-    /// When a file cannot be opened, or `calls.jsonl` holds lines that are not calls.
+    /// When a file cannot be opened or written.
     pub fn open(dir: RunDir, manifest: Manifest, flush_each_line: bool) -> Result<Self> {
+        let manifest = manifest.unfinished();
+        dir.write_manifest(&manifest)?;
         let calls_path = dir.path.join("calls.jsonl");
-        let mut earlier = HashMap::new();
-        let mut end = 0;
-        if let Some(mut lines) = LineReader::open(&calls_path)? {
+        let (mut earlier, mut end, mut superseded) = (HashMap::new(), 0, false);
+        if let Some(mut lines) = LineReader::to_resume(&calls_path)? {
             while let Some((_, head)) = lines.read::<CallHead>()? {
                 earlier.insert(head.call_id, head.has_reply());
             }
-            end = lines.end();
+            (end, superseded) = (lines.end(), lines.skipped > 0);
         }
         let calls = JsonLines::append(calls_path, end, flush_each_line)?;
         let scores = JsonLines::append(dir.path.join("scores.jsonl"), 0, flush_each_line)?;
-        let record = Self { dir, manifest, calls, scores, earlier, superseded: false };
-        record.write_manifest()?;
-        Ok(record)
+        Ok(Self { dir, manifest, calls, scores, earlier, superseded })
     }
 
     /// The directory.
@@ -177,8 +226,7 @@ impl RunRecord {
         }
     }
 
-    /// Finishes the record: orders the scores, drops call lines that later ones replace, stamps the files, and sets the
-    /// status.
+    /// Finishes the record as [`RunDir::finish`], without call lines that later ones replace.
     ///
     /// # Errors
     /// When a file cannot be written.
@@ -188,26 +236,7 @@ impl RunRecord {
         if self.superseded {
             self.drop_superseded()?;
         }
-        let path = self.dir.path.join("scores.jsonl");
-        write_whole(&path, |out| {
-            let mut answers = scored.iter();
-            answers.try_for_each(|answer| write_line(out, answer.as_ref())).map_err(Error::io(&path, "write"))
-        })?;
-        for name in STAMPED {
-            if let Some(stamp) = FileStamp::of(&self.dir.path.join(name))? {
-                self.manifest.files.insert(name.to_owned(), stamp);
-            }
-        }
-        self.manifest.status = status;
-        self.manifest.finished_at = Some(now());
-        self.write_manifest()
-    }
-
-    fn write_manifest(&self) -> Result<()> {
-        let mut bytes = serde_json::to_vec_pretty(&self.manifest)
-            .map_err(|error| Error::Internal(format!("the manifest cannot be written: {error}")))?;
-        bytes.push(b'\n');
-        self.dir.write_file("manifest.json", &bytes)
+        self.dir.finish(&mut self.manifest, status, scored)
     }
 
     fn write_call(&mut self, call: &CallRecord) -> Result<()> {
@@ -221,10 +250,11 @@ impl RunRecord {
         self.calls.write(call)
     }
 
-    /// Rewrites `calls.jsonl` without lines that have no reply and are replaced by a later line with one.
+    /// Rewrites `calls.jsonl` without lines that have no reply and are replaced by a later line with one, and without
+    /// lines that are no calls.
     fn drop_superseded(&mut self) -> Result<()> {
         let path = self.dir.path.join("calls.jsonl");
-        let Some(mut lines) = LineReader::open(&path)? else { return Ok(()) };
+        let Some(mut lines) = LineReader::to_resume(&path)? else { return Ok(()) };
         write_whole(&path, |out| {
             while let Some((_, head)) = lines.read::<CallHead>()? {
                 if head.has_reply() || self.earlier.get(&head.call_id) != Some(&true) {

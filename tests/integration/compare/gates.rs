@@ -70,9 +70,9 @@ fn a_run_that_did_not_finish_meets_no_demand_unless_missing_values_are_tolerated
     let mut manifest = work.json("out/manifest.json");
     manifest["status"] = "stopped".into();
     work.write("out/manifest.json", &manifest.to_string());
-    let scores = work.read("out/scores.jsonl");
-    let most: String = scores.lines().filter(|line| !line.contains("\"c3\"")).map(|line| format!("{line}\n")).collect();
-    work.write("out/scores.jsonl", &most);
+    work.edit_scores(|scores| {
+        scores.lines().filter(|line| !line.contains("\"c3\"")).map(|line| format!("{line}\n")).collect()
+    });
     for gate in [["--fail-under", "score=0.1"], ["--fail-under", "alpha:score=0.1"], ["--require", "alpha>beta"]] {
         let gate = [&["out"], &gate[..]].concat();
         let told = ["not met: --", "2 of 20 answers have no score", "--tolerate-missing"];
@@ -137,8 +137,7 @@ fn gates_that_cannot_be_understood_are_refused_before_anything_is_printed() {
 fn a_wanted_difference_tells_its_questions_at_one_draw_and_lies_within_the_range() {
     let (work, _server) = two_systems();
     // Every case differs by the same 0.07 in score; with one answer changed there is a spread.
-    let scores = work.read("out/scores.jsonl").replacen("\"score\":0.825", "\"score\":0.725", 1);
-    work.write("out/scores.jsonl", &scores);
+    work.edit_scores(|scores| scores.replacen("\"score\":0.825", "\"score\":0.725", 1));
     let done = compare(&work, &["out", "--wanted-difference", "0.02"]).exits_with(0);
     assert!(done.stdout.replace('\n', " ").contains("To find a difference of 2.0"), "{}", done.stdout);
     let beyond = compare(&work, &["out", "--wanted-difference", "2"]).exits_with(2);

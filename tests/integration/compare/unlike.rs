@@ -88,9 +88,7 @@ fn cut_short(work: &Workspace, status: &str, answers: usize) {
     let mut manifest = work.json("out/manifest.json");
     manifest["status"] = status.into();
     work.write("out/manifest.json", &manifest.to_string());
-    let scores = work.read("out/scores.jsonl");
-    let first: String = scores.lines().take(answers).map(|line| format!("{line}\n")).collect();
-    work.write("out/scores.jsonl", &first);
+    work.edit_scores(|scores| scores.lines().take(answers).map(|line| format!("{line}\n")).collect());
 }
 
 #[test]

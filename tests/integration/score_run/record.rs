@@ -58,7 +58,7 @@ fn every_file_of_the_record_has_the_documented_fields() {
     has_exactly(
         &manifest,
         "schema_version scholareval_version status label started_at finished_at mode reference settings inputs prompts judge \
-         scorers seed answers kept_cases missing warnings policy endpoints files",
+         scorers seed answers kept_cases missing warnings policy endpoints files scores",
     );
     assert_eq!((&manifest["schema_version"], &manifest["status"]), (&json!(1), &json!("complete")));
     assert_eq!((&manifest["answers"], &manifest["kept_cases"]), (&json!(4), &json!(["c1", "c2"])));
@@ -67,7 +67,7 @@ fn every_file_of_the_record_has_the_documented_fields() {
     let tests_hash = blake3::hash(work.read("tests.json").as_bytes()).to_hex().to_string();
     let scores = std::fs::read(work.path("out/scores.jsonl")).unwrap();
     let stamp = json!({"bytes": scores.len(), "blake3": blake3::hash(&scores).to_hex().to_string()});
-    assert_eq!(manifest["files"]["scores.jsonl"], stamp);
+    assert_eq!((&manifest["files"]["scores.jsonl"], &manifest["scores"]), (&stamp, &json!(4)));
     has_exactly(&manifest["files"], "inputs.jsonl calls.jsonl scores.jsonl");
     assert_eq!(manifest["inputs"][0], json!({"name": "tests", "path": "tests.json", "blake3": tests_hash}));
     let inputs = work.lines("out/inputs.jsonl");

@@ -101,6 +101,15 @@ impl Workspace {
         self.read(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
+    /// Rewrites the scores of the run `out`, and takes the stamps out of its manifest, which would refuse them.
+    #[track_caller]
+    pub(crate) fn edit_scores(&self, edit: impl FnOnce(&str) -> String) {
+        let mut manifest = self.json("out/manifest.json");
+        manifest["files"] = json!({});
+        self.write("out/manifest.json", &manifest.to_string());
+        self.write("out/scores.jsonl", &edit(&self.read("out/scores.jsonl")));
+    }
+
     /// Every file below the directory of work, the cache among them, as `(path, bytes)`.
     pub(crate) fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         fn below(dir: &Path, found: &mut Vec<(PathBuf, Vec<u8>)>) {
