@@ -135,6 +135,7 @@ pub struct Manifest {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, FileStamp>,
     /// Lines of `scores.jsonl`; 0 while the run is unfinished.
+    #[serde(default)]
     pub scores: usize,
 }
 

@@ -13,7 +13,7 @@ use scholareval::dataset::{
 };
 use scholareval::domain::{JudgeTask, Mode};
 use scholareval::evaluation::RunSet;
-use scholareval::evaluation::record::{RecordedReplies, for_each_call, load_run};
+use scholareval::evaluation::record::{Manifest, RecordedReplies, for_each_call, load_run};
 use scholareval::facts::claims::{BlindClaim, ClaimFile, FromLine};
 use scholareval::facts::fever_board::MaxEvidence;
 use scholareval::facts::{FeverOptions, fever, fever_files, scifact, scifact_files, scifact_modules};
@@ -193,8 +193,11 @@ fn records() {
     fuzz("records", move |input| {
         for (path, whole) in &files {
             std::fs::write(path, input).unwrap();
-            said(RecordedReplies::open(&files[2].0));
-            said(for_each_call(&files[2].0, |_| Ok(())));
+            said(RecordedReplies::to_resume(&run[0]));
+            if let Some(manifest) = said(Manifest::of_run(&run[0])) {
+                said(RecordedReplies::of_run(&run[0], &manifest));
+                said(for_each_call(&run[0], &manifest, |_| Ok(())));
+            }
             for scored in said(load_run(&run[0])).into_iter().flat_map(|run| run.scored) {
                 assert!(scored.score.value.is_none_or(f64::is_finite), "{scored:?}");
             }
