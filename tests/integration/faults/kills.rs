@@ -9,7 +9,7 @@ use crate::support::fake_server::Gate;
 use crate::support::workspace::wait_until;
 
 use super::mixed::passing_mixture;
-use super::{Calm, FakeServer, Ledger, SYSTEMS, Workspace, every_call_is_accounted_for};
+use super::{Calm, FakeServer, Ledger, Protocol, SYSTEMS, Workspace, every_call_is_accounted_for};
 
 const KILLS: usize = 20;
 const PLACES: &str = "8";
@@ -19,9 +19,9 @@ const BEYOND: usize = 40;
 
 /// Kills a run `KILLS` times, at moments drawn from `seed`, and lets the last one finish.
 #[track_caller]
-fn survives(cases: usize, seed: u64, is_under_fire: bool, more: &[&str]) {
-    let more = [&["--concurrency", PLACES], more].concat();
-    let (work, ledger, calm) = (Workspace::new(&SYSTEMS, cases), Ledger::default(), Calm::run(cases));
+fn survives(protocol: Protocol, cases: usize, seed: u64, is_under_fire: bool, more: &[&str]) {
+    let more = protocol.arguments(&[&["--concurrency", PLACES], more].concat());
+    let (work, ledger, calm) = (Workspace::new(&SYSTEMS, cases), Ledger::over(protocol), Calm::over(protocol, cases));
     let faults = passing_mixture("killed");
     let judge = ledger.judge(move |asked| if is_under_fire { faults(asked) } else { None });
     let gate = Gate::holding(0..0);
@@ -60,15 +60,15 @@ fn survives(cases: usize, seed: u64, is_under_fire: bool, more: &[&str]) {
 
 #[test]
 fn twenty_kills_of_a_run_of_two_thousand_calls() {
-    survives(200, 1, false, &[]);
+    survives(Protocol::Chat, 200, 1, false, &[]);
 }
 
 #[test]
-fn twenty_kills_of_a_run_without_a_cache() {
-    survives(60, 2, false, &["--no-cache"]);
+fn twenty_kills_of_a_run_of_raw_completions_without_a_cache() {
+    survives(Protocol::Raw, 60, 2, false, &["--no-cache"]);
 }
 
 #[test]
-fn twenty_kills_of_a_run_under_fire() {
-    survives(40, 3, true, &[]);
+fn twenty_kills_of_a_run_of_streams_under_fire() {
+    survives(Protocol::Stream, 40, 3, true, &[]);
 }

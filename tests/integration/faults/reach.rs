@@ -3,7 +3,7 @@
 use crate::support::fake_server::Reserved;
 use crate::support::workspace::{scoring, wait_until};
 
-use super::{Act, Asked, CALM, CASES, FakeServer, Fault, Finished, Ledger, SYSTEMS, Workspace, is_settled};
+use super::{Act, Asked, CALM, CASES, FakeServer, Fault, Finished, Ledger, Protocol, SYSTEMS, Workspace, is_settled};
 
 /// Patient enough for whatever a slow machine makes of a server that is gone for a moment.
 const PATIENT: [&str; 4] = ["--concurrency", "2", "--retries", "30"];
@@ -26,16 +26,19 @@ fn a_refused_connection_stops_the_run_and_the_same_command_finishes_it() {
 
 #[test]
 fn a_server_that_goes_away_midway_and_comes_back_costs_nothing() {
-    let (work, ledger) = (Workspace::new(&SYSTEMS, CASES), Ledger::default());
-    let server = FakeServer::start(ledger.judge(ends_midway));
-    let run = work.spawn_score(&server, &PATIENT);
-    wait_until("half of the calls are paid", || server.chat_count() > CALM.calls / 2);
-    // connections are refused for a while
-    let port = server.gone();
-    std::thread::sleep(std::time::Duration::from_millis(700));
-    let server = port.start(ledger.judge(|_| None));
-    Finished::of(run.wait_with_output().unwrap()).exits_with(0);
-    is_settled(&work, &server, &ledger, &CALM, &PATIENT);
+    for protocol in Protocol::ALL {
+        let (work, ledger, calm) = (Workspace::new(&SYSTEMS, CASES), Ledger::over(protocol), protocol.calm());
+        let more = protocol.arguments(&PATIENT);
+        let server = FakeServer::start(ledger.judge(ends_midway));
+        let run = work.spawn_score(&server, &more);
+        wait_until("half of the calls are paid", || server.chat_count() > CALM.calls / 2);
+        // connections are refused for a while
+        let port = server.gone();
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        let server = port.start(ledger.judge(|_| None));
+        Finished::of(run.wait_with_output().unwrap()).exits_with(0);
+        is_settled(&work, &server, &ledger, calm, &more);
+    }
 }
 
 #[test]
