@@ -1,6 +1,8 @@
 //! Reads systems' outputs: answers `{case_id, answer_text, references_from?}` or predictions, one file per system.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,12 +10,15 @@ use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::domain::{Answer, CaseId, Fingerprint, Mode, Prediction, SystemName};
+use crate::domain::{Answer, CaseId, Fingerprint, Item, Mode, Prediction, SystemName, TextInFile};
 use crate::error::{Error, InputFault, Result};
 
 use super::files::{Kind, system_files};
 use super::predictions::{Predictions, parse_predictions};
 use super::reader::{JsonLine, all, elements, expected, read_text, without_bare_nan};
+
+/// From this size on, in bytes, the texts of answers are left in their file.
+const LARGE_FILE: usize = 256 << 10;
 
 const EXAMPLE: &str = "{\"case_id\": .., \"answer_text\": ..}";
 
@@ -46,11 +51,54 @@ pub struct SystemAnswers {
 /// [`Error::Input`] with every fault of every file, including two files with the same stem and predictions without an
 /// output; [`Error::Usage`] without any path; [`Error::Io`] if a file cannot be read.
 pub fn load_answers(paths: &[PathBuf], mode: Mode) -> Result<Vec<SystemAnswers>> {
+    load(paths, mode, usize::MAX)
+}
+
+/// [`load_answers`], but the texts of large files of `{case_id, answer_text}` stay there: [`with_text`] reads each when
+/// it is needed, so that the memory of a run does not grow with them.
+///
+/// # Errors
+/// As [`load_answers`].
+pub fn load_answers_leaving_texts(paths: &[PathBuf], mode: Mode) -> Result<Vec<SystemAnswers>> {
+    load(paths, mode, LARGE_FILE)
+}
+
+fn load(paths: &[PathBuf], mode: Mode, large: usize) -> Result<Vec<SystemAnswers>> {
     let load = |(system, path): (SystemName, PathBuf)| {
         let (text, blake3) = read_text(&path)?;
-        Ok(SystemAnswers { blake3, ..parse_answers(&text, system, &path, mode)? })
+        // A pipe cannot be read again. The file may begin with a byte order mark.
+        let file = std::fs::metadata(&path).ok().filter(|file| file.is_file() && text.len() >= large);
+        let before = file.and_then(|file| file.len().checked_sub(text.len() as u64));
+        Ok(SystemAnswers { blake3, ..parse(&text, system, &path, mode, before)? })
     };
     all(system_files(paths)?.into_par_iter().map(load).collect::<Vec<_>>())
+}
+
+/// The answer with its text, which is read again if it was left in its file.
+///
+/// # Errors
+/// When the file cannot be read, or has changed.
+pub fn with_text(item: &Item) -> Result<Item> {
+    let mut item = item.clone();
+    let answer = &mut item.answer;
+    let Some(place) = answer.left_in.take() else { return Ok(item) };
+    let mut bytes = Vec::new();
+    let mut file = File::open(&place.path).map_err(Error::io(&place.path, "read"))?;
+    let read =
+        file.seek(SeekFrom::Start(place.offset)).and_then(|_| file.take(place.bytes as u64).read_to_end(&mut bytes));
+    read.map_err(Error::io(&place.path, "read"))?;
+    let line = str::from_utf8(&bytes).ok().and_then(|json| serde_json::from_str(&without_bare_nan(json).0).ok());
+    let text = line.map(|line: AnswerLine| line.answer_text);
+    let Some(text) = text.filter(|text| place.blake3 == blake3::hash(text.as_bytes()).into()) else {
+        let fault = InputFault::new(&*place.path, "the file was changed while its answers were scored");
+        return Err(fault.of_case(answer.case_id.as_str()).hint("give the same command again").into());
+    };
+    answer.answer_text = text.into();
+    let own_text = answer.own_text_shared();
+    if let Some(prediction) = &mut answer.prediction {
+        Arc::make_mut(prediction).output = Some(own_text);
+    }
+    Ok(item)
 }
 
 /// Parses the text of one system's file; `path` is for messages. See [`load_answers`].
@@ -58,7 +106,13 @@ pub fn load_answers(paths: &[PathBuf], mode: Mode) -> Result<Vec<SystemAnswers>>
 /// # Errors
 /// [`Error::Input`] with every fault found.
 pub fn parse_answers(text: &str, system: SystemName, path: &Path, mode: Mode) -> Result<SystemAnswers> {
+    parse(text, system, path, mode, None)
+}
+
+/// [`parse_answers`]; with the number of bytes before `text` in the file, the texts of answers are left there.
+fn parse(text: &str, system: SystemName, path: &Path, mode: Mode, before: Option<u64>) -> Result<SystemAnswers> {
     let (json, _) = without_bare_nan(text);
+    let file: Arc<Path> = path.into();
     let elements = elements(&json, path)?;
     if Kind::of(&elements) == Some(Kind::Predictions) {
         return parse_predictions(text, system, path)?.try_into();
@@ -68,13 +122,25 @@ pub fn parse_answers(text: &str, system: SystemName, path: &Path, mode: Mode) ->
     let mut answers: Vec<Answer> = Vec::with_capacity(elements.len());
     let mut places: HashMap<CaseId, usize> = HashMap::new();
     for line in &elements {
-        let answer = match read_answer(line, &system, mode, &mut warnings) {
+        let mut answer = match read_answer(line, &system, mode, &mut warnings) {
             Ok(answer) => answer,
             Err(fault) => {
                 faults.push(fault);
                 continue;
             }
         };
+        if let Some(before) = before {
+            // Its JSON is a slice of the file's.
+            let within = (line.text.as_ptr() as usize).saturating_sub(json.as_ptr() as usize);
+            answer.left_in = Some(Arc::new(TextInFile {
+                path: Arc::clone(&file),
+                offset: before + within as u64,
+                bytes: line.text.len(),
+                text_bytes: answer.answer_text.len(),
+                blake3: blake3::hash(answer.answer_text.as_bytes()).into(),
+            }));
+            answer.answer_text = "".into();
+        }
         let Some(first) = places.get(&answer.case_id).and_then(|place| answers.get_mut(*place)) else {
             places.insert(answer.case_id.clone(), answers.len());
             answers.push(answer);
@@ -398,5 +464,29 @@ mod tests {
         write("c.json", PREDICTION);
         let error = load(&[dir.path().join("c.jsonl"), dir.path().join("c.json")]).unwrap_err().to_string();
         assert!(error.contains("a second file of the system \"c\""), "{error}");
+    }
+
+    #[test]
+    fn a_text_that_was_left_in_its_file_is_read_again_and_a_changed_file_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("gpt.jsonl");
+        let line =
+            |text: &str| format!("{{\"case_id\":\"1\",\"x\":NaN,\"answer_text\":\"{text}\",\"references_from\":2}}\n");
+        let padding = "\n".repeat(LARGE_FILE);
+        std::fs::write(&path, format!("\u{feff}\n{}{padding}", line("caf\\u00e9"))).unwrap();
+        let mut answers = load_answers_leaving_texts(&[path.clone()], Mode::Default).unwrap().remove(0).answers;
+        let mut answer = answers.remove(0);
+        assert_eq!((&*answer.answer_text, answer.text_bytes(), answer.line), ("", 5, 2));
+        answer.prediction = Some(Arc::new(Prediction { output: Some("".into()), ..Prediction::default() }));
+        let item = Item { case: Arc::new(crate::domain::TestCase::without_rubric("1".into(), "q")), answer };
+        let read = with_text(&item).unwrap().answer;
+        assert_eq!((&*read.answer_text, read.own_text(), read.left_in.is_none()), ("caf\u{e9}", "ca", true));
+        assert_eq!(read.prediction.unwrap().output(), "ca");
+        for changed in [format!("\u{feff}\n{}", line("tea\\u00e9")), String::new()] {
+            std::fs::write(&path, changed).unwrap();
+            let error = with_text(&item).unwrap_err().to_string();
+            assert!(error.contains("gpt.jsonl (case 1): the file was changed while"), "{error}");
+        }
+        assert_eq!(load_answers(&[path], Mode::Default).unwrap()[0].answers, []);
     }
 }

@@ -21,7 +21,7 @@ mod rubric_faults;
 mod scorable;
 mod test_cases;
 
-pub use answers::{SystemAnswers, load_answers, parse_answers, render_answer};
+pub use answers::{SystemAnswers, load_answers, load_answers_leaving_texts, parse_answers, render_answer, with_text};
 pub use asked::{AskedQuestions, Covered};
 pub use aspects::{builtin_aspects, load_aspects, parse_aspects};
 pub use conversion::{Conversion, Converted, ReferencesBlock, convert, references_block};

@@ -1,12 +1,13 @@
 //! Answers of a system, with sources and gold answers.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use super::{CaseId, SystemName, TestCase};
+use super::{CaseId, Digest, SystemName, TestCase};
 use crate::text::citation_markers::number_markers;
 
 /// One answer of one system to one test case.
@@ -16,8 +17,11 @@ pub struct Answer {
     pub system: SystemName,
     /// The test case.
     pub case_id: CaseId,
-    /// The answer, exactly as in the file (shared by all calls about it).
+    /// The answer, exactly as in the file (shared by all calls about it); empty while it is [left there](Self::left_in).
     pub answer_text: Arc<str>,
+    /// Where `answer_text` is, if it was left in its file: [`with_text`](crate::dataset::with_text) reads it.
+    #[serde(skip)]
+    pub left_in: Option<Arc<TextInFile>>,
     /// Length in bytes of what the system wrote; the rest of `answer_text` is an appended block of references, which no
     /// length counts. `None`: all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,7 +41,16 @@ impl Answer {
     /// An answer with only its text.
     pub fn new(system: SystemName, case_id: CaseId, answer_text: impl Into<Arc<str>>) -> Self {
         let answer_text = answer_text.into();
-        Self { system, case_id, answer_text, own_bytes: None, prediction: None, reference_answer: None, line: 0 }
+        Self {
+            system,
+            case_id,
+            answer_text,
+            left_in: None,
+            own_bytes: None,
+            prediction: None,
+            reference_answer: None,
+            line: 0,
+        }
     }
 
     /// [`Answer::own_text`] as a shared string, without a copy if nothing was appended.
@@ -46,6 +59,11 @@ impl Answer {
             None => Arc::clone(&self.answer_text),
             Some(_) => Arc::from(self.own_text()),
         }
+    }
+
+    /// Length of the text in bytes, be it in memory or in its file.
+    pub fn text_bytes(&self) -> usize {
+        self.left_in.as_ref().map_or(self.answer_text.len(), |place| place.text_bytes)
     }
 
     /// The prediction's question, trimmed; empty if unknown.
@@ -57,6 +75,21 @@ impl Answer {
     pub fn own_text(&self) -> &str {
         self.own_bytes.and_then(|bytes| self.answer_text.get(..bytes)).unwrap_or(&self.answer_text)
     }
+}
+
+/// The place of an answer's text in a file of answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextInFile {
+    /// The file.
+    pub path: Arc<Path>,
+    /// Bytes before the JSON object of the answer.
+    pub offset: u64,
+    /// Length of the object in bytes.
+    pub bytes: usize,
+    /// Length of the text in bytes.
+    pub text_bytes: usize,
+    /// Hash of the text.
+    pub blake3: Digest<16>,
 }
 
 /// One answer with the case it answers.

@@ -24,7 +24,7 @@ mod test_case;
 mod time_span;
 mod verdict;
 
-pub use answer::{Answer, Gold, IndexBase, Item, Prediction, Source};
+pub use answer::{Answer, Gold, IndexBase, Item, Prediction, Source, TextInFile};
 pub use aspect::{Aspect, AspectMeans, GradeMerge, MAX_GRADE, MIN_GRADE, aspect_means};
 pub use endpoint_stats::{EndpointStats, EndpointUse};
 pub use expected::{Expected, LEAST_MASS, ScoreLocation, WhyNot, expected_value};

@@ -13,7 +13,8 @@ use super::preset::{Checked, Coverage, Preset};
 
 /// All input of a run.
 pub struct LoadedInputs {
-    /// Answers paired with their test cases, systems in name order, cases in file order; empty without tests.
+    /// Answers paired with their test cases, systems in name order, cases in file order; empty without tests. Texts of
+    /// large files are [left there](crate::domain::Answer::left_in).
     pub rubric: Arc<[Item]>,
     /// Every answer once, for scorers that need no rubric.
     pub plain: Arc<[Item]>,
@@ -45,7 +46,10 @@ impl LoadedInputs {
         let (input, mode) = (&settings.input, settings.scoring.mode());
         check_given(settings)?;
         let tests = input.tests.as_deref().map(|path| dataset::load_test_cases(path, mode)).transpose()?;
-        let systems = dataset::load_answers(&input.answers, mode)?;
+        let systems = match preset {
+            Some(_) => dataset::load_answers(&input.answers, mode)?,
+            None => dataset::load_answers_leaving_texts(&input.answers, mode)?,
+        };
         let all_or = |names: &[String]| (!names.is_empty()).then(|| names.to_vec());
         let Checked { systems, coverage, warnings, notes } = match preset {
             Some(preset) => preset.check(systems, all_or(&input.systems).as_deref(), input.strict)?,

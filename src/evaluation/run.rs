@@ -17,7 +17,8 @@ use super::legibility::Legibility;
 use super::sender::{Envelope, EventSender, Records};
 use super::stop::StopHandle;
 use super::tally::{AnswerTally, Collect, PlanGroup, Tally};
-use crate::domain::{Item, ScoredAnswer};
+use crate::dataset::with_text;
+use crate::domain::ScoredAnswer;
 use crate::error::{Error, Result};
 use crate::judge::builder::LEXICAL_ID;
 
@@ -163,7 +164,7 @@ async fn plan_one(job: &Job, index: usize, tally: &Tally, keeps: bool) -> Result
     let stop = StopHandle::new();
     let run = AnswerRun {
         job,
-        item: &job.items[index],
+        item: &with_text(&job.items[index])?,
         lanes: None,
         stop: &stop,
         records: &records,
@@ -316,7 +317,7 @@ impl<'a> Pass<'a> {
     /// The pass, which sends its events there; long answers come first.
     fn new(job: &'a Job, pending: &[usize], sender: EventSender, stop: &StopHandle) -> Self {
         let mut order = pending.to_vec();
-        order.sort_by_key(|&index| std::cmp::Reverse(job.items[index].answer.answer_text.len()));
+        order.sort_by_key(|&index| std::cmp::Reverse(job.items[index].answer.text_bytes()));
         Self {
             lanes: Arc::new(Lanes::new(job.options.concurrency, order.len())),
             order: order.into_iter(),
@@ -334,23 +335,21 @@ impl<'a> Pass<'a> {
             let (job, sender, lanes) = (self.job.clone(), self.sender.clone(), Arc::clone(&self.lanes));
             let (stop, legibility) = (self.stop.clone(), Arc::clone(&self.legibility));
             self.in_flight += 1;
-            tasks.spawn(async move {
-                let item = &job.items[index];
-                (Some(at), score_one(&job, item, &lanes, (&stop, &legibility), sender).await)
-            });
+            tasks.spawn(async move { (Some(at), score_one(&job, index, &lanes, (&stop, &legibility), sender).await) });
         }
     }
 }
 
 async fn score_one(
     job: &Job,
-    item: &Item,
+    index: usize,
     lanes: &Lanes,
     (stop, legibility): (&StopHandle, &Legibility),
     sender: EventSender,
 ) -> std::result::Result<AnswerEnd, Abort> {
     let _place = lanes.begin().await;
     let records = Records::Sent(sender.clone());
+    let item = &with_text(&job.items[index]).map_err(Abort::Fatal)?;
     let run = AnswerRun { job, item, lanes: Some(lanes), stop, records: &records, legibility, tally: None };
     let end = run.score().await?;
     if let AnswerEnd::Scored(scored, _) = &end {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::lines::LineReader;
 use super::manifest::Manifest;
 use super::writer::{write_line, write_whole};
+use crate::dataset::with_text;
 use crate::domain::{CaseId, Item, SystemName, TestCase};
 use crate::error::{Error, Result};
 
@@ -76,13 +77,10 @@ impl Inputs {
     /// When it cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
         write_whole(path, |out| {
-            let mut line = |line: InputLine<&TestCase, &Item>| write_line(out, &line);
-            let mut write = || {
-                self.cases.iter().try_for_each(|case| line(InputLine::Case(case)))?;
-                self.items.iter().try_for_each(|item| line(InputLine::Answer(item)))?;
-                line(InputLine::Lists { rubric: self.rubric.clone(), plain: self.plain.clone() })
-            };
-            write().map_err(Error::io(path, "write"))
+            let mut line = |line: InputLine<&TestCase, &Item>| write_line(out, &line).map_err(Error::io(path, "write"));
+            self.cases.iter().try_for_each(|case| line(InputLine::Case(case)))?;
+            self.items.iter().try_for_each(|item| line(InputLine::Answer(&with_text(item)?)))?;
+            line(InputLine::Lists { rubric: self.rubric.clone(), plain: self.plain.clone() })
         })
     }
 

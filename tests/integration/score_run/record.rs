@@ -363,6 +363,24 @@ fn a_directory_of_other_settings_is_refused_with_what_differs() {
 }
 
 #[test]
+fn answers_of_large_files_are_read_when_they_are_scored_and_give_the_same_calls_and_scores() {
+    let work = Workspace::new(&["alpha", "beta"], 3);
+    let server = FakeServer::start(super::Behaviour::good());
+    work.score(&server, &["--out", "small"]).exits_with(0);
+    let asked = server.chats().len();
+    for system in ["alpha", "beta"] {
+        let name = format!("answers/{system}.jsonl");
+        let padded = format!("\u{feff}{}{}", work.read(&name), "\n".repeat(300 << 10));
+        work.write(&name, &padded);
+    }
+    work.score(&server, &["--out", "large"]).exits_with(0);
+    assert_eq!(server.chats().len(), asked, "every call is cached");
+    for name in ["inputs.jsonl", "scores.jsonl"] {
+        assert_eq!(work.read(&format!("large/{name}")), work.read(&format!("small/{name}")), "{name}");
+    }
+}
+
+#[test]
 fn inputs_can_be_left_out_of_the_record() {
     let work = Workspace::new(&["alpha"], 1);
     let server = FakeServer::start(constant_judge());
