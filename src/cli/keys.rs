@@ -49,6 +49,8 @@ impl NamedServers {
         let is_named = || server.origin().is_some_and(|origin| self.origins.contains(&origin));
         let is_openai = || variable == DEFAULT_API_KEY_ENV && server.is_openai();
         match named_by {
+            // It gets the login of its address in place of a key that was not named for it.
+            Origin::Default if server.login.is_some() => KeyUse::Withhold,
             _ if self.trusts_all || server.is_loopback() || is_named() || is_openai() => KeyUse::Send,
             Origin::Flag(_) => KeyUse::Send,
             Origin::Default => KeyUse::Withhold,
@@ -138,6 +140,7 @@ mod tests {
             (default, Origin::Default, "https://api.openai.com.evil.example", [Withhold, Send, Send]),
             (default, Origin::Default, "https://api.openai.com@evil.example", [Withhold, Send, Send]),
             (default, Origin::Default, "http://localhost.evil.example", [Withhold, Send, Send]),
+            (default, Origin::Default, "https://me:password@api.openai.com", [Withhold, Withhold, Withhold]),
             (default, flag(), OTHER, [Send, Send, Send]),
             (default, variable(), OTHER, [Refuse, Send, Send]),
             (default, file(), OTHER, [Refuse, Send, Send]),

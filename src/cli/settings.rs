@@ -142,12 +142,7 @@ impl<'a> Sources<'a> {
         }
         let merged: ScoreArgs = serde_json::from_value(Value::Object(map))
             .map_err(|error| Error::Internal(format!("options cannot be merged: {}", message(&error))))?;
-        Ok(ScoreArgs {
-            config: args.config.clone(),
-            trust_config: args.trust_config,
-            qa_dir: args.qa_dir.clone(),
-            ..merged
-        })
+        Ok(ScoreArgs { config: args.config.clone(), qa_dir: args.qa_dir.clone(), ..merged })
     }
 
     /// Applies one value of the file, unless a stronger source has set it.
@@ -343,24 +338,21 @@ impl<'a> Sources<'a> {
             }
             for url in judge.addresses().into_iter().filter(|_| is_asked && value.is_some()) {
                 let server = Endpoint::new(&url)?;
-                let shown = server.masked_url();
-                // A server gets the login of its address in place of a key that was not named for it.
-                let has_login = server.login.is_some() && !is_named;
+                let what = format!("{}, which only the config file names", server.masked_url());
                 match self.servers.key_use(&name, &origin, &server) {
-                    KeyUse::Send if !has_login => continue,
+                    KeyUse::Send => {}
                     KeyUse::Refuse => {
-                        return fault(format!(
-                            "{name} would be sent to {shown}, which only the config file names; add --trust-config if \
-                             you trust that file"
-                        ));
+                        let hint = "add --trust-config if you trust that file";
+                        return fault(format!("{name} would be sent to {what}; {hint}"));
                     }
-                    KeyUse::Withhold if !has_login => warnings.push(format!(
-                        "{whose}{name} is not sent to {shown}, which only the config file names; add --trust-config to \
-                         send it"
-                    )),
-                    KeyUse::Send | KeyUse::Withhold => {}
+                    KeyUse::Withhold => {
+                        if server.login.is_none() {
+                            warnings
+                                .push(format!("{whose}{name} is not sent to {what}; add --trust-config to send it"));
+                        }
+                        judge.withheld_from.push(url);
+                    }
                 }
-                judge.withheld_from.push(url);
             }
             match header {
                 Some(header) => judge.secret_headers.extend(value.map(|value| (header, value))),

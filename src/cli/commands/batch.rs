@@ -260,12 +260,13 @@ fn endpoint(
     let is_named = context.is_flag("api_key_env");
     let named_by = if is_named { Origin::Flag("--api-key-env".to_owned()) } else { Origin::Default };
     let servers = NamedServers::new(args.base_url.as_slice(), environment, false);
-    endpoint.api_key_env.clone_from(variable);
-    endpoint.api_key = secret(environment, variable, false)?.filter(|_| is_named || endpoint.login.is_none());
-    if endpoint.api_key.is_some() && servers.key_use(variable, &named_by, &endpoint) != KeyUse::Send {
-        endpoint.api_key = None;
+    let key_use = servers.key_use(variable, &named_by, &endpoint);
+    let key = secret(environment, variable, false)?;
+    if key.is_some() && key_use != KeyUse::Send && endpoint.login.is_none() {
         keyless.insert(endpoint.masked_url());
     }
+    endpoint.api_key = key.filter(|_| key_use == KeyUse::Send);
+    endpoint.api_key_env.clone_from(variable);
     for header in &args.headers {
         check_header(header).map_err(|fault| Error::Usage(format!("--header: {}", fault.what)))?;
         endpoint.headers.push(header.clone());
