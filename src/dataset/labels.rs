@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::{CaseId, Note, Preference, Preferred, Rater, RaterKind, Rating, SystemName};
 use crate::error::{Error, InputFault, Result};
+use crate::text::spreadsheets::unguarded;
 
 use super::reader::{Id, all, elements, expected, is_nan, read_text, typed, without_bare_nan};
 
@@ -154,7 +155,9 @@ fn csv_rows<'a>(text: &str, path: &'a Path) -> Result<Vec<Row<'a>>, InputFault> 
             return Err(fault(what).hint("put quotes around a cell that holds a comma, and close every quote"));
         }
         let filled = names.iter().zip(&record).filter(|(_, cell)| !cell.trim().is_empty());
-        let fields = filled.map(|(name, cell)| (name.clone(), Value::from(cell))).collect();
+        // As written to CSV by this program.
+        let text = |name: &str, cell| if matches!(name, "item" | "question") { unguarded(cell) } else { cell };
+        let fields = filled.map(|(name, cell)| (name.clone(), Value::from(text(name, cell)))).collect();
         rows.push(Row { path, line, fields });
     }
     // An unclosed quote swallows the rest of the file.

@@ -2,7 +2,7 @@
 
 use super::layout::counted;
 use super::table::{Cell, Column, Format, Table, short_names, shown_notes};
-use super::{TableStyle, visible, wrapped};
+use super::{CsvText, TableStyle, visible, wrapped};
 use crate::analysis::Estimate;
 use crate::analysis::rater_agreement::{AgreementLevel, Measures, RaterAgreement, RaterPair};
 use crate::error::Result;
@@ -49,7 +49,7 @@ pub fn render_agreement_table(agreement: &RaterAgreement, style: &TableStyle) ->
 ///
 /// # Errors
 /// [`Error::Internal`](crate::error::Error::Internal) if it cannot be written.
-pub fn render_agreement_csv(agreement: &RaterAgreement) -> Result<String> {
+pub fn render_agreement_csv(agreement: &RaterAgreement, texts: CsvText) -> Result<String> {
     let mut columns = ["first", "second", "part", "name", "measure"].map(|key| Column::new(key, Format::Text)).to_vec();
     columns.extend(["n", "questions"].map(|key| Column::new(key, Format::Count)));
     columns.extend(["estimate", "low", "high"].map(|key| Column::new(key, COEFFICIENT)));
@@ -94,7 +94,7 @@ pub fn render_agreement_csv(agreement: &RaterAgreement) -> Result<String> {
         add(place, "labels_only", [mean.labelled; 2], &mean.labels_only);
         add(place, "prediction_powered", [mean.labelled + mean.unlabelled, mean.labelled], &mean.powered);
     }
-    table.csv()
+    table.csv(texts)
 }
 
 fn tables(agreement: &RaterAgreement, all: bool) -> Vec<Table> {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::ReportContext;
 use super::json::render_json;
 use super::scorecard::{push_metrics, run_notes, scorer_notes, scorer_table};
 use super::table::{Cell, Column, Format, Table};
 use super::visible;
+use super::{CsvText, ReportContext};
 use crate::analysis::{Metric, MetricColumn, ScorerSummary, Summary, SystemSummary};
 use crate::domain::{Note, SystemName, Unit};
 use crate::error::Result;
@@ -203,7 +203,7 @@ pub fn bench_json(summary: &Summary, bench: &Bench, context: &ReportContext) -> 
 ///
 /// # Errors
 /// [`crate::Error::Internal`] if it cannot be written.
-pub fn bench_csv(summary: &Summary, bench: &Bench) -> Result<String> {
+pub fn bench_csv(summary: &Summary, bench: &Bench, texts: CsvText) -> Result<String> {
     let own = bench.summary(summary);
     let columns = vec![
         Column::new("system", Format::Text),
@@ -218,7 +218,7 @@ pub fn bench_csv(summary: &Summary, bench: &Bench) -> Result<String> {
         .collect();
     let systems: Vec<&SystemName> = own.rows.iter().map(|row| &row.system).collect();
     push_metrics(&mut table, &own, &format!("{}.", bench.name), &systems);
-    table.csv()
+    table.csv(texts)
 }
 
 #[cfg(test)]
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn csv_has_empty_cells_for_blank_columns() {
-        let csv = bench_csv(&graded_run(), &bench()).unwrap();
+        let csv = bench_csv(&graded_run(), &bench(), CsvText::Guarded).unwrap();
         let lines: Vec<&str> = csv.lines().collect();
         assert!(lines[0].starts_with("system,asked,answered,made.rubric,made.rubric_low,"), "{csv}");
         assert!(lines[1].starts_with("a,2,2,0.5,"), "{csv}");

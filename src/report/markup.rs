@@ -1,7 +1,7 @@
 //! A [`Table`] as CSV, Markdown and LaTeX.
 
 use super::table::{Cell, Column, Format, Table};
-use super::visible;
+use super::{CsvText, visible};
 use crate::error::{Error, Result};
 use crate::stats::Interval;
 
@@ -12,7 +12,7 @@ impl Table {
     ///
     /// # Errors
     /// [`Error::Internal`] if the table cannot be written.
-    pub fn csv(&self) -> Result<String> {
+    pub fn csv(&self, texts: CsvText) -> Result<String> {
         let failed = |error: &dyn std::fmt::Display| Error::Internal(format!("table as CSV: {error}"));
         let mut writer = csv::Writer::from_writer(Vec::new());
         let extra: Vec<(bool, bool)> = (0..self.columns.len()).map(|at| self.has_intervals_and_flags(at)).collect();
@@ -25,7 +25,8 @@ impl Table {
         }
         writer.write_record(&header).map_err(|error| failed(&error))?;
         for row in &self.rows {
-            let cells = row.iter().zip(&extra).flat_map(|(cell, extra)| csv_cells(cell, *extra));
+            let cells = row.iter().zip(&self.columns).zip(&extra);
+            let cells = cells.flat_map(|((cell, column), extra)| csv_cells(cell, &column.key, texts, *extra));
             writer.write_record(cells).map_err(|error| failed(&error))?;
         }
         let bytes = writer.into_inner().map_err(|error| failed(&error))?;
@@ -107,9 +108,9 @@ fn bracket(format: Format, interval: Option<Interval>, before: &str) -> String {
     interval.map(|interval| format!("{before}{}", format.show_interval(interval))).unwrap_or_default()
 }
 
-fn csv_cells(cell: &Cell, (intervals, flags): (bool, bool)) -> Vec<String> {
+fn csv_cells(cell: &Cell, key: &str, texts: CsvText, (intervals, flags): (bool, bool)) -> Vec<String> {
     let (value, interval, flag) = match cell {
-        Cell::Text(text) => (visible(text).into_owned(), None, ""),
+        Cell::Text(text) => (texts.cell(key, &visible(text)).into_owned(), None, ""),
         Cell::Value { value, interval, flag } => (value.to_string(), *interval, flag.as_str()),
         Cell::Missing => (String::new(), None, ""),
     };
@@ -192,7 +193,18 @@ mod tests {
     fn csv_has_full_precision_and_a_column_for_each_end() {
         let expected =
             "system,score,score_low,score_high,score_flag\na|b_c,0.375,0.25,0.5,ab\n\"x\\u{1b}, \"\"y\"\"\",,,,\n";
-        assert_eq!(table().csv().unwrap(), expected);
+        assert_eq!(table().csv(CsvText::Guarded).unwrap(), expected);
+    }
+
+    #[test]
+    fn csv_guards_texts_and_neither_numbers_nor_systems() {
+        let columns = ["system", "team"].map(|key| Column::new(key, Format::Text));
+        let mut table =
+            Table::new("", columns.into_iter().chain([Column::new("difference", Format::Number(1))]).collect());
+        table.rows.push(vec![Cell::text("=a"), Cell::text("@b"), Cell::number(-0.5).flagged("*")]);
+        let header = "system,team,difference,difference_flag\n";
+        assert_eq!(table.csv(CsvText::Guarded).unwrap(), format!("{header}=a,'@b,-0.5,*\n"));
+        assert_eq!(table.csv(CsvText::Unchanged).unwrap(), format!("{header}=a,@b,-0.5,*\n"));
     }
 
     #[test]

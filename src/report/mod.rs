@@ -2,7 +2,7 @@
 //!
 //! Nothing here prints; except for exports (`write_..`), every function returns text or a [`Table`]. People see percent
 //! with one decimal, programs natural units (0..=1). Names and messages come from files and servers, so control
-//! characters are escaped (see [`visible`]); only `items.csv` keeps texts unchanged.
+//! characters are escaped (see [`visible`]; not in `items.csv`), and CSV is guarded against spreadsheets ([`CsvText`]).
 
 mod agreement;
 mod bench;
@@ -38,6 +38,8 @@ pub use scorecard::{scorecard, scorecard_csv, scorecard_json};
 pub use table::Table;
 pub use terminal::TableStyle;
 pub use visible::visible;
+
+pub use crate::text::spreadsheets::CsvText;
 
 use serde::Serialize;
 

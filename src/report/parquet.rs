@@ -18,6 +18,7 @@ use parquet::schema::types::{Type, TypePtr};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::CsvText;
 use super::rows::component_rows;
 use crate::error::{self, Error, InputFault};
 use crate::evaluation::record::{RecordedRun, SCHEMA_VERSION, for_each_call, write_whole};
@@ -90,7 +91,10 @@ pub fn write_parquet_tables(run: &RecordedRun, out: &Path, overwrite: bool) -> e
         refuse_table_of_another_run(path, run)?;
     }
     let score_count = write_table(&scores, &SCORES, run, |push| {
-        run.scored.iter().flat_map(|scored| component_rows(&run.name, scored)).try_for_each(|row| push(json(&row)))
+        run.scored
+            .iter()
+            .flat_map(|scored| component_rows(&run.name, scored, CsvText::Unchanged))
+            .try_for_each(|row| push(json(&row)))
     })?;
     let call_count =
         write_table(&calls, &CALLS, run, |push| for_each_call(&run.path, &run.manifest, |call| push(json(&call))))?;

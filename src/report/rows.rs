@@ -1,16 +1,18 @@
 //! The numbers of a scored answer as rows, for `items.csv`, Parquet tables and inspect-ai logs.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use serde::Serialize;
 
 use crate::domain::{Component, ComponentKind, ScoredAnswer, Unit, UnscoredKind};
+use crate::text::spreadsheets::CsvText;
 
 /// One number of a scored answer: a sum, or a component.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComponentRow<'a> {
     /// The run's name.
-    pub run: &'a str,
+    pub run: Cow<'a, str>,
     /// The system.
     pub system: &'a str,
     /// The case.
@@ -18,15 +20,15 @@ pub struct ComponentRow<'a> {
     /// The scorer.
     pub scorer: &'a str,
     /// `score`, `ann_score` (`lexical_..` by the baseline), or the component's name.
-    pub component: &'a str,
+    pub component: Cow<'a, str>,
     /// `score`, `ann_score`, or the measure of the component.
     pub kind: &'static str,
     /// The unit of the value.
     pub unit: Unit,
     /// The question; empty where the run keeps no inputs.
-    pub question: &'a str,
+    pub question: Cow<'a, str>,
     /// The judged text.
-    pub text: Option<&'a str>,
+    pub text: Option<Cow<'a, str>>,
     /// The component's weight, if the score is a weighted sum.
     pub weight: Option<f64>,
     /// The number, if there is one.
@@ -34,26 +36,26 @@ pub struct ComponentRow<'a> {
     /// The kind of reason for a missing value.
     pub reason_kind: Option<UnscoredKind>,
     /// The reason for a missing value.
-    pub reason: Option<&'a str>,
+    pub reason: Option<Cow<'a, str>>,
     /// The judge's feedback.
-    pub feedback: Option<&'a str>,
+    pub feedback: Option<Cow<'a, str>>,
 }
 
 /// The sums of an answer, if any, then its components in the order of the score.
-pub fn component_rows<'a>(run: &'a str, scored: &'a ScoredAnswer) -> Vec<ComponentRow<'a>> {
+pub fn component_rows<'a>(run: &'a str, scored: &'a ScoredAnswer, texts: CsvText) -> Vec<ComponentRow<'a>> {
     let score = &scored.score;
     let (score_name, ann_score_name) = score.sum_names();
     let is_sum = score.is_weighted_sum();
     let is_graded = score.components.iter().any(|component| component.kind == ComponentKind::Aspect);
     let sum = |kind: &'static str, name: &'a str, value| ComponentRow {
-        run,
+        run: texts.cell("run", run),
         system: scored.system.as_str(),
         case_id: scored.case.case_id.as_str(),
         scorer: score.scorer,
-        component: name,
+        component: texts.cell("component", name),
         kind,
         unit: if is_graded { Unit::Grade } else { Unit::Share },
-        question: &scored.case.initial_prompt,
+        question: texts.cell("question", &scored.case.initial_prompt),
         text: None,
         weight: None,
         value,
@@ -63,11 +65,11 @@ pub fn component_rows<'a>(run: &'a str, scored: &'a ScoredAnswer) -> Vec<Compone
     };
     let component = |component: &'a Component| ComponentRow {
         unit: component.kind.unit(),
-        text: Some(&*component.text).filter(|text| !text.is_empty()),
+        text: Some(&*component.text).filter(|text| !text.is_empty()).map(|text| texts.cell("text", text)),
         weight: component.kind.is_weighted().then_some(component.weight),
         reason_kind: component.reason.as_ref().map(|reason| reason.kind),
-        reason: component.reason.as_ref().map(|reason| reason.message.as_str()),
-        feedback: component.feedback.as_deref(),
+        reason: component.reason.as_ref().map(|reason| texts.cell("reason", &reason.message)),
+        feedback: component.feedback.as_deref().map(|text| texts.cell("feedback", text)),
         ..sum(component.kind.as_str(), &component.name, component.value)
     };
     let mut rows = Vec::with_capacity(score.components.len() + 2);
@@ -84,18 +86,16 @@ pub fn component_rows<'a>(run: &'a str, scored: &'a ScoredAnswer) -> Vec<Compone
 /// `items.csv` of a run: a header and one line per row (nothing without rows), quoted as in RFC 4180, lines end in a
 /// line feed.
 ///
-/// Texts are unchanged: `=` or `+` at the start gets no guard against spreadsheets, since an added character would
-/// change the data for every program that reads the file. Import the columns as text in a spreadsheet.
-///
 /// # Errors
 /// When a row cannot be written.
 pub fn write_items_csv<'a>(
     out: impl Write,
     run: &str,
     scored: impl IntoIterator<Item = &'a ScoredAnswer>,
+    texts: CsvText,
 ) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
-    let mut rows = scored.into_iter().flat_map(|answer| component_rows(run, answer));
+    let mut rows = scored.into_iter().flat_map(|answer| component_rows(run, answer, texts));
     rows.try_for_each(|row| csv.serialize(row))?;
     csv.flush()
 }
@@ -105,20 +105,23 @@ mod tests {
     use super::*;
     use crate::analysis::test_support::{answer, component, score};
 
-    fn lines(components: Vec<Component>) -> Vec<String> {
+    fn lines(components: Vec<Component>, texts: CsvText) -> Vec<String> {
         let answer = answer("gpt", "c1", score(components));
         let mut csv = Vec::new();
-        write_items_csv(&mut csv, "r", [&answer]).unwrap();
+        write_items_csv(&mut csv, "r", [&answer], texts).unwrap();
         let csv = String::from_utf8(csv).unwrap();
         csv.split_inclusive('\n').map(str::to_owned).collect()
     }
 
     #[test]
     fn a_component_without_a_value_has_an_empty_cell_and_a_reason() {
-        let lines = lines(vec![
-            component("length", ComponentKind::Length, 0.05, Some(0.5)),
-            component("a", ComponentKind::Property, 0.6, None),
-        ]);
+        let lines = lines(
+            vec![
+                component("length", ComponentKind::Length, 0.05, Some(0.5)),
+                component("a", ComponentKind::Property, 0.6, None),
+            ],
+            CsvText::Guarded,
+        );
         let header =
             "run,system,case_id,scorer,component,kind,unit,question,text,weight,value,reason_kind,reason,feedback";
         assert_eq!(lines[0].trim_end(), header);
@@ -133,7 +136,10 @@ mod tests {
         let mut hostile = component("a", ComponentKind::Property, 0.6, Some(1.0));
         hostile.text = "say \"x\",\nthen".into();
         hostile.feedback = Some("=HYPERLINK(\"u\")".to_owned());
-        let csv = lines(vec![hostile]).concat();
-        assert!(csv.contains(",\"say \"\"x\"\",\nthen\",0.6,1.0,,,\"=HYPERLINK(\"\"u\"\")\"\n"), "{csv}");
+        let [guarded, unchanged] =
+            [CsvText::Guarded, CsvText::Unchanged].map(|texts| lines(vec![hostile.clone()], texts).concat());
+        let cells = ",\"say \"\"x\"\",\nthen\",0.6,1.0,,,\"=HYPERLINK(\"\"u\"\")\"\n";
+        assert!(unchanged.contains(cells), "{unchanged}");
+        assert_eq!(guarded, unchanged.replace("=HYPERLINK", "'=HYPERLINK"));
     }
 }

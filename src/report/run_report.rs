@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Bench, ReportContext, Table, bench_csv, bench_json, bench_table, write_items_csv};
+use super::{Bench, CsvText, ReportContext, Table, bench_csv, bench_json, bench_table, write_items_csv};
 use super::{scorecard, scorecard_csv, scorecard_json};
 use crate::analysis::{Summary, agreement};
 use crate::domain::{Note, ScoredAnswer};
@@ -36,15 +36,16 @@ impl RunReport {
         scored: &[Arc<ScoredAnswer>],
         bench: Option<&Bench>,
         remarks: &[&str],
+        texts: CsvText,
     ) -> Result<Self> {
         let summary = summary(manifest, scored);
         let context = context(manifest, run, scored, remarks);
-        let (json, csv) = (scorecard_json(&summary, &context)?, scorecard_csv(&summary)?);
+        let (json, csv) = (scorecard_json(&summary, &context)?, scorecard_csv(&summary, texts)?);
         let mut files = vec![("summary.json", json.clone()), ("summary.csv", csv.clone())];
         let Some(bench) = bench else {
             return Ok(Self { tables: scorecard(&summary, &context), summary, json, csv, files });
         };
-        let (json, csv) = (bench_json(&summary, bench, &context)?, bench_csv(&summary, bench)?);
+        let (json, csv) = (bench_json(&summary, bench, &context)?, bench_csv(&summary, bench, texts)?);
         files.extend([("bench.json", json.clone()), ("bench.csv", csv.clone())]);
         Ok(Self { tables: vec![bench_table(&summary, bench, &context)], summary, json, csv, files })
     }
@@ -62,10 +63,10 @@ impl RunReport {
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn write_items(dir: &RunDir, run: &str, scored: &[Arc<ScoredAnswer>]) -> Result<()> {
+pub fn write_items(dir: &RunDir, run: &str, scored: &[Arc<ScoredAnswer>], texts: CsvText) -> Result<()> {
     let path = dir.path().join("items.csv");
     write_whole(&path, |out| {
-        write_items_csv(out, run, scored.iter().map(AsRef::as_ref)).map_err(Error::io(&path, "write"))
+        write_items_csv(out, run, scored.iter().map(AsRef::as_ref), texts).map_err(Error::io(&path, "write"))
     })
 }
 

@@ -9,7 +9,7 @@ use super::json::render_json;
 use super::layout::{counted, listed};
 use super::table::{Cell, Column, Format, Table, short_names};
 use super::visible::shortened;
-use super::{ReportContext, visible};
+use super::{CsvText, ReportContext, visible};
 use crate::analysis::{
     Agreement, Metric, MetricColumn, OnUnscored, PanelAgreement, ScorerSummary, Summary, SystemSummary,
 };
@@ -58,7 +58,7 @@ pub fn scorecard(summary: &Summary, context: &ReportContext) -> Vec<Table> {
 ///
 /// # Errors
 /// [`crate::Error::Internal`] if it cannot be written.
-pub fn scorecard_csv(summary: &Summary) -> Result<String> {
+pub fn scorecard_csv(summary: &Summary, texts: CsvText) -> Result<String> {
     let mut table = Table::new("", vec![Column::new("system", Format::Text)]);
     table.rows = summary.systems().iter().map(|system| vec![Cell::text(system.as_str())]).collect();
     for scorer in &summary.scorers {
@@ -78,7 +78,7 @@ pub fn scorecard_csv(summary: &Summary) -> Result<String> {
         push_count(&mut table, "missing", |row| Some(row.missing));
         push_count(&mut table, "unscored", |row| Some(row.unscored));
     }
-    table.csv()
+    table.csv(texts)
 }
 
 /// Adds a scorer's metrics to a table with a row for each of these systems.

@@ -5,6 +5,7 @@ pub mod nearest;
 pub mod punkt;
 pub mod python_chars;
 pub mod sentences;
+pub mod spreadsheets;
 pub mod stems;
 pub mod tokens;
 pub mod words;

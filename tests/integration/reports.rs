@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use scholareval::analysis::{AggregateOptions, agreement, summarize};
 use scholareval::domain::{CaseId, Component, ComponentKind, Mode, Rubric, Score, ScoredAnswer, SystemName, TestCase};
-use scholareval::report::{ReportContext, TableStyle, scorecard, scorecard_csv, scorecard_json};
+use scholareval::report::{CsvText, ReportContext, TableStyle, scorecard, scorecard_csv, scorecard_json};
 use scholareval::stats::intraclass_correlation;
 use serde_json::Value;
 
@@ -210,6 +210,6 @@ fn a_summary_goes_through_every_renderer() {
     let json: Value = serde_json::from_str(&scorecard_json(&summary, &context).unwrap()).unwrap();
     let row = &json["scorers"][0]["rows"][0];
     assert_eq!((&row["system"], &row["metrics"]["score"]["estimate"]), (&"a".into(), &0.5.into()));
-    let csv = scorecard_csv(&summary).unwrap();
+    let csv = scorecard_csv(&summary, CsvText::Guarded).unwrap();
     assert!(csv.lines().nth(2).unwrap().starts_with("b,2,0.25,,,1,0,"), "{csv}");
 }

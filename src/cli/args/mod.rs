@@ -27,6 +27,7 @@ pub use texts::{BuildTestsArgs, ConvertArgs};
 use super::exit_code::ExitCode;
 use crate::domain::{CallKind, TimeSpan};
 use crate::evaluation::RescoreOptions;
+use crate::report::CsvText;
 
 const SCORE_EXAMPLES: &str = "\
 Examples:
@@ -68,6 +69,16 @@ pub struct GlobalArgs {
     /// Verbose logging (-vv for trace); see also RUST_LOG. Answers and API keys are never logged
     #[arg(long, short, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
+    /// Leave text in CSV unchanged; else text that a spreadsheet could read as a formula begins with an apostrophe
+    #[arg(long, global = true)]
+    pub raw_csv: bool,
+}
+
+impl GlobalArgs {
+    /// How text is written to CSV.
+    pub fn csv_text(&self) -> CsvText {
+        if self.raw_csv { CsvText::Unchanged } else { CsvText::Guarded }
+    }
 }
 
 /// When output is colored.

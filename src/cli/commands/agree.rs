@@ -28,7 +28,7 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
             render_agreement_table(&agreement, &TableStyle { width, color: context.color, all_notes: args.notes })
         }
         OutputFormat::Json => render_json(&agreement)?,
-        OutputFormat::Csv => render_agreement_csv(&agreement)?,
+        OutputFormat::Csv => render_agreement_csv(&agreement, context.global.csv_text())?,
     };
     write_form(&text, format)?;
     if format != OutputFormat::Table && !args.display.quiet {

@@ -38,7 +38,7 @@ pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode>
                 TableStyle { width: stdout_width().unwrap_or(80), color: context.color, ..TableStyle::default() };
             report.terminal(&style)
         }
-        CompareFormat::Csv => report.csv()?,
+        CompareFormat::Csv => report.csv(context.global.csv_text())?,
         CompareFormat::Json => report.json()?,
         CompareFormat::Markdown => report.markdown(),
         CompareFormat::Latex => report.latex(),

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::Context;
 use crate::cli::ExitCode;
 use crate::cli::args::OutputFormat;
 use crate::cli::origin::SettingLine;
@@ -10,12 +11,12 @@ use crate::cli::terminal::write_form;
 use crate::error::Result;
 use crate::report::table::{Cell, Column, Format, Table};
 
-pub(super) fn run(settings: &Settings) -> Result<ExitCode> {
+pub(super) fn run(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
     let lines = &settings.lines;
     let text = match settings.format {
         OutputFormat::Table => render_text(lines),
         OutputFormat::Json => render_json(lines),
-        OutputFormat::Csv => table(lines).csv()?,
+        OutputFormat::Csv => table(lines).csv(context.global.csv_text())?,
     };
     write_form(&text, settings.format)?;
     Ok(ExitCode::Ok)
@@ -44,6 +45,7 @@ fn render_json(lines: &[SettingLine]) -> String {
 mod tests {
     use super::*;
     use crate::cli::origin::Origin;
+    use crate::report::CsvText;
 
     fn lines() -> Vec<SettingLine> {
         vec![
@@ -64,7 +66,7 @@ mod tests {
     #[test]
     fn csv_quotes_cells_with_commas() {
         assert_eq!(
-            table(&lines()).csv().unwrap(),
+            table(&lines()).csv(CsvText::Guarded).unwrap(),
             "key,value,origin\njudge.model,\"a,b\",flag --model\nlimits.rpm,-,default\n"
         );
     }

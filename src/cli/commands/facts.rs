@@ -83,7 +83,7 @@ fn show(mut board: Leaderboard, display: &DisplayOptions, context: &Context<'_>)
     let text = match format {
         OutputFormat::Table => facts::leaderboard_table(board).terminal(&style),
         OutputFormat::Json => json_text(&Versioned { schema_version: 1, board })?,
-        OutputFormat::Csv => facts::leaderboard_csv(board).csv()?,
+        OutputFormat::Csv => facts::leaderboard_csv(board).csv(context.global.csv_text())?,
     };
     write_form(&text, format)?;
     if format == OutputFormat::Csv {

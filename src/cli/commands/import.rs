@@ -33,8 +33,9 @@ pub(super) fn run(args: &ImportArgs, context: &Context<'_>) -> Result<ExitCode> 
     }
     let name = record.manifest().run_name(record.dir().path());
     let remarks: &[&str] = if is_mode_guessed { &[MODE_UNKNOWN] } else { &[] };
-    let report = RunReport::new(record.manifest(), &name, &scored, None, remarks)?;
-    write_items(record.dir(), &name, &scored)?;
+    let texts = context.global.csv_text();
+    let report = RunReport::new(record.manifest(), &name, &scored, None, remarks, texts)?;
+    write_items(record.dir(), &name, &scored, texts)?;
     report.write(record.dir())?;
     let code = conclude(&report, record.manifest(), args.display.format, context.color)?;
     if !args.display.quiet {

@@ -14,21 +14,21 @@ use crate::report::table::{Cell, Column, Format, Table};
 use crate::report::{TableStyle, render_json};
 use crate::stats::Interval;
 
-use super::runtime;
 use super::score::{evaluation, plan_line};
+use super::{Context, runtime};
 
 /// Runs the command.
 ///
 /// # Errors
 /// For unusable input and settings, and for a server that is unreachable and unknown from earlier runs.
-pub(super) fn run(args: &PlanArgs, settings: &Settings) -> Result<ExitCode> {
+pub(super) fn run(args: &PlanArgs, settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
     let gate_rate = args.gate_rate;
     check_share(gate_rate).map_err(|what| Error::Usage(format!("--gate-rate: {what}")))?;
     runtime()?.block_on(async {
         let estimate = evaluation(settings).prepare().await?.estimate(gate_rate).await?;
         let text = match settings.format {
             OutputFormat::Json => render_json(&estimate)?,
-            OutputFormat::Csv => table(&estimate).csv()?,
+            OutputFormat::Csv => table(&estimate).csv(context.global.csv_text())?,
             OutputFormat::Table => text(&estimate),
         };
         terminal::write_form(&text, settings.format)?;

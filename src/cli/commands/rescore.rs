@@ -17,9 +17,10 @@ use crate::report::{RunReport, write_items};
 pub(super) fn run(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode> {
     let RescoredRun { manifest, scored, dir } = runtime()?.block_on(rescore(&args.run, &args.options))?;
     let name = manifest.run_name(dir.as_ref().map_or(&args.run, |dir| dir.path()));
-    let report = RunReport::new(&manifest, &name, &scored, None, &[])?;
+    let texts = context.global.csv_text();
+    let report = RunReport::new(&manifest, &name, &scored, None, &[], texts)?;
     if let Some(dir) = &dir {
-        write_items(dir, &name, &scored)?;
+        write_items(dir, &name, &scored, texts)?;
         report.write(dir)?;
     }
     if !args.display.quiet {

@@ -98,14 +98,14 @@ async fn score(
         terminal::note(&plan_line(&run.planned.of_models()));
     }
     let asked = ask(&mut run, quiet).await;
-    let (name, dir) = (run.name(), run.record().dir());
-    let written = write_items(dir, &name, run.scores());
+    let (name, dir, texts) = (run.name(), run.record().dir(), context.global.csv_text());
+    let written = write_items(dir, &name, run.scores(), texts);
     asked?;
     written?;
     if let Some(results) = &options.output.results_file {
         write_results(results, run.scores())?;
     }
-    let report = RunReport::new(run.manifest(), &name, run.scores(), bench, &[])?;
+    let report = RunReport::new(run.manifest(), &name, run.scores(), bench, &[], texts)?;
     report.write(dir)?;
     let code = conclude(&report, run.manifest(), settings.format, context.color)?;
     if !quiet {

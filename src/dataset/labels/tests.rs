@@ -18,6 +18,14 @@ fn faults(text: &str, name: &str) -> Vec<String> {
 const CSV: &str = "system,case_id,item,rater,value\ngpt,c1,,ann,4\ngpt,c1,coverage,ann,2.5\nnora,c1,,\"bob, b\",3\n";
 
 #[test]
+fn items_that_were_guarded_against_spreadsheets_are_read_as_they_were() {
+    let text = "system,case_id,item,rater,value\n-s,=c,'=p0,ann,1\n-s,=c,'quoted',ann,2\n";
+    let labels = parse(text, "l.csv").unwrap();
+    let names: Vec<_> = labels.raters[0].ratings.iter().map(|rating| rating.item.as_deref().unwrap()).collect();
+    assert_eq!((names, labels.raters[0].ratings[0].system.as_str()), (vec!["=p0", "'quoted'"], "-s"));
+}
+
+#[test]
 fn scores_are_the_same_from_csv_and_from_json_lines() {
     let jsonl = r#"{"system": "gpt", "case_id": "c1", "rater": "ann", "value": 4}
 {"system": "gpt", "case_id": "c1", "item": "coverage", "rater": "ann", "value": 2.5}

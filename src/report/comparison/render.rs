@@ -8,7 +8,7 @@ use crate::domain::{Note, Severity};
 use crate::error::Result;
 use crate::report::markup::markdown_text;
 use crate::report::table::{Table, shown_notes};
-use crate::report::{TableStyle, render_json, visible, wrapped};
+use crate::report::{CsvText, TableStyle, render_json, visible, wrapped};
 
 /// A comparison to render.
 #[derive(Debug, Clone, Copy)]
@@ -49,9 +49,9 @@ impl ComparisonReport<'_> {
     ///
     /// # Errors
     /// [`Error::Internal`](crate::error::Error::Internal) if it cannot be written.
-    pub fn csv(&self) -> Result<String> {
+    pub fn csv(&self, texts: CsvText) -> Result<String> {
         let warnings: Vec<String> = self.run_warnings().into_iter().map(|note| note.text).collect();
-        tidy(self.comparison, &warnings.join(" ")).csv()
+        tidy(self.comparison, &warnings.join(" ")).csv(texts)
     }
 
     /// The comparison as JSON; shares are 0..=1, missing values are null.

@@ -8,7 +8,7 @@ use crate::analysis::comparison::{
     ObservedSystem, PairComparison, SystemMean,
 };
 use crate::domain::{CaseId, Note, Unit};
-use crate::report::TableStyle;
+use crate::report::{CsvText, TableStyle};
 use crate::stats::{Interval, VarianceComponents};
 
 /// A name with markup of several formats.
@@ -177,7 +177,7 @@ fn a_comparison_as_latex() {
 
 #[test]
 fn csv_has_a_row_for_each_system_and_pair_and_does_not_round() {
-    let csv = report(&one()).csv().unwrap();
+    let csv = report(&one()).csv(CsvText::Guarded).unwrap();
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     let header = reader.headers().unwrap().clone();
     let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
@@ -208,7 +208,7 @@ fn json_is_the_comparison() {
 fn hostile_names_stay_text_in_every_format() {
     let comparison = one();
     let report = ComparisonReport { all_notes: true, ..report(&comparison) };
-    let (csv, markdown, latex) = (report.csv().unwrap(), report.markdown(), report.latex());
+    let (csv, markdown, latex) = (report.csv(CsvText::Guarded).unwrap(), report.markdown(), report.latex());
     for text in [&terminal(&comparison), &csv, &markdown, &latex] {
         assert!(has_no_unseen(text), "{text}");
     }

@@ -102,7 +102,7 @@ fn a_lexical_table_names_the_baseline() {
     let table = render(&summary);
     assert!(table.contains("- Scored by the built-in lexical baseline, not by an LLM.\n"), "{table}");
     assert_eq!(words(&table, "system")[2..4], ["lexical", "score"], "{table}");
-    let csv = scorecard_csv(&summary).unwrap();
+    let csv = scorecard_csv(&summary, CsvText::Guarded).unwrap();
     let header: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
     assert!(header.contains(&"lexical_score") && !header.contains(&"score") && !header.contains(&"ann_score"));
 }
@@ -215,14 +215,14 @@ fn json_has_every_number_and_every_note() {
 #[test]
 fn csv_has_a_row_a_system_and_empty_cells_for_what_is_missing() {
     for with_rubric in [true, false] {
-        let csv = scorecard_csv(&graded(with_rubric)).unwrap();
+        let csv = scorecard_csv(&graded(with_rubric), CsvText::Guarded).unwrap();
         let lines: Vec<&str> = csv.lines().collect();
         assert_eq!(lines.len(), 3);
         assert!(lines[0].contains("prometheus.coverage,prometheus.coverage_low,prometheus.coverage_high,"), "{csv}");
         let a = lines.iter().find(|line| line.starts_with("a\\u{1b}")).unwrap();
         assert!(a.contains(",3,2,4,2,0,0.5,,,1,0,2,0,0"), "{a}");
     }
-    let csv = scorecard_csv(&eventful(options())).unwrap();
+    let csv = scorecard_csv(&eventful(options()), CsvText::Guarded).unwrap();
     assert!(csv.starts_with("system,rank,score,score_low,score_high,score_n,score_unscored,ann_score,"), "{csv}");
     assert!(csv.lines().nth(2).unwrap().starts_with("brief,2,0.41"), "{csv}");
 }

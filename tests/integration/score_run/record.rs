@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::judging::{CONSTANT_ANN_SCORE, CONSTANT_SCORE, constant_judge, constant_reply};
-use super::workspace::{AT_MOST, KEY, Workspace, scoring};
+use super::workspace::{AT_MOST, KEY, Workspace, plain_case, scoring};
 use super::{Act, FakeServer, Recorded};
 use crate::support::judging::kind_of;
 
@@ -170,6 +170,28 @@ fn json_and_csv_on_standard_output_are_the_summary_files() {
     assert_eq!(json.stdout, work.read("out/summary.json"));
     let csv = work.score(&server, &["--format", "csv", "--quiet"]).exits_with(0);
     assert_eq!((csv.stdout, csv.stderr), (work.read("out/summary.csv"), String::new()));
+}
+
+#[test]
+fn formulas_in_csv_are_defused_unless_it_is_raw_and_names_stay_as_they_are() {
+    let work = Workspace::with_cases(&[plain_case("=c1")]);
+    work.answers("-alpha", [("=c1", "Because of rain.".to_owned())]);
+    let reply = json!({"score": 8, "reason": "=HYPERLINK(1)"}).to_string();
+    let judge = constant_judge().when(|request| kind_of(request) == "property", Act::Content(reply));
+    let server = FakeServer::start(judge);
+    work.score(&server, &["--run-label", "+mine"]).exits_with(0);
+    let guarded = work.read("out/items.csv");
+    assert!(guarded.lines().any(|line| line.starts_with("'+mine,-alpha,=c1,") && line.ends_with(",'=HYPERLINK(1)")));
+    work.run(&["rescore", "out", "--raw-csv"]).exits_with(0);
+    let raw = work.read("out/items.csv");
+    assert_eq!(raw, guarded.replace("'+", "+").replace("'=", "="));
+    assert_ne!(raw, guarded);
+    work.run(&["rescore", "out"]).exits_with(0);
+    assert_eq!(work.read("out/items.csv"), guarded);
+    let config = ["config", "--run-label==1+1", "--format", "csv"];
+    assert!(work.run(&config).exits_with(0).stdout.contains("\noutput.label,'=1+1,flag --run-label\n"));
+    let raw = [&config[..], &["--raw-csv"]].concat();
+    assert!(work.run(&raw).exits_with(0).stdout.contains("\noutput.label,=1+1,flag --run-label\n"));
 }
 
 #[test]
