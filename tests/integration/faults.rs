@@ -12,6 +12,7 @@ mod kills;
 mod ledger;
 mod llmock;
 mod mixed;
+mod prefixes;
 mod protocol;
 mod reach;
 mod stops;
