@@ -82,7 +82,7 @@ impl PromptSet {
 
     /// Writes the set into `dir` for editing, with a README of the variables.
     ///
-    /// A directory that already contains this set is left unchanged.
+    /// A directory that already contains this set is left unchanged, and one that an export left half-written is completed.
     ///
     /// # Errors
     /// A directory with any other contents, and file-system errors.
@@ -91,15 +91,19 @@ impl PromptSet {
         let own = [(MANIFEST, self.manifest_source.as_str()), (README, README_TEXT)];
         let files = || own.into_iter().chain(self.files.iter().map(|(name, text)| (name.as_str(), text.as_str())));
         if fs::read_dir(dir).map_err(Error::io(dir, "read"))?.next().is_some() {
-            let other = files().find(|(name, text)| fs::read(dir.join(name)).ok().as_deref() != Some(text.as_bytes()));
-            return match other {
-                None => Ok(()),
-                Some((name, _)) => Err(InputFault::new(dir, format!("is not empty, and its {name} is not this set's"))
-                    .hint("name a new or an empty directory")
-                    .into()),
+            // The manifest is written first, so that without it the directory is somebody else's.
+            let is_other = |(name, text): &(&str, &str)| match fs::read(dir.join(name)) {
+                Ok(there) => !text.as_bytes().starts_with(&there),
+                Err(_) => *name == MANIFEST,
             };
+            if let Some((name, _)) = files().find(is_other) {
+                let fault = InputFault::new(dir, format!("is not empty, and its {name} is not this set's"));
+                return Err(fault.hint("name a new or an empty directory").into());
+            }
         }
-        for (name, text) in files() {
+        let is_there =
+            |(name, text): &(&str, &str)| fs::read(dir.join(name)).is_ok_and(|there| there == text.as_bytes());
+        for (name, text) in files().filter(|file| !is_there(file)) {
             let path = dir.join(name);
             fs::write(&path, text).map_err(Error::io(&path, "write"))?;
         }
@@ -265,8 +269,16 @@ mod tests {
     #[test]
     fn exporting_twice_to_one_place_is_fine() {
         let dir = tempfile::tempdir().unwrap();
-        PromptSet::builtin().export(&dir.path().join("new/dir")).unwrap();
-        PromptSet::builtin().export(&dir.path().join("new/dir")).unwrap();
+        let place = dir.path().join("new/dir");
+        PromptSet::builtin().export(&place).unwrap();
+        PromptSet::builtin().export(&place).unwrap();
+        // a kill or a full disk left half of it
+        let whole = fs::read_to_string(place.join("property.txt")).unwrap();
+        fs::write(place.join("property.txt"), &whole[..whole.len() / 2]).unwrap();
+        fs::remove_file(place.join("attribution.claim.txt")).unwrap();
+        PromptSet::builtin().export(&place).unwrap();
+        assert_eq!(fs::read_to_string(place.join("property.txt")).unwrap(), whole);
+        assert!(place.join("attribution.claim.txt").exists());
     }
 
     #[test]
