@@ -138,7 +138,7 @@ mod tests {
             (default, Origin::Default, "http://[::1]:80", [Send, Send, Send]),
             (default, Origin::Default, OTHER, [Withhold, Send, Send]),
             (default, Origin::Default, "https://api.openai.com.evil.example", [Withhold, Send, Send]),
-            (default, Origin::Default, "https://api.openai.com@evil.example", [Withhold, Send, Send]),
+            (default, Origin::Default, "https://api.openai.com@evil.example", [Withhold, Withhold, Withhold]),
             (default, Origin::Default, "http://localhost.evil.example", [Withhold, Send, Send]),
             (default, Origin::Default, "https://me:password@api.openai.com", [Withhold, Withhold, Withhold]),
             (default, flag(), OTHER, [Send, Send, Send]),

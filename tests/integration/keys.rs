@@ -163,7 +163,7 @@ fn echoing() -> Behaviour {
         let header = |name: &str| request.header(name).unwrap_or_default().to_owned();
         let echo = format!("{} {} p@ssword", header("authorization"), header("x-team"));
         match request.asks_for_claims() {
-            true => format!(r#"{{"claims": [], "note": "{echo}"}}"#),
+            true => format!(r#"{{"claims": [{{"claim_text": "{echo}", "citations": []}}]}}"#),
             false => format!(r#"{{"score": 5, "note": "{echo}"}}"#),
         }
     })
