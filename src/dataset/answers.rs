@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::domain::{Answer, CaseId, Fingerprint, Item, Mode, Prediction, SystemName, TextInFile};
+use crate::domain::{Answer, CaseId, Fingerprint, Item, Mode, Prediction, SystemName, TestCase, TextInFile};
 use crate::error::{Error, InputFault, Result};
 
 use super::files::{Kind, system_files};
@@ -95,10 +95,24 @@ pub fn with_text(item: &Item) -> Result<Item> {
     };
     answer.answer_text = text.into();
     let own_text = answer.own_text_shared();
-    if let Some(prediction) = &mut answer.prediction {
-        Arc::make_mut(prediction).output = Some(own_text);
+    match &mut answer.prediction {
+        Some(prediction) => Arc::make_mut(prediction).output = Some(own_text),
+        // Without test cases the case has no question.
+        None if item.case.initial_prompt.is_empty() => {}
+        None => answer.prediction = Some(Arc::new(prediction_of(answer, &item.case))),
     }
     Ok(item)
+}
+
+/// The answer as a prediction of the question of its case.
+pub(super) fn prediction_of(answer: &Answer, case: &TestCase) -> Prediction {
+    Prediction {
+        id: answer.case_id.to_string(),
+        input: case.initial_prompt.clone(),
+        output: Some(answer.own_text_shared()),
+        line: answer.line,
+        ..Prediction::default()
+    }
 }
 
 /// Parses the text of one system's file; `path` is for messages. See [`load_answers`].

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{Answer, CaseId, Fingerprint, Gold, IndexBase, Item, Mode, Prediction, SystemName, TestCase};
 use crate::error::{Error, InputFault, Result};
 
+use super::answers::prediction_of;
 use super::conversion::{Conversion, convert};
 use super::names::list;
 use super::pairing::{check_cases, chosen_systems, pair};
@@ -90,7 +91,7 @@ pub fn scorable(
     let chosen = chosen_systems(systems, options.pairing.systems.as_deref())?;
     let systems = all(chosen.into_iter().map(|system| {
         let mut system = system.clone();
-        give_questions(&mut system, tests);
+        give_questions(&mut system, tests, references.is_some());
         if let Some(references) = references {
             made.notes.extend(references.join(&mut system)?);
         }
@@ -124,19 +125,15 @@ pub fn scorable(
     Ok(made)
 }
 
-/// Answers of `{case_id, answer_text}` with a test case become predictions of its question.
-fn give_questions(system: &mut SystemAnswers, tests: Option<&TestCases>) {
+/// Answers of `{case_id, answer_text}` with a test case become predictions of its question; those whose text was left in
+/// the file only when it is read, unless references join them now.
+fn give_questions(system: &mut SystemAnswers, tests: Option<&TestCases>, are_joined: bool) {
     let (Some(tests), false) = (tests, system.by_question) else { return };
     let known: HashMap<&CaseId, &Arc<TestCase>> = tests.cases.iter().map(|case| (&case.case_id, case)).collect();
-    for answer in &mut system.answers {
-        let Some(case) = known.get(&answer.case_id) else { continue };
-        answer.prediction = Some(Arc::new(Prediction {
-            id: answer.case_id.to_string(),
-            input: case.initial_prompt.clone(),
-            output: Some(answer.own_text_shared()),
-            line: answer.line,
-            ..Prediction::default()
-        }));
+    for answer in system.answers.iter_mut().filter(|answer| are_joined || answer.left_in.is_none()) {
+        if let Some(case) = known.get(&answer.case_id) {
+            answer.prediction = Some(Arc::new(prediction_of(answer, case)));
+        }
     }
 }
 

@@ -76,10 +76,16 @@ impl LoadedInputs {
         made.rubric.retain(|item| holds(&item.answer.system, &item.case.case_id));
         made.plain.retain(|item| holds(&item.answer.system, &item.case.case_id));
         made.missing.retain(|(system, case)| holds(system, case));
+        let rubric: Arc<[Item]> = made.rubric.into();
+        // An answer in both lists is the same in both.
+        let is_same = |(one, other): (&Item, &Item)| {
+            Arc::ptr_eq(&one.case, &other.case) && one.answer.system == other.answer.system
+        };
+        let are_same = rubric.len() == made.plain.len() && rubric.iter().zip(&made.plain).all(is_same);
         Ok(Self {
             support,
-            rubric: made.rubric.into(),
-            plain: made.plain.into(),
+            plain: if are_same { Arc::clone(&rubric) } else { made.plain.into() },
+            rubric,
             all_cases: tests.map(|tests| tests.cases).unwrap_or_default(),
             kept_cases: made.kept_cases,
             missing: made.missing,
