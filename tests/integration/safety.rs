@@ -193,6 +193,9 @@ fn control_characters_of_names_and_case_ids_do_not_reach_the_terminal() {
     outputs.push(work.score(&server, &["--samples", "2"]).exits_with(3).all_text());
     outputs.push(work.score(&server, &["--systems", EVIL, "--cases", "x\u{1b}y"]).exits_with(3).all_text());
     outputs.push(work.run(&["rescore", "out"]).exits_with(0).all_text());
+    for format in ["table", "json", "csv"] {
+        outputs.push(work.run(&["config", "--run-label", EVIL, "--format", format]).exits_with(0).all_text());
+    }
     let url = server.base_url();
     let check = ["check", "answers", "--tests", "tests.json", "--model", "fake-judge", "--base-url", &url];
     outputs.push(work.run(&check).exits_with(0).all_text());
@@ -220,6 +223,7 @@ fn control_characters_of_the_server_do_not_reach_the_terminal() {
     let check = ["check", "answers", "--tests", "tests.json", "--base-url", &url];
     outputs.push(work.run(&check).exits_with(0));
     outputs.push(work.run(&["cache", "stats"]).exits_with(0));
+    outputs.push(work.run(&["cache", "export"]).exits_with(0));
     // the run tolerated what is unscored, and so does scoring it again
     outputs.push(work.run(&["rescore", "out", "--format", "json"]).exits_with(0));
     // another model under that name: the change is told

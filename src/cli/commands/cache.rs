@@ -13,7 +13,7 @@ use crate::cli::origin::escape_controls;
 use crate::cli::terminal::{grouped, note, path_text, write_stdout};
 use crate::error::{Error, Result};
 use crate::judge::cache::{self, Cache, CacheStats, Inserted, MergeReport, StoredEntry};
-use crate::report::render_json;
+use crate::report::{render_json, terminal_safe_json};
 
 pub(super) fn run(command: &CacheCommand) -> Result<ExitCode> {
     match command {
@@ -98,7 +98,7 @@ fn is_unwanted(stored: &StoredEntry, args: &PruneArgs) -> bool {
 fn export(path: &Path, out: &Path) -> Result<()> {
     let cache = Cache::open(path)?;
     let (entries, damaged) = if out == Path::new("-") {
-        cache.export(write_stdout)?
+        cache.export(|line| write_stdout(terminal_safe_json(&String::from_utf8_lossy(line)).as_bytes()))?
     } else {
         let mut file = BufWriter::new(File::create(out).map_err(Error::io(out, "create"))?);
         let exported = cache.export(|line| file.write_all(line).map_err(Error::io(out, "write")))?;

@@ -10,6 +10,7 @@ use crate::cli::settings::Settings;
 use crate::cli::terminal::write_form;
 use crate::error::Result;
 use crate::report::table::{Cell, Column, Format, Table};
+use crate::report::{terminal_safe_json, visible};
 
 pub(super) fn run(settings: &Settings, context: &Context<'_>) -> Result<ExitCode> {
     let lines = &settings.lines;
@@ -24,7 +25,10 @@ pub(super) fn run(settings: &Settings, context: &Context<'_>) -> Result<ExitCode
 
 /// A line for each setting: key, value and where it comes from.
 fn render_text(lines: &[SettingLine]) -> String {
-    lines.iter().map(|line| format!("{} = {}  # {}\n", line.key, line.value_text(), line.origin)).collect()
+    lines
+        .iter()
+        .map(|line| format!("{} = {}  # {}\n", line.key, line.value_text(), visible(&line.origin.to_string())))
+        .collect()
 }
 
 fn table(lines: &[SettingLine]) -> Table {
@@ -38,7 +42,7 @@ fn table(lines: &[SettingLine]) -> Table {
 /// An array of `{key, value, origin}`.
 fn render_json(lines: &[SettingLine]) -> String {
     let row = |line: &SettingLine| json!({"key": line.key, "value": line.value, "origin": line.origin.to_string()});
-    format!("{:#}\n", lines.iter().map(row).collect::<Value>())
+    terminal_safe_json(&format!("{:#}\n", lines.iter().map(row).collect::<Value>()))
 }
 
 #[cfg(test)]

@@ -137,7 +137,8 @@ impl BatchManifest {
         }
         let names = manifest.parts.iter().flat_map(|part| std::iter::once(&part.file).chain(&part.results));
         for name in names {
-            if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\']) {
+            let is_ours = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+            if name.is_empty() || name.starts_with('.') || !name.chars().all(is_ours) {
                 return Err(fault(format!("{name:?} is no name of a file in this directory")));
             }
         }
@@ -212,7 +213,7 @@ mod tests {
 
     #[test]
     fn names_that_leave_the_directory_are_refused() {
-        for name in ["../x", "/etc/x", "", ".hidden", "a\\b"] {
+        for name in ["../x", "/etc/x", "", ".hidden", "a\\b", "\u{1b}[2J.jsonl"] {
             let dir = tempfile::tempdir().unwrap();
             let part = BatchPart { file: name.into(), ..Default::default() };
             BatchManifest::new(dir.path(), vec![part]).save().unwrap();
