@@ -248,10 +248,11 @@ fn deep(levels: usize) -> String {
 
 #[test]
 fn hostile_replies_are_unscored_or_recorded_without_harm() {
-    let huge_text = "x".repeat(10 << 20);
+    // Within the 1 MiB that a reply of few tokens may have.
+    let huge_text = "x".repeat(1000 << 10);
     let replies: Vec<(&str, String)> = vec![
-        ("ten megabytes of text", huge_text.clone()),
-        ("ten megabytes before a score", format!("{huge_text}{{\"score\": 5}}")),
+        ("a megabyte of text", huge_text.clone()),
+        ("a megabyte before a score", format!("{huge_text}{{\"score\": 5}}")),
         ("deeply nested", format!("{{\"score\": {}}}", deep(100_000))),
         ("deeply nested objects", "{\"score\":".repeat(100_000)),
         ("NaN", "{\"score\": NaN}".to_owned()),
@@ -281,7 +282,7 @@ fn hostile_replies_are_unscored_or_recorded_without_harm() {
     assert!(done.stdout.len() < 20_000, "the table is as long as a table");
     let scores = work.lines("out/scores.jsonl");
     for (score, (what, _)) in scores.iter().zip(&replies) {
-        if *what == "ten megabytes before a score" {
+        if *what == "a megabyte before a score" {
             assert_eq!(score["components"]["p0"], 0.5, "{what}");
             continue;
         }
