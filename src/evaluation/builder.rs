@@ -257,10 +257,10 @@ impl Prepared {
     /// For a directory that holds another run or changed calls, or cannot be written.
     pub async fn start(self, path: &Path) -> Result<Run> {
         let dir = RunDir::open(path)?;
-        dir.claim(&self.manifest, self.options.output.overwrite)?;
-        let before = Manifest::of_run(path)?;
         let meters = Arc::new(Meters::default());
         let (jobs, endpoints) = self.jobs(Some(path), &meters)?;
+        dir.claim(&self.manifest, self.options.output.overwrite)?;
+        let before = Manifest::of_run(path)?;
         let manifest = Manifest { endpoints: before.endpoints, ..self.manifest.clone() };
         let mut record = RunRecord::open(dir, manifest, !self.judges.is_cached())?;
         // Those of an earlier session are written again: they may be damaged.

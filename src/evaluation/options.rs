@@ -222,7 +222,7 @@ pub struct OutputOptions {
     /// Directory of the run record [default: runs/HASH, a hash of inputs and settings]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Replace a run record of other settings
+    /// Begin a new run record in place of the one there, whatever its settings
     #[arg(long)]
     pub overwrite: bool,
     /// Leave questions and answers out of the run record
