@@ -109,9 +109,10 @@ fn passes_through_share(
     fault: impl Fn(&Asked<'_>) -> Fault + Clone + Send + Sync + 'static,
     more: &[&str],
 ) {
-    for protocol in Protocol::ALL {
+    let pass = |protocol: Protocol| {
+        let fault = fault.clone();
         let (work, ledger, calm) = (Workspace::new(&SYSTEMS, CASES), Ledger::over(protocol), protocol.calm());
-        let (more, fault) = (protocol.arguments(more), fault.clone());
+        let more = protocol.arguments(more);
         let judge = ledger.judge(move |asked| (asked.before == 0 && asked.is_among(percent)).then(|| fault(asked)));
         let server = FakeServer::start(judge);
         work.score(&server, &more).exits_with(0);
@@ -120,5 +121,12 @@ fn passes_through_share(
         assert!(hit as u64 * 200 >= most, "{protocol:?}: only {hit} of {} calls met the fault", calm.calls);
         assert_eq!(server.chat_count(), calm.calls + hit, "{protocol:?}: each failure costs one more try");
         is_settled(&work, &server, &ledger, calm, &more);
-    }
+    };
+    // side by side, since most of the time is spent waiting
+    let pass = &pass;
+    std::thread::scope(|scope| {
+        for protocol in Protocol::ALL {
+            scope.spawn(move || pass(protocol));
+        }
+    });
 }

@@ -108,7 +108,7 @@ fn comes_through(protocol: Protocol, salt: &'static str, percent: u64, more: &[&
     }
     assert!(runs > 1, "the faults that stop a run have stopped none");
     assert!(
-        ledger.faults() as u64 * 150 > calm.calls as u64 * percent,
+        ledger.faults() as u64 * 250 > calm.calls as u64 * percent,
         "{} faults in {} calls",
         ledger.faults(),
         calm.calls
