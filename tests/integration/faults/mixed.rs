@@ -133,7 +133,7 @@ fn all_faults_at_a_fifth_of_the_raw_completions() {
 
 #[test]
 fn all_faults_at_a_fifth_of_the_streams() {
-    comes_through(Protocol::Stream, "e", 20, &[]);
+    comes_through(Protocol::Stream, "f", 20, &[]);
 }
 
 /// So many are given up that only one command after the other brings the run to its end.
