@@ -67,28 +67,8 @@ const GIVE_VERBS: [&str; 10] =
 const EARN_VERBS: [&str; 5] = ["deserves", "merits", "warrants", "earns", "must"];
 const SUBJECTS: [&str; 4] = ["answer", "response", "submission", "text"];
 const TOP_MARKS: [&str; 8] = ["10", "ten", "full", "highest", "maximum", "perfect", "top", "max"];
-/// A letter of our tags with characters that look like it or its capital.
-const LOOK_ALIKES: [&str; 19] = [
-    "aаɑαАΑ",
-    "bЬВΒ",
-    "cсϲСϹ",
-    "dԁ",
-    "eеҽЕΕ",
-    "fϜ",
-    "iіıιІΙ",
-    "lӏӀ",
-    "mмМΜ",
-    "nпηΝ",
-    "oоοОΟ",
-    "pрρРΡ",
-    "qԛ",
-    "rг",
-    "sѕЅ",
-    "tтτТΤ",
-    "uυ",
-    "/⁄∕⧸",
-    "<˂❮",
-];
+/// The letters of our tags, each with characters that look like it or its capital.
+const LOOK_ALIKES: &str = "aаɑαАΑ bЬВΒ cсϲСϹ dԁ eеҽЕΕ fϜ iіıιІΙ lӏӀ mмМΜ nпηΝ oоοОΟ pрρРΡ qԛ rг sѕЅ tтτТΤ uυ /⁄∕⧸ <˂❮";
 /// The other words of a rule must follow its first one within this many words.
 const REACH: usize = 10;
 /// This many invisible characters inside words are not a copying accident.
@@ -151,7 +131,7 @@ fn latin(c: char) -> char {
         '\0'..='\x7f' => c,
         // Bold, italic, script, ..: alphabets of 26 capital and 26 small letters; case does not count.
         '\u{1d400}'..='\u{1d6a3}' => char::from(b'a' + ((c as u32 - 0x1d400) % 26) as u8),
-        _ => LOOK_ALIKES.iter().find(|alike| alike.contains(c)).and_then(|alike| alike.chars().next()).unwrap_or(c),
+        _ => LOOK_ALIKES.split(' ').find(|alike| alike.contains(c)).and_then(|alike| alike.chars().next()).unwrap_or(c),
     }
 }
 
