@@ -26,12 +26,17 @@ const NAME: &str = "calls.jsonl";
 /// When the file cannot be read, is not as the finished run left it, or a line is not a call (the error names it), and
 /// any error of `each`.
 pub fn for_each_call(dir: &Path, manifest: &Manifest, mut each: impl FnMut(CallRecord) -> Result<()>) -> Result<()> {
-    let missing = || InputFault::new(dir.join(NAME), "is not there");
-    let mut lines = LineReader::of_run(dir, NAME, manifest)?.ok_or_else(missing)?;
+    let mut lines = lines(dir, manifest)?;
     while let Some((_, call)) = lines.read()? {
         each(call)?;
     }
     Ok(())
+}
+
+/// The lines of the file.
+fn lines(dir: &Path, manifest: &Manifest) -> Result<LineReader> {
+    let missing = || InputFault::new(dir.join(NAME), "is not there").into();
+    LineReader::of_run(dir, NAME, manifest)?.ok_or_else(missing)
 }
 
 /// The fields of a line that a scan of the file needs.
@@ -63,8 +68,7 @@ impl RecordedReplies {
     /// # Errors
     /// When the file cannot be read, is not as the finished run left it, or a line is not a call.
     pub fn of_run(dir: &Path, manifest: &Manifest) -> Result<Self> {
-        let missing = || InputFault::new(dir.join(NAME), "is not there");
-        Self::index(dir, LineReader::of_run(dir, NAME, manifest)?.ok_or_else(missing)?)
+        Self::index(dir, lines(dir, manifest)?)
     }
 
     /// Indexes the calls of the run in `dir`, to continue it; `None` if there are none. Lines that are not calls are
