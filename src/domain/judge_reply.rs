@@ -35,7 +35,7 @@ pub struct JudgeReply {
     /// The message text, unchanged; empty if the server sent null.
     pub content: String,
     /// The finish reason: `stop`, `length`, ..; `None` if the server sent none. Also `refusal`, where the text is one, and
-    /// `undecodable`, where it is the beginning of a body that could not be decoded.
+    /// `undecodable`, where it is a body that could not be decoded.
     pub finish_reason: Option<String>,
     /// The model as reported by the server.
     pub model: Option<String>,

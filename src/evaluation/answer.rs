@@ -281,11 +281,7 @@ impl AnswerRun<'_> {
                 Err(unreadable) => self.asks_again(unreadable.ask_again, (attempt, fresh_tries), call, member)?,
             };
             // The flag is recorded with the reply, since rescoring renders no prompt.
-            let asked_with = request.rendered.as_ref().and_then(|call| call.note.clone());
-            reply.note = match (asked_with, reply.note) {
-                (Some(asked), Some(replied)) if !replied.starts_with(&asked) => Some(format!("{asked}; {replied}")),
-                (asked, replied) => replied.or(asked),
-            };
+            reply.note = request.rendered.as_ref().and_then(|call| call.note.clone()).or(reply.note);
             let mut flags: Vec<String> = reply.note.clone().into_iter().collect();
             let draw: Draw = read.map_err(UnscoredReason::from);
             let draw = if member.expected { expected::weigh(call, &reply, draw, &mut flags) } else { draw };

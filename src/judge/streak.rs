@@ -39,8 +39,8 @@ impl Streak {
         locked(&self.0).answers.clear();
     }
 
-    /// Counts a failure of `call`, equal to others with the same `what` but for numbers. The number of answers in the row if they are
-    /// enough to give up: failures are fast, so calls from before the row get the time to succeed.
+    /// Counts a failure of `call`, equal to others with the same `what`, numbers apart. The number of answers in the row
+    /// if they are enough to give up: failures are fast, so calls from before the row get the time to succeed.
     pub(crate) fn fail(&self, request: &JudgeRequest, what: &str, call: Begun) -> Option<usize> {
         drop(call);
         let what = what.replace(|c: char| c.is_ascii_digit(), "");

@@ -17,8 +17,6 @@ pub(super) const MENDED: &str = "scholareval.mended";
 /// The note on their replies.
 pub(in crate::judge) const MENDED_NOTE: &str =
     "a reply was no valid JSON in UTF-8; U+FFFD stands for what could not be decoded";
-/// Characters that are kept of a reply that cannot be decoded.
-const UNDECODABLE_CHARS: usize = 4096;
 
 /// The JSON of a completion's body. A whole body is paid: what is no text in it becomes U+FFFD, and a completion that is
 /// nested too deep, or has more behind it, becomes a reply that says so. `None` for what is cut, or no JSON.
@@ -33,8 +31,7 @@ pub(in crate::judge) fn decode(body: &[u8]) -> Option<Value> {
         Err(_) => {
             let text = String::from_utf8_lossy(body);
             let is_completion = text.trim_start().starts_with('{') && text.contains("\"choices\"");
-            let start: String = text.chars().take(UNDECODABLE_CHARS).collect();
-            is_completion.then(|| json!({"choices": [{"text": start, "finish_reason": "undecodable"}]}))
+            is_completion.then(|| json!({"choices": [{"text": text, "finish_reason": "undecodable"}]}))
         }
     }
 }
@@ -67,10 +64,9 @@ pub(in crate::judge) fn read_reply(body: &Value, latency_ms: u64) -> Option<Judg
     let mut content = text_of(if message.is_null() { &choice["text"] } else { &message["content"] });
     let mut finish_reason = owned(&choice["finish_reason"]);
     if content.trim().is_empty() {
-        let calls_tool = message["tool_calls"].get(0).is_some() || message["function_call"].is_object();
         match owned(&message["refusal"]).filter(|refusal| !refusal.is_empty()) {
             Some(refusal) => (content, finish_reason) = (refusal, Some("refusal".to_owned())),
-            None if calls_tool => finish_reason = Some("tool_calls".to_owned()),
+            None if message["tool_calls"].get(0).is_some() => finish_reason = Some("tool_calls".to_owned()),
             None => {}
         }
     }

@@ -196,14 +196,8 @@ pub(super) fn fatal(message: String) -> AskError {
 /// The message of an error that may be about the request itself: a plain 400 or 422. What is reported about the text of
 /// one answer is no fault of the request.
 pub(super) fn complaint(error: &AskError) -> Option<&str> {
-    match error {
-        AskError::Refused { message, status: 400 | 422, kind: UnscoredKind::Refused }
-            if !message.starts_with(MODERATED) =>
-        {
-            Some(message)
-        }
-        _ => None,
-    }
+    let AskError::Refused { message, status: 400 | 422, kind: UnscoredKind::Refused } = error else { return None };
+    Some(message.as_str()).filter(|message| !message.starts_with(MODERATED))
 }
 
 /// `text` fit for one line of a message: secrets masked, control characters and runs of white space made one

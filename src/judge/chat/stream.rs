@@ -58,7 +58,6 @@ pub(super) struct Assembly {
     stray: Option<Value>,
     content: String,
     refusal: String,
-    tool_calls: Value,
     finish_reason: Value,
     logprobs: Map<String, Value>,
     /// The last of each of the chunks' other members: `model`, `usage`, `timings`, `error`.
@@ -112,9 +111,7 @@ impl Assembly {
         if self.is_raw {
             choice["text"] = self.content.into();
         } else {
-            let (content, refusal, tool_calls) = (self.content, self.refusal, self.tool_calls);
-            choice["message"] =
-                json!({"role": "assistant", "content": content, "refusal": refusal, "tool_calls": tool_calls});
+            choice["message"] = json!({"role": "assistant", "content": self.content, "refusal": self.refusal});
         }
         let mut body = Value::Object(self.members);
         body["choices"] = json!([choice]);
@@ -178,9 +175,6 @@ impl Assembly {
         self.content.push_str(text.unwrap_or_default());
         self.content.push_str(&text_of(&delta["content"]));
         self.refusal.push_str(delta["refusal"].as_str().unwrap_or_default());
-        if delta["tool_calls"].get(0).is_some() {
-            self.tool_calls = delta["tool_calls"].clone();
-        }
         if !choice["finish_reason"].is_null() {
             self.finish_reason = choice["finish_reason"].clone();
         }
@@ -221,7 +215,7 @@ mod tests {
     fn whole_chat() -> Value {
         json!({"model": "m",
             "choices": [{"index": 0, "logprobs": {"content": [{"token": "a"}, {"token": "b"}]}, "finish_reason": "stop",
-                "message": {"role": "assistant", "content": "{\"score\": caf\u{e9}}", "refusal": "", "tool_calls": null}}],
+                "message": {"role": "assistant", "content": "{\"score\": caf\u{e9}}", "refusal": ""}}],
             "usage": {"prompt_tokens": 9, "completion_tokens": 2}, "timings": {"cache_n": 4}})
     }
 
@@ -319,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_tool_calls_and_numbers_come_through() {
+    fn refusals_and_numbers_come_through() {
         let reply = |delta: &str| {
             let end = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n";
             let whole = read(&format!("data: {{\"choices\":[{{\"delta\":{delta}}}]}}\n{end}")).unwrap();
@@ -327,7 +321,6 @@ mod tests {
         };
         let refused = reply(r#"{"refusal":"I cannot."}"#);
         assert_eq!((refused.content.as_str(), refused.finish_reason.as_deref()), ("I cannot.", Some("refusal")));
-        assert_eq!(reply(r#"{"tool_calls":[{"index":0}]}"#).finish_reason.as_deref(), Some("tool_calls"));
         assert_eq!(reply(r#"{"content":7}"#).content, "7");
         let mended = reply(r#"{"content":"x\ud800"}"#);
         assert_eq!((mended.content.as_str(), mended.note.is_some()), ("x\u{fffd}", true));

@@ -20,8 +20,6 @@ use crate::judge::kind::JudgeKind;
 
 /// llama.cpp closes connections that were idle for 5 s: we close ours before.
 const POOL_IDLE: Duration = Duration::from_secs(4);
-/// How compressed data begins (RFC 1952).
-const GZIP: &[u8] = b"\x1f\x8b";
 /// So much of an error page is read.
 const ERROR_BYTES: usize = 64 << 10;
 /// The limit of a reply of so many tokens: a streamed token with the probabilities of 20 others has some 2 kB.
@@ -357,7 +355,8 @@ fn read_json(body: &[u8], endpoint: &Endpoint) -> Result<Value, Fault> {
 
 /// The fault of a body that is no JSON, with its first words.
 pub(super) fn not_json(body: &[u8], endpoint: &Endpoint) -> Fault {
-    let start = match body.starts_with(GZIP) {
+    // How compressed data begins (RFC 1952).
+    let start = match body.starts_with(b"\x1f\x8b") {
         true => "gzip, which was not asked for".into(),
         false => String::from_utf8_lossy(&body[..body.len().min(4096)]),
     };
