@@ -102,18 +102,15 @@ struct Sources<'a> {
     is_openai_variable: bool,
     /// The servers that the user named.
     servers: NamedServers,
-    /// `--header-env`.
-    header_env: &'a [(String, String)],
 }
 
 impl<'a> Sources<'a> {
-    fn new(args: &'a ScoreArgs, matches: &'a ArgMatches, environment: &Environment) -> Result<Self> {
+    fn new(args: &ScoreArgs, matches: &'a ArgMatches, environment: &Environment) -> Result<Self> {
         let file = args.config.as_deref().map(ConfigFile::load).transpose()?;
         let command = <ScoreArgs as clap::Args>::augment_args(clap::Command::new("score"));
-        let JudgeOptions { base_url, header_env, .. } = &args.options.judge;
         let trusts = file.as_ref().is_some_and(|file| is_trusted(&file.hash, args.trust_config, environment));
-        let servers = NamedServers::new(base_url, environment, trusts);
-        Ok(Self { matches, command, file, is_openai_variable: false, servers, header_env })
+        let servers = NamedServers::new(&args.options.judge.base_url, environment, trusts);
+        Ok(Self { matches, command, file, is_openai_variable: false, servers })
     }
 
     /// The arguments with values from the file instead of defaults.
@@ -273,21 +270,17 @@ impl<'a> Sources<'a> {
 
     /// The error for an invalid option, with the exit code of its origin: a flag gives a usage error.
     fn fault(&self, fault: OptionFault) -> Error {
-        self.fault_from(&self.origin_of(&fault.key), fault)
-    }
-
-    fn origin_of(&self, key: &str) -> Origin {
-        let split = if key.starts_with("judges.") { key.rsplit_once('.') } else { key.split_once('.') };
-        split.map_or(Origin::Default, |(table, key)| self.origin(table, key))
-    }
-
-    fn fault_from(&self, origin: &Origin, fault: OptionFault) -> Error {
+        let origin_of = |key: &str| {
+            let split = if key.starts_with("judges.") { key.rsplit_once('.') } else { key.split_once('.') };
+            split.map_or(Origin::Default, |(table, key)| self.origin(table, key))
+        };
         let mut what = fault.what;
-        let other = fault.contradicts.as_deref().map(|key| self.origin_of(key));
+        let origin = origin_of(&fault.key);
+        let other = fault.contradicts.as_deref().map(origin_of);
         if let (Some(key), Some(other)) = (&fault.contradicts, &other) {
             what.push_str(&format!(" ({key} comes from {other})"));
         }
-        match (origin, other) {
+        match (&origin, other) {
             (Origin::Flag(flag), _) => Error::Usage(format!("{flag}: {what}")),
             (_, Some(Origin::Flag(_))) => Error::Usage(format!("{}: {what}", fault.key)),
             (Origin::Environment(name), _) => Error::Settings(format!("environment variable {name}: {what}")),
@@ -321,16 +314,14 @@ impl<'a> Sources<'a> {
         let is_asked = is_used && judge.kind() != JudgeKind::Lexical;
         let whose = if table == "judge" { String::new() } else { format!("[{table}]: ") };
         let key = (None, judge.api_key_variable().to_owned(), self.origin(table, "api_key_env"));
-        let headers = judge.header_env.iter().map(|pair| {
-            let by_flag = || Origin::Flag("--header-env".to_owned());
-            let of_file = self.file_origin(table, "header_env");
-            let origin =
-                of_file.filter(|_| table != "judge" || !self.header_env.contains(pair)).unwrap_or_else(by_flag);
-            (Some(pair.0.clone()), pair.1.clone(), origin)
-        });
+        // Where file and flags name such headers, all of them count as the file's.
+        let of_headers =
+            self.file_origin(table, "header_env").unwrap_or_else(|| Origin::Flag("--header-env".to_owned()));
+        let headers =
+            judge.header_env.iter().map(|(header, name)| (Some(header.clone()), name.clone(), of_headers.clone()));
         for (header, name, origin) in [key].into_iter().chain(headers).collect::<Vec<_>>() {
             let option = format!("{table}.{}", if header.is_some() { "header_env" } else { "api_key_env" });
-            let fault = |what: String| Err(self.fault_from(&origin, OptionFault::new(&option, what)));
+            let fault = |what: String| Err(self.fault(OptionFault::new(&option, what)));
             let is_named = header.is_some() || judge.api_key_env.is_some();
             let value = secret(environment, &name, header.is_some())?;
             if is_named && value.is_none() && (is_asked || !is_variable(&name)) {
