@@ -176,13 +176,13 @@ mod tests {
     #[test]
     fn columns_that_do_not_fit_are_left_out_from_the_right_and_named() {
         let mut table = table();
-        for name in ["a_long_heading_of_a_column", "another_long_heading_here", "third\u{9b}"] {
+        for name in ["a_long_heading_of_a_column", "another_long_heading_here", "3\u{9b}"] {
             table.columns.push(Column::new(name, Format::Count));
             table.rows.iter_mut().for_each(|row| row.push(Cell::count(1)));
         }
         let shown = table.terminal(&TableStyle::default());
         assert!(
-            shown.contains("Not shown at this width (see --format csv): another_long_heading_here, third\\u{9b}\n"),
+            shown.contains("Not shown at this width (see --format csv): another_long_heading_here, 3\\u{9b}\n"),
             "{shown}"
         );
         assert!(shown.lines().all(|line| measure_text_width(line) <= 80), "{shown}");
