@@ -488,7 +488,8 @@ mod tests {
             |text: &str| format!("{{\"case_id\":\"1\",\"x\":NaN,\"answer_text\":\"{text}\",\"references_from\":2}}\n");
         let padding = "\n".repeat(LARGE_FILE);
         std::fs::write(&path, format!("\u{feff}\n{}{padding}", line("caf\\u00e9"))).unwrap();
-        let mut answers = load_answers_leaving_texts(&[path.clone()], Mode::Default).unwrap().remove(0).answers;
+        let mut answers =
+            load_answers_leaving_texts(std::slice::from_ref(&path), Mode::Default).unwrap().remove(0).answers;
         let mut answer = answers.remove(0);
         assert_eq!((&*answer.answer_text, answer.text_bytes(), answer.line), ("", 5, 2));
         answer.prediction = Some(Arc::new(Prediction { output: Some("".into()), ..Prediction::default() }));

@@ -142,7 +142,7 @@ fn every_prefix_settles(arguments: &'static [&'static str]) {
 
     history.settles("an empty directory", &[]);
     history.settles("half of the first manifest", &[(".manifest.json.partial", half(&running))]);
-    history.settles("the manifest alone", &[manifest.clone()]);
+    history.settles("the manifest alone", std::slice::from_ref(&manifest));
     let begun = [manifest.clone(), ("calls.jsonl", Vec::new()), ("scores.jsonl", Vec::new())];
     history.settles("no inputs", &begun);
     history.settles("half of the inputs", &[&begun[..], &[(".inputs.jsonl.partial", half(&inputs))]].concat());

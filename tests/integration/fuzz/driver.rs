@@ -13,11 +13,14 @@ const HANG: Duration = Duration::from_secs(180);
 /// So much memory for an input of at most 64 kB is a fault.
 const MEMORY: u64 = 1 << 30;
 
+/// What reads an input.
+type Target = Arc<dyn Fn(&[u8]) + Send + Sync>;
+
 /// Reads the corpus of `name`, then mutations of it.
 #[track_caller]
 pub(super) fn fuzz(name: &'static str, target: impl Fn(&[u8]) + Send + Sync + 'static) {
     let corpus = corpus(name);
-    let target: Arc<dyn Fn(&[u8]) + Send + Sync> = Arc::new(target);
+    let target: Target = Arc::new(target);
     for (file, input) in &corpus {
         read(&format!("{name}, file {file}"), input, &target);
     }
@@ -53,7 +56,7 @@ fn corpus(name: &str) -> Vec<(String, Vec<u8>)> {
 
 /// Reads one input on a thread of its own, whose name a panic and an overflow of the stack print.
 #[track_caller]
-fn read(name: &str, input: &[u8], target: &Arc<dyn Fn(&[u8]) + Send + Sync>) {
+fn read(name: &str, input: &[u8], target: &Target) {
     let before = peak_memory();
     let (done, ended) = channel();
     let (copy, target) = (input.to_vec(), Arc::clone(target));
