@@ -19,6 +19,7 @@ use toml::de::{DeTable, DeValue};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::options::DEFAULT_JUDGE;
 use crate::evaluation::roles::ASPECT_ROLE;
+use crate::text::nesting::is_too_deep;
 
 /// A config file with every key, as documentation.
 pub const EXAMPLE: &str = include_str!("example.toml");
@@ -60,6 +61,9 @@ impl ConfigFile {
 
     fn parse(path: &Path, text: &str) -> Result<Self> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        if is_too_deep(text) {
+            return Err(InputFault::new(path, "brackets are nested more than 100 levels deep").into());
+        }
         let line_of = |offset: usize| text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1;
         let document = DeTable::parse(text).map_err(|error| {
             // Only the message: the parser's own display repeats the line, and the line may hold a secret.
@@ -178,5 +182,17 @@ mod tests {
         assert!(message("[judges.\"b c\"]\n").contains("\"b c\" is not a judge's name"));
         assert!(message("[judges.judge]\n").contains("judge is the name of [judge]"));
         assert!(message("[judges]\nmodel = \"m\"\n").contains(":2: judges.model is outside of a table"));
+    }
+
+    #[test]
+    fn nesting_does_not_exhaust_the_stack() {
+        for open in ["[", "{", "{a=", "{a=[", "{\n"] {
+            let text = format!("[judge]\nextra_body = {}", open.repeat(30_000));
+            assert!(message(&text).contains("more than 100 levels"), "{open}");
+        }
+        for (table, key) in [("[judge]\n", "a."), ("", "a."), ("[", "a.")] {
+            let text = format!("{table}{}b = 1\n", key.repeat(30_000));
+            drop(ConfigFile::parse(Path::new("my.toml"), &text));
+        }
     }
 }

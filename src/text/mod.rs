@@ -2,6 +2,7 @@
 
 pub mod citation_markers;
 pub mod nearest;
+pub mod nesting;
 pub mod punkt;
 pub mod python_chars;
 pub mod sentences;
