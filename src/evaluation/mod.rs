@@ -55,7 +55,7 @@ pub use panel::{Member, Panel, Panels};
 pub use preset::{Coverage, Preset};
 pub use rescore::{RescoreOptions, RescoredRun, rescore};
 pub use run::{PlanOutcome, RunOutcome, plan, plan_collecting, plan_sampling, run};
-pub use run_set::RunSet;
+pub use run_set::{RunSet, run_directories};
 pub use slice::Slice;
 pub use stop::StopHandle;
 pub use tally::{Collect, DeferredCall, PlanGroup, PlannedCalls, SampledCall};

@@ -1,11 +1,12 @@
 //! Recorded runs side by side, for `compare` and `report`.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Slice;
-use super::record::{RecordedRun, RunStatus, load_run};
+use super::record::{Manifest, RecordedRun, RunStatus, load_run};
 use super::run_settings::{SettingDifference, judged_roles, setting_differences};
 use crate::analysis::comparison::{
     ComparedRun, Comparison, ComparisonOptions, Observations, RunAnswers, compare, observe,
@@ -24,26 +25,15 @@ pub struct RunSet {
 }
 
 impl RunSet {
-    /// Reads these runs in order, each once. A directory that contains runs is replaced by them, sorted by name. Runs
-    /// with equal names are named by their paths. `anyway` allows different run settings.
+    /// Reads the runs that [`run_directories`] finds. Runs with equal names are named by their paths. `anyway` allows
+    /// different run settings.
     ///
     /// # Errors
-    /// - A directory is no run and contains none, or a file of a run cannot be read.
+    /// - As [`run_directories`], or a file of a run cannot be read.
     /// - The built-in lexical judge has a role in one run that an LLM has in another.
     /// - Without `anyway`: run settings that affect scores differ (each with its values and runs).
     pub fn open(paths: &[PathBuf], anyway: bool) -> Result<Self> {
-        let mut directories: Vec<PathBuf> = Vec::new();
-        for path in paths {
-            for directory in run_directories(path)? {
-                let is_known = |known: &PathBuf| match (known.canonicalize(), directory.canonicalize()) {
-                    (Ok(known), Ok(new)) => known == new,
-                    _ => *known == directory,
-                };
-                if !directories.iter().any(is_known) {
-                    directories.push(directory);
-                }
-            }
-        }
+        let (directories, _) = run_directories(paths)?;
         let mut runs = directories.iter().map(|directory| load_run(directory)).collect::<Result<Vec<_>>>()?;
         let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
         for run in &mut runs {
@@ -103,24 +93,78 @@ impl RunSet {
     }
 }
 
-/// The path if it is a run, else the runs in it.
-fn run_directories(path: &Path) -> Result<Vec<PathBuf>> {
-    let is_run = |path: &Path| path.join("manifest.json").is_file();
+/// The directories of runs that these paths name, in order, each once, and a line about each run that was skipped: a
+/// directory that has no manifest itself stands for the finished runs in it, sorted by name.
+///
+/// # Errors
+/// When a directory is no run and contains none, or none that is finished.
+pub fn run_directories(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<String>)> {
+    let is_same = |a: &Path, b: &Path| a == b || a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b));
+    let (mut runs, mut skipped): (Vec<PathBuf>, Vec<String>) = (Vec::new(), Vec::new());
+    for path in paths {
+        for run in runs_within(path, &mut skipped)? {
+            if !runs.iter().any(|known| is_same(known, &run)) {
+                runs.push(run);
+            }
+        }
+    }
+    Ok((runs, skipped))
+}
+
+/// The path if it is a run, else the finished runs in it.
+fn runs_within(path: &Path, skipped: &mut Vec<String>) -> Result<Vec<PathBuf>> {
     if is_run(path) || !path.is_dir() {
         return Ok(vec![path.to_path_buf()]);
     }
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(path).map_err(Error::io(path, "read"))? {
-        found.push(entry.map_err(Error::io(path, "read"))?.path());
+    let mut finished = Vec::new();
+    let all = runs_in(path)?;
+    for run in &all {
+        let why = match Manifest::of_run(run) {
+            Ok(manifest) if manifest.status == RunStatus::Complete => {
+                finished.push(run.clone());
+                continue;
+            }
+            Ok(manifest) => format!("it {}; run score once more to finish it", end_of(manifest.status)),
+            Err(error) => error.to_string(),
+        };
+        skipped.push(format!("skipped {}: {why}", run.display()));
     }
-    found.retain(|path| is_run(path));
+    if finished.is_empty() {
+        let (what, hint) = match all.first() {
+            None => (
+                "neither a run (no manifest.json) nor a directory of runs".to_owned(),
+                "name the directory of a run (score prints it at the end)".to_owned(),
+            ),
+            Some(first) => {
+                let hint = format!("run score once more to finish them, or name one ({}) to use what it has", first.display());
+                ("none of the runs in it is finished".to_owned(), hint)
+            }
+        };
+        return Err(InputFault::new(path, what).hint(hint).into());
+    }
+    Ok(finished)
+}
+
+/// The runs in a directory, sorted by name.
+pub(super) fn runs_in(directory: &Path) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(directory).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
+    let entries = entries.map_err(Error::io(directory, "read"))?;
+    let mut found: Vec<PathBuf> = entries.iter().map(DirEntry::path).filter(|path| is_run(path)).collect();
     found.sort();
-    if found.is_empty() {
-        return Err(InputFault::new(path, "neither a run (no manifest.json) nor a directory of runs")
-            .hint("name the directory of a run (score prints it at the end)")
-            .into());
-    }
     Ok(found)
+}
+
+fn is_run(path: &Path) -> bool {
+    path.join("manifest.json").is_file()
+}
+
+/// What happened to an unfinished run.
+fn end_of(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Complete => "is complete",
+        RunStatus::Stopped => "was stopped early",
+        RunStatus::Running => "did not finish (or is still running)",
+    }
 }
 
 /// One fault for each difference, at the first run that differs from those before it; the first says what to do.
@@ -180,14 +224,11 @@ fn judged_by(runs: &[RecordedRun]) -> Vec<String> {
 /// Why only some answers of a run have scores; `None` for a complete run.
 fn unfinished(run: &RecordedRun) -> Option<String> {
     let (name, of) = (&run.name, run.manifest.answers);
-    let status = match run.manifest.status {
-        RunStatus::Complete => {
-            let slice = run.manifest.settings.get("score.slice")?;
-            return Some(format!("{name} has slice {slice} of the answers only"));
-        }
-        RunStatus::Stopped => "was stopped early",
-        RunStatus::Running => "did not finish (or is still running)",
-    };
+    if run.manifest.status == RunStatus::Complete {
+        let slice = run.manifest.settings.get("score.slice")?;
+        return Some(format!("{name} has slice {slice} of the answers only"));
+    }
+    let status = end_of(run.manifest.status);
     // After rescoring, every answer has a score, even without replies.
     let count = without_score(run);
     if count == 0 {
@@ -364,16 +405,32 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_of_runs_expands_to_its_runs_by_name() {
+    fn a_directory_of_runs_stands_for_its_finished_runs_by_name() {
         let dir = tempfile::tempdir().expect("a directory");
-        for name in ["b", "a", "no_run"] {
-            std::fs::create_dir(dir.path().join(name)).expect("made");
-        }
-        for name in ["b", "a"] {
-            std::fs::write(dir.path().join(name).join("manifest.json"), "{}").expect("written");
-        }
-        let found = run_directories(dir.path()).expect("runs");
-        assert_eq!(found, ["a", "b"].map(|name| dir.path().join(name)));
-        assert_eq!(run_directories(&found[0]).expect("a run"), found[..1]);
+        let within = |name: &str| dir.path().join(name);
+        std::fs::create_dir(within("no_run")).expect("made");
+        let write = |name: &str, text: &str| {
+            std::fs::create_dir_all(within(name)).expect("made");
+            std::fs::write(within(name).join("manifest.json"), text).expect("written");
+        };
+        let manifest = |status: &str| {
+            let mut manifest = serde_json::to_value(run(status, |_| ()).manifest).expect("JSON");
+            manifest["status"] = status.into();
+            manifest.to_string()
+        };
+        write("stopped", &manifest("stopped"));
+        write("damaged", "{");
+        let open = || run_directories(&[dir.path().to_path_buf()]);
+        let error = open().expect_err("nothing finished").to_string();
+        assert!(error.contains("none of the runs in it is finished") && error.contains("damaged) to use"), "{error}");
+        write("b", &manifest("complete"));
+        write("a", &manifest("complete"));
+        let (found, skipped) = open().expect("runs");
+        assert_eq!(found, ["a", "b"].map(within));
+        assert!(skipped[0].contains("damaged: ") && skipped[0].contains("no manifest of a run"), "{skipped:?}");
+        assert!(skipped[1].ends_with("stopped: it was stopped early; run score once more to finish it"), "{skipped:?}");
+        // A run that is named itself is used as it is, and only once.
+        let named = [within("stopped"), within("a"), dir.path().join("./a")];
+        assert_eq!(run_directories(&named).expect("runs"), (named[..2].to_vec(), Vec::new()));
     }
 }

@@ -178,7 +178,7 @@ fn two_runs_are_two_judges() {
     assert_eq!(overall["n"], 18);
     near(&overall["spearman"]["estimate"], 1.0);
     near(&overall["comparisons"]["strict"]["estimate"], 1.0);
-    work.run(&["agree", "--runs", "r1", "r1"]).exits_with(3).says(&["two raters are called r1; name each run once"]);
+    work.run(&["agree", "--runs", "r1", "r1"]).exits_with(3).says(&["agreement needs two raters, found only r1"]);
 }
 
 #[test]

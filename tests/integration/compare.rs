@@ -139,6 +139,14 @@ fn a_directory_of_runs_stands_for_its_runs() {
     assert_eq!((told["runs"].as_array().unwrap().len(), &told["differences"]), (2, &json!([])));
     assert_eq!((&told["runs"][0]["name"], &told["runs"][1]["name"]), (&"alpha".into(), &"beta".into()));
     assert_eq!(told["metrics"][0]["pairs"][0]["wins"], 4);
+    let mut manifest = work.json("runs/alpha/manifest.json");
+    manifest["status"] = "stopped".into();
+    work.write("runs/alpha/manifest.json", &manifest.to_string());
+    let skipped = ["note: skipped runs/alpha: it was stopped early; run score once more to finish it"];
+    let done = compare(&work, &["runs", "--format", "json"]).exits_with(0).says(&skipped);
+    assert_eq!(as_json(&done)["runs"][0]["name"], "beta");
+    work.run(&["report", "runs", "--out", "page.html"]).exits_with(0).says(&skipped);
+    work.run(&["agree", "--runs", "runs"]).exits_with(3).says(&skipped).says(&["found only beta"]);
     work.write("runs/note.txt", "no run");
     compare(&work, &["answers"]).exits_with(3).says(&["nor a directory of runs", "name the directory of a run"]);
 }

@@ -33,7 +33,7 @@ systems: questions).";
 /// Arguments of `agree`.
 #[derive(Debug, Clone, Args)]
 pub struct AgreeArgs {
-    /// Directories of runs; each is one rater
+    /// Run directories, or directories that hold several; each run is one rater
     #[arg(long, value_name = "RUN", num_args = 1..)]
     pub runs: Vec<PathBuf>,
     /// Files of labels (CSV, JSON lines or a JSON list): scores, preferences, or pairs with both

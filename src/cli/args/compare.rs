@@ -56,7 +56,7 @@ pub enum CompareFormat {
 /// Which runs are compared, and how.
 #[derive(Debug, Clone, Args)]
 pub struct CompareArgs {
-    /// Run directories, or directories that hold several
+    /// Run directories, or directories that hold several (unfinished ones are skipped)
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
     /// Metrics to compare: names with commas between, or all [default: score, else the main metric of the first scorer]

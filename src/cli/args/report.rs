@@ -16,7 +16,7 @@ Examples:
 /// The runs and the page.
 #[derive(Debug, Clone, Args)]
 pub struct ReportArgs {
-    /// Run directories, or directories that hold several
+    /// Run directories, or directories that hold several (unfinished ones are skipped)
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
     /// The page to write

@@ -20,7 +20,7 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
                 .to_owned(),
         ));
     }
-    let agreement = agree(&args.runs, &args.labels, &args.options)?;
+    let agreement = agree(&super::runs_of(&args.runs, args.display.quiet)?, &args.labels, &args.options)?;
     let format = args.display.format;
     let text = match format {
         OutputFormat::Table => {

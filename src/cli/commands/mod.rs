@@ -19,6 +19,7 @@ mod score;
 mod shell_completions;
 
 use std::io::IsTerminal as _;
+use std::path::PathBuf;
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
@@ -30,6 +31,7 @@ use super::settings::Settings;
 use super::terminal;
 use crate::error::{Error, Result};
 use crate::evaluation::options::ScorerName;
+use crate::evaluation::run_directories;
 
 /// Input of every command besides its own arguments.
 #[derive(Clone)]
@@ -67,6 +69,17 @@ fn runtime() -> Result<tokio::runtime::Runtime> {
         .enable_all()
         .build()
         .map_err(|error| Error::Internal(format!("no runtime can be started: {error}")))
+}
+
+/// The runs that the arguments name, a directory of runs for those in it; a line on standard error for each that is
+/// skipped.
+///
+/// # Errors
+/// As [`run_directories`].
+fn runs_of(paths: &[PathBuf], quiet: bool) -> Result<Vec<PathBuf>> {
+    let (runs, skipped) = run_directories(paths)?;
+    skipped.iter().filter(|_| !quiet).for_each(|line| terminal::note(&format!("note: {line}")));
+    Ok(runs)
 }
 
 /// Prints the warnings of settings.

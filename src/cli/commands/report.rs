@@ -18,7 +18,7 @@ use crate::report::html::{self, HtmlReport};
 const MOST_ANSWERS_WITH_TEXTS: u64 = 20_000;
 
 pub(super) fn run(args: &ReportArgs) -> Result<ExitCode> {
-    let set = RunSet::open(&args.runs, args.anyway)?;
+    let set = RunSet::open(&super::runs_of(&args.runs, args.quiet)?, args.anyway)?;
     let answers = set.runs.iter().map(|run| run.manifest.answers).sum();
     let has_texts = answers <= MOST_ANSWERS_WITH_TEXTS;
     check_output(&args.out, args.overwrite, &set.runs)?;
