@@ -136,7 +136,8 @@ fn runs_within(path: &Path, skipped: &mut Vec<String>) -> Result<Vec<PathBuf>> {
                 "name the directory of a run (score prints it at the end)".to_owned(),
             ),
             Some(first) => {
-                let hint = format!("run score once more to finish them, or name one ({}) to use what it has", first.display());
+                let hint =
+                    format!("run score once more to finish them, or name one ({}) to use what it has", first.display());
                 ("none of the runs in it is finished".to_owned(), hint)
             }
         };
