@@ -90,5 +90,6 @@ fn table(rows: &[Vec<f64>], with_words: bool) -> Observations {
         cases: (0..CASES).map(case).collect(),
         words: with_words.then(|| rows.iter().map(words).collect()),
         metrics: vec![table],
+        ..Observations::default()
     }
 }

@@ -6,6 +6,7 @@
 
 mod agreement;
 pub mod comparison;
+mod headline;
 mod panel;
 mod quantity;
 mod questions;
@@ -15,6 +16,7 @@ mod summarize;
 mod summary;
 
 pub use agreement::{Agreement, QuestionAgreement, agreement};
+pub use headline::{headline, row_metrics};
 pub use panel::{DrawNoise, ItemGroup, PanelAgreement, PanelJudge, Scale};
 pub use quantity::{ASPECT_MEAN, CITATION_F1, CITATION_F1_MACRO, MetricColumn};
 pub use ratings::Estimate;

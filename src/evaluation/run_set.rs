@@ -1,6 +1,6 @@
 //! Recorded runs side by side, for `compare` and `report`.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -73,7 +73,9 @@ impl RunSet {
             words: word_counts(run),
             unanswered: missing_answers(run),
         });
-        observe(&answers.collect::<Vec<_>>())
+        let rows: BTreeSet<Option<&str>> = self.runs.iter().map(|run| run.manifest.row()).collect();
+        let row = rows.first().copied().flatten().filter(|_| rows.len() == 1);
+        Observations { row: row.map(str::to_owned), ..observe(&answers.collect::<Vec<_>>()) }
     }
 
     /// The systems of these runs compared by these observations.

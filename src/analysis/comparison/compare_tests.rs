@@ -30,8 +30,8 @@ pub(super) fn table(systems: &[(&str, &[f64])]) -> Observations {
     Observations {
         systems: systems.iter().map(observed).collect(),
         cases: (0..systems[0].1.len()).map(case).collect(),
-        words: None,
         metrics: vec![table],
+        ..Observations::default()
     }
 }
 
@@ -335,8 +335,8 @@ fn rearranged(observed: &Observations, systems: &[usize], cases: &[usize]) -> Ob
     Observations {
         systems: systems.iter().map(|place| observed.systems[*place].clone()).collect(),
         cases: cases.iter().map(|place| observed.cases[*place].clone()).collect(),
-        words: None,
         metrics: vec![MetricTable { values, ..table.clone() }],
+        ..Observations::default()
     }
 }
 

@@ -84,9 +84,10 @@ impl Gate {
         let (left, right) = sides.ok_or_else(|| usage("write \"A>B\", \"A>=B\" or \"METRIC:A>B\"".to_owned()))?;
         let (or_equal, right) = right.strip_prefix('=').map_or((false, right), |right| (true, right));
         let is_system = |name: &str| observations.system_named(name).is_ok();
+        let main = observations.headline().first().copied().unwrap_or_default();
         let (metric, left) = match left.split_once(':').filter(|_| !is_system(left)) {
             Some((name, system)) => (one_metric(name.trim(), observations)?, system),
-            None => (&observations.metrics[observations.main_metric()].metric, left),
+            None => (&observations.metrics[main].metric, left),
         };
         let pair = [observations.system_named(left)?.to_owned(), observations.system_named(right)?.to_owned()];
         if pair[0] == pair[1] {

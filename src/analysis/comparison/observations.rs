@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::analysis::headline::headline;
 use crate::analysis::quantity::{CITATION_F1, CITATION_F1_MACRO, Observation, unit_range};
 use crate::domain::{CaseId, Note, SystemName, Unit};
 use crate::error::{Error, Result};
 use crate::stats::Interval;
 use crate::text::nearest::nearest;
-
-/// Default metrics: the first one present is compared.
-const MAIN: [&str; 7] = ["score", "lexical_score", "aspect_mean", "citation_f1_macro", "f1", "rouge_l", "match"];
 
 /// A metric.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
@@ -88,24 +86,30 @@ pub struct Observations {
     pub words: Option<Vec<Vec<Option<f64>>>>,
     /// The metrics, by scorer.
     pub metrics: Vec<MetricTable>,
+    /// The row of a benchmark that all runs are, if they are.
+    pub row: Option<String>,
 }
 
 impl Observations {
-    /// Indices of the metrics called `name` or `scorer.name`; for `all`, of every metric.
+    /// Indices of the metrics called `name` or `scorer.name`; for `all`, of every metric, the headline metrics first.
     ///
     /// # Errors
     /// [`Error::Settings`] if there is none, with the known names.
     pub fn metrics_named(&self, name: &str) -> Result<Vec<usize>> {
         if name == "all" {
-            return Ok((0..self.metrics.len()).collect());
+            let mut all = self.headline();
+            all.extend((0..self.metrics.len()).filter(|at| !all.contains(at)).collect::<Vec<_>>());
+            return Ok(all);
         }
         let found = self.find_metrics(name);
         if found.is_empty() { Err(self.no_metric(name)) } else { Ok(found) }
     }
 
-    /// Index of the default metric.
-    pub fn main_metric(&self) -> usize {
-        MAIN.iter().find_map(|main| self.find_metrics(main).first().copied()).unwrap_or_default()
+    /// Indices of the headline metrics, most important first.
+    pub fn headline(&self) -> Vec<usize> {
+        let ids = self.metrics.iter().map(|table| &table.metric);
+        let ids: Vec<_> = ids.map(|id| (id.scorer.as_str(), id.name.as_str(), id.unit)).collect();
+        headline(self.row.as_deref(), &ids)
     }
 
     pub(super) fn find_metrics(&self, name: &str) -> Vec<usize> {

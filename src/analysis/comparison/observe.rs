@@ -46,7 +46,7 @@ pub fn observe(runs: &[RunAnswers<'_>]) -> Observations {
         metrics.extend(metrics_of(scorer, &own).into_iter().filter_map(|(id, own)| frame.table(id, &own, &placed)));
     }
     let words = frame.words(runs);
-    Observations { words, metrics, systems, cases }
+    Observations { words, metrics, systems, cases, row: None }
 }
 
 /// The metrics of a scorer with these answers. Components that the lexical baseline judged are called `lexical_..` as its

@@ -28,7 +28,7 @@ Gates:
   A gate that holds only if missing data are ignored is not met (exit 6), unless --tolerate-missing.
 
 Examples:
-  The systems of a run, by its main score:
+  The systems of a run, by its headline metrics:
     scholareval compare runs/1
   Two runs of one judge on other systems, every metric, against one of them:
     scholareval compare runs/1 runs/2 --metric all --baseline gpt
@@ -59,7 +59,7 @@ pub struct CompareArgs {
     /// Run directories, or directories that hold several (unfinished ones are skipped)
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// Metrics to compare: names with commas between, or all [default: score, else the main metric of the first scorer]
+    /// Metrics to compare: names with commas between, or all [default: the headline metric of each scorer, or the benchmark's columns]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub metric: Vec<String>,
     /// Compare runs whose judge, prompts, tests or settings differ, and flag it

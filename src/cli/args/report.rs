@@ -22,7 +22,7 @@ pub struct ReportArgs {
     /// The page to write
     #[arg(long, value_name = "FILE", default_value = "report.html")]
     pub out: PathBuf,
-    /// Metric to show first: score, ann_score, coverage, .. [default: the run's first]
+    /// Metric to show first: score, ann_score, coverage, .. [default: the headline metric]
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
     /// Omit the answers and their sources

@@ -53,15 +53,18 @@ pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode>
     Ok(if unmet.is_empty() { ExitCode::Ok } else { ExitCode::BelowThreshold })
 }
 
-/// Keeps the metrics of these names (the main one without names) and of the gates.
+/// Keeps the metrics of these names (the headline metrics without names), then those of the gates, in this order.
 fn select(observations: &mut Observations, names: &[String], gates: &[Gate]) -> Result<()> {
     let names = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty());
-    let named = names.map(|name| observations.metrics_named(name)).collect::<Result<Vec<_>>>()?.concat();
-    let named = if named.is_empty() { vec![observations.main_metric()] } else { named };
+    let mut chosen = names.map(|name| observations.metrics_named(name)).collect::<Result<Vec<_>>>()?.concat();
+    if chosen.is_empty() {
+        chosen = observations.headline();
+    }
     let of_gates = gates.iter().map(|gate| observations.metrics.iter().position(|own| own.metric == *gate.metric()));
-    let chosen: BTreeSet<usize> = named.into_iter().chain(of_gates.flatten()).collect();
-    let metrics = std::mem::take(&mut observations.metrics).into_iter().enumerate();
-    observations.metrics = metrics.filter(|(at, _)| chosen.contains(at)).map(|(_, table)| table).collect();
+    chosen.extend(of_gates.flatten());
+    let mut seen = BTreeSet::new();
+    chosen.retain(|at| seen.insert(*at));
+    observations.metrics = chosen.into_iter().map(|at| observations.metrics[at].clone()).collect();
     Ok(())
 }
 

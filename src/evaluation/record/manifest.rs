@@ -245,6 +245,11 @@ impl Manifest {
         self.judge.as_ref().map_or("", |judge| &judge.id)
     }
 
+    /// The row of a benchmark that the run is, if it is one.
+    pub fn row(&self) -> Option<&str> {
+        self.settings.get("bench")?.as_str()
+    }
+
     /// The boolean setting of that name; false if missing.
     pub fn is_set(&self, name: &str) -> bool {
         self.settings.get(name).and_then(Value::as_bool).unwrap_or(false)

@@ -32,6 +32,6 @@ pub struct HtmlReport<'a> {
     pub calls: Vec<Vec<CallRecord>>,
     /// Whether to include the answers and their sources.
     pub with_answers: bool,
-    /// The metric to show first, by name or `scorer.name`; `None`: the first of the comparison.
+    /// The metric to show first, by name or `scorer.name`; `None`: the first headline metric.
     pub metric: Option<&'a str>,
 }

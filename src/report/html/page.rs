@@ -53,7 +53,9 @@ pub fn page(report: &HtmlReport<'_>) -> Result<Vec<u8>> {
 /// The index of the metric to show first.
 fn first_metric(report: &HtmlReport<'_>) -> Result<usize> {
     let metrics = &report.comparison.metrics;
-    let Some(wanted) = report.metric else { return Ok(0) };
+    let Some(wanted) = report.metric else {
+        return Ok(report.observations.headline().first().copied().unwrap_or_default());
+    };
     let is_wanted = |metric: &MetricComparison| {
         let id = &metric.metric;
         id.name == wanted || format!("{}.{}", id.scorer, id.name) == wanted

@@ -35,7 +35,7 @@ fn observed(names: [&str; 2], cases: usize) -> Observations {
         notes: Vec::new(),
     };
     let cases = (0..cases).map(case).collect();
-    Observations { systems: systems(&names), cases, words: None, metrics: vec![table] }
+    Observations { systems: systems(&names), cases, metrics: vec![table], ..Observations::default() }
 }
 
 fn scored(system: &str, case: &str, value: Option<f64>, text: &str) -> Arc<ScoredAnswer> {
