@@ -8,6 +8,7 @@ use super::args::{ColorChoice, OutputFormat};
 use super::origin::{Environment, escape_controls};
 use crate::error::{Error, Result};
 use crate::report::wrapped;
+use crate::stats::Interval;
 
 /// Writes a result to standard output. A closed pipe (`| head`) is not an error.
 ///
@@ -73,6 +74,25 @@ pub fn grouped(number: u64) -> String {
     indicatif::HumanCount(number).to_string()
 }
 
+/// About how many: `950`, `96,000`, `2.8 M`.
+pub fn about(number: f64) -> String {
+    match number {
+        0.0..1e4 => grouped(number.round() as u64),
+        0.0..1e6 => grouped(1000 * (number / 1e3).round() as u64),
+        _ => format!("{:.1} M", number / 1e6),
+    }
+}
+
+/// `$12.50`, below a dime `$0.0042`.
+pub fn dollars(usd: f64) -> String {
+    if usd > 0.0 && usd < 0.1 { format!("${usd:.4}") } else { format!("${usd:.2}") }
+}
+
+/// `$0.0042 to $12.50`.
+pub fn cost_range(range: Interval) -> String {
+    format!("{} to {}", dollars(range.low), dollars(range.high))
+}
+
 /// `1 system`, `1,200 systems`.
 pub fn counted(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
@@ -108,6 +128,12 @@ mod tests {
         assert!(!color(ColorChoice::Auto, false, &none));
         assert!(!color(ColorChoice::Auto, true, &no_color) && !color(ColorChoice::Auto, true, &dumb));
         assert!(color(ColorChoice::Always, false, &no_color) && !color(ColorChoice::Never, true, &none));
+    }
+
+    #[test]
+    fn numbers_for_people_are_short() {
+        assert_eq!([950.4, 95_983.0, 2_827_074.0].map(about), ["950", "96,000", "2.8 M"]);
+        assert_eq!([0.0, 0.0042, 0.42, 12.5].map(dollars), ["$0.00", "$0.0042", "$0.42", "$12.50"]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use serde_json::json;
 
 use super::choice::{Choice, aspects_of};
+use super::cost::SAMPLE;
 use super::inputs::LoadedInputs;
 use super::judges::{Endpoints, Judges, NamedJudge};
 use super::options::{EvaluationOptions, ScorerName};
@@ -224,8 +225,12 @@ impl Prepared {
     /// When the cache cannot be read.
     pub async fn estimate(&self, gate_rate: f64) -> Result<PlanEstimate> {
         let (jobs, _) = self.jobs(Some(&self.out_dir()), &Arc::default())?;
-        let terms = self.judges.terms(&self.options);
-        super::estimate(&jobs, &mut NoEvents, &terms, gate_rate).await
+        Ok(self.cost(&super::plan_sampling(&jobs, &mut NoEvents, SAMPLE).await?, gate_rate))
+    }
+
+    /// The cost of planned calls, by estimated tokens unless the plan has a sample.
+    pub fn cost(&self, planned: &PlanOutcome, gate_rate: f64) -> PlanEstimate {
+        PlanEstimate::of(planned, &self.judges.terms(), gate_rate)
     }
 
     /// Writes the calls that can be made now as request files of a batch below `dir`; no manifest if there are none.
@@ -319,6 +324,11 @@ impl Run {
     /// The record.
     pub fn record(&self) -> &RunRecord {
         &self.record
+    }
+
+    /// The cost of its planned calls.
+    pub fn cost(&self) -> PlanEstimate {
+        self.prepared.cost(&self.planned, 1.0)
     }
 
     /// The manifest.

@@ -14,12 +14,10 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::Job;
-use super::event::{EventSink, Plan};
-use super::run::plan_sampling;
+use super::event::Plan;
+use super::run::PlanOutcome;
 use super::tally::{PlanGroup, SampledCall};
 use crate::domain::Usage;
-use crate::error::Result;
 use crate::judge::layers::budgeted::Price;
 use crate::judge::token_counter::Vocabulary;
 use crate::stats::Interval;
@@ -30,7 +28,7 @@ const ESTIMATE_ERROR: f64 = 0.12;
 /// those that JSON mode or newer models add.
 const FRAME_ERROR: f64 = 0.01;
 /// Number of calls whose tokens are counted, for each role, kind and judge.
-const SAMPLE: usize = 128;
+pub(super) const SAMPLE: usize = 128;
 /// Smaller samples are not extrapolated.
 const MIN_SAMPLE: usize = 8;
 
@@ -182,29 +180,21 @@ pub struct PlanEstimate {
     pub total: PlanLine,
 }
 
-/// Plans the jobs and estimates the cost of a run. Makes no calls.
-/// `terms` has every model, by judge identity; other judges are free and left out.
-///
-/// # Errors
-/// As [`plan`](super::plan).
-pub async fn estimate(
-    jobs: &[Job],
-    sink: &mut dyn EventSink,
-    terms: &BTreeMap<String, JudgeTerms>,
-    gate_rate: f64,
-) -> Result<PlanEstimate> {
-    let planned = plan_sampling(jobs, sink, SAMPLE).await?;
-    let Plan { answers, answer_scores, cached, .. } = planned.plan;
-    let (mut judges, mut lines) = (Vec::new(), Vec::new());
-    for (judge, terms) in terms {
-        let groups = planned.groups.iter().filter(|group| *group.judge == *judge);
-        let (plan, judge_lines) = plan_judge(judge, terms, groups, gate_rate);
-        judges.push(plan);
-        lines.extend(judge_lines);
+impl PlanEstimate {
+    /// The cost of planned calls. `terms` has every model, by judge identity; other judges are free and left out.
+    pub fn of(planned: &PlanOutcome, terms: &BTreeMap<String, JudgeTerms>, gate_rate: f64) -> Self {
+        let Plan { answers, answer_scores, cached, .. } = planned.plan;
+        let (mut judges, mut lines) = (Vec::new(), Vec::new());
+        for (judge, terms) in terms {
+            let groups = planned.groups.iter().filter(|group| *group.judge == *judge);
+            let (plan, judge_lines) = plan_judge(judge, terms, groups, gate_rate);
+            judges.push(plan);
+            lines.extend(judge_lines);
+        }
+        lines.sort_by(|a, b| (&a.role, a.kind, &a.judge).cmp(&(&b.role, b.kind, &b.judge)));
+        let total = PlanLine::total(&lines);
+        Self { answers, answer_scores, cached, gate_rate, judges, lines, total }
     }
-    lines.sort_by(|a, b| (&a.role, a.kind, &a.judge).cmp(&(&b.role, b.kind, &b.judge)));
-    let total = PlanLine::total(&lines);
-    Ok(PlanEstimate { answers, answer_scores, cached, gate_rate, judges, lines, total })
 }
 
 /// Counts samples of one judge's groups, extrapolates, and sums.

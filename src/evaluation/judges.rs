@@ -12,10 +12,12 @@ use super::spending::Spending;
 use super::{JudgeTerms, Member, Panel, Panels};
 use crate::domain::{EndpointUse, GradeMerge, Role, Severity, TestCase};
 use crate::error::{Error, Result};
-use crate::judge::builder::{BuiltJudge, IdentifiedJudge, JudgeBuilder, Shared};
+use crate::judge::builder::{BuiltJudge, IdentifiedJudge, JudgeBuilder, ServedModel, Shared};
+use crate::judge::layers::budgeted::Price;
 use crate::judge::meters::Meters;
 use crate::judge::options::LimitOptions;
 use crate::judge::planner::ReplySource;
+use crate::judge::prices::PriceList;
 use crate::judge::servers::Fleet;
 use crate::judge::token_counter::Vocabulary;
 use crate::judge::{Judge, Notify};
@@ -48,6 +50,7 @@ impl Endpoints {
 pub struct NamedJudge {
     /// Which judge it is.
     pub judge: IdentifiedJudge,
+    price: Option<Price>,
     limits: LimitOptions,
     samples: u32,
     merge: GradeMerge,
@@ -115,6 +118,7 @@ impl Judges {
         });
         let judges_of = |role: &Role| (role.clone(), options.judges_of(role));
         let roles: Vec<_> = roles.iter().map(judges_of).filter(|(_, judges)| !judges.is_empty()).collect();
+        let list = PriceList::load(options.budget.prices.as_deref())?;
         let mut by_name: BTreeMap<String, NamedJudge> = BTreeMap::new();
         for name in roles.iter().flat_map(|(_, judges)| judges) {
             if by_name.contains_key(name) {
@@ -135,10 +139,17 @@ impl Judges {
                 let what = "the lexical judge reads no prompts; --prompts has no effect without a model";
                 notify(Severity::Warning, what);
             }
-            by_name.insert(name.clone(), NamedJudge { judge, limits, samples, merge, expected });
+            let listed = |server: &ServedModel| {
+                let model = &server.request.model;
+                let own = options.prices.get(model).copied();
+                own.or_else(|| list.find(model, server.servers.endpoints().next()?))
+            };
+            let price = options.budget.price().filter(|_| name == DEFAULT_JUDGE);
+            let price = price.or_else(|| listed(judge.server()?));
+            by_name.insert(name.clone(), NamedJudge { judge, price, limits, samples, merge, expected });
         }
-        let models = by_name.values().filter_map(|named| named.judge.server());
-        let spending = Spending::of(options, models.map(|server| server.request.model.as_str()))?;
+        let models = by_name.values().filter_map(|named| Some((named.judge.server()?, named.price)));
+        let spending = Spending::of(options, models.map(|(server, price)| (server.request.model.as_str(), price)))?;
         let judges = Self { by_name, roles, panel_merge: options.roles.merge, spending };
         judges.refuse_twins()?;
         if options.scoring.compat {
@@ -226,11 +237,11 @@ impl Judges {
     }
 
     /// Price and vocabulary of each model, by judge identity.
-    pub(super) fn terms(&self, options: &EvaluationOptions) -> BTreeMap<String, JudgeTerms> {
-        let servers = self.by_name.values().filter_map(|named| named.judge.server());
-        let terms = servers.map(|server| {
+    pub(super) fn terms(&self) -> BTreeMap<String, JudgeTerms> {
+        let servers = self.by_name.values().filter_map(|named| Some((named.judge.server()?, named.price)));
+        let terms = servers.map(|(server, price)| {
             let model = server.request.model.clone();
-            let (price, vocabulary) = (options.prices.get(&model).copied(), Vocabulary::of_model(&model));
+            let vocabulary = Vocabulary::of_model(&model);
             (server.request.judge_id.clone(), JudgeTerms { model, price, vocabulary })
         });
         terms.collect()
@@ -254,11 +265,10 @@ impl Judges {
             recorded: recorded.map(|replies| Arc::new(replies) as Arc<dyn ReplySource>),
             meters: Arc::clone(meters),
             ledger: self.spending.ledger.clone(),
-            prices: options.prices.clone(),
         };
         let mut built: BTreeMap<&str, BuiltJudge> = BTreeMap::new();
         for (name, named) in self.all() {
-            built.insert(name, named.judge.build(&shared)?);
+            built.insert(name, named.judge.build(&shared, named.price)?);
         }
         let fleet = |(name, judge): (&&str, &BuiltJudge)| Some(((*name).to_owned(), judge.fleet.clone()?));
         let endpoints = Endpoints(built.iter().filter_map(fleet).collect());

@@ -46,7 +46,7 @@ use std::sync::Arc;
 pub use agree::agree;
 pub use builder::{Evaluation, Prepared, Run, summary};
 pub use choice::Choice;
-pub use cost::{Cost, JudgePlan, JudgeTerms, PlanEstimate, PlanLine, estimate};
+pub use cost::{Cost, JudgePlan, JudgeTerms, PlanEstimate, PlanLine};
 pub use event::{CallRecord, EventSink, NoEvents, Plan, RunEvent};
 pub use import::{ImportOptions, ImportedRun, import};
 pub use inputs::LoadedInputs;

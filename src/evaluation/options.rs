@@ -291,8 +291,7 @@ impl EvaluationOptions {
             table.judge.check().and_then(|()| table.limits.check()).map_err(in_table)?;
         }
         for (model, price) in &self.prices {
-            let rates = [Some(price.prompt), Some(price.completion), price.cached_prompt];
-            if rates.into_iter().flatten().any(|usd| !(usd.is_finite() && usd >= 0.0)) {
+            if !price.is_valid() {
                 let what = "not a price; write USD per million tokens, such as 2.5";
                 return Err(OptionFault::new(&format!("prices.{model}"), what));
             }

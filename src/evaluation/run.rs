@@ -20,7 +20,6 @@ use super::tally::{AnswerTally, Collect, PlanGroup, Tally};
 use crate::dataset::with_text;
 use crate::domain::ScoredAnswer;
 use crate::error::{Error, Result};
-use crate::judge::builder::LEXICAL_ID;
 
 /// Calls in flight get this long to finish after the run is stopped; then they are dropped.
 const STOP_GRACE: Duration = Duration::from_secs(20);
@@ -49,16 +48,6 @@ pub struct PlanOutcome {
 }
 
 impl PlanOutcome {
-    /// The calls to models; the built-in baseline is free.
-    pub fn of_models(&self) -> Plan {
-        let free = self.groups.iter().filter(|group| &*group.judge == LEXICAL_ID);
-        free.fold(self.plan, |plan, group| Plan {
-            askable_now: plan.askable_now.saturating_sub(group.now().calls),
-            at_most: plan.at_most.saturating_sub(group.at_most().calls),
-            ..plan
-        })
-    }
-
     /// True if no calls are left.
     pub fn is_done(&self) -> bool {
         self.pending.iter().all(Vec::is_empty)

@@ -22,14 +22,17 @@ pub(super) struct Spending {
 }
 
 impl Spending {
-    /// The limits that were set, for these models.
+    /// The limits that were set, for these models with their prices.
     ///
     /// # Errors
     /// [`Error::Settings`] for a budget in dollars where a model has no price.
-    pub(super) fn of<'a>(options: &EvaluationOptions, mut models: impl Iterator<Item = &'a str>) -> Result<Self> {
+    pub(super) fn of<'a>(
+        options: &EvaluationOptions,
+        mut models: impl Iterator<Item = (&'a str, Option<Price>)>,
+    ) -> Result<Self> {
         let limits = &options.budget;
-        let unpriced = models.find(|model| !options.prices.contains_key(*model));
-        if let (Some(_), Some(model)) = (limits.budget_usd, unpriced) {
+        let unpriced = models.find(|(_, price)| price.is_none());
+        if let (Some(_), Some((model, _))) = (limits.budget_usd, unpriced) {
             let what = Price::how_to_set(model);
             return Err(Error::Settings(format!("--budget-usd: the price of {model:?} is unknown; {what}")));
         }

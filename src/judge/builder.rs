@@ -211,8 +211,6 @@ pub struct Shared {
     pub meters: Arc<Meters>,
     /// The budget of the run.
     pub ledger: Option<Arc<Ledger>>,
-    /// Prices of models, by name.
-    pub prices: BTreeMap<String, Price>,
 }
 
 /// Only rendered calls have a key.
@@ -252,23 +250,23 @@ impl IdentifiedJudge {
         self.server().is_some_and(|server| server.cache.is_some())
     }
 
-    /// Builds the layers around the judge.
+    /// Builds the layers around the judge, whose calls cost `price`.
     ///
     /// # Errors
     /// When no HTTP client can be set up; when texts are to be cut to a context of unknown length.
-    pub fn build(&self, shared: &Shared) -> Result<BuiltJudge> {
+    pub fn build(&self, shared: &Shared, price: Option<Price>) -> Result<BuiltJudge> {
         let recorded = || shared.recorded.clone().unwrap_or_else(|| Arc::new(NoReplies));
         let (judge, source): (Arc<dyn Judge>, Arc<dyn ReplySource>) = match self {
             Self::Lexical => (Arc::new(Lexical::new(&shared.corpus)), Arc::new(NoReplies)),
             Self::Own { judge, .. } => (Arc::new(Recalling::new(recorded(), Arc::clone(judge))), recorded()),
-            Self::Server(server) => return server.build(shared, recorded()),
+            Self::Server(server) => return server.build(shared, price, recorded()),
         };
         Ok(BuiltJudge { judge, source, renderer: None, fleet: None })
     }
 }
 
 impl ServedModel {
-    fn build(&self, shared: &Shared, recorded: Arc<dyn ReplySource>) -> Result<BuiltJudge> {
+    fn build(&self, shared: &Shared, price: Option<Price>, recorded: Arc<dyn ReplySource>) -> Result<BuiltJudge> {
         let (model, meters) = (&self.request.model, || Arc::clone(&shared.meters));
         let capacity = self.servers.capacity();
         if shared.truncate && capacity.is_none() {
@@ -281,7 +279,8 @@ impl ServedModel {
         let asking = Budgeted::new(
             ContextLimited::new(Retrying::new(Arc::clone(&fleet), policy, meters()), capacity),
             shared.ledger.clone(),
-            shared.prices.get(model).copied(),
+            price,
+            meters(),
         );
         let cache = self.cache.clone().map(|cache| Arc::new(cache) as Arc<dyn ReplySource>);
         let source: Vec<_> = [Arc::clone(&recorded)].into_iter().chain(cache).collect();

@@ -196,6 +196,11 @@ impl Endpoint {
             || address.is_ok_and(|address| address.is_loopback() || address.is_unspecified())
     }
 
+    /// True if the address can hardly be that of a public service: plain HTTP, this machine or a private network.
+    pub(crate) fn is_private(&self) -> bool {
+        !self.base_url.starts_with("https://") || self.host().is_none_or(|host| is_private_host(&host))
+    }
+
     /// The address beside `/v1` of this server, for `GET /props` and `GET /health`.
     pub(crate) fn beside_v1(&self, path: &str) -> String {
         let root = self.base_url.strip_suffix("/v1").unwrap_or(&self.base_url);
@@ -357,10 +362,14 @@ fn mended_path(path: &str) -> String {
     if path.is_empty() { "/v1".to_owned() } else { path.to_owned() }
 }
 
+/// True for an IP address, a name without a dot and one ending in `.local`.
+fn is_private_host(host: &str) -> bool {
+    host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok() || !host.contains('.') || host.ends_with(".local")
+}
+
 fn guess_scheme(bare: &str) -> &'static str {
     let Ok(url) = Url::parse(&format!("https://{bare}")) else { return "https" };
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
-    let is_private = host.parse::<IpAddr>().is_ok() || !host.contains('.') || host.ends_with(".local");
+    let is_private = is_private_host(url.host_str().unwrap_or_default());
     // Only port 443 is omitted, the default of https.
     let has_443 = bare.split(['/', '?', '#']).next().is_some_and(|authority| authority.ends_with(":443"));
     if url.port().is_some() || (is_private && !has_443) { "http" } else { "https" }

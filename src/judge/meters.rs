@@ -23,6 +23,8 @@ pub struct Meters {
     pub cached_prompt_tokens: AtomicU64,
     /// Reply tokens paid.
     pub completion_tokens: AtomicU64,
+    /// Cost of judges with a price, in billionths of a US dollar.
+    nano_usd: AtomicU64,
 }
 
 impl Meters {
@@ -34,6 +36,16 @@ impl Meters {
     /// Reads a counter of this struct.
     pub fn read(counter: &AtomicU64) -> u64 {
         counter.load(Ordering::Relaxed)
+    }
+
+    /// Counts the cost of a reply in USD.
+    pub fn add_usd(&self, usd: f64) {
+        self.nano_usd.fetch_add((1e9 * usd).round() as u64, Ordering::Relaxed);
+    }
+
+    /// The cost so far in USD, of judges with a price.
+    pub fn usd(&self) -> f64 {
+        Self::read(&self.nano_usd) as f64 / 1e9
     }
 
     /// Counts a whole reply and its tokens.

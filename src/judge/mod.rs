@@ -21,6 +21,7 @@ pub mod masking;
 pub mod meters;
 pub mod options;
 pub mod planner;
+pub mod prices;
 pub mod render;
 pub mod servers;
 pub(crate) mod streak;

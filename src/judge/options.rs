@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
 use super::conversation::Conversation;
 use super::endpoint::{DEFAULT_API_KEY_ENV, Endpoint, OPENAI_BASE_URL};
 use super::kind::JudgeKind;
+use super::layers::budgeted::Price;
 use crate::domain::{CallKind, TimeSpan};
 use crate::error::Error;
 
@@ -373,6 +374,13 @@ pub struct BudgetOptions {
     /// Stop before more tokens, of prompts and replies, are used by this command [default: no limit]
     #[arg(long, value_name = "N")]
     pub budget_tokens: Option<NonZeroU64>,
+    /// Price of the model in USD per million prompt and reply tokens, such as 2.5,10 [default: that of [prices], else of
+    /// the price list]
+    #[arg(long, value_name = "IN,OUT")]
+    pub price: Option<String>,
+    /// Price list to use in place of the built-in one (JSON)
+    #[arg(long, value_name = "FILE")]
+    pub prices: Option<PathBuf>,
     /// Stop in time to end after this long, such as 3h50m [default: no limit]
     #[arg(long, value_name = "TIME")]
     pub time_limit: Option<TimeSpan>,
@@ -389,8 +397,19 @@ impl BudgetOptions {
                 "budget.budget_usd",
                 "not an amount of US dollars above 0; write for example 12.50",
             )),
+            _ if self.price.is_some() && self.price().is_none() => Err(OptionFault::new(
+                "budget.price",
+                "not two prices; write USD per million prompt tokens and per million reply tokens, such as 2.5,10",
+            )),
             _ => Ok(()),
         }
+    }
+
+    /// The price of the model of `--model`, if it is given.
+    pub fn price(&self) -> Option<Price> {
+        let (prompt, completion) = self.price.as_deref()?.split_once(',')?;
+        let [prompt, completion] = [prompt.trim().parse().ok()?, completion.trim().parse().ok()?];
+        Some(Price { prompt, completion, cached_prompt: None }).filter(Price::is_valid)
     }
 }
 

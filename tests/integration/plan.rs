@@ -68,16 +68,22 @@ fn the_table_shows_calls_tokens_and_money() {
     let more = ["--config", "prices.toml", "--gate-rate", "0.5"];
     let text = plan(&work, &server, &more).exits_with(0).stdout;
     // 8 now, 8 + 0.5 * 4 expected, 12 at most
-    for part in ["plan: 8 calls now, up to 12 in total; ~", "rubric evidence", "cost in USD: now ", "(--gate-rate 0.5)"]
-    {
+    for part in ["plan: 8 calls now, up to 12 in total; ~", "rubric evidence", "cost: now $0.", "(--gate-rate 0.5)"] {
         assert!(text.contains(part), "{part:?} is not in\n{text}");
     }
     let without = plan(&work, &server, &[]).exits_with(0).stdout;
-    assert!(without.contains("no price for fake-judge: write [prices.\"fake-judge\"]"), "{without}");
+    assert!(without.contains("no price for fake-judge: give --price IN,OUT"), "{without}");
     let csv = plan(&work, &server, &["--format", "csv"]).exits_with(0).stdout;
     // 8 now, 8 + 0.7 * 4 expected, 12 at most
     assert!(csv.lines().any(|line| line.starts_with("all,,8,10.8,12,")), "{csv}");
     plan(&work, &server, &["--gate-rate", "2"]).exits_with(2);
+    // the price of the flag is that of the table, which it replaces
+    let by_flag = plan(&work, &server, &["--price", "1, 10", "--gate-rate", "0.5"]).exits_with(0).stdout;
+    assert_eq!(by_flag, text);
+    let line = work.score(&server, &["--dry-run", "--price", "1,10"]).exits_with(0).stdout;
+    assert!(line.contains(" prompt tokens (up to ~") && line.contains("; $0."), "{line}");
+    plan(&work, &server, &["--price", "cheap"]).exits_with(2).says(&["--price", "such as 2.5,10"]);
+    plan(&work, &server, &["--prices", "none.json"]).exits_with(3).says(&["none.json"]);
 }
 
 #[test]

@@ -5,14 +5,13 @@ use crate::cli::args::{OutputFormat, PlanArgs};
 use crate::cli::origin::escape_controls;
 use crate::cli::settings::Settings;
 use crate::cli::terminal;
-use crate::cli::terminal::grouped;
+use crate::cli::terminal::{cost_range, grouped};
 use crate::error::{Error, Result};
 use crate::evaluation::options::check_share;
-use crate::evaluation::{Cost, JudgePlan, Plan, PlanEstimate, PlanLine};
+use crate::evaluation::{Cost, JudgePlan, PlanEstimate, PlanLine};
 use crate::judge::layers::budgeted::Price;
 use crate::report::table::{Cell, Column, Format, Table};
 use crate::report::{TableStyle, render_json};
-use crate::stats::Interval;
 
 use super::score::{evaluation, plan_line};
 use super::{Context, runtime};
@@ -39,15 +38,7 @@ pub(super) fn run(args: &PlanArgs, settings: &Settings, context: &Context<'_>) -
 /// The estimate for people, the result first.
 fn text(estimate: &PlanEstimate) -> String {
     let PlanLine { now, expected, at_most, .. } = &estimate.total;
-    let plan = Plan {
-        askable_now: now.calls as u64,
-        at_most: at_most.calls as u64,
-        cached: estimate.cached,
-        prompt_tokens_now: now.prompt_tokens as u64,
-        prompt_tokens_at_most: at_most.prompt_tokens as u64,
-        ..Plan::default()
-    };
-    let mut text = plan_line(&plan) + "\n";
+    let mut text = plan_line(estimate) + "\n";
     if at_most.calls == 0.0 {
         return text;
     }
@@ -60,8 +51,8 @@ fn text(estimate: &PlanEstimate) -> String {
         100.0 * rate,
     ));
     if let (Some(now), Some(expected), Some(at_most)) = (now.usd, expected.usd, at_most.usd) {
-        let (now, expected, at_most) = (dollars(now), dollars(expected), dollars(at_most));
-        text.push_str(&format!("cost in USD: now {now}, expected {expected}, at most {at_most}\n"));
+        let [now, expected, at_most] = [now, expected, at_most].map(cost_range);
+        text.push_str(&format!("cost: now {now}, expected {expected}, at most {at_most}\n"));
     }
     estimate.judges.iter().filter(|judge| judge.of > 0).for_each(|judge| text.push_str(&judge_lines(judge)));
     text
@@ -115,15 +106,6 @@ fn judge_lines(judge: &JudgePlan) -> String {
         lines.push_str(&format!("no price for {model}: {what}\n"));
     }
     lines
-}
-
-fn dollars(range: Interval) -> String {
-    format!("{} to {}", dollar(range.low), dollar(range.high))
-}
-
-/// Cents from a dollar on, hundredths of a cent below.
-fn dollar(usd: f64) -> String {
-    if usd < 1.0 { format!("{usd:.4}") } else { format!("{usd:.2}") }
 }
 
 #[cfg(test)]

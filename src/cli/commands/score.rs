@@ -12,12 +12,13 @@ use crate::cli::progress::Progress;
 use crate::cli::settings::Settings;
 use crate::cli::signals::stop_on_signal;
 use crate::cli::summary::conclude;
-use crate::cli::terminal::{self, grouped};
+use crate::cli::terminal::{self, about, cost_range, grouped};
 use crate::domain::{EndpointUse, Severity, SystemName};
 use crate::error::Result;
 use crate::evaluation::options::ScorerName;
-use crate::evaluation::{Evaluation, NoEvents, Plan, Prepared, Preset, Run, StopHandle};
+use crate::evaluation::{Evaluation, NoEvents, PlanEstimate, PlanLine, Prepared, Preset, Run, StopHandle};
 use crate::report::{Bench, RunReport, check_writable, write_items, write_results};
+use crate::stats::Interval;
 
 /// Runs the command.
 ///
@@ -82,7 +83,7 @@ async fn score(
                 let calls = grouped(planned.plan.at_most);
                 format!("plan: {calls} calls at most to the built-in lexical judge; nothing is paid\n")
             }
-            false => plan_line(&planned.of_models()) + "\n",
+            false => plan_line(&prepared.cost(&planned, 1.0)) + "\n",
         };
         terminal::write_stdout(line.as_bytes())?;
         return Ok(ExitCode::Ok);
@@ -95,7 +96,7 @@ async fn score(
     let path = prepared.out_dir();
     let mut run = prepared.start(&path).await?;
     if !quiet && !is_lexical {
-        terminal::note(&plan_line(&run.planned.of_models()));
+        terminal::note(&plan_line(&run.cost()));
     }
     let asked = ask(&mut run, quiet).await;
     let (name, dir, texts) = (run.name(), run.record().dir(), context.global.csv_text());
@@ -139,18 +140,22 @@ async fn ask(run: &mut Run, quiet: bool) -> Result<()> {
 }
 
 /// The plan, printed before the first paid call.
-pub(super) fn plan_line(plan: &Plan) -> String {
-    if plan.at_most == 0 {
-        return format!("plan: nothing to ask; all {} replies are cached", grouped(plan.cached));
+pub(super) fn plan_line(estimate: &PlanEstimate) -> String {
+    let (PlanLine { now, at_most, .. }, cached) = (&estimate.total, grouped(estimate.cached));
+    if at_most.calls == 0.0 {
+        return format!("plan: nothing to ask; all {cached} replies are cached");
     }
-    format!(
-        "plan: {} calls now, up to {} in total; ~{} prompt tokens (up to ~{}); {} cached",
-        grouped(plan.askable_now),
-        grouped(plan.at_most),
-        grouped(plan.prompt_tokens_now),
-        grouped(plan.prompt_tokens_at_most),
-        grouped(plan.cached),
-    )
+    let [calls, most] = [now, at_most].map(|cost| grouped(cost.calls as u64));
+    let [tokens, most_tokens] = [now, at_most].map(|cost| about(cost.prompt_tokens));
+    let mut line =
+        format!("plan: {calls} calls now, up to {most} in total; ~{tokens} prompt tokens (up to ~{most_tokens})");
+    if let (Some(now), Some(most)) = (now.usd, at_most.usd) {
+        line.push_str(&format!("; {}", cost_range(Interval { low: now.low, high: most.high })));
+    }
+    if estimate.cached > 0 {
+        line.push_str(&format!("; {cached} cached"));
+    }
+    line
 }
 
 /// Statistics of an endpoint, at the end of a run.
@@ -193,24 +198,38 @@ fn next_steps(run: &Run) -> String {
 mod tests {
     use super::*;
     use crate::domain::EndpointStats;
+    use crate::evaluation::Cost;
 
     #[test]
     fn the_plan_says_what_is_asked_and_what_is_cached() {
-        let plan = Plan {
-            answers: 2,
-            answer_scores: 2,
-            askable_now: 10,
-            at_most: 14,
-            cached: 3,
-            prompt_tokens_now: 12_000,
-            prompt_tokens_at_most: 15_000,
+        let estimate = |calls, cached, usd: Option<f64>| {
+            let cost = |calls: f64, usd: Option<f64>| Cost {
+                calls,
+                prompt_tokens: 1234.5 * calls,
+                reply_tokens: Interval { low: calls, high: 100.0 * calls },
+                usd: usd.map(|usd| Interval { low: usd, high: 2.0 * usd }),
+            };
+            let total = PlanLine {
+                role: "all".into(),
+                kind: "",
+                judge: String::new(),
+                now: cost(calls, usd),
+                expected: cost(calls, usd),
+                at_most: cost(2.0 * calls, usd.map(|usd| 2.0 * usd)),
+            };
+            let (judges, lines) = (Vec::new(), Vec::new());
+            PlanEstimate { answers: 2, answer_scores: 2, cached, gate_rate: 0.7, judges, lines, total }
         };
         assert_eq!(
-            plan_line(&plan),
-            "plan: 10 calls now, up to 14 in total; ~12,000 prompt tokens (up to ~15,000); 3 cached"
+            plan_line(&estimate(10.0, 3, None)),
+            "plan: 10 calls now, up to 20 in total; ~12,000 prompt tokens (up to ~25,000); 3 cached"
         );
-        let cached = Plan { cached: 3, ..Plan::default() };
-        assert_eq!(plan_line(&cached), "plan: nothing to ask; all 3 replies are cached");
+        // what is 0 is left out; from the least for the calls now to the most for all: 7 to 2 * 2 * 7
+        assert_eq!(
+            plan_line(&estimate(1188.0, 0, Some(7.0))),
+            "plan: 1,188 calls now, up to 2,376 in total; ~1.5 M prompt tokens (up to ~2.9 M); $7.00 to $28.00"
+        );
+        assert_eq!(plan_line(&estimate(0.0, 3, None)), "plan: nothing to ask; all 3 replies are cached");
     }
 
     #[test]

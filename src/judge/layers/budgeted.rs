@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{Mutex as FifoMutex, Notify};
 
 use crate::domain::{JudgeReply, Usage};
+use crate::judge::meters::Meters;
 use crate::judge::tokens::estimate_tokens;
 use crate::judge::{AskFuture, Judge, JudgeRequest, Outcome, Rendered, locked};
 
@@ -34,12 +35,18 @@ pub struct Price {
 }
 
 impl Price {
-    /// The config entry for a model without a price.
+    /// How to set the price of a model without one.
     pub fn how_to_set(model: &str) -> String {
         format!(
-            "write [prices.\"{}\"] with prompt = .. and completion = .. (USD per million tokens) into the config file",
+            "give --price IN,OUT (USD per million tokens of prompts and replies), or write [prices.\"{}\"] into the config file",
             model.escape_debug()
         )
+    }
+
+    /// True if no rate is negative or infinite.
+    pub fn is_valid(&self) -> bool {
+        let rates = [Some(self.prompt), Some(self.completion), self.cached_prompt];
+        rates.into_iter().flatten().all(|usd| usd.is_finite() && usd >= 0.0)
     }
 
     /// The cost of these tokens in USD:
@@ -173,11 +180,12 @@ impl Drop for Reservation<'_> {
     }
 }
 
-/// `inner` within a budget; without one, just `inner`.
+/// `inner` within a budget; without one, it only counts what calls cost.
 pub struct Budgeted<J> {
     inner: J,
     ledger: Option<Arc<Ledger>>,
     price: Option<Price>,
+    meters: Arc<Meters>,
     /// The highest ratio of counted to estimated prompt tokens; `None` before the first reply.
     counted: Mutex<Option<f64>>,
     /// Held by the first call, until its reply arrives.
@@ -185,9 +193,9 @@ pub struct Budgeted<J> {
 }
 
 impl<J> Budgeted<J> {
-    /// `inner`, whose calls cost `price`. A judge without a price uses tokens only.
-    pub fn new(inner: J, ledger: Option<Arc<Ledger>>, price: Option<Price>) -> Self {
-        Self { inner, ledger, price, counted: Mutex::default(), first: FifoMutex::default() }
+    /// `inner`, whose calls cost `price`, counted in `meters`. A judge without a price uses tokens only.
+    pub fn new(inner: J, ledger: Option<Arc<Ledger>>, price: Option<Price>, meters: Arc<Meters>) -> Self {
+        Self { inner, ledger, price, meters, counted: Mutex::default(), first: FifoMutex::default() }
     }
 
     fn amount(&self, usage: &Usage) -> Amount {
@@ -227,19 +235,24 @@ impl<J> Budgeted<J> {
 
 impl<J: Judge> Judge for Budgeted<J> {
     fn ask<'a>(&'a self, request: &'a JudgeRequest) -> AskFuture<'a> {
-        let (Some(ledger), Some(rendered)) = (&self.ledger, &request.rendered) else { return self.inner.ask(request) };
         Box::pin(async move {
-            // A judge's first call goes alone: its token count determines what the others reserve.
-            let mut alone = None;
-            if locked(&self.counted).is_none() {
-                alone = Some(self.first.lock().await).filter(|_| locked(&self.counted).is_none());
+            let (mut alone, mut reserved) = (None, None);
+            if let (Some(ledger), Some(rendered)) = (&self.ledger, &request.rendered) {
+                // A judge's first call goes alone: its token count determines what the others reserve.
+                if locked(&self.counted).is_none() {
+                    alone = Some(self.first.lock().await).filter(|_| locked(&self.counted).is_none());
+                }
+                let Some(reservation) = ledger.reserve(self.at_most(rendered)).await else {
+                    return Ok(Outcome::Deferred);
+                };
+                reserved = Some((reservation, rendered));
             }
-            let Some(mut reservation) = ledger.reserve(self.at_most(rendered)).await else {
-                return Ok(Outcome::Deferred);
-            };
             let outcome = self.inner.ask(request).await?;
             if let Outcome::Reply(reply) = &outcome {
-                reservation.cost = self.charge(rendered, reply);
+                self.meters.add_usd(self.price.map_or(0.0, |price| price.cost(&reply.usage)));
+                if let Some((reservation, rendered)) = &mut reserved {
+                    reservation.cost = self.charge(rendered, reply);
+                }
             }
             drop(alone);
             Ok(outcome)
@@ -313,7 +326,8 @@ mod tests {
         let reasons = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&reasons);
         ledger.when_spent(move |reason| sink.lock().unwrap().push(reason.to_owned()));
-        let judge = Budgeted::new(Costs(usage(80, 20), AtomicUsize::new(0)), Some(Arc::clone(&ledger)), None);
+        let judge =
+            Budgeted::new(Costs(usage(80, 20), AtomicUsize::new(0)), Some(Arc::clone(&ledger)), None, Arc::default());
         assert_eq!(ask_many(&judge, 50).await, 9);
         assert_eq!((ledger.spent().1, judge.inner.1.load(Ordering::SeqCst)), (900, 9));
         let reasons = reasons.lock().unwrap();
@@ -326,7 +340,12 @@ mod tests {
         let ledger = Arc::new(Ledger::new(Budget { usd: Some(0.001), tokens: None }));
         let price = Price { prompt: 1.0, completion: 1.0, cached_prompt: None };
         // each reserves 200e-6 and costs 100e-6 USD, as above
-        let judge = Budgeted::new(Costs(usage(80, 20), AtomicUsize::new(0)), Some(Arc::clone(&ledger)), Some(price));
+        let judge = Budgeted::new(
+            Costs(usage(80, 20), AtomicUsize::new(0)),
+            Some(Arc::clone(&ledger)),
+            Some(price),
+            Arc::default(),
+        );
         assert_eq!(ask_many(&judge, 50).await, 9);
         assert!((ledger.spent().0 - 0.0009).abs() < 1e-12, "{:?}", ledger.spent());
     }
@@ -341,10 +360,11 @@ mod tests {
             }
         }
         let ledger = Arc::new(Ledger::new(Budget { usd: None, tokens: Some(1000) }));
-        let failing = Budgeted::new(Fails, Some(Arc::clone(&ledger)), None);
+        let failing = Budgeted::new(Fails, Some(Arc::clone(&ledger)), None, Arc::default());
         assert!(failing.ask(&request(80, 100)).await.is_err());
         assert_eq!(ledger.spent().1, 0);
-        let silent = Budgeted::new(Costs(usage(0, 0), AtomicUsize::new(0)), Some(Arc::clone(&ledger)), None);
+        let silent =
+            Budgeted::new(Costs(usage(0, 0), AtomicUsize::new(0)), Some(Arc::clone(&ledger)), None, Arc::default());
         assert!(silent.ask(&request(80, 100)).await.is_ok());
         // 80 * 5/4 of the estimate, and 2 * 5/4 for `{}`, whole tokens
         assert_eq!(ledger.spent().1, 102);
@@ -357,7 +377,12 @@ mod tests {
         // With 200 reserved by all five at once would fit, and cost 1700
         for at_once in [1, 50] {
             let ledger = Arc::new(Ledger::new(Budget { usd: None, tokens: Some(1000) }));
-            let judge = Budgeted::new(Costs(usage(320, 20), AtomicUsize::new(0)), Some(Arc::clone(&ledger)), None);
+            let judge = Budgeted::new(
+                Costs(usage(320, 20), AtomicUsize::new(0)),
+                Some(Arc::clone(&ledger)),
+                None,
+                Arc::default(),
+            );
             for _ in 0..9 {
                 ask_many(&judge, at_once).await;
             }
@@ -366,8 +391,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_budget_nothing_is_counted() {
-        let judge = Budgeted::new(Costs(usage(80, 20), AtomicUsize::new(0)), None, None);
+    async fn without_a_budget_nothing_is_held_back_and_the_cost_is_counted() {
+        let (price, meters) = (Price { prompt: 1.0, completion: 2.0, cached_prompt: None }, Arc::<Meters>::default());
+        let judge = Budgeted::new(Costs(usage(80, 20), AtomicUsize::new(0)), None, Some(price), Arc::clone(&meters));
         assert_eq!(ask_many(&judge, 50).await, 50);
+        // 50 * (80 * 1 + 20 * 2) / 1e6
+        assert!((meters.usd() - 0.006).abs() < 1e-9, "{}", meters.usd());
     }
 }

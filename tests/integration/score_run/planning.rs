@@ -25,7 +25,8 @@ fn planned(text: &str) -> (usize, usize, usize) {
         let tail = &line[line.find(before).unwrap() + before.len()..];
         tail[..tail.find(after).unwrap()].replace(',', "").parse().unwrap()
     };
-    (between("plan: ", " calls now"), between("up to ", " in total"), between("); ", " cached"))
+    let cached = if line.contains(" cached") { between("); ", " cached") } else { 0 };
+    (between("plan: ", " calls now"), between("up to ", " in total"), cached)
 }
 
 #[test]
