@@ -69,8 +69,7 @@ impl Observation {
 }
 
 /// The quantities of a scorer with these answers: for rubrics the two sums and the components of every case, for other
-/// scorers all components, in order of first appearance. Without any answer, the sums. Beside citation precision and recall,
-/// F1 is called [`CITATION_F1_MACRO`].
+/// scorers all components, in order of first appearance. Without any answer, the sums.
 pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quantity)> {
     let column = |name: &str, unit| MetricColumn { name: name.to_owned(), unit };
     let mut all = Vec::new();
@@ -83,15 +82,16 @@ pub(super) fn quantities(answers: &[&ScoredAnswer]) -> Vec<(MetricColumn, Quanti
     let mut seen = HashSet::new();
     for component in answers.iter().flat_map(|answer| &answer.score.components) {
         if !component.kind.is_annotated() && seen.insert(&*component.name) {
-            let own = column(&component.name, component.kind.unit());
+            let own = column(metric_of(first.map_or("", |score| score.scorer), &component.name), component.kind.unit());
             all.push((own, Quantity::Component(component.name.to_string())));
         }
     }
-    let is_entailment = seen.contains(CITATION_PRECISION) && seen.contains(CITATION_RECALL);
-    if let Some((column, _)) = all.iter_mut().find(|(column, _)| is_entailment && column.name == CITATION_F1) {
-        CITATION_F1_MACRO.clone_into(&mut column.name);
-    }
     all
+}
+
+/// The name of a component as a metric: the answers' own citation F1 is not the F1 of a system.
+pub fn metric_of<'a>(scorer: &str, component: &'a str) -> &'a str {
+    if (scorer, component) == ("entailment", CITATION_F1) { CITATION_F1_MACRO } else { component }
 }
 
 impl Quantity {

@@ -10,20 +10,15 @@ use crate::error::Result;
 use crate::evaluation::record::Manifest;
 use crate::report::{RunReport, Table, TableStyle};
 
-/// Width of the table if standard output is not a terminal.
-const PLAIN_WIDTH: u16 = 100;
-
 /// Prints the report; the exit code follows from the share of unscored answers.
 ///
 /// # Errors
 /// When standard output cannot be written.
-pub(super) fn conclude(report: &RunReport, manifest: &Manifest, format: OutputFormat, color: bool) -> Result<ExitCode> {
-    let width = terminal::stdout_width().unwrap_or(PLAIN_WIDTH);
-    let style = TableStyle { width, color, ..TableStyle::default() };
+pub(super) fn conclude(report: &RunReport, manifest: &Manifest, format: OutputFormat, style: &TableStyle) -> Result<ExitCode> {
     match format {
         OutputFormat::Json => terminal::write_form(&report.json, format)?,
         OutputFormat::Csv => terminal::write_form(&report.csv, format)?,
-        OutputFormat::Table => terminal::write_form(&Table::terminal_all(&report.tables, &style), format)?,
+        OutputFormat::Table => terminal::write_form(&Table::terminal_all(&report.tables, style), format)?,
     }
     // An imported run has no policy, and no limit on unscored answers.
     let tolerated = manifest.policy.map_or(1.0, |policy| policy.max_unscored);

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use crate::analysis::{ASPECT_MEAN, metric_of};
 use crate::domain::{Component, ComponentKind, ScoredAnswer, Unit, UnscoredKind};
 use crate::text::spreadsheets::CsvText;
 
@@ -19,7 +20,7 @@ pub struct ComponentRow<'a> {
     pub case_id: &'a str,
     /// The scorer.
     pub scorer: &'a str,
-    /// `score`, `ann_score` (`lexical_..` by the baseline), or the component's name.
+    /// The metric: `score`, `ann_score` (`lexical_..` by the baseline), `aspect_mean`, or the component.
     pub component: Cow<'a, str>,
     /// `score`, `ann_score`, or the measure of the component.
     pub kind: &'static str,
@@ -45,6 +46,9 @@ pub struct ComponentRow<'a> {
 pub fn component_rows<'a>(run: &'a str, scored: &'a ScoredAnswer, texts: CsvText) -> Vec<ComponentRow<'a>> {
     let score = &scored.score;
     let (score_name, ann_score_name) = score.sum_names();
+    // The overall score of the citation scorers is one of their components.
+    let has_own_score = !matches!(score.scorer, "entailment" | "citation_audit");
+    let score_name = if score.scorer == "prometheus" { ASPECT_MEAN } else { score_name };
     let is_sum = score.is_weighted_sum();
     let is_graded = score.components.iter().any(|component| component.kind == ComponentKind::Aspect);
     let sum = |kind: &'static str, name: &'a str, value| ComponentRow {
@@ -70,10 +74,10 @@ pub fn component_rows<'a>(run: &'a str, scored: &'a ScoredAnswer, texts: CsvText
         reason_kind: component.reason.as_ref().map(|reason| reason.kind),
         reason: component.reason.as_ref().map(|reason| texts.cell("reason", &reason.message)),
         feedback: component.feedback.as_deref().map(|text| texts.cell("feedback", text)),
-        ..sum(component.kind.as_str(), &component.name, component.value)
+        ..sum(component.kind.as_str(), metric_of(score.scorer, &component.name), component.value)
     };
     let mut rows = Vec::with_capacity(score.components.len() + 2);
-    if is_sum || score.value.is_some() {
+    if is_sum || (has_own_score && score.value.is_some()) {
         rows.push(sum("score", score_name, score.value));
     }
     if is_sum {

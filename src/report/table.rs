@@ -6,6 +6,7 @@
 
 use indicatif::HumanCount;
 
+use super::layout::counted;
 use super::visible;
 use super::visible::without_middle;
 use crate::domain::{Note, Severity, Unit};
@@ -41,6 +42,8 @@ pub struct Column {
     pub format: Format,
     /// Whether CSV always has interval columns, even if no row has an interval.
     pub has_interval: bool,
+    /// Whether a terminal highlights the highest value: the best one.
+    pub highest_is_best: bool,
 }
 
 /// Format of a column's values for people.
@@ -178,7 +181,13 @@ impl Column {
 
     /// A column.
     pub fn headed(key: &str, heading: &str, format: Format) -> Self {
-        Self { key: key.to_owned(), heading: heading.to_owned(), format, has_interval: false }
+        let (key, heading) = (key.to_owned(), heading.to_owned());
+        Self { key, heading, format, has_interval: false, highest_is_best: false }
+    }
+
+    /// Means of a metric.
+    pub fn metric(name: &str, unit: Unit) -> Self {
+        Self { highest_is_best: unit != Unit::Count, ..Self::new(name, Format::of_mean(unit)).with_interval() }
     }
 
     /// The column with interval columns in CSV, whether or not a row has an interval.
@@ -216,7 +225,15 @@ impl Table {
     }
 }
 
-/// At most five warnings; with `all`, every note, warnings first.
+/// The notes below a result, most important first: at most five, and how to see the others; with `all`, every note.
+pub(super) fn note_lines(notes: &[Note], all: bool) -> Vec<String> {
+    let mut lines: Vec<String> = shown_notes(notes, all).iter().map(|note| note.text.clone()).collect();
+    let more = notes.iter().filter(|note| note.severity == Severity::Warning).count().saturating_sub(lines.len());
+    lines.extend((more > 0).then(|| format!("{}: --notes", counted(more, "more note"))));
+    lines
+}
+
+/// At most five warnings, those without which the numbers would be misused; with `all`, every note, warnings first.
 pub fn shown_notes(notes: &[Note], all: bool) -> Vec<&Note> {
     let mut shown: Vec<&Note> = notes.iter().filter(|note| all || note.severity == Severity::Warning).collect();
     shown.sort_by_key(|note| std::cmp::Reverse(note.severity));
@@ -272,5 +289,6 @@ mod tests {
         table.notes.extend((0..7).map(|n| Note::warning(format!("w{n}."))));
         assert_eq!(table.shown_notes(false).len(), 5);
         assert_eq!(table.shown_notes(true).last().map(|note| note.text.as_str()), Some("detail."));
+        assert_eq!(note_lines(&table.notes, false)[4..], ["w4.", "2 more notes: --notes"]);
     }
 }

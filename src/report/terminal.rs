@@ -1,10 +1,11 @@
 //! A [`Table`] for the terminal and for a pipe.
 
-use comfy_table::{Attribute, Cell as DrawnCell, CellAlignment, ContentArrangement, LineStyle};
+use comfy_table::{Attribute, Cell as DrawnCell, CellAlignment, Color, ContentArrangement, LineStyle};
 use console::measure_text_width;
 
-use super::table::{Cell, Format, Table, short_names};
+use super::table::{Cell, Format, Table, note_lines, short_names};
 use super::visible;
+use crate::domain::Note;
 use crate::report::wrapped;
 
 /// Style of a table. The same table and style give the same bytes everywhere.
@@ -12,9 +13,9 @@ use crate::report::wrapped;
 pub struct TableStyle {
     /// Width of the terminal; at least 80.
     pub width: u16,
-    /// Whether the header may be bold (ANSI escapes).
+    /// Whether the header is bold, the best of a column green and what is unscored yellow (ANSI escapes).
     pub color: bool,
-    /// Whether to show all notes, not just warnings.
+    /// Whether to show all tables and notes, not just the most important ones.
     pub all_notes: bool,
 }
 
@@ -26,8 +27,16 @@ impl Default for TableStyle {
 }
 
 impl TableStyle {
-    fn columns(&self) -> usize {
+    pub(super) fn columns(&self) -> usize {
         usize::from(self.width.max(80))
+    }
+
+    /// Notes as a list, after an empty line; empty without notes.
+    pub(super) fn notes(&self, notes: &[Note]) -> String {
+        let lines = note_lines(notes, self.all_notes);
+        let lines = lines.iter().map(|line| wrapped(&format!("- {}", visible(line)), self.columns()) + "\n");
+        let lines: String = lines.collect();
+        if lines.is_empty() { lines } else { format!("\n{lines}") }
     }
 }
 
@@ -55,19 +64,12 @@ impl Table {
             out.push_str(&wrapped(&visible(&line), style.columns()));
             out.push('\n');
         }
-        out + &self.terminal_notes(style)
+        out + &style.notes(&self.notes)
     }
 
     /// Tables one below the other.
     pub fn terminal_all(tables: &[Self], style: &TableStyle) -> String {
         tables.iter().map(|table| table.terminal(style)).collect::<Vec<_>>().join("\n")
-    }
-
-    fn terminal_notes(&self, style: &TableStyle) -> String {
-        let notes = self.shown_notes(style.all_notes);
-        let lines = notes.iter().map(|note| wrapped(&format!("- {}", visible(&note.text)), style.columns()) + "\n");
-        let lines: String = lines.collect();
-        if lines.is_empty() { lines } else { format!("\n{lines}") }
     }
 
     /// The cells of a column, numbers aligned at the decimal point.
@@ -79,23 +81,33 @@ impl Table {
                 Cell::Text(text) => text.as_str(),
                 _ => "-",
             });
-            return match at {
-                0 => short_names(texts),
+            return match self.columns[at].key.as_str() {
+                "system" | "against" => short_names(texts),
                 _ => texts.map(|text| visible(text).into_owned()).collect(),
             };
         }
-        let parts: Vec<[String; 4]> = cells.map(|cell| parts(cell, format)).collect();
+        let parts: Vec<[String; 3]> = cells.map(|cell| parts(cell, format)).collect();
         let width = |part: usize| parts.iter().map(|parts| measure_text_width(&parts[part])).max().unwrap_or(0);
-        let [estimate, flag, low, high] = [0, 1, 2, 3].map(width);
-        let line = |parts: &[String; 4]| {
-            let interval = match (low, parts[2].is_empty()) {
-                (0, _) => String::new(),
-                (_, true) => " ".repeat(low + high + 5),
-                (_, false) => format!(" [{:>low$}, {:>high$}]", parts[2], parts[3]),
-            };
-            format!("{:>estimate$}{:<flag$}{interval}", parts[0], parts[1])
-        };
+        let [estimate, flag, interval] = [0, 1, 2].map(width);
+        let line =
+            |own: &[String; 3]| format!("{:>estimate$}{:<flag$}{:<interval$}", own[0], own[1], own[2]);
         parts.iter().map(line).collect()
+    }
+
+    /// Green for the best of a column, yellow for what is missing or unscored.
+    fn color(&self, row: usize, at: usize) -> Option<Color> {
+        let column = &self.columns[at];
+        let value = |cells: &Vec<Cell>| if let Some(Cell::Value { value, .. }) = cells.get(at) { Some(*value) } else { None };
+        let own = value(&self.rows[row]);
+        if matches!(column.key.as_str(), "unscored" | "missing") {
+            return own.filter(|count| *count > 0.0).map(|_| Color::Yellow);
+        }
+        if !column.highest_is_best {
+            return None;
+        }
+        let Some(own) = own else { return Some(Color::Yellow) };
+        let is_highest = self.rows.iter().filter_map(value).all(|other| other <= own);
+        (is_highest && self.rows.len() > 1).then_some(Color::Green)
     }
 
     fn draw(&self, texts: &[Vec<String>], kept: usize, color: bool) -> String {
@@ -112,7 +124,13 @@ impl Table {
             if color { cell.add_attribute(Attribute::Bold) } else { cell }
         }));
         for row in 0..self.rows.len() {
-            table.add_row(texts[..kept].iter().map(|column| column[row].as_str()));
+            table.add_row(texts[..kept].iter().enumerate().map(|(at, column)| {
+                let cell = DrawnCell::new(column[row].as_str());
+                match self.color(row, at).filter(|_| color) {
+                    Some(color) => cell.fg(color),
+                    None => cell,
+                }
+            }));
         }
         for (column, shown) in table.column_iter_mut().zip(&self.columns) {
             column.set_padding((0, 1));
@@ -124,15 +142,14 @@ impl Table {
     }
 }
 
-/// Estimate, flag, low and high end; empty if missing.
-fn parts(cell: &Cell, format: Format) -> [String; 4] {
+/// Estimate, flag and interval; empty if missing.
+fn parts(cell: &Cell, format: Format) -> [String; 3] {
     match cell {
-        Cell::Text(text) => [visible(text).into_owned(), String::new(), String::new(), String::new()],
-        Cell::Missing => ["-".to_owned(), String::new(), String::new(), String::new()],
+        Cell::Text(text) => [visible(text).into_owned(), String::new(), String::new()],
+        Cell::Missing => ["-".to_owned(), String::new(), String::new()],
         Cell::Value { value, interval, flag } => {
-            let end = |end: Option<f64>| end.map(|end| format.show(end)).unwrap_or_default();
-            let (low, high) = (interval.map(|interval| interval.low), interval.map(|interval| interval.high));
-            [format.show(*value), visible(flag).into_owned(), end(low), end(high)]
+            let interval = interval.map(|interval| format!(" {}", format.show_interval(interval)));
+            [format.show(*value), visible(flag).into_owned(), interval.unwrap_or_default()]
         }
     }
 }
@@ -140,7 +157,6 @@ fn parts(cell: &Cell, format: Format) -> [String; 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Note;
     use crate::report::table::Column;
     use crate::stats::Interval;
 
@@ -192,8 +208,14 @@ mod tests {
     }
 
     #[test]
-    fn the_header_is_bold_only_in_color() {
-        assert!(!table().terminal(&TableStyle::default()).contains('\u{1b}'));
-        assert!(table().terminal(&TableStyle { color: true, ..TableStyle::default() }).contains("\u{1b}[1m"));
+    fn a_bold_header_a_green_best_and_a_yellow_gap_only_in_color() {
+        let mut table = table();
+        table.columns[1].highest_is_best = true;
+        table.rows[1][1] = Cell::Missing;
+        assert!(!table.terminal(&TableStyle::default()).contains('\u{1b}'));
+        let colored = table.terminal(&TableStyle { color: true, ..TableStyle::default() });
+        for escape in ["\u{1b}[1m", "\u{1b}[38;5;10m", "\u{1b}[38;5;11m"] {
+            assert!(colored.contains(escape), "{colored:?}");
+        }
     }
 }

@@ -16,8 +16,8 @@ use crate::text::nearest::nearest;
 pub struct MetricId {
     /// Its scorer (`rubric`, `prometheus`, ..).
     pub scorer: String,
-    /// Its name in tables and on the command line: `score`, `ann_score`, `length`, `coverage`, ..; scores of the
-    /// lexical baseline are called `lexical_..`, so that they are never mixed with an LLM's.
+    /// Its name in tables and on the command line: `score`, `ann_score`, `length`, `coverage`, ..; sums of the lexical
+    /// baseline are called `lexical_..`, so that they are never mixed with an LLM's.
     pub name: String,
     /// Unit of its values.
     pub unit: Unit,

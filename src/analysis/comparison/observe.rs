@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::noise::sample_values;
 use super::{ComparedCase, MetricId, MetricTable, Observation, Observations, ObservedSystem};
 use crate::analysis::quantity::{ASPECT_MEAN, Quantity, distinct, quantities};
-use crate::domain::{CaseId, LEXICAL, Note, ScoredAnswer, SystemName, Unit};
+use crate::domain::{CaseId, Note, ScoredAnswer, SystemName, Unit};
 
 /// The answers of one run.
 #[derive(Debug, Clone)]
@@ -49,17 +49,14 @@ pub fn observe(runs: &[RunAnswers<'_>]) -> Observations {
     Observations { words, metrics, systems, cases, row: None }
 }
 
-/// The metrics of a scorer with these answers. Components that the lexical baseline judged are called `lexical_..` as its
-/// sums are; the length needs no judge.
+/// The metrics of a scorer with these answers.
 fn metrics_of(scorer: &str, answers: &[&ScoredAnswer]) -> Vec<(MetricId, Quantity)> {
     let all = quantities(answers);
     let mut metrics = Vec::new();
     let grades = all.iter().filter(|(column, _)| column.unit == Unit::Grade);
     let grades: Vec<String> = grades.map(|(column, _)| column.name.clone()).collect();
     for (column, quantity) in all {
-        let is_judged = matches!(quantity, Quantity::Component(_)) && column.name != "length";
-        let prefix = if is_judged && scorer == LEXICAL { "lexical_" } else { "" };
-        metrics.push((MetricId::new(scorer, format!("{prefix}{}", column.name), column.unit), quantity));
+        metrics.push((MetricId::new(scorer, column.name, column.unit), quantity));
     }
     if grades.len() >= 2 {
         metrics.push((MetricId::new(scorer, ASPECT_MEAN.to_owned(), Unit::Grade), Quantity::Mean(grades)));

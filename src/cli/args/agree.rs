@@ -42,9 +42,6 @@ pub struct AgreeArgs {
     /// How raters are compared.
     #[command(flatten)]
     pub options: AgreementOptions,
-    /// Show all notes below the tables, not the warnings only
-    #[arg(long)]
-    pub notes: bool,
     /// How the result is shown.
     #[command(flatten)]
     pub display: DisplayOptions,

@@ -71,9 +71,6 @@ pub struct CompareArgs {
     /// No warnings on standard error; errors and unmet gates only
     #[arg(long, short)]
     pub quiet: bool,
-    /// Show the pairs, the table of each metric, and all notes: methods, missing data, noise of the judge
-    #[arg(long)]
-    pub notes: bool,
     /// What must hold for exit code 0.
     #[command(flatten)]
     pub gates: GateOptions,

@@ -69,6 +69,9 @@ pub struct GlobalArgs {
     /// Verbose logging (-vv for trace); see also RUST_LOG. Answers and API keys are never logged
     #[arg(long, short, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
+    /// Show all tables and notes, not just the most important ones: by scorer, metric and pair, methods, missing data
+    #[arg(long, global = true)]
+    pub notes: bool,
     /// Leave text in CSV unchanged; else text that a spreadsheet could read as a formula begins with an apostrophe
     #[arg(long, global = true)]
     pub raw_csv: bool,

@@ -3,11 +3,11 @@
 use super::Context;
 use crate::cli::ExitCode;
 use crate::cli::args::{AgreeArgs, OutputFormat};
-use crate::cli::terminal::{note, stdout_width, write_form};
+use crate::cli::terminal::{note, write_form};
 use crate::error::{Error, Result};
 use crate::evaluation::agree;
 use crate::report::table::shown_notes;
-use crate::report::{TableStyle, render_agreement_csv, render_agreement_table, render_json};
+use crate::report::{render_agreement_csv, render_agreement_table, render_json};
 
 /// Runs the command.
 ///
@@ -23,10 +23,7 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
     let agreement = agree(&super::runs_of(&args.runs, args.display.quiet)?, &args.labels, &args.options)?;
     let format = args.display.format;
     let text = match format {
-        OutputFormat::Table => {
-            let width = stdout_width().unwrap_or(80);
-            render_agreement_table(&agreement, &TableStyle { width, color: context.color, all_notes: args.notes })
-        }
+        OutputFormat::Table => render_agreement_table(&agreement, &context.style()),
         OutputFormat::Json => render_json(&agreement)?,
         OutputFormat::Csv => render_agreement_csv(&agreement, context.global.csv_text())?,
     };

@@ -6,11 +6,11 @@ use super::Context;
 use crate::analysis::comparison::{ComparisonOptions, Gate, MetricId, Observations, unmet_gates};
 use crate::cli::ExitCode;
 use crate::cli::args::{CompareArgs, CompareFormat};
-use crate::cli::terminal::{self, stdout_width, write_stdout};
+use crate::cli::terminal::{self, write_stdout};
 use crate::domain::{MAX_GRADE, MIN_GRADE, Unit};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::RunSet;
-use crate::report::{ComparisonReport, TableStyle};
+use crate::report::ComparisonReport;
 
 /// Runs the command.
 ///
@@ -31,13 +31,9 @@ pub(super) fn run(args: &CompareArgs, context: &Context<'_>) -> Result<ExitCode>
         observations.metrics.iter().try_for_each(|table| check_wanted_difference(wanted, &table.metric))?;
     }
     let comparison = runs.compare(&observations, &options);
-    let report = ComparisonReport { comparison: &comparison, all_notes: args.notes };
+    let report = ComparisonReport { comparison: &comparison, all_notes: context.global.notes };
     let text = match args.format {
-        CompareFormat::Table => {
-            let style =
-                TableStyle { width: stdout_width().unwrap_or(80), color: context.color, ..TableStyle::default() };
-            report.terminal(&style)
-        }
+        CompareFormat::Table => report.terminal(&context.style()),
         CompareFormat::Csv => report.csv(context.global.csv_text())?,
         CompareFormat::Json => report.json()?,
         CompareFormat::Markdown => report.markdown(),

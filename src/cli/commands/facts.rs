@@ -7,13 +7,13 @@ use serde::Serialize;
 use super::Context;
 use crate::cli::ExitCode;
 use crate::cli::args::{DisplayOptions, FeverCommand, OutputFormat, ScifactCommand};
-use crate::cli::terminal::{note, stdout_width, write_form, write_stdout, write_text};
+use crate::cli::terminal::{note, write_form, write_stdout, write_text};
 use crate::domain::Mode;
 use crate::error::{Error, Result};
 use crate::facts::claims::{Checked, ClaimFile, ClaimLine, counted};
 use crate::facts::scifact::{Claim, Prediction};
 use crate::facts::{Explanation, Leaderboard, fever_files, scifact_files};
-use crate::report::{TableStyle, facts, terminal_safe_json, visible};
+use crate::report::{facts, terminal_safe_json, visible};
 
 /// Runs `scifact`.
 ///
@@ -79,9 +79,8 @@ fn show(mut board: Leaderboard, display: &DisplayOptions, context: &Context<'_>)
         board.notes.clear();
     }
     let board = &board;
-    let style = TableStyle { width: stdout_width().unwrap_or(100), color: context.color, all_notes: false };
     let text = match format {
-        OutputFormat::Table => facts::leaderboard_table(board).terminal(&style),
+        OutputFormat::Table => facts::leaderboard_table(board).terminal(&context.style()),
         OutputFormat::Json => json_text(&Versioned { schema_version: 1, board })?,
         OutputFormat::Csv => facts::leaderboard_csv(board).csv(context.global.csv_text())?,
     };

@@ -37,7 +37,7 @@ pub(super) fn run(args: &ImportArgs, context: &Context<'_>) -> Result<ExitCode> 
     let report = RunReport::new(record.manifest(), &name, &scored, None, remarks, texts)?;
     write_items(record.dir(), &name, &scored, texts)?;
     report.write(record.dir())?;
-    let code = conclude(&report, record.manifest(), args.display.format, context.color)?;
+    let code = conclude(&report, record.manifest(), args.display.format, &context.style())?;
     if !args.display.quiet {
         if is_mode_guessed {
             note(&format!("note: {MODE_UNKNOWN}"));

@@ -31,7 +31,11 @@ use super::settings::Settings;
 use super::terminal;
 use crate::error::{Error, Result};
 use crate::evaluation::options::ScorerName;
+use crate::report::TableStyle;
 use crate::evaluation::run_directories;
+
+/// Width of tables if standard output is not a terminal.
+const PLAIN_WIDTH: u16 = 100;
 
 /// Input of every command besides its own arguments.
 #[derive(Clone)]
@@ -52,6 +56,12 @@ impl Context<'_> {
         let settings = Settings::load(args, self.matches, self.environment)?;
         warn(&settings);
         Ok(settings)
+    }
+
+    /// How tables are shown.
+    fn style(&self) -> TableStyle {
+        let width = terminal::stdout_width().unwrap_or(PLAIN_WIDTH);
+        TableStyle { width, color: self.color, all_notes: self.global.notes }
     }
 
     /// True if the command line has this argument, given by its id.

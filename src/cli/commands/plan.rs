@@ -28,7 +28,7 @@ pub(super) fn run(args: &PlanArgs, settings: &Settings, context: &Context<'_>) -
         let text = match settings.format {
             OutputFormat::Json => render_json(&estimate)?,
             OutputFormat::Csv => table(&estimate).csv(context.global.csv_text())?,
-            OutputFormat::Table => text(&estimate),
+            OutputFormat::Table => text(&estimate, &context.style()),
         };
         terminal::write_form(&text, settings.format)?;
         Ok(ExitCode::Ok)
@@ -36,14 +36,13 @@ pub(super) fn run(args: &PlanArgs, settings: &Settings, context: &Context<'_>) -
 }
 
 /// The estimate for people, the result first.
-fn text(estimate: &PlanEstimate) -> String {
+fn text(estimate: &PlanEstimate, style: &TableStyle) -> String {
     let PlanLine { now, expected, at_most, .. } = &estimate.total;
     let mut text = plan_line(estimate) + "\n";
     if at_most.calls == 0.0 {
         return text;
     }
-    let style = TableStyle { width: terminal::stdout_width().unwrap_or(120), ..TableStyle::default() };
-    let (table, rate) = (table(estimate).terminal(&style), estimate.gate_rate);
+    let (table, rate) = (table(estimate).terminal(style), estimate.gate_rate);
     text.push_str(&format!(
         "\n{table}\nexpected: {:.0}% of the questions that depend on a reply are asked (--gate-rate {rate}); tokens and USD \
          are of the expected calls, replies up to their limits; unreadable replies are asked for again \

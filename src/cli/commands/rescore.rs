@@ -32,5 +32,5 @@ pub(super) fn run(args: &RescoreArgs, context: &Context<'_>) -> Result<ExitCode>
             terminal::note("note: scores of another mode; add --out DIR to write them to files");
         }
     }
-    conclude(&report, &manifest, args.display.format, context.color)
+    conclude(&report, &manifest, args.display.format, &context.style())
 }

@@ -108,7 +108,7 @@ async fn score(
     }
     let report = RunReport::new(run.manifest(), &name, run.scores(), bench, &[], texts)?;
     report.write(dir)?;
-    let code = conclude(&report, run.manifest(), settings.format, context.color)?;
+    let code = conclude(&report, run.manifest(), settings.format, &context.style())?;
     if !quiet {
         terminal::note(&format!("record of the run: {}", path.display()));
         terminal::note(&next_steps(&run));

@@ -4,10 +4,10 @@ use super::notes::{notes, run_warnings};
 use super::tables::{metric_name, overview, pairs_table, systems_table, tidy};
 use super::verdict::verdict;
 use crate::analysis::comparison::Comparison;
-use crate::domain::{Note, Severity};
+use crate::domain::Note;
 use crate::error::Result;
 use crate::report::markup::markdown_text;
-use crate::report::table::{Table, shown_notes};
+use crate::report::table::{Table, note_lines};
 use crate::report::{CsvText, TableStyle, render_json, visible, wrapped};
 
 /// A comparison to render.
@@ -87,14 +87,7 @@ impl ComparisonReport<'_> {
         }
         let mut blocks: Vec<String> = tables.iter().map(table).collect();
         blocks.extend((!verdicts.is_empty()).then_some(verdicts));
-        let notes = notes(comparison);
-        let shown = shown_notes(&notes, self.all_notes);
-        let warnings = notes.iter().filter(|note| note.severity == Severity::Warning).count();
-        let more = warnings.saturating_sub(shown.len());
-        let mut list: String = shown.iter().map(|note| item(&note.text)).collect();
-        if more > 0 {
-            list += &item(&format!("{more} more warnings: --notes"));
-        }
+        let list: String = note_lines(&notes(comparison), self.all_notes).iter().map(|line| item(line)).collect();
         blocks.extend((!list.is_empty()).then_some(list));
         blocks.join("\n")
     }
