@@ -14,7 +14,12 @@ use crate::report::{RunReport, Table, TableStyle};
 ///
 /// # Errors
 /// When standard output cannot be written.
-pub(super) fn conclude(report: &RunReport, manifest: &Manifest, format: OutputFormat, style: &TableStyle) -> Result<ExitCode> {
+pub(super) fn conclude(
+    report: &RunReport,
+    manifest: &Manifest,
+    format: OutputFormat,
+    style: &TableStyle,
+) -> Result<ExitCode> {
     match format {
         OutputFormat::Json => terminal::write_form(&report.json, format)?,
         OutputFormat::Csv => terminal::write_form(&report.csv, format)?,

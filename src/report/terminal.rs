@@ -89,15 +89,15 @@ impl Table {
         let parts: Vec<[String; 3]> = cells.map(|cell| parts(cell, format)).collect();
         let width = |part: usize| parts.iter().map(|parts| measure_text_width(&parts[part])).max().unwrap_or(0);
         let [estimate, flag, interval] = [0, 1, 2].map(width);
-        let line =
-            |own: &[String; 3]| format!("{:>estimate$}{:<flag$}{:<interval$}", own[0], own[1], own[2]);
+        let line = |own: &[String; 3]| format!("{:>estimate$}{:<flag$}{:<interval$}", own[0], own[1], own[2]);
         parts.iter().map(line).collect()
     }
 
     /// Green for the best of a column, yellow for what is missing or unscored.
     fn color(&self, row: usize, at: usize) -> Option<Color> {
         let column = &self.columns[at];
-        let value = |cells: &Vec<Cell>| if let Some(Cell::Value { value, .. }) = cells.get(at) { Some(*value) } else { None };
+        let value =
+            |cells: &Vec<Cell>| if let Some(Cell::Value { value, .. }) = cells.get(at) { Some(*value) } else { None };
         let own = value(&self.rows[row]);
         if matches!(column.key.as_str(), "unscored" | "missing") {
             return own.filter(|count| *count > 0.0).map(|_| Color::Yellow);

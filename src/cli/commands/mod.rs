@@ -31,8 +31,8 @@ use super::settings::Settings;
 use super::terminal;
 use crate::error::{Error, Result};
 use crate::evaluation::options::ScorerName;
-use crate::report::TableStyle;
 use crate::evaluation::run_directories;
+use crate::report::TableStyle;
 
 /// Width of tables if standard output is not a terminal.
 const PLAIN_WIDTH: u16 = 100;
