@@ -129,8 +129,8 @@
 //! # Rooms
 //!
 //! Imports run down only: [`cli`] and [`report`] above [`evaluation`] and [`analysis`], above [`judge`], [`scorer`],
-//! [`prompt`], [`dataset`] and [`facts`] (SciFact and FEVER), above [`domain`], [`stats`] and [`text`]. Formulas stand in
-//! `docs/metrics.md`, files in `docs/formats.md`, decisions in `docs/design.md`. Files carry a version; the Rust interface
+//! [`prompt`], [`dataset`] and [`facts`] (SciFact and FEVER), above [`domain`], [`stats`], [`text`] and
+//! [`files`]. Formulas stand in `docs/metrics.md`, files in `docs/formats.md`, decisions in `docs/design.md`. Files carry a version; the Rust interface
 //! may change with every minor version before 1.0.
 
 pub mod analysis;
@@ -140,6 +140,7 @@ pub mod domain;
 pub mod error;
 pub mod evaluation;
 pub mod facts;
+pub mod files;
 pub mod judge;
 pub mod prompt;
 pub mod report;

@@ -7,6 +7,7 @@ use serde::de::IgnoredAny;
 
 use crate::domain::SystemName;
 use crate::error::{Error, InputFault, Result};
+use crate::files::is_same_file;
 
 use super::reader::{JsonLine, no_such};
 
@@ -67,10 +68,6 @@ fn files_of(path: &Path, faults: &mut Vec<InputFault>) -> Result<Vec<PathBuf>> {
     let fault = InputFault::new(path, format!("no *.{} file in the directory", EXTENSIONS[0]));
     faults.push(fault.hint("put one file of {case_id, answer_text} lines per system there"));
     Ok(Vec::new())
-}
-
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 /// Content of a file, by the keys of its elements, so that a wrong file is one fault and not one per line.

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::builder::{in_input_order, needs_rubric};
-use super::record::{IMPORTED, Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunStatus, write_whole};
+use super::record::{IMPORTED, Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunStatus};
 use super::run_settings::judged_roles;
 use super::scorers::recorded_scorers;
 use super::{Job, Member, NoEvents, Options, Panel, Panels, StopHandle};
 use crate::analysis::OnUnscored;
 use crate::domain::{Item, Mode, Role, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
+use crate::files::write_whole;
 use crate::judge::Judge;
 use crate::judge::planner::ReplySource;
 use crate::scorer::Scorer;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{CallKind, Fingerprint};
 use crate::error::{InputFault, Result};
+use crate::files::is_plain_name;
 use crate::text::nesting::is_too_deep;
 
 /// The manifest's file name.
@@ -218,13 +219,9 @@ impl NamedTask {
     }
 }
 
-/// Whether the name stays in its directory on every platform and is not one of the set's own files.
+/// True for a name that is not one of the set's own files.
 fn is_plain(name: &str) -> bool {
-    !name.is_empty()
-        && !name.starts_with('.')
-        && name != MANIFEST
-        && name != README
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))
+    is_plain_name(name) && name != MANIFEST && name != README
 }
 
 #[cfg(test)]

@@ -17,7 +17,8 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::{Answer, CaseId, Score, ScoredAnswer, SystemName, TestCase, UnscoredKind, UnscoredReason};
 use crate::error::{Error, Result};
-use crate::evaluation::record::{JudgeEntry, Manifest, RecordedRun, RunStatus, write_whole};
+use crate::evaluation::record::{JudgeEntry, Manifest, RecordedRun, RunStatus};
+use crate::files::write_bytes;
 use crate::stats::{mean, sd};
 
 /// The version of `EvalLog` that is written.
@@ -36,8 +37,7 @@ pub fn write_inspect_logs(run: &RecordedRun, out: &Path) -> Result<usize> {
     let systems = run.systems();
     for system in &systems {
         let log = render_inspect_log(run, system, &answers)?;
-        let path = out.join(file_name(run, system));
-        write_whole(&path, |out| out.write_all(&log).map_err(Error::io(&path, "write")))?;
+        write_bytes(&out.join(file_name(run, system)), &log)?;
     }
     Ok(systems.len())
 }

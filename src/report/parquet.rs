@@ -21,7 +21,8 @@ use serde_json::Value;
 use super::CsvText;
 use super::rows::component_rows;
 use crate::error::{self, Error, InputFault};
-use crate::evaluation::record::{RecordedRun, SCHEMA_VERSION, for_each_call, write_whole};
+use crate::evaluation::record::{RecordedRun, SCHEMA_VERSION, for_each_call};
+use crate::files::write_whole;
 
 use Kind::{Flag, Number, Text, Whole};
 

@@ -8,8 +8,9 @@ use super::{scorecard, scorecard_csv, scorecard_json};
 use crate::analysis::{Summary, agreement};
 use crate::domain::{Note, ScoredAnswer};
 use crate::error::{Error, Result};
-use crate::evaluation::record::{IMPORTED, Manifest, RoleEntry, RunDir, write_whole};
+use crate::evaluation::record::{IMPORTED, Manifest, RoleEntry, RunDir};
 use crate::evaluation::summary;
+use crate::files::write_whole;
 
 /// The scorecard of a run, or the row of a benchmark instead.
 pub struct RunReport {

@@ -12,17 +12,18 @@ use source::{PathUse, code_only, paths, without_tests};
 /// Which rooms a room may use besides itself and `error`.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("error", &[]),
+    ("files", &[]),
     ("text", &[]),
     ("stats", &[]),
     ("domain", &["text"]),
-    ("dataset", &["domain", "text"]),
-    ("prompt", &["domain", "text"]),
-    ("judge", &["domain", "text", "prompt"]),
+    ("dataset", &["files", "domain", "text"]),
+    ("prompt", &["files", "domain", "text"]),
+    ("judge", &["files", "domain", "text", "prompt"]),
     ("scorer", &["domain", "text", "stats"]),
     ("facts", &["domain", "text", "stats", "dataset"]),
     ("analysis", &["domain", "text", "stats", "scorer", "dataset"]),
-    ("evaluation", &["domain", "text", "stats", "dataset", "prompt", "judge", "scorer", "analysis"]),
-    ("report", &["domain", "text", "stats", "dataset", "scorer", "facts", "analysis", "evaluation"]),
+    ("evaluation", &["files", "domain", "text", "stats", "dataset", "prompt", "judge", "scorer", "analysis"]),
+    ("report", &["files", "domain", "text", "stats", "dataset", "scorer", "facts", "analysis", "evaluation"]),
 ];
 
 /// Rooms at the top, which may use everything: the command line, and the crate's roots.

@@ -47,8 +47,7 @@ async fn export(args: &BatchExportArgs, settings: &Settings) -> Result<ExitCode>
         return Err(Error::Usage(what.into()));
     }
     BatchManifest::make_room(dir, settings.options.output.overwrite)?;
-    let (requests, bytes, chat_only) = (args.max_requests.get(), args.max_bytes, args.vllm);
-    let limits = BatchLimits { requests, bytes, chat_only };
+    let limits = BatchLimits { requests: args.max_requests.get(), bytes: args.max_bytes.get(), chat_only: args.vllm };
     let (planned, manifest) = evaluation(settings).prepare().await?.export_batch(dir.clone(), limits).await?;
     let Some(manifest) = manifest else {
         let text = match (planned.plan.at_most, planned.plan.cached) {

@@ -1,7 +1,7 @@
 //! `scholareval report`: recorded runs as one HTML file.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::analysis::comparison::ComparisonOptions;
@@ -10,8 +10,9 @@ use crate::cli::args::ReportArgs;
 use crate::cli::outputs::refuse_input;
 use crate::cli::terminal::{counted, grouped, note, path_text, write_stdout};
 use crate::error::{Error, InputFault, Result};
-use crate::evaluation::record::{FILES, RecordedRun, for_each_call, write_whole};
+use crate::evaluation::record::{FILES, RecordedRun, for_each_call};
 use crate::evaluation::{CallRecord, RunSet};
+use crate::files::write_bytes;
 use crate::report::html::{self, HtmlReport};
 
 /// A page of more answers has their scores only: with texts and replies it has some 10 kB per answer, and browsers fail.
@@ -34,7 +35,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitCode> {
         metric: args.metric.as_deref(),
     };
     let page = html::page(&report)?;
-    write_whole(&args.out, |out| out.write_all(&page).map_err(Error::io(&args.out, "write")))?;
+    write_bytes(&args.out, &page)?;
     if !has_texts && !args.quiet {
         let (answers, most) = (grouped(answers), grouped(MOST_ANSWERS_WITH_TEXTS));
         note(&format!(

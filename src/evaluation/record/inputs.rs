@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use super::lines::LineReader;
 use super::manifest::Manifest;
-use super::writer::{write_line, write_whole};
+use super::writer::write_line;
 use crate::dataset::with_text;
 use crate::domain::{CaseId, Item, SystemName, TestCase};
 use crate::error::{Error, Result};
+use crate::files::write_whole;
 
 /// A line of the file: a case (before its answers), an answer, or the two lists of answers (last).
 #[derive(Debug, Serialize, Deserialize)]

@@ -24,7 +24,7 @@ pub use inputs::Inputs;
 pub use manifest::{IMPORTED, JudgeEntry, Manifest, PolicyEntry, PromptsEntry, RoleEntry, RunStatus, differences};
 pub use run::{RecordedRun, load_run};
 pub use stamp::FileStamp;
-pub use writer::{FILES, RunDir, RunRecord, write_whole};
+pub use writer::{FILES, RunDir, RunRecord};
 
 /// Version of all formats of a run directory.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -14,6 +14,7 @@ use super::stamp::FileStamp;
 use crate::domain::{CallId, EndpointUse, ScoredAnswer};
 use crate::error::{Error, InputFault, Result};
 use crate::evaluation::{CallRecord, EventSink, RunEvent};
+use crate::files::{write_bytes, write_json, write_whole};
 
 /// The files that are stamped in the manifest of a finished run.
 const STAMPED: [&str; 3] = ["inputs.jsonl", "calls.jsonl", "scores.jsonl"];
@@ -115,14 +116,7 @@ impl RunDir {
     }
 
     fn write_manifest(&self, manifest: &Manifest) -> Result<()> {
-        let mut bytes = serde_json::to_vec_pretty(manifest)
-            .map_err(|error| Error::Internal(format!("the manifest cannot be written: {error}")))?;
-        bytes.push(b'\n');
-        let path = self.path.join("manifest.json");
-        write_whole(&path, |out| {
-            let written = out.write_all(&bytes).and_then(|()| out.flush()).and_then(|()| out.get_ref().sync_all());
-            written.map_err(Error::io(&path, "write"))
-        })?;
+        write_json(&self.path.join("manifest.json"), manifest)?;
         sync_directory(&self.path);
         Ok(())
     }
@@ -132,8 +126,7 @@ impl RunDir {
     /// # Errors
     /// When the file cannot be written.
     pub fn write_file(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        let path = self.path.join(name);
-        write_whole(&path, |out| out.write_all(bytes).map_err(Error::io(&path, "write")))
+        write_bytes(&self.path.join(name), bytes)
     }
 }
 
@@ -152,26 +145,6 @@ fn sync_directory(path: &Path) {
     if cfg!(unix) {
         let _ = File::open(path).and_then(|directory| directory.sync_all());
     }
-}
-
-/// Writes a file atomically.
-///
-/// # Errors
-/// When the file cannot be written, and any error of `write`.
-pub fn write_whole<T>(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> Result<T>) -> Result<T> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let partial = path.with_file_name(format!(".{name}.partial"));
-    let mut out = BufWriter::new(File::create(&partial).map_err(Error::io(&partial, "create"))?);
-    let written = write(&mut out).and_then(|value| {
-        out.flush().map_err(Error::io(&partial, "write"))?;
-        std::fs::rename(&partial, path).map_err(Error::io(path, "create"))?;
-        Ok(value)
-    });
-    if written.is_err() {
-        // The temporary file is of no use; report the first error even if removing it fails.
-        let _ = std::fs::remove_file(&partial);
-    }
-    written
 }
 
 /// Writes `manifest.json`, `calls.jsonl` and `scores.jsonl` as events come.

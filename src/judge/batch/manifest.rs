@@ -1,12 +1,12 @@
 //! `batch.json`: the request files of a batch directory, and how far each of them is.
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, InputFault, Result};
+use crate::files::{is_plain_name, write_json};
 
 /// Name of the manifest in a batch directory.
 pub const MANIFEST_FILE: &str = "batch.json";
@@ -136,11 +136,8 @@ impl BatchManifest {
             return Err(fault(format!("has schema version {version}, this program reads {SCHEMA_VERSION}")));
         }
         let names = manifest.parts.iter().flat_map(|part| std::iter::once(&part.file).chain(&part.results));
-        for name in names {
-            let is_ours = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-            if name.is_empty() || name.starts_with('.') || !name.chars().all(is_ours) {
-                return Err(fault(format!("{name:?} is no name of a file in this directory")));
-            }
+        if let Some(name) = names.into_iter().find(|name| !is_plain_name(name)) {
+            return Err(fault(format!("{name:?} is no name of a file in this directory")));
         }
         Ok(Self { dir: dir.to_path_buf(), ..manifest })
     }
@@ -150,10 +147,7 @@ impl BatchManifest {
     /// # Errors
     /// [`Error::Io`] if it cannot be written.
     pub fn save(&self) -> Result<()> {
-        let mut bytes = serde_json::to_vec_pretty(self)
-            .map_err(|error| Error::Internal(format!("cannot write a batch's manifest as JSON: {error}")))?;
-        bytes.push(b'\n');
-        write_whole(&self.dir.join(MANIFEST_FILE), &bytes)
+        write_json(&self.dir.join(MANIFEST_FILE), self)
     }
 }
 
@@ -184,17 +178,6 @@ pub(super) fn read_request_file(dir: &Path, part: &BatchPart) -> Result<Vec<u8>>
         return Err(InputFault::new(&path, what).hint("export the batch again").into());
     }
     Ok(bytes)
-}
-
-/// Writes a file beside its place and moves it there: a reader sees all of it or none.
-pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let beside = Path::new(&beside);
-    refuse_link(beside)?;
-    let mut file = File::create(beside).map_err(Error::io(beside, "create"))?;
-    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(Error::io(beside, "write"))?;
-    fs::rename(beside, path).map_err(Error::io(path, "replace"))
 }
 
 #[cfg(test)]

@@ -21,8 +21,9 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::manifest::{BatchManifest, BatchPart, read_request_file, write_whole};
+use super::manifest::{BatchManifest, BatchPart, read_request_file};
 use crate::error::{Error, Result};
+use crate::files::{is_plain_name, write_bytes};
 use crate::judge::chat::transport::{Fault, Transport, request_headers};
 use crate::judge::chat::{error_text, error_words, key_refused, no_server};
 use crate::judge::endpoint::Endpoint;
@@ -174,7 +175,7 @@ impl BatchService {
             }
             let id = checked_id(id, "file")?;
             let content = self.client.files().content(&id).await;
-            write_whole(&path, &content.map_err(|error| self.error(error))?)?;
+            write_bytes(&path, &content.map_err(|error| self.error(error))?)?;
             results.retain(|known| *known != name);
             results.push(name);
             manifest.save()?;
@@ -303,8 +304,7 @@ fn line_error(error: &Value) -> String {
 
 /// Ids become parts of addresses: anything but letters, digits, `-`, `_` and `.` is refused.
 fn checked_id(id: String, what: &str) -> Result<String> {
-    let is_good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if !id.is_empty() && id.len() <= 256 && id.chars().all(is_good) && !id.starts_with('.') {
+    if is_plain_name(&id) && id.len() <= 256 {
         return Ok(id);
     }
     Err(Error::JudgeUnavailable(format!("the batch service sent {id:?} as the id of a {what}, which is none")))

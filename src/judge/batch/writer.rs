@@ -23,7 +23,7 @@ pub struct BatchLimits {
     pub chat_only: bool,
 }
 
-/// Writes the request files of a batch into a directory, which is made for the first call. Nothing counts before
+/// Writes the request files of a batch into a directory, which is created for the first call. Nothing counts before
 /// [`BatchWriter::finish`] has written the manifest.
 #[derive(Debug)]
 pub struct BatchWriter {
@@ -31,46 +31,71 @@ pub struct BatchWriter {
     limits: BatchLimits,
     /// The list of calls, once there is one.
     calls: Option<BufWriter<File>>,
-    /// Each with its file while it may still take a request: the last part of each judge and route.
-    parts: Vec<(BatchPart, Option<BufWriter<File>>)>,
+    /// Request files that are full.
+    full: Vec<BatchPart>,
+    /// The request file of each judge and route that takes further requests.
+    open: Vec<OpenPart>,
+}
+
+/// A request file that is being written.
+#[derive(Debug)]
+struct OpenPart {
+    part: BatchPart,
+    file: BufWriter<File>,
+    hash: blake3::Hasher,
 }
 
 impl BatchWriter {
     /// A batch in that directory.
     pub fn new(dir: PathBuf, limits: BatchLimits) -> Self {
-        Self { dir, limits, calls: None, parts: Vec::new() }
+        Self { dir, limits, calls: None, full: Vec::new(), open: Vec::new() }
     }
 
-    /// Writes one call: its body goes to `route` unchanged.
+    /// Writes one call; the request to `route` has this body, byte for byte.
     ///
     /// # Errors
-    /// [`Error::Io`] if a file cannot be written, [`Error::Usage`] for a call that is too long for any file or goes to
+    /// [`Error::Io`] if a file cannot be written, [`Error::Usage`] for a call that is too long for any file or uses
     /// another route than the batch may have.
     pub fn add(&mut self, call: &BatchCall, route: JudgeKind, body: &[u8], prompt_tokens: u64) -> Result<()> {
+        let judge = &call.label.judge;
         if self.limits.chat_only && route != JudgeKind::Chat {
             return Err(Error::Usage(format!(
-                "--vllm: vllm run-batch takes chat only, and {} asks {} through {}; give that judge kind = \"chat\", or \
-                 run its file with contrib/ray_batch.py",
-                call.label.judge.escape_debug(),
+                "--vllm: vllm run-batch supports only chat, and {} is asked {} through {}; set kind = \"chat\" for that \
+                 judge, or run its file with contrib/ray_batch.py",
+                judge.escape_debug(),
                 call.label.kind,
                 route.path()
             )));
         }
         let line = request_line(call, route, body);
         let size = line.len() as u64;
-        if size > self.limits.bytes {
-            let (id, most) = (call.custom_id.short(12), self.limits.bytes);
+        let BatchLimits { requests, bytes, .. } = self.limits;
+        if size > bytes {
+            let id = call.custom_id.short(12);
             return Err(Error::Usage(format!(
-                "--max-bytes: the request {id} alone has {size} bytes, more than the {most} of a file; give more, or \
-                 score that answer without a batch"
+                "--max-bytes: the request {id} alone has {size} bytes, more than the {bytes} of a file; raise the limit, \
+                 or score that answer without a batch"
             )));
         }
-        let (part, file) = self.part(&call.label.judge, &url(route), size)?;
+        let url = url(route);
+        let is_its = |open: &OpenPart| open.part.judge == *judge && open.part.url == url;
+        let is_full = |open: &OpenPart| open.part.requests == requests || open.part.bytes + size > bytes;
+        if let Some(at) = self.open.iter().position(|open| is_its(open) && is_full(open)) {
+            self.full.push(self.open.remove(at).close(&self.dir)?);
+        }
+        let at = match self.open.iter().position(is_its) {
+            Some(at) => at,
+            None => {
+                self.begin(judge, url)?;
+                self.open.len() - 1
+            }
+        };
+        let OpenPart { part, file, hash } = &mut self.open[at];
+        file.write_all(&line).map_err(Error::io(self.dir.join(&part.file), "write"))?;
+        hash.update(&line);
         part.requests += 1;
         part.bytes += size;
         part.prompt_tokens += prompt_tokens;
-        let name = part.file.clone();
-        file.write_all(&line).map_err(Error::io(self.dir.join(name), "write"))?;
         let mut label = serde_json::to_vec(call)
             .map_err(|error| Error::Internal(format!("cannot write a call's label as JSON: {error}")))?;
         label.push(b'\n');
@@ -82,59 +107,41 @@ impl BatchWriter {
         calls.write_all(&label).map_err(Error::io(path, "write"))
     }
 
-    /// The part that takes a line of that size; a full one is closed.
-    fn part(&mut self, judge: &str, url: &str, size: u64) -> Result<(&mut BatchPart, &mut BufWriter<File>)> {
-        let BatchLimits { requests, bytes, .. } = self.limits;
-        let of_judge = |part: &BatchPart| part.judge == judge && part.url == url;
-        let last = self.parts.iter().rposition(|(part, _)| of_judge(part));
-        let fits = |at: &usize| self.parts[*at].0.requests < requests && self.parts[*at].0.bytes + size <= bytes;
-        let at = match last.filter(fits) {
-            Some(at) => at,
-            None => {
-                if let Some((part, file)) = last.and_then(|at| self.parts.get_mut(at)) {
-                    close(file.take(), &self.dir.join(&part.file))?;
-                }
-                let number = 1 + self.parts.iter().filter(|(part, _)| of_judge(part)).count();
-                let file = format!("{}-{number:03}.jsonl", file_stem(judge, url));
-                fs::create_dir_all(&self.dir).map_err(Error::io(&self.dir, "create"))?;
-                let writer = create(&self.dir.join(&file))?;
-                let part = BatchPart { file, judge: judge.into(), url: url.into(), ..BatchPart::default() };
-                self.parts.push((part, Some(writer)));
-                self.parts.len() - 1
-            }
-        };
-        match self.parts.get_mut(at) {
-            Some((part, Some(file))) => Ok((part, file)),
-            _ => Err(Error::Internal("the file of a batch is closed too early".into())),
-        }
+    /// Begins the next request file of a judge and route.
+    fn begin(&mut self, judge: &str, url: String) -> Result<()> {
+        let number = 1 + self.full.iter().filter(|part| part.judge == judge && part.url == url).count();
+        let file = format!("{}-{number:03}.jsonl", file_stem(judge, &url));
+        fs::create_dir_all(&self.dir).map_err(Error::io(&self.dir, "create"))?;
+        let writer = create(&self.dir.join(&file))?;
+        let part = BatchPart { file, judge: judge.to_owned(), url, ..BatchPart::default() };
+        self.open.push(OpenPart { part, file: writer, hash: blake3::Hasher::new() });
+        Ok(())
     }
 
-    /// Ends the batch: its manifest is written last. `None` if there was no call. `address` gives the address of the judge
-    /// of an identity, secrets masked.
+    /// Ends the batch: its manifest is written last. `None` if there was no call. `address` gives the address of a judge
+    /// by its identity, secrets masked.
     ///
     /// # Errors
     /// [`Error::Io`] if a file cannot be written.
     pub fn finish(self, address: impl Fn(&str) -> Option<String>) -> Result<Option<BatchManifest>> {
-        if self.calls.is_none() {
-            return Ok(None);
+        let Some(calls) = self.calls else { return Ok(None) };
+        close(calls, &self.dir.join(CALLS_FILE))?;
+        let mut parts = self.full;
+        for open in self.open {
+            parts.push(open.close(&self.dir)?);
         }
-        let mut parts = Vec::with_capacity(self.parts.len());
-        for (part, file) in self.parts {
-            close(file, &self.dir.join(&part.file))?;
-            let hash = hash_of(&self.dir.join(&part.file))?;
-            parts.push(BatchPart { base_url: address(&part.judge), hash, ..part });
-        }
-        close(self.calls, &self.dir.join(CALLS_FILE))?;
+        parts.iter_mut().for_each(|part| part.base_url = address(&part.judge));
         let manifest = BatchManifest::new(&self.dir, parts);
         manifest.save()?;
         Ok(Some(manifest))
     }
 }
 
-fn hash_of(path: &Path) -> Result<String> {
-    let mut hasher = blake3::Hasher::new();
-    let read = File::open(path).and_then(|file| hasher.update_reader(file).map(|hasher| hasher.finalize()));
-    read.map(|hash| hash.to_string()).map_err(Error::io(path, "read"))
+impl OpenPart {
+    fn close(self, dir: &Path) -> Result<BatchPart> {
+        close(self.file, &dir.join(&self.part.file))?;
+        Ok(BatchPart { hash: self.hash.finalize().to_string(), ..self.part })
+    }
 }
 
 fn create(path: &Path) -> Result<BufWriter<File>> {
@@ -142,8 +149,7 @@ fn create(path: &Path) -> Result<BufWriter<File>> {
     File::create(path).map(BufWriter::new).map_err(Error::io(path, "create"))
 }
 
-fn close(file: Option<BufWriter<File>>, path: &Path) -> Result<()> {
-    let Some(mut file) = file else { return Ok(()) };
+fn close(mut file: BufWriter<File>, path: &Path) -> Result<()> {
     file.flush().and_then(|()| file.get_ref().sync_all()).map_err(Error::io(path, "write"))
 }
 

@@ -10,6 +10,7 @@ use super::entry::{self, Entry, StoredEntry};
 use super::file::{self, beside, failed, fault};
 use super::store::{Cache, SELECT_SERVERS};
 use crate::error::{Error, Result};
+use crate::files::is_same_file;
 
 /// A server's report replaces one that is older.
 const TAKE_SERVER: &str = "INSERT INTO servers VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE \
@@ -187,11 +188,6 @@ pub fn merge(sources: &[PathBuf], into: &Path) -> Result<MergeReport> {
         }
     }
     Ok(report)
-}
-
-/// True if both names lead to one file that exists.
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 /// Copies what can be read of a source in one transaction; gives the source's error, if it has one.
