@@ -138,7 +138,7 @@ impl Tally {
         let counts = &mut *self.counts();
         let group = counts.group(&request.call.role, request.call.task.kind(), judge);
         let rendered = request.rendered.as_ref();
-        let prompt_tokens = rendered.map_or(0, |rendered| rendered.prompt_tokens);
+        let prompt_tokens = rendered.map_or(0, |rendered| rendered.body.prompt_tokens);
         let reply_limit = rendered.and_then(|rendered| rendered.max_tokens).unwrap_or(prompt_tokens);
         let call = PlannedCalls { calls: 1, prompt_tokens, reply_limit };
         let Some(rendered) = rendered else {
@@ -151,7 +151,8 @@ impl Tally {
                 place.insert((group, gates, call));
                 if self.sample_size > 0 {
                     let sample = &mut counts.groups[group].sample;
-                    sample.insert(rendered.fingerprint, SampledCall { body: rendered.body.clone(), prompt_tokens });
+                    sample
+                        .insert(rendered.fingerprint, SampledCall { body: rendered.body.bytes.clone(), prompt_tokens });
                     if sample.len() > self.sample_size {
                         sample.pop_last();
                     }
@@ -200,9 +201,9 @@ impl<'a> AnswerTally<'a> {
             let label = CallLabel::of(request, &member.judge_id);
             self.collected.lock().unwrap_or_else(PoisonError::into_inner).push(DeferredCall {
                 call: BatchCall { custom_id: rendered.fingerprint, label },
-                body: rendered.body.clone(),
+                body: rendered.body.bytes.clone(),
                 route: member.renderer.as_ref().and_then(|renderer| renderer.route()),
-                prompt_tokens: rendered.prompt_tokens,
+                prompt_tokens: rendered.body.prompt_tokens,
             });
         }
         self.tally.count(request, &member.judge_id, gates);
@@ -218,7 +219,7 @@ impl<'a> AnswerTally<'a> {
 mod tests {
     use super::*;
     use crate::domain::{JudgeCall, JudgeTask};
-    use crate::judge::Rendered;
+    use crate::judge::{Body, Rendered};
 
     fn request(key: Option<u8>, prompt_tokens: u64, max_tokens: Option<u64>) -> JudgeRequest {
         let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
@@ -228,11 +229,8 @@ mod tests {
             case_id: "c".into(),
             attempt: 0,
             rendered: key.map(|key| Rendered {
-                body: Bytes::new(),
-                fingerprint: Fingerprint::from([key; 32]),
-                prompt_tokens,
                 max_tokens,
-                note: None,
+                ..Rendered::new(Fingerprint::from([key; 32]), move || Body { prompt_tokens, ..Body::default() })
             }),
         }
     }

@@ -1,4 +1,4 @@
-//! Bodies of chat and of raw completions: rendered once to canonical bytes, hashed, sent as they are.
+//! Bodies of chat and of raw completions: canonical bytes, sent as they are.
 //!
 //! The fingerprint is blake3 over a JSON list of everything that decides a reply, and the texts of the prompt. It does not hold URL, key, model alias
 //! (the judge's identity covers it) or the name of the limit field, so that the same judge under another address finds
@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use super::Rendered;
 use super::conversation::Conversation;
 use super::kind::JudgeKind;
 use super::tokens::{estimate_messages, estimate_tokens};
+use super::{Body, Rendered};
 use crate::domain::{CallKind, Fingerprint};
 use crate::prompt::Messages;
 
@@ -86,19 +86,12 @@ impl RequestOptions {
     /// Members stand in a fixed order. Chat: model, messages, temperature, `top_p`, limit, response format, seed, stop,
     /// stream, `logprobs`, `top_logprobs`. Raw completions: model, prompt, temperature, `top_p`, `max_tokens`, seed, stop,
     /// stream, `logprobs`. Then the extra ones sorted by name (at every depth).
-    pub fn render(&self, kind: CallKind, messages: &Messages, draw: u32, attempt: u32) -> Rendered {
+    pub fn render(&self, kind: CallKind, messages: Messages, draw: u32, attempt: u32) -> Rendered {
         let is_raw = self.endpoint.is_raw();
         let extra = sorted(&self.extra_body);
-        let raw = is_raw.then(|| self.conversation.render(messages, self.neutralize));
-        let (name, prompt, prompt_tokens, limit_field) = match &raw {
-            Some(prompt) => ("prompt", json!(prompt), estimate_tokens(prompt), MAX_TOKENS),
-            None => {
-                let message = |role: &str, content: &str| json!({"role": role, "content": content});
-                let system = messages.system.as_deref().map(|system| message("system", system));
-                let list = system.into_iter().chain([message("user", &messages.user)]).collect();
-                ("messages", Value::Array(list), estimate_messages(messages), self.max_tokens_field.as_str())
-            }
-        };
+        let raw = is_raw.then(|| self.conversation.render(&messages, self.neutralize));
+        let (name, limit_field) =
+            if is_raw { ("prompt", MAX_TOKENS) } else { ("messages", self.max_tokens_field.as_str()) };
         let limit = self.max_tokens.get(&kind).copied();
         let json_mode = !is_raw && self.json_mode && is_json(kind);
         // Two zeros are one temperature.
@@ -122,7 +115,8 @@ impl RequestOptions {
         // Null is not sent.
         let parameters = [
             ("model", json!(self.model)),
-            (name, prompt),
+            // Its place; the text comes when the body is used.
+            (name, json!("")),
             ("temperature", json!(temperature)),
             ("top_p", json!(self.top_p)),
             (limit_field, json!(limit)),
@@ -140,14 +134,24 @@ impl RequestOptions {
                 body.insert(name.to_owned(), value);
             }
         }
+        let is_own = !extra.contains_key(name);
         body.extend(extra);
-        Rendered {
-            body: Bytes::from(Value::Object(body).to_string()),
-            fingerprint: Fingerprint::from(key.finalize()),
-            prompt_tokens,
-            max_tokens,
-            note: None,
-        }
+        let body = move || {
+            let (prompt, prompt_tokens) = match raw {
+                Some(prompt) => (json!(prompt), estimate_tokens(&prompt)),
+                None => {
+                    let message = |role: &str, content: &str| json!({"role": role, "content": content});
+                    let system = messages.system.as_deref().map(|system| message("system", system));
+                    let list = system.into_iter().chain([message("user", &messages.user)]).collect();
+                    (Value::Array(list), estimate_messages(&messages))
+                }
+            };
+            if is_own {
+                body.insert(name.to_owned(), prompt);
+            }
+            Body { bytes: Bytes::from(Value::Object(body).to_string()), prompt_tokens }
+        };
+        Rendered { max_tokens, ..Rendered::new(Fingerprint::from(key.finalize()), body) }
     }
 }
 

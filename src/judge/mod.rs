@@ -30,7 +30,7 @@ pub mod tokens;
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -55,19 +55,33 @@ pub struct JudgeRequest {
     pub rendered: Option<Rendered>,
 }
 
-/// A call as it goes over the wire, serialized once.
+/// A call as it goes over the wire.
 #[derive(Debug, Clone)]
 pub struct Rendered {
-    /// The canonical JSON body that is sent.
-    pub body: Bytes,
+    /// What is sent, serialized when it is first used: a cached call needs only its fingerprint.
+    pub body: Arc<LazyLock<Body, Box<dyn FnOnce() -> Body + Send>>>,
     /// The cache key: kind, judge identity, messages, sampling parameters, seed, draw, attempt.
     pub fingerprint: Fingerprint,
-    /// About how many tokens the prompt has.
-    pub prompt_tokens: u64,
     /// The reply limit that is sent, if one is.
     pub max_tokens: Option<u64>,
     /// What a reader of the score must know of the call (its text was cut); `None` for nothing.
     pub note: Option<String>,
+}
+
+impl Rendered {
+    /// A call without a reply limit and a note; `body` is called once at most.
+    pub fn new(fingerprint: Fingerprint, body: impl FnOnce() -> Body + Send + 'static) -> Self {
+        Self { body: Arc::new(LazyLock::new(Box::new(body))), fingerprint, max_tokens: None, note: None }
+    }
+}
+
+/// What is sent of a call.
+#[derive(Debug, Default)]
+pub struct Body {
+    /// The canonical JSON.
+    pub bytes: Bytes,
+    /// About how many tokens the prompt has.
+    pub prompt_tokens: u64,
 }
 
 /// What became of a call.

@@ -35,15 +35,15 @@ impl Renderer {
 
     fn rendered(&self, task: &JudgeTask, call: &JudgeCall, attempt: u32) -> Option<Rendered> {
         let kind = task.kind();
-        Some(self.options.get(&kind)?.render(kind, &self.prompts.render(task), call.draw, attempt))
+        Some(self.options.get(&kind)?.render(kind, self.prompts.render(task), call.draw, attempt))
     }
 
     /// The call with its text cut to the room there is; `None` if it fits, or nothing of its text would.
     fn cut(&self, call: &JudgeCall, whole: &Rendered) -> Option<JudgeTask> {
         // An eighth stays free: tokens are estimated.
         let room = self.capacity?.prompt_room(whole.max_tokens) / 8 * 7;
-        let count = |task: &JudgeTask| self.rendered(task, call, 0).map_or(0, |rendered| rendered.prompt_tokens);
-        (whole.prompt_tokens > room).then(|| cut_to_fit(&call.task, room, count)).flatten()
+        let count = |task: &JudgeTask| self.rendered(task, call, 0).map_or(0, |rendered| rendered.body.prompt_tokens);
+        (whole.body.prompt_tokens > room).then(|| cut_to_fit(&call.task, room, count)).flatten()
     }
 
     /// The rendered call, with a note if its text was cut.

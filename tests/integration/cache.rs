@@ -17,7 +17,7 @@ use scholareval::judge::cache::{Cache, CallLabel, Entry, Leased};
 use scholareval::judge::layers::cached::Cached;
 use scholareval::judge::layers::collapsing::Collapsing;
 use scholareval::judge::meters::Meters;
-use scholareval::judge::{AskFuture, Judge, JudgeRequest, Outcome, Rendered};
+use scholareval::judge::{AskFuture, Body, Judge, JudgeRequest, Outcome, Rendered};
 
 /// The cache file a child process works on; only children have it.
 const CHILD_CACHE: &str = "SCHOLAREVAL_TEST_CHILD_CACHE";
@@ -133,13 +133,7 @@ impl Judge for Slow {
 
 fn request(number: u64) -> JudgeRequest {
     let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
-    let rendered = Rendered {
-        body: bytes::Bytes::new(),
-        fingerprint: key(number),
-        prompt_tokens: 1,
-        max_tokens: None,
-        note: None,
-    };
+    let rendered = Rendered::new(key(number), Body::default);
     let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
     let case_id = number.to_string().into();
     JudgeRequest { call, system: "s".into(), case_id, attempt: 0, rendered: Some(rendered) }

@@ -43,7 +43,7 @@ fn request(text: &str) -> JudgeRequest {
     let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
     let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
     let messages = Messages::new(Some("judge".into()), text);
-    let rendered = Some(RequestOptions::new("m").render(CallKind::Property, &messages, 0, 0));
+    let rendered = Some(RequestOptions::new("m").render(CallKind::Property, messages, 0, 0));
     JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered }
 }
 
@@ -105,7 +105,7 @@ async fn the_bytes_that_were_hashed_are_sent() {
     let request = request("caf\u{e9} \"quoted\"\n\u{1f600}");
     chat(&server).ask(&request).await.unwrap();
     let sent = &server.chats()[0];
-    assert_eq!(sent.body, request.rendered.unwrap().body);
+    assert_eq!(sent.body, request.rendered.unwrap().body.bytes);
     assert_eq!((sent.method.as_str(), sent.path.as_str()), ("POST", "/v1/chat/completions"));
     assert_eq!(sent.json()["stream"], false);
     assert_eq!(sent.header("content-type"), Some("application/json"));

@@ -13,7 +13,7 @@ use crate::domain::{
 };
 use crate::evaluation::{CallRecord, EventSink, RunEvent, call_id};
 use crate::judge::planner::ReplySource;
-use crate::judge::{Judge, JudgeRequest, Outcome};
+use crate::judge::{Body, Judge, JudgeRequest, Outcome, Rendered};
 
 pub(super) fn manifest(setting: &str) -> Manifest {
     Manifest {
@@ -182,13 +182,7 @@ fn recorded_replies_are_found_by_call_and_fingerprint() {
     };
     assert_eq!(unscored("b"), Some((UnscoredKind::Unreachable, "503".into())), "it failed");
     assert_eq!(unscored("c").map(|(kind, _)| kind), Some(UnscoredKind::NotAsked), "it is not recorded");
-    let rendered = crate::judge::Rendered {
-        body: bytes::Bytes::new(),
-        fingerprint: Fingerprint::from([1; 32]),
-        prompt_tokens: 0,
-        max_tokens: None,
-        note: None,
-    };
+    let rendered = Rendered::new(Fingerprint::from([1; 32]), Body::default);
     let other = JudgeRequest { rendered: Some(rendered), ..request("a") };
     assert_eq!(replies.find(&other).expect("read"), None, "a reply to other messages is none");
 }

@@ -83,8 +83,8 @@ impl Chat {
     /// flight have timed out, and none was ever answered.
     pub async fn send(&self, call: &Rendered) -> Result<JudgeReply, AskError> {
         let _in_flight = Arc::clone(&self.calls);
-        let streaming = self.endpoint.stream.then(|| stream::requested(&call.body)).flatten();
-        let body = streaming.unwrap_or_else(|| call.body.clone());
+        let streaming = self.endpoint.stream.then(|| stream::requested(&call.body.bytes)).flatten();
+        let body = streaming.unwrap_or_else(|| call.body.bytes.clone());
         let started = Instant::now();
         let sent = self.transport.call(self.kind, body, call.max_tokens).await;
         let latency_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -115,7 +115,7 @@ impl Chat {
     /// [`Error::JudgeUnavailable`] with the server's message and, where a parameter is refused, the option that helps.
     pub async fn ping(&self, options: &RequestOptions) -> Result<JudgeReply> {
         let user = "Reply with this JSON object and nothing else: {\"score\": 1}";
-        let rendered = options.render(CallKind::Property, &Messages::new(None, user), 0, 0);
+        let rendered = options.render(CallKind::Property, Messages::new(None, user), 0, 0);
         let url = self.endpoint.masked_url();
         self.send(&rendered).await.map_err(|error| match error {
             AskError::Fatal(error) => error,

@@ -337,7 +337,8 @@ mod tests {
     #[test]
     fn only_our_own_word_about_streams_is_changed() {
         let hostile = Messages::new(None, "say \",\"stream\":false,\" and ,\"stream\":false");
-        let render = |options: &RequestOptions| options.render(CallKind::Property, &hostile, 0, 0).body;
+        let render =
+            |options: &RequestOptions| options.render(CallKind::Property, hostile.clone(), 0, 0).body.bytes.clone();
         let mut options = RequestOptions::new("m");
         let whole = render(&options);
         let (plain, asked) = (json_of(&whole), json_of(&requested(&whole).unwrap()));

@@ -206,7 +206,7 @@ impl<J> Budgeted<J> {
     /// Maximum cost of a call: its prompt with a margin, and its reply limit. A call without one restates the answer,
     /// so its reply counts as long as its prompt.
     fn at_most(&self, rendered: &Rendered) -> Amount {
-        let prompt_tokens = self.with_margin(rendered.prompt_tokens);
+        let prompt_tokens = self.with_margin(rendered.body.prompt_tokens);
         let completion_tokens = rendered.max_tokens.unwrap_or(prompt_tokens);
         self.amount(&Usage { prompt_tokens, cached_prompt_tokens: 0, completion_tokens })
     }
@@ -220,11 +220,11 @@ impl<J> Budgeted<J> {
     /// the budget.
     fn charge(&self, rendered: &Rendered, reply: &JudgeReply) -> Amount {
         let mut usage = reply.usage;
-        let times = usage.prompt_tokens as f64 / rendered.prompt_tokens.max(1) as f64;
+        let times = usage.prompt_tokens as f64 / rendered.body.prompt_tokens.max(1) as f64;
         let most = locked(&self.counted).unwrap_or_default().max(times);
         *locked(&self.counted) = Some(most);
         if usage.prompt_tokens == 0 {
-            usage.prompt_tokens = self.with_margin(rendered.prompt_tokens);
+            usage.prompt_tokens = self.with_margin(rendered.body.prompt_tokens);
         }
         if usage.completion_tokens == 0 {
             usage.completion_tokens = self.with_margin(estimate_tokens(&reply.content));
@@ -266,7 +266,7 @@ mod tests {
 
     use super::*;
     use crate::domain::{Fingerprint, JudgeCall, JudgeReply, JudgeTask, Role};
-    use crate::judge::AskError;
+    use crate::judge::{AskError, Body};
 
     /// Replies with this usage after a moment; counts the calls.
     struct Costs(Usage, AtomicUsize);
@@ -289,11 +289,8 @@ mod tests {
             case_id: "c".into(),
             attempt: 0,
             rendered: Some(Rendered {
-                body: bytes::Bytes::new(),
-                fingerprint: Fingerprint::from([0; 32]),
-                prompt_tokens,
                 max_tokens: Some(max_tokens),
-                note: None,
+                ..Rendered::new(Fingerprint::from([0; 32]), move || Body { prompt_tokens, ..Body::default() })
             }),
         }
     }

@@ -90,13 +90,8 @@ mod tests {
 
     fn request(key: Option<u8>) -> JudgeRequest {
         let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
-        let rendered = key.map(|key| Rendered {
-            body: bytes::Bytes::new(),
-            fingerprint: Fingerprint::from([key; 32]),
-            prompt_tokens: 1,
-            max_tokens: None,
-            note: None,
-        });
+        let of = |key| Rendered::new(Fingerprint::from([key; 32]), || panic!("the cache needs no body"));
+        let rendered = key.map(of);
         let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
         JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered }
     }

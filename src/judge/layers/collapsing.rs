@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use crate::domain::{JudgeCall, JudgeReply, JudgeTask, Role, Usage};
     use crate::error::Error;
-    use crate::judge::Rendered;
+    use crate::judge::{Body, Rendered};
 
     /// Answers when the test opens it; fails while `fatal` is set.
     struct Gate {
@@ -139,13 +139,7 @@ mod tests {
 
     fn request(key: Option<u8>) -> JudgeRequest {
         let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
-        let rendered = key.map(|key| Rendered {
-            body: bytes::Bytes::new(),
-            fingerprint: Fingerprint::from([key; 32]),
-            prompt_tokens: 1,
-            max_tokens: None,
-            note: None,
-        });
+        let rendered = key.map(|key| Rendered::new(Fingerprint::from([key; 32]), Body::default));
         let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
         JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered }
     }

@@ -31,14 +31,14 @@ impl<J> ContextLimited<J> {
 
 /// Why this call cannot be sent; `None` if it may fit.
 fn too_long(capacity: Capacity, call: &Rendered) -> Option<UnscoredReason> {
-    let foreign = call.body.iter().filter(|byte| !byte.is_ascii()).count() as f64 * FOREIGN_TOKENS;
-    let least = (call.prompt_tokens as f64 - foreign) * LEAST_SHARE;
+    let foreign = call.body.bytes.iter().filter(|byte| !byte.is_ascii()).count() as f64 * FOREIGN_TOKENS;
+    let least = (call.body.prompt_tokens as f64 - foreign) * LEAST_SHARE;
     if least <= capacity.prompt_room(call.max_tokens) as f64 {
         return None;
     }
     let reply = capacity.counted_reply(call.max_tokens);
     let reply = reply.map_or_else(String::new, |limit| format!(" and its reply up to {limit}"));
-    let (prompt, context) = (call.prompt_tokens, capacity.context_tokens);
+    let (prompt, context) = (call.body.prompt_tokens, capacity.context_tokens);
     let what =
         format!("the prompt has about {prompt} tokens{reply}, the model's context holds {context}; it was not sent");
     Some(UnscoredReason::new(UnscoredKind::ContextOverflow, what))
@@ -60,10 +60,12 @@ mod tests {
 
     use super::*;
     use crate::domain::Fingerprint;
+    use crate::judge::Body;
 
     fn call(text: &str, prompt_tokens: u64) -> Rendered {
-        let (body, fingerprint) = (Bytes::copy_from_slice(text.as_bytes()), Fingerprint::from([0; 32]));
-        Rendered { body, fingerprint, prompt_tokens, max_tokens: Some(100), note: None }
+        let bytes = Bytes::copy_from_slice(text.as_bytes());
+        let rendered = Rendered::new(Fingerprint::from([0; 32]), move || Body { bytes, prompt_tokens });
+        Rendered { max_tokens: Some(100), ..rendered }
     }
 
     fn is_rejected(call: &Rendered) -> bool {

@@ -310,7 +310,7 @@ impl Clock for TokioClock {
 /// answer, so its reply counts as long as its prompt.
 fn cost(request: &JudgeRequest) -> u64 {
     let rendered = request.rendered.as_ref();
-    rendered.map_or(0, |rendered| rendered.prompt_tokens + rendered.max_tokens.unwrap_or(rendered.prompt_tokens))
+    rendered.map_or(0, |call| call.body.prompt_tokens + call.max_tokens.unwrap_or(call.body.prompt_tokens))
 }
 
 #[cfg(test)]

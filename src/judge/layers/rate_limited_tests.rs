@@ -1,12 +1,11 @@
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bytes::Bytes;
 use futures::future::join_all;
 
 use super::*;
 use crate::domain::{Fingerprint, JudgeCall, JudgeReply, JudgeTask, Role};
-use crate::judge::Rendered;
+use crate::judge::{Body, Rendered};
 
 type Script = Box<dyn Fn(usize) -> Result<Outcome, AskError> + Send + Sync>;
 
@@ -68,7 +67,8 @@ fn request(prompt_tokens: u64, max_tokens: Option<u64>) -> JudgeRequest {
     let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
     let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
     let fingerprint = Fingerprint::from([0; 32]);
-    let rendered = Some(Rendered { body: Bytes::new(), fingerprint, prompt_tokens, max_tokens, note: None });
+    let body = move || Body { prompt_tokens, ..Body::default() };
+    let rendered = Some(Rendered { max_tokens, ..Rendered::new(fingerprint, body) });
     JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered }
 }
 

@@ -94,7 +94,7 @@ fn reply_bodies() {
         endpoint.stream = true;
         let messages = Messages::new(None, "x");
         let rendered = RequestOptions { endpoint: kind, ..RequestOptions::new("m") };
-        let rendered = Some(rendered.render(CallKind::Property, &messages, 0, 0));
+        let rendered = Some(rendered.render(CallKind::Property, messages, 0, 0));
         let task = tasks().swap_remove(0);
         let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
         let request = JudgeRequest { call, system: "s".into(), case_id: "c".into(), attempt: 0, rendered };

@@ -40,7 +40,7 @@ fn attrscore(model: &str) -> RequestOptions {
 
 fn rendered(options: &RequestOptions, text: &str) -> JudgeRequest {
     let messages = Messages::new(Some("judge".into()), text);
-    JudgeRequest { rendered: Some(options.render(CallKind::Aspect, &messages, 0, 0)), ..request(text) }
+    JudgeRequest { rendered: Some(options.render(CallKind::Aspect, messages, 0, 0)), ..request(text) }
 }
 
 async fn raw(act: Act) -> Result<Outcome, AskError> {
@@ -65,7 +65,7 @@ async fn a_raw_completion_is_sent_as_it_was_rendered_and_its_text_read() {
     assert!(reply.usage.prompt_tokens > 0 && reply.finish_reason.as_deref() == Some("stop"));
     let sent = &server.requests()[0];
     assert_eq!((sent.method.as_str(), sent.path.as_str()), ("POST", "/v1/completions"));
-    assert_eq!(sent.body, request.rendered.unwrap().body);
+    assert_eq!(sent.body, request.rendered.unwrap().body.bytes);
     assert_eq!(sent.json()["prompt"], "[INST] <<SYS>>\njudge\n<</SYS>>\n\ngrade this [/INST]");
 }
 

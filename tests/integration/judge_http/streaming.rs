@@ -35,7 +35,7 @@ async fn a_streamed_reply_is_the_same_as_a_whole_one() {
     assert_eq!(reply.model.as_deref(), Some("m"));
     assert_eq!(reply.usage, Usage { prompt_tokens: 30, cached_prompt_tokens: 20, completion_tokens: 4 });
     // Of the rendered body, which the cache knows, only the word about streams is changed.
-    let (mut sent, rendered) = (server.chats()[0].json(), request.rendered.unwrap().body);
+    let (mut sent, rendered) = (server.chats()[0].json(), request.rendered.unwrap().body.bytes.clone());
     assert_eq!((&sent["stream"], &sent["stream_options"]), (&json!(true), &json!({"include_usage": true})));
     sent.as_object_mut().unwrap().remove("stream_options");
     sent["stream"] = json!(false);

@@ -34,7 +34,7 @@ fn options(kind: JudgeKind) -> RequestOptions {
 
 fn ask(server: &LlamaServer, options: &RequestOptions, user: &str) -> JudgeReply {
     let messages = Messages::new(Some("You grade answers from 1 to 5.".into()), user);
-    let rendered = options.render(CallKind::Aspect, &messages, 0, 0);
+    let rendered = options.render(CallKind::Aspect, messages, 0, 0);
     let judge = Chat::new(endpoint(server), Arc::default()).unwrap().through(options.endpoint);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(judge.send(&rendered)).unwrap()

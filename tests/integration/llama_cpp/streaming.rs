@@ -45,7 +45,7 @@ fn a_streamed_reply_is_the_whole_one_in_pieces() {
     for kind in [JudgeKind::Chat, JudgeKind::Completions] {
         let options = RequestOptions { logprobs: Some(3), ..options(kind, r#"root ::= "[RESULT] 4""#, 12) };
         let messages = Messages::new(Some("You grade answers from 1 to 5.".into()), "Grade: the sky is blue.");
-        let call = options.render(CallKind::Aspect, &messages, 0, 0);
+        let call = options.render(CallKind::Aspect, messages, 0, 0);
         let [whole, streamed] = [false, true].map(|stream| {
             let judge = Chat::new(endpoint(&server, stream), Arc::default()).unwrap().through(kind);
             runtime().block_on(judge.send(&call)).unwrap()
@@ -67,7 +67,7 @@ fn a_dropped_stream_ends_the_servers_work() {
     let Some(server) = shared() else { return };
     const MOST: u64 = 1500;
     let options = options(JudgeKind::Completions, r#"root ::= "la " root"#, MOST);
-    let call = options.render(CallKind::Aspect, &Messages::new(None, "Sing."), 0, 0);
+    let call = options.render(CallKind::Aspect, Messages::new(None, "Sing."), 0, 0);
     let mut endpoint = endpoint(&server, true);
     endpoint.timeouts.total = Duration::from_secs(2);
     let judge = Chat::new(endpoint, Arc::default()).unwrap().through(JudgeKind::Completions);

@@ -3,14 +3,13 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures::future::join_all;
 use tokio::time::{advance, sleep, timeout};
 
 use super::*;
 use crate::domain::{JudgeCall, JudgeReply, JudgeTask, Role, UnscoredKind, Usage};
-use crate::judge::Rendered;
 use crate::judge::layers::rate_limited::RateLimited;
+use crate::judge::{Body, Rendered};
 
 use crate::judge::layers::retrying::{RetryPolicy, Retrying};
 use crate::judge::meters::Meters;
@@ -80,7 +79,7 @@ fn call(case: &str, n: u8) -> JudgeRequest {
     let task = JudgeTask::Expertise { question: "q".into(), answer: "a".into() };
     let call = JudgeCall { item: "expertise".into(), role: Role::Rubric, task, draw: 0, member: 0 };
     let fingerprint = Fingerprint::from(*blake3::hash(format!("{case} {n}").as_bytes()).as_bytes());
-    let rendered = Some(Rendered { body: Bytes::new(), fingerprint, prompt_tokens: 1, max_tokens: None, note: None });
+    let rendered = Some(Rendered::new(fingerprint, Body::default));
     JudgeRequest { call, system: "s".into(), case_id: case.into(), attempt: 0, rendered }
 }
 
