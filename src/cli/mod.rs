@@ -25,13 +25,13 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 pub use exit_code::ExitCode;
 
 use crate::error::Error;
-use args::Cli;
+use args::{Cli, laid_out};
 use origin::Environment;
 
 /// Parses the process's arguments, runs the command, prints any error, returns the exit code.
 pub fn main() -> ExitCode {
     let environment = Environment::current();
-    let known = command(Cli::command(), &environment);
+    let known = command(laid_out(Cli::command()), &environment);
     let parsed = known.clone().try_get_matches();
     let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
     let (cli, matches) = match parsed {
@@ -61,13 +61,9 @@ pub fn main() -> ExitCode {
 fn command(command: clap::Command, environment: &Environment) -> clap::Command {
     let is_blank =
         |arg: &clap::Arg| std::env::var_os(variable(arg)).is_some() && environment.get(&variable(arg)).is_none();
-    let named: Vec<clap::Id> =
-        command.get_arguments().filter(|arg| arg.get_env().is_some()).map(|arg| arg.get_id().clone()).collect();
-    let command = named.into_iter().fold(command, |command, id| {
-        command.mut_arg(id, |arg| {
-            let arg = arg.hide_env_values(true);
-            if is_blank(&arg) { arg.env(Resettable::Reset) } else { arg }
-        })
+    let command = command.mut_args(|arg| {
+        let arg = arg.hide_env_values(true);
+        if is_blank(&arg) { arg.env(Resettable::Reset) } else { arg }
     });
     command.mut_subcommands(|sub| self::command(sub, environment))
 }

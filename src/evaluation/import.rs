@@ -34,7 +34,7 @@ pub struct ImportOptions {
     #[arg(long, value_name = "FILE")]
     pub tests: PathBuf,
     /// Directory of the new run
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     pub out: PathBuf,
     /// The answers, files or directories as for score: reports then show the texts behind the numbers
     #[arg(long, value_name = "PATH", num_args = 1..)]

@@ -104,20 +104,20 @@ pub struct JudgeNames(#[serde(deserialize_with = "one_or_more")] pub Vec<String>
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Input")]
 pub struct InputOptions {
-    /// JSONL files of answers, or directories of them (every *.jsonl; a system's name is the file's stem)
+    /// Files of answers, one per system, or directories of them
     #[arg(value_name = "ANSWERS", help_heading = None::<&'static str>)]
     pub answers: Vec<PathBuf>,
     /// Test cases with their rubrics (JSON)
-    #[arg(long, visible_alias = "test-config", value_name = "FILE")]
+    #[arg(long, alias = "test-config", value_name = "FILE")]
     pub tests: Option<PathBuf>,
-    /// Only these systems, with or without .jsonl [default: all]
-    #[arg(long, visible_alias = "src-names", value_name = "A,B", value_delimiter = ',')]
+    /// Only these systems [default: all]
+    #[arg(long, alias = "src-names", value_name = "A,B", value_delimiter = ',')]
     pub systems: Vec<String>,
     /// Only these case ids [default: all]
     #[arg(long, value_name = "ID,..", value_delimiter = ',')]
     pub cases: Vec<String>,
     /// Only the first N cases
-    #[arg(long, value_name = "N")]
+    #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<NonZeroUsize>,
     /// Only the I-th of N fixed parts of the answers, such as 2/5; the caches of all parts can be merged
     #[arg(long, value_name = "I/N", value_parser = Slice::from_text, help_heading = "Bounds")]
@@ -220,7 +220,7 @@ pub fn check_share(share: f64) -> Result<(), &'static str> {
 #[command(next_help_heading = "Output")]
 pub struct OutputOptions {
     /// Directory of the run record [default: runs/HASH, a hash of inputs and settings]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Begin a new run record in place of the one there, whatever its settings
     #[arg(long)]

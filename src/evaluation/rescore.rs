@@ -35,7 +35,7 @@ pub struct RescoreOptions {
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Write scores and summaries there [default: into RUN]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Replace the run record of another run in --out
     #[arg(long, requires = "out")]

@@ -149,7 +149,7 @@ pub(super) fn recorded_scorers(manifest: &Manifest) -> Result<Vec<Arc<dyn Scorer
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Scorers")]
 pub struct ScorerOptions {
-    /// Scorers: rubric, prometheus, entailment, citation_audit, overlap [default: all that the input supports]
+    /// rubric, prometheus, entailment, citation_audit, overlap [default: all that the input supports]
     #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',', hide_possible_values = true)]
     pub scorers: Vec<ScorerName>,
     /// Gold and reference answers, joined by question

@@ -74,11 +74,10 @@ pub(crate) fn defaults<T: Args>() -> T {
 #[derive(Clone, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Judge")]
 pub struct JudgeOptions {
-    /// Model that judges; with neither --model nor --base-url the built-in lexical baseline
-    #[arg(long, value_name = "NAME", env = "SCHOLAREVAL_MODEL")]
+    /// Model that judges, such as gpt-4o [default: the built-in lexical baseline, no LLM]
+    #[arg(long, short, value_name = "NAME", env = "SCHOLAREVAL_MODEL")]
     pub model: Option<String>,
-    /// OpenAI-compatible server, or several of one model (A,B,C), each within the limits below [default with --model:
-    /// OPENAI_BASE_URL, else OpenAI]. OPENAI_BASE_URL alone chooses no judge
+    /// OpenAI-compatible server, such as localhost:8000 [default: OPENAI_BASE_URL, else OpenAI]
     #[arg(long, value_name = "URL,..", env = "SCHOLAREVAL_BASE_URL", value_delimiter = ',')]
     #[serde(deserialize_with = "one_or_more")]
     pub base_url: Vec<String>,

@@ -12,16 +12,16 @@ use crate::stats::{Interval, VarianceComponents};
 #[command(next_help_heading = "Statistics")]
 pub struct ComparisonOptions {
     /// Level of the intervals
-    #[arg(long, value_name = "SHARE", default_value = "0.95", value_parser = parse_share)]
+    #[arg(long, hide_short_help = true, value_name = "SHARE", default_value = "0.95", value_parser = parse_share)]
     pub level: f64,
     /// Systems differ significantly below this p (corrected by Holm)
-    #[arg(long, value_name = "P", default_value = "0.05", value_parser = parse_share)]
+    #[arg(long, hide_short_help = true, value_name = "P", default_value = "0.05", value_parser = parse_share)]
     pub alpha: f64,
     /// Resamples behind intervals and ranks
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
     pub resamples: u32,
     /// Random sign assignments behind a p that is not exact
-    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
     pub flips: u32,
     /// Seed of resamples and assignments
     #[arg(long, value_name = "N", default_value_t = 42)]

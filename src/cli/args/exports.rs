@@ -55,7 +55,7 @@ pub struct ExportArgs {
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
     /// Directory for the files; created if missing, files of the same run are replaced
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     pub out: PathBuf,
     /// No notes on standard error; errors only
     #[arg(long, short)]

@@ -58,7 +58,7 @@ pub enum ScifactCommand {
         #[arg(long, value_name = "FILE")]
         labels: PathBuf,
         /// Submission to write; - is standard output
-        #[arg(long, value_name = "FILE")]
+        #[arg(long, short, value_name = "FILE")]
         out: PathBuf,
     },
     /// Write the submission that scores 1
@@ -67,7 +67,7 @@ pub enum ScifactCommand {
         #[arg(long, value_name = "FILE")]
         gold: PathBuf,
         /// Submission to write; - is standard output
-        #[arg(long, value_name = "FILE")]
+        #[arg(long, short, value_name = "FILE")]
         out: PathBuf,
     },
     /// Check a submission before it is sent (a blind claims file is enough)

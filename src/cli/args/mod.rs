@@ -5,13 +5,14 @@ mod batch;
 mod compare;
 mod exports;
 mod facts;
+mod help;
 mod report;
 mod score;
 mod texts;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,7 @@ pub use batch::{BatchCommand, BatchExportArgs, BatchImportArgs, BatchServiceArgs
 pub use compare::{CompareArgs, CompareFormat};
 pub use exports::{ExportArgs, ExportCommand, ImportArgs, ParquetArgs};
 pub use facts::{FeverCommand, ScifactCommand};
+pub(super) use help::laid_out;
 pub use report::ReportArgs;
 pub use score::{BenchArgs, DisplayOptions, PlanArgs, ScoreArgs};
 pub use texts::{BuildTestsArgs, ConvertArgs};
@@ -36,7 +38,9 @@ Examples:
   By an OpenAI model, at most 500 requests a minute (key in OPENAI_API_KEY):
     scholareval score answers/ --tests test_cases.json --model gpt-4o --rpm 500
   By a local server (vLLM, llama.cpp) that is still loading, two systems only:
-    scholareval score answers/ --tests test_cases.json --base-url localhost:8000 --wait-server 20m --systems a,b";
+    scholareval score answers/ --tests test_cases.json --base-url localhost:8000 --wait-server 20m --systems a,b
+
+Options of the reference script work as well: --qa-dir, --test-config, --src-names, --rubrics, --snippets, --output.";
 
 const IMPORT_EXAMPLES: &str = "\
 Examples:
@@ -50,7 +54,7 @@ Scores are kept as they are and checked against the weighted sums of their compo
 /// Scores long-form answers to scientific questions.
 #[derive(Parser)]
 #[command(name = "scholareval", version, propagate_version = true, subcommand_required = true)]
-#[command(arg_required_else_help = true, after_long_help = format!("Exit codes:\n{}", ExitCode::table()))]
+#[command(disable_help_flag = true, disable_version_flag = true, arg_required_else_help = true, after_long_help = format!("Exit codes:\n{}", ExitCode::table()))]
 pub struct Cli {
     /// The command.
     #[command(subcommand)]
@@ -62,19 +66,27 @@ pub struct Cli {
 
 /// Options of every command.
 #[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "General")]
 pub struct GlobalArgs {
-    /// Colors: auto, always or never (auto respects NO_COLOR)
-    #[arg(long, global = true, value_enum, default_value_t, hide_possible_values = true, value_name = "WHEN")]
-    pub color: ColorChoice,
-    /// Verbose logging (-vv for trace); see also RUST_LOG. Answers and API keys are never logged
-    #[arg(long, short, global = true, action = clap::ArgAction::Count)]
-    pub verbose: u8,
     /// Show all tables and notes, not just the most important ones: by scorer, metric and pair, methods, missing data
     #[arg(long, global = true)]
     pub notes: bool,
     /// Leave text in CSV unchanged; else text that a spreadsheet could read as a formula begins with an apostrophe
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     pub raw_csv: bool,
+    /// Print help; --help shows all options
+    #[arg(long, short, global = true, action = ArgAction::Help)]
+    help: Option<bool>,
+    /// Colors: auto, always or never (auto respects NO_COLOR)
+    #[arg(long, global = true, value_enum, default_value_t, hide_possible_values = true, value_name = "WHEN")]
+    #[arg(hide_short_help = true)]
+    pub color: ColorChoice,
+    /// Verbose logging (-vv for trace); see also RUST_LOG. Answers and API keys are never logged
+    #[arg(long, short, global = true, action = ArgAction::Count, hide_short_help = true)]
+    pub verbose: u8,
+    /// Print version
+    #[arg(long, short = 'V', global = true, action = ArgAction::Version, hide_short_help = true)]
+    version: Option<bool>,
 }
 
 impl GlobalArgs {
@@ -115,30 +127,30 @@ pub enum Command {
     /// Score answers and compare the systems
     #[command(after_long_help = SCORE_EXAMPLES, long_about = "Score answers and compare the systems.\n\nEvery scorer runs that the input supports: the rubric of the test cases (--tests), aspects and citations where a judge has the role, the citation audit, and overlap with gold answers; the run says what it left out and why. Replies are cached, so the same command continues where it stopped and pays for nothing twice.")]
     Score(Box<ScoreArgs>),
-    /// Score a row of ScholarQABench's own table: scifact, pubmedqa, qasa, cs, multi, bio or neuro
+    /// Score one row of ScholarQABench's own table
     #[command(after_long_help = score::BENCH_EXAMPLES)]
     Bench(Box<BenchArgs>),
-    /// Read all input, ask the judge one tiny question, and stop
+    /// Check input, settings and judge with one tiny call
     Check(Box<ScoreArgs>),
-    /// Estimate calls, tokens, time and cost (takes the same options as score)
+    /// Estimate calls, tokens, time and cost of score
     Plan(Box<PlanArgs>),
-    /// Write calls as files for batch services and import the results into the cache
+    /// Make the calls of score through a batch service
     #[command(subcommand)]
     Batch(BatchCommand),
-    /// Recompute the scores and tables of a run from its raw replies, without a judge
+    /// Recompute a run from its replies, without a judge
     Rescore(RescoreArgs),
-    /// Write one HTML page of runs: systems, pairs, cases, answers, the judge's feedback
+    /// Write an HTML page of runs, down to each reply
     #[command(after_long_help = report::EXAMPLES, long_about = "Write one HTML page of runs: leaderboard, pairs, every case by every system, and behind each number the answer, the judge's feedback and its raw replies. The page is one file, loads nothing and needs no server: open it in a browser.")]
     Report(ReportArgs),
-    /// Compare the systems of recorded runs: means, paired tests, intervals; no judge
+    /// Compare systems: means, paired tests, intervals
     #[command(after_long_help = compare::EXAMPLES)]
     Compare(Box<CompareArgs>),
-    /// Show the effective settings and where each came from (takes the same options as score)
+    /// Show the settings of score and where each comes from
     Config(Box<ScoreArgs>),
     /// Write, import or show prompt sets
     #[command(subcommand)]
     Prompts(PromptsCommand),
-    /// Score SciFact submissions and the outputs of their modules; no judge
+    /// Score SciFact submissions and single modules
     #[command(subcommand)]
     Scifact(ScifactCommand),
     /// Manage the reply cache
@@ -147,22 +159,21 @@ pub enum Command {
     /// Score fact verification as the FEVER shared task does
     #[command(subcommand)]
     Fever(FeverCommand),
-    /// Measure how judges and people agree: correlations, pairwise agreement, kappa, alpha, ICC, PPI means
+    /// Measure how judges and people agree
     #[command(after_long_help = agree::EXAMPLES)]
     Agree(AgreeArgs),
-    /// Audit citations: which sources are cited, which markers have no source (takes the same options as score; with
-    /// --entail a judge also decides whether the sources support the claims)
+    /// Audit citations; with --entail a judge checks their support
     Citations(Box<ScoreArgs>),
-    /// Compare outputs with gold answers: exact match, F1, short answers, ROUGE (takes the same options as score)
+    /// Compare with gold answers: exact match, F1, ROUGE
     Overlap(Box<ScoreArgs>),
-    /// Convert predictions with sources into answers for score
+    /// Convert predictions with sources into answers
     Convert(ConvertArgs),
     /// Build test cases from annotated ingredients
     BuildTests(BuildTestsArgs),
-    /// Convert the reference script's results file into a run
+    /// Make a run from the reference script's results file
     #[command(after_long_help = IMPORT_EXAMPLES)]
     Import(Box<ImportArgs>),
-    /// Write a run for other programs: Parquet tables, logs of inspect-ai
+    /// Write a run as Parquet tables or inspect-ai logs
     #[command(subcommand)]
     Export(ExportCommand),
     /// Print completions for a shell
@@ -200,7 +211,7 @@ pub enum PromptsCommand {
         /// The checkout
         checkout: PathBuf,
         /// Directory to create
-        #[arg(long, value_name = "DIR")]
+        #[arg(long, short, value_name = "DIR")]
         out: PathBuf,
     },
     /// Show a set's label and fingerprint
@@ -239,7 +250,7 @@ pub enum CacheCommand {
         #[command(flatten)]
         file: CacheFileArgs,
         /// File to write; - is standard output
-        #[arg(long, value_name = "FILE", default_value = "-")]
+        #[arg(long, short, value_name = "FILE", default_value = "-")]
         out: PathBuf,
     },
     /// Copy the entries of caches into one; existing entries stay

@@ -20,7 +20,7 @@ pub struct ReportArgs {
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
     /// The page to write
-    #[arg(long, value_name = "FILE", default_value = "report.html")]
+    #[arg(long, short, value_name = "FILE", default_value = "report.html")]
     pub out: PathBuf,
     /// Metric to show first: score, ann_score, coverage, .. [default: the headline metric]
     #[arg(long, value_name = "NAME")]

@@ -13,15 +13,15 @@ use crate::evaluation::options::EvaluationOptions;
 #[derive(Clone, Default, Args, Serialize, Deserialize)]
 pub struct ScoreArgs {
     /// The same as ANSWERS, as the reference script calls it
-    #[arg(long, value_name = "DIR", help_heading = "Input")]
+    #[arg(long, hide = true, value_name = "DIR", help_heading = "Input")]
     #[serde(skip)]
     pub qa_dir: Vec<PathBuf>,
-    /// Settings in a TOML file; flags and environment win
+    /// Options in a TOML file; flags and environment win
     #[arg(long, value_name = "FILE", env = "SCHOLAREVAL_CONFIG", help_heading = "Input")]
     #[serde(skip)]
     pub config: Option<PathBuf>,
     /// Send keys to the servers that the config file names, now and until the file changes
-    #[arg(long, requires = "config", help_heading = "Input")]
+    #[arg(long, hide_short_help = true, requires = "config", help_heading = "Input")]
     #[serde(skip)]
     pub trust_config: bool,
     /// What is evaluated, and how.
@@ -37,11 +37,12 @@ pub struct ScoreArgs {
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Output")]
 pub struct DisplayOptions {
-    /// Format of the summary on standard output
-    #[arg(long, value_name = "FORM", value_enum, env = "SCHOLAREVAL_FORMAT", default_value_t)]
+    /// Format of standard output: table, json or csv
+    #[arg(long, value_name = "FORM", value_enum, default_value_t, hide_possible_values = true)]
+    #[arg(env = "SCHOLAREVAL_FORMAT", hide_env = true)]
     pub format: OutputFormat,
     /// No progress, no notes; errors only
-    #[arg(long, short, env = "SCHOLAREVAL_QUIET", value_parser = BoolishValueParser::new())]
+    #[arg(long, short, env = "SCHOLAREVAL_QUIET", hide_env = true, value_parser = BoolishValueParser::new())]
     pub quiet: bool,
 }
 

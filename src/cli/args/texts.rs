@@ -17,7 +17,7 @@ pub struct ConvertArgs {
     #[arg(long, value_name = "FILE")]
     pub tests: PathBuf,
     /// Answers to write: JSON lines of {case_id, answer_text}
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE")]
     pub out: PathBuf,
     /// Whether cited sources are appended as a list
     #[arg(long, value_enum, default_value = "append", value_name = "HOW")]
@@ -40,6 +40,6 @@ pub struct BuildTestsArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Test cases to write
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE")]
     pub out: PathBuf,
 }
