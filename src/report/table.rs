@@ -219,6 +219,14 @@ impl Table {
         self.rows.iter_mut().for_each(|row| row.resize(self.columns.len(), Cell::Missing));
     }
 
+    /// Whether the cell has the highest value of a column in which that is the best.
+    pub(super) fn is_best(&self, row: usize, at: usize) -> bool {
+        let value =
+            |cells: &Vec<Cell>| if let Some(Cell::Value { value, .. }) = cells.get(at) { Some(*value) } else { None };
+        let is_highest = |own: f64| self.rows.iter().filter_map(value).all(|other| other <= own);
+        self.columns[at].highest_is_best && self.rows.len() > 1 && value(&self.rows[row]).is_some_and(is_highest)
+    }
+
     /// Its notes for people, most important first: at most five warnings, or all notes.
     pub(super) fn shown_notes(&self, all: bool) -> Vec<&Note> {
         shown_notes(&self.notes, all)

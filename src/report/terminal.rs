@@ -96,18 +96,13 @@ impl Table {
     /// Green for the best of a column, yellow for what is missing or unscored.
     fn color(&self, row: usize, at: usize) -> Option<Color> {
         let column = &self.columns[at];
-        let value =
-            |cells: &Vec<Cell>| if let Some(Cell::Value { value, .. }) = cells.get(at) { Some(*value) } else { None };
-        let own = value(&self.rows[row]);
-        if matches!(column.key.as_str(), "unscored" | "missing") {
-            return own.filter(|count| *count > 0.0).map(|_| Color::Yellow);
+        match &self.rows[row][at] {
+            Cell::Value { value, .. } if matches!(column.key.as_str(), "unscored" | "missing") => {
+                (*value > 0.0).then_some(Color::Yellow)
+            }
+            Cell::Missing if column.highest_is_best => Some(Color::Yellow),
+            _ => self.is_best(row, at).then_some(Color::Green),
         }
-        if !column.highest_is_best {
-            return None;
-        }
-        let Some(own) = own else { return Some(Color::Yellow) };
-        let is_highest = self.rows.iter().filter_map(value).all(|other| other <= own);
-        (is_highest && self.rows.len() > 1).then_some(Color::Green)
     }
 
     fn draw(&self, texts: &[Vec<String>], kept: usize, color: bool) -> String {

@@ -25,42 +25,60 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitCode> {
     check_output(&args.out, args.overwrite, &set.runs)?;
     let observations = set.observe();
     let comparison = set.compare(&observations, &ComparisonOptions::seeded(args.seed));
-    let calls = set.runs.iter().map(|run| if args.no_replies || !has_texts { Ok(Vec::new()) } else { calls_of(run) });
+    let (mut calls, mut call_count) = (Vec::new(), 0);
+    for run in &set.runs {
+        let (own, count) = calls_of(run, has_texts && !args.no_replies)?;
+        calls.push(own);
+        call_count += count;
+    }
+    let mut left_out: Vec<String> = left_out(answers, MOST_ANSWERS_WITH_TEXTS).into_iter().collect();
+    let without_inputs = set.runs.iter().filter(|run| run.items.is_empty() && !args.no_answers);
+    left_out.extend(without_inputs.map(|run| format!("{} was made with --no-inputs: the page has no answers of it.", run.name)));
+    for text in left_out.iter().filter(|_| !args.quiet) {
+        note(&format!("note: {text}"));
+    }
+    left_out.extend(args.no_answers.then(|| "Made with --no-answers: the page has no answers and sources.".to_owned()));
+    left_out.extend(args.no_replies.then(|| "Made with --no-replies: the page has no raw replies of judges.".to_owned()));
     let report = HtmlReport {
         comparison: &comparison,
         observations: &observations,
         runs: &set.runs,
-        calls: calls.collect::<Result<_>>()?,
+        calls,
+        call_count,
         with_answers: !args.no_answers && has_texts,
+        left_out,
         metric: args.metric.as_deref(),
     };
     let page = html::page(&report)?;
     write_bytes(&args.out, &page)?;
-    if !has_texts && !args.quiet {
-        let (answers, most) = (grouped(answers), grouped(MOST_ANSWERS_WITH_TEXTS));
-        note(&format!(
-            "note: {answers} answers: the page has their scores only; up to {most} it has texts and replies, too"
-        ));
-    }
-    for run in set.runs.iter().filter(|run| run.items.is_empty() && !args.no_answers && !args.quiet) {
-        note(&format!("note: {} was made with --no-inputs: the page has no answers of it", run.name));
-    }
     let out = path_text(&args.out);
     let (systems, cases) = (counted(comparison.systems.len(), "system"), counted(observations.cases.len(), "case"));
     write_stdout(format!("wrote {out}: {systems}, {cases}, {:.1} MB\n", page.len() as f64 / 1e6).as_bytes())?;
     Ok(ExitCode::Ok)
 }
 
-/// The judges' calls; none if a run does not record them.
-fn calls_of(run: &RecordedRun) -> Result<Vec<CallRecord>> {
-    let mut calls = Vec::new();
+/// What a page of that many answers leaves out.
+fn left_out(answers: u64, most: u64) -> Option<String> {
+    let (shown, most_shown) = (grouped(answers), grouped(most));
+    let text = format!(
+        "{shown} answers: the page has their scores only; up to {most_shown} it has texts and replies, too."
+    );
+    (answers > most).then_some(text)
+}
+
+/// The judges' calls, if they are kept, and their number; none if a run does not record them.
+fn calls_of(run: &RecordedRun, keeps: bool) -> Result<(Vec<CallRecord>, usize)> {
+    let (mut calls, mut count) = (Vec::new(), 0);
     if run.path.join("calls.jsonl").is_file() {
         for_each_call(&run.path, &run.manifest, |call| {
-            calls.push(call);
+            count += 1;
+            if keeps {
+                calls.push(call);
+            }
             Ok(())
         })?;
     }
-    Ok(calls)
+    Ok((calls, count))
 }
 
 /// Checks the output file before the work: it must not be a file of a run, and an existing one must be a report.

@@ -76,7 +76,8 @@ impl ComparisonReport<'_> {
         item: impl Fn(&str) -> String,
     ) -> String {
         let (comparison, several) = (self.comparison, self.comparison.metrics.len() > 1);
-        let mut tables: Vec<Table> = overview(comparison).into_iter().collect();
+        let metrics: Vec<_> = comparison.metrics.iter().collect();
+        let mut tables = if several { vec![overview(comparison, &metrics, false)] } else { Vec::new() };
         let mut verdicts = String::new();
         for metric in &comparison.metrics {
             tables.extend((self.all_notes || !several).then(|| systems_table(comparison, metric)));

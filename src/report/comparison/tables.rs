@@ -6,26 +6,25 @@ use crate::report::layout::counted;
 use crate::report::table::{Cell, Column, Format, Table};
 use crate::stats::Interval;
 
-/// The means of several metrics: one row per system in the order of the first metric, one column per metric.
-pub(super) fn overview(comparison: &Comparison) -> Option<Table> {
-    let [first, _, ..] = comparison.metrics.as_slice() else { return None };
+/// The means of these metrics: one row per system in the order of the first metric, one column per metric.
+pub(in crate::report) fn overview(comparison: &Comparison, metrics: &[&MetricComparison], intervals: bool) -> Table {
     let mut title = "Means over the shared cases, shares in %".to_owned();
-    if comparison.metrics.iter().any(|metric| !metric.groups.is_empty()) {
+    if metrics.iter().any(|metric| !metric.groups.is_empty()) {
         title += "; in a metric, systems that share a letter do not differ significantly";
     }
-    let column =
-        |metric: &MetricComparison| Column::new(&metric_name(comparison, metric), Format::of_mean(metric.metric.unit));
-    let columns = std::iter::once(Column::new("system", Format::Text)).chain(comparison.metrics.iter().map(column));
+    let column = |metric: &&MetricComparison| Column::metric(&metric_name(comparison, metric), metric.metric.unit);
+    let columns = std::iter::once(Column::new("system", Format::Text)).chain(metrics.iter().map(column));
     let mut table = Table::new(title, columns.collect());
-    for system in &first.systems {
-        let cell = |metric: &MetricComparison| {
+    for system in metrics.first().into_iter().flat_map(|first| &first.systems) {
+        let cell = |metric: &&MetricComparison| {
             let own = metric.systems.iter().find(|own| own.system == system.system);
-            own.map_or(Cell::Missing, |own| Cell::maybe(own.mean).flagged(&own.letters))
+            own.map_or(Cell::Missing, |own| {
+                Cell::estimate(own.mean, own.interval.filter(|_| intervals)).flagged(&own.letters)
+            })
         };
-        let cells = comparison.metrics.iter().map(cell);
-        table.rows.push(std::iter::once(Cell::text(&system.label)).chain(cells).collect());
+        table.rows.push(std::iter::once(Cell::text(&system.label)).chain(metrics.iter().map(cell)).collect());
     }
-    Some(table)
+    table
 }
 
 /// The metric's name, with its scorer's if two scorers have a metric of that name.

@@ -1,29 +1,28 @@
 // One answer: its text with the citations marked, its sources, and the verdicts on its claims.
 
-/** The text in pieces: plain, cited, and what was appended to it. */
+/** The text as Markdown or as it was written, with its citations marked; what was appended to it stands apart. */
 function answerText(entry) {
-  const { text } = entry;
-  const box = make("div", { class: "answer text", tabindex: "0", role: "region", dir: "auto", "aria-label": "Answer" });
+  const { text, cites } = entry;
   const own = entry.own ?? text.length;
-  let target = box;
-  let at = 0;
-  const plain = (end) => {
-    // The appended part begins within this piece.
-    if (target === box && at <= own && own < end) {
-      if (own > at) box.append(text.slice(at, own));
-      target = make("div", { class: "appended" }, make("span", { class: "appended-mark" }, "Appended to the answer; counted in no length"));
-      box.append(target);
-      at = own;
+  const box = make("div", { class: casePage.raw ? "answer text" : "answer markdown", tabindex: "0", role: "region", dir: "auto", "aria-label": "Answer" });
+  let next = 0;
+  const put = (element, from, to) => {
+    for (let at = from; at < to; ) {
+      while (cites[next]?.[1] <= at) next += 1;
+      const [start, end, sources, dangling] = cites[next] ?? [to];
+      const stop = Math.min(to, start > at ? start : end);
+      const piece = text.slice(at, stop);
+      element.append(start > at ? piece : citation(piece, sources, dangling, entry));
+      at = stop;
     }
-    if (end > at) target.append(text.slice(at, end));
-    at = end;
   };
-  for (const [start, end, sources, dangling] of entry.cites) {
-    plain(start);
-    target.append(citation(text.slice(start, end), sources, dangling, entry));
-    at = end;
+  const show = (element, from, to) => (casePage.raw ? put(element, from, to) : markdown(element, text, from, to, put));
+  show(box, 0, own);
+  if (own < text.length) {
+    const appended = make("div", { class: "appended" }, make("span", { class: "appended-mark" }, "Appended to the answer; counted in no length"));
+    box.append(appended);
+    show(appended, own, text.length);
   }
-  plain(text.length);
   return box;
 }
 

@@ -1,6 +1,6 @@
 // The page of a case: the question, each component with its score per system, the answers side by side.
 
-const casePage = { open: new Set(), shown: null, scroll: 0 };
+const casePage = { open: new Set(), shown: null, scroll: 0, raw: false };
 
 function showCase() {
   const block = caseBlock(state.case);
@@ -72,10 +72,10 @@ function partTable(scorer, block, columns) {
   const head = make("tr", {}, make("th", { scope: "col", class: "name" }, "Component"), weighted && make("th", { scope: "col", class: "weight n" }, "Weight"),
     columns.map((place) => make("th", { scope: "col", class: "value" }, named(place))));
   const body = make("tbody");
-  for (const [name, label] of [["value", "Score"], ["annotated", "Annotated components only"]]) {
-    if (!scores.some((score) => score && score[name] !== null)) continue;
+  for (const name of new Set(scores.flatMap((score) => [...(score?.sums.keys() ?? [])]))) {
+    const label = [name, name.endsWith("ann_score") && make("span", { class: "kind" }, " criteria and their snippets only")];
     body.append(make("tr", { class: "total" }, make("th", { scope: "row" }, label), weighted && make("td", { class: "weight" }),
-      scores.map((score, at) => make("td", {}, scoreBar(score?.[name] ?? null, score?.unit ?? "share", columns[at])))));
+      scores.map((score, at) => make("td", {}, scoreBar(score?.sums.get(name) ?? null, score?.unit ?? "share", columns[at])))));
   }
   const units = new Set([...parts.values()].map((part) => unitOf(part.kind)));
   const unit = ["share", "grade", "count"].find((name) => units.has(name)) ?? "share";
@@ -101,6 +101,7 @@ function scoreBar(value, unit, system) {
 /** The text of a component as a reader understands it: that of the length gives bounds in words, its value is none. */
 function partWords(name, { kind, text = "" }) {
   const bounds = kind === "length" ? /^words, (\d+) to (\d+)$/.exec(text) : null;
+  if (kind === "evidence") return `${text} for the criterion above`;
   if (bounds) return `Length score: full up to ${bounds[1]} words, none from ${bounds[2]}`;
   return text === name ? "" : text;
 }
@@ -109,7 +110,7 @@ function partRows(name, part, table) {
   const { scorer, scores, block, columns, weighted, unit } = table;
   const words = partWords(name, part);
   const own = unitOf(part.kind);
-  const under = [words && name, part.kind !== name && part.kind, own !== unit && unitNames[own]].filter(Boolean).join(" · ");
+  const under = [words && name, words && part.kind !== name && part.kind, own !== unit && unitNames[own]].filter(Boolean).join(" · ");
   const key = `${scorer}/${name}`;
   const button = make("button", { type: "button", class: "open-part" },
     make("span", {}, make("span", { class: "part-text" }, words || name), under && make("span", { class: "kind" }, under)));
@@ -182,7 +183,13 @@ function replies(entry, name) {
 
 function answers(block, columns) {
   const box = make("div", { class: "columns", tabindex: "-1" }, columns.map((place) => answerColumn(place, block.systems[place])));
-  return [make("h2", {}, "Answers"), ...looseReplies(block, columns), box];
+  const raw = make("input", { type: "checkbox", id: "raw", on: { change: (event) => {
+    casePage.raw = event.target.checked;
+    showCase();
+    byId("raw").focus();
+  } } });
+  raw.checked = casePage.raw;
+  return [make("h2", {}, "Answers ", make("small", {}, make("label", {}, raw, " as written, without Markdown"))), ...looseReplies(block, columns), box];
 }
 
 /** Replies of questions that are no component, such as those about single claims. */

@@ -54,13 +54,13 @@ function showCases() {
   const rows = orderedRows();
   const paired = systems.length > 1;
   byId("cases-count").textContent = rows.length === cases.length ? `${cases.length}` : `${rows.length} of ${cases.length}`;
-  const numbers = (metric?.values ?? []).flat().filter(known);
-  const low = numbers.reduce((a, b) => Math.min(a, b), numbers[0] ?? 0);
-  const high = numbers.reduce((a, b) => Math.max(a, b), numbers[0] ?? 1);
+  const numbers = (metric?.values ?? []).flat().filter(known).sort((a, b) => a - b);
+  const shares = sharesBelow(numbers);
   const most = rows.reduce((widest, row) => Math.max(widest, Math.abs(row.delta ?? 0)), 0);
-  const legend = [figure(low, metric?.unit), make("span", { class: "ramp" }), `${figure(high, metric?.unit)} ${unitNames[metric?.unit] ?? ""}`];
-  byId("heat-legend").replaceChildren(...legend.map((part) => make("span", {}, part)));
-  const scale = { low, width: high - low || 1, most: most || 1, unit: metric?.unit };
+  const quantiles = numbers.length ? [0, 0.25, 0.5, 0.75, 1].map((share) => numbers[Math.round(share * (numbers.length - 1))]) : [];
+  const swatch = (value) => shaded(make("span", { class: "known" }, figure(value, metric?.unit)), shares.get(value));
+  byId("heat-legend").replaceChildren("lowest value, quartiles, highest value:", ...[...new Set(quantiles)].map(swatch), unitNames[metric?.unit] ?? "");
+  const scale = { shares, most: most || 1, unit: metric?.unit };
   const columns = rankedSystems();
   const head = [make("th", { scope: "col", class: "question" }, "Case"), ...columns.map((system) => make("th", { scope: "col", class: "value" }, named(system))), paired && make("th", { scope: "col", class: "delta" }, "Δ")];
   const table = make("table", { class: columns.length > 6 ? "heat many" : "heat", "aria-label": "Values by case and system" },
@@ -68,15 +68,27 @@ function showCases() {
   byId("heat").replaceChildren(rows.length ? table : make("p", { class: "empty" }, "No case matches this filter."));
 }
 
+/** Of each of the sorted values, the share of the others below it, ties by half: its color, whatever the distribution. */
+function sharesBelow(sorted) {
+  const shares = new Map();
+  for (let from = 0, to = 0; from < sorted.length; from = to) {
+    while (sorted[to] === sorted[from]) to += 1;
+    shares.set(sorted[from], sorted.length > 1 ? (from + to - 1) / 2 / (sorted.length - 1) : 0.5);
+  }
+  return shares;
+}
+
+function shaded(element, share) {
+  element.style.setProperty("--v", share.toFixed(3));
+  return element;
+}
+
 function heatRow(row, columns, paired, scale) {
   const entry = cases[row.place];
   const cell = (value, column) => {
     const open = () => go({ case: row.place, systems: firstSystems(columns[column]) }, false);
     if (known(value)) {
-      const share = (value - scale.low) / scale.width;
-      const td = make("td", { class: share > 0.55 ? "known high" : "known", on: { click: open } }, figure(value, scale.unit));
-      td.style.setProperty("--v", share.toFixed(3));
-      return td;
+      return shaded(make("td", { class: "known", on: { click: open } }, figure(value, scale.unit)), scale.shares.get(value));
     }
     if (!Array.isArray(value)) return make("td", { class: "missing", title: "no answer", on: { click: open } }, "–");
     const title = `unscored: between ${figure(value[0], scale.unit)} and ${figure(value[1], scale.unit)}`;
@@ -85,9 +97,8 @@ function heatRow(row, columns, paired, scale) {
   const link = make("a", { href: address({ case: row.place, systems: firstSystems(null) }), title: `${entry.question}\n${entry.id}` }, entry.question || entry.id);
   const tr = make("tr", {}, make("th", { scope: "row", class: "question" }, link), row.values.map(cell));
   if (paired) {
-    const td = make("td", { class: `change ${row.delta > 0 ? "plus" : row.delta < 0 ? "minus" : ""}` }, signed(row.delta, scale.unit));
-    td.style.setProperty("--v", (Math.abs(row.delta ?? 0) / scale.most).toFixed(3));
-    tr.append(td);
+    const change = row.delta > 0 ? "plus" : row.delta < 0 ? "minus" : "";
+    tr.append(shaded(make("td", { class: `change ${change}` }, signed(row.delta, scale.unit)), Math.abs(row.delta ?? 0) / scale.most));
   }
   return tr;
 }
@@ -103,9 +114,27 @@ function showMetric() {
   const metric = metrics[state.metric];
   for (const section of document.querySelectorAll("section.metric")) section.hidden = section.dataset.metric !== metric?.key;
   if (metric) byId("metric").value = metric.key;
+  for (const link of document.querySelectorAll("[data-key]")) {
+    const place = placeOf(metrics.map((other) => other.key), link.dataset.key);
+    link.href = address({ metric: place });
+    link.ariaCurrent = String(place === state.metric);
+  }
+}
+
+async function copy({ currentTarget: button }) {
+  const source = byId(button.dataset.copy);
+  try {
+    await navigator.clipboard.writeText(source.textContent);
+    byId("copied").textContent = "Copied.";
+  } catch {
+    source.hidden = false;
+    getSelection().selectAllChildren(source);
+    byId("copied").textContent = "Selected below: copy it with the keyboard.";
+  }
 }
 
 function startOverview() {
+  for (const button of document.querySelectorAll("[data-copy]")) button.addEventListener("click", copy);
   for (const id of ["first", "second"]) {
     byId(id).append(...shortNames.map((name, place) => make("option", { value: place }, name)));
     byId(id).addEventListener("change", (event) => go({ [id]: Number(event.target.value) }, true));

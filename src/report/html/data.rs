@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::HtmlReport;
 use super::citations::citations;
 use super::safety::embedded;
+use crate::analysis::ASPECT_MEAN;
 use crate::analysis::comparison::Observation;
 use crate::domain::{Answer, CaseId, Score, ScoredAnswer, SystemName, Unit};
 use crate::error::Result;
@@ -52,19 +53,12 @@ pub(super) fn core(report: &HtmlReport<'_>, first: usize) -> Value {
     })
 }
 
-/// One system in a case's block: its answer, its scores as in `scores.jsonl`, and the judges' replies.
+/// One system in a case's block: its answer, its scores, and the judges' replies.
 #[derive(Default, Serialize)]
-struct SystemEntry<'a> {
+struct SystemEntry {
     answer: Value,
-    scores: Vec<ScoreEntry<'a>>,
+    scores: Vec<Value>,
     calls: Vec<Value>,
-}
-
-#[derive(Serialize)]
-struct ScoreEntry<'a> {
-    unit: Unit,
-    #[serde(flatten)]
-    scored: &'a ScoredAnswer,
 }
 
 /// The blocks of all cases, in their order.
@@ -72,13 +66,13 @@ struct ScoreEntry<'a> {
 /// # Errors
 /// When one cannot be serialized.
 pub(super) fn case_blocks(report: &HtmlReport<'_>) -> Result<Vec<String>> {
-    let mut entries: HashMap<(usize, &SystemName, &CaseId), SystemEntry<'_>> = HashMap::new();
+    let mut entries: HashMap<(usize, &SystemName, &CaseId), SystemEntry> = HashMap::new();
     let mut snippets: HashMap<&CaseId, BTreeMap<String, &[String]>> = HashMap::new();
     for (at, run) in report.runs.iter().enumerate() {
         for scored in &run.scored {
             let case = &scored.case;
             let entry = entries.entry((at, &scored.system, &case.case_id)).or_default();
-            entry.scores.push(ScoreEntry { unit: unit_of(&scored.score), scored });
+            entry.scores.push(score_entry(scored));
             snippets.entry(&case.case_id).or_insert_with(|| {
                 let criteria = case.rubric.criteria.iter().filter(|criterion| !criterion.snippets.is_empty());
                 criteria.map(|criterion| (format!("{}_evidence", criterion.name), &*criterion.snippets)).collect()
@@ -118,6 +112,28 @@ fn answer_entry(answer: &Answer, index_base: u64) -> Value {
         "own": answer.own_bytes.filter(|own| *own < text.len()).map(|own| utf16(text, own)),
         "words": word_count(answer.own_text()),
         "sources": prediction.map_or(&[][..], |prediction| &prediction.sources),
+    })
+}
+
+/// A score: its sums under the names of the metrics, and its components in their order. A script would reorder names that
+/// are numbers in an object.
+fn score_entry(scored: &ScoredAnswer) -> Value {
+    let score = &scored.score;
+    let (name, ann_name) = score.sum_names();
+    let sums = match unit_of(score) {
+        Unit::Grade => json!([[ASPECT_MEAN, score.value]]),
+        _ if score.is_weighted_sum() => json!([[name, score.value], [ann_name, score.ann_score]]),
+        _ => json!([]),
+    };
+    json!({
+        "scorer": score.scorer,
+        "unit": unit_of(score),
+        "sums": sums,
+        "parts": score.components.iter().map(|part| json!([part.name, part])).collect::<Value>(),
+        "members": scored.members,
+        "notes": score.notes,
+        "injection": scored.injection,
+        "claims": score.claims,
     })
 }
 

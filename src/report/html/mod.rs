@@ -1,6 +1,6 @@
 //! One HTML file that shows a comparison and the answer behind every number.
 //!
-//! Leaderboard and pairs are plain markup and need no script. The case table and the case pages are built by `page.js`
+//! Scorecard, leaderboard and pairs are plain markup and need no script. The case table and the case pages are built by `page.js`
 //! from JSON in the file, one block per case, parsed on demand. The page loads nothing: see
 //! [`content_security_policy`]. Foreign text is escaped by the template engine or put into text nodes.
 
@@ -30,8 +30,12 @@ pub struct HtmlReport<'a> {
     pub runs: &'a [RecordedRun],
     /// The judges' calls by run; empty if unknown or excluded.
     pub calls: Vec<Vec<CallRecord>>,
+    /// The number of calls, excluded ones too.
+    pub call_count: usize,
     /// Whether to include the answers and their sources.
     pub with_answers: bool,
+    /// What the page does not have, in sentences; shown first.
+    pub left_out: Vec<String>,
     /// The metric to show first, by name or `scorer.name`; `None`: the first headline metric.
     pub metric: Option<&'a str>,
 }

@@ -1,5 +1,7 @@
 //! The page: markup from the template, then the data, then the script.
 
+use std::collections::BTreeSet;
+
 use minijinja::value::Serde;
 use minijinja::{Environment, Value, context};
 use serde_json::{Value as Json, json};
@@ -11,11 +13,14 @@ use super::safety::{content_security_policy, embedded};
 use crate::analysis::comparison::{Comparison, MetricComparison, SystemMean};
 use crate::error::{Error, Result};
 use crate::evaluation::record::{Manifest, RunStatus};
-use crate::report::comparison::{metric_name, metric_notes, pairs_table, run_warnings, systems_table};
+use crate::domain::Unit;
+use crate::report::comparison::{metric_name, metric_notes, overview, pairs_table, run_warnings, systems_table};
 use crate::report::table::{Cell, Column, Format, Table, short_names};
-use crate::report::visible;
+use crate::report::{CsvText, visible};
 use crate::stats::Interval;
 
+/// Metrics beside a single headline metric in the scorecard.
+const MOST_BESIDE: usize = 5;
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = concat!(include_str!("page.css"), "\n", include_str!("case.css"));
 const SCRIPT: &str = concat!(
@@ -23,6 +28,8 @@ const SCRIPT: &str = concat!(
     include_str!("state.js"),
     "\n",
     include_str!("cases.js"),
+    "\n",
+    include_str!("markdown.js"),
     "\n",
     include_str!("answer.js"),
     "\n",
@@ -66,6 +73,19 @@ fn first_metric(report: &HtmlReport<'_>) -> Result<usize> {
     })
 }
 
+/// The headline metrics; of a single one the page shows the metrics of its scorer beside it.
+fn scorecard_metrics<'a>(report: &HtmlReport<'a>) -> Vec<&'a MetricComparison> {
+    let all = &report.comparison.metrics;
+    let mut chosen: Vec<&MetricComparison> = report.observations.headline().iter().filter_map(|at| all.get(*at)).collect();
+    if let [only] = chosen[..] {
+        let is_beside = |own: &&MetricComparison| {
+            own.metric.scorer == only.metric.scorer && own.metric.unit != Unit::Count && own.metric != only.metric
+        };
+        chosen.extend(all.iter().filter(is_beside).take(MOST_BESIDE));
+    }
+    chosen
+}
+
 /// A metric for the template: `key` is its name in the page's address; `marks` are the charts beside the systems, with mean
 /// and ends of the interval on the axis.
 fn metric_view(comparison: &Comparison, metric: &MetricComparison, first: bool) -> Json {
@@ -97,19 +117,24 @@ fn metric_view(comparison: &Comparison, metric: &MetricComparison, first: bool) 
 /// A table for the template.
 fn table_view(table: &Table) -> Json {
     let column = |column: &Column| json!({"heading": column.heading, "is_number": column.format != Format::Text});
-    let cell = |(cell, column): (&Cell, &Column)| match cell {
+    let cell = |row: usize, at: usize, cell: &Cell, column: &Column| match cell {
         Cell::Text(text) => json!({"text": text}),
         Cell::Missing => json!({"text": "\u{2013}"}),
         Cell::Value { value, interval, flag } => json!({
-            "text": column.format.show(*value) + flag,
+            "text": column.format.show(*value),
+            "flag": flag,
+            "is_best": table.is_best(row, at),
             "interval": interval.map(|interval| column.format.show_interval(interval)),
         }),
     };
-    let row = |row: &Vec<Cell>| row.iter().zip(&table.columns).map(cell).collect::<Json>();
+    let row = |(row, cells): (usize, &Vec<Cell>)| {
+        let cells = cells.iter().zip(&table.columns).enumerate();
+        cells.map(|(at, (own, column))| cell(row, at, own, column)).collect::<Json>()
+    };
     json!({
         "title": table.title,
         "columns": table.columns.iter().map(column).collect::<Json>(),
-        "rows": table.rows.iter().map(row).collect::<Json>(),
+        "rows": table.rows.iter().enumerate().map(row).collect::<Json>(),
     })
 }
 
@@ -135,6 +160,9 @@ fn markup(report: &HtmlReport<'_>, first: usize) -> Result<String> {
     let options = &comparison.options;
     let metrics = comparison.metrics.iter().enumerate();
     let metrics: Vec<_> = metrics.map(|(at, metric)| metric_view(comparison, metric, at == first)).collect();
+    let card = overview(comparison, &scorecard_metrics(report), true);
+    let dates = report.runs.iter().filter_map(|run| run.manifest.started_at.get(..10));
+    let dates: BTreeSet<String> = dates.map(str::to_owned).collect();
     let runs: Vec<_> = report.runs.iter().map(|run| (&run.name, facts(&run.manifest))).collect();
     let values = context! {
         policy => content_security_policy(SCRIPT, STYLE),
@@ -143,6 +171,11 @@ fn markup(report: &HtmlReport<'_>, first: usize) -> Result<String> {
         version => env!("CARGO_PKG_VERSION"),
         systems => comparison.systems.len(),
         cases => report.observations.cases.len(),
+        left_out => report.left_out.clone(),
+        dates => Vec::from_iter(dates),
+        calls => Format::Count.show(report.call_count as f64),
+        scorecard => Value::from(Serde(table_view(&card))),
+        copies => [("LaTeX", card.latex("tab:scorecard")), ("CSV", card.csv(CsvText::Guarded)?)],
         warnings => run_warnings(comparison).into_iter().map(|note| note.text).collect::<Vec<_>>(),
         metrics => Value::from(Serde(metrics)),
         judged_by => comparison.judged_by.clone(),

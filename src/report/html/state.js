@@ -112,9 +112,8 @@ function caseBlock(place) {
   const element = byId(`case-${place}`);
   const block = element ? JSON.parse(element.textContent) : { systems: [] };
   for (const score of block.systems.flatMap((entry) => entry?.scores ?? [])) {
-    score.parts = new Map(Object.entries(score.details));
-    score.value = score.score ?? score.lexical_score ?? null;
-    score.annotated = score.ann_score ?? score.lexical_ann_score ?? null;
+    score.parts = new Map(score.parts);
+    score.sums = new Map(score.sums);
   }
   block.snippets = new Map(Object.entries(block.snippets ?? {}));
   return block;

@@ -76,6 +76,8 @@ fn page(names: [&str; 2], cases: usize, scored: &[Arc<ScoredAnswer>], text: &str
         observations: &observations,
         runs: &[run],
         calls: Vec::new(),
+        call_count: 1234,
+        left_out: vec![text.to_owned()],
         with_answers: true,
         metric: None,
     };
@@ -126,6 +128,9 @@ fn tables_are_markup_and_data_are_in_blocks() {
     let markup = page.split_once("<script type=\"application/json\"").unwrap().0;
     // Over the three shared cases: b is (0.3 + 0.425 + 0.55) / 3 = 42.5, a is 10 points higher.
     assert!(markup.contains(">52.5 <small>[") && markup.contains(">42.5 <small>["), "{markup}");
+    // The scorecard stands above, with the best in bold and the letters of groups, and as LaTeX and CSV.
+    assert!(markup.contains("<td class=\"n best\">52.5<sup>a</sup> <small>[") && markup.contains("1,234 judge calls"));
+    assert!(markup.contains("\\begin{tabular}{lr}") && markup.contains("system,score,score_low,score_high,score_flag"));
     assert!(markup.contains(">+10.0"), "{markup}");
     let core = block(&page, "core");
     assert_eq!(core["cases"][1], serde_json::json!(["c1", "q1?"]));
@@ -139,7 +144,7 @@ fn a_pair_has_the_flags_of_compare_and_the_title_explains_them() {
     // Eight differences of 10 points: significant, with p 2 / 2^8; the ninth is open, between +74 and -6 points.
     let page = page(["a", "b"], 9, &[], "t");
     let markup = page.split_once("<script type=\"application/json\"").unwrap().0;
-    assert!(markup.contains(">+10.0*") && markup.contains(">0.008<"), "{markup}");
+    assert!(markup.contains(">+10.0<sup>*</sup>") && markup.contains(">0.008<"), "{markup}");
     assert!(markup.contains("* significant (p Holm below 0.05)"));
 }
 
@@ -153,6 +158,8 @@ fn an_unknown_metric_is_rejected_with_the_known_ones() {
         observations: &observed,
         runs: &[],
         calls: Vec::new(),
+        call_count: 0,
+        left_out: Vec::new(),
         with_answers: true,
         metric: Some("coverage"),
     };
