@@ -74,6 +74,40 @@ function outside() {
   return found;
 }
 
+/** Texts whose color is too close to that of their background, each color of a pair once. */
+function faint() {
+  const paint = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgba = (color) => {
+    paint.clearRect(0, 0, 1, 1);
+    paint.fillStyle = color;
+    paint.fillRect(0, 0, 1, 1);
+    return [...paint.getImageData(0, 0, 1, 1).data];
+  };
+  const luminance = (color) => {
+    const [r, g, b] = color.map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const background = (element) => {
+    for (let own = element; own; own = own.parentElement) {
+      const color = rgba(getComputedStyle(own).backgroundColor);
+      if (color[3] === 255) return color;
+    }
+    return [255, 255, 255];
+  };
+  const found = new Map();
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const element = texts.currentNode.parentElement;
+    const hidden = !element.checkVisibility() || element.closest("script, [disabled]");
+    if (hidden || !texts.currentNode.textContent.trim()) continue;
+    const style = getComputedStyle(element);
+    const [a, b] = [rgba(element.closest("svg") ? style.fill : style.color), background(element)].map(luminance);
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < 4.5) found.set(`${a} ${b}`, `${contrast.toFixed(2)}: ${texts.currentNode.textContent.slice(0, 40)} (${element.className})`);
+  }
+  return [...found.values()];
+}
+
 const checks = {
   async "the leaderboard stands there without a script"() {
     const page = await tab(url, { javaScriptEnabled: false });
@@ -142,17 +176,55 @@ const checks = {
     await rows(page).first().locator("th").click();
     await page.locator("#case .answer").first().waitFor();
     await allSystems(page);
-    const [shown, written] = await page.evaluate(() => {
+    const texts = () => page.evaluate(() => {
       const { systems } = JSON.parse(document.getElementById("case-0").textContent);
       const plain = [...document.querySelectorAll("#case .answer")].map((box) => {
         const copy = box.cloneNode(true);
         copy.querySelector(".appended-mark")?.remove();
         return copy.textContent;
       });
-      return [plain, systems.filter(Boolean).map((system) => system.answer.text)];
+      return [plain, systems.filter(Boolean).map((system) => system.answer.text)].map((list) => list.sort());
     });
-    assert.deepEqual([...shown].sort(), [...written].sort());
+    // As Markdown it has every word, in order.
+    const words = (list) => list.map((text) => text.replace(/[^\p{L}\p{N}]+/gu, "")).sort();
+    const [rendered, source] = await texts();
+    assert.deepEqual(words(rendered), words(source));
+    await page.locator("#raw").check();
+    const [shown, written] = await texts();
+    assert.deepEqual(shown, written);
+    assert.equal(await page.evaluate(() => document.activeElement.id), "raw");
     await page.context().close();
+  },
+
+  async "the scorecard stands above every metric, and is copied as LaTeX and CSV"() {
+    const page = await tab(url, { permissions: ["clipboard-read", "clipboard-write"] });
+    const systems = await page.evaluate(() => JSON.parse(document.getElementById("core").textContent).systems.length);
+    assert.equal(await page.locator(".scorecard tbody tr").count(), systems);
+    assert.match(await page.locator(".judged").innerText(), /\d{4}-\d\d-\d\d/);
+    const last = page.locator(".scorecard thead a").last();
+    const key = await last.getAttribute("data-key");
+    await last.click();
+    assert.equal(await page.locator("#metric").inputValue(), key);
+    assert.ok(await page.locator(".scorecard").isVisible());
+    for (const [name, begin] of [["LaTeX", "% needs"], ["CSV", "system,"]]) {
+      await page.getByRole("button", { name: `Copy as ${name}` }).click();
+      await page.locator("#copied", { hasText: "Copied" }).waitFor();
+      assert.ok((await page.evaluate(() => navigator.clipboard.readText())).startsWith(begin));
+    }
+    await isClean(page);
+    await page.context().close();
+  },
+
+  async "text has a contrast of at least 4.5 to 1, also on the colors of cells"() {
+    for (const colorScheme of ["light", "dark"]) {
+      const page = await tab(url, { colorScheme });
+      await heatmap(page);
+      assert.deepEqual(await page.evaluate(faint), [], `overview, ${colorScheme}`);
+      await rows(page).first().locator("th").click();
+      await page.locator("#case .answer").first().waitFor();
+      assert.deepEqual(await page.evaluate(faint), [], `case, ${colorScheme}`);
+      await page.context().close();
+    }
   },
 
   async "a link restores case, systems and metric"() {
