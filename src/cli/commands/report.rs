@@ -33,12 +33,15 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitCode> {
     }
     let mut left_out: Vec<String> = left_out(answers, MOST_ANSWERS_WITH_TEXTS).into_iter().collect();
     let without_inputs = set.runs.iter().filter(|run| run.items.is_empty() && !args.no_answers);
-    left_out.extend(without_inputs.map(|run| format!("{} was made with --no-inputs: the page has no answers of it.", run.name)));
+    left_out.extend(
+        without_inputs.map(|run| format!("{} was made with --no-inputs: the page has no answers of it.", run.name)),
+    );
     for text in left_out.iter().filter(|_| !args.quiet) {
         note(&format!("note: {text}"));
     }
     left_out.extend(args.no_answers.then(|| "Made with --no-answers: the page has no answers and sources.".to_owned()));
-    left_out.extend(args.no_replies.then(|| "Made with --no-replies: the page has no raw replies of judges.".to_owned()));
+    left_out
+        .extend(args.no_replies.then(|| "Made with --no-replies: the page has no raw replies of judges.".to_owned()));
     let report = HtmlReport {
         comparison: &comparison,
         observations: &observations,
@@ -60,9 +63,8 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitCode> {
 /// What a page of that many answers leaves out.
 fn left_out(answers: u64, most: u64) -> Option<String> {
     let (shown, most_shown) = (grouped(answers), grouped(most));
-    let text = format!(
-        "{shown} answers: the page has their scores only; up to {most_shown} it has texts and replies, too."
-    );
+    let text =
+        format!("{shown} answers: the page has their scores only; up to {most_shown} it has texts and replies, too.");
     (answers > most).then_some(text)
 }
 

@@ -11,9 +11,9 @@ use super::axis::Axis;
 use super::data::{case_blocks, core};
 use super::safety::{content_security_policy, embedded};
 use crate::analysis::comparison::{Comparison, MetricComparison, SystemMean};
+use crate::domain::Unit;
 use crate::error::{Error, Result};
 use crate::evaluation::record::{Manifest, RunStatus};
-use crate::domain::Unit;
 use crate::report::comparison::{metric_name, metric_notes, overview, pairs_table, run_warnings, systems_table};
 use crate::report::table::{Cell, Column, Format, Table, short_names};
 use crate::report::{CsvText, visible};
@@ -76,7 +76,8 @@ fn first_metric(report: &HtmlReport<'_>) -> Result<usize> {
 /// The headline metrics; of a single one the page shows the metrics of its scorer beside it.
 fn scorecard_metrics<'a>(report: &HtmlReport<'a>) -> Vec<&'a MetricComparison> {
     let all = &report.comparison.metrics;
-    let mut chosen: Vec<&MetricComparison> = report.observations.headline().iter().filter_map(|at| all.get(*at)).collect();
+    let mut chosen: Vec<&MetricComparison> =
+        report.observations.headline().iter().filter_map(|at| all.get(*at)).collect();
     if let [only] = chosen[..] {
         let is_beside = |own: &&MetricComparison| {
             own.metric.scorer == only.metric.scorer && own.metric.unit != Unit::Count && own.metric != only.metric
