@@ -87,6 +87,9 @@ pub enum Error {
     /// The judge cannot be used at total: wrong key, spent quota, no server (exit 4).
     #[error("{0}")]
     JudgeUnavailable(String),
+    /// Replies came, but none of a kind could be read (exit 5).
+    #[error("{0}")]
+    Unreadable(String),
     /// The reply cache cannot be used (exit 3).
     #[error("cache {}: {what}", escaped(path))]
     Cache {

@@ -14,9 +14,9 @@ pub enum ExitCode {
     Usage = 2,
     /// 3: unusable input or settings, including cache and output paths.
     BadInput = 3,
-    /// 4: no judge: wrong key, spent quota, no server.
+    /// 4: no judge: wrong key, spent quota, no server, no usable reply to any call.
     JudgeUnavailable = 4,
-    /// 5: finished, but more is unscored than `--max-unscored` tolerates.
+    /// 5: replies that cannot be read, or more unscored answers than `--max-unscored` tolerates.
     TooManyUnscored = 5,
     /// 6: finished, but a requested threshold was not met.
     BelowThreshold = 6,
@@ -49,8 +49,8 @@ impl ExitCode {
             Self::Unexpected => "unexpected: a fault of this program",
             Self::Usage => "usage: the command line cannot be understood",
             Self::BadInput => "bad input or settings",
-            Self::JudgeUnavailable => "judge unavailable: wrong key, quota gone, no server",
-            Self::TooManyUnscored => "finished, but more unscored than tolerated",
+            Self::JudgeUnavailable => "judge unavailable: wrong key, quota gone, no server, no usable reply",
+            Self::TooManyUnscored => "more unscored than tolerated, or no reply could be read",
             Self::BelowThreshold => "finished, below a required threshold",
             Self::Stopped => "stopped early, can be resumed",
         }
@@ -68,6 +68,7 @@ impl From<&Error> for ExitCode {
             Error::Usage(_) => Self::Usage,
             Error::Input(_) | Error::Settings(_) | Error::Cache { .. } | Error::Io { .. } => Self::BadInput,
             Error::JudgeUnavailable(_) => Self::JudgeUnavailable,
+            Error::Unreadable(_) => Self::TooManyUnscored,
             Error::Stopped(_) => Self::Stopped,
             Error::Internal(_) => Self::Unexpected,
         }
@@ -115,6 +116,7 @@ mod tests {
             (cache, ExitCode::BadInput),
             (io, ExitCode::BadInput),
             (Error::JudgeUnavailable(String::new()), ExitCode::JudgeUnavailable),
+            (Error::Unreadable(String::new()), ExitCode::TooManyUnscored),
             (Error::Stopped(String::new()), ExitCode::Stopped),
             (Error::Internal(String::new()), ExitCode::Unexpected),
         ] {

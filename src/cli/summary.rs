@@ -8,6 +8,7 @@ use super::terminal;
 use crate::domain::UnscoredKind;
 use crate::error::Result;
 use crate::evaluation::record::Manifest;
+use crate::evaluation::remedy;
 use crate::report::{RunReport, Table, TableStyle};
 
 /// Prints the report; the exit code follows from the share of unscored answers.
@@ -45,23 +46,6 @@ pub(super) fn conclude(
 fn percent(share: f64) -> String {
     let text = format!("{:.2}", 100.0 * share);
     format!("{}%", text.strip_suffix('0').unwrap_or(&text))
-}
-
-/// What may help to score unscored answers.
-fn remedy(kind: UnscoredKind) -> Option<&'static str> {
-    match kind {
-        UnscoredKind::Unreadable => Some("replies that cannot be read are asked again with --retry-unscored"),
-        UnscoredKind::Cut => Some("replies that were cut need more room: --max-tokens KIND=N"),
-        UnscoredKind::ContextOverflow => Some("prompts that do not fit need a judge with a longer context"),
-        UnscoredKind::Unreachable => Some("calls that found no server are asked again by the same command"),
-        UnscoredKind::Refused => {
-            Some("calls that the server refused are asked again by the same command, refusals of the model are not")
-        }
-        UnscoredKind::NeedsOtherCalls => Some("score --compat asks the calls that this run did not"),
-        UnscoredKind::DependsOnUnscored | UnscoredKind::Exception | UnscoredKind::NotAsked | UnscoredKind::NoJudge => {
-            None
-        }
-    }
 }
 
 #[cfg(test)]

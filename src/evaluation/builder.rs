@@ -11,6 +11,7 @@ use super::choice::{Choice, aspects_of};
 use super::cost::SAMPLE;
 use super::inputs::LoadedInputs;
 use super::judges::{Endpoints, Judges, NamedJudge};
+use super::legibility::remedy;
 use super::options::{EvaluationOptions, ScorerName};
 use super::preset::Preset;
 use super::record::{Inputs, Manifest, PolicyEntry, RecordedReplies, RunDir, RunRecord, RunStatus};
@@ -18,7 +19,7 @@ use super::scorers::ScorerSetup;
 use super::{EventSink, Job, NoEvents, Options, Plan, PlanEstimate, PlanOutcome, RunEvent, RunOutcome, StopHandle};
 use crate::analysis::{AggregateOptions, OnUnscored, Summary, summarize};
 use crate::dataset::InputFile;
-use crate::domain::{CallKind, CaseId, Item, LEXICAL, Role, ScoredAnswer, Severity, SystemName};
+use crate::domain::{CallKind, CaseId, Item, LEXICAL, Role, ScoredAnswer, Severity, SystemName, UnscoredReason};
 use crate::error::{Error, Result};
 use crate::judge::batch::{BatchLimits, BatchManifest, BatchWriter};
 use crate::judge::meters::Meters;
@@ -274,10 +275,12 @@ impl Prepared {
             self.recorded_inputs().write(&inputs_path)?;
         }
         let mut scored = Vec::new();
-        let mut sink = Recording { record: &mut record, events: &mut NoEvents, scored: &mut scored };
+        let mut judged = Judged::default();
+        let mut sink =
+            Recording { record: &mut record, events: &mut NoEvents, scored: &mut scored, judged: &mut judged };
         let planned = super::plan(&jobs, &mut sink).await?;
         meters.cache_hits.fetch_add(planned.plan.cached, Ordering::Relaxed);
-        Ok(Run { prepared: self, jobs, endpoints, meters, record, planned, scored })
+        Ok(Run { prepared: self, jobs, endpoints, meters, record, planned, scored, judged })
     }
 
     /// The answers to score.
@@ -308,6 +311,7 @@ pub struct Run {
     /// Cached calls, and calls to make.
     pub planned: PlanOutcome,
     scored: Vec<Arc<ScoredAnswer>>,
+    judged: Judged,
 }
 
 impl Run {
@@ -372,7 +376,8 @@ impl Run {
 
     async fn ask_pending(&mut self, events: &mut dyn EventSink, stop: &StopHandle) -> Result<RunOutcome> {
         self.prepared.judges.spending.bound(stop);
-        let mut sink = Recording { record: &mut self.record, events, scored: &mut self.scored };
+        let (record, scored, judged) = (&mut self.record, &mut self.scored, &mut self.judged);
+        let mut sink = Recording { record, events, scored, judged };
         let ran = super::run(&self.jobs, &self.planned.pending, &mut sink, stop).await;
         self.record.note_endpoints(self.endpoints.stats());
         ran
@@ -392,6 +397,19 @@ impl Run {
             }
             None => Ok(()),
         }
+    }
+
+    /// Why nothing could be judged, if calls were made and none has a verdict: [`Error::JudgeUnavailable`] without any
+    /// reply, else [`Error::Unreadable`].
+    pub fn nothing_judged(&self) -> Option<Error> {
+        let reason = self.judged.failure.as_ref().filter(|_| self.judged.verdicts == 0)?;
+        let remedy = remedy(reason.kind).unwrap_or_default();
+        Some(match self.judged.replies {
+            0 => Error::JudgeUnavailable(format!("no call got a usable reply (the last one: {reason}); {remedy}")),
+            replies => {
+                Error::Unreadable(format!("none of {replies} replies can be read (the last one: {reason}); {remedy}"))
+            }
+        })
     }
 
     fn stopped(&self, reason: &str) -> Error {
@@ -418,18 +436,36 @@ impl Run {
     }
 }
 
+/// What came of the calls of a run.
+#[derive(Default)]
+struct Judged {
+    verdicts: u64,
+    replies: u64,
+    /// The last failure.
+    failure: Option<UnscoredReason>,
+}
+
 /// Writes the record, collects the scores, and forwards every event.
 struct Recording<'a> {
     record: &'a mut RunRecord,
     events: &'a mut dyn EventSink,
     scored: &'a mut Vec<Arc<ScoredAnswer>>,
+    judged: &'a mut Judged,
 }
 
 impl EventSink for Recording<'_> {
     fn on_event(&mut self, event: &RunEvent) -> Result<()> {
         self.record.on_event(event)?;
-        if let RunEvent::Scored(scored) = event {
-            self.scored.push(Arc::clone(scored));
+        match event {
+            RunEvent::Scored(scored) => self.scored.push(Arc::clone(scored)),
+            RunEvent::Call(call) => {
+                self.judged.replies += u64::from(call.reply.is_some());
+                match &call.verdict {
+                    Ok(_) => self.judged.verdicts += 1,
+                    Err(reason) => self.judged.failure = Some(reason.clone()),
+                }
+            }
+            RunEvent::Stopping(_) => {}
         }
         self.events.on_event(event)
     }

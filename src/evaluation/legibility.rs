@@ -20,7 +20,7 @@ impl Legibility {
     /// Records a call that is not asked again; `reason` says why its replies could not be read.
     ///
     /// # Errors
-    /// [`Error::JudgeUnavailable`] when the replies about several different answers were unreadable, and no other one
+    /// [`Error::Unreadable`] when the replies about several different answers were unreadable, and no other one
     /// was readable.
     pub(super) fn note(&self, request: &JudgeRequest, reason: Option<&UnscoredReason>, call: Begun) -> Result<()> {
         let kind = request.call.task.kind();
@@ -32,14 +32,30 @@ impl Legibility {
         let Some(answers) = streak.fail(request, "", call).filter(|_| !was_read.load(Ordering::Relaxed)) else {
             return Ok(());
         };
-        let remedy = match reason.kind {
-            UnscoredKind::Cut => format!("give them more room with --max-tokens {kind}=1000"),
-            _ => "see `raw` in calls.jsonl; another model, or --no-json-mode, may help".to_owned(),
-        };
-        Err(Error::JudgeUnavailable(format!(
+        Err(Error::Unreadable(format!(
             "no reply to the {kind} calls about {answers} different answers holds a verdict (the last one: {reason}); \
-             {remedy}; they are kept, the same command continues after them"
+             {}; they are kept, the same command continues after them",
+            remedy(reason.kind).unwrap_or_default()
         )))
+    }
+}
+
+/// What may help against failures of this kind.
+pub fn remedy(kind: UnscoredKind) -> Option<&'static str> {
+    match kind {
+        UnscoredKind::Unreadable => Some(
+            "see the replies in calls.jsonl; another model, or --no-json-mode, may help, and --retry-unscored asks again",
+        ),
+        UnscoredKind::Cut => Some("replies that were cut need more room: --max-tokens KIND=1000"),
+        UnscoredKind::ContextOverflow => Some("prompts that do not fit need a judge with a longer context"),
+        UnscoredKind::Unreachable => Some("check the server; the same command repeats calls that got no reply"),
+        UnscoredKind::Refused => {
+            Some("`scholareval check` shows what the server refuses; the same command repeats calls that it refused")
+        }
+        UnscoredKind::NeedsOtherCalls => Some("score --compat asks the calls that this run did not"),
+        UnscoredKind::DependsOnUnscored | UnscoredKind::Exception | UnscoredKind::NotAsked | UnscoredKind::NoJudge => {
+            None
+        }
     }
 }
 
@@ -66,7 +82,7 @@ mod tests {
             note(&legibility, case_id, Some(&cut())).unwrap();
         }
         let error = note(&legibility, "c", Some(&cut())).unwrap_err().to_string();
-        assert!(error.contains("reply cut at 100 tokens") && error.contains("--max-tokens property=1000"), "{error}");
+        assert!(error.contains("reply cut at 100 tokens") && error.contains("--max-tokens KIND=1000"), "{error}");
     }
 
     #[test]

@@ -51,6 +51,7 @@ pub use event::{CallRecord, EventSink, NoEvents, Plan, RunEvent};
 pub use import::{ImportOptions, ImportedRun, import};
 pub use inputs::LoadedInputs;
 pub use judges::{Endpoints, Judges, NamedJudge};
+pub use legibility::remedy;
 pub use panel::{Member, Panel, Panels};
 pub use preset::{Coverage, Preset};
 pub use rescore::{RescoreOptions, RescoredRun, rescore};

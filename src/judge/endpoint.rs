@@ -212,6 +212,14 @@ impl Endpoint {
         Some(Url::parse(&self.base_url).ok()?.origin().ascii_serialization())
     }
 
+    /// Host with its port, and the path unless it is `/v1`.
+    pub(crate) fn host_and_path(&self) -> Option<(String, String)> {
+        let rest = self.base_url.split_once("://")?.1;
+        let rest = rest.strip_suffix("/v1").unwrap_or(rest);
+        let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        Some((host.to_owned(), path.to_owned()))
+    }
+
     fn host(&self) -> Option<String> {
         Url::parse(&self.base_url).ok()?.host_str().map(str::to_owned)
     }

@@ -226,6 +226,7 @@ async fn probe(transport: &Transport, endpoint: &Endpoint) -> Result<Result<(), 
         Err(Fault::Status { status: 401, .. }) => return Err(refused_key(endpoint)),
         Err(Fault::Status { status: status @ (408 | 429 | 500..), .. }) => return Ok(Err(loading(status))),
         Err(Fault::Connect(message)) => return Ok(Err(message)),
+        Err(fault @ Fault::PlainHttp { .. }) => return Err(Error::JudgeUnavailable(fault.to_string())),
         Err(fault @ (Fault::TimedOut(_) | Fault::Broken(_))) => return Ok(Err(fault.to_string())),
         Ok(_) | Err(_) => {}
     }

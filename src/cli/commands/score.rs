@@ -108,7 +108,14 @@ async fn score(
     }
     let report = RunReport::new(run.manifest(), &name, run.scores(), bench, &[], texts)?;
     report.write(dir)?;
-    let code = conclude(&report, run.manifest(), settings.format, &context.style())?;
+    let unusable = run.nothing_judged();
+    // Scores that need no judge are results all the same.
+    let is_empty = unusable.is_some() && !run.scores().iter().any(|answer| answer.score.is_complete());
+    let concluded = match is_empty {
+        true => ExitCode::TooManyUnscored,
+        false => conclude(&report, run.manifest(), settings.format, &context.style())?,
+    };
+    let code = unusable.map_or(Ok(concluded), Err)?;
     if !quiet {
         terminal::note(&format!("record of the run: {}", path.display()));
         terminal::note(&next_steps(&run));

@@ -3,12 +3,13 @@
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use serde_json::Value;
 use tokio::time::Instant as TokioInstant;
 
 use super::reply::{decode, error_in, read_reply};
-use super::server_error::{ServerError, complaint, fatal, helping_option, no_server};
+use super::server_error::{ServerError, complaint, fatal, helping_option, no_server, other_models};
 use super::stream;
-use super::transport::{Fault, Transport, not_json};
+use super::transport::{Fault, PROBE_LIMIT, Transport, not_json};
 use crate::domain::{CallKind, JudgeReply, UnscoredKind};
 use crate::error::{Error, Result};
 use crate::judge::body::RequestOptions;
@@ -96,9 +97,16 @@ impl Chat {
         if !matches!(read, Err(Fault::Connect(_))) {
             self.note_answer();
         }
-        let (body, wait) = read.map_err(|fault| self.failure(fault))?;
+        let (body, wait) = match read {
+            Ok(read) => read,
+            Err(Fault::Status { status, retry_after, body }) => {
+                let error = ServerError::of_body(status, retry_after, &body, &self.endpoint);
+                return Err(self.classified(error, call).await);
+            }
+            Err(fault) => return Err(self.failure(fault)),
+        };
         if let Some(error) = error_in(&body) {
-            return Err(ServerError::under_200(error, wait, &self.endpoint).classify(&self.endpoint, self.kind));
+            return Err(self.classified(ServerError::under_200(error, wait, &self.endpoint), call).await);
         }
         let reply = read_reply(&body, latency_ms).ok_or_else(|| {
             AskError::transient("the reply is JSON, but no completion (it has no choices)".to_owned())
@@ -132,17 +140,31 @@ impl Chat {
     fn failure(&self, fault: Fault) -> AskError {
         match fault {
             Fault::Connect(words) => self.no_connection(&words),
-            Fault::Status { status, retry_after, body } => {
-                ServerError::of_body(status, retry_after, &body, &self.endpoint).classify(&self.endpoint, self.kind)
-            }
+            Fault::PlainHttp { .. } => fatal(fault.to_string()),
             Fault::TooLong(_) => {
                 let message = format!("{fault}; a judge that does not stop");
                 AskError::Refused { message, status: 200, kind: UnscoredKind::Refused }
             }
             // As with a server's own 408, the call may still be worked on.
             Fault::TimedOut(_) | Fault::NoFirstByte(_) => self.timed_out(fault.to_string()),
-            Fault::Broken(_) | Fault::NotJson(_) => AskError::transient(fault.to_string()),
+            Fault::Broken(_) | Fault::NotJson(_) | Fault::Status { .. } => AskError::transient(fault.to_string()),
         }
+    }
+
+    /// The server's error; for a model that it does not have with those that it lists.
+    async fn classified(&self, error: ServerError, call: &Rendered) -> AskError {
+        let is_unknown_model = error.is_unknown_model();
+        let error = error.classify(&self.endpoint, self.kind);
+        let AskError::Fatal(Error::JudgeUnavailable(message)) = error else { return error };
+        let mut others = String::new();
+        if is_unknown_model
+            && let Ok(list) = self.transport.get(&format!("{}/models", self.endpoint.base_url), PROBE_LIMIT).await
+        {
+            let read = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap_or_default();
+            let model = read(&call.body)["model"].as_str().unwrap_or_default().to_owned();
+            others = other_models(&model, &read(&list));
+        }
+        fatal(message + &others)
     }
 
     fn timed_out(&self, message: String) -> AskError {

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::judge::AskError;
 use crate::judge::endpoint::Endpoint;
 use crate::judge::kind::JudgeKind;
+use crate::text::nearest::nearest;
 
 /// How a refusal begins that is about the text of an answer.
 const MODERATED: &str = "moderated: ";
@@ -34,6 +35,15 @@ const CONTEXT_OVERFLOW: Sign = (
     ],
 );
 const UNKNOWN_MODEL: Sign = (&["model_not_found"], &["model"]);
+/// The same under statuses with many other meanings.
+const INVALID_MODEL: Sign = (
+    &["model_not_found", "invalid_model"],
+    &["invalid model", "not a valid model", "unknown model", "model not found", "no such model"],
+);
+/// A server that speaks HTTPS got plain HTTP.
+const WANTS_HTTPS: Sign = (&[], &["sent to https port", "http request to an https server"]);
+/// Names of models in a message.
+const MODELS_SHOWN: usize = 5;
 /// A single request above the limit per minute, which is answered with 429 for ever.
 const TOO_LARGE: Sign = (&[], &["request too large"]);
 
@@ -121,6 +131,15 @@ impl ServerError {
         self.is_named(names) || phrases.iter().any(|phrase| message.contains(phrase))
     }
 
+    /// True if the server does not have the model.
+    pub(super) fn is_unknown_model(&self) -> bool {
+        match self.status {
+            404 | 405 => self.is(UNKNOWN_MODEL),
+            400 | 403 | 422 => self.is(INVALID_MODEL) && !self.is(CONTEXT_OVERFLOW),
+            _ => false,
+        }
+    }
+
     /// What to do about it, asked through the route of `kind`: the first line that fits counts.
     pub(super) fn classify(self, endpoint: &Endpoint, kind: JudgeKind) -> AskError {
         let status = self.status;
@@ -135,10 +154,14 @@ impl ServerError {
             )),
             400 | 413 | 422 | 500 if self.is(CONTEXT_OVERFLOW) => refuse(quoted, UnscoredKind::ContextOverflow),
             400 | 401 | 403 | 422 if self.is(MODERATION) => refuse(format!("{MODERATED}{quoted}"), refused),
-            401 | 403 => fatal(key_refused(endpoint, &quoted)),
-            404 | 405 if self.is(UNKNOWN_MODEL) => {
+            _ if self.is_unknown_model() => {
                 fatal(format!("the judge at {url} does not serve the model ({quoted}); check --model"))
             }
+            400 if self.is(WANTS_HTTPS) => {
+                let https = url.replacen("http:", "https:", 1);
+                fatal(format!("the server at {url} speaks https, not http: use --base-url {https}"))
+            }
+            401 | 403 => fatal(key_refused(endpoint, &quoted)),
             404 | 405 => {
                 let other = if kind.is_raw() { "; servers of chat models alone do not have it" } else { "" };
                 let path = kind.path();
@@ -175,6 +198,18 @@ pub(in crate::judge) fn key_refused(endpoint: &Endpoint, quoted: &str) -> String
         None => (format!("wants a key and got none from {variable}"), "set"),
     };
     format!("the judge at {url} {what} ({quoted}); {check} {variable} or name another with --api-key-env")
+}
+
+/// The models to choose from in place of `model`, by the server's list of them; empty if it lists no others.
+pub(super) fn other_models(model: &str, list: &Value) -> String {
+    let entries = list["data"].as_array().into_iter().flatten();
+    let names: Vec<&str> = entries.filter_map(|entry| entry["id"].as_str()).filter(|name| *name != model).collect();
+    if let Some(near) = nearest(model, names.iter().copied()) {
+        return format!(", did you mean {near:?}?");
+    }
+    let shown: Vec<String> = names.iter().take(MODELS_SHOWN).map(|name| format!("{name:?}")).collect();
+    let more = if names.len() > MODELS_SHOWN { ", .." } else { "" };
+    if names.is_empty() { String::new() } else { format!(", it serves {}{more}", shown.join(", ")) }
 }
 
 /// The message for a server that never answered.
@@ -252,6 +287,27 @@ mod tests {
         assert!(stops_with(&classify(404, r#"{"error":{"message":"The model `x` does not exist"}}"#), "--model"));
         assert!(stops_with(&classify(404, r#"{"detail":"Not Found"}"#), "--base-url"));
         assert!(stops_with(&classify(301, ""), "redirects"));
+        let html = "<h1>400 Bad Request</h1>The plain HTTP request was sent to HTTPS port";
+        assert!(stops_with(&classify(400, html), "speaks https, not http: use --base-url https://localhost:8000/v1"));
+    }
+
+    #[test]
+    fn a_model_that_is_not_served_is_recognized_in_each_form_and_the_nearest_is_named() {
+        for (status, body) in [
+            (404, r#"{"object":"error","message":"The model `x` does not exist.","type":"NotFoundError","code":404}"#),
+            (404, r#"{"error":{"message":"The model `x` does not exist","code":"model_not_found"}}"#),
+            (403, r#"{"error":{"message":"Project p has no access to x","code":"model_not_found"}}"#),
+            (400, r#"{"error":{"message":"x is not a valid model ID","code":400}}"#),
+            (400, r#"{"object":"error","message":"Invalid model: x","type":"invalid_model"}"#),
+        ] {
+            assert!(stops_with(&classify(status, body), "does not serve the model"), "{status} {body}");
+        }
+        assert_eq!(refused(&classify(400, "this model has no logprobs")), Some(UnscoredKind::Refused));
+        let list = |names: &[&str]| json!({"data": names.iter().map(|name| json!({"id": name})).collect::<Vec<_>>()});
+        assert_eq!(other_models("lama-3", &list(&["qwen", "llama-3"])), ", did you mean \"llama-3\"?");
+        assert_eq!(other_models("gpt", &list(&["qwen\u{1b}", "x"])), ", it serves \"qwen\\u{1b}\", \"x\"");
+        assert_eq!(other_models("x", &list(&["x"])), "", "the list is of no help");
+        assert_eq!(other_models("x", &Value::Null), "");
     }
 
     #[test]

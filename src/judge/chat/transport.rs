@@ -43,6 +43,14 @@ pub(in crate::judge) enum Fault {
     /// No connection was established.
     #[error("cannot connect: {0}")]
     Connect(String),
+    /// HTTPS to a server without TLS.
+    #[error("the server at {host} speaks http, not https: use --base-url http://{host}{path}")]
+    PlainHttp {
+        /// Its host and port.
+        host: String,
+        /// The path of the base URL, unless it is the default one.
+        path: String,
+    },
     /// Nothing, or not everything, came in time.
     #[error("no whole reply within {} s", .0.as_secs())]
     TimedOut(Duration),
@@ -270,7 +278,14 @@ impl Transport {
         let error = error.without_url();
         // A connect time-out is both; what matters is that no server took the call.
         if error.is_connect() {
-            Fault::Connect(quote(&causes(&error), &self.endpoint))
+            let why = causes(&error);
+            if let Some((host, path)) = self.endpoint.host_and_path().filter(|_| why.contains("InvalidContentType")) {
+                return Fault::PlainHttp { host, path };
+            }
+            // The last cause says it all: "Connection refused".
+            let why = why.rsplit_once("(Connect): ").map_or(&*why, |(_, cause)| cause);
+            let why = why.split_once(" (os error").map_or(why, |(cause, _)| cause);
+            Fault::Connect(quote(why.trim_start_matches("tcp connect error: "), &self.endpoint))
         } else if error.is_timeout() {
             Fault::TimedOut(limit)
         } else {

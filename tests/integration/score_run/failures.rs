@@ -78,7 +78,7 @@ fn a_judge_that_is_never_understood_stops_the_run_before_all_is_paid() {
     let work = Workspace::new(&["alpha", "beta"], 20);
     let prose = Act::Content("I find this answer rather good.".to_owned());
     let server = FakeServer::start(constant_judge().when(|request| kind_of(request) == "property", prose));
-    let done = work.score(&server, &["--concurrency", "2"]).exits_with(4);
+    let done = work.score(&server, &["--concurrency", "2"]).exits_with(5);
     done.says(&["no reply to the property calls about", "different answers holds a verdict", "they are kept"]);
     let properties = server.chats().iter().filter(|chat| kind_of(chat) == "property").count();
     // two answers with two criteria each, then the first criterion of a third, each asked three times; and of a fourth

@@ -147,6 +147,61 @@ fn a_wrong_key_a_spent_quota_and_an_unknown_model_stop_the_run_with_exit_4() {
 }
 
 #[test]
+fn a_model_that_the_server_does_not_have_is_one_error_with_the_nearest_that_it_has() {
+    let vllm = json!({"object": "error", "message": "The model `fake-judge` does not exist.", "type": "NotFoundError",
+        "param": null, "code": 404});
+    for act in [
+        Act::status(404, vllm.to_string()),
+        Act::error(404, "model_not_found", "The model `fake-judge` does not exist"),
+        Act::error(400, "invalid_model", "Invalid model: fake-judge"),
+    ] {
+        let work = Workspace::new(&["alpha"], 4);
+        let server = FakeServer::start(Behaviour::always(act).serving("fake-judge-2", ""));
+        let done = work.score(&server, &["--concurrency", "2", "--cache-id", "x"]).exits_with(4);
+        let errors: Vec<&str> = done.stderr.lines().filter(|line| line.starts_with("error: ")).collect();
+        assert_eq!(errors.len(), 1, "{}", done.stderr);
+        assert!(errors[0].ends_with("check --model, did you mean \"fake-judge-2\"?"), "{errors:?}");
+        assert_eq!(done.stderr.matches("does not serve the model").count(), 1, "{}", done.stderr);
+        assert!(done.stdout.is_empty() && server.chat_count() <= 2, "{}", done.stdout);
+    }
+}
+
+#[test]
+fn https_to_a_server_of_plain_http_is_recognized() {
+    use std::io::{Read as _, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 64]);
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+        }
+    });
+    let work = Workspace::new(&["alpha"], 1);
+    let url = format!("https://{address}/v1");
+    let done = work.run(&scoring(&url, &["--wait-server", "60s"])).exits_with(4);
+    let error = format!("error: the server at {address} speaks http, not https: use --base-url http://{address}\n");
+    assert!(done.stderr.ends_with(&error), "{}", done.stderr);
+}
+
+#[test]
+fn where_nothing_can_be_judged_no_table_is_printed_and_the_exit_code_says_whether_replies_came() {
+    let prose = Act::Content("I find this rather good.".to_owned());
+    for (act, code, words) in [
+        (Act::status(500, "out of memory"), 4, "no call got a usable reply (the last one: status 500: out of memory"),
+        (prose, 5, "none of 24 replies can be read (the last one: no JSON object in the reply)"),
+    ] {
+        let work = Workspace::new(&["alpha"], 2);
+        let server = FakeServer::start(Behaviour::always(act));
+        let more = ["--retries", "0", "--max-unscored", "1"];
+        let done = work.score(&server, &more).exits_with(code).says(&[words]);
+        assert!(done.stdout.is_empty(), "{}", done.stdout);
+        assert_eq!(work.lines("out/scores.jsonl").len(), 2, "the record is complete");
+    }
+}
+
+#[test]
 fn a_quota_that_is_spent_midway_loses_nothing() {
     let work = Workspace::new(&["alpha"], 3);
     let quota = Act::error(429, "insufficient_quota", "You exceeded your current quota");
