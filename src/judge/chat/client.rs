@@ -161,7 +161,7 @@ impl Chat {
             && let Ok(list) = self.transport.get(&format!("{}/models", self.endpoint.base_url), PROBE_LIMIT).await
         {
             let read = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap_or_default();
-            let model = read(&call.body)["model"].as_str().unwrap_or_default().to_owned();
+            let model = read(&call.body.bytes)["model"].as_str().unwrap_or_default().to_owned();
             others = other_models(&model, &read(&list));
         }
         fatal(message + &others)
