@@ -1,6 +1,6 @@
 //! Reads labels: ratings of answers and preferences between two answers, by people or other judges.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -8,9 +8,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::domain::{CaseId, Note, Preference, Preferred, Rater, RaterKind, Rating, SystemName};
-use crate::error::{Error, InputFault, Result};
+use crate::error::{InputFault, Result};
 use crate::text::spreadsheets::unguarded;
 
+use super::names::list;
 use super::reader::{Id, all, elements, expected, is_nan, read_text, typed, without_bare_nan};
 
 /// The three forms of a label row, for hints.
@@ -37,11 +38,11 @@ pub struct Labels {
 /// Reads files of labels (`docs/formats.md`).
 ///
 /// # Errors
-/// [`Error::Input`] with every fault of every file; [`Error::Io`] if a file cannot be read.
+/// [`Error::Input`] with the first fault of every file; [`Error::Io`] if a file cannot be read.
 pub fn load_labels(paths: &[PathBuf]) -> Result<Labels> {
     let mut collector = Collector::default();
     all(paths.iter().map(|path| collector.read(&read_text(path)?.0, path)))?;
-    Ok(collector.labels)
+    Ok(collector.finish())
 }
 
 /// Parses one file; CSV if `path` ends in `.csv` or the text is not JSON. See [`load_labels`].
@@ -56,14 +57,14 @@ pub fn load_labels(paths: &[PathBuf]) -> Result<Labels> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Input`] with every fault found.
+/// [`Error::Input`] with the first fault, and how many rows have one.
 pub fn parse_labels(text: &str, path: &Path) -> Result<Labels> {
     let mut collector = Collector::default();
     collector.read(text, path)?;
-    Ok(collector.labels)
+    Ok(collector.finish())
 }
 
-/// One row. Nulls in JSON and empty cells in CSV are left out.
+/// One row. Empty cells in CSV and bare `NaN` are null.
 struct Row<'a> {
     path: &'a Path,
     line: usize,
@@ -73,7 +74,11 @@ struct Row<'a> {
 
 impl Row<'_> {
     fn has(&self, field: &str) -> bool {
-        self.fields.contains_key(field)
+        self.fields.get(field).is_some_and(|value| !value.is_null())
+    }
+
+    fn is_null(&self, field: &str) -> bool {
+        self.fields.get(field).is_some_and(Value::is_null)
     }
 
     fn fault(&self, what: impl Into<String>) -> InputFault {
@@ -81,8 +86,10 @@ impl Row<'_> {
     }
 
     fn required<T: DeserializeOwned>(&self, field: &str) -> Result<T, InputFault> {
-        let value = self.fields.get(field);
-        let value = value.ok_or_else(|| self.fault(format!("{field} is missing")).hint(EXPECTED))?;
+        let value = self.fields.get(field).filter(|value| !value.is_null()).ok_or_else(|| {
+            let found = list(self.fields.keys().map(String::as_str), 12);
+            self.fault(format!("{field} is missing; found {found}")).hint(EXPECTED)
+        })?;
         typed(value.clone()).map_err(|what| self.fault(format!("{field}: {what}")).hint(EXPECTED))
     }
 
@@ -94,27 +101,32 @@ impl Row<'_> {
         }
     }
 
-    /// One number for each of two systems.
-    fn two_numbers(&self, field: &str) -> Result<[f64; 2], InputFault> {
+    /// One number for each of two systems, where it has one.
+    fn two_numbers(&self, field: &str) -> Result<[Option<f64>; 2], InputFault> {
+        if self.is_null(field) {
+            return Ok([None; 2]);
+        }
         self.required::<[Number; 2]>(field).map(|numbers| numbers.map(|number| number.0))
     }
 }
 
-/// A finite number, or a string with one.
+/// A finite number, a string with one, or null.
 #[derive(Deserialize)]
 #[serde(try_from = "Value")]
-struct Number(f64);
+struct Number(Option<f64>);
 
 impl TryFrom<Value> for Number {
     type Error = String;
 
     fn try_from(value: Value) -> Result<Self, String> {
         let number: Option<f64> = match &value {
+            Value::Null => return Ok(Self(None)),
+            other if is_nan(other) => return Ok(Self(None)),
             Value::String(text) => text.trim().parse().ok(),
-            other if is_nan(other) => None,
             other => other.as_f64(),
         };
-        number.filter(|number| number.is_finite()).map(Self).ok_or_else(|| expected("a number", &value))
+        let number = number.filter(|number| number.is_finite()).ok_or_else(|| expected("a number", &value))?;
+        Ok(Self(Some(number)))
     }
 }
 
@@ -128,7 +140,7 @@ fn rows<'a>(text: &str, path: &'a Path) -> Result<Vec<Row<'a>>> {
     let elements = elements(&text, path)?;
     all(elements.iter().map(|line| {
         let mut fields: Map<String, Value> = line.parse("object").map_err(|fault| fault.hint(EXPECTED))?;
-        fields.retain(|_, value| !value.is_null());
+        fields.values_mut().filter(|value| is_nan(value)).for_each(|value| *value = Value::Null);
         Ok(Row { path, line: line.number, fields })
     }))
 }
@@ -154,10 +166,14 @@ fn csv_rows<'a>(text: &str, path: &'a Path) -> Result<Vec<Row<'a>>, InputFault> 
             let what = format!("expected {} cells as in the header, found {}", names.len(), record.len());
             return Err(fault(what).hint("put quotes around a cell that holds a comma, and close every quote"));
         }
-        let filled = names.iter().zip(&record).filter(|(_, cell)| !cell.trim().is_empty());
-        // As written to CSV by this program.
-        let text = |name: &str, cell| if matches!(name, "item" | "question") { unguarded(cell) } else { cell };
-        let fields = filled.map(|(name, cell)| (name.clone(), Value::from(text(name, cell)))).collect();
+        let value = |name: &str, cell: &str| match cell.trim() {
+            "" => Value::Null,
+            // As written to CSV by this program.
+            _ if matches!(name, "item" | "question") => Value::from(unguarded(cell)),
+            _ => Value::from(cell),
+        };
+        let cells = names.iter().zip(&record);
+        let fields = cells.map(|(name, cell)| (name.clone(), value(name, cell))).collect();
         rows.push(Row { path, line, fields });
     }
     // An unclosed quote swallows the rest of the file.
@@ -196,16 +212,53 @@ struct Collector {
     labels: Labels,
     /// Number and position of each label, by index of the rater, case and subject.
     seen: HashMap<(usize, CaseId, String), (f64, String)>,
+    /// Rows in which a field is null, or one of its two numbers is.
+    missing: BTreeMap<String, usize>,
+    /// Fields of ratings in the file that some row has no two numbers for, with the first fault.
+    unreadable: BTreeMap<String, InputFault>,
+    /// Fields of ratings in the file that some row has numbers for.
+    rated: BTreeSet<String>,
 }
 
 impl Collector {
     fn read(&mut self, text: &str, path: &Path) -> Result<()> {
         let rows = rows(text, path)?;
+        self.rated.clear();
         let mut faults: Vec<InputFault> = rows.iter().filter_map(|row| self.read_row(row).err()).collect();
+        for (field, fault) in std::mem::take(&mut self.unreadable) {
+            if self.rated.contains(&field) {
+                faults.push(fault);
+            } else {
+                let text = format!("{}: {field} is left out, since no row has two numbers there.", path.display());
+                self.labels.notes.push(Note::warning(text));
+            }
+        }
         if rows.is_empty() {
             faults.push(InputFault::new(path, "no labels in the file").hint(EXPECTED));
         }
-        if faults.is_empty() { Ok(()) } else { Err(Error::Input(faults)) }
+        let more = faults.len().saturating_sub(1);
+        match faults.into_iter().next() {
+            None => Ok(()),
+            Some(fault) if more == 0 => Err(fault.into()),
+            Some(fault) => {
+                let what = format!("{}; faults in the file: {}", fault.what, more + 1);
+                Err(InputFault { what, ..fault }.into())
+            }
+        }
+    }
+
+    fn finish(mut self) -> Labels {
+        if !self.missing.is_empty() {
+            let rows = |(field, rows): (&String, &usize)| format!("{field} ({rows})");
+            let fields: Vec<String> = self.missing.iter().map(rows).collect();
+            let text = format!("Missing labels (null or empty) are left out; rows by field: {}.", fields.join(", "));
+            self.labels.notes.push(Note::warning(text));
+        }
+        self.labels
+    }
+
+    fn count_missing(&mut self, field: &str) {
+        *self.missing.entry(field.to_owned()).or_default() += 1;
     }
 
     fn read_row(&mut self, row: &Row<'_>) -> Result<(), InputFault> {
@@ -218,14 +271,21 @@ impl Collector {
 
     fn read_score_or_preference(&mut self, row: &Row<'_>, case_id: CaseId) -> Result<(), InputFault> {
         let rater = row.text("rater")?;
-        let label = if row.has("preference") || row.has("system_a") {
+        let is_preference = row.has("preference") || row.has("system_a");
+        let field = if is_preference { "preference" } else { "value" };
+        if row.is_null(field) {
+            self.count_missing(field);
+            return Ok(());
+        }
+        let label = if is_preference {
             Label::Preference(preference(row, case_id)?)
         } else {
+            let Number(Some(value)) = row.required("value")? else { return Ok(()) };
             Label::Rating(Rating {
                 system: row.text("system")?.into(),
                 case_id,
                 item: if row.has("item") { Some(row.text("item")?.into()) } else { None },
-                value: row.required::<Number>("value")?.0,
+                value,
             })
         };
         let kind = if rater == MODEL { RaterKind::Judge } else { RaterKind::Human };
@@ -243,34 +303,49 @@ impl Collector {
         let human = if row.has("rater") { row.text("rater")? } else { stem() };
         let human = (human.as_str(), RaterKind::Human);
         let models: [SystemName; 2] = row.required("models")?;
-        if row.has(RANKING) {
-            let [a, b] = row.two_numbers(RANKING)?;
+        let ranking = if row.fields.contains_key(RANKING) { row.two_numbers(RANKING)? } else { [None; 2] };
+        if let [Some(a), Some(b)] = ranking {
             let [first, second] = models.clone();
             let preference = Preference::new(case_id.clone(), first, second, Preferred::of_difference(a - b, 0.0))
                 .ok_or_else(|| row.fault("models: expected two systems, found one twice"))?;
             let is_new = self.add(row, human, Label::Preference(preference))?;
             self.labels.repeated += usize::from(!is_new);
+        } else if row.fields.contains_key(RANKING) {
+            self.count_missing(RANKING);
         }
         // Every pair of an answer repeats its ratings; these do not count as repeated labels.
-        let mut rate = |rater, item: &str, field: &str| -> Result<(), InputFault> {
+        let rate = |own: &mut Self, rater, item: &str, values: [Option<f64>; 2]| -> Result<(), InputFault> {
             let item = (item != OVERALL).then(|| item.into());
-            for (system, value) in models.iter().zip(row.two_numbers(field)?) {
+            for (system, value) in models.iter().zip(values) {
+                let Some(value) = value else { continue };
                 let (system, case_id, item) = (system.clone(), case_id.clone(), Option::clone(&item));
-                self.add(row, rater, Label::Rating(Rating { system, case_id, item, value }))?;
+                own.add(row, rater, Label::Rating(Rating { system, case_id, item, value }))?;
             }
             Ok(())
         };
         for field in row.fields.keys() {
-            if let Some(item) = field.strip_prefix("human_") {
-                rate(human, item, field)?;
-            } else if let Some(item) = field.strip_prefix("model_") {
-                rate((MODEL, RaterKind::Judge), item, field)?;
+            let (rater, item) = match (field.strip_prefix("human_"), field.strip_prefix("model_")) {
+                (Some(item), _) => (human, item),
+                (_, Some(item)) => ((MODEL, RaterKind::Judge), item),
+                _ => continue,
+            };
+            match row.two_numbers(field) {
+                Ok(values) => {
+                    if values.contains(&None) {
+                        self.count_missing(field);
+                    }
+                    if values != [None; 2] {
+                        self.rated.insert(field.clone());
+                    }
+                    rate(self, rater, item, values)?;
+                }
+                Err(fault) => drop(self.unreadable.entry(field.clone()).or_insert(fault)),
             }
         }
-        if row.has(RANKING) && !row.has("human_overall") {
-            rate(human, OVERALL, RANKING)?;
+        if row.fields.contains_key(RANKING) && !row.fields.contains_key("human_overall") {
+            rate(self, human, OVERALL, ranking)?;
             let note = Note::warning(
-                "preference_ranking_norm without human_overall: used as the comparison and as the person's ratings of \
+                "Without human_overall, preference_ranking_norm serves as the preference and as the person's ratings of \
                  the two answers.",
             );
             if !self.labels.notes.contains(&note) {
@@ -326,7 +401,7 @@ fn preference(row: &Row<'_>, case_id: CaseId) -> Result<Preference, InputFault> 
         ("a", _) => Preferred::First,
         ("b", _) => Preferred::Second,
         ("tie", _) => Preferred::Tie,
-        (_, Ok(Number(number))) => Preferred::of_difference(number, 0.0),
+        (_, Ok(Number(Some(number)))) => Preferred::of_difference(number, 0.0),
         _ => {
             let wanted = format!("a, b, tie, {a:?}, {b:?} or a number");
             return Err(row.fault(format!("preference: {}", expected(&wanted, &value))));

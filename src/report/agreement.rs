@@ -1,47 +1,107 @@
 //! Agreement of raters, as tables for people, CSV and JSON.
 
-use super::layout::counted;
-use super::table::{Cell, Column, Format, Table, short_names, shown_notes};
+use super::table::{Cell, Column, Format, Table, note_lines, short_names};
 use super::{CsvText, TableStyle, visible, wrapped};
 use crate::analysis::Estimate;
-use crate::analysis::rater_agreement::{AgreementLevel, Measures, RaterAgreement, RaterPair};
+use crate::analysis::rater_agreement::{AgreementLevel, Measures, RaterAgreement, RaterPair, SummaryRow};
 use crate::error::Result;
 
-/// Decimals of coefficients and shares.
+/// Decimals of coefficients.
 const COEFFICIENT: Format = Format::Number(2);
 /// Decimals of raters' means, which keep their own scales.
 const MEAN: Format = Format::Number(3);
 
 /// Estimates of one table, with their headings.
-type Headings = [(&'static str, &'static str)];
+type Headings = [(&'static str, &'static str, Format)];
 const RATINGS: &Headings = &[
-    ("kendall_tau_b", "Kendall tau-b"),
-    ("spearman", "Spearman"),
-    ("pearson", "Pearson"),
-    ("kappa", "Cohen's kappa"),
-    ("quadratic_kappa", "quadratic kappa"),
+    ("kendall_tau_b", "Kendall tau-b", COEFFICIENT),
+    ("spearman", "Spearman", COEFFICIENT),
+    ("pearson", "Pearson", COEFFICIENT),
+    ("kappa", "Cohen's kappa", COEFFICIENT),
+    ("quadratic_kappa", "quadratic kappa", COEFFICIENT),
 ];
 const COMPARISONS: &Headings = &[
-    ("pairs_half_credit", "half for ties"),
-    ("pairs_strict", "strict"),
-    ("pairs_decided", "decided"),
-    ("pairs_kappa", "kappa"),
+    ("pairs_half_credit", "better of two (%)", Format::Percent),
+    ("pairs_strict", "strict (%)", Format::Percent),
+    ("pairs_decided", "decided (%)", Format::Percent),
+    ("pairs_kappa", "kappa", COEFFICIENT),
 ];
 
-/// The main result, then the tables, then the warnings. Tables by system and the prediction-powered means are shown
-/// with all notes.
-pub fn render_agreement_table(agreement: &RaterAgreement, style: &TableStyle) -> String {
-    let tables = tables(agreement, style.all_notes).into_iter().filter(|table| !table.rows.is_empty());
-    let mut out = tables.map(|table| table.terminal(style)).collect::<Vec<_>>().join("\n");
-    let notes = shown_notes(&agreement.notes, style.all_notes);
-    let mut lines: Vec<String> = notes.iter().map(|note| format!("- {}", visible(&note.text))).collect();
-    if !style.all_notes {
-        let hidden = counted(agreement.notes.len() - notes.len(), "more note");
-        lines.push(format!("- Tables by system, prediction-powered means and {hidden}: --notes."));
+/// The row of the ceiling for every judge.
+const PEOPLE: &str = "people with people";
+
+/// Tables that are shown on request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum AgreementTables {
+    /// Every pair of raters, and raters together.
+    Rater,
+    /// Every item, at the level of items.
+    Item,
+    /// Every system.
+    System,
+}
+
+/// The summary, the verdict, the tables in `by` (with all notes: every table), then the notes.
+pub fn render_agreement_table(agreement: &RaterAgreement, by: &[AgreementTables], style: &TableStyle) -> String {
+    let is_shown = |table: AgreementTables| style.all_notes || by.contains(&table);
+    let lines = |lines: Vec<String>| -> String {
+        lines.iter().map(|line| wrapped(&visible(line), style.columns()) + "\n").collect()
+    };
+    let mut out = summary(agreement).terminal(style);
+    out += &format!("\n{}", lines(verdict(agreement).into_iter().collect()));
+    for table in tables(agreement, is_shown).iter().filter(|table| !table.rows.is_empty()) {
+        out += &format!("\n{}", table.terminal(style));
     }
-    out.push('\n');
-    lines.iter().for_each(|line| out.push_str(&(wrapped(line, usize::from(style.width.max(80))) + "\n")));
-    out
+    let mut notes = note_lines(&agreement.notes, style.all_notes);
+    if !style.all_notes {
+        notes.push("Tables of raters, items or systems: --by rater, --by item, --by system".to_owned());
+    }
+    out + "\n" + &lines(notes.iter().map(|note| format!("- {note}")).collect())
+}
+
+/// How well the judge that is closest to people agrees with them, and how well people agree with each other.
+fn verdict(agreement: &RaterAgreement) -> Option<String> {
+    let main = |row: &SummaryRow| row.half_credit.estimate.or(row.kendall_tau_b.estimate);
+    let (people, others): (Vec<&SummaryRow>, Vec<&SummaryRow>) =
+        agreement.summary.iter().filter(|row| main(row).is_some()).partition(|row| row.who == PEOPLE);
+    let people = people.first().copied();
+    let best = others.iter().copied().reduce(|best, row| if main(row) > main(best) { row } else { best });
+    let judge = best.and_then(|row| row.who.strip_suffix(" with people")).map(|name| match others.len() {
+        1 => format!("{name} agrees with people"),
+        several => format!("{name}, the closest to people of {several} judges, agrees with them"),
+    });
+    let (start, end) = match (judge, people) {
+        (Some(judge), Some(_)) => (format!("Compared with people among themselves, {judge}"), ""),
+        (Some(judge), None) => (judge, "; labels by a second person would show the most that a judge can reach"),
+        (None, Some(_)) => ("People agree with each other".to_owned(), ": the most that a judge can reach"),
+        (None, None) => ("The judges agree with each other".to_owned(), "; only labels by people show who is right"),
+    };
+    let row = best.or(people)?;
+    let ceiling = people.filter(|people| people.who != row.who);
+    let units = if agreement.options.level == AgreementLevel::System { "systems" } else { "answers" };
+    let clause = |what: &str, of: &dyn Fn(&SummaryRow) -> &Estimate, show: &dyn Fn(&Estimate) -> String| {
+        let (own, most) = (of(row), ceiling.map(of).filter(|most| most.estimate.is_some()));
+        let how_well = match most.and_then(Estimate::interval).zip(own.estimate) {
+            None => "",
+            Some((most, own)) if own < most.low => "less well ",
+            Some((most, own)) if own > most.high => "better ",
+            Some(_) => "about as well ",
+        };
+        let most = most.map_or(String::new(), |most| format!("; people {}", show(most)));
+        own.estimate.map(|_| format!("{how_well}on {what} ({}{most})", show(own)))
+    };
+    let share = |of: &Estimate| {
+        let share = of.estimate.map_or(String::new(), |share| Format::Percent.show(share));
+        let interval = of.interval().map(|interval| format!(" {}", Format::Percent.show_interval(interval)));
+        format!("{share}%{}", interval.unwrap_or_default())
+    };
+    let tau = |of: &Estimate| format!("tau-b {}", in_line(of));
+    let clauses = [
+        clause(&format!("which of two {units} is better"), &|row| &row.half_credit, &share)
+            .or_else(|| clause("ratings", &|row| &row.kendall_tau_b, &tau)),
+        clause("the order of systems", &|row| &row.systems, &tau),
+    ];
+    Some(format!("{start} {}{end}.", clauses.into_iter().flatten().collect::<Vec<_>>().join(" and ")))
 }
 
 /// The agreement as CSV, one row per number. `part` is `overall`, `item`, `system`, `ranking` or `wins` for two raters,
@@ -97,31 +157,29 @@ pub fn render_agreement_csv(agreement: &RaterAgreement, texts: CsvText) -> Resul
     table.csv(texts)
 }
 
-fn tables(agreement: &RaterAgreement, all: bool) -> Vec<Table> {
+fn tables(agreement: &RaterAgreement, is_shown: impl Fn(AgreementTables) -> bool) -> Vec<Table> {
     let raters = || agreement.raters.iter().map(|rater| &*rater.name);
     let names: Vec<(&str, String)> = raters().zip(short_names(raters())).collect();
     let short = |name: &str| names.iter().find(|(known, _)| *known == name).map_or(name, |(_, short)| short).to_owned();
-    let level = match agreement.options.level {
-        AgreementLevel::System => "means of systems",
-        AgreementLevel::Answer => "answers",
-        AgreementLevel::Item => "items",
-    };
-    let overall = || agreement.pairs.iter().map(|pair| (vec![short(&pair.first), short(&pair.second)], &pair.overall));
-    let mut tables = vec![summary(agreement)];
-    tables.extend(measured(&format!("Agreement on {level}"), &["raters", ""], overall().collect()));
-    tables.push(groups(agreement));
+    let mut tables = Vec::new();
+    if is_shown(AgreementTables::Rater) {
+        let overall = |pair: &'_ RaterPair| vec![short(&pair.first), short(&pair.second)];
+        let rows = agreement.pairs.iter().map(|pair| (overall(pair), &pair.overall)).collect();
+        tables.extend(measured(&format!("Agreement on {}", level(agreement)), &["raters", ""], rows));
+        tables.push(groups(agreement));
+    }
     for pair in agreement.pairs.iter().filter(|pair| is_detailed(agreement, pair)) {
         let who = [short(&pair.first), short(&pair.second)];
-        for (part, own) in [("item", &pair.items), ("system", &pair.systems)] {
-            let rows = own.iter().filter(|_| all || part == "item").map(|own| (vec![own.name.clone()], &own.measures));
-            tables.extend(measured(&format!("{}, by {part}", who.join(" and ")), &[part], rows.collect()));
+        let parts = [(AgreementTables::Item, "item", &pair.items), (AgreementTables::System, "system", &pair.systems)];
+        for (_, part, own) in parts.into_iter().filter(|(table, ..)| is_shown(*table)) {
+            let rows = own.iter().map(|own| (vec![own.name.clone()], &own.measures)).collect();
+            tables.extend(measured(&format!("{}, by {part}", who.join(" and ")), &[part], rows));
         }
-        if all || agreement.options.level == AgreementLevel::System {
-            tables.extend(systems(pair, &who));
-        }
+        tables.extend(systems(pair, &who).filter(|_| is_shown(AgreementTables::System)));
     }
-    if all {
-        let title = "Means on the human scale: of the labels alone, and prediction-powered";
+    if is_shown(AgreementTables::System) {
+        let title =
+            "Means on the human scale: of the labels alone, and prediction-powered (for labels drawn at random)";
         let mut table = Table::new(title, vec![text("system"), text("judge"), count("n")]);
         table.columns.extend(["labels only", "prediction-powered"].map(|key| Column::new(key, COEFFICIENT)));
         for mean in agreement.powered.iter().filter(|mean| mean.lambda.is_some()) {
@@ -133,13 +191,27 @@ fn tables(agreement: &RaterAgreement, all: bool) -> Vec<Table> {
     tables
 }
 
-/// Agreement among people, the ceiling for every judge.
+fn level(agreement: &RaterAgreement) -> &'static str {
+    match agreement.options.level {
+        AgreementLevel::System => "means of systems",
+        AgreementLevel::Answer => "answers",
+        AgreementLevel::Item => "items",
+    }
+}
+
+/// Agreement among people, the ceiling for every judge, and of each judge with people.
 fn summary(agreement: &RaterAgreement) -> Table {
-    let measures = ["better of two", "Kendall tau-b", "order of systems"].map(|key| Column::new(key, COEFFICIENT));
-    let columns = [text("raters")].into_iter().chain(measures).collect();
-    let has_people = agreement.summary.iter().any(|row| row.who == "people with people");
-    let ceiling = if has_people { "; people with people is the most a judge can reach" } else { "" };
-    let mut table = Table::new(format!("Agreement in short, mean of pairs of raters{ceiling}"), columns);
+    let has_people = agreement.summary.iter().any(|row| row.who == PEOPLE);
+    let ceiling = if has_people { "; people with people is the ceiling" } else { "" };
+    let confidence = 100.0 * agreement.options.confidence;
+    let title = format!("Agreement on {}, {confidence:.0}% intervals{ceiling}", level(agreement));
+    let columns = vec![
+        text("raters"),
+        Column::new("better of two (%)", Format::Percent),
+        Column::new("Kendall tau-b", COEFFICIENT),
+        Column::new("order of systems", COEFFICIENT),
+    ];
+    let mut table = Table::new(title, columns);
     for row in &agreement.summary {
         let estimates = [&row.half_credit, &row.kendall_tau_b, &row.systems].map(cell);
         table.rows.push([Cell::text(&row.who)].into_iter().chain(estimates).collect());
@@ -151,12 +223,12 @@ fn summary(agreement: &RaterAgreement) -> Table {
 fn measured(title: &str, headings: &[&str], rows: Vec<(Vec<String>, &Measures)>) -> [Table; 2] {
     [(title.to_owned(), RATINGS), (format!("{title}: which of two is better"), COMPARISONS)].map(|(title, shown)| {
         let mut table = Table::new(title, headings.iter().map(|heading| text(heading)).chain([count("n")]).collect());
-        table.columns.extend(shown.iter().map(|(key, heading)| Column::headed(key, heading, COEFFICIENT)));
+        table.columns.extend(shown.iter().map(|(key, heading, format)| Column::headed(key, heading, *format)));
         for (names, measures) in &rows {
             let all = measures.estimates();
             let find = |key: &str| all.iter().find(|(measure, n, _)| *measure == key && *n > 0);
             if let Some((_, n, _)) = find(shown[0].0) {
-                let cells = shown.iter().map(|(key, _)| find(key).map_or(Cell::Missing, |(.., own)| cell(own)));
+                let cells = shown.iter().map(|(key, ..)| find(key).map_or(Cell::Missing, |(.., own)| cell(own)));
                 table.rows.push(names.iter().map(Cell::text).chain([Cell::count(*n)]).chain(cells).collect());
             }
         }

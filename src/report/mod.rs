@@ -25,7 +25,7 @@ mod visible;
 
 #[cfg(feature = "parquet")]
 pub use self::parquet::write_parquet_tables;
-pub use agreement::{render_agreement_csv, render_agreement_table};
+pub use agreement::{AgreementTables, render_agreement_csv, render_agreement_table};
 pub use bench::{Bench, BenchBlank, BenchColumn, bench_csv, bench_json, bench_table};
 pub use comparison::ComparisonReport;
 pub use inspect::write_inspect_logs;

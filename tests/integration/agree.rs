@@ -89,8 +89,16 @@ fn a_run_is_compared_with_what_people_said() {
     assert_eq!((&powered["labelled"], &powered["unlabelled"]), (&5.into(), &1.into()));
     assert_eq!(powered["powered"]["undefined"], "one answer without a label is too few");
     let table = work.run(&arguments).exits_with(0).stdout;
-    assert!(table.starts_with("Agreement in short") && table.contains("\nr1 with people "), "{table}");
-    assert!(table.contains("Agreement on answers") && table.contains("lexical baseline, not by an LLM"), "{table}");
+    assert!(
+        table.starts_with("Agreement on answers, 95% intervals\n") && table.contains("\nr1 with people "),
+        "{table}"
+    );
+    assert!(table.contains("\nr1 agrees with people on which of two answers is better ("), "{table}");
+    assert!(table.contains("lexical baseline, not by an LLM") && table.lines().count() < 20, "{table}");
+    // Other tables on request.
+    assert_eq!(table.matches('─').count(), table.lines().nth(3).map_or(0, |rule| rule.chars().count()), "{table}");
+    let by_system = work.run(&[&arguments[..], &["--by", "system"]].concat()).exits_with(0).stdout;
+    assert!(by_system.contains("\nr1 and ann, by system\n") && !by_system.contains("Raters together"), "{by_system}");
     assert!(!table.contains("NaN") && !table.contains("BCa"), "{table}");
     let with_notes = work.run(&[&arguments[..], &["--notes"]].concat()).exits_with(0).stdout;
     assert!(with_notes.contains("BCa bootstrap over questions, 200 resamples, seed 42"), "{with_notes}");
@@ -162,7 +170,7 @@ fn tables_fit_80_columns_whatever_raters_and_systems_are_called() {
     for who in 0..3 {
         assert!(text.contains(&format!("____{who:02} ")), "{text}");
     }
-    assert!(text.contains("Not shown at this width") && text.contains("intervals need at least 10 units"), "{text}");
+    assert!(text.contains("Not shown at this width") && text.contains("Intervals need at least 10 units"), "{text}");
     // a number and its interval are never broken
     let intervals = text.lines().filter(|line| line.contains(" [") && !line.starts_with('-'));
     assert!(intervals.clone().count() > 10 && intervals.clone().all(|line| line.contains(']')), "{text}");

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::groups::groups;
 use super::pair::rater_pair;
 use super::powered::powered;
-use super::result::{ALL_PAIRS, AgreementOptions, FEWEST_FOR_INTERVAL, HUMANS, RaterAgreement, RaterPair, SummaryRow};
+use super::result::{
+    ALL_PAIRS, AgreementLevel, AgreementOptions, FEWEST_FOR_INTERVAL, HUMANS, RaterAgreement, RaterPair, SummaryRow,
+};
 use super::scales::reversed_note;
 use super::units::{Context, RaterView};
 use crate::analysis::ratings::Estimate;
@@ -56,9 +58,12 @@ pub fn rater_agreement(labelled: &Labelled, options: &AgreementOptions) -> Rater
         powered: powered(&judges, humans.as_ref().or(people.first().copied()), &context),
         notes: Vec::new(),
     };
-    agreement.notes = labelled.raters.iter().filter_map(reversed_note).chain(notes(&agreement)).collect();
+    agreement.notes = {
+        let reversed = labelled.raters.iter().filter_map(|rater| reversed_note(rater, options));
+        reversed.chain(notes(&agreement)).collect()
+    };
     if judges.len() >= 2 && views.len() > ALL_PAIRS {
-        let text = format!("more than {ALL_PAIRS} raters: two judges are not compared with each other.");
+        let text = format!("More than {ALL_PAIRS} raters: two judges are not compared with each other.");
         agreement.notes.push(Note::info(text));
     }
     agreement
@@ -118,27 +123,31 @@ fn notes(agreement: &RaterAgreement) -> Vec<Note> {
     let fewest = with_interval.map(|(questions, _)| questions).min().unwrap_or(FEWEST_FOR_INTERVAL);
     if fewest < FEWEST_FOR_INTERVAL {
         notes.push(Note::warning(format!(
-            "intervals of some pairs of raters rest on {fewest} questions only: those are likely too narrow."
+            "The intervals of some pairs of raters rest on {fewest} questions only and are likely too narrow."
         )));
     }
     if agreement.powered.iter().any(|mean| mean.powered.estimate.is_some()) {
-        notes.push(Note::warning("prediction-powered means hold if the labeled answers were drawn at random."));
+        notes.push(Note::info("Prediction-powered means hold if the labeled answers were drawn at random."));
     }
     for rater in agreement.raters.iter().filter(|rater| rater.ratings == 0 && rater.preferences == 0) {
-        let of = agreement.options.metric.as_deref().unwrap_or("that kind");
-        notes.push(Note::warning(format!("{} rated nothing of {of} at this level.", rater.name)));
+        let of = match (&agreement.options.metric, agreement.options.level) {
+            (Some(metric), _) => metric,
+            (None, AgreementLevel::Item) => "items",
+            (None, _) => "whole answers",
+        };
+        notes.push(Note::warning(format!("{} has no ratings of {of} and is left out.", rater.name)));
     }
     let is_bare = |estimate: &Estimate| estimate.estimate.is_some() && estimate.low.is_none();
     let is_few = |questions: usize, n: usize| n.min(questions) < FEWEST_FOR_INTERVAL;
     if overall().any(|(questions, all)| all.iter().any(|(_, n, own)| is_few(questions, *n) && is_bare(own))) {
         notes.push(Note::info(format!(
-            "intervals need at least {FEWEST_FOR_INTERVAL} units (answers, items, pairs; for numbers about systems the \
+            "Intervals need at least {FEWEST_FOR_INTERVAL} units (answers, items, pairs; for numbers about systems the \
              questions), and resamples that differ."
         )));
     }
     let options = &agreement.options;
     notes.push(Note::info(format!(
-        "intervals: {:.0}%, BCa bootstrap over questions, {} resamples, seed {}; of ICC by F, of prediction-powered means by t.",
+        "Intervals: {:.0}%, BCa bootstrap over questions, {} resamples, seed {}; of ICC by F, of prediction-powered means by t.",
         100.0 * options.confidence,
         options.resamples,
         options.seed

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::result::RaterSummary;
+use super::result::{AgreementLevel, AgreementOptions, RaterSummary};
 use super::units::Unit;
 use crate::analysis::ratings::Ratings;
 use crate::domain::{CaseId, Note, Preferred, Rater, SystemName};
@@ -50,17 +50,26 @@ pub(super) fn mixed_items(units: &[&Unit], rows: &[Vec<Option<f64>>]) -> Option<
     is_any_mixed.then(|| "items on several scales: see each item, or choose one with --metric".to_owned())
 }
 
-/// A warning if a rater's ratings contradict the same rater's preferences, as with grades where 1 is the best.
-pub(super) fn reversed_note(rater: &Rater) -> Option<Note> {
-    let items = reversed_items(rater).into_iter();
-    let items: Vec<String> = items.map(|(item, against, with)| format!("{item} ({against}:{with})")).collect();
+/// A note if a rater's ratings contradict the same rater's preferences, as with grades where 1 is the best; a warning if
+/// these ratings are used.
+pub(super) fn reversed_note(rater: &Rater, options: &AgreementOptions) -> Option<Note> {
+    let items = reversed_items(rater);
+    let (first, ..) = items.first()?;
+    let of_pairs = |(item, against, with): &(Arc<str>, usize, usize)| match item == first {
+        true => format!("{item} ({against} of {} pairs)", against + with),
+        false => format!("{item} ({against} of {})", against + with),
+    };
     let text = format!(
-        "{}: the numbers of {} run against the same person's preferences (pairs against:with them); if 1 is the best grade, \
-         reverse them before use, since more counts as better.",
+        "{} mostly prefers the answer with the lower {}. If 1 is the best grade there, reverse these grades before use: \
+         higher must be better.",
         rater.name,
-        items.join(", ")
+        items.iter().map(of_pairs).collect::<Vec<_>>().join(", ")
     );
-    (!items.is_empty()).then(|| Note::warning(text))
+    let is_used = match &options.metric {
+        Some(metric) => items.iter().any(|(item, ..)| **item == **metric),
+        None => options.level == AgreementLevel::Item,
+    };
+    Some(if is_used { Note::warning(text) } else { Note::info(text) })
 }
 
 /// The rater's items where lower seems better, with the pairs in which the preferred answer has the lower and the

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::DisplayOptions;
 use crate::analysis::rater_agreement::AgreementOptions;
+use crate::report::AgreementTables;
 
 /// Examples below the long help.
 pub(super) const EXAMPLES: &str = "\
@@ -22,9 +23,9 @@ Examples:
     scholareval agree --labels ann1.json ann2.json
 
 Which of two is better: an outcome is the first, the second, or a tie.
-  strict         share of pairs with the same outcome
-  half for ties  the same, with half a point where only one rater has a tie
-  decided        share with the same winner among the pairs that neither ties
+  better of two  pairs with the same outcome; half where only one rater has a tie
+  strict         pairs with the same outcome
+  decided        pairs with the same winner, of those that neither rater ties
   kappa          Cohen's kappa of the three outcomes
 
 Intervals need at least 10 units (answers, items, pairs; for numbers about
@@ -42,6 +43,9 @@ pub struct AgreeArgs {
     /// How raters are compared.
     #[command(flatten)]
     pub options: AgreementOptions,
+    /// More tables: rater (every pair), item, system
+    #[arg(long, value_name = "TABLES", value_enum, value_delimiter = ',', hide_possible_values = true)]
+    pub by: Vec<AgreementTables>,
     /// How the result is shown.
     #[command(flatten)]
     pub display: DisplayOptions,

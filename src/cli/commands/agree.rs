@@ -23,7 +23,7 @@ pub(super) fn run(args: &AgreeArgs, context: &Context<'_>) -> Result<ExitCode> {
     let agreement = agree(&super::runs_of(&args.runs, args.display.quiet)?, &args.labels, &args.options)?;
     let format = args.display.format;
     let text = match format {
-        OutputFormat::Table => render_agreement_table(&agreement, &context.style()),
+        OutputFormat::Table => render_agreement_table(&agreement, &args.by, &context.style()),
         OutputFormat::Json => render_json(&agreement)?,
         OutputFormat::Csv => render_agreement_csv(&agreement, context.global.csv_text())?,
     };

@@ -124,7 +124,11 @@ fn quotes_keep_commas_quotes_and_line_breaks() {
 #[test]
 fn faults_name_file_line_case_and_field() {
     for (text, name, expected) in [
-        ("system,case_id,rater\ng,c,r\n", "l.csv", "l.csv:2 (case c): value is missing; expected scores"),
+        (
+            "system,case_id,rater\ng,c,r\n",
+            "l.csv",
+            "l.csv:2 (case c): value is missing; found case_id, rater, system; expected scores",
+        ),
         (
             "system,case_id,rater,value\ng,c,r,NaN\n",
             "l.csv",
@@ -133,6 +137,11 @@ fn faults_name_file_line_case_and_field() {
         ("system,case_id,rater,value\ng,c,r\n", "l.csv", "l.csv:2: expected 4 cells as in the header, found 3"),
         ("system,case_id,case_id\n", "l.csv", "l.csv:1: column 3 is called \"case_id\", as an earlier one is"),
         ("{\"system\": \"g\", \"rater\": \"r\", \"value\": 1}", "l.jsonl", "l.jsonl:1: case_id is missing"),
+        (
+            "[{\"q\": 1}, {\"q\": 2}]",
+            "l.json",
+            "l.json:1: case_id is missing; found q; faults in the file: 2; expected",
+        ),
         ("{\"case_id\": [1]}", "l.jsonl", "l.jsonl:1: case_id: expected an id, found a list"),
         ("[1]", "l.json", "l.json:1: invalid type: integer `1`, expected a map"),
         ("[]", "l.json", "l.json: no labels in the file; expected scores"),
@@ -149,9 +158,10 @@ fn faults_name_file_line_case_and_field() {
             "h.json:1: models: invalid length 1, expected an array of length 2",
         ),
         (
-            "[{\"question\": \"q\", \"models\": [\"x\", \"y\"], \"human_a\": [NaN, 1]}]",
+            "[{\"question\": \"q\", \"models\": [\"x\", \"y\"], \"human_a\": [3, 1]},\n\
+              {\"question\": \"r\", \"models\": [\"x\", \"y\"], \"human_a\": [\"good\", 1]}]",
             "h.json",
-            "h.json:1: human_a: [0]: expected a number, found NaN",
+            "h.json:2: human_a: [0]: expected a number, found \"good\"",
         ),
     ] {
         let found = faults(text, name);
@@ -163,4 +173,37 @@ fn faults_name_file_line_case_and_field() {
 fn a_name_is_a_persons_or_a_models() {
     let text = r#"[{"question": "q", "models": ["x", "y"], "human_a": [1, 2], "model_a": [1, 2]}]"#;
     assert!(faults(text, "model.json")[0].contains("model is a judge's name and a person's"));
+}
+
+#[test]
+fn nulls_and_empty_cells_are_missing_labels_and_counted() {
+    let csv = "system,case_id,rater,value\ng,c1,r,1\ng,c2,r,\ng,c3,r,\n";
+    let labels = parse(csv, "l.csv").unwrap();
+    assert_eq!(labels.raters[0].ratings.len(), 1);
+    assert_eq!(labels.notes[0].text, "Missing labels (null or empty) are left out; rows by field: value (2).");
+    let pair = |question: &str, rest: &str| format!(r#"{{"question": "{question}", "models": ["x", "y"], {rest}}}"#);
+    let rows = [
+        pair("a", r#""preference_ranking_norm": [1, 0], "human_a": [2, null], "model_a": null"#),
+        pair("b", r#""preference_ranking_norm": [null, 0], "human_a": [NaN, 1], "model_a": [0.5, 1]"#),
+        pair("c", r#""preference_ranking_norm": null, "human_a": null, "model_a": [0.5, 1]"#),
+    ];
+    let labels = parse(&rows.join("\n"), "ann.jsonl").unwrap();
+    let [person, model] = &labels.raters[..] else { panic!("{:?}", labels.raters) };
+    // Two ratings of a; of the answer two in the first row and one in the second.
+    assert_eq!((person.preferences.len(), person.ratings.len(), model.ratings.len()), (1, 5, 4));
+    let fields = "human_a (3), model_a (1), preference_ranking_norm (2).";
+    assert!(labels.notes.last().unwrap().text.ends_with(fields), "{:?}", labels.notes);
+    let preference = "case_id,system_a,system_b,rater,preference\nc1,x,y,r,a\nc2,x,y,r,\n";
+    assert_eq!(parse(preference, "p.csv").unwrap().raters[0].preferences.len(), 1);
+}
+
+#[test]
+fn a_field_without_any_numbers_is_left_out_and_named() {
+    let row = |id: u32| {
+        format!(r#"{{"case_id": {id}, "models": ["x", "y"], "human_overall": [{id}, 1], "human_comment": "fine"}}"#)
+    };
+    let labels = parse(&[row(1), row(2)].join("\n"), "ann.jsonl").unwrap();
+    assert_eq!(labels.raters[0].ratings.len(), 4);
+    let expected = "ann.jsonl: human_comment is left out, since no row has two numbers there.";
+    assert_eq!(labels.notes.iter().map(|note| note.text.as_str()).collect::<Vec<_>>(), [expected]);
 }
