@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use super::Slice;
 use super::record::{Manifest, RecordedRun, RunStatus, load_run};
-use super::run_settings::{SettingDifference, judged_roles, setting_differences};
+use super::run_settings::{judged_roles, setting_differences};
 use crate::analysis::comparison::{
-    ComparedRun, Comparison, ComparisonOptions, Observations, RunAnswers, compare, observe,
+    ComparedRun, Comparison, ComparisonOptions, MetricComparison, Observations, ObservedSystem, RunAnswers, compare,
+    observe,
 };
 use crate::domain::{CaseId, Component, Item, ScoredAnswer, SystemName, UnscoredKind};
 use crate::error::{Error, InputFault, Result};
@@ -49,12 +50,27 @@ impl RunSet {
         if !mixed.is_empty() {
             return Err(Error::Input(mixed));
         }
-        let manifests: Vec<_> = runs.iter().map(|run| (run.name.as_str(), &run.manifest)).collect();
-        let differences = setting_differences(&manifests);
-        if !differences.is_empty() && !anyway {
-            return Err(Error::Input(difference_faults(&runs, &differences)));
-        }
-        Ok(Self { differences: differences.into_iter().map(|difference| difference.text).collect(), runs })
+        let all: Vec<usize> = (0..runs.len()).collect();
+        let differences = differences(&runs, &[all], anyway)?;
+        Ok(Self { differences, runs })
+    }
+
+    /// Checks again, but only runs that have values of one of these metrics: runs of different scorers may differ.
+    ///
+    /// # Errors
+    /// Without `anyway`: run settings that affect scores differ.
+    pub fn check_metrics(
+        &mut self,
+        metrics: &[MetricComparison],
+        systems: &[ObservedSystem],
+        anyway: bool,
+    ) -> Result<()> {
+        let runs_of = |metric: &MetricComparison| -> Vec<usize> {
+            let with_values = metric.systems.iter().filter(|system| system.own_cases > 0);
+            with_values.map(|system| systems[system.system].run).collect::<BTreeSet<_>>().into_iter().collect()
+        };
+        self.differences = differences(&self.runs, &metrics.iter().map(runs_of).collect::<Vec<_>>(), anyway)?;
+        Ok(())
     }
 
     /// The scores of these runs, with word counts and missing answers.
@@ -170,18 +186,29 @@ fn end_of(status: RunStatus) -> &'static str {
     }
 }
 
-/// One fault for each difference, at the first run that differs from those before it; the first says what to do.
-fn difference_faults(runs: &[RecordedRun], differences: &[SettingDifference]) -> Vec<InputFault> {
-    let fault = |difference: &SettingDifference| InputFault::new(&runs[difference.run].path, difference.text.as_str());
-    let mut faults: Vec<InputFault> = differences.iter().map(fault).collect();
-    let mut hint = "these runs are not comparable; --anyway compares them and flags the difference".to_owned();
-    if differences.iter().any(|difference| difference.is_judge) {
-        hint += "; two judges of the same answers are compared by scholareval agree";
+/// Run settings that differ within one of these groups of runs.
+///
+/// # Errors
+/// Without `anyway`: one fault for each difference, at the first run that differs from those before it; the first says
+/// what to do.
+fn differences(runs: &[RecordedRun], groups: &[Vec<usize>], anyway: bool) -> Result<Vec<String>> {
+    let (mut texts, mut faults, mut is_judge) = (Vec::new(), Vec::new(), false);
+    for group in groups {
+        let manifests: Vec<_> = group.iter().map(|run| (runs[*run].name.as_str(), &runs[*run].manifest)).collect();
+        for difference in setting_differences(&manifests).into_iter() {
+            if !texts.contains(&difference.text) {
+                faults.push(InputFault::new(&runs[group[difference.run]].path, difference.text.as_str()));
+                texts.push(difference.text);
+                is_judge |= difference.is_judge;
+            }
+        }
     }
-    if let Some(first) = faults.first_mut() {
-        first.hint = hint;
+    let Some(first) = faults.first_mut().filter(|_| !anyway) else { return Ok(texts) };
+    first.hint = "these runs are not comparable; --anyway compares them and flags the difference".to_owned();
+    if is_judge {
+        first.hint += "; two judges of the same answers are compared by scholareval agree";
     }
-    faults
+    Err(Error::Input(faults))
 }
 
 /// Roles judged by the lexical baseline in one run and by an LLM in another.

@@ -1,9 +1,8 @@
-//! A [`Table`] as CSV, Markdown and LaTeX.
+//! A [`Table`] as CSV and Markdown.
 
 use super::table::{Cell, Column, Format, Table};
 use super::{CsvText, visible};
 use crate::error::{Error, Result};
-use crate::stats::Interval;
 
 impl Table {
     /// A header, then one line per row, in full precision and natural units. A column with intervals is followed by
@@ -47,14 +46,19 @@ impl Table {
             out.push_str(&format!("**{}**\n\n", markdown_text(&self.title)));
         }
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-        out.push_str(&line(self.columns.iter().map(|column| markdown_text(&column.heading)).collect()));
+        out.push_str(&line(self.columns.iter().map(|column| markdown_text(&column.full_heading())).collect()));
         let rule = |column: &Column| if column.format == Format::Text { ":--" } else { "--:" }.to_owned();
         out.push_str(&line(self.columns.iter().map(rule).collect()));
-        for row in &self.rows {
-            let cells = row.iter().zip(&self.columns).map(|(cell, column)| match cell {
+        for (at, row) in self.rows.iter().enumerate() {
+            let cells = row.iter().zip(&self.columns).enumerate().map(|(place, (cell, column))| match cell {
                 Cell::Text(text) => markdown_text(text),
                 Cell::Value { value, interval, flag } => {
-                    markdown_text(&(column.format.show(*value) + flag)) + &bracket(column.format, *interval, " ")
+                    let number = markdown_text(&column.format.show(*value));
+                    let number = if self.is_best(at, place) { format!("**{number}**") } else { number };
+                    let flag = markdown_text(flag);
+                    let flag = if flag.is_empty() { flag } else { format!("<sup>{flag}</sup>") };
+                    let interval = interval.map(|interval| format!(" {}", column.show_interval(interval)));
+                    number + &flag + &interval.unwrap_or_default()
                 }
                 Cell::Missing => "-".to_owned(),
             });
@@ -64,48 +68,6 @@ impl Table {
             self.shown_notes(false).iter().map(|note| format!("- {}\n", markdown_text(&note.text))).collect();
         if notes.is_empty() { out } else { format!("{out}\n{notes}") }
     }
-
-    /// A float with `booktabs` rules that compiles as it is; title and warnings are its caption. `label` is for `\ref`.
-    pub fn latex(&self, label: &str) -> String {
-        let align: String = self.columns.iter().map(|c| if c.format == Format::Text { 'l' } else { 'r' }).collect();
-        let headings: Vec<String> = self.columns.iter().map(|column| latex_text(&column.heading)).collect();
-        let mut caption = latex_text(&self.title);
-        if !caption.is_empty() {
-            caption.push('.');
-        }
-        for note in self.shown_notes(false) {
-            caption.push(' ');
-            caption.push_str(&latex_text(&note.text));
-        }
-        let mut out = format!(
-            "% needs \\usepackage{{booktabs}}\n\\begin{{table}}[htbp]\n\\centering\n\\caption{{{}}}\n\\label{{{}}}\n\\small\n\
-             \\begin{{tabular}}{{{align}}}\n\\toprule\n{} \\\\\n\\midrule\n",
-            caption.trim(),
-            latex_text(label),
-            headings.join(" & ")
-        );
-        for row in &self.rows {
-            let cells = row.iter().zip(&self.columns).map(|(cell, column)| match cell {
-                Cell::Text(text) => latex_text(text),
-                Cell::Value { value, interval, flag } => {
-                    let flag = if flag.is_empty() {
-                        String::new()
-                    } else {
-                        format!("$^{{\\textrm{{{}}}}}$", latex_text(flag))
-                    };
-                    let number = latex_text(&column.format.show(*value)).replace('-', "$-$");
-                    number + &flag + &bracket(column.format, *interval, "~").replace('-', "$-$")
-                }
-                Cell::Missing => "--".to_owned(),
-            });
-            out.push_str(&format!("{} \\\\\n", cells.collect::<Vec<_>>().join(" & ")));
-        }
-        out + "\\bottomrule\n\\end{tabular}\n\\end{table}\n"
-    }
-}
-
-fn bracket(format: Format, interval: Option<Interval>, before: &str) -> String {
-    interval.map(|interval| format!("{before}{}", format.show_interval(interval))).unwrap_or_default()
 }
 
 fn csv_cells(cell: &Cell, key: &str, texts: CsvText, (intervals, flags): (bool, bool)) -> Vec<String> {
@@ -145,38 +107,11 @@ pub(super) fn markdown_text(text: &str) -> String {
     })
 }
 
-/// Escapes text for pdflatex: commands are spelled out, and letters beyond Western European ones, for which the default
-/// fonts have no glyph, are given by number.
-pub(super) fn latex_text(text: &str) -> String {
-    visible(text).chars().fold(String::with_capacity(text.len() + 8), |mut out, c| {
-        match c {
-            '\\' => out.push_str("\\textbackslash{}"),
-            '~' => out.push_str("\\textasciitilde{}"),
-            '^' => out.push_str("\\textasciicircum{}"),
-            '<' => out.push_str("\\textless{}"),
-            '>' => out.push_str("\\textgreater{}"),
-            '|' => out.push_str("\\textbar{}"),
-            '"' => out.push_str("\\char34{}"),
-            // At the start of a row these would be arguments of the previous row's end.
-            '[' | ']' | '*' => out.extend(['{', c, '}']),
-            '&' | '%' | '$' | '#' | '_' | '{' | '}' => out.extend(['\\', c]),
-            // Two of them would become a dash or another quotation mark.
-            '-' | '`' | '\'' | ',' if out.ends_with(c) => {
-                out.push_str("{}");
-                out.push(c);
-            }
-            '–' => out.push_str("--"),
-            c if c.is_ascii() || ('\u{c0}'..='\u{ff}').contains(&c) && !"ÐÞðþ×÷".contains(c) => out.push(c),
-            other => out.push_str(&format!("\\texttt{{U+{:04X}}}", u32::from(other))),
-        }
-        out
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::Note;
+    use crate::stats::Interval;
 
     fn table() -> Table {
         let columns =
@@ -209,18 +144,11 @@ mod tests {
 
     #[test]
     fn markdown_makes_no_markup_of_text() {
-        let expected = "**Means**\n\n| system | rubric score |\n| :-- | --: |\n| a\\|b\\_c | 37.5ab [25.0, 50.0] |\n";
+        let expected =
+            "**Means**\n\n| system | rubric score |\n| :-- | --: |\n| a\\|b\\_c | 37.5<sup>ab</sup> [25.0, 50.0] |\n";
         let shown = table().markdown();
         assert!(shown.starts_with(expected), "{shown}");
         assert!(shown.ends_with("\n\n- 50% of it.\n"), "{shown}");
         assert_eq!(markdown_text("<img> @me https://x www.y"), "&lt;img&gt; &#64;me https&#58;//x www&#46;y");
-    }
-
-    #[test]
-    fn latex_has_booktabs_rules_and_its_notes_in_the_caption() {
-        let shown = table().latex("tab:means");
-        assert!(shown.contains("\\caption{Means. 50\\% of it.}\n\\label{tab:means}"), "{shown}");
-        assert!(shown.contains("a\\textbar{}b\\_c & 37.5$^{\\textrm{ab}}$~[25.0, 50.0] \\\\\n"), "{shown}");
-        assert_eq!(latex_text("a--b 模"), "a-{}-b \\texttt{U+6A21}");
     }
 }

@@ -11,6 +11,7 @@ pub mod facts;
 pub mod html;
 mod inspect;
 mod json;
+mod latex;
 mod layout;
 mod markup;
 #[cfg(feature = "parquet")]

@@ -42,8 +42,12 @@ pub struct Column {
     pub format: Format,
     /// Whether CSV always has interval columns, even if no row has an interval.
     pub has_interval: bool,
-    /// Whether a terminal highlights the highest value: the best one.
+    /// Whether the highest value is highlighted: the best one.
     pub highest_is_best: bool,
+    /// Whether people see half the width of an interval (`51.1 ± 2.0`) instead of its ends.
+    pub half_widths: bool,
+    /// Heading of the group of adjacent columns that this one belongs to; empty without one. Not in CSV.
+    pub group: String,
 }
 
 /// Format of a column's values for people.
@@ -53,6 +57,8 @@ pub enum Format {
     Text,
     /// A share as percent, one decimal.
     Percent,
+    /// A share as percent with this many decimals.
+    PercentTo(usize),
     /// A difference of shares in percentage points, with its sign.
     PercentDifference,
     /// A number with this many decimals.
@@ -75,6 +81,11 @@ impl Format {
         }
     }
 
+    /// The format of means of that unit with this many decimals.
+    pub fn of_mean_to(unit: Unit, decimals: usize) -> Self {
+        if unit == Unit::Share { Self::PercentTo(decimals) } else { Self::Number(decimals) }
+    }
+
     /// The format of differences of that unit.
     pub fn of_difference(unit: Unit) -> Self {
         match unit {
@@ -88,7 +99,8 @@ impl Format {
     pub fn show(self, value: f64) -> String {
         match self {
             Self::Text => value.to_string(),
-            Self::Percent => unsigned_zero(format!("{:.1}", 100.0 * value)),
+            Self::Percent => Self::PercentTo(1).show(value),
+            Self::PercentTo(decimals) => unsigned_zero(format!("{:.decimals$}", 100.0 * value)),
             Self::PercentDifference => unsigned_zero(format!("{:+.1}", 100.0 * value)),
             Self::Number(decimals) => unsigned_zero(format!("{value:.decimals$}")),
             Self::Difference(decimals) => unsigned_zero(format!("{value:+.decimals$}")),
@@ -150,7 +162,7 @@ impl Cell {
 
     /// A number without an interval.
     pub fn number(value: f64) -> Self {
-        Self::Value { value, interval: None, flag: String::new() }
+        Self::estimate(Some(value), None)
     }
 
     /// A number, if there is one.
@@ -160,7 +172,8 @@ impl Cell {
 
     /// An estimate with its interval, if there is one.
     pub fn estimate(value: Option<f64>, interval: Option<Interval>) -> Self {
-        value.map_or(Self::Missing, |value| Self::Value { value, interval, flag: String::new() })
+        let cell = |value| Self::Value { value, interval, flag: String::new() };
+        value.map_or(Self::Missing, cell)
     }
 
     /// The cell with a flag.
@@ -171,6 +184,7 @@ impl Cell {
         }
         self
     }
+
 }
 
 impl Column {
@@ -181,8 +195,8 @@ impl Column {
 
     /// A column.
     pub fn headed(key: &str, heading: &str, format: Format) -> Self {
-        let (key, heading) = (key.to_owned(), heading.to_owned());
-        Self { key, heading, format, has_interval: false, highest_is_best: false }
+        let (key, heading, group) = (key.to_owned(), heading.to_owned(), String::new());
+        Self { key, heading, format, has_interval: false, highest_is_best: false, half_widths: false, group }
     }
 
     /// Means of a metric.
@@ -194,6 +208,19 @@ impl Column {
     #[must_use]
     pub fn with_interval(self) -> Self {
         Self { has_interval: true, ..self }
+    }
+
+    /// `[49.1, 53.2]`, or `± 2.0`.
+    pub(super) fn show_interval(&self, interval: Interval) -> String {
+        if self.half_widths {
+            return format!("± {}", self.format.show(interval.half_width()));
+        }
+        self.format.show_interval(interval)
+    }
+
+    /// The heading where columns have one row of headings: behind that of the group.
+    pub(super) fn full_heading(&self) -> String {
+        if self.group.is_empty() { self.heading.clone() } else { format!("{}: {}", self.group, self.heading) }
     }
 }
 
@@ -219,12 +246,14 @@ impl Table {
         self.rows.iter_mut().for_each(|row| row.resize(self.columns.len(), Cell::Missing));
     }
 
-    /// Whether the cell has the highest value of a column in which that is the best.
+    /// Whether the cell shows the highest value of a column in which that is the best.
     pub(super) fn is_best(&self, row: usize, at: usize) -> bool {
         let value =
             |cells: &Vec<Cell>| if let Some(Cell::Value { value, .. }) = cells.get(at) { Some(*value) } else { None };
-        let is_highest = |own: f64| self.rows.iter().filter_map(value).all(|other| other <= own);
-        self.columns[at].highest_is_best && self.rows.len() > 1 && value(&self.rows[row]).is_some_and(is_highest)
+        let (column, values) = (&self.columns[at], || self.rows.iter().filter_map(value));
+        let (highest, own) = (values().reduce(f64::max), value(&self.rows[row]));
+        let is_highest = highest.zip(own).is_some_and(|(highest, own)| column.format.show(highest) == column.format.show(own));
+        column.highest_is_best && values().count() > 1 && is_highest
     }
 
     /// Its notes for people, most important first: at most five warnings, or all notes.

@@ -3,7 +3,7 @@
 use comfy_table::{Attribute, Cell as DrawnCell, CellAlignment, Color, ContentArrangement, LineStyle};
 use console::measure_text_width;
 
-use super::table::{Cell, Format, Table, note_lines, short_names};
+use super::table::{Cell, Column, Format, Table, note_lines, short_names};
 use super::visible;
 use crate::domain::Note;
 use crate::report::wrapped;
@@ -59,7 +59,7 @@ impl Table {
         out.push_str(&drawn);
         out.push('\n');
         if kept < self.columns.len() {
-            let names: Vec<&str> = self.columns[kept..].iter().map(|column| column.heading.as_str()).collect();
+            let names: Vec<String> = self.columns[kept..].iter().map(Column::full_heading).collect();
             let line = format!("Not shown at this width (see --format csv): {}", names.join(", "));
             out.push_str(&wrapped(&visible(&line), style.columns()));
             out.push('\n');
@@ -86,7 +86,7 @@ impl Table {
                 _ => texts.map(|text| visible(text).into_owned()).collect(),
             };
         }
-        let parts: Vec<[String; 3]> = cells.map(|cell| parts(cell, format)).collect();
+        let parts: Vec<[String; 3]> = cells.map(|cell| parts(cell, &self.columns[at])).collect();
         let width = |part: usize| parts.iter().map(|parts| measure_text_width(&parts[part])).max().unwrap_or(0);
         let [estimate, flag, interval] = [0, 1, 2].map(width);
         let line = |own: &[String; 3]| format!("{:>estimate$}{:<flag$}{:<interval$}", own[0], own[1], own[2]);
@@ -115,7 +115,7 @@ impl Table {
         }
         table.set_content_arrangement(ContentArrangement::Disabled);
         table.set_header(self.columns[..kept].iter().map(|column| {
-            let cell = DrawnCell::new(visible(&column.heading));
+            let cell = DrawnCell::new(visible(&column.full_heading()));
             if color { cell.add_attribute(Attribute::Bold) } else { cell }
         }));
         for row in 0..self.rows.len() {
@@ -138,13 +138,13 @@ impl Table {
 }
 
 /// Estimate, flag and interval; empty if missing.
-fn parts(cell: &Cell, format: Format) -> [String; 3] {
+fn parts(cell: &Cell, column: &Column) -> [String; 3] {
     match cell {
         Cell::Text(text) => [visible(text).into_owned(), String::new(), String::new()],
         Cell::Missing => ["-".to_owned(), String::new(), String::new()],
         Cell::Value { value, interval, flag } => {
-            let interval = interval.map(|interval| format!(" {}", format.show_interval(interval)));
-            [format.show(*value), visible(flag).into_owned(), interval.unwrap_or_default()]
+            let interval = interval.map(|interval| format!(" {}", column.show_interval(interval)));
+            [column.format.show(*value), visible(flag).into_owned(), interval.unwrap_or_default()]
         }
     }
 }
@@ -152,7 +152,6 @@ fn parts(cell: &Cell, format: Format) -> [String; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::table::Column;
     use crate::stats::Interval;
 
     fn table() -> Table {

@@ -49,6 +49,13 @@ pub struct Interval {
     pub high: f64,
 }
 
+impl Interval {
+    /// Half the distance of its ends.
+    pub fn half_width(self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
+}
+
 /// The interval of `statistic` over `units` units.
 ///
 /// `statistic` gets one weight per unit: all 1 for the data, the number of draws for a resample, all 1 but one 0 for

@@ -34,7 +34,7 @@ pub fn compare(observations: &Observations, options: &ComparisonOptions) -> Comp
     }
 }
 
-fn compare_metric(all: &Observations, table: &MetricTable, options: &ComparisonOptions) -> MetricComparison {
+pub(super) fn compare_metric(all: &Observations, table: &MetricTable, options: &ComparisonOptions) -> MetricComparison {
     let shared = SharedCases::of(all, table, options);
     let mut systems = system_means(&shared);
     let pairs = compare_pairs(&shared);

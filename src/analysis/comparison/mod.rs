@@ -7,6 +7,7 @@
 
 mod compare;
 mod gates;
+mod named_metrics;
 mod noise;
 mod observations;
 mod observe;
@@ -17,6 +18,7 @@ mod shared;
 pub use super::quantity::Observation;
 pub use compare::compare;
 pub use gates::{Gate, GateOptions, unmet_gates};
+pub use named_metrics::compare_named;
 pub use observations::{ComparedCase, MetricId, MetricTable, Observations, ObservedSystem, unknown_name};
 pub use observe::{RunAnswers, observe};
 pub use result::{

@@ -1,0 +1,81 @@
+//! Comparison by metrics that are named, with the citation F1 of each system, a measure of all its answers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::compare::compare_metric;
+use super::shared::SharedCases;
+use super::{ComparisonOptions, MetricComparison, MetricId, MetricTable, Observations};
+use crate::analysis::quantity::{CITATION_F1, CITATION_F1_MACRO, CITATION_PRECISION, CITATION_RECALL};
+use crate::domain::Unit;
+use crate::error::Result;
+use crate::stats::{Interval, bca_sums_intervals, harmonic_mean};
+
+/// Compares the systems by the metrics of these names, each once and in this order, or by the headline metrics without
+/// names. `citation_f1` is the F1 of each system's mean precision and mean recall, without pairs.
+///
+/// # Errors
+/// As [`Observations::metrics_named`].
+pub fn compare_named(
+    all: &Observations,
+    names: &[String],
+    options: &ComparisonOptions,
+) -> Result<Vec<MetricComparison>> {
+    // Without an index: `citation_f1`.
+    let mut chosen: Vec<Option<usize>> = Vec::new();
+    let has_citations = !all.find_metrics(CITATION_F1_MACRO).is_empty();
+    for name in names.iter().map(|name| name.trim()) {
+        let is_f1 = name.rsplit('.').next() == Some(CITATION_F1);
+        if is_f1 && has_citations {
+            chosen.push(None);
+        } else {
+            chosen.extend(all.metrics_named(name)?.into_iter().map(Some));
+        }
+    }
+    if names.is_empty() {
+        let is_mean = |at: &usize| all.metrics[*at].metric.name != CITATION_F1_MACRO;
+        chosen.extend(all.headline().into_iter().map(|at| Some(at).filter(is_mean)));
+    }
+    let mut seen = BTreeSet::new();
+    chosen.retain(|metric| seen.insert(*metric));
+    let compared = chosen.into_iter().map(|metric| match metric {
+        Some(at) => Some(compare_metric(all, &all.metrics[at], options)),
+        None => citation_f1(all, options),
+    });
+    Ok(compared.flatten().collect())
+}
+
+/// The harmonic mean of each system's mean citation precision and mean citation recall over the shared cases. It is no
+/// mean over answers, so no pairs are tested. `None` if no answer has both.
+fn citation_f1(all: &Observations, options: &ComparisonOptions) -> Option<MetricComparison> {
+    let table = |name: &str| all.find_metrics(name).first().map(|at| &all.metrics[*at]);
+    let [of_answers, precision, recall] =
+        [table(CITATION_F1_MACRO)?, table(CITATION_PRECISION)?, table(CITATION_RECALL)?];
+    let shared = SharedCases::of(all, of_answers, options);
+    let mut comparison = compare_metric(all, of_answers, options);
+    comparison.metric = MetricId::new(&of_answers.metric.scorer, CITATION_F1.to_owned(), Unit::Share);
+    (comparison.pairs, comparison.groups, comparison.ranks, comparison.noise) = Default::default();
+    for system in &mut comparison.systems {
+        let measured = system.mean.and_then(|_| f1(&shared, system.system, [precision, recall]));
+        (system.mean, system.interval) = measured.map_or((None, None), |(f1, interval)| (Some(f1), interval));
+        (system.rank, system.own_mean, system.bounds) = (None, None, None);
+        system.letters.clear();
+    }
+    let key = |mean: Option<f64>| mean.unwrap_or(f64::NEG_INFINITY);
+    comparison.systems.sort_by(|a, b| key(b.mean).total_cmp(&key(a.mean)));
+    Some(comparison)
+}
+
+/// The F1 of a system with its interval, from sums over each question; `None` if a shared case lacks a part.
+fn f1(shared: &SharedCases<'_>, system: usize, parts: [&MetricTable; 2]) -> Option<(f64, Option<Interval>)> {
+    let mut by_question: BTreeMap<usize, [f64; 3]> = BTreeMap::new();
+    for (case, question) in shared.cases.iter().zip(&shared.questions) {
+        let [precision, recall] = parts.map(|part| part.values[system][*case].value());
+        let sums = by_question.entry(*question).or_default();
+        sums.iter_mut().zip([precision?, recall?, 1.0]).for_each(|(sum, value)| *sum += value);
+    }
+    let rows: Vec<[f64; 3]> = by_question.into_values().collect();
+    let statistic = |[precision, recall, cases]: &[f64; 3]| [harmonic_mean(precision / cases, recall / cases)];
+    let all: [f64; 3] = std::array::from_fn(|at| rows.iter().map(|sums| sums[at]).sum());
+    let [interval] = bca_sums_intervals(&rows, statistic, shared.bca());
+    Some((statistic(&all)[0], interval))
+}
