@@ -154,8 +154,9 @@ fn cell_width(cell: &Cell, column: &Column, stacked: bool) -> f64 {
             // Bold is wider.
             let number = text_width(&column.format.show(*value)) * if column.highest_is_best { 1.15 } else { 1.0 };
             let number = number + 0.75 * text_width(flag);
-            let interval = interval.map_or(0.0, |interval| text_width(&column.show_interval(interval)));
-            if stacked { number.max(STACKED * interval) } else { number + 0.35 + interval }
+            let interval =
+                interval.map_or(0.0, |interval| text_width(" ") + text_width(&column.show_interval(interval)));
+            if stacked { number.max(STACKED * interval) } else { number + interval }
         }
     }
 }

@@ -184,7 +184,6 @@ impl Cell {
         }
         self
     }
-
 }
 
 impl Column {
@@ -252,7 +251,8 @@ impl Table {
             |cells: &Vec<Cell>| if let Some(Cell::Value { value, .. }) = cells.get(at) { Some(*value) } else { None };
         let (column, values) = (&self.columns[at], || self.rows.iter().filter_map(value));
         let (highest, own) = (values().reduce(f64::max), value(&self.rows[row]));
-        let is_highest = highest.zip(own).is_some_and(|(highest, own)| column.format.show(highest) == column.format.show(own));
+        let is_highest =
+            highest.zip(own).is_some_and(|(highest, own)| column.format.show(highest) == column.format.show(own));
         column.highest_is_best && values().count() > 1 && is_highest
     }
 
